@@ -1,0 +1,1 @@
+//! Carries out one step: `Command` in, `Outcome` out. Total: every trouble is an `Outcome`.

@@ -1,0 +1,140 @@
+//! How files of our own are written: the old one or the whole new one, never half of it.
+//!
+//! The only place that renames. Paths here come from the settings and from us; a path that a model
+//! wrote goes through `workspace` instead.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// What must have happened before a write counts as done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// Whole or absent after a crash of the program; after power loss perhaps the old one.
+    Atomic,
+    /// The content is on the disk; after power loss the name may still lead to the old one.
+    Synced,
+    /// Content and name are on the disk, also after power loss.
+    Durable,
+}
+
+/// Replaces the file by the whole of `content`, readable by its owner only.
+///
+/// A temporary file in the same directory is written and renamed over it: another directory could
+/// be another file system, where a rename is a copy.
+pub fn write_atomic(path: &Path, content: &[u8], durability: Durability) -> Result<()> {
+    let directory = directory_of(path);
+    // tempfile makes it with mode 0600, which is what private state should have.
+    let write = || -> io::Result<()> {
+        let mut file = tempfile::Builder::new()
+            .prefix(".agent-")
+            .tempfile_in(directory)?;
+        file.write_all(content)?;
+        if durability != Durability::Atomic {
+            file.as_file().sync_all()?;
+        }
+        file.persist(path).map_err(|failed| failed.error)?;
+        if durability == Durability::Durable {
+            sync_directory(directory)?;
+        }
+        Ok(())
+    };
+    write().map_err(|cause| Error::file("write", path, cause))
+}
+
+/// Moves a file to another name on the same file system, without replacing one.
+///
+/// Gives the name that it got: `reply.txt` becomes `reply-2.txt` where `reply.txt` is taken.
+pub fn move_aside(from: &Path, directory: &Path, name: &str) -> Result<PathBuf> {
+    fs::create_dir_all(directory).map_err(|cause| Error::file("create", directory, cause))?;
+    let (stem, extension) = match name.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() => (stem, format!(".{extension}")),
+        _ => (name, String::new()),
+    };
+    let mut target = directory.join(name);
+    let mut count = 1;
+    while target.symlink_metadata().is_ok() {
+        count += 1;
+        target = directory.join(format!("{stem}-{count}{extension}"));
+    }
+    #[expect(clippy::disallowed_methods, reason = "this is the place that renames")]
+    fs::rename(from, &target).map_err(|cause| Error::file("move", from, cause))?;
+    Ok(target)
+}
+
+/// Makes a directory and its parents.
+pub fn create_directory(path: &Path) -> Result<()> {
+    fs::create_dir_all(path).map_err(|cause| Error::file("create", path, cause))
+}
+
+/// Makes what was renamed in the directory last through power loss.
+pub fn sync_directory(directory: &Path) -> io::Result<()> {
+    // Windows cannot open a directory as a file; there the rename itself is journaled.
+    if cfg!(unix) {
+        File::open(directory)?.sync_all()
+    } else {
+        Ok(())
+    }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_leaves_nothing_beside_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.json");
+        write_atomic(&path, b"one", Durability::Durable).unwrap();
+        write_atomic(&path, b"two", Durability::Atomic).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn state_is_private_to_its_owner() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.json");
+        write_atomic(&path, b"one", Durability::Atomic).unwrap();
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+    }
+
+    #[test]
+    fn a_write_that_fails_names_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("missing/a.json");
+        let error = write_atomic(&path, b"", Durability::Atomic).unwrap_err();
+        assert!(
+            error.to_string().starts_with("could not write `"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn moving_aside_never_replaces() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("done");
+        for expected in ["r.txt", "r-2.txt", "r-3.txt"] {
+            let from = directory.path().join("in.txt");
+            fs::File::create(&from).unwrap();
+            assert_eq!(
+                move_aside(&from, &target, "r.txt").unwrap(),
+                target.join(expected)
+            );
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! `agent`: a coding agent for people who have a chat LLM in a browser tab and no API key.
+//!
+//! A task becomes a prompt file in `outbox/`; the person carries it to the chat and the reply back
+//! into `inbox/`; the reply is parsed into typed commands, executed in the workspace, and the
+//! results become the next prompt, until the model says `[DONE]`.
+//!
+//! The modules stand in the order in which data passes through them.
+
+pub mod protocol;
+
+pub mod mailbox;
+pub mod reply;
+
+pub mod policy;
+
+pub mod execute;
+
+pub mod edit;
+pub mod workspace;
+
+pub mod sandbox;
+
+pub mod settings;
+
+pub mod error;
+pub mod fs;
+pub mod platform;

@@ -1,0 +1,1 @@
+//! The mailbox: `outbox/` and `inbox/`.

@@ -1,0 +1,1 @@
+//! What a step may do: allow, ask or deny; the strictest rule wins.

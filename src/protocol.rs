@@ -1,0 +1,15 @@
+//! The vocabulary that all stages share: what a model may ask for and what it is told back.
+//!
+//! Plain data, standard library and serde only. Behaviour lives in the stages.
+
+mod command;
+mod outcome;
+mod patch;
+mod path;
+mod round;
+
+pub use command::{Command, Edit, Pattern, Replacement, Step};
+pub use outcome::{Capped, Level, Outcome, Status, StepResult};
+pub use patch::{FileChange, Hunk, HunkLine};
+pub use path::{PathProblem, RelPath};
+pub use round::{EndMark, SessionId, SessionIdProblem};

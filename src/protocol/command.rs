@@ -1,0 +1,268 @@
+//! What a model may ask for.
+
+use serde::{Deserialize, Serialize};
+
+use super::{FileChange, RelPath};
+
+/// One command of a reply, with its place in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// Counts the commands of the reply from 1, malformed ones included.
+    pub number: u32,
+    /// The line of the reply on which it begins, from 1.
+    pub line: u32,
+    /// What to do.
+    #[serde(flatten)]
+    pub command: Command,
+}
+
+/// A command, typed and checked as far as that is possible without the workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "SCREAMING_SNAKE_CASE")]
+#[expect(
+    missing_docs,
+    reason = "the fields are the attributes and the body of the protocol"
+)]
+pub enum Command {
+    /// Creates or overwrites a file, making directories.
+    CreateFile { path: RelPath, content: String },
+    /// Changes an existing file, by line numbers or by text.
+    EditFile {
+        path: RelPath,
+        #[serde(flatten)]
+        edit: Edit,
+    },
+    /// Inserts text after a line; line 0 is the top.
+    InsertText {
+        path: RelPath,
+        line: u32,
+        text: String,
+    },
+    /// Changes any number of files, all of them or none.
+    ApplyPatch { changes: Vec<FileChange> },
+    /// Deletes a file, never a directory.
+    DeleteFile { path: RelPath },
+    /// Renames a file, never onto an existing one.
+    MoveFile { from: RelPath, to: RelPath },
+    /// Asks for the contents of a file, or of a range of its lines, in the next outbox.
+    ReadFile {
+        path: RelPath,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        start_line: Option<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        end_line: Option<u32>,
+        #[serde(default)]
+        numbered: bool,
+    },
+    /// Lists files beneath a directory; none is the whole workspace.
+    ListFiles {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<RelPath>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        glob: Option<String>,
+    },
+    /// Searches the text of files.
+    SearchText {
+        pattern: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<RelPath>,
+        #[serde(default)]
+        regex: bool,
+        #[serde(default)]
+        case_sensitive: bool,
+    },
+    /// Lists the symbols of source files; a path or a glob.
+    Outline { path: String },
+    /// Runs a shell script in the workspace.
+    RunCommand {
+        script: String,
+        /// Seconds; the settings cap it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout: Option<u32>,
+    },
+    /// Shows `git status`.
+    GitStatus {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<RelPath>,
+    },
+    /// Shows `git diff`.
+    GitDiff {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<RelPath>,
+    },
+    /// The model's plan: shown to the person, kept in the session.
+    Plan { text: String },
+    /// A word to the person.
+    Message { text: String },
+    /// A question to the person; the answer comes with the next outbox.
+    AskUser { question: String },
+    /// Ends the session.
+    Done { summary: String },
+}
+
+/// How `EDIT_FILE` changes a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[expect(
+    missing_docs,
+    reason = "the fields are the attributes and the body of the protocol"
+)]
+pub enum Edit {
+    /// Replaces the lines `start_line..=end_line`, counted from 1; an empty text deletes them.
+    Lines {
+        start_line: u32,
+        end_line: u32,
+        text: String,
+    },
+    /// Replaces passages of text, in order.
+    Replace { edits: Vec<Replacement> },
+}
+
+/// One passage to be replaced by another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replacement {
+    /// What to look for; empty creates a file that does not exist.
+    pub search: String,
+    /// What to put there.
+    pub replace: String,
+    /// How `search` is read.
+    #[serde(default, skip_serializing_if = "Pattern::is_lines")]
+    pub pattern: Pattern,
+    /// Replaces every place instead of the only one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all: bool,
+    /// The line where the model believes the passage begins; helps to choose among several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+}
+
+/// How the search text of a replacement is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pattern {
+    /// Whole lines, as in SEARCH/REPLACE blocks.
+    #[default]
+    Lines,
+    /// A string that may begin and end within a line.
+    Text,
+    /// A regular expression.
+    Regex,
+}
+
+impl Pattern {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde calls it with a reference"
+    )]
+    fn is_lines(&self) -> bool {
+        *self == Self::Lines
+    }
+}
+
+impl Replacement {
+    /// A SEARCH/REPLACE block of whole lines.
+    pub fn lines(search: impl Into<String>, replace: impl Into<String>) -> Self {
+        Self {
+            search: search.into(),
+            replace: replace.into(),
+            pattern: Pattern::Lines,
+            all: false,
+            line: None,
+        }
+    }
+}
+
+impl Command {
+    /// The name in the protocol, as in `[CREATE_FILE ...]`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::CreateFile { .. } => "CREATE_FILE",
+            Self::EditFile { .. } => "EDIT_FILE",
+            Self::InsertText { .. } => "INSERT_TEXT",
+            Self::ApplyPatch { .. } => "APPLY_PATCH",
+            Self::DeleteFile { .. } => "DELETE_FILE",
+            Self::MoveFile { .. } => "MOVE_FILE",
+            Self::ReadFile { .. } => "READ_FILE",
+            Self::ListFiles { .. } => "LIST_FILES",
+            Self::SearchText { .. } => "SEARCH_TEXT",
+            Self::Outline { .. } => "OUTLINE",
+            Self::RunCommand { .. } => "RUN_COMMAND",
+            Self::GitStatus { .. } => "GIT_STATUS",
+            Self::GitDiff { .. } => "GIT_DIFF",
+            Self::Plan { .. } => "PLAN",
+            Self::Message { .. } => "MESSAGE",
+            Self::AskUser { .. } => "ASK_USER",
+            Self::Done { .. } => "DONE",
+        }
+    }
+
+    /// The file that it is about, where it is about one; of a patch, the first.
+    pub fn path(&self) -> Option<&RelPath> {
+        match self {
+            Self::CreateFile { path, .. }
+            | Self::EditFile { path, .. }
+            | Self::InsertText { path, .. }
+            | Self::DeleteFile { path }
+            | Self::MoveFile { from: path, .. }
+            | Self::ReadFile { path, .. } => Some(path),
+            Self::ListFiles { path, .. }
+            | Self::SearchText { path, .. }
+            | Self::GitStatus { path }
+            | Self::GitDiff { path } => path.as_ref(),
+            Self::ApplyPatch { changes } => changes.first().map(FileChange::path),
+            _ => None,
+        }
+    }
+
+    /// Whether it changes files by itself.
+    pub fn changes_files(&self) -> bool {
+        matches!(
+            self,
+            Self::CreateFile { .. }
+                | Self::EditFile { .. }
+                | Self::InsertText { .. }
+                | Self::ApplyPatch { .. }
+                | Self::DeleteFile { .. }
+                | Self::MoveFile { .. }
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_as_one_flat_object() {
+        let step = Step {
+            number: 2,
+            line: 7,
+            command: Command::EditFile {
+                path: RelPath::parse("a.rs").unwrap(),
+                edit: Edit::Replace {
+                    edits: vec![Replacement::lines("old", "new")],
+                },
+            },
+        };
+        let json = serde_json::to_string(&step).unwrap();
+        assert_eq!(
+            json,
+            r#"{"number":2,"line":7,"command":"EDIT_FILE","path":"a.rs","edits":[{"search":"old","replace":"new"}]}"#
+        );
+        assert_eq!(serde_json::from_str::<Step>(&json).unwrap(), step);
+    }
+
+    #[test]
+    fn line_edits_come_back_as_line_edits() {
+        let command = Command::EditFile {
+            path: RelPath::parse("a.rs").unwrap(),
+            edit: Edit::Lines {
+                start_line: 1,
+                end_line: 2,
+                text: String::new(),
+            },
+        };
+        let json = serde_json::to_string(&command).unwrap();
+        assert_eq!(serde_json::from_str::<Command>(&json).unwrap(), command);
+    }
+}

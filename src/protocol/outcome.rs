@@ -1,0 +1,216 @@
+//! What a model is told back.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Command, RelPath, Step};
+
+/// What became of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It did what was asked.
+    Ok,
+    /// It was tried and did not work.
+    Failed,
+    /// A rule or the person said no.
+    Refused,
+    /// It was not tried, because of an earlier failure.
+    Skipped,
+}
+
+impl Status {
+    /// The word in an outbox, as in `[OK]`.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Ok => "OK",
+            Self::Failed => "FAILED",
+            Self::Refused => "REFUSED",
+            Self::Skipped => "SKIPPED",
+        }
+    }
+}
+
+/// How closely the text of an edit matched the file: the strictest level comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Byte for byte, line ends aside.
+    Exact,
+    /// But for white space at the ends of lines.
+    TrailingSpace,
+    /// But for one and the same change of indentation on every line.
+    Indentation,
+    /// But for kinds of quotes, dashes and spaces.
+    Punctuation,
+    /// But for the amount of white space.
+    Whitespace,
+    /// With `...` standing for lines between pieces that are each unique.
+    Elision,
+    /// But for at most two lines of context at the ends of a hunk.
+    Fuzz,
+    /// It was there already: nothing was changed.
+    AlreadyApplied,
+}
+
+/// What executing a command told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// What became of it.
+    pub status: Status,
+    /// One line: what was done, or why not.
+    pub message: String,
+    /// What belongs below it: output, listings, the lines around a failed edit.
+    #[serde(default, skip_serializing_if = "Capped::is_empty")]
+    pub detail: Capped,
+    /// How an edit matched.
+    #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
+    /// The files that it changed, as far as that is known without looking at the whole workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<RelPath>,
+}
+
+impl Outcome {
+    /// An outcome of one line.
+    pub fn new(status: Status, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            message: message.into(),
+            detail: Capped::default(),
+            level: None,
+            changed: Vec::new(),
+        }
+    }
+
+    /// It did what was asked.
+    pub fn ok(message: impl Into<String>) -> Self {
+        Self::new(Status::Ok, message)
+    }
+
+    /// It was tried and did not work.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::new(Status::Failed, message)
+    }
+
+    /// A rule or the person said no.
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self::new(Status::Refused, message)
+    }
+
+    /// It was not tried.
+    pub fn skipped(message: impl Into<String>) -> Self {
+        Self::new(Status::Skipped, message)
+    }
+
+    /// The same with text below the line.
+    #[must_use]
+    pub fn with_detail(mut self, detail: impl Into<Capped>) -> Self {
+        self.detail = detail.into();
+        self
+    }
+
+    /// The same with the files that it changed.
+    #[must_use]
+    pub fn with_changed(mut self, changed: impl IntoIterator<Item = RelPath>) -> Self {
+        self.changed = changed.into_iter().collect();
+        self
+    }
+
+    /// The same with how the edit matched.
+    #[must_use]
+    pub fn with_level(mut self, level: Level) -> Self {
+        self.level = Some(level);
+        self
+    }
+}
+
+/// The outcome of one step of a reply.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepResult {
+    /// The step's number in the reply.
+    pub number: u32,
+    /// The command's name.
+    pub command: String,
+    /// The file it is about, or another short word that tells it from its neighbours.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub subject: String,
+    /// How long it took.
+    pub millis: u64,
+    /// What became of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+impl StepResult {
+    /// Joins a step with its outcome.
+    pub fn new(step: &Step, outcome: Outcome, took: Duration) -> Self {
+        Self {
+            number: step.number,
+            command: step.command.name().to_owned(),
+            subject: subject(&step.command),
+            millis: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            outcome,
+        }
+    }
+}
+
+fn subject(command: &Command) -> String {
+    match command {
+        Command::MoveFile { from, to } => format!("{from} -> {to}"),
+        Command::SearchText { pattern, .. } => first_line(pattern),
+        Command::RunCommand { script, .. } => first_line(script),
+        Command::Outline { path } => path.clone(),
+        other => other.path().map(ToString::to_string).unwrap_or_default(),
+    }
+}
+
+fn first_line(text: &str) -> String {
+    const MAX_CHARS: usize = 100;
+    let mut lines = text.trim().lines();
+    let line = lines.next().unwrap_or_default();
+    let mut short: String = line.chars().take(MAX_CHARS).collect();
+    if short.len() < line.len() || lines.next().is_some() {
+        short.push_str(" ...");
+    }
+    short
+}
+
+/// Text that was cut to a limit, and says so.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Capped {
+    /// What is shown, with a `[TRUNCATED ...]` line where something is missing.
+    pub text: String,
+    /// How many characters (output), lines (reading) or items (lists) were left out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub omitted: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Capped {
+    /// Whether there is nothing to show.
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+}
+
+impl From<String> for Capped {
+    fn from(text: String) -> Self {
+        Self { text, omitted: 0 }
+    }
+}
+
+impl From<&str> for Capped {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}

@@ -1,0 +1,102 @@
+//! A patch as data, whichever dialect it was written in.
+
+use serde::{Deserialize, Serialize};
+
+use super::RelPath;
+
+/// What a patch does to one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are what a patch format names")]
+pub enum FileChange {
+    /// Makes a file.
+    Add {
+        path: RelPath,
+        content: String,
+        /// The permission bits that git names, such as `0o100755`; only the executable bit counts.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mode: Option<u32>,
+        /// Whether an existing file may be overwritten: `*** Add File` may, a diff may not.
+        #[serde(default)]
+        overwrite: bool,
+    },
+    /// Removes a file; the hunks, if any, say what it must contain.
+    Delete {
+        path: RelPath,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        hunks: Vec<Hunk>,
+    },
+    /// Changes a file, moves it, changes its mode, or all of these.
+    Update {
+        path: RelPath,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        move_to: Option<RelPath>,
+        /// Whether the file at `path` stays where it is (git's `copy from`).
+        #[serde(default)]
+        copy: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mode: Option<u32>,
+        hunks: Vec<Hunk>,
+    },
+}
+
+impl FileChange {
+    /// The file as it is named before the patch.
+    pub fn path(&self) -> &RelPath {
+        match self {
+            Self::Add { path, .. } | Self::Delete { path, .. } | Self::Update { path, .. } => path,
+        }
+    }
+}
+
+/// One place where a file changes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Hunk {
+    /// The line, from 1, at which the old text is said to begin; nothing where the header has no numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_start: Option<u32>,
+    /// Lines that stand somewhere above, in this order: what follows `@@` in `*** Begin Patch`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub anchors: Vec<String>,
+    /// The lines, without their marks and line ends.
+    pub lines: Vec<HunkLine>,
+    /// The old text is the end of the file (`*** End of File`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_end: bool,
+    /// `\ No newline at end of file` stands under the last old line.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub old_without_newline: bool,
+    /// `\ No newline at end of file` stands under the last new line.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub new_without_newline: bool,
+}
+
+/// A line of a hunk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HunkLine {
+    /// Stands before and after.
+    Keep(String),
+    /// Stands only before.
+    Remove(String),
+    /// Stands only after.
+    Add(String),
+}
+
+impl HunkLine {
+    /// The line as it stands in the old file, if it does.
+    pub fn before(&self) -> Option<&str> {
+        match self {
+            Self::Keep(line) | Self::Remove(line) => Some(line),
+            Self::Add(_) => None,
+        }
+    }
+
+    /// The line as it stands in the new file, if it does.
+    pub fn after(&self) -> Option<&str> {
+        match self {
+            Self::Keep(line) | Self::Add(line) => Some(line),
+            Self::Remove(_) => None,
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! `RelPath`: a path in the workspace as a model may write it.
+//!
+//! Always relative, `/`-separated, without `.`, `..` or empty components, and never the root
+//! itself. It says nothing about links: what a path resolves to is decided by `workspace`, beneath
+//! the root. Whoever holds a `RelPath` need not check it again.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The longest path that is accepted, in bytes; the limit of Linux.
+const MAX_BYTES: usize = 4096;
+
+/// A checked path relative to the workspace root.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RelPath(String);
+
+/// Why a text is not a path in the workspace.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PathProblem {
+    /// Nothing but white space, or only `.`.
+    #[error("the path is empty")]
+    Empty,
+    /// It starts at the root of the file system, a drive, a share or the home directory.
+    #[error("`{0}` is not relative to the workspace")]
+    Absolute(String),
+    /// It has a `..` component.
+    #[error("`{0}` leaves the workspace")]
+    Escapes(String),
+    /// It has a NUL or another control character.
+    #[error("the path contains a control character")]
+    ControlCharacter,
+    /// It is longer than any path can be.
+    #[error("the path is longer than 4,096 bytes")]
+    TooLong,
+}
+
+impl RelPath {
+    /// Checks a path as it stands in a reply.
+    ///
+    /// Surrounding white space and a leading `./` are dropped, doubled and trailing slashes too.
+    /// A backslash separates components too: models on Windows write `src\main.rs`, and a name
+    /// that really has one is far rarer.
+    pub fn parse(text: &str) -> Result<Self, PathProblem> {
+        let text = text.trim();
+        if text.len() > MAX_BYTES {
+            return Err(PathProblem::TooLong);
+        }
+        if text.chars().any(char::is_control) {
+            return Err(PathProblem::ControlCharacter);
+        }
+        let separated = text.replace('\\', "/");
+        if is_absolute(&separated) {
+            return Err(PathProblem::Absolute(text.to_owned()));
+        }
+        if separated.split('/').any(|part| part == "..") {
+            return Err(PathProblem::Escapes(text.to_owned()));
+        }
+        let parts: Vec<&str> = separated
+            .split('/')
+            .filter(|part| !part.is_empty() && *part != ".")
+            .collect();
+        if parts.is_empty() {
+            return Err(PathProblem::Empty);
+        }
+        Ok(Self(parts.join("/")))
+    }
+
+    /// Checks a path that may also be the workspace itself: empty, `.` or `/` give `None`.
+    pub fn parse_directory(text: &str) -> Result<Option<Self>, PathProblem> {
+        if matches!(text.trim(), "" | "." | "./" | "/") {
+            return Ok(None);
+        }
+        Self::parse(text).map(Some)
+    }
+
+    /// The path with `/` between its components.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The components, outermost first; never empty.
+    pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.0.split('/')
+    }
+
+    /// The last component.
+    pub fn file_name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+
+    /// The directory that holds it, `None` at the top.
+    pub fn parent(&self) -> Option<RelPath> {
+        self.0
+            .rsplit_once('/')
+            .map(|(parent, _)| Self(parent.to_owned()))
+    }
+}
+
+fn is_absolute(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let drive = bytes.len() >= 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':';
+    text.starts_with('/') || text == "~" || text.starts_with("~/") || drive
+}
+
+impl fmt::Display for RelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for RelPath {
+    type Error = PathProblem;
+
+    fn try_from(text: String) -> Result<Self, PathProblem> {
+        Self::parse(&text)
+    }
+}
+
+impl From<RelPath> for String {
+    fn from(path: RelPath) -> Self {
+        path.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn case(text: &str, expected: &str) {
+        assert_eq!(
+            RelPath::parse(text).map(String::from),
+            Ok(expected.to_owned())
+        );
+    }
+
+    #[test]
+    fn tidies_what_models_write() {
+        case("src/main.rs", "src/main.rs");
+        case("./src//main.rs", "src/main.rs");
+        case(" docs/ ", "docs");
+        case("src\\main.rs", "src/main.rs");
+        case("..hidden/a...b", "..hidden/a...b");
+        case("src/a\\b", "src/a/b");
+    }
+
+    #[test]
+    fn refuses_what_is_not_inside() {
+        for text in [
+            "../x",
+            "a/../../x",
+            "a/..",
+            "..",
+            "a\\..\\x",
+            "a/b\\..\\..\\..\\x",
+        ] {
+            assert_eq!(
+                RelPath::parse(text),
+                Err(PathProblem::Escapes(text.to_owned())),
+                "{text}"
+            );
+        }
+        for text in [
+            "/etc/passwd",
+            "\\\\server\\share",
+            "C:\\x",
+            "c:/x",
+            "~/x",
+            "~",
+        ] {
+            assert_eq!(
+                RelPath::parse(text),
+                Err(PathProblem::Absolute(text.to_owned())),
+                "{text}"
+            );
+        }
+        for text in ["", "  ", ".", "./", "././"] {
+            assert_eq!(RelPath::parse(text), Err(PathProblem::Empty), "{text}");
+        }
+        assert_eq!(RelPath::parse("a\0b"), Err(PathProblem::ControlCharacter));
+        assert_eq!(RelPath::parse("a\nb"), Err(PathProblem::ControlCharacter));
+        assert_eq!(RelPath::parse(&"x".repeat(5000)), Err(PathProblem::TooLong));
+    }
+
+    #[test]
+    fn a_directory_may_be_the_workspace_itself() {
+        for text in ["", ".", "./", "/"] {
+            assert_eq!(RelPath::parse_directory(text), Ok(None), "{text}");
+        }
+        assert_eq!(
+            RelPath::parse_directory("src/").unwrap().unwrap().as_str(),
+            "src"
+        );
+        assert!(RelPath::parse_directory("/etc").is_err());
+    }
+
+    #[test]
+    fn knows_its_parts() {
+        let path = RelPath::parse("a/b/c.rs").unwrap();
+        assert_eq!(path.file_name(), "c.rs");
+        assert_eq!(path.parent().unwrap().as_str(), "a/b");
+        assert_eq!(RelPath::parse("c.rs").unwrap().parent(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn never_escapes(text in "[a-c./\\\\~: ]{0,24}") {
+            if let Ok(path) = RelPath::parse(&text) {
+                prop_assert!(!path.as_str().starts_with('/'));
+                prop_assert!(path.components().all(|part| !part.is_empty() && part != "." && part != ".."));
+                prop_assert_eq!(RelPath::parse(path.as_str()), Ok(path.clone()));
+            }
+        }
+    }
+}

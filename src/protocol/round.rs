@@ -1,0 +1,74 @@
+//! Which session and which round a text belongs to.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The name of a session: 8 lower-case hex digits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SessionId(String);
+
+/// A text that is not the name of a session.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a session: a session is named by 8 hex digits, such as `ab12cd34`")]
+pub struct SessionIdProblem(String);
+
+impl SessionId {
+    /// Takes the first 8 hex digits of a random UUID.
+    pub fn from_uuid(uuid: uuid::Uuid) -> Self {
+        let mut digits = uuid.simple().to_string();
+        digits.truncate(8);
+        Self(digits)
+    }
+
+    /// Reads a name in any letter case.
+    pub fn parse(text: &str) -> Result<Self, SessionIdProblem> {
+        let text = text.trim();
+        if text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            Ok(Self(text.to_ascii_lowercase()))
+        } else {
+            Err(SessionIdProblem(text.to_owned()))
+        }
+    }
+
+    /// The 8 digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for SessionId {
+    type Error = SessionIdProblem;
+
+    fn try_from(text: String) -> Result<Self, SessionIdProblem> {
+        Self::parse(&text)
+    }
+}
+
+impl From<SessionId> for String {
+    fn from(id: SessionId) -> Self {
+        id.0
+    }
+}
+
+/// `[END <id>#<sequence>]`: the proof that a reply is whole, and which round it answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndMark {
+    /// The session that it names.
+    pub session: SessionId,
+    /// The round that it names.
+    pub sequence: u32,
+}
+
+impl fmt::Display for EndMark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[END {}#{}]", self.session, self.sequence)
+    }
+}

@@ -1,0 +1,1 @@
+//! How a child process is confined and limited.

@@ -1,0 +1,1 @@
+//! The confined root: the only door to the files of the workspace.
