@@ -64,7 +64,13 @@ impl RelPath {
         if parts.is_empty() {
             return Err(PathProblem::Empty);
         }
-        Ok(Self(parts.join("/")))
+        let tidy = parts.join("/");
+        // Tidying can bring new white space or a `~` to the front: what is tidy stays as it is.
+        if tidy == text {
+            Ok(Self(tidy))
+        } else {
+            Self::parse(&tidy)
+        }
     }
 
     /// Checks a path that may also be the workspace itself: empty, `.` or `/` give `None`.
