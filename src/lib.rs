@@ -20,6 +20,8 @@ pub mod workspace;
 
 pub mod sandbox;
 
+pub mod session;
+
 pub mod settings;
 
 pub mod error;

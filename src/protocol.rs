@@ -7,9 +7,11 @@ mod outcome;
 mod patch;
 mod path;
 mod round;
+mod seen;
 
 pub use command::{Command, Edit, Pattern, Replacement, Step};
 pub use outcome::{Capped, Level, Outcome, Status, StepResult};
 pub use patch::{FileChange, Hunk, HunkLine};
 pub use path::{PathProblem, RelPath};
 pub use round::{EndMark, SessionId, SessionIdProblem};
+pub use seen::{ReadRequest, Seen};

@@ -1,0 +1,29 @@
+//! What the model knows of files: what it asks to read, and which version it saw.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::RelPath;
+
+/// A request for the contents of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadRequest {
+    /// The file.
+    pub path: RelPath,
+    /// The first line, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_line: Option<u32>,
+    /// The last line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<u32>,
+    /// Whether each line is shown with its number.
+    #[serde(default)]
+    pub numbered: bool,
+}
+
+/// The version of each file that the model last saw, as the identity of its content.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Seen(pub BTreeMap<RelPath, String>);

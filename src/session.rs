@@ -1,0 +1,213 @@
+//! A session: what was asked, where it stands, and what the next outbox must tell.
+//!
+//! The file `sessions/<id>.json` holds no more than the next outbox needs, so that saving it costs
+//! the same in the thousandth round as in the first. What happened on the way is in the journal.
+
+mod journal;
+mod lock;
+mod store;
+
+use std::collections::VecDeque;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+pub use self::journal::{Journal, Record, Recovered};
+pub use self::lock::LoopLock;
+pub use self::store::Store;
+use crate::protocol::{EndMark, ReadRequest, Seen, SessionId, StepResult};
+use crate::reply::{Cut, Issue};
+
+/// The version of the session file; a newer one is not guessed at.
+pub const SCHEMA: u32 = 1;
+
+/// How many earlier replies are remembered, to know one that is pasted again.
+const REMEMBERED_REPLIES: usize = 50;
+
+/// The state of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Session {
+    /// The version of this file's form.
+    pub schema: u32,
+    /// Its name.
+    pub session_id: SessionId,
+    /// What the person wants.
+    pub task: String,
+    /// The number of the current outbox, from 1.
+    pub sequence_number: u32,
+    /// Whether it has ended.
+    pub is_complete: bool,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When it was last saved.
+    pub updated_at: Timestamp,
+    /// The outbox number at which the round limit stops it.
+    pub round_limit: u32,
+    /// What became of the last reply's steps.
+    pub last_results: Vec<StepResult>,
+    /// What of the last reply could not be used.
+    #[serde(default)]
+    pub last_issues: Vec<Issue>,
+    /// Repairs that changed the body of a command, in words.
+    #[serde(default)]
+    pub last_repairs: Vec<String>,
+    /// Where the last reply was cut off.
+    #[serde(default)]
+    pub last_cut: Option<CutReply>,
+    /// The files whose contents the next outbox shows.
+    pub read_file_requests: Vec<ReadRequest>,
+    /// What the person says to the model in the next outbox.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// Questions of the model; the next outbox tells the answers.
+    #[serde(default)]
+    pub questions: Vec<Question>,
+    /// The model's latest plan.
+    #[serde(default)]
+    pub plan: Option<String>,
+    /// How the model summed up its work.
+    #[serde(default)]
+    pub summary: Option<String>,
+    /// How much of the instructions the next outbox carries.
+    pub instructions: Instructions,
+    /// What the model last saw of each file.
+    #[serde(default)]
+    pub seen: Seen,
+    /// Identities of the latest replies, oldest first.
+    #[serde(default)]
+    pub replies: VecDeque<String>,
+}
+
+/// How much of the instructions an outbox carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Instructions {
+    /// All of them: in the first outbox, and after a reply that broke the format.
+    Full,
+    /// A few lines, because the chat has seen the rest.
+    Reminder,
+}
+
+/// A question of the model to the person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// What it asks.
+    pub question: String,
+    /// What the person said, once they did.
+    pub answer: Option<String>,
+}
+
+/// A reply that ended too early, and what of it was done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CutReply {
+    /// The round that it answered.
+    pub sequence: u32,
+    /// Where it ended.
+    pub cut: Cut,
+    /// Identities of the steps that were executed: the whole reply may still come.
+    pub done: Vec<String>,
+}
+
+impl Session {
+    /// Begins a session.
+    pub fn new(id: SessionId, task: String, max_rounds: u32, now: Timestamp) -> Self {
+        Self {
+            schema: SCHEMA,
+            session_id: id,
+            task,
+            sequence_number: 1,
+            is_complete: false,
+            created_at: now,
+            updated_at: now,
+            round_limit: max_rounds,
+            last_results: Vec::new(),
+            last_issues: Vec::new(),
+            last_repairs: Vec::new(),
+            last_cut: None,
+            read_file_requests: Vec::new(),
+            notes: Vec::new(),
+            questions: Vec::new(),
+            plan: None,
+            summary: None,
+            instructions: Instructions::Full,
+            seen: Seen::default(),
+            replies: VecDeque::new(),
+        }
+    }
+
+    /// The mark that ends a reply to the current outbox.
+    pub fn end_mark(&self) -> EndMark {
+        EndMark {
+            session: self.session_id.clone(),
+            sequence: self.sequence_number,
+        }
+    }
+
+    /// Whether all its rounds are used up.
+    pub fn is_at_limit(&self) -> bool {
+        self.sequence_number > self.round_limit
+    }
+
+    /// The first question that nobody has answered.
+    pub fn open_question(&mut self) -> Option<&mut Question> {
+        self.questions
+            .iter_mut()
+            .find(|question| question.answer.is_none())
+    }
+
+    /// Remembers the identity of a reply, so that it is known when it comes again.
+    pub fn remember_reply(&mut self, identity: String) {
+        if self.replies.len() == REMEMBERED_REPLIES {
+            self.replies.pop_front();
+        }
+        self.replies.push_back(identity);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn session(id: &str) -> Session {
+        let id = SessionId::parse(id).unwrap();
+        Session::new(id, "make it work".to_owned(), 20, Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn keeps_the_fields_that_scripts_rely_on() {
+        let json = serde_json::to_value(session("ab12cd34")).unwrap();
+        for field in [
+            "schema",
+            "sessionId",
+            "task",
+            "sequenceNumber",
+            "isComplete",
+            "createdAt",
+            "updatedAt",
+            "lastResults",
+            "readFileRequests",
+        ] {
+            assert!(json.get(field).is_some(), "{field}");
+        }
+    }
+
+    #[test]
+    fn remembers_a_bounded_number_of_replies() {
+        let mut session = session("ab12cd34");
+        for number in 0..1000 {
+            session.remember_reply(number.to_string());
+        }
+        assert_eq!(session.replies.len(), REMEMBERED_REPLIES);
+        assert_eq!(session.replies.back().unwrap(), "999");
+    }
+
+    #[test]
+    fn the_limit_counts_rounds() {
+        let mut session = session("ab12cd34");
+        session.sequence_number = 20;
+        assert!(!session.is_at_limit());
+        session.sequence_number = 21;
+        assert!(session.is_at_limit());
+    }
+}

@@ -1,0 +1,296 @@
+//! The journal: what is about to happen and what happened, one JSON object a line, appended.
+//!
+//! It is the memory that survives a crash in the middle of a round. Before a step runs, the journal
+//! says so on the disk; so a step that has a `started` and no `finished` may have happened, and is
+//! reported as interrupted rather than run again. `round` carries the whole session as it was
+//! saved: should the session file be lost or stale, the journal has it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::Session;
+use crate::error::{Error, Result};
+use crate::protocol::StepResult;
+
+/// One line of the journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "camelCase")]
+pub enum Record {
+    /// A reply was taken out of the inbox for this round.
+    Claimed {
+        /// The round that it answers.
+        sequence: u32,
+        /// Where it lies now, in `inbox/processed/`.
+        file: String,
+        /// The identity of its text.
+        identity: String,
+    },
+    /// These steps are about to be executed, by their numbers.
+    Started {
+        /// The round.
+        sequence: u32,
+        /// The numbers of the steps.
+        steps: Vec<u32>,
+    },
+    /// A step was executed.
+    Finished {
+        /// The round.
+        sequence: u32,
+        /// What became of it.
+        result: StepResult,
+    },
+    /// A round is over; the session goes on from here.
+    Round {
+        /// The session as it was saved.
+        session: Box<Session>,
+    },
+    /// The person said something outside of a round.
+    Note {
+        /// What they said.
+        text: String,
+    },
+}
+
+/// What the journal knows of a round that was not finished.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// The session as the last finished round left it, if any round was finished.
+    pub session: Option<Session>,
+    /// The claimed reply of the round that was under way: its file in `inbox/processed/`.
+    pub claimed: Option<String>,
+    /// Steps of that round that were begun.
+    pub started: Vec<u32>,
+    /// Steps of that round that were finished.
+    pub finished: Vec<StepResult>,
+    /// How many bytes of a half-written last line were cut off.
+    pub torn_bytes: u64,
+}
+
+/// Whether an append waits for the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sync {
+    /// It is on the disk when the call returns.
+    Now,
+    /// It is with the system; a later synced append takes it along.
+    Later,
+}
+
+/// An open journal.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+}
+
+impl Journal {
+    /// Opens or makes the journal of a session and tells what it knows.
+    ///
+    /// A torn last line, left by a crash, is cut off. Damage before it is an error that names the
+    /// line: nothing is guessed.
+    pub fn open(path: &Path) -> Result<(Self, Recovered)> {
+        let failed = |cause: std::io::Error| Error::file("open", path, cause);
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true);
+        crate::platform::private(&mut options);
+        let file = options.open(path).map_err(failed)?;
+        let recovered = read(path, &file)?;
+        Ok((
+            Self {
+                path: path.to_owned(),
+                file,
+            },
+            recovered,
+        ))
+    }
+
+    /// Appends records in one write.
+    pub fn append(&mut self, records: &[Record], sync: Sync) -> Result<()> {
+        let mut lines = Vec::new();
+        for record in records {
+            serde_json::to_writer(&mut lines, record)
+                .map_err(|cause| Error::file("write", &self.path, cause))?;
+            lines.push(b'\n');
+        }
+        let write = || {
+            let mut file = &self.file;
+            file.write_all(&lines)?;
+            if sync == Sync::Now {
+                file.sync_data()
+            } else {
+                Ok(())
+            }
+        };
+        write().map_err(|cause| Error::file("write", &self.path, cause))
+    }
+}
+
+/// Reads all records and cuts off a torn last line.
+fn read(path: &Path, file: &File) -> Result<Recovered> {
+    let failed = |cause: std::io::Error| Error::file("read", path, cause);
+    let mut reader = BufReader::new(file);
+    reader.seek(SeekFrom::Start(0)).map_err(failed)?;
+    let mut recovered = Recovered::default();
+    let (mut line, mut number, mut whole) = (Vec::new(), 0_u64, 0_u64);
+    loop {
+        line.clear();
+        let length = reader.read_until(b'\n', &mut line).map_err(failed)? as u64;
+        if length == 0 {
+            return Ok(recovered);
+        }
+        number += 1;
+        match serde_json::from_slice(&line) {
+            Ok(record) if line.ends_with(b"\n") => recovered.take(record),
+            _ if reader.fill_buf().map_err(failed)?.is_empty() => {
+                recovered.torn_bytes = length;
+                file.set_len(whole).map_err(failed)?;
+                return Ok(recovered);
+            }
+            Ok(_) => {}
+            Err(cause) => {
+                let shown = path.display();
+                return Err(Error::mendable(format!("line {number} of `{shown}` is damaged"))
+                    .because(cause)
+                    .hint("restore the file from a backup, or begin a new session with `agent new`"));
+            }
+        }
+        whole += length;
+    }
+}
+
+impl Recovered {
+    fn take(&mut self, record: Record) {
+        match record {
+            Record::Claimed { file, .. } => {
+                self.claimed = Some(file);
+                self.started.clear();
+                self.finished.clear();
+            }
+            Record::Started { steps, .. } => self.started.extend(steps),
+            Record::Finished { result, .. } => self.finished.push(result),
+            Record::Round { session } => {
+                *self = Self {
+                    session: Some(*session),
+                    ..Self::default()
+                };
+            }
+            Record::Note { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::session::tests::session;
+
+    fn claimed(sequence: u32) -> Record {
+        Record::Claimed {
+            sequence,
+            file: format!("r{sequence}.txt"),
+            identity: "x".to_owned(),
+        }
+    }
+
+    fn journal_with(records: &[Record]) -> (tempfile::TempDir, PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("j.jsonl");
+        let (mut journal, _) = Journal::open(&path).unwrap();
+        journal.append(records, Sync::Now).unwrap();
+        (directory, path)
+    }
+
+    #[test]
+    fn tells_what_was_under_way() {
+        let (_directory, path) = journal_with(&[
+            Record::Round {
+                session: Box::new(session("ab12cd34")),
+            },
+            claimed(1),
+            Record::Started {
+                sequence: 1,
+                steps: vec![1, 2],
+            },
+        ]);
+        let (_, recovered) = Journal::open(&path).unwrap();
+        assert_eq!(recovered.claimed.as_deref(), Some("r1.txt"));
+        assert_eq!(recovered.started, [1, 2]);
+        assert!(recovered.session.is_some());
+    }
+
+    #[test]
+    fn a_finished_round_leaves_nothing_under_way() {
+        let (_directory, path) = journal_with(&[
+            claimed(1),
+            Record::Started {
+                sequence: 1,
+                steps: vec![1],
+            },
+            Record::Round {
+                session: Box::new(session("ab12cd34")),
+            },
+        ]);
+        let (_, recovered) = Journal::open(&path).unwrap();
+        assert_eq!(recovered.claimed, None);
+        assert!(recovered.started.is_empty());
+    }
+
+    #[test]
+    fn a_torn_last_line_is_cut_off_wherever_it_was_torn() {
+        let (_directory, path) = journal_with(&[claimed(1), claimed(2)]);
+        let whole = fs::read(&path).unwrap();
+        let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for length in first + 1..whole.len() {
+            File::options()
+                .write(true)
+                .open(&path)
+                .unwrap()
+                .set_len(0)
+                .unwrap();
+            File::options()
+                .append(true)
+                .open(&path)
+                .unwrap()
+                .write_all(&whole[..length])
+                .unwrap();
+            let (mut journal, recovered) = Journal::open(&path).unwrap();
+            assert_eq!(recovered.torn_bytes, (length - first) as u64);
+            assert_eq!(recovered.claimed.as_deref(), Some("r1.txt"));
+            journal.append(&[claimed(3)], Sync::Later).unwrap();
+            assert_eq!(
+                Journal::open(&path).unwrap().1.claimed.as_deref(),
+                Some("r3.txt")
+            );
+        }
+    }
+
+    #[test]
+    fn damage_in_the_middle_is_named_and_not_guessed() {
+        let (_directory, path) = journal_with(&[claimed(1)]);
+        File::options()
+            .append(true)
+            .open(&path)
+            .unwrap()
+            .write_all(b"rubbish\n")
+            .unwrap();
+        let (mut journal, _) = Journal::open(&path).unwrap();
+        journal.append(&[claimed(2)], Sync::Now).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(
+            text.lines().count(),
+            2,
+            "a torn line at the end is no damage"
+        );
+        let damaged = text.replacen("claimed", "cl", 1);
+        File::create(&path)
+            .unwrap()
+            .write_all(damaged.as_bytes())
+            .unwrap();
+        let error = Journal::open(&path).unwrap_err();
+        assert!(error.to_string().starts_with("line 1 of `"), "{error}");
+    }
+}

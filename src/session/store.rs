@@ -1,0 +1,185 @@
+//! Where sessions lie: `sessions/<id>.json`, its journal and its folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Journal, Recovered, SCHEMA, Session};
+use crate::error::{Error, Result};
+use crate::fs::{Durability, create_directory, write_atomic};
+use crate::protocol::SessionId;
+
+/// The directory of all sessions of a base directory.
+#[derive(Debug, Clone)]
+pub struct Store {
+    directory: PathBuf,
+}
+
+impl Store {
+    /// Opens the directory, making it where it is missing.
+    pub fn open(directory: PathBuf) -> Result<Self> {
+        create_directory(&directory)?;
+        Ok(Self { directory })
+    }
+
+    /// The directory itself.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The folder of one session: its log, its notes, what its listing was.
+    pub fn folder(&self, id: &SessionId) -> PathBuf {
+        self.directory.join(id.as_str())
+    }
+
+    fn file(&self, id: &SessionId) -> PathBuf {
+        self.directory.join(format!("{id}.json"))
+    }
+
+    /// Opens the journal of a session.
+    pub fn journal(&self, id: &SessionId) -> Result<(Journal, Recovered)> {
+        Journal::open(&self.directory.join(format!("{id}.journal.jsonl")))
+    }
+
+    /// Saves a session.
+    ///
+    /// The content is synced and the name is not: a session that is stale after power loss is
+    /// taken from the journal, which was synced before.
+    pub fn save(&self, session: &Session) -> Result<()> {
+        create_directory(&self.folder(&session.session_id))?;
+        let path = self.file(&session.session_id);
+        let mut json = serde_json::to_vec_pretty(session)
+            .map_err(|cause| Error::file("write", &path, cause))?;
+        json.push(b'\n');
+        write_atomic(&path, &json, Durability::Synced)
+    }
+
+    /// Reads a session.
+    pub fn load(&self, id: &SessionId) -> Result<Session> {
+        let path = self.file(id);
+        let json = fs::read(&path).map_err(|cause| match cause.kind() {
+            std::io::ErrorKind::NotFound => Error::mendable(format!("there is no session `{id}`"))
+                .hint("`agent list` shows the sessions that there are"),
+            _ => Error::file("read", &path, cause),
+        })?;
+        parse(&path, &json)
+    }
+
+    /// All sessions, the latest first; files that cannot be read are named instead.
+    pub fn all(&self) -> Result<(Vec<Session>, Vec<Error>)> {
+        let entries = fs::read_dir(&self.directory)
+            .map_err(|cause| Error::file("read", &self.directory, cause))?;
+        let (mut sessions, mut troubles) = (Vec::new(), Vec::new());
+        for entry in entries.filter_map(Result::ok) {
+            let name = entry.file_name();
+            let id = name.to_str().and_then(|name| name.strip_suffix(".json"));
+            if let Some(id) = id.and_then(|id| SessionId::parse(id).ok()) {
+                match self.load(&id) {
+                    Ok(session) => sessions.push(session),
+                    Err(trouble) => troubles.push(trouble),
+                }
+            }
+        }
+        sessions.sort_by_key(|session| std::cmp::Reverse(session.updated_at));
+        Ok((sessions, troubles))
+    }
+
+    /// The latest session that has not ended.
+    pub fn latest_unfinished(&self) -> Result<Session> {
+        let (sessions, mut troubles) = self.all()?;
+        sessions
+            .into_iter()
+            .find(|session| !session.is_complete)
+            .map_or_else(
+                || {
+                    Err(troubles.pop().unwrap_or_else(|| {
+                        Error::mendable("there is no unfinished session here")
+                            .hint("`agent new \"<task>\"` begins one")
+                            .hint("`agent resume <ID>` goes on with one that has ended")
+                    }))
+                },
+                Ok,
+            )
+    }
+}
+
+fn parse(path: &Path, json: &[u8]) -> Result<Session> {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        schema: u32,
+    }
+    let damaged = |cause| {
+        Error::mendable(format!("`{}` is not a session file", path.display()))
+            .because(cause)
+            .hint("if you edited it by hand, undo that; the journal beside it has the last state")
+    };
+    let version: Version = serde_json::from_slice(json).map_err(damaged)?;
+    if version.schema > SCHEMA {
+        let shown = path.display();
+        return Err(
+            Error::mendable(format!("`{shown}` comes from a newer version of `agent`"))
+                .hint("update `agent`"),
+        );
+    }
+    serde_json::from_slice(json).map_err(damaged)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::{Timestamp, ToSpan};
+
+    use super::*;
+    use crate::session::tests::session;
+
+    fn store() -> (tempfile::TempDir, Store) {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path().join("sessions")).unwrap();
+        (directory, store)
+    }
+
+    #[test]
+    fn a_session_comes_back_as_it_was_saved() {
+        let (_directory, store) = store();
+        let session = session("ab12cd34");
+        store.save(&session).unwrap();
+        assert_eq!(store.load(&session.session_id).unwrap(), session);
+    }
+
+    #[test]
+    fn the_latest_unfinished_session_is_found() {
+        let (_directory, store) = store();
+        for (id, age, complete) in [
+            ("00000001", 3, false),
+            ("00000002", 2, false),
+            ("00000003", 1, true),
+        ] {
+            let mut session = session(id);
+            session.updated_at = Timestamp::UNIX_EPOCH - age.hours();
+            session.is_complete = complete;
+            store.save(&session).unwrap();
+        }
+        assert_eq!(
+            store.latest_unfinished().unwrap().session_id.as_str(),
+            "00000002"
+        );
+    }
+
+    #[test]
+    fn says_what_to_do_where_there_is_none() {
+        let (_directory, store) = store();
+        let error = store.latest_unfinished().unwrap_err();
+        assert!(error.hints()[0].contains("agent new"));
+    }
+
+    #[test]
+    fn a_damaged_or_newer_file_is_named() {
+        let (_directory, store) = store();
+        let mut session = session("ab12cd34");
+        session.schema = SCHEMA + 1;
+        store.save(&session).unwrap();
+        let error = store.load(&session.session_id).unwrap_err();
+        assert!(error.to_string().contains("newer version"), "{error}");
+        write_atomic(&store.file(&session.session_id), b"{", Durability::Atomic).unwrap();
+        let error = store.load(&session.session_id).unwrap_err();
+        assert!(error.to_string().contains("not a session file"), "{error}");
+    }
+}
