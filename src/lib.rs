@@ -22,6 +22,8 @@ pub mod sandbox;
 
 pub mod session;
 
+pub mod compose;
+
 pub mod settings;
 
 pub mod error;

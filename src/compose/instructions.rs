@@ -1,0 +1,56 @@
+//! The words that the model reads about how to answer.
+
+use crate::protocol::Status;
+use crate::session::{Instructions, Session};
+
+/// The full text, compiled in.
+const FULL: &str = include_str!("../protocol/instructions.md");
+
+/// What a follow-up repeats of it.
+const REMINDER: &str = "\
+As in the first message: all commands in ONE code block fenced with six backticks, in the chat message itself; each tag alone on its line; bodies verbatim; the end mark as the last line of the block. With a body and a closing tag: CREATE_FILE path, EDIT_FILE path (SEARCH/REPLACE blocks, or start_line end_line), INSERT_TEXT path line, APPLY_PATCH, RUN_COMMAND, PLAN, MESSAGE, ASK_USER, DONE. Without: READ_FILE path, LIST_FILES, SEARCH_TEXT pattern, DELETE_FILE path, MOVE_FILE from to, GIT_STATUS, GIT_DIFF. Never invent results.";
+
+/// The protocol section.
+pub(super) fn text(session: &Session) -> String {
+    match session.instructions {
+        Instructions::Full => FULL
+            .trim()
+            .replace("{id}", session.session_id.as_str())
+            .replace("{sequence}", &session.sequence_number.to_string()),
+        Instructions::Reminder => REMINDER.to_owned(),
+    }
+}
+
+/// The prompt: what to do now, and the end mark.
+pub(super) fn prompt(session: &Session) -> String {
+    let mut prompt = if session.sequence_number == 1 {
+        "Do the task in the header. Look at what you need first, or begin with the work where it is clear.".to_owned()
+    } else {
+        next(session)
+    };
+    prompt.push_str("\nThe last line of your code block is:\n");
+    prompt.push_str(&session.end_mark().to_string());
+    prompt.push('\n');
+    prompt
+}
+
+fn next(session: &Session) -> String {
+    if let Some(cut) = &session.last_cut {
+        return format!(
+            "Your last reply was cut off in {} (line {} of it). What came before it is done, see the results. Send that command again, whole, and what was to come after it; nothing that is done already. If it is long, split it over several replies.",
+            cut.cut.what, cut.cut.line
+        );
+    }
+    if session.last_results.is_empty() && session.last_issues.is_empty() {
+        return "Your last reply contained no command, so nothing was done. Write the commands for the next step in one code block as described above; if the work is finished, send [DONE].".to_owned();
+    }
+    let failed = session
+        .last_results
+        .iter()
+        .any(|result| result.outcome.status != Status::Ok);
+    if failed || !session.last_issues.is_empty() {
+        return "Not everything worked. What is marked [OK] is done and stays: send only what failed again, corrected, and go on with the task.".to_owned();
+    }
+    "Go on with the task. When it is finished and tested, send [DONE] with a short summary."
+        .to_owned()
+}
