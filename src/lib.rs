@@ -26,6 +26,9 @@ pub mod compose;
 
 pub mod settings;
 
+pub mod ui;
+
 pub mod error;
 pub mod fs;
+pub mod interrupt;
 pub mod platform;

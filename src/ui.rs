@@ -1,0 +1,124 @@
+//! The only place that writes to the terminal.
+//!
+//! Standard output carries data, standard error carries talk. Whatever comes from the model, a
+//! file or a child process is escaped on its way out. Without a terminal there are plain lines,
+//! with `--json` one object a line, and nobody is asked anything.
+
+mod ask;
+mod escape;
+mod event;
+mod plain;
+
+use std::io::{self, IsTerminal, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use serde::Serialize;
+
+pub use self::ask::Answer;
+pub use self::escape::{escape_line, escape_text};
+pub use self::event::Event;
+use crate::error::Error;
+use crate::interrupt::Interrupt;
+
+/// How much is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Volume {
+    /// Only what needs the person, and errors.
+    Quiet,
+    /// What a person wants to follow.
+    #[default]
+    Normal,
+    /// Details too.
+    Verbose,
+}
+
+/// In which form events are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Form {
+    /// Lines for a person, on standard error.
+    #[default]
+    Lines,
+    /// One JSON object a line, on standard output.
+    Json,
+}
+
+/// The voice of the program.
+#[derive(Debug)]
+pub struct Ui {
+    volume: Volume,
+    form: Form,
+    color: ColorChoice,
+}
+
+impl Ui {
+    /// A voice of this volume and form.
+    pub fn new(volume: Volume, form: Form, color: ColorChoice) -> Self {
+        Self {
+            volume,
+            form,
+            color,
+        }
+    }
+
+    /// Whether a person sits at a terminal and can be asked.
+    pub fn is_interactive(&self) -> bool {
+        self.form == Form::Lines && io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Tells what happened.
+    pub fn tell(&self, event: &Event<'_>) {
+        tracing::debug!(event = %event.name(), "told");
+        match self.form {
+            Form::Json => self.data(event),
+            Form::Lines if event.volume() <= self.volume => self.talk(&plain::render(event)),
+            Form::Lines => {}
+        }
+    }
+
+    /// Says a sentence of ours.
+    pub fn say(&self, text: &str) {
+        self.tell(&Event::Notice { text });
+    }
+
+    /// Prints a line of data.
+    pub fn line(&self, text: &str) {
+        write_all(&mut io::stdout().lock(), &format!("{text}\n"));
+    }
+
+    /// Prints an object as one line of JSON.
+    pub fn data(&self, object: &impl Serialize) {
+        if let Ok(json) = serde_json::to_string(object) {
+            self.line(&json);
+        }
+    }
+
+    /// Reports what ends the program.
+    pub fn error(&self, error: &Error) {
+        self.talk(&plain::error(error));
+    }
+
+    /// Puts a question to the person and waits for a line.
+    pub fn ask(&self, question: &str, interrupt: &Interrupt) -> Answer {
+        if !self.is_interactive() {
+            return Answer::Nobody;
+        }
+        self.talk(&plain::question(question));
+        ask::line(interrupt)
+    }
+
+    fn talk(&self, text: &str) {
+        let choice = match self.color {
+            ColorChoice::Auto => AutoStream::choice(&io::stderr()),
+            chosen => chosen,
+        };
+        write_all(&mut AutoStream::new(io::stderr().lock(), choice), text);
+    }
+}
+
+/// Writes what can be written: a reader that went away, or a full disk behind a redirection, is no
+/// reason to lose a round.
+fn write_all(stream: &mut impl Write, text: &str) {
+    let _ = stream
+        .write_all(text.as_bytes())
+        .and_then(|()| stream.flush());
+}

@@ -1,0 +1,342 @@
+//! Events as lines for a person.
+
+use std::error::Error as _;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anstyle::{AnsiColor, Style};
+
+use super::{Event, escape_line, escape_text};
+use crate::error::{Error, Kind};
+use crate::protocol::{Status, StepResult};
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const GREEN: Style = AnsiColor::Green.on_default();
+const RED: Style = AnsiColor::Red.on_default();
+const YELLOW: Style = AnsiColor::Yellow.on_default();
+const CYAN: Style = AnsiColor::Cyan.on_default();
+
+/// How many lines of a failed step's detail are shown.
+const DETAIL_LINES: usize = 8;
+/// How many lines of prose are shown.
+const PROSE_LINES: usize = 40;
+
+/// The lines of an event, each with its line break.
+pub(super) fn render(event: &Event<'_>) -> String {
+    match event {
+        Event::Session {
+            id,
+            task,
+            workspace,
+            resumed,
+            ..
+        } => session(id, task, workspace, *resumed),
+        Event::Outbox { .. } => outbox(event),
+        Event::Reply {
+            name,
+            characters,
+            commands,
+            ..
+        } => format!(
+            "\nReply `{}`: {}, {}.\n",
+            escape_line(name),
+            count(*characters, "character"),
+            count(*commands, "command")
+        ),
+        Event::Repaired { repair } => {
+            let times = if repair.count > 1 {
+                format!(" ({} times)", number(repair.count as usize))
+            } else {
+                String::new()
+            };
+            format!("  repaired: {}{times}\n", escape_line(&repair.what))
+        }
+        Event::Prose { text } => prose(text),
+        Event::Issue { issue } => format!(
+            "  {YELLOW}not understood{YELLOW:#} (line {}): {}\n",
+            issue.line,
+            escape_line(&issue.message)
+        ),
+        Event::Cut { line, what } => format!(
+            "  {YELLOW}cut off{YELLOW:#} in {} (line {line}): the model is asked to send the rest.\n",
+            escape_line(what)
+        ),
+        Event::Running { script } => running(script),
+        Event::Step { result } => step(result),
+        Event::Plan { text } => block("Plan", text),
+        Event::Message { text } => block("The model says", text),
+        Event::Question { question, how } => {
+            format!(
+                "{}  {}\n",
+                block("The model asks", question),
+                escape_line(how)
+            )
+        }
+        Event::Rejected {
+            name,
+            why,
+            moved_to,
+        } => format!(
+            "{YELLOW}Not used{YELLOW:#}: `{}`: {}\n  It is now in `{}`.\n",
+            escape_line(name),
+            escape_line(why),
+            shown(moved_to)
+        ),
+        Event::Notice { text } => format!("{}\n", escape_text(text)),
+        Event::Detail { text } => format!("{DIM}{}{DIM:#}\n", escape_text(text)),
+        Event::Done {
+            id,
+            summary,
+            rounds,
+            changed,
+        } => done(id, summary, *rounds, *changed),
+        Event::RoundLimit { id, rounds } => format!(
+            "\n{YELLOW}Stopped{YELLOW:#} after {}: that is the limit (`MaxRounds`).\n`agent resume {id}` grants as many again.\n",
+            count(*rounds as usize, "round")
+        ),
+        Event::Interrupted { id } => {
+            format!("\nInterrupted. Nothing is lost: `agent resume {id}` goes on.\n")
+        }
+    }
+}
+
+/// A failure: heading, causes, hints.
+pub(super) fn error(error: &Error) -> String {
+    let heading = if error.kind() == Kind::Defect {
+        "defect"
+    } else {
+        "error"
+    };
+    let mut text = format!(
+        "{RED}{heading}{RED:#}: {}\n",
+        escape_text(&error.to_string())
+    );
+    let mut cause = error.source();
+    while let Some(source) = cause {
+        let _ = writeln!(text, "Caused by: {}", escape_text(&source.to_string()));
+        cause = source.source();
+    }
+    if !error.hints().is_empty() {
+        text.push('\n');
+    }
+    for hint in error.hints() {
+        let _ = writeln!(text, "{CYAN}hint{CYAN:#}: {}", escape_text(hint));
+    }
+    text
+}
+
+/// A question and the place for the answer.
+pub(super) fn question(question: &str) -> String {
+    format!("{}\n{CYAN}>{CYAN:#} ", escape_text(question.trim_end()))
+}
+
+fn session(id: &str, task: &str, workspace: &Path, resumed: bool) -> String {
+    let verb = if resumed { "goes on" } else { "begins" };
+    let task = task.trim().lines().next().unwrap_or_default();
+    format!(
+        "{BOLD}Session {id}{BOLD:#} {verb}: {}\nWorkspace: {}\n",
+        escape_line(&shortened(task, 100)),
+        shown(workspace)
+    )
+}
+
+fn outbox(event: &Event<'_>) -> String {
+    let Event::Outbox {
+        path,
+        inbox,
+        characters,
+        tokens,
+        cuts,
+        sequence,
+        is_new,
+    } = event
+    else {
+        return String::new();
+    };
+    let mut text = format!(
+        "\n{BOLD}Round {sequence}{BOLD:#}: {} in {} ({}, about {} tokens)\n",
+        if *is_new {
+            "your next message is"
+        } else {
+            "your message is still"
+        },
+        shown(path),
+        count(*characters, "character"),
+        number(*tokens)
+    );
+    for cut in *cuts {
+        let _ = writeln!(text, "  left out for want of room: {}", escape_line(cut));
+    }
+    let _ = writeln!(
+        text,
+        "  1. Paste it into your chat.\n  2. Save the reply as a .txt or .md file in {}",
+        shown(inbox)
+    );
+    let _ = writeln!(
+        text,
+        "{DIM}Waiting for the reply. Ctrl-C stops; nothing is lost.{DIM:#}"
+    );
+    text
+}
+
+fn running(script: &str) -> String {
+    let mut lines = script.trim().lines();
+    let first = lines.next().unwrap_or_default();
+    let more = lines.count();
+    let rest = if more > 0 {
+        format!(" (+{})", count(more, "line"))
+    } else {
+        String::new()
+    };
+    format!(
+        "  {DIM}running: {}{rest}{DIM:#}\n",
+        escape_line(&shortened(first, 120))
+    )
+}
+
+fn step(result: &StepResult) -> String {
+    let outcome = &result.outcome;
+    let (style, word) = match outcome.status {
+        Status::Ok => (GREEN, "ok"),
+        Status::Failed => (RED, "failed"),
+        Status::Refused => (YELLOW, "refused"),
+        Status::Skipped => (DIM, "skipped"),
+    };
+    let subject = match result.command.as_str() {
+        "RUN_COMMAND" | "SEARCH_TEXT" => format!("`{}`: ", escape_line(&result.subject)),
+        _ => String::new(),
+    };
+    let mut text = format!(
+        "  {:>2}. {style}{word}{style:#} {}: {subject}{}\n",
+        result.number,
+        escape_line(&result.command),
+        escape_line(&outcome.message)
+    );
+    if outcome.status == Status::Failed {
+        let lines: Vec<&str> = outcome.detail.text.lines().collect();
+        if lines.len() > DETAIL_LINES {
+            let _ = writeln!(text, "      {DIM}...{DIM:#}");
+        }
+        for line in &lines[lines.len().saturating_sub(DETAIL_LINES)..] {
+            let _ = writeln!(
+                text,
+                "      {DIM}{}{DIM:#}",
+                escape_line(&shortened(line, 160))
+            );
+        }
+    }
+    text
+}
+
+fn prose(text: &str) -> String {
+    let mut shown = String::new();
+    let mut lines = text.trim().lines();
+    for line in lines.by_ref().take(PROSE_LINES) {
+        let _ = writeln!(
+            shown,
+            "  {DIM}|{DIM:#} {}",
+            escape_line(&shortened(line, 400)).replace("\\t", "    ")
+        );
+    }
+    let more = lines.count();
+    if more > 0 {
+        let _ = writeln!(shown, "  {DIM}| ... {} more{DIM:#}", count(more, "line"));
+    }
+    shown
+}
+
+fn block(heading: &str, text: &str) -> String {
+    let mut block = format!("  {CYAN}{heading}{CYAN:#}:\n");
+    for line in escape_text(text.trim()).lines() {
+        let _ = writeln!(block, "    {line}");
+    }
+    block
+}
+
+fn done(id: &str, summary: &str, rounds: u32, changed: usize) -> String {
+    let mut text = format!(
+        "\n{GREEN}Done{GREEN:#}: session {id}, {}, {} changed in the last one.\n",
+        count(rounds as usize, "round"),
+        count(changed, "file")
+    );
+    for line in escape_text(summary.trim()).lines() {
+        let _ = writeln!(text, "  {line}");
+    }
+    text
+}
+
+fn shown(path: &Path) -> String {
+    escape_line(&path.display().to_string())
+}
+
+fn shortened(text: &str, max: usize) -> String {
+    let mut characters = text.chars();
+    let start: String = characters.by_ref().take(max).collect();
+    if characters.next().is_some() {
+        format!("{start} ...")
+    } else {
+        start
+    }
+}
+
+/// `1 file`, `2 files`, `12,345 files`.
+fn count(amount: usize, noun: &str) -> String {
+    let plural = if amount == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", number(amount))
+}
+
+/// A number with commas between its thousands.
+fn number(amount: usize) -> String {
+    let digits = amount.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!(number(7), "7");
+        assert_eq!(number(1234), "1,234");
+        assert_eq!(number(12_345_678), "12,345,678");
+        assert_eq!(count(1, "file"), "1 file");
+        assert_eq!(count(0, "file"), "0 files");
+    }
+
+    #[test]
+    fn a_model_cannot_forge_our_lines() {
+        let text = render(&Event::Message {
+            text: "ok\r\x1b[2K  1. ok CREATE_FILE",
+        });
+        assert!(
+            !text.contains('\r') && !text.contains("\x1b[2K"),
+            "{text:?}"
+        );
+    }
+
+    #[test]
+    fn an_error_names_cause_and_next_action() {
+        let error = super::error(
+            &Error::file(
+                "write",
+                Path::new("outbox/a.txt"),
+                std::io::Error::other("No space left on device"),
+            )
+            .hint("free some space"),
+        );
+        let plain = anstream::adapter::strip_str(&error).to_string();
+        assert_eq!(
+            plain,
+            "error: could not write `outbox/a.txt`\nCaused by: No space left on device\n\nhint: free some space\n"
+        );
+    }
+}
