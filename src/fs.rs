@@ -48,7 +48,29 @@ pub fn write_atomic(path: &Path, content: &[u8], durability: Durability) -> Resu
 ///
 /// Gives the name that it got: `reply.txt` becomes `reply-2.txt` where `reply.txt` is taken.
 pub fn move_aside(from: &Path, directory: &Path, name: &str) -> Result<PathBuf> {
-    fs::create_dir_all(directory).map_err(|cause| Error::file("create", directory, cause))?;
+    create_directory(directory)?;
+    rename_aside(from, directory, name).map_err(|cause| Error::file("move", from, cause))
+}
+
+/// Moves a file like `move_aside`; nothing if it is no longer there, as when another was faster.
+pub fn take_aside(from: &Path, directory: &Path, name: &str) -> Result<Option<PathBuf>> {
+    create_directory(directory)?;
+    match rename_aside(from, directory, name) {
+        Ok(target) => Ok(Some(target)),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(Error::file("move", from, cause)),
+    }
+}
+
+fn rename_aside(from: &Path, directory: &Path, name: &str) -> io::Result<PathBuf> {
+    let target = free_name(directory, name);
+    #[expect(clippy::disallowed_methods, reason = "this is the place that renames")]
+    fs::rename(from, &target)?;
+    Ok(target)
+}
+
+/// A path in the directory that is not taken: `name`, or `name-2`, `name-3` before the extension.
+pub fn free_name(directory: &Path, name: &str) -> PathBuf {
     let (stem, extension) = match name.rsplit_once('.') {
         Some((stem, extension)) if !stem.is_empty() => (stem, format!(".{extension}")),
         _ => (name, String::new()),
@@ -59,9 +81,7 @@ pub fn move_aside(from: &Path, directory: &Path, name: &str) -> Result<PathBuf> 
         count += 1;
         target = directory.join(format!("{stem}-{count}{extension}"));
     }
-    #[expect(clippy::disallowed_methods, reason = "this is the place that renames")]
-    fs::rename(from, &target).map_err(|cause| Error::file("move", from, cause))?;
-    Ok(target)
+    target
 }
 
 /// Makes a directory and its parents.

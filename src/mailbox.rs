@@ -1,1 +1,120 @@
-//! The mailbox: `outbox/` and `inbox/`.
+//! The mailbox: prompts leave through `outbox/`, replies come in through `inbox/`.
+//!
+//! A prompt is there as a whole or not at all. A reply is handed out when it is whole, and moved
+//! out of the inbox before anything of it is executed. What a reply says, and whether it answers
+//! this round, is not decided here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::fs::create_directory;
+use crate::protocol::SessionId;
+
+mod claim;
+mod inbox;
+mod name;
+mod outbox;
+mod read;
+mod settle;
+mod sighting;
+mod watch;
+
+pub use inbox::Inbox;
+pub use read::{MAX_REPLY, Reading, read_reply};
+pub use sighting::FindEndMark;
+pub use watch::Waker;
+
+use settle::Stat;
+
+/// The two directories through which a person carries messages.
+#[derive(Debug, Clone)]
+pub struct Mailbox {
+    outbox: PathBuf,
+    inbox: PathBuf,
+}
+
+impl Mailbox {
+    /// Makes the directories that are not there yet.
+    pub fn open(outbox: PathBuf, inbox: PathBuf) -> Result<Self> {
+        let mailbox = Self { outbox, inbox };
+        create_directory(&mailbox.outbox)?;
+        create_directory(&mailbox.processed())?;
+        create_directory(&mailbox.rejected())?;
+        Ok(mailbox)
+    }
+
+    /// Where replies are put.
+    pub fn inbox(&self) -> &Path {
+        &self.inbox
+    }
+
+    /// Where prompts are found.
+    pub fn outbox(&self) -> &Path {
+        &self.outbox
+    }
+
+    /// Where replies are kept that were used.
+    pub fn processed(&self) -> PathBuf {
+        self.inbox.join("processed")
+    }
+
+    /// Where replies are kept that were not used, each with a file that says why.
+    pub fn rejected(&self) -> PathBuf {
+        self.inbox.join("rejected")
+    }
+}
+
+/// A whole reply that has not been claimed yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Its file name, for people.
+    pub name: String,
+    /// The state in which it was whole.
+    stat: Stat,
+}
+
+impl Candidate {
+    /// A file that is known to be a whole reply.
+    pub fn at(path: PathBuf) -> Result<Self> {
+        let metadata = fs::metadata(&path).map_err(|cause| Error::file("read", &path, cause))?;
+        let name = path.file_name().unwrap_or_default();
+        Ok(Self {
+            name: name.to_string_lossy().into_owned(),
+            stat: Stat::of(&metadata),
+            path,
+        })
+    }
+}
+
+/// What a wait for a reply gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Arrival {
+    /// A whole reply.
+    Reply(Candidate),
+    /// Something that the person should know.
+    Notice(Notice),
+    /// Another thread ended the wait.
+    Woken,
+}
+
+/// News about the mailbox in words for the person, each told once.
+///
+/// Names of files in it are as they are: whoever prints it escapes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// What is the matter.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+/// `ab12cd34_seq0001`: how the names of a round's files begin.
+fn round_prefix(id: &SessionId, sequence: u32) -> String {
+    format!("{id}_seq{sequence:04}")
+}
+
+#[cfg(test)]
+mod tests;

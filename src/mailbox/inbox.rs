@@ -1,0 +1,268 @@
+//! Waiting for replies.
+//!
+//! The kernel's reports end a wait early; a look every second finds what they miss, because file
+//! systems of networks, containers and virtual machines report nothing. Waiting costs no processor
+//! time, survives the loss of its watch and of the directory, and never fails: what goes wrong is a
+//! `Notice`.
+
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::settle::Stat;
+use super::sighting::{FindEndMark, Oddity, Sightings};
+use super::watch::{self, Signals, Waker, Watch};
+use super::{Arrival, Candidate, Mailbox, Notice, name};
+use crate::protocol::EndMark;
+
+/// How often the directory is looked at when nothing is reported.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// How long `poll` waits for files that are still being written.
+const POLL_AT_MOST: Duration = Duration::from_secs(5);
+
+/// The directory where replies arrive.
+#[derive(Debug)]
+pub struct Inbox {
+    directory: PathBuf,
+    watch: Watch,
+    /// Which directory is watched; another one may come to bear its name.
+    identity: Option<Identity>,
+    sightings: Sightings,
+    notices: VecDeque<Notice>,
+    trouble: Option<String>,
+}
+
+/// What tells a directory from one that was made in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Identity {
+    inode: u64,
+    created: Option<SystemTime>,
+}
+
+/// How long to wait for an arrival.
+#[derive(Debug, Clone, Copy)]
+enum Patience {
+    Endless,
+    /// While a file is still settling, at most until then.
+    Settling(Instant),
+}
+
+/// What a look at the inbox told.
+enum Sight {
+    Arrived(Arrival),
+    Settling(Duration),
+    Quiet,
+}
+
+impl Inbox {
+    /// Watches the inbox from now on; `find_end_mark` finds the end mark in the end of a reply.
+    pub fn watch(mailbox: &Mailbox, find_end_mark: FindEndMark) -> Self {
+        let mut inbox = Self {
+            directory: mailbox.inbox.clone(),
+            watch: Watch::idle(),
+            identity: identity(&mailbox.inbox).ok(),
+            sightings: Sightings::new(find_end_mark),
+            notices: VecDeque::new(),
+            trouble: None,
+        };
+        inbox.start_watch();
+        inbox
+    }
+
+    /// A handle with which another thread ends the wait.
+    pub fn waker(&self) -> Waker {
+        self.watch.waker()
+    }
+
+    /// Blocks until a whole reply is there, something is to be told, or it was woken.
+    pub fn next(&mut self, round: &EndMark) -> Arrival {
+        loop {
+            if let Some(arrival) = self.arrival(round, Patience::Endless) {
+                return arrival;
+            }
+        }
+    }
+
+    /// What is there now; files that are still being written are waited for, but not for long.
+    pub fn poll(&mut self, round: &EndMark) -> Option<Arrival> {
+        self.arrival(round, Patience::Settling(Instant::now() + POLL_AT_MOST))
+    }
+
+    fn arrival(&mut self, round: &EndMark, patience: Patience) -> Option<Arrival> {
+        let mut due = Instant::now();
+        loop {
+            let signals = self.watch.wait_until(due);
+            if signals.woken {
+                self.take_in(signals);
+                return Some(Arrival::Woken);
+            }
+            let is_urgent = self.take_in(signals);
+            let now = Instant::now();
+            if now < due && !is_urgent {
+                continue;
+            }
+            let sight = self.look(round, now);
+            due = match (sight, patience) {
+                (Sight::Arrived(arrival), _) => return Some(arrival),
+                (Sight::Settling(rest), Patience::Settling(end)) if now < end => {
+                    (now + rest.min(LOOK_EVERY)).min(end)
+                }
+                (_, Patience::Settling(_)) => return None,
+                (Sight::Settling(rest), Patience::Endless) => now + rest.min(LOOK_EVERY),
+                (Sight::Quiet, Patience::Endless) => now + LOOK_EVERY,
+            };
+        }
+    }
+
+    /// Remembers what was reported; says whether that calls for a look at once.
+    fn take_in(&mut self, signals: Signals) -> bool {
+        let now = Instant::now();
+        let mut is_urgent = signals.stirred || signals.lost;
+        for (name, touch) in signals.touched {
+            is_urgent |= self.sightings.touch(&name, touch, now);
+        }
+        if signals.lost {
+            self.identity = None;
+        }
+        if let Some(trouble) = signals.trouble {
+            self.watch.stop();
+            self.tell_watch_trouble(&trouble);
+        }
+        is_urgent
+    }
+
+    fn look(&mut self, round: &EndMark, now: Instant) -> Sight {
+        let listed = self
+            .keep_directory()
+            .and_then(|()| self.sightings.refresh(&self.directory, now));
+        match listed {
+            Ok(()) => self.trouble = None,
+            Err(cause) => self.tell_trouble(&cause),
+        }
+        let overview = self.sightings.overview(&self.directory, round, now);
+        for (name, oddity) in overview.oddities {
+            self.notices.push_back(describe(&name, oddity));
+        }
+        if let Some((name, stat)) = overview.reply {
+            self.sightings.deliver(&name, round);
+            return Sight::Arrived(Arrival::Reply(self.candidate(&name, stat)));
+        }
+        match (self.notices.pop_front(), overview.wait) {
+            (Some(notice), _) => Sight::Arrived(Arrival::Notice(notice)),
+            (None, Some(rest)) => Sight::Settling(rest),
+            (None, None) => Sight::Quiet,
+        }
+    }
+
+    fn candidate(&self, name: &OsStr, stat: Stat) -> Candidate {
+        Candidate {
+            path: self.directory.join(name),
+            name: name.to_string_lossy().into_owned(),
+            stat,
+        }
+    }
+
+    /// Makes sure that the directory is there and that it is the one that is watched.
+    fn keep_directory(&mut self) -> io::Result<()> {
+        let found = identity(&self.directory);
+        if self.identity.is_some() && found.as_ref().ok() == self.identity.as_ref() {
+            return Ok(());
+        }
+        let news = if found.is_ok() {
+            "was replaced: replies are awaited in the new one"
+        } else {
+            fs::create_dir_all(&self.directory)?;
+            "was gone: it was made again"
+        };
+        self.identity = Some(identity(&self.directory)?);
+        self.notices.push_back(Notice {
+            message: format!("the inbox `{}` {news}", self.directory.display()),
+            hint: "save the reply there".to_owned(),
+        });
+        self.start_watch();
+        Ok(())
+    }
+
+    fn start_watch(&mut self) {
+        if let Err(trouble) = self.watch.start(&self.directory) {
+            self.tell_watch_trouble(&trouble);
+        }
+    }
+
+    /// As on a file system that reports nothing.
+    #[cfg(test)]
+    pub(super) fn without_reports(&mut self) {
+        self.watch.stop();
+    }
+
+    fn tell_watch_trouble(&mut self, trouble: &notify::Error) {
+        self.notices.push_back(Notice {
+            message: format!("could not watch `{}`: {trouble}", self.directory.display()),
+            hint: watch::remedy(trouble),
+        });
+    }
+
+    /// Names a failure once, until it is over or another one takes its place.
+    fn tell_trouble(&mut self, cause: &io::Error) {
+        let message = format!(
+            "could not open the inbox `{}`: {cause}",
+            self.directory.display()
+        );
+        if self.trouble.as_ref() != Some(&message) {
+            self.trouble = Some(message.clone());
+            self.notices.push_back(Notice {
+                message,
+                hint: "make it a directory that you may read: it is tried again every second"
+                    .to_owned(),
+            });
+        }
+    }
+}
+
+fn identity(directory: &Path) -> io::Result<Identity> {
+    let metadata = fs::metadata(directory)?;
+    if !metadata.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    Ok(Identity {
+        inode: Stat::of(&metadata).inode,
+        created: metadata.created().ok(),
+    })
+}
+
+fn describe(file_name: &OsStr, oddity: Oddity) -> Notice {
+    let file_name = file_name.to_string_lossy();
+    let (message, hint) = match oddity {
+        Oddity::Empty => (
+            "is empty".to_owned(),
+            "paste the reply of the chat into it and save it".to_owned(),
+        ),
+        Oddity::OtherType if name::may_be_text(&file_name) => (
+            "was left alone: a reply is a `.txt` or `.md` file".to_owned(),
+            format!(
+                "if it is the reply, rename it to `{}.txt`",
+                name::stem(&file_name)
+            ),
+        ),
+        Oddity::OtherType => (
+            "was left alone: a reply is a `.txt` or `.md` file".to_owned(),
+            "if it is the reply, save it as plain text, such as `reply.txt`".to_owned(),
+        ),
+        Oddity::NotAFile => (
+            "was left alone: it is not a regular file".to_owned(),
+            "save the reply as a plain file, such as `reply.txt`".to_owned(),
+        ),
+        Oddity::DanglingLink => (
+            "is a link that leads nowhere".to_owned(),
+            "save the reply itself there".to_owned(),
+        ),
+    };
+    Notice {
+        message: format!("`{file_name}` in the inbox {message}"),
+        hint,
+    }
+}

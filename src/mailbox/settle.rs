@@ -1,0 +1,130 @@
+//! Decides when a file in the inbox is a whole reply.
+//!
+//! Editors and browsers save in many ways: in one write, in chunks over seconds, into a
+//! temporary name that is then renamed, or by truncating the old file first. An event from the
+//! kernel says only that something happened, so it is used as an alarm clock; whether a file is
+//! whole is decided by looking at it. This module neither reads replies nor moves them, and it
+//! knows no clock: how long a file held still is handed to it.
+
+use std::fs::Metadata;
+use std::time::{Duration, SystemTime};
+
+/// How long a file must stay the same before it counts as whole, when nobody closed or renamed it.
+///
+/// Long enough for a browser that writes in bursts, short enough that a person does not notice.
+pub(super) const SETTLE: Duration = Duration::from_millis(500);
+
+/// How long a file must stay empty before the person hears of it.
+///
+/// Browsers put an empty file in place of a download that has yet to come.
+pub(super) const STAYS_EMPTY: Duration = Duration::from_secs(1);
+
+/// What tells one state of a file from another without reading it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stat {
+    /// In bytes.
+    pub(super) size: u64,
+    /// When its content was last changed, where the file system knows.
+    pub(super) modified: Option<SystemTime>,
+    /// Which file the name leads to; 0 where the platform does not say.
+    pub(super) inode: u64,
+}
+
+impl Stat {
+    /// What the file system tells.
+    pub(super) fn of(metadata: &Metadata) -> Self {
+        Self {
+            size: metadata.len(),
+            modified: metadata.modified().ok(),
+            inode: inode(metadata),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn inode(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+fn inode(_: &Metadata) -> u64 {
+    0
+}
+
+/// What speaks for a file being whole, beside its holding still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Evidence {
+    /// Its writer is done with it and it ends with the mark of this round.
+    Complete,
+    /// Nothing.
+    Missing,
+}
+
+/// What a look at a file told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// It has content, and nobody is still writing it.
+    Whole,
+    /// It has just changed; look again after this long.
+    Wait(Duration),
+    /// It is empty and stays so.
+    Empty,
+}
+
+/// Judges a file that has been as it is for as long as `still`.
+///
+/// A file without evidence waits even if its writer closed it: an editor that saves twice would
+/// bring a reply back that was taken already.
+pub(super) fn look(now: &Stat, still: Duration, evidence: Evidence) -> Look {
+    let (needed, verdict) = if now.size == 0 {
+        (STAYS_EMPTY, Look::Empty)
+    } else if evidence == Evidence::Complete {
+        (Duration::ZERO, Look::Whole)
+    } else {
+        (SETTLE, Look::Whole)
+    };
+    match needed.saturating_sub(still) {
+        Duration::ZERO => verdict,
+        rest => Look::Wait(rest),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stat(size: u64) -> Stat {
+        Stat {
+            size,
+            modified: None,
+            inode: 1,
+        }
+    }
+
+    #[track_caller]
+    fn case(size: u64, still: u64, evidence: Evidence, expected: Look) {
+        let still = Duration::from_millis(still);
+        assert_eq!(look(&stat(size), still, evidence), expected);
+    }
+
+    #[test]
+    fn a_file_that_held_still_is_whole() {
+        let rest = Duration::from_millis;
+        case(5, 0, Evidence::Missing, Look::Wait(rest(500)));
+        case(5, 499, Evidence::Missing, Look::Wait(rest(1)));
+        case(5, 500, Evidence::Missing, Look::Whole);
+        case(5, 9_000, Evidence::Missing, Look::Whole);
+    }
+
+    #[test]
+    fn a_complete_reply_need_not_wait() {
+        case(5, 0, Evidence::Complete, Look::Whole);
+    }
+
+    #[test]
+    fn an_empty_file_is_never_whole() {
+        case(0, 0, Evidence::Missing, Look::Wait(STAYS_EMPTY));
+        case(0, 0, Evidence::Complete, Look::Wait(STAYS_EMPTY));
+        case(0, 9_000, Evidence::Missing, Look::Empty);
+    }
+}

@@ -1,0 +1,450 @@
+//! What is known about each file in the inbox, from one look to the next.
+//!
+//! The directory is listed anew at every look; here is kept only what a look cannot see: since
+//! when a file is as it is, whether its writer closed it, and what the person was told already.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::name::{self, Kind};
+use super::read;
+use super::settle::{self, Evidence, Look, SETTLE, Stat};
+use super::watch::Touch;
+use crate::protocol::EndMark;
+
+/// How many files are looked at; more than a person would ever put there.
+const MAX_FILES: usize = 10_000;
+
+/// How old a file must be when it is first seen at the start, to count as still since then.
+///
+/// More than `SETTLE`, because the clock of a file server may differ from ours.
+const LONG_AGO: Duration = Duration::from_secs(2);
+
+/// Finds the end mark in the last part of a reply.
+pub type FindEndMark = fn(&str) -> Option<EndMark>;
+
+/// Why a file is named to the person instead of being taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Oddity {
+    /// A reply without content.
+    Empty,
+    /// Neither `.txt` nor `.md`.
+    OtherType,
+    /// A pipe, a socket or a device.
+    NotAFile,
+    /// A link that leads nowhere.
+    DanglingLink,
+}
+
+/// What a look at the whole inbox told.
+#[derive(Debug, Default)]
+pub(super) struct Overview {
+    /// The oldest whole reply.
+    pub(super) reply: Option<(OsString, Stat)>,
+    /// What is to be told, each once.
+    pub(super) oddities: Vec<(OsString, Oddity)>,
+    /// When the next file may have settled.
+    pub(super) wait: Option<Duration>,
+}
+
+/// All files in the inbox that matter.
+#[derive(Debug)]
+pub(super) struct Sightings {
+    files: BTreeMap<OsString, Sighting>,
+    /// Files that were closed before anyone looked at them.
+    closed_unseen: BTreeSet<OsString>,
+    find_end_mark: FindEndMark,
+    is_first_look: bool,
+}
+
+#[derive(Debug)]
+struct Sighting {
+    found: Found,
+    since: Instant,
+    is_closed: bool,
+    tail: Tail,
+    /// The round for which it was handed out: once each, or a loop that leaves it would spin.
+    delivered: Option<EndMark>,
+    is_told: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Found {
+    Reply(Stat),
+    Odd(Oddity),
+}
+
+impl Found {
+    fn is_odd(&self) -> bool {
+        matches!(self, Self::Odd(_)) || self.is_empty()
+    }
+
+    fn is_empty(&self) -> bool {
+        matches!(self, Self::Reply(stat) if stat.size == 0)
+    }
+}
+
+#[derive(Debug)]
+enum Tail {
+    Unread,
+    Read(Option<EndMark>),
+}
+
+impl Sightings {
+    /// Nothing seen yet.
+    pub(super) fn new(find_end_mark: FindEndMark) -> Self {
+        Self {
+            files: BTreeMap::new(),
+            closed_unseen: BTreeSet::new(),
+            find_end_mark,
+            is_first_look: true,
+        }
+    }
+
+    /// Takes in what was reported about a file; says whether that calls for a look at once.
+    pub(super) fn touch(&mut self, name: &OsStr, touch: Touch, now: Instant) -> bool {
+        let Some(sighting) = self.files.get_mut(name) else {
+            if name::kind(&name.to_string_lossy()) == Kind::Bystander {
+                return false;
+            }
+            if touch == Touch::Closed {
+                self.closed_unseen.insert(name.to_owned());
+            }
+            return true;
+        };
+        sighting.is_closed = touch == Touch::Closed;
+        sighting.tail = Tail::Unread;
+        sighting.delivered = None;
+        if sighting.found.is_odd() {
+            return touch == Touch::Closed || sighting.found.is_empty();
+        }
+        sighting.since = now;
+        // A file that is being written is looked at when it has been still for long enough; to
+        // look at every write would keep a processor busy.
+        touch == Touch::Closed
+    }
+
+    /// Lists the directory and forgets what is no longer there.
+    pub(super) fn refresh(&mut self, directory: &Path, now: Instant) -> io::Result<()> {
+        let mut known = std::mem::take(&mut self.files);
+        for entry in fs::read_dir(directory)?.take(MAX_FILES) {
+            let Ok(entry) = entry else { continue };
+            let file_name = entry.file_name();
+            let Some((found, age)) = examine(&entry.path(), &file_name.to_string_lossy()) else {
+                continue;
+            };
+            let sighting = match known.remove(&file_name) {
+                Some(sighting) => sighting.seen_again(found, now),
+                None => self.first_sighting(&file_name, found, age, now),
+            };
+            self.files.insert(file_name, sighting);
+        }
+        self.closed_unseen.clear();
+        self.is_first_look = false;
+        Ok(())
+    }
+
+    fn first_sighting(
+        &self,
+        file_name: &OsStr,
+        found: Found,
+        age: Duration,
+        now: Instant,
+    ) -> Sighting {
+        let was_there = self.is_first_look && age >= LONG_AGO;
+        Sighting {
+            found,
+            since: if was_there {
+                now.checked_sub(LONG_AGO).unwrap_or(now)
+            } else {
+                now
+            },
+            // Nobody saw who closed what lay there before we came; the mark at its end must do.
+            is_closed: self.is_first_look || self.closed_unseen.contains(file_name),
+            tail: Tail::Unread,
+            delivered: None,
+            is_told: false,
+        }
+    }
+
+    /// Decides about every file.
+    pub(super) fn overview(&mut self, directory: &Path, round: &EndMark, now: Instant) -> Overview {
+        let mut overview = Overview::default();
+        for (name, sighting) in &mut self.files {
+            match sighting.look(&directory.join(name), round, self.find_end_mark, now) {
+                Verdict::Whole(stat) => {
+                    let is_older = overview
+                        .reply
+                        .as_ref()
+                        .is_none_or(|(_, best)| stat.modified < best.modified);
+                    if is_older {
+                        overview.reply = Some((name.clone(), stat));
+                    }
+                }
+                Verdict::Wait(rest) => {
+                    overview.wait = Some(overview.wait.map_or(rest, |wait| wait.min(rest)));
+                }
+                Verdict::Tell(oddity) => overview.oddities.push((name.clone(), oddity)),
+                Verdict::Leave => {}
+            }
+        }
+        overview
+    }
+
+    /// Remembers that a reply was handed out for this round.
+    pub(super) fn deliver(&mut self, name: &OsStr, round: &EndMark) {
+        if let Some(sighting) = self.files.get_mut(name) {
+            sighting.delivered = Some(round.clone());
+        }
+    }
+}
+
+enum Verdict {
+    Whole(Stat),
+    Wait(Duration),
+    Tell(Oddity),
+    Leave,
+}
+
+impl Sighting {
+    fn seen_again(mut self, found: Found, now: Instant) -> Self {
+        if self.found != found {
+            // `is_closed` stays: a write after the closing would have been reported.
+            self.is_told &= self.found.is_odd() && found.is_odd();
+            self.found = found;
+            self.since = now;
+            self.tail = Tail::Unread;
+            self.delivered = None;
+        }
+        self
+    }
+
+    fn look(
+        &mut self,
+        path: &Path,
+        round: &EndMark,
+        find_end_mark: FindEndMark,
+        now: Instant,
+    ) -> Verdict {
+        let still = now.saturating_duration_since(self.since);
+        let stat = match &self.found {
+            Found::Odd(oddity) => return self.tell(*oddity, SETTLE.saturating_sub(still)),
+            Found::Reply(stat) => stat.clone(),
+        };
+        if self.delivered.as_ref() == Some(round) {
+            return Verdict::Leave;
+        }
+        let evidence = self.evidence(path, round, find_end_mark);
+        match settle::look(&stat, still, evidence) {
+            Look::Whole => Verdict::Whole(stat),
+            Look::Wait(rest) => Verdict::Wait(rest),
+            Look::Empty => self.tell(Oddity::Empty, Duration::ZERO),
+        }
+    }
+
+    /// Names an oddity once, and not before it stayed for a while: tools make such files too.
+    fn tell(&mut self, oddity: Oddity, rest: Duration) -> Verdict {
+        if self.is_told {
+            Verdict::Leave
+        } else if rest.is_zero() {
+            self.is_told = true;
+            Verdict::Tell(oddity)
+        } else {
+            Verdict::Wait(rest)
+        }
+    }
+
+    fn evidence(&mut self, path: &Path, round: &EndMark, find_end_mark: FindEndMark) -> Evidence {
+        if !self.is_closed {
+            return Evidence::Missing;
+        }
+        if let Tail::Unread = self.tail {
+            let end = read::tail(path).ok().and_then(|tail| find_end_mark(&tail));
+            self.tail = Tail::Read(end);
+        }
+        match &self.tail {
+            Tail::Read(Some(end)) if end == round => Evidence::Complete,
+            _ => Evidence::Missing,
+        }
+    }
+}
+
+/// What a directory entry is, and how long ago it changed; nothing for bystanders and directories.
+fn examine(path: &Path, file_name: &str) -> Option<(Found, Duration)> {
+    let kind = name::kind(file_name);
+    if kind == Kind::Bystander {
+        return None;
+    }
+    // Through a link: the person made it, and means what it leads to.
+    let Ok(metadata) = fs::metadata(path) else {
+        let is_there = path.symlink_metadata().is_ok();
+        return is_there.then_some((Found::Odd(Oddity::DanglingLink), Duration::ZERO));
+    };
+    if metadata.is_dir() {
+        return None;
+    }
+    let found = if !metadata.is_file() {
+        Found::Odd(Oddity::NotAFile)
+    } else if kind == Kind::Other {
+        Found::Odd(Oddity::OtherType)
+    } else {
+        Found::Reply(Stat::of(&metadata))
+    };
+    Some((found, age(&metadata)))
+}
+
+/// How long ago a file was written, renamed or given other attributes; zero if that is in doubt.
+fn age(metadata: &fs::Metadata) -> Duration {
+    let modified = metadata.modified().ok();
+    let since = |time: SystemTime| SystemTime::now().duration_since(time).ok();
+    let written = modified.and_then(since);
+    #[cfg(unix)]
+    let changed = {
+        use std::os::unix::fs::MetadataExt;
+        u64::try_from(metadata.ctime())
+            .ok()
+            .and_then(|seconds| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds)))
+            .and_then(since)
+    };
+    #[cfg(not(unix))]
+    let changed = written;
+    written.min(changed).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::protocol::SessionId;
+
+    struct Desk {
+        directory: tempfile::TempDir,
+        sightings: Sightings,
+        now: Instant,
+    }
+
+    impl Desk {
+        /// A directory that has been looked at once, so that nothing lay there before.
+        fn new() -> Self {
+            let mut desk = Self {
+                directory: tempfile::tempdir().unwrap(),
+                sightings: Sightings::new(|tail| tail.contains("[END").then(round)),
+                now: Instant::now(),
+            };
+            assert!(desk.look(0).reply.is_none());
+            desk
+        }
+
+        fn save(&self, text: &str) {
+            let path = self.directory.path().join("a.txt");
+            fs::File::create(path)
+                .unwrap()
+                .write_all(text.as_bytes())
+                .unwrap();
+        }
+
+        fn touch(&mut self, touch: Touch) -> bool {
+            self.sightings.touch(OsStr::new("a.txt"), touch, self.now)
+        }
+
+        /// Looks after so many milliseconds.
+        fn look(&mut self, millis: u64) -> Overview {
+            self.now += Duration::from_millis(millis);
+            let directory = self.directory.path();
+            self.sightings.refresh(directory, self.now).unwrap();
+            self.sightings.overview(directory, &round(), self.now)
+        }
+
+        #[track_caller]
+        fn waits(&mut self, millis: u64, rest: u64) {
+            let overview = self.look(millis);
+            assert!(overview.reply.is_none());
+            assert_eq!(overview.wait, Some(Duration::from_millis(rest)));
+        }
+
+        #[track_caller]
+        fn arrives(&mut self, millis: u64) {
+            assert!(self.look(millis).reply.is_some());
+        }
+    }
+
+    fn round() -> EndMark {
+        EndMark {
+            session: SessionId::parse("ab12cd34").unwrap(),
+            sequence: 1,
+        }
+    }
+
+    #[test]
+    fn any_change_starts_the_wait_again() {
+        let mut desk = Desk::new();
+        desk.save("one");
+        desk.waits(0, 500);
+        desk.waits(400, 100);
+        desk.save("one and two");
+        desk.waits(400, 500);
+        desk.waits(499, 1);
+        desk.arrives(1);
+    }
+
+    #[test]
+    fn a_reported_write_starts_the_wait_again_without_a_look() {
+        let mut desk = Desk::new();
+        desk.save("one");
+        desk.waits(0, 500);
+        desk.now += Duration::from_millis(300);
+        assert!(!desk.touch(Touch::Changed));
+        desk.waits(200, 300);
+    }
+
+    #[test]
+    fn a_mark_counts_only_after_the_file_was_closed() {
+        let mut desk = Desk::new();
+        desk.save("[END");
+        desk.waits(0, 500);
+        assert!(desk.touch(Touch::Closed));
+        desk.arrives(0);
+        desk.touch(Touch::Changed);
+        desk.waits(0, 500);
+    }
+
+    #[test]
+    fn a_closing_before_the_first_look_is_not_forgotten() {
+        let mut desk = Desk::new();
+        desk.save("[END");
+        assert!(desk.touch(Touch::Closed));
+        desk.arrives(0);
+    }
+
+    #[test]
+    fn a_closed_file_without_a_mark_has_to_settle() {
+        let mut desk = Desk::new();
+        desk.save("one");
+        desk.touch(Touch::Closed);
+        desk.waits(0, 500);
+        desk.arrives(500);
+    }
+
+    #[test]
+    fn writes_beside_the_replies_call_for_no_look() {
+        let mut desk = Desk::new();
+        let touched = Touch::Changed;
+        let name = OsStr::new("reply.txt.crdownload");
+        assert!(!desk.sightings.touch(name, touched, desk.now));
+    }
+
+    #[test]
+    fn an_empty_file_is_looked_at_as_soon_as_it_is_written() {
+        let mut desk = Desk::new();
+        desk.save("");
+        desk.waits(0, 1_000);
+        assert_eq!(desk.look(1_000).oddities.len(), 1);
+        assert_eq!(desk.look(1_000).oddities.len(), 0);
+        assert!(desk.touch(Touch::Changed));
+    }
+}
