@@ -1,1 +1,352 @@
 //! The settings and where they come from.
+//!
+//! Defaults, then `appsettings.json`, then `Agent__Key` in the environment, then flags: the later
+//! one wins. Every value is checked where it is read, so that an error can name the key and the
+//! file or variable; figment then lays the layers on top of each other and knows, for each key,
+//! which one it came from. What loosens counts from a file only if the person has trusted it.
+//!
+//! Whoever holds `Settings` need not check ranges again. Making directories, asking the person and
+//! printing are left to others; the environment is handed in as values.
+
+mod base;
+mod environment;
+mod file;
+mod keys;
+mod layer;
+mod origin;
+mod paths;
+mod suggestion;
+mod trust;
+mod value;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use figment::Figment;
+use serde::{Deserialize, Serialize};
+
+pub use self::base::{Base, DIRECTORY_NAME, FILE_NAME, Found, init};
+pub use self::environment::process_environment;
+pub use self::keys::{KEYS, Key, Loosens, markdown};
+pub use self::layer::Overrides;
+pub use self::origin::Origin;
+pub use self::paths::Paths;
+pub use self::trust::Trust;
+pub use self::value::{Shape, Value};
+
+use self::file::SettingsFile;
+use self::layer::Layer;
+use crate::error::{Error, Kind, Result};
+
+/// The settings in force; the table `KEYS` says what each means and which values it may have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+#[expect(missing_docs, reason = "documented in the table `KEYS`")]
+pub struct Settings {
+    pub workspace_dir: PathBuf,
+    pub inbox_dir: PathBuf,
+    pub outbox_dir: PathBuf,
+    pub sessions_dir: PathBuf,
+    pub max_rounds: u32,
+    pub commands: Commands,
+    pub on_failure: OnFailure,
+    pub command_timeout_seconds: u32,
+    pub max_command_timeout_seconds: u32,
+    pub max_output_length: usize,
+    pub max_read_lines: usize,
+    pub max_list_items: usize,
+    pub max_search_results: usize,
+    pub max_outbox_chars: usize,
+    pub max_reply_bytes: u64,
+    pub max_file_bytes: u64,
+}
+
+/// Whether the model may run commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Commands {
+    /// They run.
+    Run,
+    /// They are refused; the model only works on files.
+    Off,
+}
+
+/// What becomes of the commands of a reply after a file change of it failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnFailure {
+    /// They are skipped: they would run on files that are not as the model thinks.
+    SkipCommands,
+    /// They run all the same.
+    Continue,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        extract(&Figment::from(Layer::defaults())).expect("the table has a fitting default a field")
+    }
+}
+
+/// What was set where, read and checked, but not yet decided.
+#[derive(Debug)]
+pub struct Layers {
+    base: Base,
+    file: Option<(SettingsFile, Layer)>,
+    /// Environment and flags, the later ones stronger; these need no trust.
+    above: Vec<Layer>,
+}
+
+/// A value in a settings file that loosens, while nobody has trusted that file.
+///
+/// Displayed as the person should see it in a question: ``WorkspaceDir: `..` ``.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Untrusted {
+    /// What it sets.
+    pub key: &'static str,
+    /// What it would set it to, as it stands in the file.
+    pub value: String,
+    /// The file.
+    pub file: PathBuf,
+}
+
+/// The settings in force and all that belongs to them.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The values.
+    pub settings: Settings,
+    /// Where each came from, by key; every key of the table is there.
+    pub origins: BTreeMap<&'static str, Origin>,
+    /// The directories, absolute.
+    pub paths: Paths,
+    /// What was left out, because nobody has trusted the file.
+    pub untrusted: Vec<Untrusted>,
+    /// What the person should know, with what to do about it.
+    pub notices: Vec<String>,
+}
+
+/// Reads all layers and decides: `read` and `settle` in one, for whoever asks no questions.
+pub fn load(
+    base: &Base,
+    environment: impl Iterator<Item = (String, String)>,
+    flags: &Overrides,
+    trust: &Trust,
+) -> Result<Loaded> {
+    read(base, environment, flags)?.settle(trust)
+}
+
+/// Reads all layers and checks every value in them.
+pub fn read(
+    base: &Base,
+    environment: impl Iterator<Item = (String, String)>,
+    flags: &Overrides,
+) -> Result<Layers> {
+    let file = match &base.settings_file {
+        Some(path) => SettingsFile::look(path)?
+            .map(|file| file.layer().map(|layer| (file, layer)))
+            .transpose()?,
+        None => None,
+    };
+    let mut above = environment::layers(environment)?;
+    above.extend(flags.layers()?);
+    Ok(Layers {
+        base: base.clone(),
+        file,
+        above,
+    })
+}
+
+impl Layers {
+    /// What the person must confirm before it counts; nothing if the file is trusted.
+    pub fn untrusted(&self, trust: &Trust) -> Vec<Untrusted> {
+        match &self.file {
+            Some((file, layer)) if !trust.holds(&file.path, &file.content) => layer
+                .values
+                .iter()
+                .filter(|(key, value)| self.loosens(key, value) && !self.is_overridden(key))
+                .map(|(key, value)| Untrusted {
+                    key: key.name,
+                    value: value.to_string(),
+                    file: file.path.clone(),
+                })
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Trusts the settings file with the content that was read: the person has said yes to it.
+    pub fn confirm(&self, trust: &Trust) -> Result<()> {
+        match &self.file {
+            Some((file, _)) => trust.remember(&file.path, &file.content),
+            None => Ok(()),
+        }
+    }
+
+    /// Decides what holds.
+    ///
+    /// What loosens in a file that is not trusted is left out with a notice; a directory outside of
+    /// the base is an error, because working in another one would surprise more.
+    pub fn settle(mut self, trust: &Trust) -> Result<Loaded> {
+        let untrusted = self.untrusted(trust);
+        for item in &untrusted {
+            self.leave_out(item)?;
+        }
+        let figment = self.figment();
+        let settings = extract(&figment)?;
+        let origins: BTreeMap<_, _> = KEYS
+            .iter()
+            .map(|key| (key.name, Origin::of(key, figment.find_metadata(key.name))))
+            .collect();
+        refuse_impossible_timeouts(&settings, &origins)?;
+        let paths = Paths::place(&self.base, &settings);
+        paths.refuse_overlaps()?;
+        paths.refuse_links_out(&self.base, |name| {
+            origins.get(name).cloned().unwrap_or(Origin::Default)
+        })?;
+        let mut notices: Vec<String> = untrusted.iter().map(Untrusted::notice).collect();
+        notices.extend(exposed_trust(&paths, trust));
+        Ok(Loaded {
+            settings,
+            origins,
+            paths,
+            untrusted,
+            notices,
+        })
+    }
+
+    fn loosens(&self, key: &Key, value: &Value) -> bool {
+        match (key.loosens, value) {
+            (Loosens::Always, _) => true,
+            (Loosens::Outside, Value::Text(text)) => paths::leads_out(&self.base.directory, text),
+            (Loosens::Never | Loosens::Outside, _) => false,
+        }
+    }
+
+    fn is_overridden(&self, key: &Key) -> bool {
+        self.above.iter().any(|layer| layer.sets(key))
+    }
+
+    fn leave_out(&mut self, item: &Untrusted) -> Result<()> {
+        let Some((_, layer)) = &mut self.file else {
+            return Ok(());
+        };
+        if let Some((key, _)) = layer.values.iter().find(|(key, _)| key.name == item.key)
+            && key.loosens == Loosens::Outside
+        {
+            return Err(item.refusal(&self.base, key));
+        }
+        layer.values.retain(|(key, _)| key.name != item.key);
+        Ok(())
+    }
+
+    fn figment(&self) -> Figment {
+        let file = self.file.iter().map(|(_, layer)| layer);
+        file.chain(&self.above)
+            .fold(Figment::from(Layer::defaults()), |figment, layer| {
+                figment.merge(layer)
+            })
+    }
+}
+
+impl Untrusted {
+    fn notice(&self) -> String {
+        format!(
+            "`{}` in `{}` does not count, because you have not trusted that file; run `agent` on a \
+             terminal to confirm it",
+            self.key,
+            self.file.display()
+        )
+    }
+
+    fn refusal(&self, base: &Base, key: &Key) -> Error {
+        let place = paths::tidy(&base.directory.join(&self.value));
+        let error = Error::mendable(format!(
+            "`{}` in `{}` leads out of its directory, to `{}`, and you have not trusted that file",
+            self.key,
+            self.file.display(),
+            place.display()
+        ));
+        let is_in_place = base
+            .directory
+            .file_name()
+            .is_some_and(|name| name == DIRECTORY_NAME)
+            && base.directory.parent() == Some(&place);
+        let error = if is_in_place {
+            error.hint(format!("run `agent init` in `{}`", place.display()))
+        } else {
+            error.hint("read that file; then run `agent` on a terminal and confirm it")
+        };
+        error.hint(format!(
+            "or say it yourself: `{} {}`",
+            key.flag,
+            suggestion::quoted(&place)
+        ))
+    }
+}
+
+impl fmt::Display for Untrusted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: `{}`", self.key, suggestion::shown(&self.value))
+    }
+}
+
+impl Loaded {
+    /// Every setting with its value and its origin, in the order of the table.
+    pub fn rows(&self) -> impl Iterator<Item = (&'static Key, String, &Origin)> {
+        let values = serde_json::to_value(&self.settings).unwrap_or_default();
+        KEYS.iter().map(move |key| {
+            let value = match values.get(key.name) {
+                Some(serde_json::Value::String(text)) => text.clone(),
+                Some(other) => other.to_string(),
+                None => String::new(),
+            };
+            let origin = self.origins.get(key.name).unwrap_or(&Origin::Default);
+            (key, value, origin)
+        })
+    }
+}
+
+/// The layers are checked already, so a failure here is a defect of ours; it is reworded all the
+/// same, because figment calls a key `default.Key`.
+fn extract(figment: &Figment) -> Result<Settings> {
+    figment.extract().map_err(|problem| {
+        let key = problem.path.join(".");
+        Error::new(Kind::Defect, format!("the setting `{key}` does not fit"))
+            .because(problem.kind.to_string())
+    })
+}
+
+fn refuse_impossible_timeouts(
+    settings: &Settings,
+    origins: &BTreeMap<&'static str, Origin>,
+) -> Result<()> {
+    let (usual, longest) = ("CommandTimeoutSeconds", "MaxCommandTimeoutSeconds");
+    if settings.command_timeout_seconds <= settings.max_command_timeout_seconds {
+        return Ok(());
+    }
+    let origin = |name| origins.get(name).unwrap_or(&Origin::Default);
+    Err(Error::mendable(format!(
+        "`{usual}` ({}, in {}) is more than `{longest}` ({}, in {})",
+        settings.command_timeout_seconds,
+        origin(usual),
+        settings.max_command_timeout_seconds,
+        origin(longest),
+    ))
+    .hint(format!("raise `{longest}` or lower `{usual}`")))
+}
+
+/// In a workspace that holds the memory of trust, a command could trust whatever it likes.
+fn exposed_trust(paths: &Paths, trust: &Trust) -> Option<String> {
+    let directory = trust.directory()?;
+    directory.starts_with(&paths.workspace).then(|| {
+        format!(
+            "the workspace `{}` holds `{}`, where `agent` remembers which settings you trust; work \
+             in a smaller directory",
+            paths.workspace.display(),
+            directory.display()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,243 @@
+//! The base directory: where `agent` keeps its folders, and how it is found and made.
+//!
+//! It is the directory of the nearest `appsettings.json` with an `Agent` object, or the nearest
+//! `.agent` that holds one. What to do where there is none is decided by the person, not here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::file::SettingsFile;
+use super::keys::Loosens;
+use super::paths::{leads_out, without_verbatim_prefix};
+use super::trust::Trust;
+use super::value::Value;
+use crate::error::{Error, Result};
+use crate::fs::{Durability, create_directory, write_atomic};
+
+/// The name of the settings file.
+pub const FILE_NAME: &str = "appsettings.json";
+/// The directory inside a project that is worked on in place.
+pub const DIRECTORY_NAME: &str = ".agent";
+
+/// What a new base directory starts with: the settings that people change most often.
+const NEW_FILE: &str = include_str!("../../appsettings.json");
+const IN_PLACE_WORKSPACE: &str = "..";
+const IN_PLACE_FILE: &str = "{\n  \"Agent\": {\n    \"WorkspaceDir\": \"..\"\n  }\n}\n";
+/// What file managers leave in a directory that a person calls empty.
+const LITTER: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
+
+/// The directory that everything else is relative to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Base {
+    /// `BasePath`: absolute, without links.
+    pub directory: PathBuf,
+    /// Its settings file, if it has one of ours.
+    pub settings_file: Option<PathBuf>,
+}
+
+/// What the search for a base directory told.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Here it is.
+    Base(Base),
+    /// There is none, and this directory is empty: `Base::create` makes it one.
+    EmptyDirectory(PathBuf),
+    /// There is none, and this directory has something in it: the person decides between
+    /// `init` (work on it in place) and `Base::create` (work in a new `workspace/`).
+    Undecided(PathBuf),
+}
+
+impl Base {
+    /// Looks for the base directory here, then upward; or takes the one that was named (`--base`).
+    ///
+    /// A directory that was named is a base even without settings, and nothing above it counts.
+    pub fn find(start: &Path, explicit: Option<&Path>) -> Result<Found> {
+        if let Some(named) = explicit {
+            let directory = real_directory(&start.join(named))?;
+            let base = Self::in_directory(&directory)?;
+            return Ok(Found::Base(base.unwrap_or(Self {
+                directory,
+                settings_file: None,
+            })));
+        }
+        let start = real_directory(start)?;
+        for directory in start.ancestors() {
+            if directory != start && is_shared(directory) {
+                continue;
+            }
+            if let Some(base) = Self::in_directory(directory)? {
+                return Ok(Found::Base(base));
+            }
+        }
+        if is_empty(&start)? {
+            Ok(Found::EmptyDirectory(start))
+        } else {
+            Ok(Found::Undecided(start))
+        }
+    }
+
+    /// Makes a directory a base with a `workspace/` of its own, by giving it a settings file.
+    ///
+    /// Without that file the next run would not find it again.
+    pub fn create(directory: &Path) -> Result<Self> {
+        let directory = real_directory(directory)?;
+        if let Some(base) = Self::in_directory(&directory)? {
+            return Ok(base);
+        }
+        let file = directory.join(FILE_NAME);
+        if file.symlink_metadata().is_ok() {
+            return Err(Error::mendable(format!(
+                "`{}` belongs to another program",
+                file.display()
+            ))
+            .hint("add `\"Agent\": {}` to it, or work on this project in place: `agent init`"));
+        }
+        write_atomic(&file, NEW_FILE.as_bytes(), Durability::Durable)?;
+        Ok(Self {
+            directory,
+            settings_file: Some(file),
+        })
+    }
+
+    fn in_directory(directory: &Path) -> Result<Option<Self>> {
+        for directory in [directory.to_owned(), directory.join(DIRECTORY_NAME)] {
+            let file = directory.join(FILE_NAME);
+            if SettingsFile::look(&file)?.is_some() {
+                let directory = real_directory(&directory)?;
+                return Ok(Some(Self {
+                    settings_file: Some(directory.join(FILE_NAME)),
+                    directory,
+                }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Prepares a project for being worked on in place (`agent init`).
+///
+/// Makes `.agent/` with settings whose workspace is the project, trusted, and with a `.gitignore`
+/// that hides all of it. Nothing else in the project changes, and a second time changes nothing.
+pub fn init(project: &Path, trust: &Trust) -> Result<Base> {
+    let project = real_directory(project)?;
+    refuse_a_second_base(&project)?;
+    let directory = project.join(DIRECTORY_NAME);
+    refuse_a_link(&directory)?;
+    create_directory(&directory)?;
+    write_new(&directory.join(".gitignore"), "*\n")?;
+    let path = directory.join(FILE_NAME);
+    write_new(&path, IN_PLACE_FILE)?;
+    let file = SettingsFile::look(&path)?.ok_or_else(|| {
+        Error::mendable(format!("`{}` has no `Agent` object", path.display()))
+            .hint("delete it and run `agent init` again")
+    })?;
+    if !trust.holds(&path, &file.content) {
+        refuse_more_than_in_place(&directory, &file)?;
+        trust.remember(&path, &file.content)?;
+    }
+    Ok(Base {
+        directory,
+        settings_file: Some(path),
+    })
+}
+
+fn refuse_a_second_base(project: &Path) -> Result<()> {
+    let file = project.join(FILE_NAME);
+    match SettingsFile::look(&file)? {
+        None => Ok(()),
+        Some(_) => Err(Error::mendable(format!(
+            "`{}` has settings of `agent` already",
+            file.display()
+        ))
+        .hint("to work on this directory in place, set `\"WorkspaceDir\": \".\"` in that file")),
+    }
+}
+
+/// A project that brings `.agent` as a link would have us write elsewhere.
+fn refuse_a_link(directory: &Path) -> Result<()> {
+    match directory.symlink_metadata() {
+        Ok(metadata) if !metadata.is_dir() => Err(Error::mendable(format!(
+            "`{}` is not a directory",
+            directory.display()
+        ))
+        .hint("remove it and run `agent init` again")),
+        _ => Ok(()),
+    }
+}
+
+/// `agent init` means "work on this project": a file that came with it may not ask for more.
+fn refuse_more_than_in_place(directory: &Path, file: &SettingsFile) -> Result<()> {
+    for (key, value) in file.layer()?.values {
+        let Value::Text(text) = &value else { continue };
+        let asks_for_more = match key.loosens {
+            Loosens::Never => false,
+            Loosens::Outside => {
+                leads_out(directory, text)
+                    && (key.name != "WorkspaceDir" || text != IN_PLACE_WORKSPACE)
+            }
+            Loosens::Always => true,
+        };
+        if asks_for_more {
+            return Err(Error::mendable(format!(
+                "`{}` was here before and sets `{}` to `{value}`, so it is not trusted",
+                file.path.display(),
+                key.name
+            ))
+            .hint(
+                "read it; then delete it and run `agent init` again, or confirm it in `agent new`",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn write_new(path: &Path, content: &str) -> Result<()> {
+    if path.symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    write_atomic(path, content.as_bytes(), Durability::Durable)
+}
+
+/// Absolute and without links, so that `..` means the same to us and to the kernel.
+fn real_directory(path: &Path) -> Result<PathBuf> {
+    let directory = fs::canonicalize(path).map_err(|cause| {
+        Error::file("open the directory", path, cause).hint("create it first, or name another one")
+    })?;
+    if directory.is_dir() {
+        Ok(without_verbatim_prefix(directory))
+    } else {
+        Err(
+            Error::mendable(format!("`{}` is not a directory", path.display()))
+                .hint("name the directory that holds it"),
+        )
+    }
+}
+
+fn is_empty(directory: &Path) -> Result<bool> {
+    let entries = fs::read_dir(directory).map_err(|cause| Error::file("list", directory, cause))?;
+    for entry in entries {
+        let entry = entry.map_err(|cause| Error::file("list", directory, cause))?;
+        if !LITTER.iter().any(|litter| entry.file_name() == *litter) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Where anybody may put a file, as in `/tmp`: found on the way up, it would be somebody else's.
+#[cfg(unix)]
+fn is_shared(directory: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    const STICKY_AND_WRITABLE_BY_ALL: u32 = 0o1002;
+    fs::metadata(directory).is_ok_and(|metadata| {
+        metadata.mode() & STICKY_AND_WRITABLE_BY_ALL == STICKY_AND_WRITABLE_BY_ALL
+    })
+}
+
+#[cfg(not(unix))]
+fn is_shared(_: &Path) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests;

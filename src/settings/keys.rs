@@ -1,0 +1,285 @@
+//! The table of settings: every key with its default, its range, its flag and its meaning.
+//!
+//! `agent config`, `docs/settings.md`, the defaults, the checks and the suggestions in errors are
+//! all made from this table, so a key is added in two places: here and in the struct `Settings`.
+//! Reading a value is left to `value`, layering the values of several sources to `Layers`.
+
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
+
+use super::suggestion::nearest;
+use super::value::{Shape, Value};
+
+/// A day: nobody waits longer for a command.
+const LONGEST_TIMEOUT: u64 = 24 * 60 * 60;
+const MIB: u64 = 1024 * 1024;
+
+/// One setting: what a person may write for it and what it does.
+#[derive(Debug)]
+pub struct Key {
+    /// The name in the file, in `PascalCase`; after `Agent__` also the name in the environment.
+    pub name: &'static str,
+    /// The flag that sets it, with its dashes.
+    pub flag: &'static str,
+    /// What holds if nobody sets it.
+    pub default: Value,
+    /// What may be written.
+    pub shape: Shape,
+    /// What it does, in one line of Markdown.
+    pub meaning: &'static str,
+    /// Whether a file must be trusted before it may set it.
+    pub loosens: Loosens,
+}
+
+/// Whether a setting can give a project more than it has by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loosens {
+    /// No value of it needs trust.
+    Never,
+    /// A directory outside of the base directory does, and there is no harmless value to fall back
+    /// to: without trust the program stops.
+    Outside,
+    /// Every value does: without trust it is left out with a notice.
+    Always,
+}
+
+/// Every setting, in the order in which people look for them.
+pub static KEYS: &[Key] = &[
+    directory(
+        "WorkspaceDir",
+        "--workspace",
+        "workspace",
+        "What the model works on.",
+    ),
+    directory("InboxDir", "--inbox", "inbox", "Where you put the replies."),
+    directory(
+        "OutboxDir",
+        "--outbox",
+        "outbox",
+        "Where the messages to paste appear.",
+    ),
+    directory(
+        "SessionsDir",
+        "--sessions",
+        "sessions",
+        "Where `agent` keeps its own records.",
+    ),
+    number(
+        "MaxRounds",
+        "--max-rounds",
+        20,
+        1..=10_000,
+        "Replies after which a session stops; `agent resume` grants as many again.",
+    ),
+    choice(
+        "Commands",
+        "--commands",
+        &["run", "off"],
+        "Whether the model may run commands; with `off` it only works on files.",
+    ),
+    choice(
+        "OnFailure",
+        "--on-failure",
+        &["skip-commands", "continue"],
+        "What becomes of the commands of a reply after a file change of it failed.",
+    ),
+    number(
+        "CommandTimeoutSeconds",
+        "--command-timeout",
+        30,
+        1..=LONGEST_TIMEOUT,
+        "Seconds that a command may run if the model names no time.",
+    ),
+    number(
+        "MaxCommandTimeoutSeconds",
+        "--max-command-timeout",
+        600,
+        1..=LONGEST_TIMEOUT,
+        "The most seconds that the model may name for a command.",
+    ),
+    number(
+        "MaxOutputLength",
+        "--max-output-length",
+        4000,
+        1..=1_000_000,
+        "Characters of a command's output that the model is shown.",
+    ),
+    number(
+        "MaxReadLines",
+        "--max-read-lines",
+        500,
+        1..=100_000,
+        "Lines of a file that the model is shown at once.",
+    ),
+    number(
+        "MaxListItems",
+        "--max-list-items",
+        200,
+        1..=100_000,
+        "Files in one listing.",
+    ),
+    number(
+        "MaxSearchResults",
+        "--max-search-results",
+        50,
+        1..=10_000,
+        "Hits of one search.",
+    ),
+    number(
+        "MaxOutboxChars",
+        "--max-outbox-chars",
+        100_000,
+        5000..=2_000_000,
+        "Characters of one message to the chat.",
+    ),
+    number(
+        "MaxReplyBytes",
+        "--max-reply-bytes",
+        16 * MIB,
+        1..=256 * MIB,
+        "Bytes of the largest reply that is read (16 MiB).",
+    ),
+    number(
+        "MaxFileBytes",
+        "--max-file-bytes",
+        10 * MIB,
+        1..=256 * MIB,
+        "Bytes of the largest file that is read or edited (10 MiB).",
+    ),
+];
+
+const fn directory(
+    name: &'static str,
+    flag: &'static str,
+    default: &'static str,
+    meaning: &'static str,
+) -> Key {
+    Key {
+        name,
+        flag,
+        default: Value::Text(Cow::Borrowed(default)),
+        shape: Shape::Directory,
+        meaning,
+        loosens: Loosens::Outside,
+    }
+}
+
+const fn number(
+    name: &'static str,
+    flag: &'static str,
+    default: u64,
+    range: RangeInclusive<u64>,
+    meaning: &'static str,
+) -> Key {
+    Key {
+        name,
+        flag,
+        default: Value::Number(default),
+        shape: Shape::Number(range),
+        meaning,
+        loosens: Loosens::Never,
+    }
+}
+
+/// The first word is the default.
+const fn choice(
+    name: &'static str,
+    flag: &'static str,
+    words: &'static [&'static str],
+    meaning: &'static str,
+) -> Key {
+    Key {
+        name,
+        flag,
+        default: Value::Text(Cow::Borrowed(words[0])),
+        shape: Shape::Choice(words),
+        meaning,
+        loosens: Loosens::Never,
+    }
+}
+
+impl Key {
+    /// Finds the key of exactly this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        KEYS.iter().find(|key| key.name == name)
+    }
+
+    /// Finds the key of this name in any letter case.
+    pub fn named_in_any_case(name: &str) -> Option<&'static Self> {
+        KEYS.iter().find(|key| key.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Finds the key that the person most likely meant.
+    pub fn nearest(name: &str) -> Option<&'static Self> {
+        nearest(name, KEYS.iter().map(|key| key.name)).and_then(Self::named)
+    }
+
+    fn markdown_row(&self) -> String {
+        let trust = match self.loosens {
+            Loosens::Never => "",
+            Loosens::Outside => "; outside of the base directory with [trust](#trust)",
+            Loosens::Always => "; with [trust](#trust)",
+        };
+        let may_be = match &self.shape {
+            Shape::Directory => "a directory".to_owned(),
+            Shape::Number(range) => format!("{} to {}", range.start(), range.end()),
+            Shape::Choice(_) => self.shape.to_string(),
+        };
+        format!(
+            "| `{}` | `{}` | {may_be}{trust} | `{}` | {} |\n",
+            self.name, self.default, self.flag, self.meaning
+        )
+    }
+}
+
+/// The table in Markdown, as it stands in `docs/settings.md`.
+pub fn markdown() -> String {
+    let head = "| key | default | may be | flag | meaning |\n|---|---|---|---|---|\n".to_owned();
+    KEYS.iter()
+        .fold(head, |table, key| table + &key.markdown_row())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_a_value_that_a_person_may_write() {
+        for key in KEYS {
+            assert_eq!(
+                key.shape.read_text(&key.default.to_string()),
+                Ok(key.default.clone()),
+                "{}",
+                key.name
+            );
+        }
+    }
+
+    #[test]
+    fn names_and_flags_are_unique_and_well_formed() {
+        let mut names: Vec<String> = KEYS.iter().map(|k| k.name.to_ascii_lowercase()).collect();
+        let mut flags: Vec<&str> = KEYS.iter().map(|key| key.flag).collect();
+        names.sort();
+        names.dedup();
+        flags.sort_unstable();
+        flags.dedup();
+        assert_eq!((names.len(), flags.len()), (KEYS.len(), KEYS.len()));
+        for key in KEYS {
+            assert!(key.name.starts_with(|c: char| c.is_ascii_uppercase()));
+            assert!(!key.name.contains('_'), "{}", key.name);
+            assert!(key.flag.starts_with("--"), "{}", key.flag);
+            assert!(key.meaning.ends_with('.'), "{}", key.meaning);
+            assert!(!key.meaning.contains(['|', '\n']), "{}", key.meaning);
+        }
+    }
+
+    #[test]
+    fn the_settings_page_has_this_table() {
+        let page = include_str!("../../docs/settings.md").replace("\r\n", "\n");
+        assert!(
+            page.contains(&markdown()),
+            "put this table into docs/settings.md:\n\n{}",
+            markdown()
+        );
+    }
+}

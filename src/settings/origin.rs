@@ -1,0 +1,65 @@
+//! Where a value came from, and how figment carries that through the layers.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use figment::{Metadata, Source};
+
+use super::keys::Key;
+
+const DEFAULT: &str = "default";
+const FILE: &str = "file";
+const ENVIRONMENT: &str = "environment";
+const FLAG: &str = "flag";
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody set it.
+    Default,
+    /// This settings file.
+    File(PathBuf),
+    /// This variable, in the spelling that it has there.
+    Environment(String),
+    /// This flag of the command line, with its dashes.
+    Flag(&'static str),
+}
+
+impl Origin {
+    /// What figment is told about a layer.
+    pub(super) fn metadata(&self) -> Metadata {
+        match self {
+            Self::Default => Metadata::named(DEFAULT),
+            Self::File(path) => Metadata::from(FILE, Source::File(path.clone())),
+            Self::Environment(variable) => {
+                Metadata::from(ENVIRONMENT, Source::Custom(variable.clone()))
+            }
+            Self::Flag(flag) => Metadata::from(FLAG, Source::Custom((*flag).to_owned())),
+        }
+    }
+
+    /// The same back from figment, for a value of this key.
+    pub(super) fn of(key: &Key, metadata: Option<&Metadata>) -> Self {
+        let Some(metadata) = metadata else {
+            return Self::Default;
+        };
+        match (metadata.name.as_ref(), &metadata.source) {
+            (FILE, Some(Source::File(path))) => Self::File(path.clone()),
+            (ENVIRONMENT, Some(Source::Custom(variable))) => Self::Environment(variable.clone()),
+            (FLAG, _) => Self::Flag(key.flag),
+            _ => Self::Default,
+        }
+    }
+}
+
+/// In words that stand after "in": ``the environment variable `Agent__MaxRounds` ``.
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("the defaults"),
+            Self::File(path) => write!(f, "`{}`", path.display()),
+            Self::Environment(variable) => write!(f, "the environment variable `{variable}`"),
+            Self::Flag(flag) => write!(f, "the flag `{flag}`"),
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The value of one setting: what shapes there are, and how texts and JSON are read into them.
+//!
+//! Every error here goes on after the name of the key: ``must be `run` or `off`, not `maybe` ``.
+//! Foreign text in it is short and escaped.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use serde::Serialize;
+
+use super::suggestion::shown;
+
+/// The longest path that is accepted, in bytes; the limit of Linux.
+const LONGEST_PATH: usize = 4096;
+
+/// What a setting may hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shape {
+    /// A directory, absolute or relative to the base directory.
+    Directory,
+    /// A whole number in this range.
+    Number(RangeInclusive<u64>),
+    /// One of these words, in any letter case.
+    Choice(&'static [&'static str]),
+}
+
+/// The value of a setting.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A directory or a word.
+    Text(Cow<'static, str>),
+    /// A whole number.
+    Number(u64),
+}
+
+impl Shape {
+    /// Reads a value as it stands in a flag or in the environment.
+    ///
+    /// The shape decides how: `123456` is a number for a number and a name for a directory.
+    pub fn read_text(&self, text: &str) -> Result<Value, String> {
+        match self {
+            Shape::Number(range) => match text.trim().parse() {
+                Ok(number) if range.contains(&number) => Ok(Value::Number(number)),
+                _ => Err(self.misfit(&format!("`{}`", shown(text)))),
+            },
+            Shape::Choice(words) => words
+                .iter()
+                .find(|word| word.eq_ignore_ascii_case(text.trim()))
+                .map(|word| Value::Text(Cow::Borrowed(word)))
+                .ok_or_else(|| self.misfit(&format!("`{}`", shown(text)))),
+            Shape::Directory => read_directory(text),
+        }
+    }
+
+    /// Reads a value as it stands in the file, where a number is not written as a text.
+    pub fn read_json(&self, json: &serde_json::Value) -> Result<Value, String> {
+        match (self, json) {
+            (Shape::Number(range), serde_json::Value::Number(number)) => number
+                .as_u64()
+                .filter(|number| range.contains(number))
+                .map(Value::Number)
+                .ok_or_else(|| self.misfit(&format!("`{number}`"))),
+            (Shape::Directory | Shape::Choice(_), serde_json::Value::String(text)) => {
+                self.read_text(text)
+            }
+            (_, other) => Err(self.misfit(&described(other))),
+        }
+    }
+
+    fn misfit(&self, found: &str) -> String {
+        format!("must be {self}, not {found}")
+    }
+}
+
+fn read_directory(text: &str) -> Result<Value, String> {
+    let must = |what: &str| Err(format!("must name a directory, {what}"));
+    if text.trim().is_empty() {
+        must("not an empty text")
+    } else if text == "~" || text.starts_with("~/") || text.starts_with("~\\") {
+        must("written in full: `~` means nothing here")
+    } else if text.len() > LONGEST_PATH {
+        must("and no path is longer than 4,096 bytes")
+    } else if text.chars().any(char::is_control) {
+        must("without control characters")
+    } else {
+        Ok(Value::Text(Cow::Owned(text.to_owned())))
+    }
+}
+
+fn described(json: &serde_json::Value) -> String {
+    match json {
+        serde_json::Value::Null => "`null`".to_owned(),
+        serde_json::Value::Bool(_) | serde_json::Value::Number(_) => format!("`{json}`"),
+        serde_json::Value::String(text) => format!("the text `\"{}\"`", shown(text)),
+        serde_json::Value::Array(_) => "a list".to_owned(),
+        serde_json::Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory => f.write_str("the name of a directory"),
+            Self::Number(range) => write!(
+                f,
+                "a whole number from {} to {}",
+                range.start(),
+                range.end()
+            ),
+            Self::Choice(words) => {
+                for (index, word) in words.iter().enumerate() {
+                    let separator = match index {
+                        0 => "",
+                        _ if index + 1 == words.len() => " or ",
+                        _ => ", ",
+                    };
+                    write!(f, "{separator}`{word}`")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Number(number) => write!(f, "{number}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::settings::Key;
+
+    #[track_caller]
+    fn text(name: &str, text: &str, expected: Result<&str, &str>) {
+        let read = Key::named(name).unwrap().shape.read_text(text);
+        let read = read.map(|value| value.to_string());
+        assert_eq!(
+            read.as_deref().map_err(String::as_str),
+            expected,
+            "{name} {text}"
+        );
+    }
+
+    #[track_caller]
+    fn json(name: &str, json: &serde_json::Value, expected: Result<&str, &str>) {
+        let read = Key::named(name).unwrap().shape.read_json(json);
+        let read = read.map(|value| value.to_string());
+        assert_eq!(
+            read.as_deref().map_err(String::as_str),
+            expected,
+            "{name} {json}"
+        );
+    }
+
+    #[test]
+    fn the_shape_decides_how_text_is_read() {
+        text("WorkspaceDir", "123456", Ok("123456"));
+        text("WorkspaceDir", "true", Ok("true"));
+        text("MaxRounds", " 7 ", Ok("7"));
+        text("Commands", "OFF", Ok("off"));
+        text("OnFailure", "Skip-Commands", Ok("skip-commands"));
+    }
+
+    #[test]
+    fn ranges_are_held() {
+        let rounds = "must be a whole number from 1 to 10000, not";
+        for wrong in ["0", "10001", "-1", "1.5", "abc", "99999999999999999999999"] {
+            text("MaxRounds", wrong, Err(&format!("{rounds} `{wrong}`")));
+        }
+        text("MaxRounds", "1", Ok("1"));
+        text("MaxRounds", "10000", Ok("10000"));
+        json("MaxRounds", &json!(0), Err(&format!("{rounds} `0`")));
+        json("MaxRounds", &json!(-3), Err(&format!("{rounds} `-3`")));
+        json("MaxRounds", &json!(2.0), Err(&format!("{rounds} `2.0`")));
+    }
+
+    #[test]
+    fn the_file_keeps_texts_and_numbers_apart() {
+        let rounds = "must be a whole number from 1 to 10000, not";
+        json("MaxRounds", &json!(7), Ok("7"));
+        json(
+            "MaxRounds",
+            &json!("7"),
+            Err(&format!("{rounds} the text `\"7\"`")),
+        );
+        json("MaxRounds", &json!(null), Err(&format!("{rounds} `null`")));
+        json("MaxRounds", &json!([7]), Err(&format!("{rounds} a list")));
+        json(
+            "InboxDir",
+            &json!(7),
+            Err("must be the name of a directory, not `7`"),
+        );
+        json(
+            "Commands",
+            &json!(false),
+            Err("must be `run` or `off`, not `false`"),
+        );
+    }
+
+    #[test]
+    fn refuses_what_is_no_directory() {
+        text(
+            "InboxDir",
+            " ",
+            Err("must name a directory, not an empty text"),
+        );
+        text(
+            "InboxDir",
+            "~/in",
+            Err("must name a directory, written in full: `~` means nothing here"),
+        );
+        text(
+            "InboxDir",
+            "a\u{1b}[2J",
+            Err("must name a directory, without control characters"),
+        );
+        assert!(
+            Key::named("InboxDir")
+                .unwrap()
+                .shape
+                .read_text(&"x".repeat(5000))
+                .is_err()
+        );
+        text("InboxDir", "~backup", Ok("~backup"));
+    }
+
+    #[test]
+    fn a_hostile_value_is_shown_short_and_escaped() {
+        let error = Key::named("MaxRounds")
+            .unwrap()
+            .shape
+            .read_text(&format!("\u{1b}[31m{}", "x".repeat(100_000)))
+            .unwrap_err();
+        assert!(error.len() < 200 && !error.contains('\u{1b}'), "{error}");
+    }
+}
