@@ -63,14 +63,11 @@ fn setting_name(variable: &str) -> Option<&str> {
 }
 
 fn unknown(variable: &str, name: &str) -> Error {
-    let error = Error::mendable(format!(
+    Error::mendable(format!(
         "the environment variable `{}` names no setting",
         shown(variable)
-    ));
-    match Key::nearest(name) {
-        Some(key) => error.hint(format!("did you mean `{PREFIX}{}`?", key.name)),
-        None => error.hint("`agent config` lists every setting"),
-    }
+    ))
+    .hint(Key::suggestion(name, PREFIX))
 }
 
 fn contradiction(one: &str, other: &str) -> Error {
@@ -141,7 +138,7 @@ mod tests {
         refused(
             &[("Agent__Temperature", "3")],
             "the environment variable `Agent__Temperature` names no setting",
-            Some("`agent config` lists every setting"),
+            Some(&Key::suggestion("Temperature", "")),
         );
     }
 

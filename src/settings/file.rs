@@ -74,15 +74,12 @@ impl SettingsFile {
     }
 
     fn unknown(&self, name: &str) -> Error {
-        let error = Error::mendable(format!(
+        Error::mendable(format!(
             "`{}` in `{}` is no setting",
             shown(name),
             self.path.display()
-        ));
-        match Key::nearest(name) {
-            Some(key) => error.hint(format!("did you mean `{}`?", key.name)),
-            None => error.hint("`agent config` lists every setting"),
-        }
+        ))
+        .hint(Key::suggestion(name, ""))
     }
 }
 
@@ -158,7 +155,7 @@ fn not_json(path: &Path, text: &str, problem: &serde_json::Error) -> Error {
     if line.contains("//") || line.contains("/*") {
         error.hint("JSON has no comments: remove them")
     } else {
-        error.hint("mend it there, or compare it with the example in docs/settings.md")
+        error.hint("look for a comma or quote too many or too few, there or in the line before")
     }
 }
 
@@ -237,7 +234,7 @@ mod tests {
         refused(
             r#"{"Agent": {"Temperature": 3}}"#,
             "is no setting",
-            "`agent config` lists every setting",
+            &Key::suggestion("Temperature", ""),
         );
     }
 
@@ -264,7 +261,7 @@ mod tests {
         refused(
             "{\"Agent\": {\n  \"MaxRounds\" 3\n}}",
             "is not valid JSON: line 2, column 15: expected `:`",
-            "mend it there, or compare it with the example in docs/settings.md",
+            "look for a comma or quote too many or too few, there or in the line before",
         );
         refused(
             "{\"Agent\": {\n  // no\n}}",

@@ -214,6 +214,19 @@ impl Key {
         nearest(name, KEYS.iter().map(|key| key.name)).and_then(Self::named)
     }
 
+    /// The hint for a name that is no key: what was meant, or what there is.
+    ///
+    /// It does not send the person to `agent config`, which needs valid settings itself.
+    pub(super) fn suggestion(written: &str, prefix: &str) -> String {
+        match Self::nearest(written) {
+            Some(key) => format!("did you mean `{prefix}{}`?", key.name),
+            None => {
+                let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+                format!("the settings are: {}", names.join(", "))
+            }
+        }
+    }
+
     fn markdown_row(&self) -> String {
         let trust = match self.loosens {
             Loosens::Never => "",
@@ -271,6 +284,16 @@ mod tests {
             assert!(key.meaning.ends_with('.'), "{}", key.meaning);
             assert!(!key.meaning.contains(['|', '\n']), "{}", key.meaning);
         }
+    }
+
+    #[test]
+    fn a_name_that_is_near_nothing_is_told_what_there_is() {
+        let hint = Key::suggestion("Temperature", "");
+        assert!(KEYS.iter().all(|key| hint.contains(key.name)), "{hint}");
+        assert_eq!(
+            Key::suggestion("Inbox", "Agent__"),
+            "did you mean `Agent__InboxDir`?"
+        );
     }
 
     #[test]

@@ -109,6 +109,23 @@ fn the_file_at_the_top_says_the_defaults() {
 }
 
 #[test]
+fn the_examples_of_the_settings_page_are_valid() {
+    let page = include_str!("../../docs/settings.md").replace("\r\n", "\n");
+    let examples: Vec<&str> = page
+        .split("```json\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect();
+    assert_eq!(examples.len(), 2);
+    for example in examples {
+        let project = Project::new("{}");
+        write_atomic(&project.file(), example.as_bytes(), Durability::Atomic).unwrap();
+        let file = SettingsFile::look(&project.file()).unwrap().unwrap();
+        assert!(!file.layer().unwrap().values.is_empty(), "{example}");
+    }
+}
+
+#[test]
 fn each_layer_is_stronger_than_the_one_before() {
     let project = Project::new(
         r#"{"MaxRounds": 1, "MaxReadLines": 1, "MaxListItems": 1, "Commands": "Off"}"#,
