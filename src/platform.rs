@@ -1,6 +1,41 @@
 //! What differs between operating systems, in one place.
+//!
+//! [`Tree`] is a running child with all that it starts: its output, its end and how it is killed.
+//! [`shell`] is the program that runs a script. The rest of the crate names no operating system.
 
 use std::fs::OpenOptions;
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+pub use unix::{Tree, shell};
+#[cfg(windows)]
+pub use windows::{Tree, shell};
+
+/// What happened while waiting for a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// So many bytes of output were read into the buffer.
+    Output(usize),
+    /// Nobody can write to the output any more.
+    Closed,
+    /// The child itself has ended; what it started may live on, and output may be left to read.
+    Ended,
+    /// Nothing, for as long as was asked.
+    Quiet,
+}
+
+/// How a child ended by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// With this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
 
 /// Makes a file that is created private to its owner, where the system knows such a thing.
 pub fn private(options: &mut OpenOptions) {

@@ -1,0 +1,223 @@
+//! Runs one program to its end, or to the end of its time.
+//!
+//! What always holds: [`run`] returns soon after the program ended, its time was up or the person
+//! interrupted, whatever the program and its descendants do with their output; the group is
+//! killed before it returns; memory depends on the cap and not on the output; and the output so
+//! far is there in every case. What a program may do while it runs is left to `sandbox`, what its
+//! end means to the caller.
+
+mod environment;
+mod output;
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::platform::{self, Event, Exit, Tree};
+use crate::protocol::Capped;
+use output::Output;
+
+/// How long a program that was asked to end may take, before it is killed.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// How long to read on after the end: what is in the pipe already takes a moment, and a process
+/// that left the group may hold the pipe open for ever.
+const DRAIN: Duration = Duration::from_millis(250);
+
+/// How long to wait for a killed child, which may hang in the kernel.
+const REAP: Duration = Duration::from_secs(2);
+
+/// How often to look whether the person interrupted.
+const TICK: Duration = Duration::from_millis(50);
+
+/// What is run.
+#[derive(Debug, Clone, Copy)]
+pub enum Program<'a> {
+    /// A script for `bash -c`, for `sh -c` where there is no bash, for PowerShell on Windows.
+    Shell(&'a str),
+    /// A program, at an absolute path or found through `PATH`, and its arguments.
+    Exec(&'a [&'a OsStr]),
+}
+
+/// A program to run and its bounds.
+pub struct Job<'a> {
+    /// What is run.
+    pub program: Program<'a>,
+    /// Where it is run.
+    pub directory: &'a Path,
+    /// Added to the environment, which is otherwise built from a list of allowed names.
+    pub environment: &'a [(&'a str, &'a str)],
+    /// How long it may run.
+    pub timeout: Duration,
+    /// How many characters of its output are kept.
+    pub max_output: usize,
+    /// Ends the run when it becomes true: the person's Ctrl-C.
+    pub cancelled: &'a AtomicBool,
+    /// Is told each piece of the output as it comes.
+    pub on_output: &'a mut dyn FnMut(&str),
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal that was not ours.
+    Signalled(i32),
+    /// Its time was up.
+    TimedOut,
+    /// The person interrupted it.
+    Interrupted,
+    /// It did not begin, for this reason.
+    NotStarted(String),
+}
+
+/// What a run told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// How it ended.
+    pub end: End,
+    /// Its output and its errors in the order in which they came, cut in the middle.
+    pub output: Capped,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Runs the job to its end, to the end of its time, or until the person interrupts.
+#[expect(clippy::needless_pass_by_value, reason = "a job is run once")]
+pub fn run(job: Job<'_>) -> Ran {
+    let began = Instant::now();
+    let mut output = Output::keeping(job.max_output);
+    let end = match start(&job) {
+        Ok(tree) => Attended {
+            tree,
+            output: &mut output,
+            on_output: job.on_output,
+            buffer: vec![0; 64 * 1024],
+        }
+        .attend(began.checked_add(job.timeout), job.cancelled),
+        Err(reason) => End::NotStarted(reason),
+    };
+    Ran {
+        end,
+        output: output.finish(),
+        took: began.elapsed(),
+    }
+}
+
+fn start(job: &Job<'_>) -> Result<Tree, String> {
+    // The operating system's word for a missing directory is the same as for a missing program.
+    if !job.directory.is_dir() {
+        return Err(format!(
+            "there is no directory `{}`",
+            job.directory.display()
+        ));
+    }
+    let mut command = command_for(&job.program)?;
+    let name = command.get_program().to_string_lossy().into_owned();
+    command
+        .current_dir(job.directory)
+        .env_clear()
+        .envs(environment::allowed(std::env::vars_os()))
+        .envs(job.environment.iter().copied());
+    Tree::start(command).map_err(|error| format!("could not start `{name}`: {error}"))
+}
+
+fn command_for(program: &Program<'_>) -> Result<Command, String> {
+    match program {
+        Program::Shell(script) => {
+            let (shell, arguments) = platform::shell();
+            let mut command = Command::new(shell);
+            command.args(arguments).arg(script);
+            Ok(command)
+        }
+        Program::Exec([program, arguments @ ..]) => {
+            let mut command = Command::new(program);
+            command.args(arguments);
+            Ok(command)
+        }
+        Program::Exec([]) => Err("no program was named".to_owned()),
+    }
+}
+
+/// A running child, and where its output goes.
+struct Attended<'a> {
+    tree: Tree,
+    output: &'a mut Output,
+    on_output: &'a mut dyn FnMut(&str),
+    buffer: Vec<u8>,
+}
+
+impl Attended<'_> {
+    fn attend(mut self, deadline: Option<Instant>, cancelled: &AtomicBool) -> End {
+        let stopped = self.until_ended(deadline, Some(cancelled));
+        if stopped.is_some() {
+            self.tree.terminate();
+            self.until_ended(Some(Instant::now() + GRACE), None);
+        }
+        self.tree.kill();
+        self.drain();
+        let exit = self.tree.reap(REAP);
+        stopped.unwrap_or(match exit {
+            Ok(Some(Exit::Code(code))) => End::Exited(code),
+            Ok(Some(Exit::Signal(signal))) => End::Signalled(signal),
+            Ok(None) | Err(_) => End::Signalled(KILLED),
+        })
+    }
+
+    /// Takes output until the child has ended; tells why it was not waited for, if it was not.
+    fn until_ended(
+        &mut self,
+        deadline: Option<Instant>,
+        cancelled: Option<&AtomicBool>,
+    ) -> Option<End> {
+        loop {
+            if cancelled.is_some_and(|cancelled| cancelled.load(Ordering::Relaxed)) {
+                return Some(End::Interrupted);
+            }
+            let left = deadline.map_or(TICK, |deadline| {
+                deadline.saturating_duration_since(Instant::now())
+            });
+            if left.is_zero() {
+                return Some(End::TimedOut);
+            }
+            match self.tree.next(&mut self.buffer, left.min(TICK)) {
+                Ok(Event::Output(length)) => self.take(length),
+                Ok(Event::Closed | Event::Quiet) => {}
+                // An error of the pipe or of `poll` leaves nothing to attend to.
+                Ok(Event::Ended) | Err(_) => return None,
+            }
+        }
+    }
+
+    fn drain(&mut self) {
+        let deadline = Instant::now() + DRAIN;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            match self.tree.drain(&mut self.buffer, left) {
+                Ok(Event::Output(length)) => self.take(length),
+                Ok(Event::Quiet | Event::Ended) => {}
+                Ok(Event::Closed) | Err(_) => return,
+            }
+        }
+    }
+
+    fn take(&mut self, length: usize) {
+        let text = self.output.push(&self.buffer[..length]);
+        if !text.is_empty() {
+            (self.on_output)(&text);
+        }
+    }
+}
+
+/// The number of the signal that cannot be refused.
+const KILLED: i32 = 9;
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;

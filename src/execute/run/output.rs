@@ -1,0 +1,229 @@
+//! Keeps the beginning and the end of a child's output, and counts what lies between.
+//!
+//! Memory depends on the cap, not on the output. Bytes that are no UTF-8 become `U+FFFD`; a
+//! character that is split between two reads stays whole.
+
+use std::fmt::Write;
+
+use crate::protocol::Capped;
+
+/// The beginning and the end of a text that comes in pieces.
+#[derive(Debug)]
+pub(super) struct Output {
+    /// Bytes of a character whose rest has not come yet; at most three.
+    pending: Vec<u8>,
+    head: String,
+    head_room: usize,
+    tail: String,
+    tail_chars: usize,
+    tail_max: usize,
+    total_chars: u64,
+}
+
+impl Output {
+    /// How long the tail may grow at least before it is cut, so that cutting is rare.
+    const SLACK: usize = 16 * 1024;
+
+    /// Keeps at most so many characters.
+    pub(super) fn keeping(max_chars: usize) -> Self {
+        let tail_max = max_chars / 2;
+        Self {
+            pending: Vec::new(),
+            head: String::new(),
+            head_room: max_chars - tail_max,
+            tail: String::new(),
+            tail_chars: 0,
+            tail_max,
+            total_chars: 0,
+        }
+    }
+
+    /// Takes the next bytes and gives them as text.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> String {
+        let joined;
+        let bytes = if self.pending.is_empty() {
+            bytes
+        } else {
+            joined = [&std::mem::take(&mut self.pending), bytes].concat();
+            &joined
+        };
+        let mut text = String::with_capacity(bytes.len());
+        let mut chunks = bytes.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            text.push_str(chunk.valid());
+            let invalid = chunk.invalid();
+            if chunks.peek().is_none() && may_be_continued(invalid) {
+                self.pending.extend_from_slice(invalid);
+            } else if !invalid.is_empty() {
+                text.push(char::REPLACEMENT_CHARACTER);
+            }
+        }
+        self.keep(&text);
+        text
+    }
+
+    /// The text so far, with a line that tells how much is missing.
+    pub(super) fn finish(mut self) -> Capped {
+        if !std::mem::take(&mut self.pending).is_empty() {
+            self.keep("\u{FFFD}");
+        }
+        self.cut_tail();
+        let kept = self.head.chars().count() + self.tail_chars;
+        let omitted = self.total_chars - u64::try_from(kept).unwrap_or(self.total_chars);
+        let mut text = self.head;
+        if omitted > 0 {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "[TRUNCATED: {omitted} characters omitted]");
+        }
+        text.push_str(&self.tail);
+        Capped { text, omitted }
+    }
+
+    fn keep(&mut self, text: &str) {
+        let chars = text.chars().count();
+        self.total_chars += chars as u64;
+        let cut = byte_of_char(text, self.head_room);
+        let (first, rest) = text.split_at(cut);
+        self.head.push_str(first);
+        let taken = if rest.is_empty() {
+            chars
+        } else {
+            self.head_room
+        };
+        self.head_room -= taken;
+        self.tail.push_str(rest);
+        self.tail_chars += chars - taken;
+        // Cutting costs as much as what is kept: let at least as much come in between.
+        if self.tail_chars > self.tail_max.saturating_mul(2).max(Self::SLACK) {
+            self.cut_tail();
+        }
+    }
+
+    fn cut_tail(&mut self) {
+        if self.tail_chars <= self.tail_max {
+            return;
+        }
+        let kept = self.tail.char_indices().rev().take(self.tail_max).last();
+        let cut = kept.map_or(self.tail.len(), |(byte, _)| byte);
+        self.tail.drain(..cut);
+        self.tail_chars = self.tail_max;
+    }
+}
+
+/// Where the character with this number begins, or the end of the text.
+fn byte_of_char(text: &str, number: usize) -> usize {
+    text.char_indices()
+        .nth(number)
+        .map_or(text.len(), |(byte, _)| byte)
+}
+
+/// Whether these bytes are the beginning of a character.
+fn may_be_continued(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn case(max: usize, pieces: &[&[u8]], expected: &str, omitted: u64) {
+        let mut output = Output::keeping(max);
+        for piece in pieces {
+            output.push(piece);
+        }
+        let capped = output.finish();
+        assert_eq!((capped.text.as_str(), capped.omitted), (expected, omitted));
+    }
+
+    #[test]
+    fn keeps_what_fits_as_it_is() {
+        case(4, &[b"abcd"], "abcd", 0);
+        case(4, &[b"ab", b"", b"cd"], "abcd", 0);
+        case(4, &["äöüß".as_bytes()], "äöüß", 0);
+        case(0, &[], "", 0);
+    }
+
+    #[test]
+    fn says_on_a_line_of_its_own_how_much_is_missing() {
+        case(
+            4,
+            &[b"abcde"],
+            "ab\n[TRUNCATED: 1 characters omitted]\nde",
+            1,
+        );
+        case(
+            4,
+            &[b"a\nxxc\n"],
+            "a\n[TRUNCATED: 2 characters omitted]\nc\n",
+            2,
+        );
+        case(
+            3,
+            &[b"abcde"],
+            "ab\n[TRUNCATED: 2 characters omitted]\ne",
+            2,
+        );
+        case(0, &[b"abc"], "[TRUNCATED: 3 characters omitted]\n", 3);
+        case(
+            2,
+            &["äöü".as_bytes()],
+            "ä\n[TRUNCATED: 1 characters omitted]\nü",
+            1,
+        );
+    }
+
+    #[test]
+    fn a_character_split_between_two_reads_stays_whole() {
+        case(9, &[b"\xF0\x9F", b"\x98", b"\x80!"], "😀!", 0);
+        case(9, &[b"\xC3", b"\xA4"], "ä", 0);
+    }
+
+    #[test]
+    fn replaces_what_is_no_text() {
+        case(9, &[b"a\xFFb"], "a\u{FFFD}b", 0);
+        case(9, &[b"a\xC3", b"b"], "a\u{FFFD}b", 0);
+        case(9, &[b"a\xF0\x9F\x98"], "a\u{FFFD}", 0);
+    }
+
+    #[test]
+    fn memory_stays_flat() {
+        let mut output = Output::keeping(100);
+        let piece = vec![b'x'; 64 * 1024];
+        for _ in 0..1000 {
+            output.push(&piece);
+            assert!(output.tail.capacity() < 512 * 1024);
+        }
+        assert_eq!(output.finish().omitted, 64 * 1024 * 1000 - 100);
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_do_not_matter(bytes in prop::collection::vec(any::<u8>(), 0..200), cut in 0usize..200, max in 0usize..50) {
+            let cut = cut.min(bytes.len());
+            let mut whole = Output::keeping(max);
+            whole.push(&bytes);
+            let mut parts = Output::keeping(max);
+            parts.push(&bytes[..cut]);
+            parts.push(&bytes[cut..]);
+            prop_assert_eq!(whole.finish(), parts.finish());
+        }
+
+        #[test]
+        fn what_fits_is_the_lossy_text(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut output = Output::keeping(1000);
+            let mut shown = output.push(&bytes);
+            let capped = output.finish();
+            if shown.len() < capped.text.len() {
+                shown.push('\u{FFFD}');
+            }
+            prop_assert_eq!(&capped.text, &String::from_utf8_lossy(&bytes));
+            prop_assert_eq!(shown, capped.text);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+use std::ffi::OsStr;
+
+use super::*;
+
+const SHORT: Duration = Duration::from_millis(300);
+const LONG: Duration = Duration::from_secs(20);
+
+fn run_in(directory: &Path, program: Program<'_>, timeout: Duration, max_output: usize) -> Ran {
+    run(Job {
+        program,
+        directory,
+        environment: &[("GIVEN", "value")],
+        timeout,
+        max_output,
+        cancelled: &AtomicBool::new(false),
+        on_output: &mut |_| {},
+    })
+}
+
+fn shell(script: &str, timeout: Duration) -> Ran {
+    run_in(Path::new("/"), Program::Shell(script), timeout, 1000)
+}
+
+#[track_caller]
+fn case(script: &str, end: End, text: &str) {
+    let ran = shell(script, LONG);
+    assert_eq!((ran.end, ran.output.text.as_str()), (end, text), "{script}");
+    assert!(ran.took < LONG / 2, "{script}: {:?}", ran.took);
+}
+
+/// The script ends when its time is up, and soon after.
+#[track_caller]
+fn stopped(script: &str) -> Ran {
+    let ran = shell(script, SHORT);
+    assert_eq!(ran.end, End::TimedOut, "{script}: {ran:?}");
+    assert!(ran.took >= SHORT, "{script}: {:?}", ran.took);
+    assert!(
+        ran.took < SHORT + Duration::from_secs(4),
+        "{script}: {:?}",
+        ran.took
+    );
+    ran
+}
+
+#[cfg(target_os = "linux")]
+/// A process that ended and that nobody has asked about yet does not run.
+fn is_running(pid: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()))
+        .is_ok_and(|stat| !stat.contains(") Z ") && !stat.contains(") X "))
+}
+
+#[test]
+fn tells_codes_from_signals() {
+    case("exit 0", End::Exited(0), "");
+    case("exit 3", End::Exited(3), "");
+    case("kill -SEGV $$", End::Signalled(11), "");
+    case("no-such-program-here 2>/dev/null", End::Exited(127), "");
+}
+
+#[test]
+fn output_and_errors_keep_their_order() {
+    case(
+        "echo 1; echo 2 >&2; echo 3; echo 4 >&2",
+        End::Exited(0),
+        "1\n2\n3\n4\n",
+    );
+}
+
+#[test]
+fn there_is_nothing_to_read_and_no_terminal() {
+    case("cat; echo end", End::Exited(0), "end\n");
+    case(
+        "(: </dev/tty) 2>/dev/null && echo a terminal",
+        End::Exited(1),
+        "",
+    );
+}
+
+#[test]
+fn a_script_may_begin_with_a_dash() {
+    case("-x 2>/dev/null; echo went on", End::Exited(0), "went on\n");
+}
+
+#[test]
+fn the_environment_is_the_list_and_what_was_given() {
+    case(
+        "echo $GIVEN $TERM ${CARGO_PKG_NAME-none}",
+        End::Exited(0),
+        "value dumb none\n",
+    );
+}
+
+#[test]
+fn a_program_is_run_without_a_shell() {
+    let arguments = ["echo", "a  b", "$HOME"].map(OsStr::new);
+    let ran = run_in(Path::new("/"), Program::Exec(&arguments), LONG, 100);
+    assert_eq!(ran.output.text, "a  b $HOME\n");
+}
+
+#[test]
+fn what_does_not_start_says_why() {
+    let missing = [OsStr::new("no-such-program-here")];
+    let places = [
+        (
+            Path::new("/"),
+            Program::Exec(&missing),
+            "could not start `no-such-program-here`",
+        ),
+        (Path::new("/"), Program::Exec(&[]), "no program was named"),
+        (
+            Path::new("/no/such"),
+            Program::Shell("true"),
+            "there is no directory `/no/such`",
+        ),
+        (Path::new("/"), Program::Shell("a\0b"), "could not start `/"),
+    ];
+    for (directory, program, expected) in places {
+        match run_in(directory, program, LONG, 10).end {
+            End::NotStarted(reason) => assert!(reason.starts_with(expected), "{reason}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn endless_output_ends_in_time_with_its_beginning_and_end() {
+    let ran = stopped("echo first; yes");
+    assert!(
+        ran.output.text.starts_with("first\ny\n"),
+        "{}",
+        ran.output.text
+    );
+    assert!(ran.output.text.ends_with("y\n"));
+    assert!(ran.output.omitted > 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_background_child_does_not_outlive_its_time() {
+    let ran = stopped("sleep 1000 & echo $!; sleep 1000");
+    assert!(!is_running(&ran.output.text), "{}", ran.output.text);
+}
+
+#[test]
+fn a_background_child_does_not_hold_up_a_command_that_ended() {
+    case("sleep 1000 & exit 4", End::Exited(4), "");
+    case("yes >/dev/null & echo end", End::Exited(0), "end\n");
+}
+
+#[test]
+fn a_child_in_another_session_does_not_hold_the_pipe() {
+    let ran = shell(
+        "setsid sh -c 'echo $$; exec sleep 1000' & sleep 0.2; echo end",
+        LONG,
+    );
+    let (pid, rest) = ran.output.text.split_once('\n').unwrap();
+    // Only a sandbox catches what left the session: here the test tidies up.
+    let pid = rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    assert_eq!((ran.end, rest), (End::Exited(0), "end\n"));
+    assert!(ran.took < LONG / 2);
+}
+
+#[test]
+fn a_child_that_ignores_the_request_to_end_is_killed() {
+    let ran = stopped("trap 'echo asked' TERM; echo start; while :; do sleep 0.05; done");
+    assert!(ran.output.text.ends_with("asked\n"), "{:?}", ran.output);
+    assert!(ran.took >= SHORT + GRACE, "{:?}", ran.took);
+}
+
+#[test]
+fn a_child_that_obeys_may_tidy_up() {
+    let ran = stopped("trap 'echo tidied; exit' TERM; while :; do sleep 0.01; done");
+    assert!(ran.output.text.ends_with("tidied\n"), "{:?}", ran.output);
+    assert!(ran.took < SHORT + GRACE, "{:?}", ran.took);
+}
+
+#[test]
+fn a_child_that_closed_its_output_is_still_waited_for() {
+    stopped("exec >&- 2>&-; sleep 1000");
+    case("exec >&- 2>&-; sleep 0.1; exit 5", End::Exited(5), "");
+}
+
+#[test]
+fn a_stopped_child_is_ended_too() {
+    stopped("kill -STOP $$");
+}
+
+#[test]
+fn a_gigabyte_is_read_and_mostly_forgotten() {
+    let ran = run_in(
+        Path::new("/"),
+        Program::Shell("head -c 1000000000 /dev/zero; echo end"),
+        LONG * 3,
+        1000,
+    );
+    assert_eq!(ran.end, End::Exited(0));
+    assert_eq!(ran.output.omitted, 1_000_000_004 - 1000);
+    assert!(ran.output.text.ends_with("\0end\n"));
+}
+
+#[test]
+fn an_interrupt_ends_it_at_once() {
+    let cancelled = AtomicBool::new(false);
+    let mut shown = String::new();
+    let ran = run(Job {
+        program: Program::Shell("echo begun; sleep 1000"),
+        directory: Path::new("/"),
+        environment: &[],
+        timeout: LONG,
+        max_output: 100,
+        cancelled: &cancelled,
+        on_output: &mut |text| {
+            shown.push_str(text);
+            cancelled.store(true, Ordering::Relaxed);
+        },
+    });
+    assert_eq!(ran.end, End::Interrupted);
+    assert_eq!(ran.output.text, "begun\n");
+    assert_eq!(shown, "begun\n");
+    assert!(ran.took < LONG / 2);
+}
