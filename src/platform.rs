@@ -5,6 +5,8 @@
 
 use std::fs::OpenOptions;
 
+pub mod files;
+
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]

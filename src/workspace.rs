@@ -1,1 +1,352 @@
 //! The confined root: the only door to the files of the workspace.
+//!
+//! One directory is opened once, and every path is resolved beneath it by the kernel (`openat2`) or
+//! by cap-std's emulation, so that no link, race or trick name leads out. Reading may follow a link
+//! that stays inside; whatever changes files follows none. Which paths may be changed is decided by
+//! `policy`, not here.
+
+mod problem;
+pub mod text;
+pub mod walk;
+
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use cap_fs_ext::{DirExt, OpenOptionsSyncExt};
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, File, Metadata, OpenOptions};
+use uuid::Uuid;
+
+use crate::error::{Error, Result};
+use crate::platform::files;
+use crate::protocol::RelPath;
+
+pub use problem::FileProblem;
+
+/// The directory that the model works on.
+#[derive(Debug)]
+pub struct Workspace {
+    root: Dir,
+    path: PathBuf,
+}
+
+/// What a name in the workspace stands for, links not followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File {
+        /// In bytes.
+        size: u64,
+    },
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link,
+    /// A pipe, a socket or a device.
+    Special,
+}
+
+/// Who may execute a file after it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permission {
+    /// As the file that is replaced; a new one is not executable.
+    Keep,
+    /// Whoever may read it may execute it.
+    Executable,
+    /// Nobody.
+    Plain,
+}
+
+impl Workspace {
+    /// Opens the directory; from here on its path is only shown and handed to commands.
+    pub fn open(path: &Path) -> Result<Self> {
+        let absolute = path
+            .canonicalize()
+            .map_err(|cause| missing(path).because(cause))?;
+        if !absolute.is_dir() {
+            return Err(Error::mendable(format!(
+                "the workspace `{}` is not a directory",
+                path.display()
+            )));
+        }
+        let root = Dir::open_ambient_dir(&absolute, ambient_authority())
+            .map_err(|cause| Error::file("open the workspace", path, cause))?;
+        Ok(Self {
+            root,
+            path: absolute,
+        })
+    }
+
+    /// The absolute path, for display and as the working directory of commands.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the name stands for; `None` if nothing has it.
+    pub fn kind(&self, path: &RelPath) -> Result<Option<Kind>, FileProblem> {
+        match self.root.symlink_metadata(path.as_str()) {
+            Ok(metadata) => Ok(Some(kind_of(&metadata))),
+            Err(cause) => match FileProblem::from_io("look at", path, cause) {
+                FileProblem::NotFound(_) => Ok(None),
+                problem => Err(problem),
+            },
+        }
+    }
+
+    /// Reads a whole file of at most `max_bytes`.
+    pub fn read(&self, path: &RelPath, max_bytes: u64) -> Result<Vec<u8>, FileProblem> {
+        let (file, size) = self.open_file(path)?;
+        let too_large = |size| FileProblem::TooLarge {
+            path: path.clone(),
+            size,
+            limit: max_bytes,
+        };
+        if size > max_bytes {
+            return Err(too_large(size));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+        // It may grow while it is read.
+        file.take(max_bytes.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|cause| FileProblem::from_io("read", path, cause))?;
+        if bytes.len() as u64 > max_bytes {
+            return Err(too_large(bytes.len() as u64));
+        }
+        Ok(bytes)
+    }
+
+    /// Opens a regular file for reading, and tells its size in bytes.
+    pub fn open_file(&self, path: &RelPath) -> Result<(File, u64), FileProblem> {
+        let mut options = OpenOptions::new();
+        // Without `nonblock`, opening a pipe would wait for somebody to write into it.
+        options.read(true).nonblock(true);
+        let file = match self.root.open_with(path.as_str(), &options) {
+            Ok(file) => file,
+            // A socket cannot be opened at all, and says so in different ways.
+            Err(cause) => {
+                return Err(match self.kind(path) {
+                    Ok(Some(Kind::Special)) => FileProblem::NotRegular(path.clone()),
+                    _ => FileProblem::from_io("read", path, cause),
+                });
+            }
+        };
+        let metadata = file
+            .metadata()
+            .map_err(|cause| FileProblem::from_io("read", path, cause))?;
+        match kind_of(&metadata) {
+            Kind::File { size } => Ok((file, size)),
+            Kind::Directory => Err(FileProblem::IsDirectory(path.clone())),
+            Kind::Link | Kind::Special => Err(FileProblem::NotRegular(path.clone())),
+        }
+    }
+
+    /// Replaces or makes a file, with the directories that it needs; see `write_as`.
+    pub fn write(&self, path: &RelPath, content: &[u8]) -> Result<(), FileProblem> {
+        self.write_as(path, content, Permission::Keep)
+    }
+
+    /// Replaces or makes a file: it is the old one or the whole new one.
+    ///
+    /// The permission bits of a replaced file are kept, but for those that `permission` names. It
+    /// is not synced: see `sync`.
+    pub fn write_as(
+        &self,
+        path: &RelPath,
+        content: &[u8],
+        permission: Permission,
+    ) -> Result<(), FileProblem> {
+        let directory = self.make_parent(path)?;
+        let name = path.file_name();
+        let old = match regular(&directory, path) {
+            Ok(metadata) => Some(metadata),
+            Err(FileProblem::NotFound(_)) => None,
+            Err(problem) => return Err(problem),
+        };
+        let temporary = format!(".agent-{}.tmp", Uuid::new_v4().simple());
+        let write = || -> io::Result<()> {
+            let mut file = create_private(&directory, &temporary, old.is_none())?;
+            file.write_all(content)?;
+            set_mode(&file, old.as_ref(), permission)?;
+            drop(file);
+            directory.rename(&temporary, &directory, name)
+        };
+        write().map_err(|cause| {
+            // What is left of it helps nobody; the first error is the one to tell.
+            let _ = directory.remove_file(&temporary);
+            FileProblem::from_io("write", path, cause)
+        })
+    }
+
+    /// Removes a regular file.
+    pub fn remove(&self, path: &RelPath) -> Result<(), FileProblem> {
+        let directory = self.parent(path)?;
+        regular(&directory, path)?;
+        directory
+            .remove_file(path.file_name())
+            .map_err(|cause| FileProblem::from_io("delete", path, cause))
+    }
+
+    /// Gives a regular file another name, never one that is taken, making directories.
+    pub fn rename(&self, from: &RelPath, to: &RelPath) -> Result<(), FileProblem> {
+        let from_directory = self.parent(from)?;
+        regular(&from_directory, from)?;
+        // Looked at before directories are made for nothing; what counts is the kernel's word.
+        if self.kind(to)?.is_some() {
+            return Err(FileProblem::Exists(to.clone()));
+        }
+        let to_directory = self.make_parent(to)?;
+        let (old, new) = (from.file_name(), to.file_name());
+        match files::rename_without_replacing(&from_directory, old, &to_directory, new) {
+            Err(cause) if cause.kind() == io::ErrorKind::Unsupported => {
+                from_directory.rename(old, &to_directory, new)
+            }
+            other => other,
+        }
+        .map_err(|cause| match FileProblem::from_io("move", from, cause) {
+            FileProblem::Exists(_) => FileProblem::Exists(to.clone()),
+            problem => problem,
+        })
+    }
+
+    /// Brings what was written onto the disk: once for a batch of files.
+    pub fn sync(&self) -> io::Result<()> {
+        files::sync_file_system(&self.root)
+    }
+
+    /// The directory that holds the path, reached without following a link.
+    fn parent(&self, path: &RelPath) -> Result<Dir, FileProblem> {
+        self.walk_parents(path, |_, _| Err(FileProblem::NotFound(path.clone())))
+    }
+
+    /// The same, making the directories that are missing.
+    fn make_parent(&self, path: &RelPath) -> Result<Dir, FileProblem> {
+        self.walk_parents(path, |directory, name| {
+            match directory.create_dir(name) {
+                // Somebody else was faster: whatever it is, it is opened without following links.
+                Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
+                other => other.map_err(|cause| FileProblem::from_io("write", path, cause))?,
+            }
+            directory
+                .open_dir_nofollow(name)
+                .map_err(|cause| FileProblem::from_io("write", path, cause))
+        })
+    }
+
+    fn walk_parents(
+        &self,
+        path: &RelPath,
+        missing: impl Fn(&Dir, &str) -> Result<Dir, FileProblem>,
+    ) -> Result<Dir, FileProblem> {
+        let io = |cause| FileProblem::from_io("open", path, cause);
+        let mut directory = self.root.try_clone().map_err(io)?;
+        let Some(parent) = path.parent() else {
+            return Ok(directory);
+        };
+        let mut end = 0;
+        for name in parent.components() {
+            end += name.len();
+            directory = match directory.open_dir_nofollow(name) {
+                Ok(next) => next,
+                Err(cause) => match directory.symlink_metadata(name) {
+                    Err(absent) if absent.kind() == io::ErrorKind::NotFound => {
+                        missing(&directory, name)?
+                    }
+                    Ok(metadata) if !metadata.is_dir() => {
+                        return Err(in_the_way(path, &parent.as_str()[..end], &metadata));
+                    }
+                    _ => return Err(io(cause)),
+                },
+            };
+            end += 1;
+        }
+        Ok(directory)
+    }
+}
+
+fn missing(path: &Path) -> Error {
+    Error::mendable(format!("could not open the workspace `{}`", path.display()))
+        .hint("make the directory, or name another one with `--workspace`")
+}
+
+/// Says what stands where a directory was needed.
+fn in_the_way(path: &RelPath, parent: &str, metadata: &Metadata) -> FileProblem {
+    let Ok(parent) = RelPath::parse(parent) else {
+        return FileProblem::NotFound(path.clone());
+    };
+    if metadata.is_symlink() {
+        FileProblem::Link { link: parent }
+    } else {
+        FileProblem::NotInDirectory {
+            path: path.clone(),
+            parent,
+        }
+    }
+}
+
+fn kind_of(metadata: &Metadata) -> Kind {
+    if metadata.is_file() {
+        Kind::File {
+            size: metadata.len(),
+        }
+    } else if metadata.is_dir() {
+        Kind::Directory
+    } else if metadata.is_symlink() {
+        Kind::Link
+    } else {
+        Kind::Special
+    }
+}
+
+/// The metadata of the path's last component, if it is a regular file and no link to one.
+fn regular(directory: &Dir, path: &RelPath) -> Result<Metadata, FileProblem> {
+    let metadata = directory
+        .symlink_metadata(path.file_name())
+        .map_err(|cause| FileProblem::from_io("look at", path, cause))?;
+    match kind_of(&metadata) {
+        Kind::File { .. } => Ok(metadata),
+        Kind::Directory => Err(FileProblem::IsDirectory(path.clone())),
+        Kind::Link => Err(FileProblem::Link { link: path.clone() }),
+        Kind::Special => Err(FileProblem::NotRegular(path.clone())),
+    }
+}
+
+/// Makes a file that did not exist; one that will replace another is private until it has its mode.
+fn create_private(directory: &Dir, name: &str, is_new: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use cap_std::fs::OpenOptionsExt;
+        options.mode(if is_new { 0o644 } else { 0o600 });
+    }
+    #[cfg(not(unix))]
+    let _ = is_new;
+    directory.open_with(name, &options)
+}
+
+#[cfg(unix)]
+fn set_mode(file: &File, old: Option<&Metadata>, permission: Permission) -> io::Result<()> {
+    use cap_std::fs::{MetadataExt, Permissions, PermissionsExt};
+
+    // Where there was none, the mode that the umask left.
+    let before = match old {
+        Some(metadata) => metadata.mode() & 0o777,
+        None if permission == Permission::Keep => return Ok(()),
+        None => file.metadata()?.mode() & 0o777,
+    };
+    let mode = match permission {
+        Permission::Keep => before,
+        Permission::Executable => before | ((before & 0o444) >> 2),
+        Permission::Plain => before & !0o111,
+    };
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_file: &File, _old: Option<&Metadata>, _permission: Permission) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;

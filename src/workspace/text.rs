@@ -1,0 +1,242 @@
+//! Files as text, and text as the bytes of the file that it came from.
+//!
+//! What is not edited comes back byte for byte, whatever its encoding: UTF-8 with or without a byte
+//! order mark, UTF-16 with one, and else the single-byte encoding that Windows used in the West, in
+//! which every byte means something. Line ends are part of the text and left alone.
+
+use encoding_rs::WINDOWS_1252;
+
+/// A byte order mark.
+const BOM: char = '\u{feff}';
+
+/// The text of a file, and how it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextFile {
+    /// The text, without a byte order mark.
+    pub text: String,
+    /// How it is stored.
+    pub encoding: Encoding,
+}
+
+/// How text is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    /// UTF-8.
+    Utf8,
+    /// UTF-8 after a byte order mark.
+    Utf8Bom,
+    /// UTF-16, little end first, after a byte order mark.
+    Utf16Le,
+    /// UTF-16, big end first, after a byte order mark.
+    Utf16Be,
+    /// One byte for each character.
+    Windows1252,
+}
+
+/// Bytes that are not text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it is a binary file")]
+pub struct NotText;
+
+/// Text that the file's encoding has no bytes for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the file is stored as Windows-1252, which has no `{character}` (U+{code:04X}); use a character that it has, or write the whole file anew after deleting it",
+    code = u32::from(*.character)
+)]
+pub struct Unencodable {
+    /// The first character that cannot be stored.
+    pub character: char,
+}
+
+impl TextFile {
+    /// Reads the bytes of a file.
+    pub fn decode(bytes: Vec<u8>) -> Result<Self, NotText> {
+        let file = match bytes.as_slice() {
+            [0xef, 0xbb, 0xbf, rest @ ..] => match std::str::from_utf8(rest) {
+                Ok(text) => Self::new(text, Encoding::Utf8Bom),
+                Err(_) => Self::single_bytes(&bytes)?,
+            },
+            [0xff, 0xfe, rest @ ..] => Self::utf16(rest, Encoding::Utf16Le)?,
+            [0xfe, 0xff, rest @ ..] => Self::utf16(rest, Encoding::Utf16Be)?,
+            _ => match String::from_utf8(bytes) {
+                Ok(text) => Self::new(text, Encoding::Utf8),
+                Err(invalid) => Self::single_bytes(invalid.as_bytes())?,
+            },
+        };
+        if looks_binary(&file) {
+            return Err(NotText);
+        }
+        Ok(file)
+    }
+
+    /// The bytes of the file.
+    pub fn encode(&self) -> Result<Vec<u8>, Unencodable> {
+        let text = self.text.as_str();
+        let with_mark = || std::iter::once(BOM).chain(text.chars());
+        let mut units = [0; 2];
+        Ok(match self.encoding {
+            Encoding::Utf8 => text.as_bytes().to_vec(),
+            Encoding::Utf8Bom => with_mark().collect::<String>().into_bytes(),
+            Encoding::Utf16Le => with_mark()
+                .flat_map(|character| character.encode_utf16(&mut units).to_vec())
+                .flat_map(u16::to_le_bytes)
+                .collect(),
+            Encoding::Utf16Be => with_mark()
+                .flat_map(|character| character.encode_utf16(&mut units).to_vec())
+                .flat_map(u16::to_be_bytes)
+                .collect(),
+            Encoding::Windows1252 => {
+                let (bytes, _, has_unmappable) = WINDOWS_1252.encode(text);
+                if has_unmappable {
+                    return Err(unencodable(text));
+                }
+                bytes.into_owned()
+            }
+        })
+    }
+
+    /// The same file with another text.
+    #[must_use]
+    pub fn with_text(&self, text: impl Into<String>) -> Self {
+        Self::new(text, self.encoding)
+    }
+
+    fn new(text: impl Into<String>, encoding: Encoding) -> Self {
+        Self {
+            text: text.into(),
+            encoding,
+        }
+    }
+
+    fn utf16(bytes: &[u8], encoding: Encoding) -> Result<Self, NotText> {
+        let pairs = bytes.chunks_exact(2);
+        if !pairs.remainder().is_empty() {
+            return Err(NotText);
+        }
+        let units = pairs.map(|pair| match encoding {
+            Encoding::Utf16Be => u16::from_be_bytes([pair[0], pair[1]]),
+            _ => u16::from_le_bytes([pair[0], pair[1]]),
+        });
+        // Half of a pair could not be written back.
+        let text: Result<String, _> = char::decode_utf16(units).collect();
+        Ok(Self::new(text.map_err(|_| NotText)?, encoding))
+    }
+
+    fn single_bytes(bytes: &[u8]) -> Result<Self, NotText> {
+        // NUL is the surest sign of a binary file, and looking for it is cheaper than decoding.
+        if memchr::memchr(0, bytes).is_some() {
+            return Err(NotText);
+        }
+        let (text, _) = WINDOWS_1252.decode_without_bom_handling(bytes);
+        Ok(Self::new(text, Encoding::Windows1252))
+    }
+}
+
+/// How many of the characters may be control characters: one in this many.
+fn one_control_in(encoding: Encoding) -> usize {
+    match encoding {
+        // Any bytes are valid here, so more is asked of them.
+        Encoding::Windows1252 => 32,
+        _ => 4,
+    }
+}
+
+fn looks_binary(file: &TextFile) -> bool {
+    const LOOKED_AT: usize = 8192;
+    if memchr::memchr(0, file.text.as_bytes()).is_some() {
+        return true;
+    }
+    let is_control = |byte: &&u8| {
+        byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x08 | 0x0c | 0x1b)
+    };
+    let start = &file.text.as_bytes()[..file.text.len().min(LOOKED_AT)];
+    let controls = start.iter().filter(is_control).count();
+    controls * one_control_in(file.encoding) > start.len()
+}
+
+fn unencodable(text: &str) -> Unencodable {
+    let is_unmappable = |character: &char| {
+        let mut bytes = [0; 4];
+        WINDOWS_1252.encode(character.encode_utf8(&mut bytes)).2
+    };
+    Unencodable {
+        character: text
+            .chars()
+            .find(is_unmappable)
+            .unwrap_or(char::REPLACEMENT_CHARACTER),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn case(bytes: &[u8], text: &str, encoding: Encoding) {
+        let file = TextFile::decode(bytes.to_vec()).unwrap();
+        assert_eq!((file.text.as_str(), file.encoding), (text, encoding));
+        assert_eq!(file.encode().unwrap(), bytes);
+    }
+
+    #[test]
+    fn reads_the_encodings_that_files_have() {
+        case(b"", "", Encoding::Utf8);
+        case("caf\u{e9}\r\n".as_bytes(), "café\r\n", Encoding::Utf8);
+        case(b"\xef\xbb\xbfa\n", "a\n", Encoding::Utf8Bom);
+        case(b"\xff\xfea\0\n\0", "a\n", Encoding::Utf16Le);
+        case(b"\xfe\xff\0a\0\n", "a\n", Encoding::Utf16Be);
+        case(b"\xff\xfe\x3d\xd8\x00\xde", "\u{1f600}", Encoding::Utf16Le);
+        case(b"caf\xe9 \x80 \x81", "café € \u{81}", Encoding::Windows1252);
+    }
+
+    #[test]
+    fn knows_what_is_not_text() {
+        for bytes in [
+            &b"\x7fELF\x02\x01\x01\0"[..],
+            b"PK\x03\x04\x14\0\0",
+            b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+            b"\xff\xd8\xff\xe0\x01\x02\x03\x04\x05",
+            b"\x01\x02\x03\x04",
+            b"\xff\xfe\x00\xd8",
+            b"\xff\xfea",
+        ] {
+            assert_eq!(TextFile::decode(bytes.to_vec()), Err(NotText), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn an_edit_keeps_the_encoding() {
+        let file = TextFile::decode(b"caf\xe9\n".to_vec()).unwrap();
+        assert_eq!(file.with_text("th\u{e9}\n").encode().unwrap(), b"th\xe9\n");
+    }
+
+    #[test]
+    fn names_the_character_that_cannot_be_stored() {
+        let file = TextFile::decode(b"caf\xe9\n".to_vec()).unwrap();
+        let problem = file.with_text("a \u{4e2d} b").encode().unwrap_err();
+        assert_eq!(problem.character, '\u{4e2d}');
+        assert!(problem.to_string().contains("U+4E2D"), "{problem}");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_not_edited_comes_back_byte_for_byte(
+            bytes in prop_oneof![
+                proptest::collection::vec(any::<u8>(), 0..64),
+                proptest::collection::vec(9_u8..=255, 0..64),
+                ".{0,32}".prop_map(String::into_bytes),
+            ],
+            mark in prop_oneof![
+                Just(&b""[..]), Just(&b"\xef\xbb\xbf"[..]), Just(&b"\xff\xfe"[..]), Just(&b"\xfe\xff"[..]),
+            ],
+        ) {
+            let bytes = [mark, &bytes].concat();
+            if let Ok(file) = TextFile::decode(bytes.clone()) {
+                prop_assert_eq!(file.encode().unwrap(), bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,554 @@
+//! Which files the workspace has, as git and ripgrep would see it.
+//!
+//! `.gitignore`, `.ignore` and `.git/info/exclude` of the workspace are obeyed, nothing above it and
+//! nothing of the person's own settings, so that the same workspace always gives the same answer.
+//! Hidden files are included, `.git` and `.agent` never. Links are named and not followed.
+//!
+//! The rules are those of the `ignore` crate; its own walker is not used, because it opens ignore
+//! files by name: one that is a pipe, or a link to `/dev/zero`, would never end.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::{io, thread};
+
+use cap_fs_ext::DirExt;
+use cap_std::fs::DirEntry;
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::{FileProblem, Kind, Workspace, kind_of};
+use crate::protocol::RelPath;
+
+/// The most files and directories that one walk names.
+const MAX_ENTRIES: usize = 200_000;
+/// The most that is read of one ignore file, in bytes; a larger one is not obeyed.
+const MAX_IGNORE_BYTES: u64 = 256 * 1024;
+/// How many directories of one depth make it worth starting threads.
+const WORTH_THREADS: usize = 16;
+/// More threads than these only wait for the disk.
+const MAX_THREADS: usize = 8;
+
+/// What a walk found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Walked {
+    /// The files, sorted by path.
+    pub files: Vec<Found>,
+    /// How many names could not be told to a model: not UTF-8, with control characters, and such.
+    pub unnamable: u64,
+    /// Whether it stopped at the limit, so that there are more files than these.
+    pub cut: bool,
+}
+
+/// A file that a walk found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Where it is.
+    pub path: RelPath,
+    /// In bytes; 0 for a link.
+    pub size: u64,
+    /// Whether it is a symbolic link, which was not followed.
+    pub is_link: bool,
+}
+
+impl Workspace {
+    /// Lists the files beneath a directory, or the whole workspace; a file gives itself.
+    ///
+    /// Ignored files are left out, unless the directory itself is ignored: whoever names it wants
+    /// to see it.
+    pub fn walk(&self, beneath: Option<&RelPath>) -> Result<Walked, FileProblem> {
+        let start = match beneath {
+            None => Directory {
+                path: String::new(),
+                rules: None,
+            },
+            Some(path) => match self.kind(path)? {
+                None => return Err(FileProblem::NotFound(path.clone())),
+                Some(Kind::Directory) => Directory {
+                    path: path.as_str().to_owned(),
+                    rules: self.rules_above(path),
+                },
+                Some(kind) => return Ok(only(path, kind)),
+            },
+        };
+        let walk = Walk {
+            workspace: self,
+            entries: AtomicUsize::new(0),
+            cut: AtomicBool::new(false),
+        };
+        Ok(walk.run(start))
+    }
+
+    /// The rules that hold in a directory from those above it; none if they ignore it.
+    fn rules_above(&self, path: &RelPath) -> Option<Arc<Rules>> {
+        let mut rules = None;
+        let mut directory = String::new();
+        for name in path.components() {
+            rules = Rules::read(self, &directory, IgnoreFiles::POSSIBLE, rules);
+            directory = join(&directory, name);
+            if is_ignored(rules.as_deref(), &directory, Is::Directory) {
+                return None;
+            }
+        }
+        rules
+    }
+}
+
+fn only(path: &RelPath, kind: Kind) -> Walked {
+    let (size, is_link) = match kind {
+        Kind::File { size } => (size, false),
+        Kind::Link => (0, true),
+        Kind::Directory | Kind::Special => return Walked::default(),
+    };
+    Walked {
+        files: vec![Found {
+            path: path.clone(),
+            size,
+            is_link,
+        }],
+        ..Walked::default()
+    }
+}
+
+/// A directory to look into, and the rules from above it.
+struct Directory {
+    /// Relative to the root, which is empty.
+    path: String,
+    rules: Option<Arc<Rules>>,
+}
+
+/// What one directory holds.
+#[derive(Default)]
+struct Looked {
+    files: Vec<Found>,
+    directories: Vec<Directory>,
+    unnamable: u64,
+}
+
+impl Looked {
+    fn sort_in(&mut self, entry: &DirEntry, directory: &Directory, rules: Option<&Arc<Rules>>) {
+        let name = entry.file_name();
+        let Some(path) = name.to_str().and_then(|name| nameable(directory, name)) else {
+            self.unnamable += 1;
+            return;
+        };
+        let Ok(file_type) = entry.file_type() else {
+            return;
+        };
+        let is = if file_type.is_dir() {
+            Is::Directory
+        } else {
+            Is::File
+        };
+        if is_hidden(path.file_name()) || is_ignored(rules.map(AsRef::as_ref), path.as_str(), is) {
+            return;
+        }
+        if file_type.is_dir() {
+            self.directories.push(Directory {
+                path: path.into(),
+                rules: rules.cloned(),
+            });
+        } else if file_type.is_symlink() {
+            self.files.extend(only(&path, Kind::Link).files);
+        } else if let Ok(metadata) = entry.metadata() {
+            self.files.extend(only(&path, kind_of(&metadata)).files);
+        }
+    }
+}
+
+struct Walk<'a> {
+    workspace: &'a Workspace,
+    entries: AtomicUsize,
+    cut: AtomicBool,
+}
+
+impl Walk<'_> {
+    /// Goes down one depth after the other, so that threads have something to share.
+    fn run(self, start: Directory) -> Walked {
+        let mut walked = Walked::default();
+        let mut level = vec![start];
+        while !level.is_empty() {
+            let looked = self.look_into_all(&level);
+            level.clear();
+            for one in looked {
+                walked.files.extend(one.files);
+                walked.unnamable += one.unnamable;
+                level.extend(one.directories);
+            }
+        }
+        walked.cut = self.cut.into_inner();
+        walked.files.sort_by(|a, b| a.path.cmp(&b.path));
+        walked
+    }
+
+    fn look_into_all(&self, level: &[Directory]) -> Vec<Looked> {
+        if level.len() < WORTH_THREADS {
+            return level.iter().map(|one| self.look_into(one)).collect();
+        }
+        let threads = thread::available_parallelism()
+            .map_or(1, NonZeroUsize::get)
+            .min(MAX_THREADS);
+        let next = AtomicUsize::new(0);
+        let work = || -> Vec<Looked> {
+            let take = || level.get(next.fetch_add(1, Ordering::Relaxed));
+            std::iter::from_fn(take)
+                .map(|one| self.look_into(one))
+                .collect()
+        };
+        thread::scope(|scope| {
+            let workers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let mut looked = work();
+            for worker in workers {
+                looked.extend(worker.join().unwrap_or_default());
+            }
+            looked
+        })
+    }
+
+    /// Looks into one directory; one that cannot be read, or vanished, holds nothing.
+    fn look_into(&self, directory: &Directory) -> Looked {
+        let mut looked = Looked::default();
+        let Ok(entries) = self.entries_of(directory) else {
+            return looked;
+        };
+        let ignore_files = IgnoreFiles::among(&entries, &directory.path);
+        let rules = Rules::read(
+            self.workspace,
+            &directory.path,
+            ignore_files,
+            directory.rules.clone(),
+        );
+        for entry in &entries {
+            looked.sort_in(entry, directory, rules.as_ref());
+        }
+        looked
+    }
+
+    fn entries_of(&self, directory: &Directory) -> io::Result<Vec<DirEntry>> {
+        let root = &self.workspace.root;
+        let opened = if directory.path.is_empty() {
+            root.entries()?
+        } else {
+            root.open_dir_nofollow(&directory.path)?.entries()?
+        };
+        let mut entries = Vec::new();
+        for entry in opened {
+            if self.entries.fetch_add(1, Ordering::Relaxed) >= MAX_ENTRIES {
+                self.cut.store(true, Ordering::Relaxed);
+                break;
+            }
+            entries.push(entry?);
+        }
+        Ok(entries)
+    }
+}
+
+/// The path, if a model that writes it gets exactly this file.
+fn nameable(directory: &Directory, name: &str) -> Option<RelPath> {
+    let text = join(&directory.path, name);
+    RelPath::parse(&text)
+        .ok()
+        .filter(|path| path.as_str() == text)
+}
+
+fn join(directory: &str, name: &str) -> String {
+    if directory.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{directory}/{name}")
+    }
+}
+
+/// The repository's own files and ours; on some file systems in any letter case.
+fn is_hidden(name: &str) -> bool {
+    name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case(".agent")
+}
+
+/// Which ignore files there are to read in a directory.
+#[derive(Clone, Copy)]
+struct IgnoreFiles {
+    ignore: bool,
+    gitignore: bool,
+    exclude: bool,
+}
+
+impl IgnoreFiles {
+    const POSSIBLE: Self = Self {
+        ignore: true,
+        gitignore: true,
+        exclude: true,
+    };
+
+    fn among(entries: &[DirEntry], directory: &str) -> Self {
+        let has = |name| entries.iter().any(|entry| entry.file_name() == name);
+        Self {
+            ignore: has(".ignore"),
+            gitignore: has(".gitignore"),
+            exclude: directory.is_empty() && has(".git"),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Is {
+    File,
+    Directory,
+}
+
+/// The ignore rules of one directory, and those above it.
+struct Rules {
+    above: Option<Arc<Rules>>,
+    /// `.ignore`: goes before all that git says.
+    ignore: Gitignore,
+    /// `.gitignore`.
+    gitignore: Gitignore,
+    /// `.git/info/exclude`: comes last.
+    exclude: Gitignore,
+}
+
+impl Rules {
+    /// The rules that hold in a directory: those from above, if it has none of its own.
+    fn read(
+        workspace: &Workspace,
+        directory: &str,
+        which: IgnoreFiles,
+        above: Option<Arc<Rules>>,
+    ) -> Option<Arc<Rules>> {
+        let read = |wanted: bool, name: &str| {
+            if wanted {
+                read_rules(workspace, directory, name)
+            } else {
+                Gitignore::empty()
+            }
+        };
+        let rules = Self {
+            ignore: read(which.ignore, ".ignore"),
+            gitignore: read(which.gitignore, ".gitignore"),
+            exclude: read(which.exclude && directory.is_empty(), ".git/info/exclude"),
+            above: None,
+        };
+        if rules.ignore.is_empty() && rules.gitignore.is_empty() && rules.exclude.is_empty() {
+            return above;
+        }
+        Some(Arc::new(Self { above, ..rules }))
+    }
+
+    /// The innermost directory first.
+    fn chain(&self) -> impl Iterator<Item = &Rules> {
+        std::iter::successors(Some(self), |rules| rules.above.as_deref())
+    }
+}
+
+/// Reads one ignore file through the workspace's own door; what cannot be read has no rules.
+fn read_rules(workspace: &Workspace, directory: &str, name: &str) -> Gitignore {
+    let content = RelPath::parse(&join(directory, name))
+        .ok()
+        .and_then(|path| workspace.read(&path, MAX_IGNORE_BYTES).ok());
+    let Some(content) = content else {
+        return Gitignore::empty();
+    };
+    let mut builder = GitignoreBuilder::new(absolute(directory));
+    let text = String::from_utf8_lossy(&content);
+    for line in text.trim_start_matches('\u{feff}').lines() {
+        // A glob that is wrong ignores nothing, as in git.
+        let _ = builder.add_line(None, line);
+    }
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+/// The matcher wants one root for its rules and the paths; the real one is none of its business.
+fn absolute(path: &str) -> String {
+    format!("/{path}")
+}
+
+fn is_ignored(rules: Option<&Rules>, path: &str, is: Is) -> bool {
+    let Some(rules) = rules else {
+        return false;
+    };
+    let path = absolute(path);
+    let is_directory = is == Is::Directory;
+    let in_order = (rules.chain().map(|rules| &rules.ignore))
+        .chain(rules.chain().map(|rules| &rules.gitignore))
+        .chain(rules.chain().map(|rules| &rules.exclude));
+    for matcher in in_order {
+        match matcher.matched(Path::new(&path), is_directory) {
+            Match::None => {}
+            Match::Ignore(_) => return true,
+            Match::Whitelist(_) => return false,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    struct Tree {
+        directory: tempfile::TempDir,
+        workspace: Workspace,
+    }
+
+    fn tree(files: &[(&str, &str)]) -> Tree {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path()).unwrap();
+        for (path, content) in files {
+            let path = RelPath::parse(path).unwrap();
+            workspace.write(&path, content.as_bytes()).unwrap();
+        }
+        Tree {
+            directory,
+            workspace,
+        }
+    }
+
+    impl Tree {
+        fn names(&self, beneath: Option<&str>) -> Vec<String> {
+            let beneath = beneath.map(|path| RelPath::parse(path).unwrap());
+            let walked = self.workspace.walk(beneath.as_ref()).unwrap();
+            walked
+                .files
+                .into_iter()
+                .map(|found| found.path.into())
+                .collect()
+        }
+    }
+
+    #[test]
+    fn names_hidden_files_but_not_the_repository_nor_our_own() {
+        let tree = tree(&[
+            (".env", ""),
+            (".git/config", ""),
+            ("sub/.git/config", ""),
+            (".agent/x", ""),
+            ("b.rs", ""),
+            ("a/c.rs", "four"),
+        ]);
+        assert_eq!(tree.names(None), [".env", "a/c.rs", "b.rs"]);
+        assert_eq!(tree.workspace.walk(None).unwrap().files[1].size, 4);
+    }
+
+    #[test]
+    fn obeys_ignore_files_of_every_directory() {
+        let tree = tree(&[
+            (".gitignore", "*.log\n/target\nkeep.ignored\n"),
+            (".ignore", "!keep.ignored\n"),
+            (".git/info/exclude", "private.txt\n"),
+            ("a.log", ""),
+            ("keep.ignored", ""),
+            ("private.txt", ""),
+            ("target/x", ""),
+            ("sub/target/y", ""),
+            ("sub/.gitignore", "!b.log\nonly-here\n"),
+            ("sub/b.log", ""),
+            ("sub/c.log", ""),
+            ("sub/only-here", ""),
+            ("only-here", ""),
+        ]);
+        assert_eq!(
+            tree.names(None),
+            [
+                ".gitignore",
+                ".ignore",
+                "keep.ignored",
+                "only-here",
+                "sub/.gitignore",
+                "sub/b.log",
+                "sub/target/y"
+            ]
+        );
+        assert_eq!(
+            tree.names(Some("sub")),
+            ["sub/.gitignore", "sub/b.log", "sub/target/y"]
+        );
+    }
+
+    #[test]
+    fn an_ignored_directory_that_is_named_is_shown() {
+        let tree = tree(&[
+            (".gitignore", "target\n*.o\n"),
+            ("target/debug/a.o", ""),
+            ("src/b.o", ""),
+        ]);
+        assert_eq!(tree.names(Some("target")), ["target/debug/a.o"]);
+        assert_eq!(tree.names(Some("target/debug")), ["target/debug/a.o"]);
+        assert!(tree.names(Some("src")).is_empty());
+        assert_eq!(tree.names(Some("src/b.o")), ["src/b.o"]);
+    }
+
+    #[test]
+    fn nothing_above_the_workspace_is_obeyed() {
+        let outer = tempfile::tempdir().unwrap();
+        fs::create_dir_all(outer.path().join("workspace")).unwrap();
+        fs::create_dir(outer.path().join(".git")).unwrap();
+        fs::File::create(outer.path().join("workspace/a.txt")).unwrap();
+        let outside = Workspace::open(outer.path()).unwrap();
+        let path = RelPath::parse(".gitignore").unwrap();
+        outside.write(&path, b"*\n").unwrap();
+        let workspace = Workspace::open(&outer.path().join("workspace")).unwrap();
+        assert_eq!(workspace.walk(None).unwrap().files.len(), 1);
+    }
+
+    #[test]
+    fn links_are_named_and_not_followed() {
+        let outside = tempfile::tempdir().unwrap();
+        fs::File::create(outside.path().join("secret")).unwrap();
+        let tree = tree(&[("a.txt", "")]);
+        let root = tree.directory.path();
+        symlink(outside.path(), root.join("out")).unwrap();
+        symlink(".", root.join("loop")).unwrap();
+        let walked = tree.workspace.walk(None).unwrap();
+        assert_eq!(tree.names(None), ["a.txt", "loop", "out"]);
+        assert!(walked.files[1].is_link && walked.files[2].is_link);
+        assert_eq!(tree.names(Some("out")), ["out"]);
+    }
+
+    #[test]
+    fn ignore_files_that_never_end_do_no_harm() {
+        let tree = tree(&[("a/x", ""), ("b/x", "")]);
+        let root = tree.directory.path();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            root.join("a/.gitignore"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
+        symlink("/dev/zero", root.join("b/.gitignore")).unwrap();
+        assert_eq!(tree.names(None), ["a/x", "b/.gitignore", "b/x"]);
+    }
+
+    #[test]
+    fn names_that_a_model_cannot_write_are_counted() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        let tree = tree(&[("a", "")]);
+        for name in [&b"caf\xe9"[..], b"line\nbreak", b"back\\slash", b" space"] {
+            fs::File::create(tree.directory.path().join(OsStr::from_bytes(name))).unwrap();
+        }
+        let walked = tree.workspace.walk(None).unwrap();
+        assert_eq!(walked.files.len(), 1);
+        assert_eq!(walked.unnamable, 4);
+    }
+
+    #[test]
+    fn threads_find_what_one_finds() {
+        let names: Vec<String> = (0..64).map(|n| format!("d{n:02}/e/f.txt")).collect();
+        let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "x")).collect();
+        assert_eq!(tree(&files).names(None), names);
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_a_problem() {
+        let tree = tree(&[]);
+        let path = RelPath::parse("gone").unwrap();
+        let problem = tree.workspace.walk(Some(&path)).unwrap_err();
+        assert!(matches!(problem, FileProblem::NotFound(_)));
+    }
+}
