@@ -12,6 +12,7 @@ use crate::fs::create_directory;
 use crate::protocol::SessionId;
 
 mod claim;
+mod entry;
 mod inbox;
 mod name;
 mod outbox;
@@ -23,7 +24,7 @@ mod watch;
 pub use inbox::Inbox;
 pub use read::{MAX_REPLY, Reading, read_reply};
 pub use sighting::FindEndMark;
-pub use watch::Waker;
+pub use watch::{Doorbell, Waker};
 
 use settle::Stat;
 
@@ -109,6 +110,12 @@ pub struct Notice {
     pub message: String,
     /// What to do about it.
     pub hint: String,
+}
+
+impl std::fmt::Display for Notice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.message, self.hint)
+    }
 }
 
 /// `ab12cd34_seq0001`: how the names of a round's files begin.

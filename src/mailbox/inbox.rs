@@ -12,8 +12,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use super::entry::Oddity;
 use super::settle::Stat;
-use super::sighting::{FindEndMark, Oddity, Sightings};
+use super::sighting::{FindEndMark, Listing, MAX_FILES, Sightings};
 use super::watch::{self, Signals, Waker, Watch};
 use super::{Arrival, Candidate, Mailbox, Notice, name};
 use crate::protocol::EndMark;
@@ -33,6 +34,7 @@ pub struct Inbox {
     identity: Option<Identity>,
     sightings: Sightings,
     notices: VecDeque<Notice>,
+    /// What is wrong with the directory and was told.
     trouble: Option<String>,
 }
 
@@ -140,8 +142,15 @@ impl Inbox {
             .keep_directory()
             .and_then(|()| self.sightings.refresh(&self.directory, now));
         match listed {
-            Ok(()) => self.trouble = None,
-            Err(cause) => self.tell_trouble(&cause),
+            Ok(Listing::Complete) => self.trouble = None,
+            Ok(Listing::Cut) => self.tell_trouble(
+                &format!("holds more than {MAX_FILES} files, and only so many are looked at"),
+                "move away what is no reply",
+            ),
+            Err(cause) => self.tell_trouble(
+                &format!("cannot be opened: {cause}"),
+                "make it a directory that you may read: it is tried again every second",
+            ),
         }
         let overview = self.sightings.overview(&self.directory, round, now);
         for (name, oddity) in overview.oddities {
@@ -179,10 +188,7 @@ impl Inbox {
             "was gone: it was made again"
         };
         self.identity = Some(identity(&self.directory)?);
-        self.notices.push_back(Notice {
-            message: format!("the inbox `{}` {news}", self.directory.display()),
-            hint: "save the reply there".to_owned(),
-        });
+        self.tell(news, "save the reply there");
         self.start_watch();
         Ok(())
     }
@@ -200,26 +206,23 @@ impl Inbox {
     }
 
     fn tell_watch_trouble(&mut self, trouble: &notify::Error) {
-        self.notices.push_back(Notice {
-            message: format!("could not watch `{}`: {trouble}", self.directory.display()),
-            hint: watch::remedy(trouble),
-        });
+        let what = format!("cannot be watched: {}", watch::cause(trouble));
+        self.tell(&what, &watch::remedy(trouble));
     }
 
-    /// Names a failure once, until it is over or another one takes its place.
-    fn tell_trouble(&mut self, cause: &io::Error) {
-        let message = format!(
-            "could not open the inbox `{}`: {cause}",
-            self.directory.display()
-        );
-        if self.trouble.as_ref() != Some(&message) {
-            self.trouble = Some(message.clone());
-            self.notices.push_back(Notice {
-                message,
-                hint: "make it a directory that you may read: it is tried again every second"
-                    .to_owned(),
-            });
+    /// Names a trouble once, until it is over or another one takes its place.
+    fn tell_trouble(&mut self, what: &str, hint: &str) {
+        if self.trouble.as_deref() != Some(what) {
+            self.trouble = Some(what.to_owned());
+            self.tell(what, hint);
         }
+    }
+
+    fn tell(&mut self, what: &str, hint: &str) {
+        self.notices.push_back(Notice {
+            message: format!("the inbox `{}` {what}", self.directory.display()),
+            hint: hint.to_owned(),
+        });
     }
 }
 

@@ -14,6 +14,11 @@ use std::time::{Duration, SystemTime};
 /// Long enough for a browser that writes in bursts, short enough that a person does not notice.
 pub(super) const SETTLE: Duration = Duration::from_millis(500);
 
+/// How long a file must stay the same that a program still has open, without an end mark.
+///
+/// A person may be pasting into `cat > reply.txt`, or a chat may be thinking.
+pub(super) const STAYS_OPEN: Duration = Duration::from_secs(10);
+
 /// How long a file must stay empty before the person hears of it.
 ///
 /// Browsers put an empty file in place of a download that has yet to come.
@@ -58,6 +63,8 @@ pub(super) enum Evidence {
     Complete,
     /// Nothing.
     Missing,
+    /// Less than nothing: its writer still has it open, and it has no end mark.
+    Contrary,
 }
 
 /// What a look at a file told.
@@ -76,12 +83,11 @@ pub(super) enum Look {
 /// A file without evidence waits even if its writer closed it: an editor that saves twice would
 /// bring a reply back that was taken already.
 pub(super) fn look(now: &Stat, still: Duration, evidence: Evidence) -> Look {
-    let (needed, verdict) = if now.size == 0 {
-        (STAYS_EMPTY, Look::Empty)
-    } else if evidence == Evidence::Complete {
-        (Duration::ZERO, Look::Whole)
-    } else {
-        (SETTLE, Look::Whole)
+    let (needed, verdict) = match evidence {
+        _ if now.size == 0 => (STAYS_EMPTY, Look::Empty),
+        Evidence::Complete => (Duration::ZERO, Look::Whole),
+        Evidence::Missing => (SETTLE, Look::Whole),
+        Evidence::Contrary => (STAYS_OPEN, Look::Whole),
     };
     match needed.saturating_sub(still) {
         Duration::ZERO => verdict,
@@ -119,6 +125,13 @@ mod tests {
     #[test]
     fn a_complete_reply_need_not_wait() {
         case(5, 0, Evidence::Complete, Look::Whole);
+    }
+
+    #[test]
+    fn a_file_that_is_open_waits_longer_but_not_for_ever() {
+        let rest = Duration::from_millis;
+        case(5, 500, Evidence::Contrary, Look::Wait(rest(9_500)));
+        case(5, 10_000, Evidence::Contrary, Look::Whole);
     }
 
     #[test]

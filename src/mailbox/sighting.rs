@@ -3,21 +3,22 @@
 //! The directory is listed anew at every look; here is kept only what a look cannot see: since
 //! when a file is as it is, whether its writer closed it, and what the person was told already.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
+use super::entry::{Found, Oddity, examine};
 use super::name::{self, Kind};
 use super::read;
 use super::settle::{self, Evidence, Look, SETTLE, Stat};
 use super::watch::Touch;
 use crate::protocol::EndMark;
 
-/// How many files are looked at; more than a person would ever put there.
-const MAX_FILES: usize = 10_000;
+/// How many entries are looked at; more than a person would ever put there.
+pub(super) const MAX_FILES: usize = 10_000;
 
 /// How old a file must be when it is first seen at the start, to count as still since then.
 ///
@@ -26,19 +27,6 @@ const LONG_AGO: Duration = Duration::from_secs(2);
 
 /// Finds the end mark in the last part of a reply.
 pub type FindEndMark = fn(&str) -> Option<EndMark>;
-
-/// Why a file is named to the person instead of being taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Oddity {
-    /// A reply without content.
-    Empty,
-    /// Neither `.txt` nor `.md`.
-    OtherType,
-    /// A pipe, a socket or a device.
-    NotAFile,
-    /// A link that leads nowhere.
-    DanglingLink,
-}
 
 /// What a look at the whole inbox told.
 #[derive(Debug, Default)]
@@ -51,12 +39,21 @@ pub(super) struct Overview {
     pub(super) wait: Option<Duration>,
 }
 
+/// Whether the directory was listed as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Listing {
+    /// It was.
+    Complete,
+    /// Only `MAX_FILES` entries were looked at.
+    Cut,
+}
+
 /// All files in the inbox that matter.
 #[derive(Debug)]
 pub(super) struct Sightings {
     files: BTreeMap<OsString, Sighting>,
-    /// Files that were closed before anyone looked at them.
-    closed_unseen: BTreeSet<OsString>,
+    /// What happened to files before anyone looked at them.
+    unseen: BTreeMap<OsString, Touch>,
     find_end_mark: FindEndMark,
     is_first_look: bool,
 }
@@ -65,26 +62,28 @@ pub(super) struct Sightings {
 struct Sighting {
     found: Found,
     since: Instant,
-    is_closed: bool,
+    writer: Writer,
     tail: Tail,
     /// The round for which it was handed out: once each, or a loop that leaves it would spin.
     delivered: Option<EndMark>,
     is_told: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Found {
-    Reply(Stat),
-    Odd(Oddity),
+/// What is known of the program that writes a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    Unknown,
+    Busy,
+    Done,
 }
 
-impl Found {
-    fn is_odd(&self) -> bool {
-        matches!(self, Self::Odd(_)) || self.is_empty()
-    }
-
-    fn is_empty(&self) -> bool {
-        matches!(self, Self::Reply(stat) if stat.size == 0)
+impl From<Touch> for Writer {
+    fn from(touch: Touch) -> Self {
+        match touch {
+            Touch::Changed => Self::Unknown,
+            Touch::Written => Self::Busy,
+            Touch::Closed => Self::Done,
+        }
     }
 }
 
@@ -99,7 +98,7 @@ impl Sightings {
     pub(super) fn new(find_end_mark: FindEndMark) -> Self {
         Self {
             files: BTreeMap::new(),
-            closed_unseen: BTreeSet::new(),
+            unseen: BTreeMap::new(),
             find_end_mark,
             is_first_look: true,
         }
@@ -111,12 +110,10 @@ impl Sightings {
             if name::kind(&name.to_string_lossy()) == Kind::Bystander {
                 return false;
             }
-            if touch == Touch::Closed {
-                self.closed_unseen.insert(name.to_owned());
-            }
+            self.unseen.insert(name.to_owned(), touch);
             return true;
         };
-        sighting.is_closed = touch == Touch::Closed;
+        sighting.writer = touch.into();
         sighting.tail = Tail::Unread;
         sighting.delivered = None;
         if sighting.found.is_odd() {
@@ -129,9 +126,10 @@ impl Sightings {
     }
 
     /// Lists the directory and forgets what is no longer there.
-    pub(super) fn refresh(&mut self, directory: &Path, now: Instant) -> io::Result<()> {
+    pub(super) fn refresh(&mut self, directory: &Path, now: Instant) -> io::Result<Listing> {
         let mut known = std::mem::take(&mut self.files);
-        for entry in fs::read_dir(directory)?.take(MAX_FILES) {
+        let mut entries = fs::read_dir(directory)?;
+        for entry in entries.by_ref().take(MAX_FILES) {
             let Ok(entry) = entry else { continue };
             let file_name = entry.file_name();
             let Some((found, age)) = examine(&entry.path(), &file_name.to_string_lossy()) else {
@@ -143,9 +141,12 @@ impl Sightings {
             };
             self.files.insert(file_name, sighting);
         }
-        self.closed_unseen.clear();
+        self.unseen.clear();
         self.is_first_look = false;
-        Ok(())
+        Ok(match entries.next() {
+            Some(_) => Listing::Cut,
+            None => Listing::Complete,
+        })
     }
 
     fn first_sighting(
@@ -163,8 +164,12 @@ impl Sightings {
             } else {
                 now
             },
-            // Nobody saw who closed what lay there before we came; the mark at its end must do.
-            is_closed: self.is_first_look || self.closed_unseen.contains(file_name),
+            writer: match self.unseen.get(file_name) {
+                Some(touch) => (*touch).into(),
+                // Nobody saw who closed what lay there before we came; its end mark must do.
+                None if self.is_first_look => Writer::Done,
+                None => Writer::Unknown,
+            },
             tail: Tail::Unread,
             delivered: None,
             is_told: false,
@@ -213,7 +218,7 @@ enum Verdict {
 impl Sighting {
     fn seen_again(mut self, found: Found, now: Instant) -> Self {
         if self.found != found {
-            // `is_closed` stays: a write after the closing would have been reported.
+            // `writer` stays: a write after the closing would have been reported.
             self.is_told &= self.found.is_odd() && found.is_odd();
             self.found = found;
             self.since = now;
@@ -235,7 +240,8 @@ impl Sighting {
             Found::Odd(oddity) => return self.tell(*oddity, SETTLE.saturating_sub(still)),
             Found::Reply(stat) => stat.clone(),
         };
-        if self.delivered.as_ref() == Some(round) {
+        let is_old_news = self.is_told && self.found.is_empty();
+        if is_old_news || self.delivered.as_ref() == Some(round) {
             return Verdict::Leave;
         }
         let evidence = self.evidence(path, round, find_end_mark);
@@ -259,60 +265,20 @@ impl Sighting {
     }
 
     fn evidence(&mut self, path: &Path, round: &EndMark, find_end_mark: FindEndMark) -> Evidence {
-        if !self.is_closed {
+        if self.writer == Writer::Unknown {
             return Evidence::Missing;
         }
         if let Tail::Unread = self.tail {
             let end = read::tail(path).ok().and_then(|tail| find_end_mark(&tail));
             self.tail = Tail::Read(end);
         }
-        match &self.tail {
-            Tail::Read(Some(end)) if end == round => Evidence::Complete,
+        let is_marked = matches!(&self.tail, Tail::Read(Some(end)) if end == round);
+        match (self.writer, is_marked) {
+            (Writer::Done, true) => Evidence::Complete,
+            (Writer::Busy, false) => Evidence::Contrary,
             _ => Evidence::Missing,
         }
     }
-}
-
-/// What a directory entry is, and how long ago it changed; nothing for bystanders and directories.
-fn examine(path: &Path, file_name: &str) -> Option<(Found, Duration)> {
-    let kind = name::kind(file_name);
-    if kind == Kind::Bystander {
-        return None;
-    }
-    // Through a link: the person made it, and means what it leads to.
-    let Ok(metadata) = fs::metadata(path) else {
-        let is_there = path.symlink_metadata().is_ok();
-        return is_there.then_some((Found::Odd(Oddity::DanglingLink), Duration::ZERO));
-    };
-    if metadata.is_dir() {
-        return None;
-    }
-    let found = if !metadata.is_file() {
-        Found::Odd(Oddity::NotAFile)
-    } else if kind == Kind::Other {
-        Found::Odd(Oddity::OtherType)
-    } else {
-        Found::Reply(Stat::of(&metadata))
-    };
-    Some((found, age(&metadata)))
-}
-
-/// How long ago a file was written, renamed or given other attributes; zero if that is in doubt.
-fn age(metadata: &fs::Metadata) -> Duration {
-    let modified = metadata.modified().ok();
-    let since = |time: SystemTime| SystemTime::now().duration_since(time).ok();
-    let written = modified.and_then(since);
-    #[cfg(unix)]
-    let changed = {
-        use std::os::unix::fs::MetadataExt;
-        u64::try_from(metadata.ctime())
-            .ok()
-            .and_then(|seconds| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds)))
-            .and_then(since)
-    };
-    #[cfg(not(unix))]
-    let changed = written;
-    written.min(changed).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -411,6 +377,23 @@ mod tests {
         desk.arrives(0);
         desk.touch(Touch::Changed);
         desk.waits(0, 500);
+    }
+
+    #[test]
+    fn a_file_that_its_writer_has_open_is_waited_for() {
+        let mut desk = Desk::new();
+        desk.save("one");
+        desk.touch(Touch::Written);
+        desk.waits(0, 10_000);
+        desk.save("one [END");
+        desk.touch(Touch::Written);
+        desk.waits(1_000, 500);
+        desk.save("one and more");
+        desk.touch(Touch::Written);
+        desk.waits(0, 10_000);
+        desk.touch(Touch::Closed);
+        desk.waits(0, 500);
+        desk.arrives(500);
     }
 
     #[test]

@@ -152,6 +152,18 @@ fn takes_a_file_written_in_slow_chunks() {
     });
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn waits_for_a_writer_that_pauses_longer_than_others_need_to_settle() {
+    let text = marked("[DONE]");
+    arrives_once(&text, |path| {
+        let mut file = File::create(path).unwrap();
+        file.write_all(&text.as_bytes()[..3]).unwrap();
+        thread::sleep(settle::SETTLE * 2);
+        file.write_all(&text.as_bytes()[3..]).unwrap();
+    });
+}
+
 #[test]
 fn takes_a_file_appended_to_by_one_writer_after_the_other() {
     arrives_once_either_way(|path, text| {
@@ -337,6 +349,26 @@ fn files_of_tools_are_left_alone_and_others_are_named_once() {
     assert_eq!(inbox.poll(&round()), None);
 }
 
+#[cfg(unix)]
+#[test]
+fn links_are_read_through_and_pipes_are_not_waited_for() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let post = Post::new();
+    let mode = Mode::RUSR | Mode::WUSR;
+    mknodat(CWD, post.path("a.txt"), FileType::Fifo, mode, 0).unwrap();
+    std::os::unix::fs::symlink("nowhere", post.path("b.txt")).unwrap();
+    let elsewhere = post.base.path().join("elsewhere");
+    save(&elsewhere, marked("[DONE]"));
+    std::os::unix::fs::symlink(&elsewhere, post.path("c.txt")).unwrap();
+    let mut inbox = post.watch();
+    assert_eq!(post.receive(&mut inbox).1, marked("[DONE]"));
+    let message = notice(&mut inbox).message;
+    assert!(message.ends_with("not a regular file"), "{message}");
+    let message = notice(&mut inbox).message;
+    assert!(message.ends_with("a link that leads nowhere"), "{message}");
+    assert_eq!(inbox.poll(&round()), None);
+}
+
 #[test]
 fn a_reply_that_nobody_claims_is_handed_out_once_for_each_round() {
     let post = Post::new();
@@ -391,7 +423,7 @@ fn an_inbox_that_cannot_be_made_is_named_once_and_tried_again() {
     let mut inbox = post.watch();
     fs::remove_dir_all(post.mailbox.inbox()).unwrap();
     save(post.mailbox.inbox(), "a file in its place");
-    assert!(notice(&mut inbox).message.starts_with("could not open"));
+    assert!(notice(&mut inbox).message.contains("cannot be opened"));
     fs::remove_file(post.mailbox.inbox()).unwrap();
     assert!(notice(&mut inbox).message.ends_with("it was made again"));
 }

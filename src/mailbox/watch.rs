@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use notify::event::{AccessKind, AccessMode, ModifyKind, RenameMode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
@@ -16,11 +16,16 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 /// How many names are remembered between two waits; beyond it, only that something happened.
 const MAX_NAMES: usize = 1_000;
 
+/// Whether the platform says that a writer closed its file; the others know no such event.
+const REPORTS_CLOSING: bool = cfg!(any(target_os = "linux", target_os = "android"));
+
 /// The last thing that happened to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Touch {
-    /// It was made, written or removed.
+    /// It was made, changed or removed.
     Changed,
+    /// It was written by a program that has yet to close it, and the closing will be reported.
+    Written,
     /// Its writer closed it, or it was renamed into place.
     Closed,
 }
@@ -77,6 +82,7 @@ impl Signals {
                 self.stirred = true;
                 return;
             }
+            EventKind::Modify(ModifyKind::Data(_)) if REPORTS_CLOSING => Touch::Written,
             _ => Touch::Changed,
         };
         for name in event.paths.iter().filter_map(|path| path.file_name()) {
@@ -184,6 +190,41 @@ impl Watch {
     }
 }
 
+/// Waits for anything to change in a directory.
+///
+/// For what is not a reply: an outbox that appears, a note that is left.
+#[derive(Debug)]
+pub struct Doorbell(Watch);
+
+impl Doorbell {
+    /// Watches a directory; where the platform refuses, `wait` still returns once a second.
+    pub fn on(directory: &Path) -> Self {
+        let mut watch = Watch::idle();
+        let _ = watch.start(directory);
+        Self(watch)
+    }
+
+    /// A handle that ends a wait from another thread.
+    pub fn waker(&self) -> Waker {
+        self.0.waker()
+    }
+
+    /// Returns when something has happened since the last wait, and after a second at the latest.
+    pub fn wait(&self) {
+        self.0.wait_until(Instant::now() + Duration::from_secs(1));
+    }
+}
+
+/// Why a watch does not work, without the path.
+pub(super) fn cause(trouble: &notify::Error) -> String {
+    match &trouble.kind {
+        notify::ErrorKind::Io(cause) => cause.to_string(),
+        notify::ErrorKind::Generic(text) => text.clone(),
+        notify::ErrorKind::MaxFilesWatch => "the limit on watches is met".to_owned(),
+        kind => format!("{kind:?}"),
+    }
+}
+
 /// What a person can do about a watch that does not work.
 pub(super) fn remedy(trouble: &notify::Error) -> String {
     // Linux says "too many open files" when the user has too many watchers.
@@ -209,7 +250,6 @@ fn raise(limit: &str, value: u32) -> String {
 mod tests {
     use std::io;
     use std::path::PathBuf;
-    use std::time::Duration;
 
     use notify::event::{CreateKind, DataChange, Flag, RemoveKind};
 
@@ -237,7 +277,14 @@ mod tests {
             signals.touched[&OsString::from("a.txt")]
         };
         assert_eq!(touch([WRITTEN, CLOSED]), Touch::Closed);
-        assert_eq!(touch([CLOSED, WRITTEN]), Touch::Changed);
+        assert_eq!(
+            touch([CLOSED, WRITTEN]),
+            if REPORTS_CLOSING {
+                Touch::Written
+            } else {
+                Touch::Changed
+            }
+        );
         let renamed = EventKind::Modify(ModifyKind::Name(RenameMode::To));
         assert_eq!(
             touch([EventKind::Create(CreateKind::File), renamed]),

@@ -1,0 +1,87 @@
+//! What an entry of the inbox is.
+//!
+//! Names decide first, then what they lead to: a link counts as the file behind it. Nothing is
+//! opened here, so that a pipe cannot hold anyone up.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use super::name::{self, Kind};
+use super::settle::Stat;
+
+/// What an entry of the inbox is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Found {
+    /// A regular file with the name of a reply.
+    Reply(Stat),
+    /// Something that the person should hear of.
+    Odd(Oddity),
+}
+
+impl Found {
+    /// Whether it cannot be taken as it is.
+    pub(super) fn is_odd(&self) -> bool {
+        matches!(self, Self::Odd(_)) || self.is_empty()
+    }
+
+    /// Whether it is a reply without content.
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self, Self::Reply(stat) if stat.size == 0)
+    }
+}
+
+/// Why a file is named to the person instead of being taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Oddity {
+    /// A reply without content.
+    Empty,
+    /// Neither `.txt` nor `.md`.
+    OtherType,
+    /// A pipe, a socket or a device.
+    NotAFile,
+    /// A link that leads nowhere.
+    DanglingLink,
+}
+
+/// What a directory entry is, and how long ago it changed; nothing for bystanders and directories.
+pub(super) fn examine(path: &Path, file_name: &str) -> Option<(Found, Duration)> {
+    let kind = name::kind(file_name);
+    if kind == Kind::Bystander {
+        return None;
+    }
+    // Through a link: the person made it, and means what it leads to.
+    let Ok(metadata) = fs::metadata(path) else {
+        let is_there = path.symlink_metadata().is_ok();
+        return is_there.then_some((Found::Odd(Oddity::DanglingLink), Duration::ZERO));
+    };
+    if metadata.is_dir() {
+        return None;
+    }
+    let found = if !metadata.is_file() {
+        Found::Odd(Oddity::NotAFile)
+    } else if kind == Kind::Other {
+        Found::Odd(Oddity::OtherType)
+    } else {
+        Found::Reply(Stat::of(&metadata))
+    };
+    Some((found, age(&metadata)))
+}
+
+/// How long ago a file was written, renamed or given other attributes; zero if that is in doubt.
+fn age(metadata: &fs::Metadata) -> Duration {
+    let modified = metadata.modified().ok();
+    let since = |time: SystemTime| SystemTime::now().duration_since(time).ok();
+    let written = modified.and_then(since);
+    #[cfg(unix)]
+    let changed = {
+        use std::os::unix::fs::MetadataExt;
+        u64::try_from(metadata.ctime())
+            .ok()
+            .and_then(|seconds| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds)))
+            .and_then(since)
+    };
+    #[cfg(not(unix))]
+    let changed = written;
+    written.min(changed).unwrap_or_default()
+}
