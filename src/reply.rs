@@ -7,6 +7,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::protocol::{EndMark, Step};
 
+mod assemble;
+mod changes;
+mod decode;
+#[expect(dead_code, reason = "no dialect makes one yet")]
+mod found;
+mod invented;
+mod line;
+mod prose;
+mod repair;
+mod tags;
+mod thinking;
+
+pub use decode::decode;
+
 /// All that a reply says.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Reply {
@@ -61,3 +75,83 @@ pub struct Cut {
     /// The unfinished command, as in `CREATE_FILE src/main.rs`.
     pub what: String,
 }
+
+/// Reads a reply: undoes the damage, then takes every command in whatever dialect it comes.
+///
+/// Linear in the size of the text.
+pub fn parse(text: &str) -> Reply {
+    if is_outbox(text) {
+        return Reply {
+            issues: vec![Issue {
+                line: 1,
+                number: None,
+                command: None,
+                message: "this is a prompt of ours, not a reply to it".to_owned(),
+                hint: "Paste it into the chat, and save what the chat answers.".to_owned(),
+            }],
+            ..Reply::default()
+        };
+    }
+    let (text, repairs) = repair::repair(text);
+    assemble::assemble(&text, repairs)
+}
+
+/// The end mark with which a text ends, decoration, fences and white space aside.
+///
+/// Looks at the last lines only, so the tail of a reply is enough.
+pub fn end_mark(tail: &str) -> Option<EndMark> {
+    let line = tail
+        .rsplit(['\n', '\r'])
+        .find(|line| !line::is_blank_or_fence(line))?;
+    match tags::read(0, line)?.kind {
+        tags::Kind::End(mark) => Some(mark),
+        _ => None,
+    }
+}
+
+/// Whether a text is one of our own prompts, carried back instead of the answer.
+pub fn is_outbox(text: &str) -> bool {
+    let mut lines = text.lines().map(|line| line.trim_matches(is_decoration));
+    let Some(first) = lines.find(|line| !line.is_empty() && *line != "```") else {
+        return false;
+    };
+    first == "=== HEADER ==="
+        && lines.any(|line| line == "=== PROTOCOL ===" || line == "=== PROMPT ===")
+}
+
+fn is_decoration(c: char) -> bool {
+    line::is_space(c) || c == '>' || c == '`'
+}
+
+impl Repair {
+    /// A repair of the text as a whole, done once.
+    fn once(what: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            count: 1,
+            in_body: false,
+        }
+    }
+}
+
+/// Counts a repair with others of its kind.
+fn add_repair(repairs: &mut Vec<Repair>, what: &str, count: usize, in_body: bool) {
+    if count == 0 {
+        return;
+    }
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    match repairs.iter_mut().find(|repair| repair.what == what) {
+        Some(repair) => {
+            repair.count = repair.count.saturating_add(count);
+            repair.in_body |= in_body;
+        }
+        None => repairs.push(Repair {
+            what: what.to_owned(),
+            count,
+            in_body,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

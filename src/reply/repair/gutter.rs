@@ -1,0 +1,47 @@
+//! Line numbers before every line, as editors and listings show them.
+
+/// What stands between a line's number and its text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Divider {
+    Bar,
+    Colon,
+    Tab,
+}
+
+/// The lines without their numbers, if every line has one and they count up without a gap.
+pub(in crate::reply) fn without_line_numbers<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
+    let (first, divider, _) = number(lines.first()?)?;
+    if lines.len() < 2 {
+        return None;
+    }
+    lines
+        .iter()
+        .zip(first..)
+        .map(|(line, expected)| {
+            let (number, own, text) = number(line)?;
+            (number == expected && own == divider).then_some(text)
+        })
+        .collect()
+}
+
+/// The number at the beginning of a line, what divides it from the text, and the text.
+fn number(line: &str) -> Option<(u32, Divider, &str)> {
+    let text = line.trim_start_matches(' ');
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let number = text.get(..digits)?.parse().ok()?;
+    let rest = &text[digits..];
+    if let Some(text) = rest.strip_prefix('\t') {
+        return Some((number, Divider::Tab, text));
+    }
+    if let Some(text) = rest.strip_prefix(':') {
+        return Some((
+            number,
+            Divider::Colon,
+            text.strip_prefix(' ').unwrap_or(text),
+        ));
+    }
+    let text = rest
+        .trim_start_matches(' ')
+        .strip_prefix(['|', '\u{2502}'])?;
+    Some((number, Divider::Bar, text.strip_prefix(' ').unwrap_or(text)))
+}

@@ -1,0 +1,435 @@
+//! A tag and its body, turned into a typed command.
+
+use super::attributes::Attributes;
+use super::body::{Around, Body, Place, is_prose_file};
+use super::name::Name;
+use crate::protocol::{Command, Edit, RelPath};
+use crate::reply::changes;
+
+/// What became of a tag.
+#[derive(Debug)]
+pub(in crate::reply) struct Built {
+    pub(in crate::reply) command: Result<Command, Trouble>,
+    /// Attributes that mean nothing to the command.
+    pub(in crate::reply) unknown: Vec<String>,
+    /// How many attributes stood in curly quotes.
+    pub(in crate::reply) curly: u32,
+    /// What was undone in the body, and on how many lines.
+    pub(in crate::reply) repairs: Vec<(&'static str, usize)>,
+}
+
+/// What is wrong with a command, and what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::reply) struct Trouble {
+    pub(in crate::reply) message: String,
+    pub(in crate::reply) hint: String,
+}
+
+/// An opening tag whose attributes are read, so that its closing mark is known.
+#[derive(Debug)]
+pub(in crate::reply) struct Opening {
+    pub(in crate::reply) name: Name,
+    attributes: Attributes,
+    /// The mark that its closing tag carries.
+    pub(in crate::reply) mark: Option<String>,
+}
+
+impl Opening {
+    /// Reads the attributes of a tag.
+    pub(in crate::reply) fn read(name: Name, attributes: &str) -> Self {
+        let mut attributes = Attributes::read(attributes);
+        let mark = attributes.take(&["end"]).filter(|mark| !mark.is_empty());
+        Self {
+            name,
+            attributes,
+            mark,
+        }
+    }
+
+    /// A few words that tell it from its neighbours: `CREATE_FILE src/main.rs`.
+    pub(in crate::reply) fn subject(&self) -> String {
+        match self.attributes.peek(PATH) {
+            Some(path) => format!("{} {path}", self.name.as_str()),
+            None => self.name.as_str().to_owned(),
+        }
+    }
+
+    /// Whether the lines below it must be its body.
+    pub(in crate::reply) fn needs_body(&self) -> bool {
+        self.name.needs_body()
+            && !(self.name == Name::RunCommand && self.attributes.peek(SCRIPT).is_some())
+    }
+
+    /// The tag that closes it.
+    pub(in crate::reply) fn closing(&self) -> String {
+        match &self.mark {
+            Some(mark) => format!("[/{} {mark}]", self.name.as_str()),
+            None => format!("[/{}]", self.name.as_str()),
+        }
+    }
+}
+
+/// Turns a tag and the lines of its body, if it has one, into a command.
+pub(in crate::reply) fn build(
+    opening: Opening,
+    lines: Option<&[&str]>,
+    around: Around<'_>,
+) -> Built {
+    let mut tag = Tag {
+        name: opening.name,
+        attributes: opening.attributes,
+        lines,
+        around,
+        repairs: Vec::new(),
+    };
+    let mut command = tag.command();
+    if let (Some(name), Err(_)) = (&tag.attributes.unclosed, &command) {
+        command = Err(tag.trouble(format!("the quote after `{name}=` is not closed")));
+    }
+    let unknown = match &command {
+        Ok(_) => tag.attributes.unknown(),
+        Err(_) => Vec::new(),
+    };
+    Built {
+        unknown: unknown.into_iter().map(str::to_owned).collect(),
+        command,
+        curly: tag.attributes.curly,
+        repairs: tag.repairs,
+    }
+}
+
+const PATH: &[&str] = &["path", "file", "filename", "filepath", "target"];
+const SCRIPT: &[&str] = &["command", "cmd", "script"];
+const FROM: &[&str] = &["from", "path", "source", "src", "old", "oldpath"];
+const TO: &[&str] = &[
+    "to",
+    "destination",
+    "dest",
+    "dst",
+    "new",
+    "newpath",
+    "target",
+];
+const START: &[&str] = &["startline", "start", "from", "fromline", "line"];
+const END: &[&str] = &["endline", "to", "toline", "stop"];
+
+struct Tag<'a> {
+    name: Name,
+    attributes: Attributes,
+    lines: Option<&'a [&'a str]>,
+    around: Around<'a>,
+    repairs: Vec<(&'static str, usize)>,
+}
+
+impl Tag<'_> {
+    fn command(&mut self) -> Result<Command, Trouble> {
+        match self.name {
+            Name::CreateFile => self.create(),
+            Name::EditFile => self.edit(),
+            Name::InsertText => self.insert(),
+            Name::ApplyPatch => self.patch(),
+            Name::DeleteFile => self.path().map(|path| Command::DeleteFile { path }),
+            Name::MoveFile => Ok(Command::MoveFile {
+                from: self.path_named(FROM)?,
+                to: self.path_named(TO)?,
+            }),
+            Name::ReadFile => self.read(),
+            Name::ListFiles => Ok(Command::ListFiles {
+                path: self.directory()?,
+                glob: self.attributes.take(&["glob", "pattern"]),
+            }),
+            Name::SearchText => self.search(),
+            Name::Outline => self.outline(),
+            Name::RunCommand => self.run(),
+            Name::GitStatus => self.directory().map(|path| Command::GitStatus { path }),
+            Name::GitDiff => self.directory().map(|path| Command::GitDiff { path }),
+            Name::Plan => Ok(Command::Plan { text: self.words() }),
+            Name::Message => Ok(Command::Message { text: self.words() }),
+            Name::AskUser => match self.words() {
+                question if question.is_empty() => Err(self.trouble("the question is empty")),
+                question => Ok(Command::AskUser { question }),
+            },
+            Name::Done => Ok(Command::Done {
+                summary: self.words(),
+            }),
+        }
+    }
+
+    fn create(&mut self) -> Result<Command, Trouble> {
+        let path = self.path()?;
+        let prose = is_prose_file(path.file_name());
+        let content = self.text(Place::File { prose });
+        Ok(Command::CreateFile { path, content })
+    }
+
+    fn edit(&mut self) -> Result<Command, Trouble> {
+        let path = self.path()?;
+        let (start, end) = self.range()?;
+        if self.lines.is_some_and(changes::begin_with_edits) || (start, end) == (None, None) {
+            let body = self.text(Place::Changes);
+            return changes::edits(&path, &body, start).map_err(Into::into);
+        }
+        let Some(start_line) = start else {
+            return Err(self.trouble("`end_line` needs `start_line`"));
+        };
+        let prose = is_prose_file(path.file_name());
+        let text = self.text(Place::Part { prose });
+        let edit = Edit::Lines {
+            start_line,
+            end_line: end.unwrap_or(start_line),
+            text,
+        };
+        Ok(Command::EditFile { path, edit })
+    }
+
+    fn insert(&mut self) -> Result<Command, Trouble> {
+        const LINE: &[&str] = &[
+            "line",
+            "afterline",
+            "after",
+            "insertline",
+            "startline",
+            "at",
+        ];
+        let path = self.path()?;
+        let Some(line) = self.number(LINE)? else {
+            return Err(self.trouble("`line` is missing"));
+        };
+        let prose = is_prose_file(path.file_name());
+        let text = self.text(Place::Part { prose });
+        if text.is_empty() {
+            return Err(self.trouble("there is no text to insert"));
+        }
+        Ok(Command::InsertText { path, line, text })
+    }
+
+    fn patch(&mut self) -> Result<Command, Trouble> {
+        let path = match self.attributes.take(PATH) {
+            Some(text) => Some(checked(&text)?),
+            None => None,
+        };
+        let body = self.text(Place::Changes);
+        let changes = changes::patch(&body, path.as_ref())?;
+        Ok(Command::ApplyPatch { changes })
+    }
+
+    fn read(&mut self) -> Result<Command, Trouble> {
+        let path = self.path()?;
+        let (start_line, end_line) = self.range()?;
+        let numbered = self.flag(&["numbered", "linenumbers", "numbers"])?;
+        Ok(Command::ReadFile {
+            path,
+            start_line,
+            end_line,
+            numbered,
+        })
+    }
+
+    fn search(&mut self) -> Result<Command, Trouble> {
+        let pattern = self
+            .attributes
+            .take(&["pattern", "query", "text", "search"])
+            .unwrap_or_else(|| self.words());
+        if pattern.is_empty() {
+            return Err(self.trouble("`pattern` is missing"));
+        }
+        let path = match self
+            .attributes
+            .take(&["path", "searchpath", "dir", "directory", "file"])
+        {
+            Some(text) => RelPath::parse_directory(&text)
+                .map_err(|problem| self.trouble(problem.to_string()))?,
+            None => None,
+        };
+        Ok(Command::SearchText {
+            pattern,
+            path,
+            regex: self.flag(&["regex", "isregex", "regexp"])?,
+            case_sensitive: self.flag(&["casesensitive", "matchcase"])?,
+        })
+    }
+
+    fn outline(&mut self) -> Result<Command, Trouble> {
+        let path = self
+            .attributes
+            .take(&["path", "glob", "file", "filename", "filepath", "pattern"])
+            .unwrap_or_else(|| self.words());
+        if path.is_empty() {
+            return Err(self.trouble("`path` is missing"));
+        }
+        match RelPath::parse_directory(&path) {
+            Ok(Some(path)) => Ok(Command::Outline {
+                path: path.as_str().to_owned(),
+            }),
+            Ok(None) => Ok(Command::Outline {
+                path: ".".to_owned(),
+            }),
+            Err(problem) => Err(self.trouble(problem.to_string())),
+        }
+    }
+
+    fn run(&mut self) -> Result<Command, Trouble> {
+        let timeout = match self.attributes.take(&["timeout", "timeoutseconds"]) {
+            Some(text) => Some(seconds(&text).ok_or_else(|| {
+                self.trouble(format!("`timeout=\"{text}\"` is not a number of seconds"))
+            })?),
+            None => None,
+        };
+        let given = self.attributes.take(SCRIPT);
+        let mut script = self.text(Place::Script);
+        if script.trim().is_empty() {
+            script = given.unwrap_or_default();
+        }
+        if script.trim().is_empty() {
+            return Err(self.trouble("there is nothing to run"));
+        }
+        script.truncate(script.trim_end().len());
+        Ok(Command::RunCommand { script, timeout })
+    }
+
+    /// The required path, which may also be all that stands in the body of a command without one.
+    fn path(&mut self) -> Result<RelPath, Trouble> {
+        if !self.name.needs_body()
+            && self.attributes.peek(PATH).is_none()
+            && let Some(lines) = self.lines
+            && let [only] = lines
+        {
+            return checked(only.trim().trim_matches('`'));
+        }
+        self.path_named(PATH)
+    }
+
+    fn path_named(&mut self, names: &[&str]) -> Result<RelPath, Trouble> {
+        match self.attributes.take(names) {
+            Some(text) => checked(&text),
+            None => Err(self.trouble(format!("`{}` is missing", names[0]))),
+        }
+    }
+
+    /// A directory, where none means the whole workspace.
+    fn directory(&mut self) -> Result<Option<RelPath>, Trouble> {
+        const DIRECTORY: &[&str] = &["path", "dir", "directory", "folder", "file"];
+        match self.attributes.take(DIRECTORY) {
+            Some(text) => {
+                RelPath::parse_directory(&text).map_err(|problem| self.trouble(problem.to_string()))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// The lines that are meant, from 1: `start_line` and `end_line`, or `lines="3-7"`.
+    fn range(&mut self) -> Result<(Option<u32>, Option<u32>), Trouble> {
+        let (start, end) = match self.attributes.take(&["lines", "range", "linerange"]) {
+            Some(range) => {
+                let (start, end) = range
+                    .split_once(['-', ':', ','])
+                    .unwrap_or((&range, &range));
+                let start = self.parsed("lines", start)?;
+                (Some(start), Some(self.parsed("lines", end)?))
+            }
+            None => (self.number(START)?, self.number(END)?),
+        };
+        if start == Some(0) || end == Some(0) {
+            return Err(self.trouble("lines are counted from 1"));
+        }
+        if let (Some(start), Some(end)) = (start, end)
+            && end < start
+        {
+            return Err(self.trouble(format!("line {end} stands before line {start}")));
+        }
+        Ok((start, end))
+    }
+
+    fn number(&mut self, names: &[&str]) -> Result<Option<u32>, Trouble> {
+        match self.attributes.take(names) {
+            Some(text) => self.parsed(names[0], &text).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn parsed(&self, name: &str, text: &str) -> Result<u32, Trouble> {
+        text.trim().parse().map_err(|_| {
+            let name = match name {
+                "startline" => "start_line",
+                "endline" => "end_line",
+                other => other,
+            };
+            self.trouble(format!("`{name}=\"{text}\"` is not a line number"))
+        })
+    }
+
+    fn flag(&mut self, names: &[&str]) -> Result<bool, Trouble> {
+        let flag = self.attributes.take_flag(names);
+        flag.map_err(|name| self.trouble(format!("`{name}` is `true` or `false`")))
+    }
+
+    fn text(&mut self, place: Place) -> String {
+        let mut body = Body::new(self.lines.unwrap_or_default(), self.around, place);
+        let text = body.text();
+        self.repairs.append(&mut body.repairs);
+        text
+    }
+
+    fn words(&mut self) -> String {
+        self.text(Place::Words).trim().to_owned()
+    }
+
+    fn trouble(&self, message: impl Into<String>) -> Trouble {
+        Trouble {
+            message: message.into(),
+            hint: format!("Write it as `{}`.", example(self.name)),
+        }
+    }
+}
+
+fn checked(path: &str) -> Result<RelPath, Trouble> {
+    RelPath::parse(path).map_err(|problem| Trouble {
+        message: problem.to_string(),
+        hint: "Name a file by its path relative to the workspace, as in `src/main.rs`.".to_owned(),
+    })
+}
+
+impl From<(String, String)> for Trouble {
+    fn from((message, hint): (String, String)) -> Self {
+        Self { message, hint }
+    }
+}
+
+/// `60`, `60s` or `2m`, in seconds.
+fn seconds(text: &str) -> Option<u32> {
+    let text = text.trim();
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let number: u32 = text[..digits].parse().ok()?;
+    let unit = match text[digits..].trim().to_ascii_lowercase().as_str() {
+        "" | "s" | "sec" | "secs" | "second" | "seconds" => 1,
+        "m" | "min" | "mins" | "minute" | "minutes" => 60,
+        "h" | "hour" | "hours" => 3600,
+        _ => return None,
+    };
+    number.checked_mul(unit)
+}
+
+/// How a command is written.
+pub(in crate::reply) fn example(name: Name) -> &'static str {
+    match name {
+        Name::CreateFile => r#"[CREATE_FILE path="src/main.rs"] ... [/CREATE_FILE]"#,
+        Name::EditFile => {
+            r#"[EDIT_FILE path="src/main.rs" start_line="3" end_line="7"] ... [/EDIT_FILE]"#
+        }
+        Name::InsertText => r#"[INSERT_TEXT path="src/main.rs" line="3"] ... [/INSERT_TEXT]"#,
+        Name::ApplyPatch => "[APPLY_PATCH] ... [/APPLY_PATCH]",
+        Name::DeleteFile => r#"[DELETE_FILE path="src/old.rs"]"#,
+        Name::MoveFile => r#"[MOVE_FILE from="src/old.rs" to="src/new.rs"]"#,
+        Name::ReadFile => r#"[READ_FILE path="src/main.rs" start_line="1" end_line="80"]"#,
+        Name::ListFiles => r#"[LIST_FILES path="src" glob="*.rs"]"#,
+        Name::SearchText => r#"[SEARCH_TEXT pattern="fn main" path="src"]"#,
+        Name::Outline => r#"[OUTLINE path="src/main.rs"]"#,
+        Name::RunCommand => r#"[RUN_COMMAND timeout="60"] ... [/RUN_COMMAND]"#,
+        Name::GitStatus => "[GIT_STATUS]",
+        Name::GitDiff => "[GIT_DIFF]",
+        Name::Plan => "[PLAN] ... [/PLAN]",
+        Name::Message => "[MESSAGE] ... [/MESSAGE]",
+        Name::AskUser => "[ASK_USER] ... [/ASK_USER]",
+        Name::Done => "[DONE]",
+    }
+}

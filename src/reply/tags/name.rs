@@ -1,0 +1,178 @@
+//! The names of the commands, and what a wrong name may have meant.
+
+/// A command's name in a tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::reply) enum Name {
+    CreateFile,
+    EditFile,
+    InsertText,
+    ApplyPatch,
+    DeleteFile,
+    MoveFile,
+    ReadFile,
+    ListFiles,
+    SearchText,
+    Outline,
+    RunCommand,
+    GitStatus,
+    GitDiff,
+    Plan,
+    Message,
+    AskUser,
+    Done,
+}
+
+const ALL: [(Name, &str); 17] = [
+    (Name::CreateFile, "CREATE_FILE"),
+    (Name::EditFile, "EDIT_FILE"),
+    (Name::InsertText, "INSERT_TEXT"),
+    (Name::ApplyPatch, "APPLY_PATCH"),
+    (Name::DeleteFile, "DELETE_FILE"),
+    (Name::MoveFile, "MOVE_FILE"),
+    (Name::ReadFile, "READ_FILE"),
+    (Name::ListFiles, "LIST_FILES"),
+    (Name::SearchText, "SEARCH_TEXT"),
+    (Name::Outline, "OUTLINE"),
+    (Name::RunCommand, "RUN_COMMAND"),
+    (Name::GitStatus, "GIT_STATUS"),
+    (Name::GitDiff, "GIT_DIFF"),
+    (Name::Plan, "PLAN"),
+    (Name::Message, "MESSAGE"),
+    (Name::AskUser, "ASK_USER"),
+    (Name::Done, "DONE"),
+];
+
+/// Names that other agents use for the same thing.
+const ELSEWHERE: [(&str, Name); 34] = [
+    ("WRITE_FILE", Name::CreateFile),
+    ("NEW_FILE", Name::CreateFile),
+    ("ADD_FILE", Name::CreateFile),
+    ("SAVE_FILE", Name::CreateFile),
+    ("WRITE", Name::CreateFile),
+    ("UPDATE_FILE", Name::EditFile),
+    ("MODIFY_FILE", Name::EditFile),
+    ("CHANGE_FILE", Name::EditFile),
+    ("REPLACE_IN_FILE", Name::EditFile),
+    ("REPLACE_TEXT", Name::EditFile),
+    ("STR_REPLACE", Name::EditFile),
+    ("EDIT", Name::EditFile),
+    ("INSERT_LINES", Name::InsertText),
+    ("INSERT", Name::InsertText),
+    ("PATCH", Name::ApplyPatch),
+    ("APPLY_DIFF", Name::ApplyPatch),
+    ("REMOVE_FILE", Name::DeleteFile),
+    ("RENAME_FILE", Name::MoveFile),
+    ("VIEW_FILE", Name::ReadFile),
+    ("OPEN_FILE", Name::ReadFile),
+    ("SHOW_FILE", Name::ReadFile),
+    ("READ", Name::ReadFile),
+    ("LIST_DIR", Name::ListFiles),
+    ("LIST_DIRECTORY", Name::ListFiles),
+    ("GREP", Name::SearchText),
+    ("SEARCH", Name::SearchText),
+    ("SEARCH_FILES", Name::SearchText),
+    ("BASH", Name::RunCommand),
+    ("SHELL", Name::RunCommand),
+    ("EXECUTE_COMMAND", Name::RunCommand),
+    ("RUN", Name::RunCommand),
+    ("ASK", Name::AskUser),
+    ("FINISH", Name::Done),
+    ("FINAL_OUTPUT", Name::Done),
+];
+
+/// The longest name that is worth comparing.
+const MAX_LENGTH: usize = 24;
+
+impl Name {
+    /// Reads a name in any letter case.
+    pub(in crate::reply) fn read(text: &str) -> Option<Self> {
+        ALL.iter()
+            .find(|(_, name)| name.eq_ignore_ascii_case(text))
+            .map(|(name, _)| *name)
+    }
+
+    /// The name as the protocol writes it.
+    pub(in crate::reply) fn as_str(self) -> &'static str {
+        ALL.iter()
+            .find(|(name, _)| *name == self)
+            .map_or("", |(_, text)| text)
+    }
+
+    /// Whether it means nothing without a body.
+    pub(in crate::reply) fn needs_body(self) -> bool {
+        matches!(
+            self,
+            Self::CreateFile
+                | Self::EditFile
+                | Self::InsertText
+                | Self::ApplyPatch
+                | Self::RunCommand
+                | Self::Plan
+                | Self::Message
+                | Self::AskUser
+        )
+    }
+
+    /// The command that a wrong name most likely stands for.
+    pub(in crate::reply) fn meant_by(text: &str) -> Option<Self> {
+        if text.len() > MAX_LENGTH {
+            return None;
+        }
+        let text = text.to_ascii_uppercase().replace('-', "_");
+        if let Some((_, name)) = ELSEWHERE.iter().find(|(other, _)| *other == text) {
+            return Some(*name);
+        }
+        let bare = text.replace('_', "");
+        if let Some((name, _)) = ALL.iter().find(|(_, known)| known.replace('_', "") == bare) {
+            return Some(*name);
+        }
+        ALL.iter()
+            .map(|(name, known)| (distance(&text, known), *name))
+            .filter(|(distance, _)| *distance <= 2 && *distance * 3 < text.len())
+            .min_by_key(|(distance, _)| *distance)
+            .map(|(_, name)| name)
+    }
+}
+
+/// How many letters must be changed, added or left out to make one word of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_names_in_any_letter_case() {
+        assert_eq!(Name::read("create_file"), Some(Name::CreateFile));
+        assert_eq!(Name::read("Done"), Some(Name::Done));
+        assert_eq!(Name::read("WRITE_FILE"), None);
+    }
+
+    #[test]
+    fn knows_what_a_wrong_name_means() {
+        for (text, name) in [
+            ("WRITE_FILE", Some(Name::CreateFile)),
+            ("CREATE_FILES", Some(Name::CreateFile)),
+            ("READFILE", Some(Name::ReadFile)),
+            ("run-command", Some(Name::RunCommand)),
+            ("EDIT_FLIE", Some(Name::EditFile)),
+            ("TODO", None),
+            ("FOO_BAR", None),
+        ] {
+            assert_eq!(Name::meant_by(text), name, "{text}");
+        }
+    }
+}
