@@ -1,8 +1,35 @@
 //! Edits as pure functions: text in, text out.
+//!
+//! An edit is applied only where exactly one place matches at the strictest level that matches at
+//! all; otherwise it is refused in words that help the model to send it again. No similarity score
+//! ever decides. A text keeps its own line endings, lines that no edit touches stay byte for byte
+//! as they are, and so does a missing final newline. Encodings and byte order marks, and whether
+//! the file is still the one that the model saw, are left to the caller.
+
+mod align;
+mod document;
+mod elision;
+mod flat;
+mod fold;
+mod guard;
+mod index;
+mod lines;
+mod matcher;
+mod nearest;
+mod patch;
+mod place;
+mod refuse;
+mod regular;
+mod replace;
 
 use std::ops::Range;
 
 use crate::protocol::Level;
+
+pub use guard::{drops_most, omission};
+pub use lines::{insert_lines, replace_lines};
+pub use patch::{check_patch_old, patch};
+pub use replace::{Replaced, replace};
 
 /// A text after an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +39,9 @@ pub struct Edited {
     /// The least strict level that a part of it needed.
     pub level: Level,
     /// Which lines of the old text were replaced, in ascending order, without overlap.
+    ///
+    /// A line whose ending alone changed, because it became or ceased to be the last one, is not
+    /// among them.
     pub changes: Vec<Change>,
 }
 

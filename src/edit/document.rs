@@ -1,0 +1,458 @@
+//! A text as a chain of lines that can be edited many times and is put together once.
+//!
+//! Lines are linked rather than stored side by side, so that replacing some of them costs only as
+//! much as they are many. A line of the original keeps its number as its id for ever; a line that
+//! was added gets a higher one. So which lines changed can be read off the chain at the end,
+//! whatever happened in between.
+
+use std::borrow::Cow;
+
+use memchr::memchr_iter;
+
+use super::flat::{Flat, LineSplice};
+use super::index::{Index, Key};
+use super::nearest::Words;
+use super::{Change, Edited};
+use crate::protocol::Level;
+
+/// A line of a document: of the original, its number from 1; 0 is the place before the first line
+/// and after the last one.
+pub(super) type LineId = usize;
+
+/// Before the first line, and after the last one.
+pub(super) const EDGE: LineId = 0;
+
+/// How a line ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// `\n`
+    Lf,
+    /// `\r\n`
+    CrLf,
+    /// Not at all: the last line of a text without a final newline.
+    Missing,
+}
+
+impl Ending {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Lf => "\n",
+            Self::CrLf => "\r\n",
+            Self::Missing => "",
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Line<'a> {
+    text: Cow<'a, str>,
+    ending: Ending,
+    next: LineId,
+    previous: LineId,
+    is_live: bool,
+}
+
+/// The lines of a text, in their order, with what has been learned about them.
+#[derive(Debug)]
+pub(super) struct Document<'a> {
+    lines: Vec<Line<'a>>,
+    originals: usize,
+    count: usize,
+    /// How most lines of the original end.
+    dominant: Ending,
+    has_final_newline: bool,
+    is_changed: bool,
+    exact: Option<Index<'a>>,
+    loose: Option<Index<'a>>,
+    words: Option<Words>,
+    flat: Option<Flat>,
+}
+
+impl<'a> Document<'a> {
+    /// Splits a text into its lines; a lone `\r` is an ordinary character.
+    pub(super) fn new(text: &'a str) -> Self {
+        let mut lines = Vec::with_capacity(text.len() / 32 + 2);
+        lines.push(Line {
+            text: Cow::Borrowed(""),
+            ending: Ending::Missing,
+            next: EDGE,
+            previous: EDGE,
+            is_live: true,
+        });
+        let mut crlf = 0;
+        let mut lf = 0;
+        let mut start = 0;
+        let ends = memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
+        let rest = (!text.is_empty() && !text.ends_with('\n')).then_some(text.len());
+        for end in ends.chain(rest) {
+            let (line, ending) = split_ending(&text[start..end]);
+            crlf += usize::from(ending == Ending::CrLf);
+            lf += usize::from(ending == Ending::Lf);
+            let id = lines.len();
+            lines.push(Line {
+                text: Cow::Borrowed(line),
+                ending,
+                next: id + 1,
+                previous: id - 1,
+                is_live: true,
+            });
+            start = end;
+        }
+        let originals = lines.len() - 1;
+        lines[EDGE].previous = originals;
+        lines[EDGE].next = usize::from(originals > 0);
+        lines[originals].next = EDGE;
+        Self {
+            lines,
+            originals,
+            count: originals,
+            dominant: if crlf > lf { Ending::CrLf } else { Ending::Lf },
+            has_final_newline: text.is_empty() || text.ends_with('\n'),
+            is_changed: false,
+            exact: None,
+            loose: None,
+            words: None,
+            flat: None,
+        }
+    }
+
+    /// How many lines there are now.
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// How many ids were given out, the edge included.
+    pub(super) fn ids(&self) -> usize {
+        self.lines.len()
+    }
+
+    pub(super) fn text(&self, id: LineId) -> &str {
+        &self.lines[id].text
+    }
+
+    pub(super) fn next(&self, id: LineId) -> LineId {
+        self.lines[id].next
+    }
+
+    pub(super) fn previous(&self, id: LineId) -> LineId {
+        self.lines[id].previous
+    }
+
+    pub(super) fn is_live(&self, id: LineId) -> bool {
+        self.lines[id].is_live
+    }
+
+    pub(super) fn is_original(&self, id: LineId) -> bool {
+        id <= self.originals
+    }
+
+    pub(super) fn has_final_newline(&self) -> bool {
+        self.has_final_newline
+    }
+
+    /// Decides about the final newline; an empty last line cannot do without.
+    pub(super) fn set_final_newline(&mut self, has: bool) {
+        let last = &self.lines[self.lines[EDGE].previous];
+        self.has_final_newline = has || last.text.is_empty();
+    }
+
+    /// The lines in their order.
+    pub(super) fn walk(&self) -> impl Iterator<Item = LineId> {
+        self.walk_from(self.lines[EDGE].next)
+    }
+
+    /// The lines in their order, beginning with this one.
+    pub(super) fn walk_from(&self, id: LineId) -> impl Iterator<Item = LineId> {
+        std::iter::successors(Some(id), |&id| Some(self.lines[id].next))
+            .take_while(|&id| id != EDGE)
+    }
+
+    /// The place so many lines further down; above the first line is the edge.
+    pub(super) fn skip_from(&self, above: LineId, lines: usize) -> LineId {
+        (0..lines).fold(above, |id, _| self.lines[id].next)
+    }
+
+    /// Puts places into the order of the document and gives each the number that its line has now.
+    pub(super) fn numbered(&self, mut ids: Vec<LineId>) -> Vec<(LineId, usize)> {
+        if !self.is_changed {
+            ids.sort_unstable();
+            return ids.into_iter().map(|id| (id, id)).collect();
+        }
+        let wanted: std::collections::HashSet<LineId> = ids.into_iter().collect();
+        (self.walk().zip(1..))
+            .filter(|(id, _)| wanted.contains(id))
+            .collect()
+    }
+
+    /// The line of the original that this one is, or that stands above it, from 0 for the top.
+    pub(super) fn original_number(&self, id: LineId) -> usize {
+        let mut id = id;
+        while id > self.originals {
+            id = self.lines[id].previous;
+        }
+        id
+    }
+
+    /// Makes an index, unless there is one.
+    pub(super) fn prepare(&mut self, key: Key) {
+        let index = match key {
+            Key::Exact => &self.exact,
+            Key::Loose => &self.loose,
+        };
+        if index.is_none() {
+            let index = Some(self.indexed(key));
+            match key {
+                Key::Exact => self.exact = index,
+                Key::Loose => self.loose = index,
+            }
+        }
+    }
+
+    fn indexed(&self, key: Key) -> Index<'a> {
+        let mut index = Index::new(key, self.lines.len());
+        for line in &self.lines[1..] {
+            index.add(line.text.clone(), line.is_live);
+        }
+        index
+    }
+
+    /// An index, if it was prepared.
+    pub(super) fn index(&self, key: Key) -> Option<&Index<'a>> {
+        match key {
+            Key::Exact => self.exact.as_ref(),
+            Key::Loose => self.loose.as_ref(),
+        }
+    }
+
+    /// Takes in the words of all lines that are new.
+    pub(super) fn learn_words(&mut self) {
+        let mut words = self.words.take().unwrap_or_default();
+        words.learn(self.lines.iter().map(|line| &*line.text));
+        self.words = Some(words);
+    }
+
+    /// The words as they were learned last.
+    pub(super) fn words(&self) -> Option<&Words> {
+        self.words.as_ref()
+    }
+
+    /// The whole text with `\n` as the only line ending.
+    pub(super) fn flat(&mut self) -> &Flat {
+        let flat = match self.flat.take() {
+            Some(flat) => flat,
+            None => Flat::new(self),
+        };
+        self.flat.insert(flat)
+    }
+
+    /// Replaces so many lines below `above` by others.
+    ///
+    /// A new line ends as the one whose place it takes, or as its neighbour.
+    pub(super) fn splice(&mut self, above: LineId, removed: usize, new: Vec<Cow<'a, str>>) {
+        self.flat = None;
+        self.splice_lines(above, removed, new);
+    }
+
+    fn splice_lines(
+        &mut self,
+        above: LineId,
+        removed: usize,
+        new: Vec<Cow<'a, str>>,
+    ) -> Vec<LineId> {
+        self.is_changed = true;
+        let mut below = self.lines[above].next;
+        let mut endings = Vec::with_capacity(removed.min(new.len()));
+        for _ in 0..removed {
+            if below == EDGE {
+                break;
+            }
+            endings.push(self.lines[below].ending);
+            self.lines[below].is_live = false;
+            self.count -= 1;
+            for index in [&mut self.exact, &mut self.loose].into_iter().flatten() {
+                index.forget(below);
+            }
+            below = self.lines[below].next;
+        }
+        let fallback = self.ending_at(&endings, above, below);
+        let mut last = above;
+        let mut ids = Vec::with_capacity(new.len());
+        for (position, text) in new.into_iter().enumerate() {
+            let id = self.lines.len();
+            for index in [&mut self.exact, &mut self.loose].into_iter().flatten() {
+                index.add(text.clone(), true);
+            }
+            let ending = endings.get(position).copied();
+            self.lines.push(Line {
+                text,
+                ending: ending
+                    .filter(|&ending| ending != Ending::Missing)
+                    .unwrap_or(fallback),
+                next: EDGE,
+                previous: last,
+                is_live: true,
+            });
+            self.lines[last].next = id;
+            self.count += 1;
+            ids.push(id);
+            last = id;
+        }
+        self.lines[last].next = below;
+        self.lines[below].previous = last;
+        self.set_final_newline(self.has_final_newline);
+        ids
+    }
+
+    fn ending_at(&self, replaced: &[Ending], above: LineId, below: LineId) -> Ending {
+        let neighbours = [above, below].map(|id| self.lines[id].ending);
+        (replaced.iter().rev().chain(&neighbours))
+            .copied()
+            .find(|&ending| ending != Ending::Missing)
+            .unwrap_or(self.dominant)
+    }
+
+    /// Replaces a stretch of the flat text by another, which has `\n` as its only line ending.
+    pub(super) fn splice_flat(&mut self, range: std::ops::Range<usize>, new: &str) {
+        let mut flat = match self.flat.take() {
+            Some(flat) => flat,
+            None => Flat::new(self),
+        };
+        let splice = flat.line_splice(&range, new);
+        let ids = self.splice_as(&flat, &splice);
+        flat.splice(range, new, &splice, &ids);
+        self.set_final_newline(flat.ends_with_newline());
+        self.flat = Some(flat);
+    }
+
+    /// Replaces many stretches of the flat text, given in ascending order.
+    pub(super) fn splice_flat_all(
+        &mut self,
+        stretches: impl Iterator<Item = (std::ops::Range<usize>, String)>,
+    ) {
+        let flat = match self.flat.take() {
+            Some(flat) => flat,
+            None => Flat::new(self),
+        };
+        let stretches = flat.joined(stretches);
+        let Some((last, new)) = stretches.last() else {
+            return;
+        };
+        let ends_with_newline = flat.will_end_with_newline(last, new);
+        for (range, new) in stretches.iter().rev() {
+            self.splice_as(&flat, &flat.line_splice(range, new));
+        }
+        self.set_final_newline(ends_with_newline);
+    }
+
+    fn splice_as(&mut self, flat: &Flat, splice: &LineSplice) -> Vec<LineId> {
+        let above = match splice.first {
+            0 => EDGE,
+            first => flat.id(first - 1),
+        };
+        let lines = splice.lines.iter().cloned().map(Cow::Owned).collect();
+        self.splice_lines(above, splice.removed, lines)
+    }
+
+    /// Puts the text together and tells what changed.
+    pub(super) fn finish(&self, level: Level) -> Edited {
+        let size = self.lines.iter().map(|line| line.text.len() + 2).sum();
+        let mut text = String::with_capacity(size);
+        let mut changes = Vec::new();
+        let mut seen = 0;
+        let mut added = 0;
+        for id in self.walk() {
+            let line = &self.lines[id];
+            if self.is_original(id) {
+                push_change(&mut changes, seen..id - 1, added);
+                seen = id;
+                added = 0;
+            } else {
+                added += 1;
+            }
+            text.push_str(&line.text);
+            text.push_str(self.ending_of(line).as_str());
+        }
+        push_change(&mut changes, seen..self.originals, added);
+        Edited {
+            text,
+            level,
+            changes,
+        }
+    }
+
+    fn ending_of(&self, line: &Line<'_>) -> Ending {
+        if line.next == EDGE && !self.has_final_newline {
+            Ending::Missing
+        } else if line.ending == Ending::Missing {
+            self.dominant
+        } else {
+            line.ending
+        }
+    }
+}
+
+fn push_change(changes: &mut Vec<Change>, old: std::ops::Range<usize>, new: usize) {
+    if !old.is_empty() || new > 0 {
+        changes.push(Change { old, new });
+    }
+}
+
+fn split_ending(line: &str) -> (&str, Ending) {
+    match line.strip_suffix('\n') {
+        None => (line, Ending::Missing),
+        Some(line) => match line.strip_suffix('\r') {
+            None => (line, Ending::Lf),
+            Some(line) => (line, Ending::CrLf),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Vec<Cow<'_, str>> {
+        text.split_terminator('\n').map(Cow::Borrowed).collect()
+    }
+
+    #[track_caller]
+    fn spliced(text: &str, above: LineId, removed: usize, new: &str) -> String {
+        let mut document = Document::new(text);
+        document.splice(above, removed, lines(new));
+        document.finish(Level::Exact).text
+    }
+
+    #[test]
+    fn an_unedited_text_stays_as_it_is() {
+        for text in ["", "\n", "a", "a\n", "a\r\nb\nc\rd\r\r\n", "\r\n\r\n", "\r"] {
+            let edited = Document::new(text).finish(Level::Exact);
+            assert_eq!((edited.text.as_str(), edited.changes.len()), (text, 0));
+        }
+    }
+
+    #[test]
+    fn new_lines_end_as_those_that_they_replace_or_as_their_neighbours() {
+        assert_eq!(spliced("a\r\nb\nc\n", 0, 1, "x\ny\n"), "x\r\ny\r\nb\nc\n");
+        assert_eq!(spliced("a\r\nb\nc\n", 1, 0, "x\n"), "a\r\nx\r\nb\nc\n");
+        assert_eq!(spliced("a\r\nb", 2, 0, "x\n"), "a\r\nb\r\nx");
+        assert_eq!(spliced("", 0, 0, "x\n"), "x\n");
+    }
+
+    #[test]
+    fn a_missing_final_newline_stays_missing() {
+        assert_eq!(spliced("a\nb", 1, 1, "x\ny\n"), "a\nx\ny");
+        assert_eq!(spliced("a\nb", 1, 1, ""), "a");
+        assert_eq!(spliced("a\nb\n", 1, 1, ""), "a\n");
+    }
+
+    #[test]
+    fn changes_add_up_over_several_edits() {
+        let mut document = Document::new("a\nb\nc\nd\n");
+        document.splice(1, 1, lines("x\ny\n"));
+        let x = document.next(1);
+        document.splice(x, 2, lines("z\n"));
+        let edited = document.finish(Level::Exact);
+        assert_eq!(edited.text, "a\nx\nz\nd\n");
+        assert_eq!(edited.changes, [Change { old: 1..3, new: 2 }]);
+    }
+}

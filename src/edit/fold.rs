@@ -1,0 +1,289 @@
+//! What may differ between the text that a model quotes and the text of the file.
+//!
+//! Folding makes two lines equal that differ only in white space or in the kind of a quote, a dash
+//! or a space. A `Shift` is one and the same change of indentation over several lines.
+
+use std::borrow::Cow;
+
+/// The plain form of a character that chats and word processors like to replace; that of a
+/// character without width is nothing.
+fn plain(character: char) -> Option<&'static str> {
+    let plain = match character {
+        '\u{2018}'..='\u{201b}' | '\u{2032}' | '\u{2035}' => "'",
+        '\u{201c}'..='\u{201f}' | '\u{2033}' | '\u{2036}' => "\"",
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => "-",
+        '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => {
+            " "
+        }
+        '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => "",
+        _ => return None,
+    };
+    Some(plain)
+}
+
+/// The line with plain quotes, dashes and spaces.
+pub(super) fn punctuation(line: &str) -> Cow<'_, str> {
+    if line.is_ascii() || !line.chars().any(|character| plain(character).is_some()) {
+        return Cow::Borrowed(line);
+    }
+    Cow::Owned(rewritten(line, |_| true))
+}
+
+fn rewritten(line: &str, is_meant: impl Fn(char) -> bool) -> String {
+    let mut plainer = String::with_capacity(line.len());
+    for character in line.chars() {
+        match plain(character).filter(|_| is_meant(character)) {
+            Some(plain) => plainer.push_str(plain),
+            None => plainer.push(character),
+        }
+    }
+    plainer
+}
+
+/// The line with plain punctuation, without white space at its ends, and with one space for each
+/// run of white space within it.
+pub(super) fn loose(line: &str) -> Cow<'_, str> {
+    match punctuation(line) {
+        Cow::Borrowed(line) => collapse(line),
+        Cow::Owned(line) => Cow::Owned(collapse(&line).into_owned()),
+    }
+}
+
+fn collapse(line: &str) -> Cow<'_, str> {
+    let line = line.trim();
+    let mut after_space = false;
+    let is_collapsed = line.chars().all(|character| {
+        let is_space = character.is_whitespace();
+        let is_fine = !is_space || (character == ' ' && !after_space);
+        after_space = is_space;
+        is_fine
+    });
+    if is_collapsed {
+        return Cow::Borrowed(line);
+    }
+    let mut collapsed = String::with_capacity(line.len());
+    for word in line.split_whitespace() {
+        if !collapsed.is_empty() {
+            collapsed.push(' ');
+        }
+        collapsed.push_str(word);
+    }
+    collapsed.into()
+}
+
+/// The characters of a quoted passage that the file does not have and that have a plain form.
+///
+/// Where the quote is wrong about a character, the new text is taken to be wrong about it as well.
+pub(super) fn fancy<'t>(
+    quoted: impl Iterator<Item = &'t str>,
+    file: impl Iterator<Item = &'t str>,
+) -> Vec<char> {
+    let mut fancy: Vec<char> = (quoted.flat_map(str::chars))
+        .filter(|&character| plain(character).is_some())
+        .collect();
+    fancy.sort_unstable();
+    fancy.dedup();
+    if !fancy.is_empty() {
+        for line in file {
+            fancy.retain(|&character| !line.contains(character));
+        }
+    }
+    fancy
+}
+
+/// The line with the plain forms of these characters.
+pub(super) fn without(line: &str, fancy: &[char]) -> String {
+    rewritten(line, |character| fancy.contains(&character))
+}
+
+/// The white space that a line begins with.
+pub(super) fn indentation(line: &str) -> &str {
+    &line[..line.len() - line.trim_start().len()]
+}
+
+/// One change of indentation that turns every line of a quote into the line of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shift {
+    /// The indentation is the same.
+    None,
+    /// The file has this before the indentation of the quote.
+    Deeper(String),
+    /// The quote has this before the indentation of the file.
+    Shallower(String),
+    /// The file has tabs where the quote has so many spaces each, and so many tabs more.
+    ToTabs { width: usize, more: isize },
+    /// The file has so many spaces where the quote has a tab, and so many tabs' worth more.
+    ToSpaces { width: usize, more: isize },
+}
+
+impl Shift {
+    /// The shift between the indentations of quote and file, given line by line, if there is one.
+    pub(super) fn between(pairs: &[(&str, &str)]) -> Option<Self> {
+        let &(quote, file) = pairs.first()?;
+        let shift = if quote == file {
+            Self::None
+        } else if let Some(more) = file.strip_suffix(quote) {
+            Self::Deeper(more.to_owned())
+        } else if let Some(more) = quote.strip_suffix(file) {
+            Self::Shallower(more.to_owned())
+        } else {
+            return Self::tabs(pairs);
+        };
+        if pairs.iter().all(|(quote, file)| shift.fits(quote, file)) {
+            Some(shift)
+        } else {
+            Self::tabs(pairs)
+        }
+    }
+
+    fn fits(&self, quote: &str, file: &str) -> bool {
+        match self {
+            Self::None => quote == file,
+            Self::Deeper(more) => file.strip_suffix(quote) == Some(more),
+            Self::Shallower(more) => quote.strip_suffix(file) == Some(more),
+            Self::ToTabs { width, more } => {
+                is_all(file, '\t')
+                    && is_all(quote, ' ')
+                    && steps(quote, *width, *more) == count(file)
+            }
+            Self::ToSpaces { width, more } => {
+                is_all(file, ' ') && is_all(quote, '\t') && {
+                    count(quote).and_then(|tabs| tabs.checked_add(*more)) == steps(file, *width, 0)
+                }
+            }
+        }
+    }
+
+    fn tabs(pairs: &[(&str, &str)]) -> Option<Self> {
+        let to_tabs = pairs
+            .iter()
+            .all(|(quote, file)| is_all(quote, ' ') && is_all(file, '\t'));
+        let to_spaces = pairs
+            .iter()
+            .all(|(quote, file)| is_all(quote, '\t') && is_all(file, ' '));
+        if !to_tabs && !to_spaces {
+            return None;
+        }
+        let pair = |&(quote, file): &(&str, &str)| {
+            if to_tabs {
+                (quote.len(), file.len())
+            } else {
+                (file.len(), quote.len())
+            }
+        };
+        let (spaces, tabs) = pairs.iter().map(pair).max()?;
+        let (fewer_spaces, fewer_tabs) = pairs.iter().map(pair).min()?;
+        let width = if tabs > fewer_tabs {
+            (spaces - fewer_spaces).checked_div(tabs - fewer_tabs)?
+        } else {
+            spaces.checked_div(tabs)?
+        };
+        // One space for a tab is no indentation that anybody writes.
+        if width < 2 {
+            return None;
+        }
+        let steps = isize::try_from(spaces / width).ok()?;
+        let tabs = isize::try_from(tabs).ok()?;
+        let shift = if to_tabs {
+            Self::ToTabs {
+                width,
+                more: tabs - steps,
+            }
+        } else {
+            Self::ToSpaces {
+                width,
+                more: steps - tabs,
+            }
+        };
+        (pairs.iter().all(|(quote, file)| shift.fits(quote, file))).then_some(shift)
+    }
+
+    /// A line of the new text, shifted as the quote has to be; a blank line stays as it is.
+    pub(super) fn apply<'t>(&self, line: &'t str) -> Cow<'t, str> {
+        let indentation = indentation(line);
+        let body = &line[indentation.len()..];
+        if body.is_empty() {
+            return Cow::Borrowed(line);
+        }
+        match self {
+            Self::Deeper(more) => Cow::Owned(format!("{more}{line}")),
+            Self::Shallower(less) => match indentation.strip_prefix(less.as_str()) {
+                Some(rest) => Cow::Borrowed(&line[indentation.len() - rest.len()..]),
+                None => Cow::Borrowed(body),
+            },
+            Self::ToTabs { width, more } if is_all(indentation, ' ') => {
+                let tabs = shifted(indentation.len() / width, *more);
+                let rest = " ".repeat(indentation.len() % width);
+                Cow::Owned(format!("{}{rest}{body}", "\t".repeat(tabs)))
+            }
+            Self::ToSpaces { width, more } if is_all(indentation, '\t') => {
+                let spaces = shifted(indentation.len(), *more) * width;
+                Cow::Owned(format!("{}{body}", " ".repeat(spaces)))
+            }
+            Self::None | Self::ToTabs { .. } | Self::ToSpaces { .. } => Cow::Borrowed(line),
+        }
+    }
+}
+
+fn shifted(steps: usize, more: isize) -> usize {
+    steps.saturating_add_signed(more)
+}
+
+fn is_all(indentation: &str, character: char) -> bool {
+    indentation.chars().all(|other| other == character)
+}
+
+fn count(indentation: &str) -> Option<isize> {
+    isize::try_from(indentation.len()).ok()
+}
+
+/// How many steps of this width an indentation of spaces is, if it is a whole number of them.
+fn steps(indentation: &str, width: usize, more: isize) -> Option<isize> {
+    if width == 0 || !indentation.len().is_multiple_of(width) {
+        return None;
+    }
+    let steps = isize::try_from(indentation.len() / width).ok()?;
+    steps.checked_add(more)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folds_what_chats_replace() {
+        assert_eq!(loose("  a\t b \u{a0}"), "a b");
+        assert_eq!(
+            loose("\u{201c}a\u{201d} \u{2014} it\u{2019}s"),
+            "\"a\" - it's"
+        );
+        assert_eq!(loose("x\u{200b}y"), "xy");
+        assert_eq!(loose(" \t"), "");
+        assert!(matches!(loose("  plain text"), Cow::Borrowed("plain text")));
+    }
+
+    #[track_caller]
+    fn shift(pairs: &[(&str, &str)], line: &str, expected: &str) {
+        let shift = Shift::between(pairs).expect("a uniform shift");
+        assert_eq!(shift.apply(line), expected);
+    }
+
+    #[test]
+    fn new_lines_are_shifted_as_the_quoted_ones_are() {
+        shift(&[("", "    "), ("  ", "      ")], "    x", "        x");
+        shift(&[("    ", ""), ("      ", "  ")], "    x", "x");
+        shift(&[("    ", "")], "  x", "x");
+        shift(&[("  ", "\t")], "    x", "\t\tx");
+        shift(&[("", ""), ("    ", "\t")], "        x", "\t\tx");
+        shift(&[("", "\t"), ("    ", "\t\t")], "        x", "\t\t\tx");
+        shift(&[("\t", "  "), ("\t\t", "    ")], "\t\t\tx", "      x");
+        shift(&[("", "  ")], "", "");
+    }
+
+    #[test]
+    fn different_shifts_are_no_shift() {
+        assert_eq!(Shift::between(&[("", "  "), ("", "    ")]), None);
+        assert_eq!(Shift::between(&[("  ", "\t"), ("   ", "\t\t")]), None);
+        assert_eq!(Shift::between(&[]), None);
+    }
+}

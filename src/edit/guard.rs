@@ -1,0 +1,198 @@
+//! Keeps a model from dropping code without a word.
+//!
+//! A chat likes to write "rest of the code unchanged" where code should stand. Written into a file
+//! that would delete what it stands for.
+
+use std::collections::HashSet;
+
+/// Files up to this many lines may be overwritten by anything.
+const SMALL: usize = 40;
+
+/// The first omission placeholder, such as `// ... existing code ...`, that the new text has and
+/// the old one does not; nothing if the new text is fine.
+pub fn omission(old: &str, new: &str) -> Option<String> {
+    let mut placeholders = new.lines().filter(|line| is_placeholder(line)).peekable();
+    placeholders.peek()?;
+    let known: HashSet<&str> = old.lines().map(str::trim).collect();
+    placeholders
+        .map(str::trim)
+        .find(|line| !known.contains(line))
+        .map(str::to_owned)
+}
+
+/// Whether overwriting a file of over 40 lines leaves fewer than half as many.
+///
+/// Blank lines do not count. A rewrite of about the same size is no drop, whatever it changes.
+pub fn drops_most(old: &str, new: &str) -> bool {
+    let filled = |text: &str| text.lines().filter(|line| !line.trim().is_empty()).count();
+    old.lines().nth(SMALL).is_some() && filled(new) * 2 < filled(old)
+}
+
+/// Words that follow or precede the dots of a placeholder.
+const OMITTED: [&str; 16] = [
+    "existing",
+    "rest of",
+    "the rest",
+    "remaining",
+    "remainder",
+    "unchanged",
+    "as before",
+    "previous code",
+    "other ",
+    "your code",
+    "omitted",
+    "no changes",
+    "stays the same",
+    "remains the same",
+    "unmodified",
+    "same as",
+];
+
+/// How a placeholder without dots begins, and a word that it then has.
+const BEGINNINGS: [&str; 8] = [
+    "rest of",
+    "the rest",
+    "remaining ",
+    "remainder of",
+    "existing ",
+    "other ",
+    "all other",
+    "same as before",
+];
+const ENDINGS: [&str; 9] = [
+    "unchanged",
+    "the same",
+    "as before",
+    " here",
+    "omitted",
+    "as is",
+    "not changed",
+    "unmodified",
+    "goes here",
+];
+
+/// Whether a line stands for lines that somebody did not want to write.
+///
+/// A bare `...` is not one: it is Python.
+pub(super) fn is_placeholder(line: &str) -> bool {
+    const LONGEST: usize = 120;
+    let line = line.trim();
+    if line.len() > LONGEST || line.len() < 4 {
+        return false;
+    }
+    let (core, is_comment) = uncommented(line);
+    let core =
+        core.trim_matches(|character: char| "[](){}<>".contains(character) || character == ' ');
+    let begins = is_dots_at(core, core.trim_start_matches(['.', '\u{2026}']));
+    let ends = is_dots_at(core, core.trim_end_matches(['.', '\u{2026}']));
+    if !is_comment && !begins {
+        return false;
+    }
+    let words = core.trim_matches(['.', '\u{2026}', ' ']).to_lowercase();
+    if words.is_empty() {
+        return is_comment && begins;
+    }
+    let is_omitted = OMITTED.iter().any(|phrase| words.contains(phrase));
+    if begins || ends {
+        return is_omitted || (is_comment && begins && ends);
+    }
+    BEGINNINGS
+        .iter()
+        .any(|beginning| words.starts_with(beginning))
+        && ENDINGS.iter().any(|ending| words.contains(ending))
+}
+
+/// Whether what was trimmed off is an ellipsis.
+fn is_dots_at(core: &str, trimmed: &str) -> bool {
+    core.len() - trimmed.len() >= 3
+}
+
+/// A line without its comment marks, and whether it had any.
+fn uncommented(line: &str) -> (&str, bool) {
+    const MARKS: [(&str, &str); 9] = [
+        ("{/*", "*/}"),
+        ("/*", "*/"),
+        ("<!--", "-->"),
+        ("(*", "*)"),
+        ("//", ""),
+        ("#", ""),
+        ("--", ""),
+        (";", ""),
+        ("%", ""),
+    ];
+    for (open, close) in MARKS {
+        if let Some(rest) = line.strip_prefix(open) {
+            let rest = rest.trim_start_matches(['/', '#', '-', ';', '*', '%']);
+            return (rest.strip_suffix(close).unwrap_or(rest).trim(), true);
+        }
+    }
+    (line, false)
+}
+
+/// Whether a line of a SEARCH text may stand for lines that are left out of it.
+pub(super) fn is_elision(line: &str) -> bool {
+    matches!(line.trim(), "..." | "\u{2026}") || is_placeholder(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_seen_in_all_languages() {
+        for line in [
+            "// ...",
+            "    # ...",
+            "// ... existing code ...",
+            "# ... rest of the code unchanged ...",
+            "# rest of the code unchanged",
+            "/* ... */",
+            "<!-- ... existing markup ... -->",
+            "{/* ... other components ... */}",
+            "-- ... remaining columns",
+            "... existing code ...",
+            "[... rest of the file ...]",
+            "// \u{2026} existing code \u{2026}",
+            "// The rest remains the same",
+            "// existing code here",
+            "/// ... same as before",
+        ] {
+            assert!(is_placeholder(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn ordinary_lines_are_not_placeholders() {
+        for line in [
+            "...",
+            "    ...",
+            "def f(): ...",
+            "f(...args)",
+            "...rest",
+            "// and so on...",
+            "// waits for the rest of the reply",
+            "# existing users keep their password",
+            "let x = [1, 2, ...other];",
+            "// ---",
+            "loading...",
+            "",
+            "* other notes, see here",
+        ] {
+            assert!(!is_placeholder(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_placeholder_that_was_there_may_stay() {
+        assert_eq!(omission("a\n  // ...\n", "b\n// ...\n"), None);
+        assert_eq!(omission("a\n", "b\n  // ...\n").as_deref(), Some("// ..."));
+    }
+
+    #[test]
+    fn a_long_file_is_not_cut_to_a_stub() {
+        let long = "line\n".repeat(41);
+        assert!(drops_most(&long, &"line\n".repeat(20)));
+        assert!(!drops_most(&long, &"other\n".repeat(21)));
+        assert!(!drops_most(&"line\n".repeat(40), ""));
+    }
+}

@@ -1,0 +1,188 @@
+//! Patches of one file: all hunks or none.
+//!
+//! Every hunk is placed in the text as it was, then all are written, so that no hunk can match what
+//! another one wrote. A hunk stands at its stated line if it matches there exactly; else at the
+//! strictest level that matches anywhere, at the place nearest to that line. A hunk without numbers
+//! must be unique: in the file, below the hunk before it, or below its anchors. As a last resort up
+//! to two lines of context at its ends are left out of account.
+
+use std::borrow::Cow;
+
+use super::align::align;
+use super::document::{Document, EDGE, LineId};
+use super::lines::omitted;
+use super::place::{Placed, Placer};
+use super::replace::{Writer, is_telling, loosest};
+use super::{Edited, Refusal, guard, matcher};
+use crate::protocol::{Hunk, HunkLine, Level};
+
+/// Applies all hunks, or none.
+///
+/// A hunk whose new lines are there already counts as applied if that holds for all of them.
+pub fn patch(text: &str, hunks: &[Hunk]) -> Result<Edited, Refusal> {
+    let changes = |hunk: &Hunk| {
+        hunk.lines
+            .iter()
+            .any(|line| !matches!(line, HunkLine::Keep(_)))
+    };
+    if !hunks
+        .iter()
+        .any(|hunk| changes(hunk) || ends_otherwise(hunk))
+    {
+        return Err(Refusal::new("the patch changes nothing"));
+    }
+    let mut document = Document::new(text);
+    match place_all(&mut document, hunks) {
+        Ok(placed) => {
+            refuse_omissions(text, hunks)?;
+            // What is only inserted goes first, and from the end: the line above it is still there,
+            // and what is inserted in the same place keeps its order.
+            let (inserted, others): (Vec<_>, Vec<_>) =
+                placed.iter().partition(|placed| placed.start == EDGE);
+            for placed in inserted.into_iter().rev().chain(others) {
+                write(&mut document, placed);
+            }
+            let level = loosest(placed.iter().map(|placed| placed.level));
+            Ok(document.finish(level))
+        }
+        Err(_) if hunks.iter().all(|hunk| is_applied(&mut document, hunk)) => {
+            Ok(document.finish(Level::AlreadyApplied))
+        }
+        Err((position, refusal)) => Err(if is_applied(&mut document, &hunks[position]) {
+            Refusal::new("its change is in the file already; send the patch without it")
+        } else {
+            refusal
+        }
+        .of(&named(position, hunks))),
+    }
+}
+
+/// Checks that the hunks which delete a file describe the whole of it.
+pub fn check_patch_old(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
+    if hunks.is_empty() {
+        return Ok(());
+    }
+    let left = patch(text, hunks)?.text.lines().count();
+    if left == 0 {
+        return Ok(());
+    }
+    Err(Refusal::new(format!(
+        "the patch deletes the file, but {left} lines of it are not in the patch"
+    )))
+}
+
+fn ends_otherwise(hunk: &Hunk) -> bool {
+    hunk.old_without_newline != hunk.new_without_newline
+}
+
+fn named(position: usize, hunks: &[Hunk]) -> String {
+    let number = position + 1;
+    match hunks[position].old_start {
+        Some(line) => format!("hunk {number} of {} (line {line})", hunks.len()),
+        None => format!("hunk {number} of {}", hunks.len()),
+    }
+}
+
+fn place_all<'h>(
+    document: &mut Document<'_>,
+    hunks: &'h [Hunk],
+) -> Result<Vec<Placed<'h>>, (usize, Refusal)> {
+    let mut placer = Placer::default();
+    (hunks.iter().enumerate())
+        .map(|(position, hunk)| {
+            (placer.place(document, hunk)).map_err(|refusal| (position, refusal))
+        })
+        .collect()
+}
+
+fn refuse_omissions(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
+    for (position, hunk) in hunks.iter().enumerate() {
+        for line in &hunk.lines {
+            if let HunkLine::Add(line) = line
+                && guard::is_placeholder(line)
+                && let Some(placeholder) = guard::omission(text, line)
+            {
+                return Err(omitted(&placeholder).of(&named(position, hunks)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes a hunk; its context stays as the file has it.
+fn write<'a>(document: &mut Document<'a>, placed: &Placed<'a>) {
+    let quoted: Vec<&str> = placed.lines.iter().filter_map(HunkLine::before).collect();
+    let shift = matcher::shift(document, placed.start, &quoted);
+    let writer = Writer::new(document, placed.start, &quoted, placed.level, shift);
+    let mut above = match placed.start {
+        EDGE => placed.above,
+        start => document.previous(start),
+    };
+    for run in placed
+        .lines
+        .chunk_by(|one, other| is_kept(one) == is_kept(other))
+    {
+        if is_kept(&run[0]) {
+            above = document.skip_from(above, run.len());
+        } else {
+            above = rewrite(document, above, run, &writer);
+        }
+    }
+    let hunk = placed.hunk;
+    if placed.is_at_end {
+        // Without numbers it is a patch as codex writes them, which always ends a file properly.
+        let is_ended = hunk.old_start.is_none() && !hunk.lines.last().is_some_and(is_kept);
+        if hunk.new_without_newline {
+            document.set_final_newline(false);
+        } else if hunk.old_without_newline || is_ended {
+            document.set_final_newline(true);
+        }
+    }
+}
+
+fn is_kept(line: &HunkLine) -> bool {
+    matches!(line, HunkLine::Keep(_))
+}
+
+/// Replaces the removed lines of a run by the added ones and tells the last line of them.
+fn rewrite<'a>(
+    document: &mut Document<'a>,
+    above: LineId,
+    run: &'a [HunkLine],
+    writer: &Writer,
+) -> LineId {
+    let added: Vec<&str> = (run.iter().filter(|line| matches!(line, HunkLine::Add(_))))
+        .filter_map(HunkLine::after)
+        .collect();
+    let removed: Vec<&str> = run.iter().filter_map(HunkLine::before).collect();
+    let mut above = above;
+    let mut at = 0;
+    for block in align(&removed, &added) {
+        above = document.skip_from(above, block.old.start - at);
+        let lines: Vec<Cow<'a, str>> = added[block.new]
+            .iter()
+            .map(|line| writer.write(line))
+            .collect();
+        let count = lines.len();
+        document.splice(above, block.old.len(), lines);
+        above = document.skip_from(above, count);
+        at = block.old.end;
+    }
+    document.skip_from(above, removed.len() - at)
+}
+
+/// Whether the new side of a hunk stands in the file, beyond doubt.
+fn is_applied(document: &mut Document<'_>, hunk: &Hunk) -> bool {
+    let old: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::before).collect();
+    let new: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::after).collect();
+    let blocks = align(&old, &new);
+    if blocks.is_empty() {
+        return true;
+    }
+    is_telling(&old, &new, &blocks)
+        && matcher::places(document, &new, Level::TrailingSpace)
+            .is_some_and(|places| places.starts.len() == 1)
+}
+
+#[cfg(test)]
+mod tests;

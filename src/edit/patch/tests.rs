@@ -1,0 +1,250 @@
+use super::*;
+use crate::edit::Change;
+
+/// A hunk as it is written, without its header.
+fn hunk(old_start: Option<u32>, lines: &str) -> Hunk {
+    let lines = lines.split_terminator('\n').map(|line| {
+        let (mark, text) = line.split_at(1);
+        match mark {
+            " " => HunkLine::Keep(text.to_owned()),
+            "-" => HunkLine::Remove(text.to_owned()),
+            _ => HunkLine::Add(text.to_owned()),
+        }
+    });
+    Hunk {
+        old_start,
+        lines: lines.collect(),
+        ..Hunk::default()
+    }
+}
+
+#[track_caller]
+fn case(before: &str, hunks: &[Hunk], level: Level, after: &str) {
+    let edited = patch(before, hunks).unwrap();
+    assert_eq!((edited.text.as_str(), edited.level), (after, level));
+}
+
+#[track_caller]
+fn refused(before: &str, hunks: &[Hunk], message: &str) {
+    let refusal = patch(before, hunks).unwrap_err();
+    assert!(refusal.message.contains(message), "{}", refusal.message);
+}
+
+#[test]
+fn the_stated_line_comes_first_then_the_nearest() {
+    let before = "a\nx\nb\na\nx\nb\na\nx\nb\n";
+    let at = |line| [hunk(Some(line), " a\n-x\n+y\n b\n")];
+    case(before, &at(4), Level::Exact, "a\nx\nb\na\ny\nb\na\nx\nb\n");
+    case(before, &at(6), Level::Exact, "a\nx\nb\na\nx\nb\na\ny\nb\n");
+    case(
+        before,
+        &at(100),
+        Level::Exact,
+        "a\nx\nb\na\nx\nb\na\ny\nb\n",
+    );
+    let between = "a\nx\n\na\nx\n";
+    refused(
+        between,
+        &[hunk(None, " a\n-x\n")],
+        "matches 2 places, at lines 1, 4",
+    );
+}
+
+#[test]
+fn only_changed_lines_are_reported() {
+    let edited = patch("a\nb\nc\nd\n", &[hunk(Some(1), " a\n-b\n-c\n+x\n+c\n d\n")]).unwrap();
+    assert_eq!(edited.changes, [Change { old: 1..2, new: 1 }]);
+}
+
+#[test]
+fn drift_of_earlier_hunks_is_taken_into_account() {
+    let before = "new\nnew\na\n1\nb\nx\n2\ny\nx\n2\ny\n";
+    let hunks = [hunk(Some(1), " a\n-1\n b\n"), hunk(Some(4), " x\n-2\n y\n")];
+    case(
+        before,
+        &hunks,
+        Level::Exact,
+        "new\nnew\na\nb\nx\ny\nx\n2\ny\n",
+    );
+}
+
+#[test]
+fn all_hunks_or_none() {
+    refused(
+        "a\nb\n",
+        &[hunk(Some(1), "-a\n+x\n"), hunk(Some(2), "-c\n+y\n")],
+        "hunk 2 of 2 (line 2): its context and removed lines was not found",
+    );
+    refused("a\n", &[hunk(Some(1), " a\n")], "changes nothing");
+    refused(
+        "a\n",
+        &[hunk(None, "-a\n+x\n"), hunk(None, "-a\n+y\n")],
+        "hunk 2",
+    );
+}
+
+#[test]
+fn context_stays_as_the_file_has_it() {
+    case(
+        "a \nb\n",
+        &[hunk(Some(1), " a\n-b\n+x\n")],
+        Level::TrailingSpace,
+        "a \nx\n",
+    );
+    case(
+        "  a\n  b\n",
+        &[hunk(None, " a\n-b\n+x\n")],
+        Level::Indentation,
+        "  a\n  x\n",
+    );
+    case(
+        "a\r\nb\r\nc\n",
+        &[hunk(None, " a\n-b\n+x\n+y\n c\n")],
+        Level::Exact,
+        "a\r\nx\r\ny\r\nc\n",
+    );
+}
+
+#[test]
+fn two_lines_of_context_may_be_wrong() {
+    let before = "one\ntwo\nthree\nfour\nfive\n";
+    case(
+        before,
+        &[hunk(Some(1), " ONE\n two\n-three\n four\n FIVE\n")],
+        Level::Fuzz,
+        "one\ntwo\nfour\nfive\n",
+    );
+    refused(
+        before,
+        &[hunk(Some(1), " ONE\n TWO\n-three\n four\n FIVE\n")],
+        "not found",
+    );
+    refused(
+        before,
+        &[hunk(Some(1), " one\n-TWO\n three\n")],
+        "not found",
+    );
+}
+
+#[test]
+fn anchors_choose_the_block() {
+    let before = "def f():\n    a()\n    return 1\n\ndef g():\n    a()\n    return 1\n\ndef h():\n    return 1\n";
+    let under = |anchor: &str| {
+        [Hunk {
+            anchors: vec![anchor.to_owned()],
+            ..hunk(None, "-    return 1\n+    return 2\n")
+        }]
+    };
+    case(
+        before,
+        &under("def g():"),
+        Level::Exact,
+        "def f():\n    a()\n    return 1\n\ndef g():\n    a()\n    return 2\n\ndef h():\n    return 1\n",
+    );
+    case(
+        before,
+        &under("  def h():"),
+        Level::Exact,
+        "def f():\n    a()\n    return 1\n\ndef g():\n    a()\n    return 1\n\ndef h():\n    return 2\n",
+    );
+    refused(before, &under("def i():"), "3 places");
+}
+
+#[test]
+fn hunks_without_numbers_go_down_the_file() {
+    let before = "x\na\nx\n";
+    case(
+        before,
+        &[hunk(None, "-a\n+b\n"), hunk(None, "-x\n+y\n")],
+        Level::Exact,
+        "x\nb\ny\n",
+    );
+    case(
+        "a\nb\n",
+        &[hunk(None, "-b\n+y\n"), hunk(None, "-a\n+x\n")],
+        Level::Exact,
+        "x\ny\n",
+    );
+}
+
+#[test]
+fn insertions_without_context_have_a_place() {
+    case(
+        "a\nb\n",
+        &[hunk(Some(1), "+x\n")],
+        Level::Exact,
+        "a\nx\nb\n",
+    );
+    case(
+        "a\nb\n",
+        &[hunk(Some(0), "+x\n")],
+        Level::Exact,
+        "x\na\nb\n",
+    );
+    case("a\nb\n", &[hunk(None, "+x\n")], Level::Exact, "a\nb\nx\n");
+    case("", &[hunk(Some(0), "+x\n")], Level::Exact, "x\n");
+    refused("a\nb\n", &[hunk(Some(3), "+x\n")], "the file has 2 lines");
+    let under = Hunk {
+        anchors: vec!["a".to_owned()],
+        ..hunk(None, "+x\n")
+    };
+    case("a\nb\n", &[under], Level::Exact, "a\nx\nb\n");
+}
+
+#[test]
+fn the_end_of_the_file_is_as_the_hunk_says() {
+    let end = Hunk {
+        at_end: true,
+        ..hunk(None, "-a\n+x\n")
+    };
+    case("a\nb\na\n", &[end], Level::Exact, "a\nb\nx\n");
+    case("a", &[hunk(Some(1), "-a\n+x\n")], Level::Exact, "x");
+    case("a", &[hunk(None, "-a\n+x\n")], Level::Exact, "x\n");
+    let ended = Hunk {
+        old_without_newline: true,
+        ..hunk(Some(1), "-a\n+a\n")
+    };
+    case("a", &[ended], Level::Exact, "a\n");
+    let unended = Hunk {
+        new_without_newline: true,
+        ..hunk(Some(1), "-a\n+x\n")
+    };
+    case("a\n", &[unended], Level::Exact, "x");
+}
+
+#[test]
+fn a_patch_that_was_applied_is_a_success_without_a_change() {
+    let hunks = [hunk(Some(1), " a\n-original line\n+changed line\n b\n")];
+    case(
+        "a\nchanged line\nb\n",
+        &hunks,
+        Level::AlreadyApplied,
+        "a\nchanged line\nb\n",
+    );
+    let more = [hunks[0].clone(), hunk(Some(9), "-nowhere\n+else\n")];
+    refused(
+        "a\nchanged line\nb\n",
+        &more,
+        "hunk 1 of 2 (line 1): its change is in the file already",
+    );
+}
+
+#[test]
+fn a_deletion_describes_the_whole_file() {
+    assert_eq!(
+        check_patch_old("a\nb\n", &[hunk(Some(1), "-a\n-b\n")]),
+        Ok(())
+    );
+    assert_eq!(check_patch_old("a\nb\n", &[]), Ok(()));
+    assert!(check_patch_old("a\nb\nc\n", &[hunk(Some(1), "-a\n-b\n")]).is_err());
+    assert!(check_patch_old("a\nb\n", &[hunk(Some(1), "-a\n-c\n")]).is_err());
+}
+
+#[test]
+fn placeholders_are_not_written() {
+    refused(
+        "a\nb\n",
+        &[hunk(Some(1), " a\n-b\n+# ... rest of the file ...\n")],
+        "placeholder",
+    );
+}

@@ -1,0 +1,118 @@
+//! The words of a refusal: what is wrong, and what the model needs to send it again.
+
+use super::Refusal;
+use super::document::{Document, LineId};
+
+/// How many line numbers are named.
+const MAX_NUMBERS: usize = 12;
+/// How many lines of a passage are shown.
+const MAX_LINES: usize = 10;
+/// How many characters of a line are shown.
+const MAX_CHARS: usize = 160;
+
+impl Refusal {
+    /// A refusal that needs no more than its one line.
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            detail: String::new(),
+        }
+    }
+
+    /// The same, said of a part of an edit: `hunk 2: ...`.
+    pub(super) fn of(mut self, part: &str) -> Self {
+        self.message = format!("{part}: {}", self.message);
+        self
+    }
+}
+
+/// What a piece of an edit is called in a refusal.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Piece {
+    /// The text to look for.
+    Search,
+    /// A part of it, between lines that are left out.
+    Elided,
+    /// A pattern to look for.
+    Regex,
+    /// The context and removed lines of a hunk.
+    Hunk,
+}
+
+impl Piece {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Search => "the SEARCH text",
+            Self::Elided => "a part of the SEARCH text before or after `...`",
+            Self::Regex => "the regular expression",
+            Self::Hunk => "its context and removed lines",
+        }
+    }
+}
+
+/// More than one place matches.
+pub(super) fn ambiguous(piece: Piece, numbers: &[usize]) -> Refusal {
+    let shown: Vec<String> = (numbers.iter().take(MAX_NUMBERS))
+        .map(ToString::to_string)
+        .collect();
+    let more = match numbers.len().saturating_sub(MAX_NUMBERS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Refusal::new(format!(
+        "{} matches {} places, at lines {}{more}; add lines around it until it is unique",
+        piece.name(),
+        numbers.len(),
+        shown.join(", "),
+    ))
+}
+
+/// Nothing matches; the nearest passages are shown.
+pub(super) fn not_found(piece: Piece, document: &mut Document<'_>, lines: &[&str]) -> Refusal {
+    let first = (lines.iter().map(|line| line.trim()))
+        .find(|line| !line.is_empty())
+        .unwrap_or_default();
+    let mut refusal = Refusal::new(format!(
+        "{} was not found (it begins with `{}`)",
+        piece.name(),
+        shortened(first, 60),
+    ));
+    if document.len() == 0 {
+        refusal.message.push_str("; the file is empty");
+        return refusal;
+    }
+    let starts = super::nearest::nearest(document, lines);
+    let passages = document.numbered(starts);
+    if passages.is_empty() {
+        refusal.message.push_str("; no line of the file is like it");
+        return refusal;
+    }
+    refusal.message.push_str("; copy it from the file as it is");
+    refusal.detail.push_str("The nearest passages of the file:");
+    for (start, number) in passages {
+        refusal
+            .detail
+            .push_str(&passage(document, start, number, lines.len()));
+    }
+    refusal
+}
+
+/// Some lines with their numbers, under a heading.
+fn passage(document: &Document<'_>, start: LineId, number: usize, lines: usize) -> String {
+    let shown: Vec<String> = (document.walk_from(start).take(lines.clamp(1, MAX_LINES)))
+        .zip(number..)
+        .map(|(id, number)| format!("\n{number}| {}", shortened(document.text(id), MAX_CHARS)))
+        .collect();
+    let last = number + shown.len().saturating_sub(1);
+    format!("\nlines {number}-{last}:{}", shown.concat())
+}
+
+/// The text, cut to so many characters.
+pub(super) fn shortened(text: &str, max: usize) -> String {
+    let mut characters = text.chars();
+    let mut shown: String = characters.by_ref().take(max).collect();
+    if characters.next().is_some() {
+        shown.push_str(" ...");
+    }
+    shown
+}

@@ -1,0 +1,128 @@
+//! Replacements by regular expression.
+//!
+//! `^` and `$` stand for the ends of lines, whatever the line endings of the file are. In the
+//! replacement `$1`, `${1}`, `${name}` and `\1` are groups, `$0` and `$&` the whole match, and `$$`
+//! is a `$`; anything else stands for itself.
+
+use regex::{Captures, Regex, RegexBuilder};
+
+use super::Refusal;
+use super::document::Document;
+use super::refuse::{self, Piece, shortened};
+use crate::protocol::{Level, Replacement};
+
+/// How large a compiled expression may be, in bytes.
+const MAX_SIZE: usize = 1 << 20;
+/// How many places one edit may change.
+const MAX_MATCHES: usize = 10_000;
+
+/// Replaces the only match, or all of them.
+pub(super) fn apply(document: &mut Document<'_>, edit: &Replacement) -> Result<Level, Refusal> {
+    let regex = compile(&edit.search)?;
+    let flat = document.flat();
+    let mut found = Vec::new();
+    for captures in regex.captures_iter(flat.text()).take(MAX_MATCHES + 1) {
+        let Some(whole) = captures.get(0) else {
+            continue;
+        };
+        found.push((whole.range(), expand(&edit.replace, &captures)));
+    }
+    if found.len() > MAX_MATCHES {
+        return Err(Refusal::new(format!(
+            "the regular expression matches more than {MAX_MATCHES} places"
+        )));
+    }
+    if found.is_empty() {
+        return Err(Refusal::new(format!(
+            "the regular expression `{}` matches nothing in the file",
+            shortened(&edit.search, 80)
+        )));
+    }
+    if found.len() > 1 && !edit.all {
+        let numbers: Vec<usize> = (found.iter())
+            .map(|(range, _)| flat.line(range.start) + 1)
+            .collect();
+        return Err(refuse::ambiguous(Piece::Regex, &numbers));
+    }
+    if found
+        .iter()
+        .all(|(range, new)| flat.text()[range.clone()] == **new)
+    {
+        return Err(Refusal::new(
+            "the match and its replacement are the same: it changes nothing",
+        ));
+    }
+    document.splice_flat_all(found.into_iter());
+    Ok(Level::Exact)
+}
+
+fn compile(pattern: &str) -> Result<Regex, Refusal> {
+    RegexBuilder::new(pattern)
+        .multi_line(true)
+        .size_limit(MAX_SIZE)
+        .dfa_size_limit(MAX_SIZE)
+        .nest_limit(50)
+        .build()
+        .map_err(|error| Refusal {
+            message: format!(
+                "`{}` is not a regular expression that can be used",
+                shortened(pattern, 80)
+            ),
+            detail: shortened(&error.to_string(), 1000),
+        })
+}
+
+/// The replacement with the groups put in; line endings become `\n`.
+fn expand(replacement: &str, captures: &Captures<'_>) -> String {
+    let mut expanded = String::with_capacity(replacement.len());
+    let mut rest = replacement;
+    while let Some(at) = rest.find(['$', '\\', '\r']) {
+        expanded.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let (text, length) = group(rest, captures).unwrap_or((&rest[..1], 1));
+        expanded.push_str(text);
+        rest = &rest[length..];
+    }
+    expanded.push_str(rest);
+    expanded
+}
+
+/// What the reference at the beginning of `text` stands for, and how long it is.
+fn group<'t>(text: &'t str, captures: &'t Captures<'_>) -> Option<(&'t str, usize)> {
+    let of = |group: Option<regex::Match<'t>>| group.map_or("", |group| group.as_str());
+    if text.starts_with("\r\n") {
+        return Some(("\n", 2));
+    }
+    let after = &text[1..];
+    if let Some(digits) = leading_group(after, captures.len()) {
+        let number: usize = after[..digits].parse().ok()?;
+        return Some((of(captures.get(number)), 1 + digits));
+    }
+    if text.starts_with('\\') {
+        return None;
+    }
+    match after.chars().next()? {
+        '$' => Some(("$", 2)),
+        '&' => Some((of(captures.get(0)), 2)),
+        '{' => {
+            let end = after.find('}')?;
+            let name = &after[1..end];
+            let found = match name.parse::<usize>() {
+                Ok(number) => captures.get(number),
+                Err(_) => captures.name(name),
+            }?;
+            Some((found.as_str(), end + 2))
+        }
+        _ => None,
+    }
+}
+
+/// How many digits, at most two, name a group that the expression has.
+fn leading_group(text: &str, groups: usize) -> Option<usize> {
+    let digits = text.bytes().take(2).take_while(u8::is_ascii_digit).count();
+    (1..=digits).rev().find(|&length| {
+        text[..length]
+            .parse::<usize>()
+            .is_ok_and(|number| number < groups)
+    })
+}

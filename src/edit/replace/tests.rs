@@ -1,0 +1,428 @@
+use super::*;
+use crate::edit::Change;
+
+fn lines(search: &str, replace: &str) -> Replacement {
+    Replacement::lines(search, replace)
+}
+
+fn pattern(pattern: Pattern, search: &str, replace: &str) -> Replacement {
+    Replacement {
+        pattern,
+        ..Replacement::lines(search, replace)
+    }
+}
+
+fn text(search: &str, replace: &str) -> Replacement {
+    pattern(Pattern::Text, search, replace)
+}
+
+fn regex(search: &str, replace: &str) -> Replacement {
+    pattern(Pattern::Regex, search, replace)
+}
+
+#[track_caller]
+fn case(before: &str, edit: Replacement, level: Level, after: &str) {
+    let replaced = replace(before, &[edit]);
+    assert_eq!(replaced.refusals, []);
+    assert_eq!(replaced.edited.text, after);
+    assert_eq!(replaced.levels, [Some(level)]);
+}
+
+#[track_caller]
+fn refused(before: &str, edit: Replacement, message: &str) -> Refusal {
+    let replaced = replace(before, &[edit]);
+    assert_eq!(replaced.edited.text, before);
+    assert_eq!(replaced.edited.changes, []);
+    let (0, refusal) = replaced.refusals.into_iter().next().expect("a refusal") else {
+        panic!("the refusal of another edit");
+    };
+    assert!(refusal.message.contains(message), "{}", refusal.message);
+    refusal
+}
+
+#[test]
+fn whole_lines_are_replaced() {
+    case("a\nb\nc\n", lines("b", "x"), Level::Exact, "a\nx\nc\n");
+    case("a\nb\nc\n", lines("b\n", ""), Level::Exact, "a\nc\n");
+    case("a\nb", lines("b", "x\ny"), Level::Exact, "a\nx\ny");
+    case("a\nb\n", lines("a", "\n"), Level::Exact, "\nb\n");
+    case("ab\nb\n", lines("b", "x"), Level::Exact, "ab\nx\n");
+}
+
+#[test]
+fn line_endings_are_those_of_the_file() {
+    case(
+        "a\r\nb\r\n",
+        lines("a\nb", "a\nx\nb"),
+        Level::Exact,
+        "a\r\nx\r\nb\r\n",
+    );
+    case(
+        "a\nb\n",
+        lines("b\r\n", "x\r\ny\r\n"),
+        Level::Exact,
+        "a\nx\ny\n",
+    );
+    case(
+        "a\r\nb\nc\r\n",
+        lines("a\nb\nc", "a\nb\nx"),
+        Level::Exact,
+        "a\r\nb\nx\r\n",
+    );
+    case("a\r\nb\r\nc", text("a\nb", "x"), Level::Exact, "x\r\nc");
+}
+
+#[test]
+fn trailing_space_is_overlooked_and_kept() {
+    case(
+        "a  \nb\n",
+        lines("a\nb", "a\nx"),
+        Level::TrailingSpace,
+        "a  \nx\n",
+    );
+    case(
+        "a\nb\n",
+        lines("a \nb", "a \nx"),
+        Level::TrailingSpace,
+        "a\nx\n",
+    );
+}
+
+#[test]
+fn the_replacement_is_indented_like_the_passage() {
+    case(
+        "    a\n      b\n",
+        lines("a\n  b", "a\n  x\n    y"),
+        Level::Indentation,
+        "    a\n      x\n        y\n",
+    );
+    case(
+        "a\n  b\n",
+        lines("  a\n    b", "  x\n    b"),
+        Level::Indentation,
+        "x\n  b\n",
+    );
+    case(
+        "\ta\n\t\tb\n",
+        lines("    a\n        b", "    a\n        x"),
+        Level::Indentation,
+        "\ta\n\t\tx\n",
+    );
+}
+
+#[test]
+fn fancy_punctuation_is_written_plain_where_the_file_has_it_plain() {
+    case(
+        "say(\"a\");\n",
+        lines("say(\u{201c}a\u{201d});", "say(\u{201c}b\u{201d});"),
+        Level::Punctuation,
+        "say(\"b\");\n",
+    );
+    case(
+        "  f(1, 2)\n",
+        lines("\u{a0}\u{a0}f(1, 2)", "\u{a0}\u{a0}f(3)"),
+        Level::Punctuation,
+        "  f(3)\n",
+    );
+}
+
+#[test]
+fn white_space_is_collapsed_as_a_last_resort() {
+    case(
+        "a   =  1\n",
+        lines("a = 1", "a = 2"),
+        Level::Whitespace,
+        "a = 2\n",
+    );
+    case(
+        "a\n  b\n   c\n",
+        lines("a\nb\nc", "a\nx\nc"),
+        Level::Whitespace,
+        "a\nx\nc\n",
+    );
+    case(
+        "    a\n    b\n",
+        lines("\n  a\n", "  x\n"),
+        Level::Whitespace,
+        "    x\n    b\n",
+    );
+}
+
+#[test]
+fn pieces_around_dots_are_replaced_and_what_they_leave_out_stays() {
+    let before = "fn f() {\n    one();\n    two();\n    three();\n}\n";
+    case(
+        before,
+        lines(
+            "fn f() {\n    ...\n    three();",
+            "fn g() {\n    ...\n    four();",
+        ),
+        Level::Elision,
+        "fn g() {\n    one();\n    two();\n    four();\n}\n",
+    );
+    refused(
+        before,
+        lines(
+            "fn f() {\n    ...\n    four();",
+            "fn g() {\n    ...\n    five();",
+        ),
+        "not found",
+    );
+    refused(
+        before,
+        lines("    three();\n...\nfn f() {", "x\n...\ny"),
+        "not found",
+    );
+    refused(
+        "a1\nb\nb\n",
+        lines("a1\n...\nb", "a2\n...\nc"),
+        "matches 2 places, at lines 2, 3",
+    );
+    refused(
+        before,
+        lines("fn f() {\n    ...\n    three();", "fn g() {\n    four();"),
+        "not found",
+    );
+}
+
+#[test]
+fn a_part_of_a_line_counts_if_it_is_there_once_in_whole_words() {
+    case(
+        "let a = f(1);\n",
+        lines("f(1)", "f(2)"),
+        Level::Exact,
+        "let a = f(2);\n",
+    );
+    refused("max = 1\n", lines("x = 1", "x = 2"), "not found");
+    refused(
+        "let a = f(1) + f(1);\n",
+        lines("f(1)", "f(2)"),
+        "2 places, at lines 1, 1",
+    );
+}
+
+#[test]
+fn strings_are_replaced_within_and_across_lines() {
+    case("a b c\n", text("b", "x"), Level::Exact, "a x c\n");
+    case("ab\ncd\n", text("b\nc", "-"), Level::Exact, "a-d\n");
+    case("a\nb\n", text("b\n", ""), Level::Exact, "a\n");
+    case("a\nb\n", text("b\n", "b"), Level::Exact, "a\nb");
+    case("a\nb", text("b", "b\n"), Level::Exact, "a\nb\n");
+    case("a", text("a", ""), Level::Exact, "");
+    case("aaa\n", text("aa", "b"), Level::Exact, "ba\n");
+    case(
+        "  a\n  b\n",
+        text("a\nb\n", "x\ny\n"),
+        Level::Indentation,
+        "  x\n  y\n",
+    );
+    case(
+        "cost\n",
+        text("cost", "$1 $& \\1"),
+        Level::Exact,
+        "$1 $& \\1\n",
+    );
+    refused("a b a\n", text("a", "x"), "2 places");
+}
+
+#[test]
+fn every_place_is_replaced_if_all_are_asked_for() {
+    let all = |edit| Replacement { all: true, ..edit };
+    case(
+        "a b a\na\n",
+        all(text("a", "xx")),
+        Level::Exact,
+        "xx b xx\nxx\n",
+    );
+    case("a\nb\na\n", all(text("a\n", "")), Level::Exact, "b\n");
+    case("ba\na\n", all(text("a\n", "")), Level::Exact, "b");
+    case(
+        "a\nb\na\n",
+        all(lines("a", "x\ny")),
+        Level::Exact,
+        "x\ny\nb\nx\ny\n",
+    );
+    case(
+        "a1 b2\n",
+        all(regex("([a-z])([0-9])", "$2$1")),
+        Level::Exact,
+        "1a 2b\n",
+    );
+}
+
+#[test]
+fn regular_expressions_know_lines_and_groups() {
+    case(
+        "a = 1\nb = 2\n",
+        regex(r"^b = (\d+)$", "c = ${1}0 $1x \\1 $$ $& $9 \\n"),
+        Level::Exact,
+        "a = 1\nc = 20 2x 2 $ b = 2 $9 \\n\n",
+    );
+    case(
+        "a\r\nb\r\n",
+        regex("a$", "x\r\ny"),
+        Level::Exact,
+        "x\r\ny\r\nb\r\n",
+    );
+    case(
+        "ab\n",
+        regex("(?P<first>a)", "<${first}>"),
+        Level::Exact,
+        "<a>b\n",
+    );
+    refused(
+        "a a\n",
+        regex("a", "b"),
+        "the regular expression matches 2 places",
+    );
+    refused("a\n", regex("b", "c"), "matches nothing");
+    refused("a\n", regex("a|b", "a"), "changes nothing");
+    let refusal = refused("a\n", regex("(", "c"), "not a regular expression");
+    assert!(
+        refusal.detail.contains("unclosed group"),
+        "{}",
+        refusal.detail
+    );
+    refused(
+        "a\n",
+        regex("(((a{100}){100}){100})", "c"),
+        "not a regular expression",
+    );
+}
+
+#[test]
+fn a_layer_of_escapes_is_undone_if_the_replacement_has_none() {
+    case(
+        "say(\"a\")\n",
+        text("say(\\\"a\\\")", "say(\"b\")"),
+        Level::Escapes,
+        "say(\"b\")\n",
+    );
+    refused(
+        "say(\"a\")\n",
+        text("say(\\\"a\\\")", "say(\\\"b\\\")"),
+        "not found",
+    );
+}
+
+#[test]
+fn two_places_are_refused_with_their_lines() {
+    refused(
+        "a\nb\na\n",
+        lines("a", "x"),
+        "matches 2 places, at lines 1, 3",
+    );
+    refused("a \nb\na  \n", lines("a", "x"), "at lines 1, 3");
+    let many = "a\n".repeat(100);
+    refused(
+        &many,
+        lines("a", "x"),
+        "100 places, at lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 88 more",
+    );
+}
+
+#[test]
+fn a_close_line_number_chooses() {
+    let at = |line| Replacement {
+        line: Some(line),
+        ..lines("a", "x")
+    };
+    case(
+        "a\nb\nb\nb\nb\na\n",
+        at(5),
+        Level::Exact,
+        "a\nb\nb\nb\nb\nx\n",
+    );
+    refused("a\nb\nb\nb\na\n", at(3), "2 places");
+    let first = lines("top", "one\ntwo\nthree\nfour\nfive\nsix\nseven");
+    let replaced = replace("top\na\nb\nb\nb\nb\na\n", &[first, at(7)]);
+    assert!(
+        replaced.edited.text.ends_with("b\nx\n"),
+        "{}",
+        replaced.edited.text
+    );
+}
+
+#[test]
+fn what_was_done_before_is_not_done_again() {
+    let before = "fn renamed() {}\nother\n";
+    case(
+        before,
+        lines("fn original() {}", "fn renamed() {}"),
+        Level::AlreadyApplied,
+        before,
+    );
+    case(
+        before,
+        text("fn original()", "fn renamed()"),
+        Level::AlreadyApplied,
+        before,
+    );
+    let removed = "first line\nlast line\n";
+    case(
+        removed,
+        lines("first line\ngone\nlast line", "first line\nlast line"),
+        Level::AlreadyApplied,
+        removed,
+    );
+    refused(
+        "first line\nx\n",
+        lines("first line\ngone", "first line"),
+        "not found",
+    );
+    refused("x = 2\n", lines("x = 1", "x = 2"), "not found");
+}
+
+#[test]
+fn useless_and_lossy_edits_are_refused() {
+    refused("a\n", lines("a", "a"), "changes nothing");
+    refused("a\n", lines("a\n", "a"), "changes nothing");
+    refused("a\n", lines("", "x"), "is empty and the file is not");
+    refused(
+        "a\nb\n",
+        lines("a\nb", "x\n// ... existing code ..."),
+        "placeholder",
+    );
+    refused("    a\n", lines("  a", "    a"), "not found");
+    case("", lines("", "x"), Level::Exact, "x\n");
+    case(
+        "a\n// ...\n",
+        lines("a", "x\n// ..."),
+        Level::Exact,
+        "x\n// ...\n// ...\n",
+    );
+}
+
+#[test]
+fn a_refusal_shows_the_nearest_passages() {
+    let before = "fn one() {\n    call(1);\n}\n\nfn two() {\n    call(2);\n}\n";
+    let refusal = refused(
+        before,
+        lines("fn two() {\n    call(3);\n}", "x"),
+        "it begins with `fn two() {`",
+    );
+    assert!(
+        refusal
+            .detail
+            .contains("lines 5-7:\n5| fn two() {\n6|     call(2);\n7| }"),
+        "{}",
+        refusal.detail
+    );
+}
+
+#[test]
+fn edits_follow_one_another_and_their_changes_add_up() {
+    let replaced = replace(
+        "a\nb\nc\nd\n",
+        &[
+            lines("b", "x\ny"),
+            lines("nowhere", "z"),
+            lines("y\nc", "z"),
+            text("d", "e"),
+        ],
+    );
+    assert_eq!(replaced.edited.text, "a\nx\nz\ne\n");
+    assert_eq!(replaced.edited.changes, [Change { old: 1..4, new: 3 }]);
+    assert_eq!(replaced.refusals.len(), 1);
+    assert_eq!(replaced.refusals[0].0, 1);
+}
