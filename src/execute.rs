@@ -1,3 +1,208 @@
 //! Carries out one step: `Command` in, `Outcome` out. Total: every trouble is an `Outcome`.
+//!
+//! The steps of a reply belong together, because line numbers refer to the files as they were when
+//! the reply began: [`Execution`] holds what has to be remembered between them. Whether a step may
+//! be executed at all was decided before, by `policy` and the person.
 
+mod command;
+mod git;
+#[expect(dead_code, reason = "edits come next")]
+mod ledger;
+#[cfg_attr(not(test), expect(dead_code, reason = "edits come next"))]
+mod lines;
+mod list;
+mod nearest;
+mod read;
 pub mod run;
+mod search;
+mod seen;
+#[cfg(test)]
+mod stage;
+mod write;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::protocol::{Command, FileChange, Outcome, RelPath, Seen, Step};
+use crate::workspace::Workspace;
+use ledger::Ledger;
+
+pub use read::{Shown, read_file};
+pub use seen::hash;
+
+/// The bounds of what a step reads, shows and takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// The most lines of a file that are shown.
+    pub max_read_lines: u32,
+    /// The most files that are listed.
+    pub max_list_items: u32,
+    /// The most lines that a search shows.
+    pub max_search_results: u32,
+    /// The most characters of a command's output that are kept.
+    pub max_output: usize,
+    /// How long a command runs that names no time of its own.
+    pub command_timeout: Duration,
+    /// The longest time that a command may name.
+    pub max_command_timeout: Duration,
+    /// The largest file that is read or edited, in bytes.
+    pub max_file_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_read_lines: 500,
+            max_list_items: 200,
+            max_search_results: 50,
+            max_output: 4000,
+            command_timeout: Duration::from_secs(30),
+            max_command_timeout: Duration::from_mins(10),
+            max_file_bytes: 16 * 1024 * 1024,
+        }
+    }
+}
+
+/// The steps of one reply, executed one after the other.
+pub struct Execution<'a> {
+    workspace: &'a Workspace,
+    limits: &'a Limits,
+    ledger: Ledger<'a>,
+    /// Files that steps of this reply are going to make.
+    promised: BTreeSet<RelPath>,
+    watch: Option<Watch<'a>>,
+}
+
+/// How the person follows and ends a running command.
+struct Watch<'a> {
+    cancelled: &'a AtomicBool,
+    on_output: &'a mut dyn FnMut(&str),
+}
+
+impl<'a> Execution<'a> {
+    /// Looks at the files as they are before the first step.
+    pub fn begin(
+        workspace: &'a Workspace,
+        limits: &'a Limits,
+        seen: &'a mut Seen,
+        steps: &[Step],
+    ) -> Self {
+        let mut ledger = Ledger::new(workspace, seen, limits.max_file_bytes);
+        let mut promised = BTreeSet::new();
+        let mut has_command_before = false;
+        for Step { command, .. } in steps {
+            match command {
+                Command::RunCommand { .. } => has_command_before = true,
+                // What no command can have changed is looked at when its turn comes.
+                _ if has_command_before => {
+                    for path in changed_paths(command) {
+                        // A problem shows when the step itself is executed.
+                        let _ = ledger.read(path);
+                    }
+                }
+                _ => {}
+            }
+            promised.extend(made_paths(command).cloned());
+        }
+        Self {
+            workspace,
+            limits,
+            ledger,
+            promised,
+            watch: None,
+        }
+    }
+
+    /// The same, with somebody who follows the output of commands and may end them.
+    #[must_use]
+    pub fn watched_by(
+        mut self,
+        cancelled: &'a AtomicBool,
+        on_output: &'a mut dyn FnMut(&str),
+    ) -> Self {
+        self.watch = Some(Watch {
+            cancelled,
+            on_output,
+        });
+        self
+    }
+
+    /// Executes one step.
+    pub fn step(&mut self, step: &Step) -> Outcome {
+        match &step.command {
+            Command::CreateFile { path, content } => self.create_file(path, content),
+            Command::DeleteFile { path } => self.delete_file(path),
+            Command::MoveFile { from, to } => self.move_file(from, to),
+            Command::ReadFile { path, .. } => self.promise_contents(path),
+            Command::ListFiles { path, glob } => self.list_files(path.as_ref(), glob.as_deref()),
+            Command::SearchText {
+                pattern,
+                path,
+                regex,
+                case_sensitive,
+            } => self.search_text(&search::Query {
+                pattern,
+                beneath: path.as_ref(),
+                is_regex: *regex,
+                is_case_sensitive: *case_sensitive,
+            }),
+            Command::RunCommand { script, timeout } => self.run_command(script, *timeout),
+            Command::GitStatus { path } => self.git_status(path.as_ref()),
+            Command::GitDiff { path } => self.git_diff(path.as_ref()),
+            Command::Outline { .. } => Outcome::failed(
+                "OUTLINE is not available in this version; use SEARCH_TEXT or READ_FILE",
+            ),
+            Command::Plan { .. } => Outcome::ok("the plan was shown to the user"),
+            Command::Message { .. } => Outcome::ok("the message was shown to the user"),
+            Command::AskUser { .. } => Outcome::ok("the question was put to the user"),
+            Command::Done { .. } => Outcome::ok("the session ends"),
+            _ => Outcome::failed("not yet"),
+        }
+    }
+
+    /// Remembers what the model knows of the files after its steps.
+    pub fn finish(self) {
+        self.ledger.settle();
+    }
+}
+
+/// The files that a command changes, as far as it names them.
+fn changed_paths(command: &Command) -> Vec<&RelPath> {
+    match command {
+        Command::CreateFile { path, .. }
+        | Command::EditFile { path, .. }
+        | Command::InsertText { path, .. }
+        | Command::DeleteFile { path } => vec![path],
+        Command::MoveFile { from, to } => vec![from, to],
+        Command::ApplyPatch { changes } => changes.iter().flat_map(patched_paths).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn patched_paths(change: &FileChange) -> impl Iterator<Item = &RelPath> {
+    let target = match change {
+        FileChange::Update { move_to, .. } => move_to.as_ref(),
+        _ => None,
+    };
+    std::iter::once(change.path()).chain(target)
+}
+
+/// The files that are there after a command, if it succeeds.
+fn made_paths(command: &Command) -> impl Iterator<Item = &RelPath> {
+    let paths = match command {
+        Command::DeleteFile { .. } => Vec::new(),
+        Command::MoveFile { to, .. } => vec![to],
+        other => changed_paths(other),
+    };
+    paths.into_iter()
+}
+
+/// `1 line`, `2 lines`.
+fn count(number: usize, noun: &str) -> String {
+    if number == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{number} {noun}s")
+    }
+}

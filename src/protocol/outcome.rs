@@ -46,6 +46,8 @@ pub enum Level {
     Punctuation,
     /// But for the amount of white space.
     Whitespace,
+    /// But for one layer of backslash escapes.
+    Escapes,
     /// With `...` standing for lines between pieces that are each unique.
     Elision,
     /// But for at most two lines of context at the ends of a hunk.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::RelPath;
+use super::{Command, RelPath};
 
 /// A request for the contents of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,7 +23,52 @@ pub struct ReadRequest {
     pub numbered: bool,
 }
 
+impl ReadRequest {
+    /// What a command asks to see, if it is `READ_FILE`.
+    pub fn of(command: &Command) -> Option<Self> {
+        match command {
+            Command::ReadFile {
+                path,
+                start_line,
+                end_line,
+                numbered,
+            } => Some(Self {
+                path: path.clone(),
+                start_line: *start_line,
+                end_line: *end_line,
+                numbered: *numbered,
+            }),
+            _ => None,
+        }
+    }
+}
+
 /// The version of each file that the model last saw, as the identity of its content.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Seen(pub BTreeMap<RelPath, String>);
+pub struct Seen(BTreeMap<RelPath, String>);
+
+impl Seen {
+    /// The hash of what the model last saw of the file.
+    pub fn get(&self, path: &RelPath) -> Option<&str> {
+        self.0.get(path).map(String::as_str)
+    }
+
+    /// The model was shown the file, or wrote it, with this content.
+    pub fn note(&mut self, path: &RelPath, hash: impl Into<String>) {
+        self.0.insert(path.clone(), hash.into());
+    }
+
+    /// The file is gone.
+    pub fn forget(&mut self, path: &RelPath) {
+        self.0.remove(path);
+    }
+
+    /// What is known of one file is known of another.
+    pub fn copy(&mut self, from: &RelPath, to: &RelPath) {
+        match self.0.get(from).cloned() {
+            Some(hash) => self.0.insert(to.clone(), hash),
+            None => self.0.remove(to),
+        };
+    }
+}

@@ -11,10 +11,11 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::UNIX_EPOCH;
 use std::{io, thread};
 
 use cap_fs_ext::DirExt;
-use cap_std::fs::DirEntry;
+use cap_std::fs::{DirEntry, Metadata};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
@@ -50,6 +51,8 @@ pub struct Found {
     pub size: u64,
     /// Whether it is a symbolic link, which was not followed.
     pub is_link: bool,
+    /// When it was changed, in nanoseconds since 1970; 0 where that is not known.
+    pub modified: i64,
 }
 
 impl Workspace {
@@ -106,6 +109,7 @@ fn only(path: &RelPath, kind: Kind) -> Walked {
             path: path.clone(),
             size,
             is_link,
+            modified: 0,
         }],
         ..Walked::default()
     }
@@ -152,7 +156,10 @@ impl Looked {
         } else if file_type.is_symlink() {
             self.files.extend(only(&path, Kind::Link).files);
         } else if let Ok(metadata) = entry.metadata() {
-            self.files.extend(only(&path, kind_of(&metadata)).files);
+            let files = only(&path, kind_of(&metadata)).files.into_iter();
+            let modified = modified(&metadata);
+            self.files
+                .extend(files.map(|file| Found { modified, ..file }));
         }
     }
 }
@@ -242,6 +249,14 @@ impl Walk<'_> {
         }
         Ok(entries)
     }
+}
+
+fn modified(metadata: &Metadata) -> i64 {
+    let time = metadata.modified().ok();
+    let since = time.and_then(|time| time.into_std().duration_since(UNIX_EPOCH).ok());
+    since
+        .and_then(|since| i64::try_from(since.as_nanos()).ok())
+        .unwrap_or(0)
 }
 
 /// The path, if a model that writes it gets exactly this file.

@@ -1,0 +1,129 @@
+//! `RUN_COMMAND`: how a script ended, in one line, and what it printed below it.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::run::{self, End, Job, Program, Ran};
+use super::{Execution, Watch};
+use crate::protocol::Outcome;
+
+impl Execution<'_> {
+    /// Runs a script in the workspace.
+    pub(super) fn run_command(&mut self, script: &str, timeout: Option<u32>) -> Outcome {
+        let timeout = timeout
+            .map_or(self.limits.command_timeout, |seconds| {
+                Duration::from_secs(u64::from(seconds.max(1)))
+            })
+            .min(self.limits.max_command_timeout);
+        let ran = self.run(Program::Shell(script), &[], timeout);
+        let message = describe(&ran, timeout);
+        let outcome = match ran.end {
+            End::Exited(0) => Outcome::ok(message),
+            _ => Outcome::failed(message),
+        };
+        outcome.with_detail(ran.output)
+    }
+
+    /// Runs a program in the workspace, watched by whoever watches the execution.
+    pub(super) fn run(
+        &mut self,
+        program: Program<'_>,
+        environment: &[(&str, &str)],
+        timeout: Duration,
+    ) -> Ran {
+        let never = AtomicBool::new(false);
+        let mut nobody = |_: &str| {};
+        let (cancelled, on_output): (&AtomicBool, &mut dyn FnMut(&str)) = match &mut self.watch {
+            Some(Watch {
+                cancelled,
+                on_output,
+            }) => (cancelled, &mut **on_output),
+            None => (&never, &mut nobody),
+        };
+        run::run(Job {
+            program,
+            directory: self.workspace.path(),
+            environment,
+            timeout,
+            max_output: self.limits.max_output,
+            cancelled,
+            on_output,
+        })
+    }
+}
+
+/// How it ended, and how long it took.
+pub(super) fn describe(ran: &Ran, timeout: Duration) -> String {
+    let took = seconds(ran.took);
+    match &ran.end {
+        End::Exited(code) => format!("exit code {code} in {took}"),
+        End::Signalled(signal) => format!("killed by {} after {took}", signal_name(*signal)),
+        End::TimedOut => format!("timed out after {} and was killed", seconds(timeout)),
+        End::Interrupted => format!("interrupted by the user after {took}"),
+        End::NotStarted(reason) => format!("could not be started: {reason}"),
+    }
+}
+
+/// `0.3 s`, `30 s`.
+fn seconds(duration: Duration) -> String {
+    if duration.subsec_millis() == 0 || duration.as_secs() >= 100 {
+        format!("{} s", duration.as_secs())
+    } else {
+        format!("{:.1} s", duration.as_secs_f64())
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        6 => "SIGABRT",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        15 => "SIGTERM",
+        _ => return format!("signal {signal}"),
+    };
+    format!("signal {signal} ({name})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Capped;
+
+    #[track_caller]
+    fn case(end: End, millis: u64, expected: &str) {
+        let ran = Ran {
+            end,
+            output: Capped::default(),
+            took: Duration::from_millis(millis),
+        };
+        assert_eq!(describe(&ran, Duration::from_secs(30)), expected);
+    }
+
+    #[test]
+    fn tells_how_a_command_ended() {
+        case(End::Exited(0), 1234, "exit code 0 in 1.2 s");
+        case(End::Exited(2), 20, "exit code 2 in 0.0 s");
+        case(
+            End::Signalled(9),
+            3000,
+            "killed by signal 9 (SIGKILL) after 3 s",
+        );
+        case(End::TimedOut, 30_500, "timed out after 30 s and was killed");
+        case(
+            End::Interrupted,
+            1500,
+            "interrupted by the user after 1.5 s",
+        );
+        case(
+            End::NotStarted("no shell".to_owned()),
+            0,
+            "could not be started: no shell",
+        );
+    }
+}

@@ -1,0 +1,188 @@
+//! What is known of each file while the steps of one reply are executed.
+//!
+//! For every file that a step touches: the content that it had when the program last looked or
+//! wrote, whether the model knows that content, and where its lines are now. A content that is not
+//! the one last known was changed by somebody else, a command of this reply most likely; from then
+//! on line numbers of the model mean nothing for it.
+
+use std::collections::BTreeMap;
+
+use super::lines::LineBook;
+use super::seen::hash;
+use crate::protocol::{RelPath, Seen};
+use crate::workspace::text::TextFile;
+use crate::workspace::{FileProblem, Permission, Workspace};
+
+/// How well the model knows a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sight {
+    /// It was shown this content, or made it itself.
+    Current,
+    /// It was never shown the file: its line numbers are taken on trust.
+    Never,
+    /// The file changed after it was shown.
+    Stale,
+    /// The same, and the results of this reply show it as it is now.
+    Shown,
+}
+
+/// What is known of one file.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    /// The hash of its content; `None` if there is no such file.
+    pub(super) hash: Option<String>,
+    /// How well the model knows it.
+    pub(super) sight: Sight,
+    /// Where the lines that the model may name are now.
+    pub(super) book: LineBook,
+}
+
+impl Known {
+    /// A file that the model wrote from its first to its last line.
+    pub(super) fn written(content: &[u8], text: &str) -> Self {
+        Self {
+            hash: Some(hash(content)),
+            sight: Sight::Current,
+            book: LineBook::new(text.lines().count()),
+        }
+    }
+
+    /// A file that the model removed.
+    pub(super) fn removed() -> Self {
+        Self {
+            hash: None,
+            sight: Sight::Current,
+            book: LineBook::new(0),
+        }
+    }
+
+    /// Whether line numbers of the model cannot be trusted.
+    pub(super) fn is_stale(&self) -> bool {
+        matches!(self.sight, Sight::Stale | Sight::Shown)
+    }
+}
+
+/// The files of the workspace, as the steps of one reply see and change them.
+pub(super) struct Ledger<'a> {
+    workspace: &'a Workspace,
+    seen: &'a mut Seen,
+    max_bytes: u64,
+    files: BTreeMap<RelPath, Known>,
+}
+
+impl<'a> Ledger<'a> {
+    pub(super) fn new(workspace: &'a Workspace, seen: &'a mut Seen, max_bytes: u64) -> Self {
+        Self {
+            workspace,
+            seen,
+            max_bytes,
+            files: BTreeMap::new(),
+        }
+    }
+
+    /// Reads a file and compares it with what was known of it.
+    pub(super) fn read(&mut self, path: &RelPath) -> Result<Vec<u8>, FileProblem> {
+        let content = self.workspace.read(path, self.max_bytes);
+        match &content {
+            Ok(content) => self.observe(path, Some(content)),
+            Err(problem) if problem.is_not_found() => self.observe(path, None),
+            // What cannot be read cannot be edited by lines either.
+            Err(_) => {}
+        }
+        content
+    }
+
+    /// Reads a file that is expected to be text.
+    pub(super) fn read_text(&mut self, path: &RelPath) -> Result<TextFile, String> {
+        let content = self.read(path).map_err(|problem| problem.to_string())?;
+        let size = content.len();
+        TextFile::decode(content)
+            .map_err(|_| format!("`{path}` is a binary file ({size} bytes): it cannot be edited"))
+    }
+
+    fn observe(&mut self, path: &RelPath, content: Option<&[u8]>) {
+        let now = content.map(hash);
+        if let Some(known) = self.files.get_mut(path) {
+            if known.hash != now {
+                known.hash = now;
+                known.sight = Sight::Stale;
+            }
+            return;
+        }
+        let sight = match (self.seen.get(path), &now) {
+            (None, _) | (_, None) => Sight::Never,
+            (Some(seen), Some(now)) if seen == now => Sight::Current,
+            _ => Sight::Stale,
+        };
+        let lines = content.map_or(0, count_lines);
+        self.files.insert(
+            path.clone(),
+            Known {
+                hash: now,
+                sight,
+                book: LineBook::new(lines),
+            },
+        );
+    }
+
+    /// What is known of a file that was read.
+    pub(super) fn known(&self, path: &RelPath) -> Option<&Known> {
+        self.files.get(path)
+    }
+
+    /// Enters what is known of a file after it was changed.
+    pub(super) fn enter(&mut self, path: &RelPath, known: Known) {
+        self.files.insert(path.clone(), known);
+    }
+
+    /// Writes a file, and enters what is known of it then.
+    pub(super) fn write(
+        &mut self,
+        path: &RelPath,
+        content: &[u8],
+        known: Known,
+    ) -> Result<(), FileProblem> {
+        self.workspace
+            .write_as(path, content, Permission::Keep)
+            .map(|()| self.enter(path, known))
+    }
+
+    /// What was known of one file is known of another, which is a copy of it or its new name.
+    pub(super) fn carry(&mut self, from: &RelPath, to: &RelPath) {
+        if let Some(known) = self.files.get(from).cloned() {
+            self.files.insert(to.clone(), known);
+        }
+        self.seen.copy(from, to);
+    }
+
+    /// The results of this reply show the file as it is now.
+    pub(super) fn show(&mut self, path: &RelPath) {
+        if let Some(known) = self.files.get_mut(path)
+            && known.sight == Sight::Stale
+        {
+            known.sight = Sight::Shown;
+        }
+    }
+
+    /// Remembers what the model knows from now on.
+    ///
+    /// A file that a command changed keeps the old hash, and so is stale in the next reply.
+    pub(super) fn settle(self) {
+        for (path, known) in self.files {
+            match (known.sight, known.hash) {
+                (_, None) => self.seen.forget(&path),
+                (Sight::Current | Sight::Shown, Some(hash)) => self.seen.note(&path, hash),
+                (Sight::Never | Sight::Stale, Some(_)) => {}
+            }
+        }
+    }
+}
+
+/// How many lines a file has, without decoding it where that is not needed.
+fn count_lines(content: &[u8]) -> usize {
+    if content.starts_with(&[0xff, 0xfe]) || content.starts_with(&[0xfe, 0xff]) {
+        return TextFile::decode(content.to_vec()).map_or(0, |file| file.text.lines().count());
+    }
+    let is_open = content.last().is_some_and(|last| *last != b'\n');
+    memchr::memchr_iter(b'\n', content).count() + usize::from(is_open)
+}

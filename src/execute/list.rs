@@ -1,0 +1,187 @@
+//! `LIST_FILES`: one file a line, with its size.
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::write::explained;
+use super::{Execution, count};
+use crate::protocol::{Capped, Outcome, RelPath};
+use crate::workspace::walk::{Found, Walked};
+
+impl Execution<'_> {
+    /// Lists the files beneath a directory that match a glob.
+    pub(super) fn list_files(&self, beneath: Option<&RelPath>, glob: Option<&str>) -> Outcome {
+        let glob = match glob.map(Glob::parse).transpose() {
+            Ok(glob) => glob,
+            Err(problem) => return Outcome::failed(problem),
+        };
+        let walked = match self.workspace.walk(beneath) {
+            Ok(walked) => walked,
+            Err(problem) => return explained(self.workspace, &problem),
+        };
+        let matches = |found: &&Found| {
+            glob.as_ref()
+                .is_none_or(|glob| glob.matches(&found.path, beneath))
+        };
+        let files: Vec<&Found> = walked.files.iter().filter(matches).collect();
+        let limit = self.limits.max_list_items as usize;
+        Outcome::ok(summary(files.len(), &walked)).with_detail(listing(&files, limit))
+    }
+}
+
+fn summary(files: usize, walked: &Walked) -> String {
+    let mut parts = vec![match files {
+        0 => "no files".to_owned(),
+        files => count(files, "file"),
+    }];
+    if walked.cut {
+        parts.push("the workspace has too many files to look at all of them".to_owned());
+    }
+    if walked.unnamable > 0 {
+        let names = usize::try_from(walked.unnamable).unwrap_or(usize::MAX);
+        let names = count(names, "name");
+        parts.push(format!(
+            "left out: {names} that cannot be written in a reply"
+        ));
+    }
+    parts.join("; ")
+}
+
+fn listing(files: &[&Found], limit: usize) -> Capped {
+    let mut lines: Vec<String> = files.iter().take(limit).map(|found| line(found)).collect();
+    let omitted = files.len().saturating_sub(limit);
+    if omitted > 0 {
+        lines.push(format!("[TRUNCATED: first {limit} items]"));
+    }
+    Capped {
+        text: lines.join("\n"),
+        omitted: omitted as u64,
+    }
+}
+
+fn line(found: &Found) -> String {
+    let Found { path, size, .. } = found;
+    if found.is_link {
+        format!("{path} (link)")
+    } else {
+        format!("{path} ({size} bytes)")
+    }
+}
+
+/// Which files to list.
+///
+/// Without a `/` it is matched against the name alone, as git and ripgrep do; with one against the
+/// path from the root of the workspace or from the directory that is listed.
+struct Glob {
+    matcher: GlobMatcher,
+    is_name: bool,
+}
+
+impl Glob {
+    fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim().trim_start_matches("./");
+        let glob = GlobBuilder::new(text)
+            .literal_separator(true)
+            .build()
+            .map_err(|problem| format!("`{text}` is not a glob: {}", problem.kind()))?;
+        Ok(Self {
+            matcher: glob.compile_matcher(),
+            is_name: !text.contains('/'),
+        })
+    }
+
+    fn matches(&self, path: &RelPath, beneath: Option<&RelPath>) -> bool {
+        if self.is_name {
+            return self.matcher.is_match(path.file_name());
+        }
+        let from_there = beneath
+            .and_then(|directory| path.as_str().strip_prefix(directory.as_str()))
+            .map(|rest| rest.trim_start_matches('/'));
+        self.matcher.is_match(path.as_str())
+            || from_there.is_some_and(|path| self.matcher.is_match(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stage::{path, stage};
+    use crate::protocol::{Command, Status};
+
+    const FILES: &[(&str, &str)] = &[
+        (".gitignore", "*.log\n"),
+        ("a.log", ""),
+        ("src/lib.rs", "12345"),
+        ("src/deep/x.rs", ""),
+        ("readme.md", "1"),
+    ];
+
+    #[track_caller]
+    fn case(beneath: Option<&str>, glob: Option<&str>, message: &str, detail: &str) {
+        let mut stage = stage(FILES);
+        stage.limits.max_list_items = 3;
+        let outcome = stage.one(Command::ListFiles {
+            path: beneath.map(path),
+            glob: glob.map(str::to_owned),
+        });
+        assert_eq!(
+            (outcome.message.as_str(), outcome.detail.text.as_str()),
+            (message, detail)
+        );
+    }
+
+    #[test]
+    fn lists_files_with_their_sizes() {
+        case(
+            None,
+            None,
+            "4 files",
+            ".gitignore (6 bytes)\nreadme.md (1 bytes)\nsrc/deep/x.rs (0 bytes)\n[TRUNCATED: first 3 items]",
+        );
+        case(
+            Some("src"),
+            None,
+            "2 files",
+            "src/deep/x.rs (0 bytes)\nsrc/lib.rs (5 bytes)",
+        );
+        case(Some("src/lib.rs"), None, "1 file", "src/lib.rs (5 bytes)");
+    }
+
+    #[test]
+    fn a_glob_without_a_slash_is_about_names() {
+        case(None, Some("*.md"), "1 file", "readme.md (1 bytes)");
+        case(
+            None,
+            Some("*.rs"),
+            "2 files",
+            "src/deep/x.rs (0 bytes)\nsrc/lib.rs (5 bytes)",
+        );
+        case(None, Some("src/*.rs"), "1 file", "src/lib.rs (5 bytes)");
+        case(
+            None,
+            Some("**/*.rs"),
+            "2 files",
+            "src/deep/x.rs (0 bytes)\nsrc/lib.rs (5 bytes)",
+        );
+        case(
+            Some("src"),
+            Some("deep/*"),
+            "1 file",
+            "src/deep/x.rs (0 bytes)",
+        );
+        case(None, Some("*.{c,h}"), "no files", "");
+    }
+
+    #[test]
+    fn says_what_cannot_be_listed() {
+        let mut stage = stage(FILES);
+        let mut list = |beneath: Option<&str>, glob: Option<&str>| {
+            let outcome = stage.one(Command::ListFiles {
+                path: beneath.map(path),
+                glob: glob.map(str::to_owned),
+            });
+            assert_eq!(outcome.status, Status::Failed);
+            outcome.message
+        };
+        assert_eq!(list(Some("gone"), None), "`gone` does not exist");
+        assert!(list(None, Some("a[")).starts_with("`a[` is not a glob: "));
+    }
+}

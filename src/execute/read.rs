@@ -1,0 +1,292 @@
+//! `READ_FILE`: a promise while the steps run, the contents when the next outbox is composed.
+//!
+//! The file is shown as it is at the end of the round, wherever the step stood in the reply, so
+//! that the line numbers hold for the next reply. Numbered lines read `12: text`.
+
+use std::ops::Range;
+
+use super::seen::hash;
+use super::write::explained;
+use super::{Execution, Limits, count};
+use crate::protocol::{Capped, Outcome, ReadRequest, RelPath};
+use crate::workspace::text::TextFile;
+use crate::workspace::{FileProblem, Workspace};
+
+/// The most characters of one line that are shown.
+const MAX_LINE_CHARS: usize = 2000;
+
+/// The contents of a file, ready for an outbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// One line: the path, and what part of the file follows or why nothing does.
+    pub header: String,
+    /// The lines, with a `[TRUNCATED ...]` line where some are missing.
+    pub contents: Capped,
+    /// The hash of the whole file, if it was shown: hand it to `Seen::note`.
+    pub hash: Option<String>,
+}
+
+impl Shown {
+    fn nothing(header: String) -> Self {
+        Self {
+            header,
+            contents: Capped::default(),
+            hash: None,
+        }
+    }
+}
+
+/// Shows a file, or the part of it that was asked for, as it is now.
+pub fn read_file(workspace: &Workspace, request: &ReadRequest, limits: &Limits) -> Shown {
+    let path = &request.path;
+    let content = match workspace.read(path, limits.max_file_bytes) {
+        Ok(content) => content,
+        Err(problem) => return Shown::nothing(problem.to_string()),
+    };
+    let hash = hash(&content);
+    let size = content.len();
+    let Ok(file) = TextFile::decode(content) else {
+        return Shown::nothing(format!("{path} (binary file, {size} bytes: not shown)"));
+    };
+    let lines: Vec<&str> = file.text.lines().collect();
+    if lines.is_empty() {
+        return Shown {
+            hash: Some(hash),
+            ..Shown::nothing(format!("{path} (empty file: 0 lines)"))
+        };
+    }
+    match part(request, lines.len()) {
+        Ok(range) => Shown {
+            header: header(path, &range, lines.len(), limits),
+            contents: contents(&lines, range, request, limits),
+            hash: Some(hash),
+        },
+        Err(problem) => Shown::nothing(format!("`{path}` {problem}")),
+    }
+}
+
+/// The lines that were asked for, from 0, half open.
+fn part(request: &ReadRequest, lines: usize) -> Result<Range<usize>, String> {
+    let start = request.start_line.unwrap_or(1).max(1) as usize;
+    let end = request.end_line.map_or(lines, |end| end as usize);
+    if start > lines {
+        return Err(format!(
+            "has {}: there is no line {start}",
+            count(lines, "line")
+        ));
+    }
+    if end < start {
+        return Err(format!(
+            "has no lines {start}-{end}: the end is before the start"
+        ));
+    }
+    Ok(start - 1..end.min(lines))
+}
+
+fn header(path: &RelPath, range: &Range<usize>, lines: usize, limits: &Limits) -> String {
+    if *range == (0..lines) {
+        return format!("{path} ({})", count(lines, "line"));
+    }
+    let shown = range.len().min(limits.max_read_lines as usize);
+    format!(
+        "{path} (lines {}-{} of {lines})",
+        range.start + 1,
+        range.start + shown
+    )
+}
+
+fn contents(lines: &[&str], range: Range<usize>, request: &ReadRequest, limits: &Limits) -> Capped {
+    let shown = range.len().min(limits.max_read_lines as usize);
+    let omitted = range.len() - shown;
+    let range = range.start..range.start + shown;
+    let mut text: Vec<String> = if request.numbered {
+        numbered(&lines[range.clone()], range.start)
+    } else {
+        lines[range].iter().map(|line| cut(line)).collect()
+    };
+    if omitted > 0 {
+        text.push(format!(
+            "[TRUNCATED: showing first {shown} lines, {omitted} more available]"
+        ));
+    }
+    Capped {
+        text: text.join("\n"),
+        omitted: omitted as u64,
+    }
+}
+
+/// A part of a text with line numbers, as a hint beside a failure.
+#[expect(dead_code, reason = "edits come next")]
+pub(super) fn excerpt(text: &str, range: Range<usize>) -> String {
+    let lines: Vec<&str> = text.lines().skip(range.start).take(range.len()).collect();
+    numbered(&lines, range.start).join("\n")
+}
+
+/// Lines with their numbers; `above` is how many lines stand before them.
+fn numbered(lines: &[&str], above: usize) -> Vec<String> {
+    let numbers = above + 1..;
+    numbers
+        .zip(lines)
+        .map(|(number, line)| format!("{number}: {}", cut(line)))
+        .collect()
+}
+
+/// A line, cut if it is very long.
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(MAX_LINE_CHARS) {
+        Some((end, _)) => {
+            let (shown, rest) = line.split_at(end);
+            let omitted = rest.chars().count();
+            format!("{shown} [TRUNCATED: {omitted} more characters in this line]")
+        }
+        None => line.to_owned(),
+    }
+}
+
+impl Execution<'_> {
+    /// Says that the contents follow; fails at once if there is nothing to show.
+    pub(super) fn promise_contents(&mut self, path: &RelPath) -> Outcome {
+        match self.workspace.open_file(path) {
+            Ok(_) => Outcome::ok(format!("the contents of {path} are in this message")),
+            Err(FileProblem::NotFound(_)) if self.promised.contains(path) => {
+                Outcome::ok(format!("the contents of {path} are in this message"))
+            }
+            Err(problem) => explained(self.workspace, &problem),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stage::{path, stage};
+    use super::*;
+    use crate::protocol::Command;
+    use crate::protocol::Status;
+
+    fn request(name: &str) -> ReadRequest {
+        ReadRequest {
+            path: path(name),
+            start_line: None,
+            end_line: None,
+            numbered: false,
+        }
+    }
+
+    fn lines(name: &str, start: u32, end: u32) -> ReadRequest {
+        ReadRequest {
+            start_line: Some(start),
+            end_line: Some(end),
+            numbered: true,
+            ..request(name)
+        }
+    }
+
+    #[track_caller]
+    fn case(content: &str, request: &ReadRequest, header: &str, contents: &str) {
+        let mut stage = stage(&[("a.txt", content)]);
+        stage.limits.max_read_lines = 3;
+        let shown = read_file(&stage.workspace, request, &stage.limits);
+        assert_eq!(
+            (shown.header.as_str(), shown.contents.text.as_str()),
+            (header, contents)
+        );
+    }
+
+    #[test]
+    fn shows_a_file_or_a_part_of_it() {
+        case("", &request("a.txt"), "a.txt (empty file: 0 lines)", "");
+        case("one", &request("a.txt"), "a.txt (1 line)", "one");
+        case("1\r\n2\r\n", &request("a.txt"), "a.txt (2 lines)", "1\n2");
+        case("1\n2\n3\n", &request("a.txt"), "a.txt (3 lines)", "1\n2\n3");
+        case(
+            "1\n2\n3\n4\n5\n",
+            &request("a.txt"),
+            "a.txt (5 lines)",
+            "1\n2\n3\n[TRUNCATED: showing first 3 lines, 2 more available]",
+        );
+        case(
+            "a\nb\nc\nd\n",
+            &lines("a.txt", 2, 3),
+            "a.txt (lines 2-3 of 4)",
+            "2: b\n3: c",
+        );
+        case(
+            "a\nb\nc\nd\ne\nf\n",
+            &lines("a.txt", 2, 9),
+            "a.txt (lines 2-4 of 6)",
+            "2: b\n3: c\n4: d\n[TRUNCATED: showing first 3 lines, 2 more available]",
+        );
+    }
+
+    #[test]
+    fn says_why_nothing_is_shown() {
+        case("a\n", &request("b.txt"), "`b.txt` does not exist", "");
+        case(
+            "a\n",
+            &lines("a.txt", 2, 3),
+            "`a.txt` has 1 line: there is no line 2",
+            "",
+        );
+        case(
+            "a\nb\n",
+            &lines("a.txt", 2, 1),
+            "`a.txt` has no lines 2-1: the end is before the start",
+            "",
+        );
+        case(
+            "\0\x01",
+            &request("a.txt"),
+            "a.txt (binary file, 2 bytes: not shown)",
+            "",
+        );
+    }
+
+    #[test]
+    fn a_very_long_line_is_cut() {
+        let stage = stage(&[("a.txt", &"\u{e4}".repeat(2005))]);
+        let shown = read_file(&stage.workspace, &request("a.txt"), &stage.limits);
+        assert!(
+            shown
+                .contents
+                .text
+                .ends_with("\u{e4} [TRUNCATED: 5 more characters in this line]"),
+            "{}",
+            shown.contents.text.len()
+        );
+    }
+
+    #[test]
+    fn a_missing_file_fails_at_once_with_names_that_may_be_meant() {
+        let mut stage = stage(&[("src/main.rs", ""), ("lib/util.rs", "")]);
+        let read = |name: &str| Command::ReadFile {
+            path: path(name),
+            start_line: None,
+            end_line: None,
+            numbered: false,
+        };
+        let outcomes = stage.reply(vec![
+            read("src/mian.rs"),
+            read("util.rs"),
+            read("src/main.rs"),
+            read("later.rs"),
+            Command::CreateFile {
+                path: path("later.rs"),
+                content: String::new(),
+            },
+            read("src"),
+        ]);
+        let messages: Vec<&str> = outcomes.iter().map(|one| one.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            [
+                "`src/mian.rs` does not exist; did you mean `src/main.rs`?",
+                "`util.rs` does not exist; did you mean `lib/util.rs`?",
+                "the contents of src/main.rs are in this message",
+                "the contents of later.rs are in this message",
+                "created later.rs (0 lines)",
+                "`src` is a directory, not a file",
+            ]
+        );
+        assert_eq!(outcomes[0].status, Status::Failed);
+    }
+}

@@ -1,0 +1,251 @@
+//! `CREATE_FILE`, `DELETE_FILE`, `MOVE_FILE`.
+
+use super::ledger::{Known, Ledger};
+use super::{Execution, count, nearest};
+use crate::protocol::{Outcome, RelPath};
+use crate::workspace::text::{Encoding, TextFile};
+use crate::workspace::{FileProblem, Workspace};
+
+/// What a whole new content makes of a file.
+pub(super) struct Overwrite {
+    /// The bytes to write.
+    pub(super) content: Vec<u8>,
+    /// What was there before.
+    pub(super) before: Before,
+}
+
+/// What stood where a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Before {
+    Nothing,
+    /// Exactly these bytes.
+    Same,
+    Other,
+}
+
+impl Execution<'_> {
+    /// Creates or overwrites a file.
+    pub(super) fn create_file(&mut self, path: &RelPath, content: &str) -> Outcome {
+        let overwrite = match overwrite(&mut self.ledger, path, content) {
+            Ok(overwrite) => overwrite,
+            Err(refusal) => return Outcome::failed(refusal),
+        };
+        let known = Known::written(&overwrite.content, content);
+        let lines = count(content.lines().count(), "line");
+        if overwrite.before == Before::Same {
+            self.ledger.enter(path, known);
+            return Outcome::ok(format!("{path} is unchanged ({lines})"));
+        }
+        if let Err(problem) = self.ledger.write(path, &overwrite.content, known) {
+            return failed(&problem);
+        }
+        let verb = match overwrite.before {
+            Before::Nothing => "created",
+            Before::Same | Before::Other => "overwrote",
+        };
+        Outcome::ok(format!("{verb} {path} ({lines})")).with_changed([path.clone()])
+    }
+
+    /// Deletes a file.
+    pub(super) fn delete_file(&mut self, path: &RelPath) -> Outcome {
+        match self.workspace.remove(path) {
+            Ok(()) => {
+                self.ledger.enter(path, Known::removed());
+                Outcome::ok(format!("deleted {path}")).with_changed([path.clone()])
+            }
+            Err(problem) => explained(self.workspace, &problem),
+        }
+    }
+
+    /// Moves a file, with what is known of it.
+    pub(super) fn move_file(&mut self, from: &RelPath, to: &RelPath) -> Outcome {
+        if from == to {
+            return Outcome::failed(format!("`{from}` cannot be moved onto itself"));
+        }
+        // A file too large to be read can be moved all the same.
+        let _ = self.ledger.read(from);
+        match self.workspace.rename(from, to) {
+            Ok(()) => {
+                self.ledger.carry(from, to);
+                self.ledger.enter(from, Known::removed());
+                Outcome::ok(format!("moved {from} to {to}"))
+                    .with_changed([from.clone(), to.clone()])
+            }
+            Err(problem) => explained(self.workspace, &problem),
+        }
+    }
+}
+
+/// Decides what a file contains after its whole content was sent, or why that is not done.
+///
+/// A file that is overwritten keeps its byte order mark and its kind of line ends: a chat has no
+/// way to send them. A file that was not UTF-8 becomes UTF-8 where its own encoding does not do.
+pub(super) fn overwrite(
+    ledger: &mut Ledger<'_>,
+    path: &RelPath,
+    content: &str,
+) -> Result<Overwrite, String> {
+    let old = match ledger.read(path) {
+        Ok(old) => old,
+        Err(FileProblem::NotFound(_)) => {
+            return Ok(Overwrite {
+                content: content.into(),
+                before: Before::Nothing,
+            });
+        }
+        // Whatever it holds, the whole of it is replaced.
+        Err(FileProblem::TooLarge { .. }) => Vec::new(),
+        Err(problem) => return Err(problem.to_string()),
+    };
+    let new = match TextFile::decode(old.clone()) {
+        Ok(file) => in_the_manner_of(&file, content),
+        Err(_) => content.into(),
+    };
+    Ok(Overwrite {
+        before: if new == old {
+            Before::Same
+        } else {
+            Before::Other
+        },
+        content: new,
+    })
+}
+
+fn in_the_manner_of(old: &TextFile, content: &str) -> Vec<u8> {
+    let text = if ends_lines_with_crlf(&old.text) && !content.contains("\r\n") {
+        content.replace('\n', "\r\n")
+    } else {
+        content.to_owned()
+    };
+    let file = old.with_text(text.trim_start_matches('\u{feff}'));
+    match file.encode() {
+        Ok(bytes) => bytes,
+        Err(_) => TextFile {
+            encoding: Encoding::Utf8,
+            ..file
+        }
+        .text
+        .into_bytes(),
+    }
+}
+
+/// Whether most lines do.
+fn ends_lines_with_crlf(text: &str) -> bool {
+    let crlf = memchr::memmem::find_iter(text.as_bytes(), b"\r\n").count();
+    let all = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+    crlf * 2 > all
+}
+
+/// A problem with a file, as an outcome.
+pub(super) fn failed(problem: &FileProblem) -> Outcome {
+    Outcome::failed(problem.to_string())
+}
+
+/// The same; for a file that does not exist, with the names that may have been meant.
+pub(super) fn explained(workspace: &Workspace, problem: &FileProblem) -> Outcome {
+    match problem {
+        FileProblem::NotFound(path) => {
+            let suggestion = nearest::suggestion(workspace, path);
+            Outcome::failed(format!("{problem}{suggestion}"))
+        }
+        _ => failed(problem),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stage::{create, path, stage};
+    use crate::protocol::{Command, Status};
+
+    fn delete(name: &str) -> Command {
+        Command::DeleteFile { path: path(name) }
+    }
+
+    fn rename(from: &str, to: &str) -> Command {
+        Command::MoveFile {
+            from: path(from),
+            to: path(to),
+        }
+    }
+
+    #[track_caller]
+    fn case(files: &[(&str, &str)], command: Command, status: Status, message: &str) {
+        let outcome = stage(files).reply(vec![command]).remove(0);
+        assert_eq!(
+            (outcome.status, outcome.message.as_str()),
+            (status, message)
+        );
+        let is_change = status == Status::Ok && !message.contains("unchanged");
+        assert_eq!(outcome.changed.is_empty(), !is_change);
+    }
+
+    #[test]
+    fn says_what_it_did() {
+        let files = &[("a.rs", "one\ntwo\n"), ("b.rs", "")][..];
+        case(
+            files,
+            create("x/new.rs", "1\n2\n"),
+            Status::Ok,
+            "created x/new.rs (2 lines)",
+        );
+        case(
+            files,
+            create("a.rs", "1\n"),
+            Status::Ok,
+            "overwrote a.rs (1 line)",
+        );
+        case(
+            files,
+            create("a.rs", "one\ntwo\n"),
+            Status::Ok,
+            "a.rs is unchanged (2 lines)",
+        );
+        case(files, delete("a.rs"), Status::Ok, "deleted a.rs");
+        case(
+            files,
+            delete("gone"),
+            Status::Failed,
+            "`gone` does not exist",
+        );
+        case(
+            files,
+            rename("a.rs", "y/c.rs"),
+            Status::Ok,
+            "moved a.rs to y/c.rs",
+        );
+        case(
+            files,
+            rename("a.rs", "b.rs"),
+            Status::Failed,
+            "`b.rs` exists already",
+        );
+        case(
+            files,
+            rename("a.rs", "a.rs"),
+            Status::Failed,
+            "`a.rs` cannot be moved onto itself",
+        );
+    }
+
+    #[test]
+    fn an_overwritten_file_keeps_its_line_ends_and_its_mark() {
+        let mut stage = stage(&[
+            ("a", "\u{feff}one\r\ntwo\r\n"),
+            ("b", "one\r\ntwo\nthree\n"),
+        ]);
+        stage.reply(vec![create("a", "1\n2\n"), create("b", "1\n2\n")]);
+        assert_eq!(stage.text("a"), "\u{feff}1\r\n2\r\n");
+        assert_eq!(stage.text("b"), "1\n2\n");
+    }
+
+    #[test]
+    fn a_file_in_an_old_encoding_keeps_it_while_it_can() {
+        let mut stage = stage(&[]);
+        for name in ["a", "b"] {
+            stage.workspace.write(&path(name), b"caf\xe9\n").unwrap();
+        }
+        stage.reply(vec![create("a", "th\u{e9}\n"), create("b", "\u{4e2d}\n")]);
+        assert_eq!(stage.bytes("a"), b"th\xe9\n");
+        assert_eq!(stage.text("b"), "\u{4e2d}\n");
+    }
+}
