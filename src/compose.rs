@@ -40,17 +40,8 @@ pub struct Material<'a> {
 pub struct Content {
     /// The heading: the path, and which lines.
     pub title: String,
-    /// The text, or why there is none.
-    pub body: Body,
-}
-
-/// What stands under the heading of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Body {
-    /// Its lines.
-    Text(Capped),
-    /// A word instead of them: empty, binary, gone.
-    Word(String),
+    /// The text; empty where the heading says why there is none.
+    pub text: Capped,
 }
 
 /// The text of an outbox and how it came to its size.
@@ -73,14 +64,17 @@ pub fn compose(material: &Material<'_>) -> Outbox {
         .saturating_sub(chars(&head) + chars(&words) + chars(&prompt) + 2);
 
     let results = results::Results::new(session);
-    let contents = contents(material.contents);
     let files = listing::render(
         material.listing,
         material.shown_before,
         material.max_list_items,
     );
     let rooms = budget::shares(
-        &[results.chars(), chars_of(&contents), chars(&files.text)],
+        &[
+            results.chars(),
+            contents_chars(material.contents),
+            chars(&files.text),
+        ],
         room,
     );
 
@@ -88,7 +82,7 @@ pub fn compose(material: &Material<'_>) -> Outbox {
     let mut context = String::new();
     context.push_str(&files.fit(rooms[2], &mut cuts));
     context.push_str(&results.fit(rooms[0], &mut cuts));
-    context.push_str(&fit_contents(&contents, rooms[1], &mut cuts));
+    context.push_str(&fit_contents(material.contents, rooms[1], &mut cuts));
     context.push_str(&words);
     Outbox {
         text: format!("{head}{context}\n{prompt}"),
@@ -151,59 +145,45 @@ fn words(session: &Session) -> String {
     text
 }
 
-/// The requested contents as blocks: heading and text.
-fn contents(contents: &[Content]) -> Vec<(String, &Body)> {
-    contents
-        .iter()
-        .map(|content| (format!("### {}\n", content.title), &content.body))
-        .collect()
-}
-
-fn chars_of(contents: &[(String, &Body)]) -> usize {
-    let blocks = contents
-        .iter()
-        .map(|(title, body)| chars(title) + body_chars(body));
-    if contents.is_empty() {
-        0
-    } else {
-        blocks.sum::<usize>() + CONTENTS_HEADING.len()
-    }
-}
-
 const CONTENTS_HEADING: &str = "\n## Requested File Contents\n";
 
-fn body_chars(body: &Body) -> usize {
-    match body {
-        Body::Text(text) => chars(&text.text) + 2 * fence(&text.text).len() + 4,
-        Body::Word(word) => chars(word) + 2,
-    }
+fn content_chars(content: &Content) -> usize {
+    let text = &content.text.text;
+    let block = if text.is_empty() {
+        0
+    } else {
+        chars(text) + 2 * fence(text).len() + 4
+    };
+    chars(&content.title) + "### \n".len() + block
 }
 
-fn fit_contents(contents: &[(String, &Body)], room: usize, cuts: &mut Vec<String>) -> String {
+fn contents_chars(contents: &[Content]) -> usize {
+    let heading = if contents.is_empty() {
+        0
+    } else {
+        CONTENTS_HEADING.len()
+    };
+    contents.iter().map(content_chars).sum::<usize>() + heading
+}
+
+/// The requested contents in this room, each cut fairly.
+fn fit_contents(contents: &[Content], room: usize, cuts: &mut Vec<String>) -> String {
     if contents.is_empty() {
         return String::new();
     }
-    let sizes: Vec<usize> = contents
-        .iter()
-        .map(|(title, body)| chars(title) + body_chars(body))
-        .collect();
+    let sizes: Vec<usize> = contents.iter().map(content_chars).collect();
     let rooms = budget::shares(&sizes, room.saturating_sub(CONTENTS_HEADING.len()));
     let mut section = CONTENTS_HEADING.to_owned();
-    for (((title, body), size), room) in contents.iter().zip(sizes).zip(rooms) {
-        section.push_str(title);
-        match body {
-            Body::Word(word) => section.push_str(word),
-            Body::Text(text) if size <= room => section.push_str(&fenced(&text.text)),
-            Body::Text(text) => {
-                let room = room.saturating_sub(size - chars(&text.text));
-                section.push_str(&fenced(&budget::first_lines(&text.text, room)));
-                cuts.push(format!(
-                    "the end of {}",
-                    title.trim_start_matches('#').trim()
-                ));
-            }
+    for ((content, size), room) in contents.iter().zip(sizes).zip(rooms) {
+        let text = &content.text.text;
+        let _ = writeln!(section, "### {}", content.title);
+        if size <= room && !text.is_empty() {
+            let _ = writeln!(section, "{}", fenced(text));
+        } else if size > room {
+            let room = room.saturating_sub(size - chars(text));
+            let _ = writeln!(section, "{}", fenced(&budget::first_lines(text, room)));
+            cuts.push(format!("the end of {}", content.title));
         }
-        section.push('\n');
     }
     section
 }
@@ -288,7 +268,7 @@ mod tests {
     fn text(name: &str, text: &str) -> Content {
         Content {
             title: name.to_owned(),
-            body: Body::Text(text.into()),
+            text: text.into(),
         }
     }
 
@@ -349,10 +329,7 @@ mod tests {
         let (before, now) = (listing(&["a", "b"]), listing(&["b", "c"]));
         let contents = [
             text("a.md", "```\ncode\n```\n"),
-            Content {
-                title: "e".to_owned(),
-                body: Body::Word("empty file: 0 lines".to_owned()),
-            },
+            text("e (empty file: 0 lines)", ""),
         ];
         let outbox = compose(&Material {
             shown_before: Some(&before),

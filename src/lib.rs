@@ -6,6 +6,10 @@
 //!
 //! The modules stand in the order in which data passes through them.
 
+pub mod cli;
+
+pub mod agent;
+
 pub mod protocol;
 
 pub mod mailbox;

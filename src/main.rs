@@ -1,3 +1,7 @@
 //! The `agent` program: see the library for all that it does.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    agent::cli::main()
+}

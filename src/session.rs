@@ -5,6 +5,7 @@
 
 mod journal;
 mod lock;
+mod notes;
 mod store;
 
 use std::collections::VecDeque;
@@ -12,8 +13,9 @@ use std::collections::VecDeque;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use self::journal::{Journal, Record, Recovered};
+pub use self::journal::{Journal, Record, Recovered, Sync};
 pub use self::lock::LoopLock;
+pub use self::notes::{Note, Notes};
 pub use self::store::Store;
 use crate::protocol::{EndMark, ReadRequest, Seen, SessionId, StepResult};
 use crate::reply::{Cut, Issue};

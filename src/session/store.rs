@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Journal, Recovered, SCHEMA, Session};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Journal, Notes, Recovered, SCHEMA, Session};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, create_directory, write_atomic};
 use crate::protocol::SessionId;
@@ -37,20 +40,36 @@ impl Store {
 
     /// Opens the journal of a session.
     pub fn journal(&self, id: &SessionId) -> Result<(Journal, Recovered)> {
-        Journal::open(&self.directory.join(format!("{id}.journal.jsonl")))
+        Journal::open(&self.journal_path(id))
+    }
+
+    fn journal_path(&self, id: &SessionId) -> PathBuf {
+        self.directory.join(format!("{id}.journal.jsonl"))
     }
 
     /// Saves a session.
     ///
-    /// The content is synced and the name is not: a session that is stale after power loss is
-    /// taken from the journal, which was synced before.
+    /// Not synced: a file that power loss made stale or empty is rebuilt from the journal, which
+    /// was synced before.
     pub fn save(&self, session: &Session) -> Result<()> {
         create_directory(&self.folder(&session.session_id))?;
         let path = self.file(&session.session_id);
         let mut json = serde_json::to_vec_pretty(session)
             .map_err(|cause| Error::file("write", &path, cause))?;
         json.push(b'\n');
-        write_atomic(&path, &json, Durability::Synced)
+        write_atomic(&path, &json, Durability::Atomic)
+    }
+
+    /// Takes a session from its journal, where its own file is lost or damaged, and saves it.
+    pub fn rebuild(&self, id: &SessionId) -> Result<Option<Session>> {
+        if !self.journal_path(id).exists() {
+            return Ok(None);
+        }
+        let (_, recovered) = self.journal(id)?;
+        if let Some(session) = &recovered.session {
+            self.save(session)?;
+        }
+        Ok(recovered.session)
     }
 
     /// Reads a session.
@@ -62,6 +81,23 @@ impl Store {
             _ => Error::file("read", &path, cause),
         })?;
         parse(&path, &json)
+    }
+
+    /// The notes of the person that no outbox has told yet.
+    pub fn notes(&self, id: &SessionId) -> Notes {
+        Notes::new(self.folder(id).join("notes"))
+    }
+
+    /// What is kept beside a session to make the next outbox shorter; nothing if it was lost.
+    pub fn aside<T: DeserializeOwned>(&self, id: &SessionId, name: &str) -> Option<T> {
+        serde_json::from_slice(&fs::read(self.folder(id).join(name)).ok()?).ok()
+    }
+
+    /// Keeps something beside a session that can be done without, so it is not synced.
+    pub fn put_aside(&self, id: &SessionId, name: &str, value: &impl Serialize) -> Result<()> {
+        let path = self.folder(id).join(name);
+        let json = serde_json::to_vec(value).map_err(|cause| Error::file("write", &path, cause))?;
+        write_atomic(&path, &json, Durability::Atomic)
     }
 
     /// All sessions, the latest first; files that cannot be read are named instead.

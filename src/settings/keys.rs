@@ -218,13 +218,11 @@ impl Key {
     ///
     /// It does not send the person to `agent config`, which needs valid settings itself.
     pub(super) fn suggestion(written: &str, prefix: &str) -> String {
-        match Self::nearest(written) {
-            Some(key) => format!("did you mean `{prefix}{}`?", key.name),
-            None => {
-                let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
-                format!("the settings are: {}", names.join(", "))
-            }
+        if let Some(key) = Self::nearest(written) {
+            return format!("did you mean `{prefix}{}`?", key.name);
         }
+        let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+        format!("the settings are: {}", names.join(", "))
     }
 
     fn markdown_row(&self) -> String {

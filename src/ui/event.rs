@@ -39,7 +39,6 @@ pub enum Event<'a> {
     Reply {
         name: &'a str,
         sequence: u32,
-        characters: usize,
         commands: usize,
     },
     /// What was undone of the damage done by chat page and copying.

@@ -33,17 +33,13 @@ pub(super) fn render(event: &Event<'_>) -> String {
             ..
         } => session(id, task, workspace, *resumed),
         Event::Outbox { .. } => outbox(event),
-        Event::Reply {
-            name,
-            characters,
-            commands,
-            ..
-        } => format!(
-            "\nReply `{}`: {}, {}.\n",
-            escape_line(name),
-            count(*characters, "character"),
-            count(*commands, "command")
-        ),
+        Event::Reply { name, commands, .. } => {
+            format!(
+                "\nReply `{}`: {}\n",
+                escape_line(name),
+                count(*commands, "command")
+            )
+        }
         Event::Repaired { repair } => {
             let times = if repair.count > 1 {
                 format!(" ({} times)", number(repair.count as usize))

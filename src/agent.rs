@@ -1,0 +1,261 @@
+//! The loop: an outbox goes out, a reply comes in, its steps are executed, until the model is done.
+//!
+//! Whatever is told to the person or the model is on the disk first, so the loop can be killed at
+//! any moment and go on from there. How a message travels is not its business: it writes
+//! `outbox/`, and whatever appears in `inbox/` is a reply.
+
+mod accept;
+mod publish;
+mod questions;
+mod recover;
+mod round;
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+pub use self::accept::{ANYWAY, identity};
+use self::accept::{Judged, Verdict};
+use self::questions::Answered;
+use crate::error::Result;
+use crate::execute::Limits;
+use crate::interrupt::Interrupt;
+use crate::mailbox::{Arrival, Candidate, Inbox, Mailbox};
+use crate::reply::Reply;
+use crate::session::{Journal, Session, Store};
+use crate::settings::OnFailure;
+use crate::ui::{Event, Ui};
+use crate::workspace::Workspace;
+
+/// All that a session works with; it outlives the session.
+#[derive(Debug)]
+pub struct Agent {
+    /// The directory of settings, mailbox and sessions.
+    pub base: PathBuf,
+    /// What the model works on.
+    pub workspace: Workspace,
+    /// Where messages go out and come in.
+    pub mailbox: Mailbox,
+    /// Where sessions are kept.
+    pub store: Store,
+    /// The bounds of what steps may do.
+    pub limits: Limits,
+    /// The bounds of what an outbox may hold, and how failures are taken.
+    pub manner: Manner,
+    /// The voice.
+    pub ui: Ui,
+    /// Whether the person wants to stop.
+    pub interrupt: Interrupt,
+}
+
+/// How the loop goes about its work.
+#[derive(Debug, Clone, Copy)]
+pub struct Manner {
+    /// What happens to commands after a failed change.
+    pub on_failure: OnFailure,
+    /// The most characters of an outbox.
+    pub max_outbox_chars: usize,
+    /// How many rounds a session gets, and gets again when it is resumed at its limit.
+    pub max_rounds: u32,
+}
+
+/// How a run of the loop ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The model is done.
+    Done,
+    /// All rounds are used up.
+    RoundLimit,
+    /// The person stopped it.
+    Interrupted,
+    /// One reply was processed, as asked, and the next outbox is out.
+    Stepped,
+    /// The reply that was given was not used.
+    Rejected,
+}
+
+/// How long a run goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    /// Until the session ends.
+    Session,
+    /// For one reply; nobody is waited for.
+    OneReply,
+}
+
+/// A session at work: its state and its journal.
+#[derive(Debug)]
+struct Conversation<'a> {
+    agent: &'a Agent,
+    session: Session,
+    journal: Journal,
+}
+
+impl Agent {
+    /// Carries a session on until it ends, its rounds are used up or the person stops it.
+    pub fn run(&self, session: Session) -> Result<Ending> {
+        let mut conversation = Conversation::open(self, session)?;
+        let mut inbox = Inbox::watch(&self.mailbox, crate::reply::end_mark);
+        let waker = inbox.waker();
+        self.interrupt.on_raise(move || waker.wake());
+        loop {
+            if let Some(ending) = conversation.settle(Patience::Session)? {
+                return Ok(ending);
+            }
+            match conversation.wait(&mut inbox)? {
+                Some(taken) => conversation.step(taken)?,
+                None => return Ok(conversation.stopped(Ending::Interrupted)),
+            }
+        }
+    }
+
+    /// Processes the one reply that lies in the inbox and writes the next outbox.
+    pub fn run_once(&self, session: Session, candidate: Option<Candidate>) -> Result<Ending> {
+        let mut conversation = Conversation::open(self, session)?;
+        if let Some(ending) = conversation.settle(Patience::OneReply)? {
+            return Ok(ending);
+        }
+        let Some(candidate) = candidate else {
+            return Ok(Ending::Stepped);
+        };
+        match conversation.take(&candidate)? {
+            Some(taken) => conversation.step(taken)?,
+            None => return Ok(Ending::Rejected),
+        }
+        Ok(conversation
+            .settle(Patience::OneReply)?
+            .unwrap_or(Ending::Stepped))
+    }
+}
+
+/// A reply that was taken out of the inbox, to be executed once.
+#[derive(Debug)]
+struct Taken {
+    /// What the person called the file.
+    name: String,
+    reply: Reply,
+    identity: String,
+    file: PathBuf,
+}
+
+impl Conversation<'_> {
+    /// Publishes the outbox of this round, or says how the session stands if there is none to come.
+    fn settle(&mut self, patience: Patience) -> Result<Option<Ending>> {
+        if self.session.is_complete {
+            return Ok(Some(Ending::Done));
+        }
+        if self.answer_questions(patience)? == Answered::Interrupted {
+            return Ok(Some(self.stopped(Ending::Interrupted)));
+        }
+        self.publish()?;
+        if self.session.is_at_limit() {
+            return Ok(Some(self.stopped(Ending::RoundLimit)));
+        }
+        if self.agent.interrupt.is_raised() {
+            return Ok(Some(self.stopped(Ending::Interrupted)));
+        }
+        Ok(None)
+    }
+
+    /// Waits for a reply to this round; nothing comes if the person stops it.
+    fn wait(&mut self, inbox: &mut Inbox) -> Result<Option<Taken>> {
+        let mark = self.session.end_mark();
+        while !self.agent.interrupt.is_raised() {
+            match inbox.next(&mark) {
+                Arrival::Reply(candidate) => {
+                    if let Some(taken) = self.take(&candidate)? {
+                        return Ok(Some(taken));
+                    }
+                }
+                Arrival::Notice(notice) => self.agent.ui.say(&notice.to_string()),
+                Arrival::Woken => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes a reply out of the inbox if it is one for this round; says why if it is not.
+    fn take(&mut self, candidate: &Candidate) -> Result<Option<Taken>> {
+        let mailbox = &self.agent.mailbox;
+        match self.judge(candidate)? {
+            Verdict::Take(Judged { reply, identity }) => {
+                let session = &self.session;
+                let claimed =
+                    mailbox.claim(candidate, &session.session_id, session.sequence_number)?;
+                Ok(claimed.map(|file| Taken {
+                    name: candidate.name.clone(),
+                    reply,
+                    identity,
+                    file,
+                }))
+            }
+            Verdict::Reject(why) => {
+                if let Some(moved_to) = mailbox.reject(candidate, &why)? {
+                    let name = &candidate.name;
+                    self.agent.ui.tell(&Event::Rejected {
+                        name,
+                        why: &why,
+                        moved_to: &moved_to,
+                    });
+                }
+                Ok(None)
+            }
+            Verdict::Gone => Ok(None),
+        }
+    }
+
+    /// Executes a reply and moves the session on by one round.
+    fn step(&mut self, taken: Taken) -> Result<()> {
+        self.announce(&taken);
+        let results = self.execute(&taken)?;
+        self.conclude(taken, results)
+    }
+
+    fn announce(&self, taken: &Taken) {
+        let (ui, reply) = (&self.agent.ui, &taken.reply);
+        ui.tell(&Event::Reply {
+            name: &taken.name,
+            sequence: self.session.sequence_number,
+            commands: reply.steps.len(),
+        });
+        for repair in &reply.repairs {
+            ui.tell(&Event::Repaired { repair });
+        }
+        if !reply.prose.trim().is_empty() {
+            ui.tell(&Event::Prose { text: &reply.prose });
+        }
+        for issue in &reply.issues {
+            ui.tell(&Event::Issue { issue });
+        }
+        if let Some(cut) = &reply.cut {
+            ui.tell(&Event::Cut {
+                line: cut.line,
+                what: &cut.what,
+            });
+        }
+    }
+
+    fn stopped(&self, ending: Ending) -> Ending {
+        let id = self.session.session_id.as_str();
+        match ending {
+            Ending::RoundLimit => self.agent.ui.tell(&Event::RoundLimit {
+                id,
+                rounds: self.session.sequence_number - 1,
+            }),
+            Ending::Interrupted => self.agent.ui.tell(&Event::Interrupted { id }),
+            Ending::Done | Ending::Stepped | Ending::Rejected => {}
+        }
+        ending
+    }
+
+    fn now() -> Timestamp {
+        Timestamp::now()
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}

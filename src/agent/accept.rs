@@ -1,0 +1,134 @@
+//! Whether a file in the inbox is a reply to this round.
+//!
+//! A person saves the wrong file, the previous reply once more, our own outbox, a reply from
+//! another session's tab. None of these may be executed, and each is told from the others, because
+//! what to do next differs.
+
+use super::Conversation;
+use crate::error::Result;
+use crate::mailbox::{Candidate, Reading};
+use crate::protocol::EndMark;
+use crate::reply::{self, Reply};
+use crate::session::Session;
+use crate::ui::Answer;
+
+/// What becomes of a file in the inbox.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// It is a reply to this round.
+    Take(Judged),
+    /// It is not, and this is why, in words for the person.
+    Reject(String),
+    /// It vanished before it could be read.
+    Gone,
+}
+
+/// A reply that may be executed.
+#[derive(Debug)]
+pub(super) struct Judged {
+    pub(super) reply: Reply,
+    pub(super) identity: String,
+}
+
+/// The part of a file name by which a person says that the number does not matter.
+pub const ANYWAY: &str = "anyway";
+
+/// The identity of a reply's text: the same for the same text, however it was saved.
+pub fn identity(text: &str) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for word in text.split_whitespace() {
+        hasher.update(word.as_bytes());
+        hasher.update(b" ");
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
+}
+
+impl Conversation<'_> {
+    /// Reads a file and decides what it is.
+    pub(super) fn judge(&self, candidate: &Candidate) -> Result<Verdict> {
+        let bytes = match self.agent.mailbox.read(candidate)? {
+            Reading::Text(bytes) => bytes,
+            Reading::TooLarge { size } => {
+                return Ok(Verdict::Reject(format!(
+                    "it has {size} bytes; a chat reply is never that large"
+                )));
+            }
+            Reading::NotText => return Ok(Verdict::Reject("it is not text".to_owned())),
+            Reading::Gone => return Ok(Verdict::Gone),
+        };
+        let (text, decoded) = reply::decode(&bytes);
+        if text.trim().is_empty() {
+            return Ok(Verdict::Reject("it holds no text".to_owned()));
+        }
+        if reply::is_outbox(&text) {
+            return Ok(Verdict::Reject(
+                "it is our own message; save the chat's reply to it instead".to_owned(),
+            ));
+        }
+        let identity = identity(&text);
+        let mut reply = reply::parse(&text);
+        reply.repairs.splice(0..0, decoded);
+        if let Some(why) = self.mismatch(&reply, &identity, &candidate.name) {
+            return Ok(Verdict::Reject(why));
+        }
+        Ok(Verdict::Take(Judged { reply, identity }))
+    }
+
+    /// Why a reply does not answer this round, if it does not.
+    fn mismatch(&self, reply: &Reply, identity: &str, name: &str) -> Option<String> {
+        let session = &self.session;
+        let anyway = name.contains(ANYWAY);
+        if let Some(end) = &reply.end
+            && end.session != session.session_id
+        {
+            return Some(format!(
+                "it answers session {}, this is session {}",
+                end.session, session.session_id
+            ));
+        }
+        if session.replies.iter().any(|known| known == identity) && !anyway {
+            return Some("this very reply was processed in an earlier round".to_owned());
+        }
+        let end = reply.end.as_ref()?;
+        if end.sequence == session.sequence_number || anyway || continues(session, end, reply) {
+            return None;
+        }
+        self.ask_about_number(end.sequence)
+    }
+
+    fn ask_about_number(&self, says: u32) -> Option<String> {
+        let is = self.session.sequence_number;
+        let question =
+            format!("The reply says round {says}, this is round {is}. Use it anyway? [y/N]");
+        match self.agent.ui.ask(&question, &self.agent.interrupt) {
+            Answer::Text(answer) if matches!(answer.trim(), "y" | "Y" | "yes") => None,
+            _ => Some(format!(
+                "it answers round {says}, this is round {is}; `agent paste --anyway FILE` uses it all the same"
+            )),
+        }
+    }
+}
+
+/// Whether the reply is the whole of one that was cut off in the round before.
+fn continues(session: &Session, end: &EndMark, reply: &Reply) -> bool {
+    let Some(cut) = &session.last_cut else {
+        return false;
+    };
+    let steps: Vec<String> = reply
+        .steps
+        .iter()
+        .map(|step| super::round::step_identity(&step.command))
+        .collect();
+    cut.sequence == end.sequence && steps.starts_with(&cut.done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_text_has_the_same_identity_however_it_was_saved() {
+        assert_eq!(identity("a\r\nb\r\n"), identity("a\nb"));
+        assert_ne!(identity("a b"), identity("ab"));
+    }
+}

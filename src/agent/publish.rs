@@ -1,0 +1,105 @@
+//! The outbox of a round: composed from the session and the workspace, and put where the person
+//! finds it.
+
+use std::path::Path;
+
+use super::{Agent, Conversation};
+use crate::compose::{self, Content, Listed, Listing, Material};
+use crate::error::Result;
+use crate::execute;
+use crate::ui::Event;
+
+/// Where the listing of the last outbox is kept, beside the session.
+const LISTING: &str = "listing.json";
+
+impl Conversation<'_> {
+    /// Writes the outbox of this round if it is not there yet, and says so.
+    pub(super) fn publish(&mut self) -> Result<()> {
+        let (id, sequence) = (
+            self.session.session_id.clone(),
+            self.session.sequence_number,
+        );
+        let path = self.agent.mailbox.outbox_path(&id, sequence);
+        if let Ok(text) = std::fs::read_to_string(&path) {
+            self.tell_outbox(&path, &text, &[], false);
+            return Ok(());
+        }
+        let contents = self.contents();
+        let listing = self.listing();
+        let shown_before = if sequence == 1 {
+            None
+        } else {
+            self.agent.store.aside(&id, LISTING)
+        };
+        let outbox = compose::compose(&Material {
+            session: &self.session,
+            listing: &listing,
+            shown_before: shown_before.as_ref(),
+            contents: &contents,
+            max_list_items: self.agent.limits.max_list_items as usize,
+            max_chars: self.agent.manner.max_outbox_chars,
+        });
+        let path = self
+            .agent
+            .mailbox
+            .write_outbox(&id, sequence, &outbox.text)?;
+        self.agent.store.put_aside(&id, LISTING, &listing)?;
+        self.tell_outbox(&path, &outbox.text, &outbox.cuts, true);
+        Ok(())
+    }
+
+    fn tell_outbox(&self, path: &Path, text: &str, cuts: &[String], is_new: bool) {
+        self.agent.ui.tell(&Event::Outbox {
+            path,
+            inbox: self.agent.mailbox.inbox(),
+            sequence: self.session.sequence_number,
+            characters: text.chars().count(),
+            tokens: compose::estimated_tokens(text),
+            cuts,
+            is_new,
+        });
+    }
+
+    /// What the model asked to read, as it is now; from now on the model has seen it.
+    fn contents(&mut self) -> Vec<Content> {
+        let Agent {
+            workspace, limits, ..
+        } = self.agent;
+        let mut contents = Vec::new();
+        for request in &self.session.read_file_requests {
+            let shown = execute::read_file(workspace, request, limits);
+            if let Some(hash) = shown.hash {
+                self.session.seen.note(&request.path, hash);
+            }
+            contents.push(Content {
+                title: shown.header,
+                text: shown.contents,
+            });
+        }
+        contents
+    }
+
+    /// The files of the workspace; none, and a word about it, where it cannot be walked.
+    fn listing(&self) -> Listing {
+        match self.agent.workspace.walk(None) {
+            Ok(walked) => Listing {
+                files: walked
+                    .files
+                    .into_iter()
+                    .map(|file| Listed {
+                        path: file.path,
+                        size: file.size,
+                        modified: file.modified,
+                    })
+                    .collect(),
+                omitted: walked.unnamable + u64::from(walked.cut),
+            },
+            Err(problem) => {
+                self.agent
+                    .ui
+                    .say(&format!("The workspace could not be listed: {problem}"));
+                Listing::default()
+            }
+        }
+    }
+}

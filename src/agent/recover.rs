@@ -1,0 +1,101 @@
+//! Going on where a killed process stopped.
+//!
+//! No step is executed twice. What the journal knows to be finished is kept; what was under way is
+//! told to the model as interrupted; what was never begun is told as skipped. A reply that was
+//! claimed and not begun is executed now.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::round::interrupted;
+use super::{Agent, Conversation, Taken, file_name, identity};
+use crate::error::{Error, Result};
+use crate::protocol::{Outcome, Step, StepResult};
+use crate::reply;
+use crate::session::{Recovered, Session};
+
+impl<'a> Conversation<'a> {
+    /// Opens a session for work and finishes what was left unfinished.
+    pub(super) fn open(agent: &'a Agent, session: Session) -> Result<Self> {
+        let (journal, mut recovered) = agent.store.journal(&session.session_id)?;
+        if recovered.torn_bytes > 0 {
+            agent.ui.say(&format!(
+                "The journal of session {} ended in the middle of a line; {} bytes were cut off.",
+                session.session_id, recovered.torn_bytes
+            ));
+        }
+        let is_new = recovered.session.is_none();
+        let session = match recovered.session.take() {
+            Some(newer) if newer.sequence_number > session.sequence_number => {
+                agent
+                    .ui
+                    .say("The session file was older than the journal; the journal was used.");
+                agent.store.save(&newer)?;
+                newer
+            }
+            _ => session,
+        };
+        let mut conversation = Self {
+            agent,
+            session,
+            journal,
+        };
+        if is_new {
+            conversation.save()?;
+        }
+        conversation.finish_round(&recovered)?;
+        Ok(conversation)
+    }
+
+    fn finish_round(&mut self, recovered: &Recovered) -> Result<()> {
+        let (id, sequence) = (&self.session.session_id, self.session.sequence_number);
+        let begun = recovered.claimed.is_some();
+        let claimed = match &recovered.claimed {
+            Some(file) => Some(self.agent.mailbox.processed().join(file)),
+            None => self.agent.mailbox.claimed(id, sequence),
+        };
+        let Some(file) = claimed else { return Ok(()) };
+        let taken = reread(file)?;
+        self.agent
+            .ui
+            .say("A reply was being processed when `agent` stopped; going on with it.");
+        if !begun {
+            return self.step(taken);
+        }
+        let results = taken
+            .reply
+            .steps
+            .iter()
+            .map(|step| result_of(step, recovered))
+            .collect();
+        self.conclude(taken, results)
+    }
+}
+
+fn result_of(step: &Step, recovered: &Recovered) -> StepResult {
+    if let Some(known) = recovered
+        .finished
+        .iter()
+        .find(|result| result.number == step.number)
+    {
+        return known.clone();
+    }
+    if recovered.started.contains(&step.number) {
+        return interrupted(step);
+    }
+    let outcome =
+        Outcome::skipped("`agent` was stopped before this; send it again if it is still wanted");
+    StepResult::new(step, outcome, Duration::ZERO)
+}
+
+fn reread(file: PathBuf) -> Result<Taken> {
+    let bytes = fs::read(&file).map_err(|cause| Error::file("read", &file, cause))?;
+    let (text, _) = reply::decode(&bytes);
+    Ok(Taken {
+        name: file_name(&file),
+        reply: reply::parse(&text),
+        identity: identity(&text),
+        file,
+    })
+}

@@ -1,0 +1,308 @@
+//! One round: the steps of a reply, executed once, and what the session knows afterwards.
+
+use std::time::{Duration, Instant};
+
+use super::{Conversation, Taken, file_name};
+use crate::error::Result;
+use crate::execute::Execution;
+use crate::protocol::{Command, Outcome, ReadRequest, Status, Step, StepResult};
+use crate::reply::{Issue, Reply};
+use crate::session::{CutReply, Instructions, Question, Record, Sync};
+use crate::settings::OnFailure;
+use crate::ui::Event;
+
+/// After how many rounds the full instructions come back, because a chat forgets.
+const FULL_INSTRUCTIONS_EVERY: u32 = 10;
+
+/// The identity of a step: what it does, wherever it stands.
+pub(super) fn step_identity(command: &Command) -> String {
+    let json = serde_json::to_vec(command).unwrap_or_default();
+    blake3::hash(&json).to_hex()[..16].to_owned()
+}
+
+/// Whether a step is executed in a group of its own, because it runs a program of unknown effect.
+fn runs(step: &Step) -> bool {
+    matches!(step.command, Command::RunCommand { .. })
+}
+
+impl Conversation<'_> {
+    /// Executes the steps of a reply in their order.
+    ///
+    /// The journal says on the disk what is about to be done before it is done: once for each run of
+    /// consecutive file steps and once for each command.
+    pub(super) fn execute(&mut self, taken: &Taken) -> Result<Vec<StepResult>> {
+        let sequence = self.session.sequence_number;
+        let file = file_name(&taken.file);
+        let claimed = Record::Claimed {
+            sequence,
+            file,
+            identity: taken.identity.clone(),
+        };
+        let mut pending = vec![claimed];
+        let agent = self.agent;
+        let mut seen = std::mem::take(&mut self.session.seen);
+        let steps = &taken.reply.steps;
+        let mut on_output = |_: &str| {};
+        let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, steps)
+            .watched_by(agent.interrupt.flag(), &mut on_output);
+        let mut results: Vec<StepResult> = Vec::with_capacity(steps.len());
+        let known = self.known_steps(&taken.reply);
+        for group in steps.chunk_by(|one, next| !runs(one) && !runs(next)) {
+            let numbers = group.iter().map(|step| step.number).collect();
+            pending.push(Record::Started {
+                sequence,
+                steps: numbers,
+            });
+            self.journal.append(&pending, Sync::Now)?;
+            pending.clear();
+            for step in group {
+                let began = Instant::now();
+                let outcome = if results.len() < known {
+                    Outcome::ok("was done already, in the part of this reply that came before")
+                } else if let Some(reason) =
+                    self.reason_to_skip(step, &results, &taken.reply.issues)
+                {
+                    Outcome::skipped(reason)
+                } else {
+                    self.announce_step(step);
+                    execution.step(step)
+                };
+                let result = StepResult::new(step, outcome, began.elapsed());
+                self.journal.append(
+                    &[Record::Finished {
+                        sequence,
+                        result: result.clone(),
+                    }],
+                    Sync::Later,
+                )?;
+                if !matches!(step.command, Command::Done { .. }) {
+                    agent.ui.tell(&Event::Step { result: &result });
+                }
+                results.push(result);
+            }
+        }
+        if !pending.is_empty() {
+            self.journal.append(&pending, Sync::Now)?;
+        }
+        execution.finish();
+        self.session.seen = seen;
+        Ok(results)
+    }
+
+    /// How many of the first steps were executed when this reply came the first time, cut off.
+    fn known_steps(&self, reply: &Reply) -> usize {
+        match (&self.session.last_cut, &reply.end) {
+            (Some(cut), Some(end)) if cut.sequence == end.sequence => cut.done.len(),
+            _ => 0,
+        }
+    }
+
+    fn reason_to_skip(
+        &self,
+        step: &Step,
+        results: &[StepResult],
+        issues: &[Issue],
+    ) -> Option<String> {
+        if self.agent.interrupt.is_raised() {
+            return Some("the user interrupted".to_owned());
+        }
+        if !runs(step) || self.agent.manner.on_failure == OnFailure::Continue {
+            return None;
+        }
+        let failed = results
+            .iter()
+            .find(|result| result.outcome.status != Status::Ok && changes_files(&result.command))
+            .map(|result| result.number);
+        let malformed = issues
+            .iter()
+            .filter(|issue| issue.command.as_deref().is_some_and(changes_files))
+            .filter_map(|issue| issue.number)
+            .find(|number| *number < step.number);
+        let number = failed.into_iter().chain(malformed).min()?;
+        Some(format!(
+            "the change in step {number} failed; correct it and send this command again"
+        ))
+    }
+
+    fn announce_step(&self, step: &Step) {
+        let ui = &self.agent.ui;
+        match &step.command {
+            Command::RunCommand { script, .. } => ui.tell(&Event::Running { script }),
+            Command::Plan { text } => ui.tell(&Event::Plan { text }),
+            Command::Message { text } => ui.tell(&Event::Message { text }),
+            _ => {}
+        }
+    }
+
+    /// Moves the session on by one round, saves it, and says so if it has ended.
+    pub(super) fn conclude(&mut self, taken: Taken, mut results: Vec<StepResult>) -> Result<()> {
+        let reply = taken.reply;
+        let done = settle_done(&reply, &mut results);
+        let session = &mut self.session;
+        session.last_cut = reply.cut.clone().map(|cut| CutReply {
+            sequence: session.sequence_number,
+            cut,
+            done: reply
+                .steps
+                .iter()
+                .map(|step| step_identity(&step.command))
+                .collect(),
+        });
+        session.sequence_number += 1;
+        session.remember_reply(taken.identity);
+        session.read_file_requests = read_requests(&reply.steps, &results);
+        session.questions = questions(&reply.steps);
+        if let Some(plan) = reply.steps.iter().rev().find_map(plan) {
+            session.plan = Some(plan);
+        }
+        session.instructions = instructions(session.sequence_number, &reply);
+        let repairs = reply.repairs.iter().filter(|repair| repair.in_body);
+        session.last_repairs = repairs.map(|repair| repair.what.clone()).collect();
+        session.last_issues = reply.issues;
+        session.last_results = results;
+        if let Some(summary) = done {
+            session.is_complete = true;
+            session.summary = Some(summary);
+        }
+        let notes = self.agent.store.notes(&session.session_id);
+        let said = notes.all();
+        session.notes = said.iter().map(|note| note.text.clone()).collect();
+        self.save()?;
+        for note in &said {
+            notes.remove(note);
+        }
+        if self.session.is_complete {
+            self.say_done();
+        }
+        Ok(())
+    }
+
+    /// Puts the session on the disk: the journal first, which can rebuild the file.
+    pub(super) fn save(&mut self) -> Result<()> {
+        self.session.updated_at = Self::now();
+        let record = Record::Round {
+            session: Box::new(self.session.clone()),
+        };
+        self.journal.append(&[record], Sync::Now)?;
+        self.agent.store.save(&self.session)
+    }
+
+    fn say_done(&self) {
+        let session = &self.session;
+        let changed: std::collections::BTreeSet<_> = session
+            .last_results
+            .iter()
+            .flat_map(|result| &result.outcome.changed)
+            .collect();
+        self.agent.ui.tell(&Event::Done {
+            id: session.session_id.as_str(),
+            summary: session.summary.as_deref().unwrap_or_default(),
+            rounds: session.sequence_number - 1,
+            changed: changed.len(),
+        });
+    }
+}
+
+fn changes_files(command: &str) -> bool {
+    matches!(
+        command,
+        "CREATE_FILE" | "EDIT_FILE" | "INSERT_TEXT" | "APPLY_PATCH" | "DELETE_FILE" | "MOVE_FILE"
+    )
+}
+
+/// Decides about `[DONE]`: its summary if the session ends with this reply.
+fn settle_done(reply: &Reply, results: &mut [StepResult]) -> Option<String> {
+    let (at, summary) =
+        reply
+            .steps
+            .iter()
+            .enumerate()
+            .find_map(|(at, step)| match &step.command {
+                Command::Done { summary } => Some((at, summary.clone())),
+                _ => None,
+            })?;
+    let failed = results
+        .iter()
+        .find(|result| result.outcome.status != Status::Ok);
+    let malformed = reply.issues.iter().find_map(|issue| issue.number);
+    let trouble = match (failed, malformed, &reply.cut) {
+        (Some(result), _, _) => format!("step {} did not succeed", result.number),
+        (_, Some(number), _) => format!("step {number} was not understood"),
+        (_, _, Some(_)) => "the reply was cut off".to_owned(),
+        (None, None, None) => {
+            let asks = reply
+                .steps
+                .iter()
+                .any(|step| matches!(step.command, Command::AskUser { .. }));
+            if !asks {
+                return Some(summary);
+            }
+            "the same reply asks the user a question".to_owned()
+        }
+    };
+    results[at].outcome = Outcome::refused(format!(
+        "{trouble}; mend it, or send a reply with only [DONE] to end the session as it is"
+    ));
+    None
+}
+
+fn read_requests(steps: &[Step], results: &[StepResult]) -> Vec<ReadRequest> {
+    let fine = steps
+        .iter()
+        .zip(results)
+        .filter(|(_, result)| result.outcome.status == Status::Ok);
+    fine.filter_map(|(step, _)| match &step.command {
+        Command::ReadFile {
+            path,
+            start_line,
+            end_line,
+            numbered,
+        } => Some(ReadRequest {
+            path: path.clone(),
+            start_line: *start_line,
+            end_line: *end_line,
+            numbered: *numbered,
+        }),
+        _ => None,
+    })
+    .collect()
+}
+
+fn questions(steps: &[Step]) -> Vec<Question> {
+    let asked = steps.iter().filter_map(|step| match &step.command {
+        Command::AskUser { question } => Some(question.clone()),
+        _ => None,
+    });
+    asked
+        .map(|question| Question {
+            question,
+            answer: None,
+        })
+        .collect()
+}
+
+fn plan(step: &Step) -> Option<String> {
+    match &step.command {
+        Command::Plan { text } => Some(text.clone()),
+        _ => None,
+    }
+}
+
+/// The full text comes back after a reply that broke the format, and now and then.
+fn instructions(next: u32, reply: &Reply) -> Instructions {
+    let broke_format = reply.issues.iter().any(|issue| issue.number.is_some())
+        || (reply.steps.is_empty() && reply.cut.is_none());
+    if broke_format || next.is_multiple_of(FULL_INSTRUCTIONS_EVERY) {
+        Instructions::Full
+    } else {
+        Instructions::Reminder
+    }
+}
+
+/// What is told of a step that was under way when the program was stopped.
+pub(super) fn interrupted(step: &Step) -> StepResult {
+    let outcome = Outcome::failed(
+        "interrupted: `agent` was stopped while this was under way, so it may or may not have happened; look before you repeat it",
+    );
+    StepResult::new(step, outcome, Duration::ZERO)
+}

@@ -1,0 +1,249 @@
+//! The command line: what was typed, turned into calls of the library.
+//!
+//! One verb, one file: its arguments and its function. The doc comments are the help texts.
+
+mod config;
+mod demo;
+mod end;
+mod init;
+mod list;
+mod log;
+mod new;
+mod open;
+mod parse;
+mod paste;
+mod resume;
+mod say;
+mod status;
+mod step;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Args, Command, FromArgMatches, Parser, Subcommand, ValueEnum};
+
+use crate::agent::Ending;
+use crate::error::{Error, Kind, Result};
+use crate::settings::{KEYS, Overrides};
+use crate::ui::{Form, Ui, Volume};
+
+const EXAMPLES: &str = "\
+Examples:
+  agent new \"add a --json flag to the report command\"
+  agent resume
+  agent demo
+
+A round: paste the file that appears in outbox/ into your chat, save the chat's reply into inbox/.";
+
+/// A coding agent for people with a chat LLM in a browser tab and no API key.
+#[derive(Debug, Parser)]
+#[command(name = "agent", version, about, after_help = EXAMPLES, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// The options that every verb knows.
+#[derive(Debug, Clone, Args)]
+struct Common {
+    /// Work with this base directory instead of the nearest one with an `appsettings.json`
+    #[arg(long, global = true, value_name = "DIR")]
+    base: Option<PathBuf>,
+    /// One JSON object per line on standard output
+    #[arg(long, global = true)]
+    json: bool,
+    /// Say only what needs you
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Say more
+    #[arg(long, short, global = true)]
+    verbose: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: Color,
+    #[command(flatten)]
+    settings: SettingFlags,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    New(new::New),
+    Resume(resume::Resume),
+    Step(step::Step),
+    Parse(parse::Parse),
+    Status(status::Status),
+    List(list::List),
+    Paste(paste::Paste),
+    Say(say::Say),
+    End(end::End),
+    Config(config::Config),
+    Init(init::Init),
+    Demo(demo::Demo),
+}
+
+/// A flag for every setting, made from the table of settings.
+#[derive(Debug, Clone, Default)]
+struct SettingFlags {
+    given: Vec<(&'static str, String)>,
+}
+
+impl Args for SettingFlags {
+    fn augment_args(command: Command) -> Command {
+        KEYS.iter().fold(command, |command, key| {
+            command.arg(
+                clap::Arg::new(key.name)
+                    .long(key.flag.trim_start_matches('-'))
+                    .value_name("VALUE")
+                    .help(key.meaning)
+                    .help_heading(
+                        "Settings (also in appsettings.json, or as Agent__Key in the environment)",
+                    )
+                    .hide_short_help(true)
+                    .global(true),
+            )
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for SettingFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut flags = Self::default();
+        flags.update_from_arg_matches(matches)?;
+        Ok(flags)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for key in KEYS {
+            if let Some(value) = matches.get_one::<String>(key.name) {
+                self.given.push((key.flag, value.clone()));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SettingFlags {
+    fn overrides(&self, current_directory: PathBuf) -> Overrides {
+        let start = Overrides::given_in(current_directory);
+        self.given
+            .iter()
+            .fold(start, |flags, (flag, value)| flags.with(flag, Some(value)))
+    }
+}
+
+impl Common {
+    fn ui(&self) -> Ui {
+        let volume = match (self.quiet, self.verbose) {
+            (true, _) => Volume::Quiet,
+            (_, true) => Volume::Verbose,
+            _ => Volume::Normal,
+        };
+        let form = if self.json { Form::Json } else { Form::Lines };
+        let color = match self.color {
+            Color::Auto => anstream::ColorChoice::Auto,
+            Color::Always => anstream::ColorChoice::Always,
+            Color::Never => anstream::ColorChoice::Never,
+        };
+        Ui::new(volume, form, color)
+    }
+}
+
+/// Runs the program with the arguments of the process.
+pub fn main() -> ExitCode {
+    run(std::env::args_os())
+}
+
+/// Runs the program with these arguments and gives its exit code.
+fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(message) => {
+            // Help and version are no errors; clap knows which stream each belongs to.
+            let _ = message.print();
+            return ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(2));
+        }
+    };
+    let ui = cli.common.ui();
+    match cli.verb.run(&cli.common, ui) {
+        Ok(code) => code,
+        Err(error) => {
+            cli.common.ui().error(&error);
+            ExitCode::from(error.kind().exit_code())
+        }
+    }
+}
+
+impl Verb {
+    fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+        match self {
+            Self::New(verb) => verb.run(common, ui),
+            Self::Resume(verb) => verb.run(common, ui),
+            Self::Step(verb) => verb.run(common, ui),
+            Self::Parse(verb) => verb.run(&ui),
+            Self::Status(verb) => verb.run(common, ui),
+            Self::List(_) => list::run(common, ui),
+            Self::Paste(verb) => verb.run(common, ui),
+            Self::Say(verb) => verb.run(common, ui),
+            Self::End(verb) => verb.run(common, ui),
+            Self::Config(_) => config::run(common, &ui),
+            Self::Init(verb) => verb.run(&ui),
+            Self::Demo(_) => demo::run(ui),
+        }
+    }
+}
+
+/// The exit code of a run of the loop.
+fn exit_code(ending: Ending) -> ExitCode {
+    match ending {
+        Ending::Done | Ending::Stepped => ExitCode::SUCCESS,
+        Ending::RoundLimit => Kind::RoundLimit.exit_code().into(),
+        Ending::Interrupted => Kind::Interrupted.exit_code().into(),
+        Ending::Rejected => Kind::NotApplied.exit_code().into(),
+    }
+}
+
+/// Reads standard input to its end, as text; at most 16 MiB.
+fn read_standard_input(what: &str) -> Result<Vec<u8>> {
+    use std::io::Read;
+    const MAX: u64 = 16 * 1024 * 1024;
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .lock()
+        .take(MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|cause| {
+            Error::mendable(format!("could not read {what} from standard input")).because(cause)
+        })?;
+    if bytes.len() as u64 > MAX {
+        return Err(Error::mendable(format!(
+            "{what} on standard input is larger than 16 MiB"
+        )));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,116 @@
+//! `agent demo`: a whole session in a few seconds.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::thread;
+
+use clap::Args;
+use jiff::Timestamp;
+
+use super::{exit_code, open};
+use crate::agent::{Agent, Ending};
+use crate::error::{Error, Result};
+use crate::fs::{Durability, write_atomic};
+use crate::interrupt::Interrupt;
+use crate::mailbox::Doorbell;
+use crate::protocol::{EndMark, SessionId};
+use crate::session::Session;
+use crate::settings::{self, Base, Overrides, Trust};
+use crate::ui::{Event, Ui};
+
+const TASK: &str =
+    "Write a script `count.sh` that prints how many lines each .txt file has, and test it.";
+
+/// What the chat says, round by round; the end mark is added.
+const REPLIES: [&str; 3] = [
+    include_str!("demo/reply1.md"),
+    include_str!("demo/reply2.md"),
+    include_str!("demo/reply3.md"),
+];
+
+/// Watch a whole session in a temporary directory: the real loop, with a scripted chat
+#[derive(Debug, Args)]
+pub(super) struct Demo {}
+
+pub(super) fn run(ui: Ui) -> Result<ExitCode> {
+    let directory = tempfile::Builder::new()
+        .prefix("agent-demo-")
+        .tempdir()
+        .map_err(|cause| Error::mendable("could not make a temporary directory").because(cause))?;
+    let agent = agent(directory.path(), ui)?;
+    let id = SessionId::from_uuid(uuid::Uuid::new_v4());
+    let session = Session::new(
+        id.clone(),
+        TASK.to_owned(),
+        agent.manner.max_rounds,
+        Timestamp::now(),
+    );
+    agent.store.save(&session)?;
+    agent
+        .ui
+        .say("A demonstration: a script plays you and the chat. Everything else is real.\n");
+    agent.ui.tell(&Event::Session {
+        id: id.as_str(),
+        task: TASK,
+        base: &agent.base,
+        workspace: agent.workspace.path(),
+        resumed: false,
+    });
+    let ending = thread::scope(|scope| {
+        scope.spawn(|| chat(&agent, &id));
+        let ending = agent.run(session);
+        agent.interrupt.raise();
+        ending
+    })?;
+    if ending == Ending::Done {
+        agent
+            .ui
+            .say("\nThat is all there is to it. Now with a chat of yours: agent new \"<task>\"");
+    }
+    Ok(exit_code(ending))
+}
+
+fn agent(directory: &Path, ui: Ui) -> Result<Agent> {
+    let base = Base::create(directory)?;
+    let flags = Overrides::given_in(directory);
+    let loaded = settings::load(
+        &base,
+        std::iter::empty(),
+        &flags,
+        &Trust::kept_in(directory),
+    )?;
+    let agent = open::assemble(base.directory, &loaded, ui, Interrupt::from_signals()?)?;
+    for (name, content) in [("apples.txt", "red\ngreen\n"), ("pears.txt", "yellow\n")] {
+        write_atomic(
+            &agent.workspace.path().join(name),
+            content.as_bytes(),
+            Durability::Atomic,
+        )?;
+    }
+    Ok(agent)
+}
+
+/// Plays the person: for each outbox that appears, the chat's reply appears in the inbox.
+fn chat(agent: &Agent, id: &SessionId) {
+    let bell = Doorbell::on(agent.mailbox.outbox());
+    let waker = bell.waker();
+    agent.interrupt.on_raise(move || waker.wake());
+    for (sequence, reply) in (1..).zip(REPLIES) {
+        while !agent.mailbox.outbox_path(id, sequence).exists() {
+            if agent.interrupt.is_raised() {
+                return;
+            }
+            bell.wait();
+        }
+        let end = EndMark {
+            session: id.clone(),
+            sequence,
+        }
+        .to_string();
+        let text = reply.replace("{end}", &end);
+        let path = agent.mailbox.inbox().join(format!("reply{sequence}.md"));
+        if write_atomic(&path, text.as_bytes(), Durability::Atomic).is_err() {
+            agent.interrupt.raise();
+        }
+    }
+}

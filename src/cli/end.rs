@@ -1,0 +1,39 @@
+//! `agent end`: the person ends a session.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use jiff::Timestamp;
+
+use super::{Common, open, resume};
+use crate::error::Result;
+use crate::session::LoopLock;
+use crate::ui::Ui;
+
+/// End a session yourself; the files stay as they are
+#[derive(Debug, Args)]
+pub(super) struct End {
+    /// The session; the latest unfinished one if it is left out
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+}
+
+impl End {
+    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+        let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
+        let _lock = LoopLock::take(agent.store.directory())?;
+        let mut session = resume::find(&agent.store, &agent.ui, self.id.as_deref())?;
+        let id = session.session_id.clone();
+        if session.is_complete {
+            agent.ui.say(&format!("Session {id} has ended already."));
+            return Ok(ExitCode::SUCCESS);
+        }
+        session.is_complete = true;
+        session.updated_at = Timestamp::now();
+        agent.store.save(&session)?;
+        agent.ui.say(&format!(
+            "Session {id} has ended. The files stay as they are."
+        ));
+        Ok(ExitCode::SUCCESS)
+    }
+}

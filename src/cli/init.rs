@@ -1,0 +1,30 @@
+//! `agent init`: work on an existing project in place.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::open;
+use crate::error::Result;
+use crate::settings;
+use crate::ui::Ui;
+
+/// Work on an existing project in place: make `.agent/` in it, and touch nothing else
+#[derive(Debug, Args)]
+pub(super) struct Init {
+    /// The project
+    #[arg(value_name = "DIR", default_value = ".")]
+    project: PathBuf,
+}
+
+impl Init {
+    pub(super) fn run(self, ui: &Ui) -> Result<ExitCode> {
+        let base = settings::init(&self.project, &open::trust())?;
+        ui.say(&format!(
+            "`{}` is ready. `agent new \"<task>\"` anywhere in this project works on it in place; git ignores the folder.",
+            base.directory.display()
+        ));
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,61 @@
+//! `agent new`: begins a session.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use jiff::Timestamp;
+
+use super::{Common, exit_code, log, open, read_standard_input};
+use crate::error::{Error, Result};
+use crate::protocol::SessionId;
+use crate::session::{LoopLock, Session};
+use crate::ui::{Event, Ui};
+
+/// Start a session: write the first message and wait for replies
+#[derive(Debug, Args)]
+pub(super) struct New {
+    /// What the model shall do; the words are joined, `-` reads it from standard input
+    #[arg(required = true, value_name = "TASK")]
+    task: Vec<String>,
+}
+
+impl New {
+    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+        let task = self.task()?;
+        let agent = open::agent(common, ui, open::FirstRun::Decide)?;
+        let longest = agent.manner.max_outbox_chars / 2;
+        if task.chars().count() > longest {
+            return Err(
+                Error::usage(format!("the task has more than {longest} characters"))
+                    .hint("put the long part into a file of the workspace and name it in the task"),
+            );
+        }
+        let _lock = LoopLock::take(agent.store.directory())?;
+        let id = SessionId::from_uuid(uuid::Uuid::new_v4());
+        let session = Session::new(id, task, agent.manner.max_rounds, Timestamp::now());
+        agent.store.save(&session)?;
+        log::start(&agent, &session);
+        agent.ui.tell(&Event::Session {
+            id: session.session_id.as_str(),
+            task: &session.task,
+            base: &agent.base,
+            workspace: agent.workspace.path(),
+            resumed: false,
+        });
+        agent.run(session).map(exit_code)
+    }
+
+    fn task(&self) -> Result<String> {
+        let task = if self.task == ["-"] {
+            let bytes = read_standard_input("the task")?;
+            crate::reply::decode(&bytes).0
+        } else {
+            self.task.join(" ")
+        };
+        if task.trim().is_empty() {
+            return Err(Error::usage("the task is empty")
+                .hint("say what the model shall do: agent new \"add a test for the parser\""));
+        }
+        Ok(task.trim().to_owned())
+    }
+}

@@ -1,0 +1,155 @@
+//! From the command line to an `Agent`: the base directory, the settings, the trust, the folders.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::Common;
+use crate::agent::{Agent, Manner};
+use crate::error::{Error, Kind, Result};
+use crate::execute::Limits;
+use crate::interrupt::Interrupt;
+use crate::mailbox::Mailbox;
+use crate::session::Store;
+use crate::settings::{self, Base, Found, Loaded, Settings, Trust};
+use crate::ui::{Answer, Ui};
+use crate::workspace::Workspace;
+
+/// What happens in a directory where `agent` was never used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FirstRun {
+    /// The person decides where to work, and it is set up.
+    Decide,
+    /// There is nothing to do here yet.
+    Refuse,
+    /// The defaults are shown; nothing is made.
+    Look,
+}
+
+/// What this person has trusted.
+pub(super) fn trust() -> Trust {
+    Trust::of_this_person(|name| std::env::var_os(name))
+}
+
+/// Opens everything that a session needs.
+pub(super) fn agent(common: &Common, ui: Ui, first_run: FirstRun) -> Result<Agent> {
+    let interrupt = Interrupt::from_signals()?;
+    let (base, loaded) = settings(common, &ui, first_run)?;
+    for notice in &loaded.notices {
+        ui.say(notice);
+    }
+    assemble(base.directory, &loaded, ui, interrupt)
+}
+
+/// Makes the folders and joins the parts.
+pub(super) fn assemble(
+    base: PathBuf,
+    loaded: &Loaded,
+    ui: Ui,
+    interrupt: Interrupt,
+) -> Result<Agent> {
+    let (paths, settings) = (&loaded.paths, &loaded.settings);
+    if !paths.workspace.exists() {
+        crate::fs::create_directory(&paths.workspace)?;
+    }
+    Ok(Agent {
+        workspace: Workspace::open(&paths.workspace)?,
+        mailbox: Mailbox::open(paths.outbox.clone(), paths.inbox.clone())?,
+        store: Store::open(paths.sessions.clone())?,
+        limits: limits(settings),
+        manner: Manner {
+            on_failure: settings.on_failure,
+            max_outbox_chars: settings.max_outbox_chars,
+            max_rounds: settings.max_rounds,
+        },
+        base,
+        ui,
+        interrupt,
+    })
+}
+
+fn limits(settings: &Settings) -> Limits {
+    Limits {
+        max_read_lines: settings.max_read_lines,
+        max_list_items: settings.max_list_items,
+        max_search_results: settings.max_search_results,
+        max_output: settings.max_output_length,
+        command_timeout: Duration::from_secs(settings.command_timeout_seconds.into()),
+        max_command_timeout: Duration::from_secs(settings.max_command_timeout_seconds.into()),
+        max_file_bytes: settings.max_file_bytes,
+    }
+}
+
+/// Finds the base directory and reads the settings, asking the person what only they can decide.
+pub(super) fn settings(common: &Common, ui: &Ui, first_run: FirstRun) -> Result<(Base, Loaded)> {
+    let here = std::env::current_dir()
+        .map_err(|cause| Error::mendable("could not find the current directory").because(cause))?;
+    let trust = trust();
+    let base = match Base::find(&here, common.base.as_deref())? {
+        Found::Base(base) => base,
+        Found::EmptyDirectory(directory) | Found::Undecided(directory)
+            if first_run == FirstRun::Look =>
+        {
+            Base {
+                directory,
+                settings_file: None,
+            }
+        }
+        Found::EmptyDirectory(directory) if first_run == FirstRun::Decide => {
+            Base::create(&directory)?
+        }
+        Found::EmptyDirectory(directory) | Found::Undecided(directory)
+            if first_run == FirstRun::Refuse =>
+        {
+            return Err(Error::mendable(format!(
+                "`agent` was never used in `{}`",
+                directory.display()
+            ))
+            .hint("`agent new \"<task>\"` begins a session")
+            .hint("`--base DIR` names another base directory"));
+        }
+        Found::EmptyDirectory(directory) | Found::Undecided(directory) => {
+            decide(ui, &directory, &trust)?
+        }
+    };
+    let flags = common.settings.overrides(here);
+    let layers = settings::read(&base, settings::process_environment(), &flags)?;
+    let untrusted = layers.untrusted(&trust);
+    if !untrusted.is_empty() && ui.is_interactive() {
+        let items: Vec<String> = untrusted.iter().map(|item| format!("  {item}")).collect();
+        let question = format!(
+            "{} sets what goes beyond the defaults:\n{}\nDo you trust this file? [y/N]",
+            untrusted[0].file.display(),
+            items.join("\n")
+        );
+        if is_yes(&ui.ask(&question, &Interrupt::default())) {
+            layers.confirm(&trust)?;
+        }
+    }
+    Ok((base, layers.settle(&trust)?))
+}
+
+/// Asks whether to work on the project in place or in a folder of its own.
+fn decide(ui: &Ui, directory: &Path, trust: &Trust) -> Result<Base> {
+    let question = format!(
+        "`{}` is not empty. Shall the model work\n  1. on what is here, in place (makes `.agent/`, touches nothing else)\n  2. in a new, empty folder `workspace/`\n1 or 2?",
+        directory.display()
+    );
+    let undecided = || {
+        Error::mendable(format!(
+            "`{}` is not empty, and nobody has said where to work",
+            directory.display()
+        ))
+        .hint("`agent init` works on this project in place")
+        .hint("`--base .` works in a new folder `workspace/` beneath it")
+    };
+    match ui.ask(&question, &Interrupt::default()) {
+        Answer::Text(answer) if answer.trim() == "1" => settings::init(directory, trust),
+        Answer::Text(answer) if answer.trim() == "2" => Base::create(directory),
+        Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
+        Answer::Text(_) | Answer::Nobody => Err(undecided()),
+    }
+}
+
+fn is_yes(answer: &Answer) -> bool {
+    matches!(answer, Answer::Text(text) if matches!(text.trim(), "y" | "Y" | "yes"))
+}

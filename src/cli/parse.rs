@@ -1,0 +1,60 @@
+//! `agent parse`: what a reply asks for.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::step;
+use crate::error::Result;
+use crate::protocol::EndMark;
+use crate::reply::{self, Cut, Issue, Repair};
+use crate::ui::Ui;
+
+/// Show what a reply asks for, as typed commands in JSON, one a line; touches nothing
+#[derive(Debug, Args)]
+pub(super) struct Parse {
+    /// The reply, `-` for standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    reply: PathBuf,
+}
+
+/// The last line: what is not a command.
+#[derive(Debug, Serialize)]
+struct Rest<'a> {
+    summary: Summary,
+    repairs: &'a [Repair],
+    issues: &'a [Issue],
+    prose: &'a str,
+    end: Option<&'a EndMark>,
+    cut: Option<&'a Cut>,
+}
+
+#[derive(Debug, Serialize)]
+struct Summary {
+    commands: usize,
+}
+
+impl Parse {
+    pub(super) fn run(self, ui: &Ui) -> Result<ExitCode> {
+        let bytes = step::read(&self.reply)?;
+        let (text, decoded) = reply::decode(&bytes);
+        let mut reply = reply::parse(&text);
+        reply.repairs.splice(0..0, decoded);
+        for step in &reply.steps {
+            ui.data(step);
+        }
+        ui.data(&Rest {
+            summary: Summary {
+                commands: reply.steps.len(),
+            },
+            repairs: &reply.repairs,
+            issues: &reply.issues,
+            prose: &reply.prose,
+            end: reply.end.as_ref(),
+            cut: reply.cut.as_ref(),
+        });
+        Ok(ExitCode::SUCCESS)
+    }
+}

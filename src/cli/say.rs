@@ -1,0 +1,35 @@
+//! `agent say`: a word from the person to the model.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::{Common, open, resume};
+use crate::error::{Error, Result};
+use crate::ui::Ui;
+
+/// Answer the model's open question, or add a note to the next message
+#[derive(Debug, Args)]
+pub(super) struct Say {
+    /// What to tell the model; the words are joined
+    #[arg(required = true, value_name = "TEXT")]
+    text: Vec<String>,
+}
+
+impl Say {
+    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+        let text = self.text.join(" ");
+        if text.trim().is_empty() {
+            return Err(Error::usage("there is nothing to say"));
+        }
+        let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
+        let mut session = resume::find(&agent.store, &agent.ui, None)?;
+        agent.store.notes(&session.session_id).add(text.trim())?;
+        let what = match session.open_question() {
+            Some(question) => format!("Answers: {}", question.question.trim()),
+            None => "The next message will tell it to the model.".to_owned(),
+        };
+        agent.ui.say(&what);
+        Ok(ExitCode::SUCCESS)
+    }
+}

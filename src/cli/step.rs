@@ -1,0 +1,90 @@
+//! `agent step`: one reply in, one outbox out.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::{Common, exit_code, log, open, paste, read_standard_input, resume};
+use crate::error::{Error, Result};
+use crate::mailbox;
+use crate::mailbox::{Arrival, Candidate, Inbox, Reading};
+use crate::session::LoopLock;
+use crate::ui::Ui;
+
+/// Process one reply, write the next message, and exit: for scripts and editors
+#[derive(Debug, Args)]
+pub(super) struct Step {
+    /// The session; the latest unfinished one if it is left out
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    /// The reply, `-` for standard input; without it, the oldest reply in the inbox
+    #[arg(long, value_name = "FILE")]
+    reply: Option<PathBuf>,
+}
+
+impl Step {
+    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+        let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
+        let _lock = LoopLock::take(agent.store.directory())?;
+        let session = resume::find(&agent.store, &agent.ui, self.id.as_deref())?;
+        log::start(&agent, &session);
+        if session.is_complete {
+            return Err(Error::mendable(format!(
+                "session {} has ended",
+                session.session_id
+            )));
+        }
+        if session.is_at_limit() {
+            return agent.run_once(session, None).map(exit_code);
+        }
+        let candidate = match &self.reply {
+            Some(file) => {
+                let bytes = read(file)?;
+                Candidate::at(paste::put(
+                    &agent.mailbox,
+                    &bytes,
+                    paste::Number::MustMatch,
+                )?)?
+            }
+            None => waiting(&agent, &session)?,
+        };
+        agent.run_once(session, Some(candidate)).map(exit_code)
+    }
+}
+
+/// The oldest reply that lies in the inbox.
+fn waiting(agent: &crate::agent::Agent, session: &crate::session::Session) -> Result<Candidate> {
+    let mut inbox = Inbox::watch(&agent.mailbox, crate::reply::end_mark);
+    while let Some(arrival) = inbox.poll(&session.end_mark()) {
+        match arrival {
+            Arrival::Reply(candidate) => return Ok(candidate),
+            Arrival::Notice(notice) => agent.ui.say(&notice.to_string()),
+            Arrival::Woken => {}
+        }
+    }
+    Err(Error::mendable(format!(
+        "there is no reply in `{}`",
+        agent.mailbox.inbox().display()
+    ))
+    .hint("save the chat's reply there, or name it: `agent step --reply FILE`"))
+}
+
+/// Reads a reply from a file or from standard input.
+pub(super) fn read(file: &Path) -> Result<Vec<u8>> {
+    if file.as_os_str() == "-" {
+        return read_standard_input("the reply");
+    }
+    match mailbox::read_reply(file)? {
+        Reading::Text(bytes) => Ok(bytes),
+        Reading::TooLarge { size } => Err(Error::mendable(format!(
+            "`{}` has {size} bytes; a chat reply is never that large",
+            file.display()
+        ))),
+        Reading::NotText => Err(Error::mendable(format!("`{}` is not text", file.display()))),
+        Reading::Gone => Err(Error::mendable(format!(
+            "there is no file `{}`",
+            file.display()
+        ))),
+    }
+}

@@ -1,0 +1,153 @@
+//! The direction between modules, read from the `use` lines and paths of the sources.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Who may know whom, beside `protocol` and `error`, which everyone may.
+///
+/// `cli -> agent -> stages`; stages do not know each other but for the edges that are named here.
+const MAY_KNOW: &[(&str, &[&str])] = &[
+    ("cli", &["*"]),
+    (
+        "agent",
+        &[
+            "compose",
+            "execute",
+            "fs",
+            "interrupt",
+            "mailbox",
+            "policy",
+            "reply",
+            "session",
+            "settings",
+            "ui",
+            "workspace",
+        ],
+    ),
+    ("mailbox", &["fs", "platform"]),
+    ("reply", &[]),
+    ("policy", &[]),
+    ("execute", &["edit", "platform", "sandbox", "workspace"]),
+    ("edit", &[]),
+    ("workspace", &["fs", "platform"]),
+    ("sandbox", &["platform"]),
+    ("session", &["fs", "platform", "reply"]),
+    ("compose", &["reply", "session"]),
+    ("settings", &["fs", "platform"]),
+    ("ui", &["interrupt", "reply"]),
+    ("protocol", &[]),
+    ("error", &[]),
+    ("fs", &["platform"]),
+    ("interrupt", &[]),
+    ("platform", &[]),
+];
+
+fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The modules that a source names as `crate::module`, tests aside.
+fn named(source: &str) -> Vec<String> {
+    let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+    let lines = code
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
+    let mut modules = Vec::new();
+    for line in lines {
+        for part in line.split("crate::").skip(1) {
+            modules.push(
+                part.chars()
+                    .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
+                    .collect(),
+            );
+        }
+    }
+    modules
+}
+
+#[test]
+fn modules_know_only_whom_they_may() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    let mut wrong = Vec::new();
+    for file in files {
+        let relative = file.strip_prefix(&root).unwrap();
+        let first = relative
+            .components()
+            .next()
+            .unwrap()
+            .as_os_str()
+            .to_str()
+            .unwrap();
+        let module = first.trim_end_matches(".rs");
+        if matches!(module, "lib" | "main") || relative.ends_with("tests.rs") {
+            continue;
+        }
+        let Some((_, allowed)) = MAY_KNOW.iter().find(|(name, _)| *name == module) else {
+            wrong.push(format!(
+                "{}: the module `{module}` is not in the table",
+                relative.display()
+            ));
+            continue;
+        };
+        for other in named(&fs::read_to_string(&file).unwrap()) {
+            let known = other == module
+                || allowed.contains(&"*")
+                || allowed.contains(&other.as_str())
+                || matches!(other.as_str(), "protocol" | "error");
+            if !known {
+                wrong.push(format!(
+                    "{}: `{module}` must not know `{other}`",
+                    relative.display()
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn only_ui_prints_and_only_fs_renames() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    for file in files {
+        let relative = file
+            .strip_prefix(&root)
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_owned();
+        let source = fs::read_to_string(&file).unwrap();
+        let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+        if !relative.starts_with("ui") && !relative.ends_with("tests.rs") {
+            for word in [
+                "println!",
+                "eprintln!",
+                "print!(",
+                "eprint!(",
+                "io::stdout()",
+                "io::stderr()",
+            ] {
+                assert!(
+                    !code.contains(word),
+                    "{relative} writes to the terminal: `{word}`"
+                );
+            }
+        }
+        if relative != "fs.rs" && !relative.ends_with("tests.rs") {
+            assert!(
+                !code.contains("fs::rename("),
+                "{relative} renames; `fs` does that"
+            );
+        }
+    }
+}

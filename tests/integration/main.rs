@@ -1,0 +1,22 @@
+//! The real program, driven as a person drives it: through files, pipes and signals.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    unreachable_pub,
+    reason = "a test that cannot go on panics, and saves files as people's tools do"
+)]
+
+mod harness;
+
+/// The structure of the sources.
+mod direction;
+
+/// Replies that are no replies, or in no good form.
+mod bad_input;
+/// Going on after any interruption.
+mod resume;
+/// Commands that run too long, print too much, or leave something behind.
+mod running;
+/// Sessions from the task to `[DONE]`, every command used.
+mod session;
