@@ -352,7 +352,9 @@ impl Person {
     fn watch(base: &Path, skip: u32, replies: Vec<(Save, Vec<u8>)>) -> Self {
         let (stop, stopped) = mpsc::channel();
         let base = base.to_owned();
-        let first = (1..1_000).find(|sequence| outbox_path(&base, *sequence + 1).is_none()).unwrap_or(1);
+        let first = (1..1_000)
+            .find(|sequence| outbox_path(&base, *sequence + 1).is_none())
+            .unwrap_or(1);
         let thread = thread::spawn(move || answer(&base, first + skip, replies, &stopped));
         Self { stop, thread }
     }

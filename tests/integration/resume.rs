@@ -68,7 +68,9 @@ fn what_was_running_at_the_kill_is_reported_and_not_run_again() {
         std::thread::yield_now();
     }
     let finished = running.kill();
-    let resumed = Test::after(finished, &["resume"]).reply(DONE).start();
+    let resumed = Test::after(finished, &["resume"])
+        .reply_second(DONE)
+        .start();
     let outbox = resumed.outbox(2);
     assert!(outbox.contains("1. [OK] CREATE_FILE"), "{outbox}");
     assert!(
