@@ -5,13 +5,13 @@
 //! be executed at all was decided before, by `policy` and the person.
 
 mod command;
+mod edit;
 mod git;
-#[expect(dead_code, reason = "edits come next")]
 mod ledger;
-#[cfg_attr(not(test), expect(dead_code, reason = "edits come next"))]
 mod lines;
 mod list;
 mod nearest;
+mod patch;
 mod read;
 pub mod run;
 mod search;
@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::protocol::{Command, FileChange, Outcome, RelPath, Seen, Step};
+use crate::protocol::{Capped, Command, FileChange, Outcome, RelPath, Seen, Step};
 use crate::workspace::Workspace;
 use ledger::Ledger;
 
@@ -132,6 +132,9 @@ impl<'a> Execution<'a> {
     pub fn step(&mut self, step: &Step) -> Outcome {
         match &step.command {
             Command::CreateFile { path, content } => self.create_file(path, content),
+            Command::EditFile { path, edit } => self.edit_file(path, edit),
+            Command::InsertText { path, line, text } => self.insert_text(path, *line, text),
+            Command::ApplyPatch { changes } => self.apply_patch(changes),
             Command::DeleteFile { path } => self.delete_file(path),
             Command::MoveFile { from, to } => self.move_file(from, to),
             Command::ReadFile { path, .. } => self.promise_contents(path),
@@ -157,7 +160,6 @@ impl<'a> Execution<'a> {
             Command::Message { .. } => Outcome::ok("the message was shown to the user"),
             Command::AskUser { .. } => Outcome::ok("the question was put to the user"),
             Command::Done { .. } => Outcome::ok("the session ends"),
-            _ => Outcome::failed("not yet"),
         }
     }
 
@@ -196,6 +198,21 @@ fn made_paths(command: &Command) -> impl Iterator<Item = &RelPath> {
         other => changed_paths(other),
     };
     paths.into_iter()
+}
+
+/// The beginning of a text, with a word about what is missing.
+fn capped(text: &str, max_chars: usize) -> Capped {
+    match text.char_indices().nth(max_chars) {
+        Some((end, _)) => {
+            let (shown, rest) = text.split_at(end);
+            let omitted = rest.chars().count();
+            Capped {
+                text: format!("{shown}\n[TRUNCATED: {omitted} characters omitted]"),
+                omitted: omitted as u64,
+            }
+        }
+        None => text.into(),
+    }
 }
 
 /// `1 line`, `2 lines`.

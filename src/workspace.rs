@@ -177,6 +177,27 @@ impl Workspace {
         })
     }
 
+    /// Whether the path could be written: no link on the way, and a regular file or nothing there.
+    pub fn check_writable(&self, path: &RelPath) -> Result<(), FileProblem> {
+        let checked = self
+            .parent(path)
+            .and_then(|directory| regular(&directory, path));
+        match checked {
+            Ok(_) | Err(FileProblem::NotFound(_)) => Ok(()),
+            Err(problem) => Err(problem),
+        }
+    }
+
+    /// Who may execute a regular file now; never `Keep`.
+    pub fn permission(&self, path: &RelPath) -> Result<Permission, FileProblem> {
+        let metadata = regular(&self.parent(path)?, path)?;
+        Ok(if is_executable(&metadata) {
+            Permission::Executable
+        } else {
+            Permission::Plain
+        })
+    }
+
     /// Removes a regular file.
     pub fn remove(&self, path: &RelPath) -> Result<(), FileProblem> {
         let directory = self.parent(path)?;
@@ -322,6 +343,17 @@ fn create_private(directory: &Dir, name: &str, is_new: bool) -> io::Result<File>
     #[cfg(not(unix))]
     let _ = is_new;
     directory.open_with(name, &options)
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &Metadata) -> bool {
+    use cap_std::fs::MetadataExt;
+    metadata.mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_metadata: &Metadata) -> bool {
+    false
 }
 
 #[cfg(unix)]

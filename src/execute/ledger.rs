@@ -92,14 +92,6 @@ impl<'a> Ledger<'a> {
         content
     }
 
-    /// Reads a file that is expected to be text.
-    pub(super) fn read_text(&mut self, path: &RelPath) -> Result<TextFile, String> {
-        let content = self.read(path).map_err(|problem| problem.to_string())?;
-        let size = content.len();
-        TextFile::decode(content)
-            .map_err(|_| format!("`{path}` is a binary file ({size} bytes): it cannot be edited"))
-    }
-
     fn observe(&mut self, path: &RelPath, content: Option<&[u8]>) {
         let now = content.map(hash);
         if let Some(known) = self.files.get_mut(path) {

@@ -116,7 +116,6 @@ fn contents(lines: &[&str], range: Range<usize>, request: &ReadRequest, limits: 
 }
 
 /// A part of a text with line numbers, as a hint beside a failure.
-#[expect(dead_code, reason = "edits come next")]
 pub(super) fn excerpt(text: &str, range: Range<usize>) -> String {
     let lines: Vec<&str> = text.lines().skip(range.start).take(range.len()).collect();
     numbered(&lines, range.start).join("\n")

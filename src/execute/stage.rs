@@ -2,8 +2,11 @@
 
 use std::fs;
 
-use super::{Execution, Limits, Seen};
-use crate::protocol::{Command, Outcome, RelPath, Step};
+use super::{Execution, Limits, read_file};
+use crate::protocol::{
+    Command, Edit, FileChange, Hunk, HunkLine, Outcome, ReadRequest, RelPath, Replacement, Seen,
+    Status, Step,
+};
 use crate::workspace::Workspace;
 
 pub(super) struct Stage {
@@ -50,6 +53,41 @@ impl Stage {
         self.reply(vec![command]).remove(0)
     }
 
+    /// Executes a reply of which every step must succeed.
+    #[track_caller]
+    pub(super) fn succeeds(&mut self, commands: Vec<Command>) {
+        for outcome in self.reply(commands) {
+            assert_eq!(outcome.status, Status::Ok, "{outcome:?}");
+        }
+    }
+
+    /// Executes a reply of one command, which must fail with these words.
+    #[track_caller]
+    pub(super) fn fails(&mut self, command: Command, words: &str) -> Outcome {
+        let outcome = self.one(command);
+        assert_eq!(outcome.status, Status::Failed, "{outcome:?}");
+        assert!(outcome.message.contains(words), "{}", outcome.message);
+        outcome
+    }
+
+    /// Shows a file to the model, as at the end of a round.
+    pub(super) fn show(&mut self, name: &str) {
+        let request = ReadRequest {
+            path: path(name),
+            start_line: None,
+            end_line: None,
+            numbered: true,
+        };
+        let shown = read_file(&self.workspace, &request, &self.limits);
+        self.seen.note(&path(name), shown.hash.unwrap());
+    }
+
+    /// Changes a file behind the model's back.
+    pub(super) fn change(&self, name: &str, content: &str) {
+        let content = content.as_bytes();
+        self.workspace.write(&path(name), content).unwrap();
+    }
+
     pub(super) fn bytes(&self, name: &str) -> Vec<u8> {
         fs::read(self.directory.path().join(name)).unwrap()
     }
@@ -68,4 +106,78 @@ pub(super) fn create(name: &str, content: &str) -> Command {
         path: path(name),
         content: content.to_owned(),
     }
+}
+
+pub(super) fn lines(name: &str, start_line: u32, end_line: u32, text: &str) -> Command {
+    Command::EditFile {
+        path: path(name),
+        edit: Edit::Lines {
+            start_line,
+            end_line,
+            text: text.to_owned(),
+        },
+    }
+}
+
+pub(super) fn insert(name: &str, line: u32, text: &str) -> Command {
+    Command::InsertText {
+        path: path(name),
+        line,
+        text: text.to_owned(),
+    }
+}
+
+pub(super) fn replace(name: &str, blocks: &[(&str, &str)]) -> Command {
+    let block = |(search, replace): &(&str, &str)| Replacement::lines(*search, *replace);
+    Command::EditFile {
+        path: path(name),
+        edit: Edit::Replace {
+            edits: blocks.iter().map(block).collect(),
+        },
+    }
+}
+
+pub(super) fn delete(name: &str) -> Command {
+    Command::DeleteFile { path: path(name) }
+}
+
+pub(super) fn rename(from: &str, to: &str) -> Command {
+    Command::MoveFile {
+        from: path(from),
+        to: path(to),
+    }
+}
+
+pub(super) fn run(script: &str) -> Command {
+    Command::RunCommand {
+        script: script.to_owned(),
+        timeout: None,
+    }
+}
+
+/// A change of lines: ` kept`, `-removed`, `+added`.
+pub(super) fn update(name: &str, lines: &[&str]) -> FileChange {
+    FileChange::Update {
+        path: path(name),
+        move_to: None,
+        copy: false,
+        mode: None,
+        hunks: vec![hunk(lines)],
+    }
+}
+
+pub(super) fn hunk(lines: &[&str]) -> Hunk {
+    let line = |line: &&str| match line.split_at(1) {
+        ("+", text) => HunkLine::Add(text.to_owned()),
+        ("-", text) => HunkLine::Remove(text.to_owned()),
+        (_, text) => HunkLine::Keep(text.to_owned()),
+    };
+    Hunk {
+        lines: lines.iter().map(line).collect(),
+        ..Hunk::default()
+    }
+}
+
+pub(super) fn patch(changes: Vec<FileChange>) -> Command {
+    Command::ApplyPatch { changes }
 }

@@ -1,7 +1,8 @@
 //! `CREATE_FILE`, `DELETE_FILE`, `MOVE_FILE`.
 
-use super::ledger::{Known, Ledger};
+use super::ledger::Known;
 use super::{Execution, count, nearest};
+use crate::edit;
 use crate::protocol::{Outcome, RelPath};
 use crate::workspace::text::{Encoding, TextFile};
 use crate::workspace::{FileProblem, Workspace};
@@ -26,9 +27,16 @@ pub(super) enum Before {
 impl Execution<'_> {
     /// Creates or overwrites a file.
     pub(super) fn create_file(&mut self, path: &RelPath, content: &str) -> Outcome {
-        let overwrite = match overwrite(&mut self.ledger, path, content) {
+        let old = match self.ledger.read(path) {
+            Ok(old) => Some(old),
+            Err(FileProblem::NotFound(_)) => None,
+            // Whatever it holds, the whole of it is replaced.
+            Err(FileProblem::TooLarge { .. }) => Some(Vec::new()),
+            Err(problem) => return failed(&problem),
+        };
+        let overwrite = match overwritten(old.as_deref(), content) {
             Ok(overwrite) => overwrite,
-            Err(refusal) => return Outcome::failed(refusal),
+            Err(reason) => return Outcome::failed(format!("`{path}` was not changed: {reason}")),
         };
         let known = Known::written(&overwrite.content, content);
         let lines = count(content.lines().count(), "line");
@@ -80,25 +88,18 @@ impl Execution<'_> {
 ///
 /// A file that is overwritten keeps its byte order mark and its kind of line ends: a chat has no
 /// way to send them. A file that was not UTF-8 becomes UTF-8 where its own encoding does not do.
-pub(super) fn overwrite(
-    ledger: &mut Ledger<'_>,
-    path: &RelPath,
-    content: &str,
-) -> Result<Overwrite, String> {
-    let old = match ledger.read(path) {
-        Ok(old) => old,
-        Err(FileProblem::NotFound(_)) => {
-            return Ok(Overwrite {
-                content: content.into(),
-                before: Before::Nothing,
-            });
-        }
-        // Whatever it holds, the whole of it is replaced.
-        Err(FileProblem::TooLarge { .. }) => Vec::new(),
-        Err(problem) => return Err(problem.to_string()),
+pub(super) fn overwritten(old: Option<&[u8]>, content: &str) -> Result<Overwrite, String> {
+    let Some(old) = old else {
+        return Ok(Overwrite {
+            content: content.into(),
+            before: Before::Nothing,
+        });
     };
-    let new = match TextFile::decode(old.clone()) {
-        Ok(file) => in_the_manner_of(&file, content),
+    let new = match TextFile::decode(old.to_vec()) {
+        Ok(file) => {
+            refuse_losses(&file.text, content)?;
+            in_the_manner_of(&file, content)
+        }
         Err(_) => content.into(),
     };
     Ok(Overwrite {
@@ -109,6 +110,23 @@ pub(super) fn overwrite(
         },
         content: new,
     })
+}
+
+/// Keeps a model from dropping what it only did not want to write again.
+fn refuse_losses(old: &str, new: &str) -> Result<(), String> {
+    if let Some(placeholder) = edit::omission(old, new) {
+        return Err(format!(
+            "the new content leaves code out (`{placeholder}`); send the whole file, or use EDIT_FILE"
+        ));
+    }
+    if edit::drops_most(old, new) {
+        return Err(format!(
+            "the new content has {} where the file has {}; send the whole file, use EDIT_FILE, or DELETE_FILE first if so much is to go",
+            count(new.lines().count(), "line"),
+            old.lines().count()
+        ));
+    }
+    Ok(())
 }
 
 fn in_the_manner_of(old: &TextFile, content: &str) -> Vec<u8> {
@@ -154,19 +172,8 @@ pub(super) fn explained(workspace: &Workspace, problem: &FileProblem) -> Outcome
 
 #[cfg(test)]
 mod tests {
-    use super::super::stage::{create, path, stage};
+    use super::super::stage::{create, delete, path, rename, stage};
     use crate::protocol::{Command, Status};
-
-    fn delete(name: &str) -> Command {
-        Command::DeleteFile { path: path(name) }
-    }
-
-    fn rename(from: &str, to: &str) -> Command {
-        Command::MoveFile {
-            from: path(from),
-            to: path(to),
-        }
-    }
 
     #[track_caller]
     fn case(files: &[(&str, &str)], command: Command, status: Status, message: &str) {
@@ -247,5 +254,19 @@ mod tests {
         stage.reply(vec![create("a", "th\u{e9}\n"), create("b", "\u{4e2d}\n")]);
         assert_eq!(stage.bytes("a"), b"th\xe9\n");
         assert_eq!(stage.text("b"), "\u{4e2d}\n");
+    }
+
+    #[test]
+    fn a_file_is_not_overwritten_by_a_part_of_it() {
+        let long = "line\n".repeat(100);
+        let mut stage = stage(&[("a.rs", &long)]);
+        stage.fails(
+            create("a.rs", "one\ntwo\n"),
+            "`a.rs` was not changed: the new content has 2 lines where the file has 100",
+        );
+        let with_gap = format!("{long}// ... rest of the code unchanged ...\n");
+        stage.fails(create("a.rs", &with_gap), "leaves code out");
+        assert_eq!(stage.text("a.rs"), long);
+        stage.succeeds(vec![delete("a.rs"), create("a.rs", "one\n")]);
     }
 }

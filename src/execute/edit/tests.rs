@@ -1,0 +1,255 @@
+//! What line numbers mean, and what becomes of edits that do not fit.
+
+use super::super::stage::{
+    create, delete, insert, lines, patch, path, rename, replace, run, stage, update,
+};
+use super::*;
+use crate::protocol::Status;
+
+const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
+
+#[test]
+fn line_numbers_are_those_of_the_start_of_the_reply() {
+    let mut stage = stage(&[("a", TEN)]);
+    stage.succeeds(vec![
+        lines("a", 2, 3, "two\nthree\nand more\n"),
+        insert("a", 5, "after five\n"),
+        lines("a", 9, 9, ""),
+        lines("a", 10, 10, "ten\n"),
+        insert("a", 0, "top\n"),
+    ]);
+    assert_eq!(
+        stage.text("a"),
+        "top\n1\ntwo\nthree\nand more\n4\n5\nafter five\n6\n7\n8\nten\n"
+    );
+}
+
+#[test]
+fn line_numbers_of_a_file_that_this_reply_wrote_are_those_after_it() {
+    let mut stage = stage(&[("a", TEN)]);
+    stage.succeeds(vec![
+        insert("a", 1, "x\n"),
+        create("a", "one\ntwo\nthree\n"),
+        lines("a", 2, 2, "TWO\n"),
+        create("b", "one\ntwo\n"),
+        insert("b", 1, "and a half\n"),
+    ]);
+    assert_eq!(stage.text("a"), "one\nTWO\nthree\n");
+    assert_eq!(stage.text("b"), "one\nand a half\ntwo\n");
+}
+
+#[test]
+fn later_line_numbers_are_mapped_through_edits_by_text_and_patches() {
+    let mut stage = stage(&[("a", TEN)]);
+    stage.succeeds(vec![
+        replace("a", &[("2\n", "2\n2b\n2c\n")]),
+        patch(vec![update("a", &[" 4", "-5", " 6"])]),
+        lines("a", 8, 8, "eight\n"),
+    ]);
+    assert_eq!(stage.text("a"), "1\n2\n2b\n2c\n3\n4\n6\n7\neight\n9\n10\n");
+}
+
+#[test]
+fn a_moved_file_takes_its_line_numbers_along() {
+    let mut stage = stage(&[("a", TEN)]);
+    stage.succeeds(vec![
+        lines("a", 1, 2, "one\n"),
+        rename("a", "b"),
+        lines("b", 4, 4, "four\n"),
+    ]);
+    assert_eq!(stage.text("b"), "one\n3\nfour\n5\n6\n7\n8\n9\n10\n");
+}
+
+#[test]
+fn lines_that_this_reply_changed_are_not_changed_again() {
+    let mut stage = stage(&[("a", TEN)]);
+    let outcomes = stage.reply(vec![
+        lines("a", 3, 5, "three\n4\n5\n"),
+        lines("a", 5, 6, "x\n"),
+        insert("a", 4, "x\n"),
+        lines("a", 6, 6, "six\n"),
+    ]);
+    let statuses: Vec<Status> = outcomes.iter().map(|one| one.status).collect();
+    assert_eq!(
+        statuses,
+        [Status::Ok, Status::Failed, Status::Failed, Status::Ok]
+    );
+    assert!(
+        outcomes[1]
+            .message
+            .starts_with("`a`: lines 3-5 were changed by an earlier step of this reply"),
+        "{}",
+        outcomes[1].message
+    );
+    assert_eq!(stage.text("a"), "1\n2\nthree\n4\n5\nsix\n7\n8\n9\n10\n");
+}
+
+#[test]
+fn lines_that_are_not_there_are_refused() {
+    let mut stage = stage(&[("a", "1\n2\n"), ("empty", "")]);
+    stage.fails(lines("a", 2, 3, "x\n"), "there is no line 3");
+    stage.fails(insert("a", 3, "x\n"), "there is no line 3");
+    stage.fails(lines("a", 0, 1, "x\n"), "counted from 1");
+    stage.fails(lines("empty", 1, 1, "x\n"), "the file has 0 lines");
+    stage.fails(lines("gone", 1, 1, "x\n"), "`gone` does not exist");
+    stage.succeeds(vec![insert("empty", 0, "x\n")]);
+    assert_eq!(stage.text("a"), "1\n2\n");
+}
+
+#[test]
+fn a_file_that_a_command_changed_is_stale() {
+    let mut stage = stage(&[("a", TEN), ("b", TEN)]);
+    stage.show("a");
+    let outcomes = stage.reply(vec![
+        lines("a", 1, 1, "one\n"),
+        run("sed -i 1d a"),
+        lines("a", 9, 9, "nine\n"),
+        lines("b", 9, 9, "nine\n"),
+    ]);
+    assert_eq!(outcomes[2].status, Status::Failed);
+    assert!(outcomes[2].message.contains("is not as you last saw it"));
+    assert_eq!(
+        outcomes[2].detail.text,
+        "4: 5\n5: 6\n6: 7\n7: 8\n8: 9\n9: 10"
+    );
+    assert_eq!(outcomes[3].status, Status::Ok);
+    // It was shown, so that the next reply may go on.
+    stage.succeeds(vec![lines("a", 9, 9, "ten\n")]);
+    assert_eq!(stage.text("a"), "2\n3\n4\n5\n6\n7\n8\n9\nten\n");
+}
+
+#[test]
+fn a_file_that_was_never_seen_is_stale_too_if_a_command_of_the_reply_changed_it() {
+    let mut stage = stage(&[("a", TEN)]);
+    let outcomes = stage.reply(vec![
+        run("echo 0 > b; sed -i 1d a"),
+        lines("a", 1, 1, "x\n"),
+        insert("b", 0, "x\n"),
+    ]);
+    assert_eq!(outcomes[1].status, Status::Failed);
+    assert_eq!(outcomes[2].status, Status::Failed);
+}
+
+#[test]
+fn a_file_that_changed_since_it_was_seen_is_stale() {
+    let mut stage = stage(&[("a", TEN)]);
+    stage.show("a");
+    stage.change("a", "0\n1\n2\n3\n");
+    // An edit by text needs no numbers, and does not make them true.
+    stage.succeeds(vec![replace("a", &[("3\n", "three\n")])]);
+    stage.fails(lines("a", 3, 3, "two\n"), "is not as you last saw it");
+    stage.succeeds(vec![lines("a", 3, 3, "two\n")]);
+    assert_eq!(stage.text("a"), "0\n1\ntwo\nthree\n");
+}
+
+#[test]
+fn what_a_command_changed_after_the_edits_is_stale_in_the_next_reply() {
+    let mut stage = stage(&[("a", TEN)]);
+    stage.show("a");
+    stage.succeeds(vec![lines("a", 1, 1, "one\n"), run("echo 11 >> a")]);
+    stage.fails(lines("a", 2, 2, "two\n"), "is not as you last saw it");
+}
+
+#[test]
+fn the_model_knows_what_it_wrote() {
+    let mut stage = stage(&[("a", TEN)]);
+    stage.show("a");
+    stage.succeeds(vec![lines("a", 1, 2, "one\n"), create("b", "1\n2\n")]);
+    stage.succeeds(vec![lines("a", 2, 2, "three\n"), insert("b", 2, "3\n")]);
+    stage.succeeds(vec![rename("a", "c")]);
+    stage.succeeds(vec![lines("c", 1, 1, "ONE\n")]);
+    assert!(stage.seen.get(&path("a")).is_none());
+    stage.succeeds(vec![delete("c")]);
+    assert!(stage.seen.get(&path("c")).is_none());
+    assert_eq!(stage.text("b"), "1\n2\n3\n");
+}
+
+#[test]
+fn a_file_that_was_never_seen_stays_unseen() {
+    let mut stage = stage(&[("a", TEN)]);
+    stage.succeeds(vec![lines("a", 1, 1, "one\n")]);
+    assert!(stage.seen.get(&path("a")).is_none());
+}
+
+#[test]
+fn good_blocks_are_applied_and_the_others_named() {
+    let mut stage = stage(&[("a", "alpha\nbeta\ngamma\n")]);
+    let outcome = stage.fails(
+        replace(
+            "a",
+            &[
+                ("alpha\n", "ALPHA\n"),
+                ("nowhere in the file\n", "x\n"),
+                ("gamma\n", "GAMMA\n"),
+            ],
+        ),
+        "2 of 3 blocks applied to a; not applied: block 2",
+    );
+    assert!(
+        outcome.detail.text.starts_with("block 2: "),
+        "{:?}",
+        outcome.detail
+    );
+    assert_eq!(outcome.changed, [path("a")]);
+    assert_eq!(stage.text("a"), "ALPHA\nbeta\nGAMMA\n");
+}
+
+#[test]
+fn a_block_that_fails_alone_says_why() {
+    let mut stage = stage(&[("a", "alpha\n")]);
+    let outcome = stage.fails(replace("a", &[("nowhere at all\n", "x\n")]), "`a`: ");
+    assert!(outcome.changed.is_empty());
+    stage.fails(replace("gone", &[("x", "y")]), "`gone` does not exist");
+}
+
+#[test]
+fn what_is_there_already_is_a_success_without_a_change() {
+    let mut stage = stage(&[("a", "one\nnew text here\n")]);
+    let outcome = stage.one(replace("a", &[("old text here\n", "new text here\n")]));
+    assert_eq!(
+        (outcome.status, outcome.message.as_str(), outcome.level),
+        (
+            Status::Ok,
+            "a: already applied, nothing changed",
+            Some(Level::AlreadyApplied)
+        )
+    );
+    assert!(outcome.changed.is_empty());
+}
+
+#[test]
+fn an_empty_search_creates_a_file() {
+    let mut stage = stage(&[("full", "x\n")]);
+    let outcome = stage.one(replace("d/a", &[("", "one\ntwo")]));
+    assert_eq!(
+        (outcome.status, outcome.message.as_str()),
+        (Status::Ok, "created d/a (1 block)")
+    );
+    assert_eq!(stage.text("d/a"), "one\ntwo\n");
+    stage.succeeds(vec![lines("d/a", 2, 2, "TWO\n")]);
+    stage.fails(replace("full", &[("", "one\n")]), "`full`: ");
+}
+
+#[test]
+fn the_encoding_is_kept_or_the_edit_refused() {
+    let mut stage = stage(&[("marked", "\u{feff}a\r\nb\r\n")]);
+    stage
+        .workspace
+        .write(&path("old"), b"caf\xe9\nb\n")
+        .unwrap();
+    stage
+        .workspace
+        .write(&path("wide"), b"\xff\xfea\0\n\0b\0\n\0")
+        .unwrap();
+    stage.workspace.write(&path("binary"), b"\0\x01").unwrap();
+    stage.succeeds(vec![
+        lines("marked", 2, 2, "B\n"),
+        lines("old", 2, 2, "th\u{e9}\n"),
+        lines("wide", 2, 2, "\u{4e2d}\n"),
+    ]);
+    assert_eq!(stage.text("marked"), "\u{feff}a\r\nB\r\n");
+    assert_eq!(stage.bytes("old"), b"caf\xe9\nth\xe9\n");
+    assert_eq!(stage.bytes("wide"), b"\xff\xfea\0\n\0\x2d\x4e\n\0");
+    stage.fails(lines("old", 1, 1, "\u{4e2d}\n"), "has no `\u{4e2d}`");
+    stage.fails(lines("binary", 1, 1, "x\n"), "is a binary file (2 bytes)");
+}

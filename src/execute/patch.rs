@@ -1,0 +1,91 @@
+//! `APPLY_PATCH`: all of it or nothing.
+//!
+//! Every new content is worked out first, over a picture of the files in which the changes before
+//! it have happened already. Only if all of them work out is anything written, and if a write then
+//! fails, what was written before is taken back.
+
+mod plan;
+mod transaction;
+
+use super::edit::words;
+use super::{Execution, capped, count, nearest};
+use crate::protocol::{FileChange, Level, Outcome};
+use plan::{Plan, Trouble};
+
+impl Execution<'_> {
+    /// Changes any number of files, all of them or none.
+    pub(super) fn apply_patch(&mut self, changes: &[FileChange]) -> Outcome {
+        if changes.is_empty() {
+            return Outcome::failed("the patch names no files");
+        }
+        let mut plan = Plan::new(self.workspace, &mut self.ledger);
+        for change in changes {
+            plan.work_out(change);
+        }
+        if !plan.troubles.is_empty() {
+            let troubles = std::mem::take(&mut plan.troubles);
+            return self.refuse_patch(&troubles);
+        }
+        let worked_out = plan.finish();
+        if let Err(problem) = transaction::carry_out(self.workspace, &worked_out.operations) {
+            return Outcome::failed(format!("nothing was changed: {problem}"));
+        }
+        let paths = worked_out.changed();
+        let (level, report) = (worked_out.level(), worked_out.report.join("\n"));
+        worked_out.enter_into(&mut self.ledger);
+        if paths.is_empty() {
+            return Outcome::ok("already applied, nothing changed")
+                .with_level(Level::AlreadyApplied)
+                .with_detail(report);
+        }
+        let note = match level {
+            Level::Exact | Level::AlreadyApplied => String::new(),
+            level => format!(", {}", words(level)),
+        };
+        let files = count(named_files(changes), "file");
+        Outcome::ok(format!("patched {files}{note}"))
+            .with_level(level)
+            .with_detail(capped(&report, self.limits.max_output))
+            .with_changed(paths)
+    }
+
+    fn refuse_patch(&self, troubles: &[Trouble]) -> Outcome {
+        let [first, rest @ ..] = troubles else {
+            return Outcome::failed("nothing was changed");
+        };
+        let hint = match &first.missing {
+            Some(path) => nearest::suggestion(self.workspace, path),
+            None => String::new(),
+        };
+        let more = match rest.len() {
+            0 => String::new(),
+            more => format!(" (and {} below)", count(more, "more problem")),
+        };
+        let details: Vec<String> = troubles
+            .iter()
+            .enumerate()
+            .map(|(position, trouble)| match position {
+                0 => trouble.detail.clone(),
+                _ => format!("{}\n{}", trouble.message, trouble.detail),
+            })
+            .map(|text| text.trim_end().to_owned())
+            .filter(|text| !text.is_empty())
+            .collect();
+        Outcome::failed(format!(
+            "nothing was changed: {}{hint}{more}",
+            first.message
+        ))
+        .with_detail(capped(&details.join("\n"), self.limits.max_output))
+    }
+}
+
+/// How many files the patch speaks of.
+fn named_files(changes: &[FileChange]) -> usize {
+    let mut paths: Vec<_> = changes.iter().map(FileChange::path).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths.len()
+}
+
+#[cfg(test)]
+mod tests;

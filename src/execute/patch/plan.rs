@@ -1,0 +1,435 @@
+//! What a patch would make of the files, worked out before anything is written.
+
+use std::collections::BTreeMap;
+
+use super::super::ledger::{Known, Ledger};
+use super::super::write::{Before, overwritten};
+use super::transaction::Operation;
+use crate::edit::{self, Refusal};
+use crate::protocol::{FileChange, Hunk, Level, RelPath};
+use crate::workspace::text::TextFile;
+use crate::workspace::{FileProblem, Permission, Workspace};
+
+/// The most bytes that the files of one patch may have together.
+const MAX_BYTES: usize = 256 * 1024 * 1024;
+
+/// Why one change of a patch does not work out.
+pub(super) struct Trouble {
+    /// One line, with the path.
+    pub(super) message: String,
+    /// What helps to send it again.
+    pub(super) detail: String,
+    /// The file that was expected and is not there.
+    pub(super) missing: Option<RelPath>,
+}
+
+impl Trouble {
+    fn new(message: String) -> Self {
+        Self {
+            message,
+            detail: String::new(),
+            missing: None,
+        }
+    }
+
+    fn refused(path: &RelPath, refusal: Refusal) -> Self {
+        Self {
+            detail: refusal.detail,
+            ..Self::new(format!("`{path}`: {}", refusal.message))
+        }
+    }
+}
+
+impl From<FileProblem> for Trouble {
+    fn from(problem: FileProblem) -> Self {
+        let message = problem.to_string();
+        let missing = match problem {
+            FileProblem::NotFound(path) => Some(path),
+            _ => None,
+        };
+        Self {
+            missing,
+            ..Self::new(message)
+        }
+    }
+}
+
+/// A file as it would be after the changes so far.
+#[derive(Clone)]
+struct Draft {
+    /// `None` if there would be no such file.
+    content: Option<Vec<u8>>,
+    known: Known,
+}
+
+/// The picture of the files while a patch is worked out.
+pub(super) struct Plan<'a, 'b> {
+    workspace: &'a Workspace,
+    ledger: &'a mut Ledger<'b>,
+    drafts: BTreeMap<RelPath, Draft>,
+    worked_out: WorkedOut,
+    /// Where the last operation on a path stands in the list.
+    latest: BTreeMap<RelPath, usize>,
+    bytes: usize,
+    /// What does not work out.
+    pub(super) troubles: Vec<Trouble>,
+    /// Files whose picture is wrong because of a trouble: more troubles with them are no news.
+    broken: Vec<RelPath>,
+}
+
+/// A patch that works out.
+#[derive(Default)]
+pub(super) struct WorkedOut {
+    /// What to do, in this order.
+    pub(super) operations: Vec<Operation>,
+    /// One line for each change.
+    pub(super) report: Vec<String>,
+    levels: Vec<Level>,
+    /// Which file's history goes on under which other name.
+    carried: Vec<(RelPath, RelPath)>,
+    known: Vec<(RelPath, Known)>,
+}
+
+impl WorkedOut {
+    /// The files that are changed.
+    pub(super) fn changed(&self) -> Vec<RelPath> {
+        let mut paths = Vec::new();
+        for operation in &self.operations {
+            match operation {
+                Operation::Write { path, .. } | Operation::Remove(path) => paths.push(path),
+                Operation::Rename { from, to } => paths.extend([from, to]),
+            }
+        }
+        paths.sort_unstable();
+        paths.dedup();
+        paths.into_iter().cloned().collect()
+    }
+
+    /// The least strict level that was needed; `AlreadyApplied` only if nothing else was done.
+    pub(super) fn level(&self) -> Level {
+        let levels = || self.levels.iter().copied();
+        (levels()
+            .filter(|level| *level != Level::AlreadyApplied)
+            .max())
+        .or_else(|| levels().max())
+        .unwrap_or(Level::Exact)
+    }
+
+    /// Enters what is known of the files after the patch was carried out.
+    pub(super) fn enter_into(self, ledger: &mut Ledger<'_>) {
+        for (from, to) in &self.carried {
+            ledger.carry(from, to);
+        }
+        for (path, known) in self.known {
+            ledger.enter(&path, known);
+        }
+    }
+}
+
+impl<'a, 'b> Plan<'a, 'b> {
+    pub(super) fn new(workspace: &'a Workspace, ledger: &'a mut Ledger<'b>) -> Self {
+        Self {
+            workspace,
+            ledger,
+            drafts: BTreeMap::new(),
+            worked_out: WorkedOut::default(),
+            latest: BTreeMap::new(),
+            bytes: 0,
+            troubles: Vec::new(),
+            broken: Vec::new(),
+        }
+    }
+
+    /// The plan, once all changes were worked out.
+    pub(super) fn finish(self) -> WorkedOut {
+        let known = self
+            .drafts
+            .into_iter()
+            .map(|(path, draft)| (path, draft.known));
+        WorkedOut {
+            known: known.collect(),
+            ..self.worked_out
+        }
+    }
+
+    /// Works out one change, after those before it.
+    pub(super) fn work_out(&mut self, change: &FileChange) {
+        let path = change.path();
+        if self.broken.contains(path) {
+            return;
+        }
+        if let Err(trouble) = self.try_to_work_out(change) {
+            self.troubles.push(trouble);
+            self.broken.push(path.clone());
+        }
+    }
+
+    fn try_to_work_out(&mut self, change: &FileChange) -> Result<(), Trouble> {
+        match change {
+            FileChange::Add {
+                path,
+                content,
+                mode,
+                overwrite,
+            } => {
+                let permission = permission(path, *mode)?;
+                if *overwrite {
+                    self.put(path, content, permission)
+                } else {
+                    self.add(path, content, permission)
+                }
+            }
+            FileChange::Delete { path, hunks } => self.delete(path, hunks),
+            FileChange::Update {
+                path,
+                move_to,
+                copy,
+                mode,
+                hunks,
+            } => {
+                let permission = permission(path, *mode)?;
+                let target = match move_to.as_ref().filter(|to| *to != path) {
+                    Some(to) if *copy => self.copy(path, to)?,
+                    Some(to) => self.rename(path, to)?,
+                    None => path,
+                };
+                self.update(target, hunks, permission)
+            }
+        }
+    }
+
+    fn add(&mut self, path: &RelPath, text: &str, permission: Permission) -> Result<(), Trouble> {
+        match &self.draft(path)?.content {
+            Some(content) if content.as_slice() != text.as_bytes() => {
+                Err(FileProblem::Exists(path.clone()).into())
+            }
+            _ => self.put(path, text, permission),
+        }
+    }
+
+    fn put(&mut self, path: &RelPath, text: &str, permission: Permission) -> Result<(), Trouble> {
+        let draft = self.draft(path)?;
+        let new = overwritten(draft.content.as_deref(), text)
+            .map_err(|reason| Trouble::new(format!("`{path}`: {reason}")))?;
+        draft.known = Known::written(&new.content, text);
+        let verb = match new.before {
+            Before::Nothing => "added",
+            Before::Same => "already there:",
+            Before::Other => "overwrote",
+        };
+        self.worked_out.report.push(format!("{verb} {path}"));
+        if new.before == Before::Same && permission == Permission::Keep {
+            self.worked_out.levels.push(Level::AlreadyApplied);
+            return Ok(());
+        }
+        self.worked_out.levels.push(Level::Exact);
+        self.write(path, new.content, permission)
+    }
+
+    fn delete(&mut self, path: &RelPath, hunks: &[Hunk]) -> Result<(), Trouble> {
+        if !hunks.is_empty() {
+            let file = self.text(path)?;
+            edit::check_patch_old(&file.text, hunks)
+                .map_err(|refusal| Trouble::refused(path, refusal))?;
+        }
+        let draft = self.existing(path)?;
+        draft.content = None;
+        draft.known = Known::removed();
+        self.worked_out.report.push(format!("deleted {path}"));
+        self.worked_out.levels.push(Level::Exact);
+        self.push(Operation::Remove(path.clone()));
+        Ok(())
+    }
+
+    fn copy<'p>(&mut self, from: &RelPath, to: &'p RelPath) -> Result<&'p RelPath, Trouble> {
+        let source = self.existing(from)?.clone();
+        self.refuse_existing(to)?;
+        let content = source.content.clone().unwrap_or_default();
+        self.drafts.insert(to.clone(), source);
+        self.worked_out.carried.push((from.clone(), to.clone()));
+        self.worked_out
+            .report
+            .push(format!("copied {from} to {to}"));
+        self.worked_out.levels.push(Level::Exact);
+        // A file that this patch makes has no bits yet to be copied.
+        let permission = self.workspace.permission(from).unwrap_or(Permission::Keep);
+        self.write(to, content, permission)?;
+        Ok(to)
+    }
+
+    fn rename<'p>(&mut self, from: &RelPath, to: &'p RelPath) -> Result<&'p RelPath, Trouble> {
+        self.refuse_existing(to)?;
+        let source = self.existing(from)?;
+        let moved = source.clone();
+        source.content = None;
+        source.known = Known::removed();
+        self.drafts.insert(to.clone(), moved);
+        self.worked_out.carried.push((from.clone(), to.clone()));
+        self.worked_out.report.push(format!("moved {from} to {to}"));
+        self.worked_out.levels.push(Level::Exact);
+        self.push(Operation::Rename {
+            from: from.clone(),
+            to: to.clone(),
+        });
+        Ok(to)
+    }
+
+    fn update(
+        &mut self,
+        path: &RelPath,
+        hunks: &[Hunk],
+        permission: Permission,
+    ) -> Result<(), Trouble> {
+        if hunks.is_empty() {
+            let content = self.existing(path)?.content.clone().unwrap_or_default();
+            return match permission {
+                Permission::Keep => Ok(()),
+                _ => self.write(path, content, permission),
+            };
+        }
+        let file = self.text(path)?;
+        let edited =
+            edit::patch(&file.text, hunks).map_err(|refusal| Trouble::refused(path, refusal))?;
+        self.worked_out.levels.push(edited.level);
+        if edited.text == file.text && permission == Permission::Keep {
+            self.worked_out
+                .report
+                .push(format!("already applied: {path}"));
+            return Ok(());
+        }
+        let content = file
+            .with_text(edited.text.as_str())
+            .encode()
+            .map_err(|problem| Trouble::new(format!("`{path}`: {problem}")))?;
+        self.existing(path)?.known.book.record(&edited.changes);
+        self.worked_out.report.push(format!("updated {path}"));
+        self.write(path, content, permission)
+    }
+
+    fn text(&mut self, path: &RelPath) -> Result<TextFile, Trouble> {
+        let content = self.existing(path)?.content.clone().unwrap_or_default();
+        TextFile::decode(content)
+            .map_err(|_| Trouble::new(format!("`{path}` is a binary file: it cannot be patched")))
+    }
+
+    /// The picture of a file, which may be that there is none.
+    fn draft(&mut self, path: &RelPath) -> Result<&mut Draft, Trouble> {
+        if !self.drafts.contains_key(path) {
+            self.check_writable(path)?;
+            let content = match self.ledger.read(path) {
+                Ok(content) => Some(content),
+                Err(FileProblem::NotFound(_)) => None,
+                Err(problem) => return Err(problem.into()),
+            };
+            self.bytes += content.as_ref().map_or(0, Vec::len);
+            if self.bytes > MAX_BYTES {
+                return Err(Trouble::new(
+                    "the files of this patch are too large together; send it in parts".to_owned(),
+                ));
+            }
+            let known = self
+                .ledger
+                .known(path)
+                .cloned()
+                .unwrap_or_else(Known::removed);
+            self.drafts.insert(path.clone(), Draft { content, known });
+        }
+        // It was put there just now, if it was not there before.
+        self.drafts
+            .get_mut(path)
+            .ok_or_else(|| FileProblem::NotFound(path.clone()).into())
+    }
+
+    fn check_writable(&self, path: &RelPath) -> Result<(), FileProblem> {
+        let is_gone = |parent| {
+            let draft = self.drafts.get(parent);
+            draft.is_some_and(|draft| draft.content.is_none())
+        };
+        match self.workspace.check_writable(path) {
+            // What is in the way goes away before.
+            Err(FileProblem::NotInDirectory { parent, .. }) if is_gone(&parent) => Ok(()),
+            other => other,
+        }
+    }
+
+    fn existing(&mut self, path: &RelPath) -> Result<&mut Draft, Trouble> {
+        let draft = self.draft(path)?;
+        if draft.content.is_none() {
+            return Err(FileProblem::NotFound(path.clone()).into());
+        }
+        Ok(draft)
+    }
+
+    fn refuse_existing(&mut self, path: &RelPath) -> Result<(), Trouble> {
+        if self.draft(path)?.content.is_some() {
+            return Err(FileProblem::Exists(path.clone()).into());
+        }
+        Ok(())
+    }
+
+    /// Enters a new content, and plans to write it.
+    fn write(
+        &mut self,
+        path: &RelPath,
+        content: Vec<u8>,
+        permission: Permission,
+    ) -> Result<(), Trouble> {
+        let draft = self.draft(path)?;
+        draft.known.hash = Some(super::super::hash(&content));
+        draft.content = Some(content.clone());
+        self.push(Operation::Write {
+            path: path.clone(),
+            content,
+            permission,
+        });
+        Ok(())
+    }
+
+    /// Plans an operation; of two writes to one file in a row only the second is needed.
+    fn push(&mut self, operation: Operation) {
+        let operations = &mut self.worked_out.operations;
+        if let Operation::Write {
+            path,
+            content,
+            permission,
+        } = &operation
+            && let Some(earlier) = self.latest.get(path)
+            && let Some(Operation::Write {
+                content: old,
+                permission: old_permission,
+                ..
+            }) = operations.get_mut(*earlier)
+        {
+            old.clone_from(content);
+            if *permission != Permission::Keep {
+                *old_permission = *permission;
+            }
+            return;
+        }
+        let index = operations.len();
+        match &operation {
+            Operation::Write { path, .. } | Operation::Remove(path) => {
+                self.latest.insert(path.clone(), index);
+            }
+            Operation::Rename { from, to } => {
+                self.latest.insert(from.clone(), index);
+                self.latest.insert(to.clone(), index);
+            }
+        }
+        operations.push(operation);
+    }
+}
+
+/// What git's mode means for a file.
+fn permission(path: &RelPath, mode: Option<u32>) -> Result<Permission, Trouble> {
+    const TYPE: u32 = 0o170_000;
+    const REGULAR: u32 = 0o100_000;
+    match mode {
+        None => Ok(Permission::Keep),
+        Some(mode) if ![0, REGULAR].contains(&(mode & TYPE)) => Err(Trouble::new(format!(
+            "`{path}` would be a link or a submodule, which a patch cannot make here"
+        ))),
+        Some(mode) if mode & 0o111 != 0 => Ok(Permission::Executable),
+        Some(_) => Ok(Permission::Plain),
+    }
+}

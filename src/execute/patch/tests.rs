@@ -1,0 +1,274 @@
+//! All of a patch or nothing of it.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use super::super::stage::{Stage, hunk, lines, patch, path, replace, stage, update};
+use super::*;
+use crate::protocol::{Hunk, Status};
+
+fn add(name: &str, content: &str) -> FileChange {
+    FileChange::Add {
+        path: path(name),
+        content: content.to_owned(),
+        mode: None,
+        overwrite: false,
+    }
+}
+
+fn remove(name: &str, hunks: Vec<Hunk>) -> FileChange {
+    FileChange::Delete {
+        path: path(name),
+        hunks,
+    }
+}
+
+fn moved(from: &str, to: &str, lines: &[&str]) -> FileChange {
+    FileChange::Update {
+        path: path(from),
+        move_to: Some(path(to)),
+        copy: false,
+        mode: None,
+        hunks: if lines.is_empty() {
+            Vec::new()
+        } else {
+            vec![hunk(lines)]
+        },
+    }
+}
+
+/// Nothing but these files is there.
+#[track_caller]
+fn holds(stage: &Stage, files: &[(&str, &str)]) {
+    let found = stage.workspace.walk(None).unwrap().files;
+    let found: Vec<(String, String)> = found
+        .into_iter()
+        .map(|found| (found.path.to_string(), stage.text(found.path.as_str())))
+        .collect();
+    let expected: Vec<(String, String)> = files
+        .iter()
+        .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn changes_many_files_at_once() {
+    let mut stage = stage(&[("a", "1\n2\n"), ("b", "x\n"), ("c", "y\n")]);
+    let outcome = stage.one(patch(vec![
+        update("a", &["-1", "+one"]),
+        update("a", &["-2", "+two"]),
+        add("d/new", "new\n"),
+        remove("b", vec![hunk(&["-x"])]),
+        moved("c", "e/c", &["-y", "+why"]),
+    ]));
+    assert_eq!(
+        (outcome.status, outcome.message.as_str()),
+        (Status::Ok, "patched 4 files")
+    );
+    assert_eq!(
+        outcome.detail.text,
+        "updated a\nupdated a\nadded d/new\ndeleted b\nmoved c to e/c\nupdated e/c"
+    );
+    assert_eq!(outcome.changed, ["a", "b", "c", "d/new", "e/c"].map(path));
+    holds(
+        &stage,
+        &[("a", "one\ntwo\n"), ("d/new", "new\n"), ("e/c", "why\n")],
+    );
+}
+
+#[test]
+fn one_trouble_stops_all_of_it() {
+    let files = &[("a", "1\n"), ("b", "x\n")][..];
+    for (bad, words) in [
+        (update("b", &["-nowhere", "+x"]), "`b`"),
+        (update("gone", &["-x", "+y"]), "`gone` does not exist"),
+        (add("b", "other\n"), "`b` exists already"),
+        (remove("gone", Vec::new()), "`gone` does not exist"),
+        (remove("b", vec![hunk(&["-other"])]), "`b`"),
+        (moved("b", "a", &[]), "`a` exists already"),
+        (add("a/below", "x\n"), "`a` is not a directory"),
+        (
+            FileChange::Add {
+                path: path("link"),
+                content: "a".to_owned(),
+                mode: Some(0o120_000),
+                overwrite: false,
+            },
+            "a link or a submodule",
+        ),
+    ] {
+        let mut stage = stage(files);
+        let outcome = stage.fails(patch(vec![update("a", &["-1", "+one"]), bad]), words);
+        assert!(
+            outcome.message.starts_with("nothing was changed: "),
+            "{}",
+            outcome.message
+        );
+        assert!(outcome.changed.is_empty());
+        holds(&stage, files);
+    }
+}
+
+#[test]
+fn a_write_that_fails_takes_the_others_back() {
+    use crate::workspace::Permission;
+    use transaction::{Operation, carry_out};
+
+    let files = &[("a", "1\n"), ("b", "2\n"), ("c", "3\n")][..];
+    let stage = stage(files);
+    let write = |name: &str| Operation::Write {
+        path: path(name),
+        content: b"new\n".to_vec(),
+        permission: Permission::Executable,
+    };
+    let problem = carry_out(
+        &stage.workspace,
+        &[
+            write("a"),
+            write("new"),
+            Operation::Remove(path("b")),
+            Operation::Rename {
+                from: path("c"),
+                to: path("d"),
+            },
+            write("d"),
+            write("a/impossible"),
+        ],
+    )
+    .unwrap_err();
+    assert_eq!(
+        problem,
+        "`a/impossible` cannot be made: `a` is not a directory"
+    );
+    holds(&stage, files);
+    let mode = stage
+        .directory
+        .path()
+        .join("a")
+        .metadata()
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o111, 0);
+}
+
+#[test]
+fn several_troubles_are_told_at_once() {
+    let mut stage = stage(&[("src/main.rs", "x\n")]);
+    let outcome = stage.fails(
+        patch(vec![
+            update("main.rs", &["-x", "+y"]),
+            update("main.rs", &["-y", "+z"]),
+            add("src/main.rs", "other\n"),
+        ]),
+        "`main.rs` does not exist; did you mean `src/main.rs`? (and 1 more problem below)",
+    );
+    assert_eq!(outcome.detail.text, "`src/main.rs` exists already");
+}
+
+#[test]
+fn a_file_may_be_added_moved_and_deleted_in_one_patch() {
+    let mut stage = stage(&[("a", "1\n")]);
+    stage.succeeds(vec![patch(vec![
+        moved("a", "b", &[]),
+        add("a/inside", "2\n"),
+        moved("b", "c", &["-1", "+one"]),
+        add("b", "3\n"),
+        update("b", &["-3", "+three"]),
+        add("tmp", "x\n"),
+        remove("tmp", Vec::new()),
+    ])]);
+    holds(
+        &stage,
+        &[("a/inside", "2\n"), ("b", "three\n"), ("c", "one\n")],
+    );
+}
+
+#[test]
+fn the_executable_bit_is_set_and_kept() {
+    let mut stage = stage(&[("a", "1\n"), ("b", "1\n")]);
+    let mode = |name: &str, mode: Option<u32>, lines: &[&str]| FileChange::Update {
+        path: path(name),
+        move_to: None,
+        copy: false,
+        mode,
+        hunks: lines.iter().map(|line| hunk(&[line])).collect(),
+    };
+    stage.succeeds(vec![patch(vec![
+        mode("a", Some(0o100_755), &[]),
+        FileChange::Add {
+            path: path("new"),
+            content: String::new(),
+            mode: Some(0o100_755),
+            overwrite: false,
+        },
+    ])]);
+    stage.succeeds(vec![patch(vec![
+        moved("a", "moved", &["-1", "+one"]),
+        FileChange::Update {
+            path: path("moved"),
+            move_to: Some(path("copy")),
+            copy: true,
+            mode: None,
+            hunks: vec![hunk(&["-one", "+two"])],
+        },
+        mode("new", Some(0o100_644), &[]),
+    ])]);
+    let is_executable = |name: &str| {
+        let metadata = stage.directory.path().join(name).metadata().unwrap();
+        metadata.permissions().mode() & 0o111 != 0
+    };
+    assert!(is_executable("moved"));
+    assert!(!is_executable("new"));
+    assert_eq!(stage.text("moved"), "one\n");
+    assert_eq!(stage.text("copy"), "two\n");
+}
+
+#[test]
+fn nothing_is_patched_through_links() {
+    let outside = tempfile::tempdir().unwrap();
+    let mut stage = stage(&[("a", "1\n"), ("source", "1\n")]);
+    let root = stage.directory.path();
+    symlink(outside.path(), root.join("dir")).unwrap();
+    symlink("a", root.join("link")).unwrap();
+    for change in [
+        update("link", &["-1", "+x"]),
+        add("link", "x\n"),
+        add("dir/new", "x\n"),
+        remove("link", Vec::new()),
+        moved("source", "dir/new", &[]),
+        moved("source", "link", &["-1", "+x"]),
+        moved("link", "elsewhere", &[]),
+    ] {
+        stage.fails(patch(vec![change]), "is a symbolic link");
+    }
+    assert_eq!(outside.path().read_dir().unwrap().count(), 0);
+    assert_eq!(stage.text("a"), "1\n");
+    assert_eq!(stage.text("source"), "1\n");
+}
+
+#[test]
+fn adding_what_is_there_already_is_a_success() {
+    let mut stage = stage(&[("a", "1\n")]);
+    let outcome = stage.one(patch(vec![add("a", "1\n")]));
+    assert_eq!(
+        (outcome.status, outcome.level, outcome.changed.len()),
+        (Status::Ok, Some(Level::AlreadyApplied), 0)
+    );
+}
+
+#[test]
+fn line_numbers_after_a_patch_are_mapped_and_known() {
+    let mut stage = stage(&[("a", "1\n2\n3\n4\n")]);
+    stage.show("a");
+    stage.succeeds(vec![
+        patch(vec![moved("a", "b", &[" 1", "+new", " 2"])]),
+        lines("b", 4, 4, "four\n"),
+    ]);
+    assert_eq!(stage.text("b"), "1\nnew\n2\n3\nfour\n");
+    stage.succeeds(vec![
+        lines("b", 5, 5, "FOUR\n"),
+        replace("b", &[("new\n", "NEW\n")]),
+    ]);
+    assert_eq!(stage.text("b"), "1\nNEW\n2\n3\nFOUR\n");
+}
