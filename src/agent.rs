@@ -5,6 +5,7 @@
 //! `outbox/`, and whatever appears in `inbox/` is a reply.
 
 mod accept;
+pub mod apply;
 mod publish;
 mod questions;
 mod recover;

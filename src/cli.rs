@@ -2,6 +2,7 @@
 //!
 //! One verb, one file: its arguments and its function. The doc comments are the help texts.
 
+mod apply;
 mod config;
 mod demo;
 mod end;
@@ -80,6 +81,7 @@ enum Verb {
     New(new::New),
     Resume(resume::Resume),
     Step(step::Step),
+    Apply(apply::Apply),
     Parse(parse::Parse),
     Status(status::Status),
     List(list::List),
@@ -193,6 +195,7 @@ impl Verb {
             Self::New(verb) => verb.run(common, ui),
             Self::Resume(verb) => verb.run(common, ui),
             Self::Step(verb) => verb.run(common, ui),
+            Self::Apply(verb) => verb.run(common, &ui),
             Self::Parse(verb) => verb.run(&ui),
             Self::Status(verb) => verb.run(common, ui),
             Self::List(_) => list::run(common, ui),

@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::protocol::{Capped, Command, FileChange, Outcome, RelPath, Seen, Step};
+use crate::protocol::{Capped, Command, Outcome, RelPath, Seen, Step};
 use crate::workspace::Workspace;
 use ledger::Ledger;
 
@@ -96,7 +96,7 @@ impl<'a> Execution<'a> {
                 Command::RunCommand { .. } => has_command_before = true,
                 // What no command can have changed is looked at when its turn comes.
                 _ if has_command_before => {
-                    for path in changed_paths(command) {
+                    for path in command.changed_paths() {
                         // A problem shows when the step itself is executed.
                         let _ = ledger.read(path);
                     }
@@ -169,33 +169,12 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// The files that a command changes, as far as it names them.
-fn changed_paths(command: &Command) -> Vec<&RelPath> {
-    match command {
-        Command::CreateFile { path, .. }
-        | Command::EditFile { path, .. }
-        | Command::InsertText { path, .. }
-        | Command::DeleteFile { path } => vec![path],
-        Command::MoveFile { from, to } => vec![from, to],
-        Command::ApplyPatch { changes } => changes.iter().flat_map(patched_paths).collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn patched_paths(change: &FileChange) -> impl Iterator<Item = &RelPath> {
-    let target = match change {
-        FileChange::Update { move_to, .. } => move_to.as_ref(),
-        _ => None,
-    };
-    std::iter::once(change.path()).chain(target)
-}
-
 /// The files that are there after a command, if it succeeds.
 fn made_paths(command: &Command) -> impl Iterator<Item = &RelPath> {
     let paths = match command {
         Command::DeleteFile { .. } => Vec::new(),
         Command::MoveFile { to, .. } => vec![to],
-        other => changed_paths(other),
+        other => other.changed_paths(),
     };
     paths.into_iter()
 }

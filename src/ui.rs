@@ -5,12 +5,14 @@
 //! with `--json` one object a line, and nobody is asked anything.
 
 mod ask;
+mod diff;
 mod escape;
 mod event;
 mod plain;
 
 use std::io::{self, IsTerminal, Write};
 
+use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 
@@ -85,6 +87,23 @@ impl Ui {
         write_all(&mut io::stdout().lock(), &format!("{text}\n"));
     }
 
+    /// Prints a text of others: contents, output.
+    pub fn text(&self, text: &str) {
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        let shown = if io::stdout().is_terminal() {
+            escape_text(text)
+        } else {
+            text.to_owned()
+        };
+        write_all(&mut io::stdout().lock(), &format!("{shown}{end}"));
+    }
+
+    /// Prints the difference between two versions of a file as a unified diff.
+    pub fn difference(&self, path: &str, before: Option<&str>, after: Option<&str>) {
+        let text = diff::unified(path, before, after);
+        write_all(&mut self.colored(io::stdout().lock(), &io::stdout()), &text);
+    }
+
     /// Prints an object as one line of JSON.
     pub fn data(&self, object: &impl Serialize) {
         if let Ok(json) = serde_json::to_string(object) {
@@ -107,11 +126,15 @@ impl Ui {
     }
 
     fn talk(&self, text: &str) {
+        write_all(&mut self.colored(io::stderr().lock(), &io::stderr()), text);
+    }
+
+    fn colored<S: RawStream>(&self, stream: S, raw: &impl RawStream) -> AutoStream<S> {
         let choice = match self.color {
-            ColorChoice::Auto => AutoStream::choice(&io::stderr()),
+            ColorChoice::Auto => AutoStream::choice(raw),
             chosen => chosen,
         };
-        write_all(&mut AutoStream::new(io::stderr().lock(), choice), text);
+        AutoStream::new(stream, choice)
     }
 }
 

@@ -106,22 +106,7 @@ impl Conversation<'_> {
         if self.agent.interrupt.is_raised() {
             return Some("the user interrupted".to_owned());
         }
-        if !runs(step) || self.agent.manner.on_failure == OnFailure::Continue {
-            return None;
-        }
-        let failed = results
-            .iter()
-            .find(|result| result.outcome.status != Status::Ok && changes_files(&result.command))
-            .map(|result| result.number);
-        let malformed = issues
-            .iter()
-            .filter(|issue| issue.command.as_deref().is_some_and(changes_files))
-            .filter_map(|issue| issue.number)
-            .find(|number| *number < step.number);
-        let number = failed.into_iter().chain(malformed).min()?;
-        Some(format!(
-            "the change in step {number} failed; correct it and send this command again"
-        ))
+        reason_to_skip(step, results, issues, self.agent.manner.on_failure)
     }
 
     fn announce_step(&self, step: &Step) {
@@ -201,6 +186,31 @@ impl Conversation<'_> {
             changed: changed.len(),
         });
     }
+}
+
+/// Why a command is not run after what happened before it in the same reply, if it is not.
+pub(super) fn reason_to_skip(
+    step: &Step,
+    results: &[StepResult],
+    issues: &[Issue],
+    on_failure: OnFailure,
+) -> Option<String> {
+    if !runs(step) || on_failure == OnFailure::Continue {
+        return None;
+    }
+    let failed = results
+        .iter()
+        .find(|result| result.outcome.status != Status::Ok && changes_files(&result.command))
+        .map(|result| result.number);
+    let malformed = issues
+        .iter()
+        .filter(|issue| issue.command.as_deref().is_some_and(changes_files))
+        .filter_map(|issue| issue.number)
+        .find(|number| *number < step.number);
+    let number = failed.into_iter().chain(malformed).min()?;
+    Some(format!(
+        "the change in step {number} failed; correct it and send this command again"
+    ))
 }
 
 fn changes_files(command: &str) -> bool {

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Common;
+use super::apply::Place;
 use crate::agent::{Agent, Manner};
 use crate::error::{Error, Kind, Result};
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
 use crate::mailbox::Mailbox;
 use crate::session::Store;
-use crate::settings::{self, Base, Found, Loaded, Settings, Trust};
+use crate::settings::{self, Base, Found, Loaded, Origin, Settings, Trust};
 use crate::ui::{Answer, Ui};
 use crate::workspace::Workspace;
 
@@ -38,6 +39,26 @@ pub(super) fn agent(common: &Common, ui: Ui, first_run: FirstRun) -> Result<Agen
         ui.say(notice);
     }
     assemble(base.directory, &loaded, ui, interrupt)
+}
+
+/// Opens only the workspace, for a verb that keeps no state: where `agent` was never used, that is
+/// the current directory.
+pub(super) fn place(common: &Common, ui: &Ui) -> Result<Place> {
+    let (base, loaded) = settings(common, ui, FirstRun::Look)?;
+    let is_set = loaded
+        .origins
+        .get("WorkspaceDir")
+        .is_some_and(|origin| *origin != Origin::Default);
+    let directory = if base.settings_file.is_none() && !is_set {
+        &base.directory
+    } else {
+        &loaded.paths.workspace
+    };
+    Ok(Place {
+        workspace: Workspace::open(directory)?,
+        limits: limits(&loaded.settings),
+        on_failure: loaded.settings.on_failure,
+    })
 }
 
 /// Makes the folders and joins the parts.

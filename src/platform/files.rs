@@ -65,3 +65,15 @@ pub fn sync_file_system(_directory: &Dir) -> io::Result<()> {
 pub fn sync_file_system(_directory: &Dir) -> io::Result<()> {
     Ok(())
 }
+
+/// Makes a link that leads nowhere.
+#[cfg(unix)]
+pub fn dangling_link(place: &std::path::Path) -> io::Result<()> {
+    std::os::unix::fs::symlink("nowhere", place)
+}
+
+/// Makes a link that leads nowhere: not supported here.
+#[cfg(not(unix))]
+pub fn dangling_link(_place: &std::path::Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}

@@ -214,6 +214,19 @@ impl Command {
         }
     }
 
+    /// The files that it changes by itself, as far as it names them.
+    pub fn changed_paths(&self) -> Vec<&RelPath> {
+        match self {
+            Self::CreateFile { path, .. }
+            | Self::EditFile { path, .. }
+            | Self::InsertText { path, .. }
+            | Self::DeleteFile { path } => vec![path],
+            Self::MoveFile { from, to } => vec![from, to],
+            Self::ApplyPatch { changes } => changes.iter().flat_map(FileChange::paths).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether it changes files by itself.
     pub fn changes_files(&self) -> bool {
         matches!(

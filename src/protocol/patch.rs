@@ -47,6 +47,15 @@ impl FileChange {
             Self::Add { path, .. } | Self::Delete { path, .. } | Self::Update { path, .. } => path,
         }
     }
+
+    /// The files that it names: where it is, and where it goes.
+    pub fn paths(&self) -> impl Iterator<Item = &RelPath> {
+        let target = match self {
+            Self::Update { move_to, .. } => move_to.as_ref(),
+            Self::Add { .. } | Self::Delete { .. } => None,
+        };
+        std::iter::once(self.path()).chain(target)
+    }
 }
 
 /// One place where a file changes.

@@ -1,0 +1,123 @@
+//! Applies one reply to a workspace, without a session.
+//!
+//! The middle of the loop alone: the steps of a reply are executed in their order, under the same
+//! rules, and nothing is written but files of the workspace. A rehearsal executes the file steps on
+//! a copy of what they touch and tells what would be different.
+
+mod rehearsal;
+
+use std::time::{Duration, Instant};
+
+pub use self::rehearsal::{Difference, Rehearsal};
+use super::round::reason_to_skip;
+use crate::execute::{self, Execution, Limits, Shown};
+use crate::interrupt::Interrupt;
+use crate::protocol::{Command, Outcome, ReadRequest, Seen, Status, Step, StepResult};
+use crate::reply::Reply;
+use crate::settings::OnFailure;
+use crate::workspace::Workspace;
+
+/// Where and how a reply is applied.
+#[derive(Debug)]
+pub struct Applying<'a> {
+    /// The files.
+    pub workspace: &'a Workspace,
+    /// The bounds of what steps may do.
+    pub limits: &'a Limits,
+    /// What becomes of commands after a failed change.
+    pub on_failure: OnFailure,
+    /// Whether the person wants to stop.
+    pub interrupt: &'a Interrupt,
+}
+
+impl Applying<'_> {
+    /// Executes all steps; `tell` hears of each before and after it is executed.
+    pub fn run(
+        &self,
+        reply: &Reply,
+        tell: &mut dyn FnMut(&Step, Option<&StepResult>),
+    ) -> Vec<StepResult> {
+        let mut seen = Seen::default();
+        let mut on_output = |_: &str| {};
+        let mut execution = Execution::begin(self.workspace, self.limits, &mut seen, &reply.steps)
+            .watched_by(self.interrupt.flag(), &mut on_output);
+        let mut results = Vec::with_capacity(reply.steps.len());
+        for step in &reply.steps {
+            tell(step, None);
+            let began = Instant::now();
+            let outcome = match self.reason_to_skip(step, &results, reply) {
+                Some(reason) => Outcome::skipped(reason),
+                None => execution.step(step),
+            };
+            let result = StepResult::new(step, outcome, began.elapsed());
+            tell(step, Some(&result));
+            results.push(result);
+        }
+        execution.finish();
+        results
+    }
+
+    /// Executes the file steps on a copy and the reading ones on the files themselves; commands
+    /// are not run.
+    pub fn rehearse(
+        &self,
+        rehearsal: &Rehearsal,
+        reply: &Reply,
+        tell: &mut dyn FnMut(&Step, Option<&StepResult>),
+    ) -> Vec<StepResult> {
+        let (mut seen, mut seen_in_copy) = (Seen::default(), Seen::default());
+        let mut reading = Execution::begin(self.workspace, self.limits, &mut seen, &reply.steps);
+        let mut changing = Execution::begin(
+            &rehearsal.workspace,
+            self.limits,
+            &mut seen_in_copy,
+            &reply.steps,
+        );
+        let mut results = Vec::with_capacity(reply.steps.len());
+        for step in &reply.steps {
+            let outcome = match &step.command {
+                Command::RunCommand { .. } => match self.reason_to_skip(step, &results, reply) {
+                    Some(reason) => Outcome::skipped(reason),
+                    None => Outcome::ok("would be run"),
+                },
+                command if command.changes_files() => changing.step(step),
+                _ => reading.step(step),
+            };
+            let result = StepResult::new(step, outcome, Duration::ZERO);
+            tell(step, Some(&result));
+            results.push(result);
+        }
+        results
+    }
+
+    fn reason_to_skip(&self, step: &Step, results: &[StepResult], reply: &Reply) -> Option<String> {
+        if self.interrupt.is_raised() {
+            return Some("interrupted".to_owned());
+        }
+        reason_to_skip(step, results, &reply.issues, self.on_failure)
+    }
+
+    /// What the reply asked to read, as it is now.
+    pub fn contents(&self, reply: &Reply) -> Vec<Shown> {
+        let requests = reply
+            .steps
+            .iter()
+            .filter_map(|step| ReadRequest::of(&step.command));
+        requests
+            .map(|request| execute::read_file(self.workspace, &request, self.limits))
+            .collect()
+    }
+}
+
+/// Whether all that a reply asked for was done.
+pub fn is_complete(reply: &Reply, results: &[StepResult]) -> bool {
+    let has_work = reply
+        .steps
+        .iter()
+        .any(|step| !matches!(step.command, Command::Done { .. }));
+    let malformed = reply.issues.iter().any(|issue| issue.number.is_some());
+    let failed = results
+        .iter()
+        .any(|result| result.outcome.status != Status::Ok);
+    (has_work || !reply.steps.is_empty()) && !malformed && !failed && reply.cut.is_none()
+}

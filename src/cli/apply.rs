@@ -1,0 +1,227 @@
+//! `agent apply`: one reply, applied to a workspace.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{Common, open, step};
+use crate::agent::apply::{Applying, Difference, Rehearsal, is_complete};
+use crate::error::{Error, Kind, Result};
+use crate::interrupt::Interrupt;
+use crate::protocol::{Command, Level, Status, Step, StepResult};
+use crate::reply::{self, Cut, Issue, Repair, Reply};
+use crate::ui::{Event, Ui};
+use crate::workspace::Workspace;
+
+/// Apply one chat reply to a workspace, without a session
+///
+/// Works on the workspace of this base directory, or, where `agent` was never used, on the current
+/// directory. Writes nothing but files of the workspace.
+#[derive(Debug, Args)]
+pub(super) struct Apply {
+    /// The reply, `-` for standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    reply: PathBuf,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// A step as a script sees it.
+#[derive(Debug, Serialize)]
+struct Row<'a> {
+    step: u32,
+    command: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a str>,
+    status: Status,
+    message: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    detail: &'a str,
+    #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
+    level: Option<Level>,
+}
+
+/// The last line for a script.
+#[derive(Debug, Serialize)]
+struct Rest<'a> {
+    summary: Summary,
+    repairs: &'a [Repair],
+    issues: &'a [Issue],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut: Option<&'a Cut>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Summary {
+    ok: usize,
+    failed: usize,
+    refused: usize,
+    skipped: usize,
+}
+
+impl Apply {
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
+        let place = open::place(common, ui)?;
+        let interrupt = Interrupt::from_signals()?;
+        let reply = read(&self.reply)?;
+        let applying = Applying {
+            workspace: &place.workspace,
+            limits: &place.limits,
+            on_failure: place.on_failure,
+            interrupt: &interrupt,
+        };
+        let teller = Teller {
+            ui,
+            json: common.json,
+        };
+        teller.begin(&reply);
+        let results = if self.dry_run {
+            rehearse(&applying, &reply, &teller)?
+        } else {
+            applying.run(&reply, &mut |step, result| teller.step(step, result))
+        };
+        teller.end(&applying, &reply, &results);
+        if is_complete(&reply, &results) {
+            Ok(ExitCode::SUCCESS)
+        } else {
+            Ok(Kind::NotApplied.exit_code().into())
+        }
+    }
+}
+
+fn read(file: &std::path::Path) -> Result<Reply> {
+    let (text, decoded) = reply::decode(&step::read(file)?);
+    if reply::is_outbox(&text) {
+        return Err(Error::new(
+            Kind::NotApplied,
+            "this is a message of ours, not the chat's reply to it",
+        ));
+    }
+    let mut reply = reply::parse(&text);
+    reply.repairs.splice(0..0, decoded);
+    if reply.steps.is_empty() && reply.issues.is_empty() && reply.cut.is_none() {
+        return Err(Error::new(
+            Kind::NotApplied,
+            "the reply asks for nothing that could be applied",
+        )
+        .hint("`agent parse FILE` shows what was understood"));
+    }
+    Ok(reply)
+}
+
+/// Tries the reply on a copy and shows the difference; commands are not run.
+fn rehearse(
+    applying: &Applying<'_>,
+    reply: &Reply,
+    teller: &Teller<'_>,
+) -> Result<Vec<StepResult>> {
+    let rehearsal = Rehearsal::prepare(
+        applying.workspace,
+        &reply.steps,
+        applying.limits.max_file_bytes,
+    )?;
+    let results = applying.rehearse(&rehearsal, reply, &mut |step, result| {
+        teller.step(step, result);
+    });
+    for difference in rehearsal.differences(applying.workspace) {
+        teller.difference(&difference);
+    }
+    Ok(results)
+}
+
+/// Tells what happens, to a person or to a script.
+struct Teller<'a> {
+    ui: &'a Ui,
+    json: bool,
+}
+
+impl Teller<'_> {
+    fn begin(&self, reply: &Reply) {
+        if self.json {
+            return;
+        }
+        for repair in &reply.repairs {
+            self.ui.tell(&Event::Repaired { repair });
+        }
+        for issue in &reply.issues {
+            self.ui.tell(&Event::Issue { issue });
+        }
+        if let Some(cut) = &reply.cut {
+            self.ui.tell(&Event::Cut {
+                line: cut.line,
+                what: &cut.what,
+            });
+        }
+    }
+
+    fn step(&self, step: &Step, result: Option<&StepResult>) {
+        let Some(result) = result else {
+            if let (Command::RunCommand { script, .. }, false) = (&step.command, self.json) {
+                self.ui.tell(&Event::Running { script });
+            }
+            return;
+        };
+        if self.json {
+            self.ui.data(&Row {
+                step: result.number,
+                command: &result.command,
+                path: step.command.path().map(crate::protocol::RelPath::as_str),
+                status: result.outcome.status,
+                message: &result.outcome.message,
+                detail: &result.outcome.detail.text,
+                level: result.outcome.level,
+            });
+            return;
+        }
+        self.ui.tell(&Event::Step { result });
+        let shows_output = result.outcome.status == Status::Ok && !step.command.changes_files();
+        if shows_output && !result.outcome.detail.is_empty() {
+            self.ui.text(&result.outcome.detail.text);
+        }
+    }
+
+    fn difference(&self, difference: &Difference) {
+        if !self.json {
+            self.ui.difference(
+                difference.path.as_str(),
+                difference.before.as_deref(),
+                difference.after.as_deref(),
+            );
+        }
+    }
+
+    fn end(&self, applying: &Applying<'_>, reply: &Reply, results: &[StepResult]) {
+        if self.json {
+            let mut summary = Summary::default();
+            for result in results {
+                match result.outcome.status {
+                    Status::Ok => summary.ok += 1,
+                    Status::Failed => summary.failed += 1,
+                    Status::Refused => summary.refused += 1,
+                    Status::Skipped => summary.skipped += 1,
+                }
+            }
+            self.ui.data(&Rest {
+                summary,
+                repairs: &reply.repairs,
+                issues: &reply.issues,
+                cut: reply.cut.as_ref(),
+            });
+            return;
+        }
+        for shown in applying.contents(reply) {
+            self.ui
+                .text(&format!("{}\n{}", shown.header, shown.contents.text));
+        }
+    }
+}
+
+/// The workspace and the bounds that hold in it.
+pub(super) struct Place {
+    pub(super) workspace: Workspace,
+    pub(super) limits: crate::execute::Limits,
+    pub(super) on_failure: crate::settings::OnFailure,
+}
