@@ -9,15 +9,23 @@ use crate::protocol::{EndMark, Step};
 
 mod assemble;
 mod changes;
+mod code_fence;
 mod decode;
-#[expect(dead_code, reason = "no dialect makes one yet")]
+#[cfg(test)]
+mod dialects;
+mod diff;
+mod file_name;
 mod found;
 mod invented;
+mod json;
 mod line;
+mod patch;
 mod prose;
 mod repair;
+mod search_replace;
 mod tags;
 mod thinking;
+mod whole_file;
 
 pub use decode::decode;
 
@@ -92,8 +100,8 @@ pub fn parse(text: &str) -> Reply {
             ..Reply::default()
         };
     }
-    let (text, repairs) = repair::repair(text);
-    assemble::assemble(&text, repairs)
+    let (text, done) = repair::repair(text);
+    assemble::assemble(&text, &done)
 }
 
 /// The end mark with which a text ends, decoration, fences and white space aside.

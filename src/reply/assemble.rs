@@ -6,49 +6,49 @@
 use std::ops::Range;
 
 use super::found::{Found, Item};
-use super::line::Fence;
-use super::tags::{Around, Close, Damage, Kind, Name, Opening, TagLine, Tags, build, example};
-use super::{Cut, Issue, Repair, Reply, invented, prose, thinking};
-use crate::protocol::{Command, Step};
+use super::repair::{Changed, Done};
+use super::tags::{Name, Tags, copy_button};
+use super::{Cut, Issue, Repair, Reply, code_fence, invented, prose, thinking};
+use super::{diff, json, patch, search_replace, whole_file};
+use crate::protocol::{Command, RelPath, Step};
 
-/// Finds a block of a dialect that begins at a line.
-type Find = fn(&[&str], usize) -> Option<Found>;
+mod tagged;
 
-/// The other dialects, in the order in which they are asked.
-const DIALECTS: [Find; 0] = [];
+/// How many blocks may be followed beyond the next tag in vain, before every further one is looked
+/// for only up to there: what keeps hostile text from being slow.
+const VAIN_LOOKS: u32 = 16;
 
-/// How many blocks may be followed to the end of the text without an end of their own, before
-/// every further one is looked for only up to the next tag.
-const OPEN_BLOCKS: u32 = 16;
-
-/// Turns repaired text into a reply; `repairs` are those that led to it.
-pub(super) fn assemble(text: &str, repairs: Vec<Repair>) -> Reply {
-    let mut lines: Vec<&str> = text.split('\n').collect();
+/// Turns repaired text into a reply; `done` is what was done to it before.
+pub(super) fn assemble(text: &str, done: &[Done]) -> Reply {
+    let mut lines: Vec<&str> = text.split_terminator('\n').collect();
     let thoughts = thinking::remove(&mut lines);
     let tags = Tags::of(&lines);
     let mut assembly = Assembly {
-        lines: &lines,
+        lines,
         tags: &tags,
-        reply: Reply {
-            repairs,
-            ..Reply::default()
-        },
-        blocks: thoughts,
+        reply: Reply::default(),
+        blocks: Vec::new(),
         free_from: 0,
-        last: None,
+        last_body: None,
+        last_file: None,
         count: 0,
-        told_results: false,
-        open_blocks: 0,
+        has_results: false,
+        vain_looks: 0,
     };
-    let thoughts = assembly.blocks.len();
-    assembly.repaired("left out the model's thinking", thoughts, false);
     assembly.walk();
-    assembly.reply.prose = prose::around(&lines, &mut assembly.blocks);
+    if assembly.count == 0 && assembly.reply.cut.is_none() && !assembly.has_results {
+        assembly.whole_files();
+    }
+    assembly.repaired("left out the model's thinking", thoughts.len(), false);
+    let repairs = done.iter().map(|done| assembly.told(done)).collect();
+    let own = std::mem::replace(&mut assembly.reply.repairs, repairs);
+    assembly.reply.repairs.extend(own);
+    assembly.reply.prose = prose::around(&assembly.lines, &mut assembly.blocks);
     assembly.reply
 }
 
 struct Assembly<'a> {
-    lines: &'a [&'a str],
+    lines: Vec<&'a str>,
     tags: &'a Tags<'a>,
     reply: Reply,
     /// The lines that are not prose.
@@ -56,17 +56,19 @@ struct Assembly<'a> {
     /// The first line below the last block: no dialect may look above it.
     free_from: usize,
     /// The last command that was taken from a tag with a body: its name and the line below it.
-    last: Option<(Name, usize)>,
+    last_body: Option<(Name, usize)>,
+    /// The file of the last SEARCH/REPLACE block: the next one may go on with it.
+    last_file: Option<RelPath>,
     /// How many commands there are so far, malformed ones included.
     count: u32,
-    told_results: bool,
-    open_blocks: u32,
+    /// Whether the model made up results.
+    has_results: bool,
+    vain_looks: u32,
 }
 
-impl<'a> Assembly<'a> {
+impl Assembly<'_> {
     fn walk(&mut self) {
-        let tags = self.tags;
-        let mut coming = tags.below(0).iter().peekable();
+        let mut coming = self.tags.below(0).iter().peekable();
         let mut at = 0;
         while at < self.lines.len() {
             while coming.next_if(|tag| tag.line < at).is_some() {}
@@ -81,245 +83,56 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Takes what begins with a tag; returns the line below it, or nothing if it is prose.
-    fn tag(&mut self, tag: &TagLine<'a>) -> Option<usize> {
-        match &tag.kind {
-            Kind::End(mark) => {
-                self.reply.end = Some(mark.clone());
-                Some(self.take(tag.line, tag.line + 1))
-            }
-            Kind::Close { name, .. } => {
-                self.stray(*name, tag.line);
-                Some(self.take(tag.line, tag.line + 1))
-            }
-            Kind::UnknownClose { .. } => None,
-            Kind::Unknown {
-                name,
-                has_attributes,
-            } => self.unknown(tag, name, *has_attributes),
-            Kind::Open {
-                name,
-                attributes,
-                inline,
-            } => {
-                if tag.damage != Damage::None {
-                    self.repaired("restored tags that were escaped", 1, false);
-                }
-                let opening = Opening::read(*name, attributes);
-                match inline {
-                    Some(text) => {
-                        let body = [&**text];
-                        let body = (!text.is_empty()).then_some(&body[..]);
-                        self.build(tag, opening, body, tag.line + 1);
-                        Some(self.take(tag.line, tag.line + 1))
-                    }
-                    None => self.open(tag, opening),
-                }
-            }
-        }
-    }
-
-    /// Takes a command whose body, if it has one, stands on the lines below.
-    fn open(&mut self, tag: &TagLine<'a>, opening: Opening) -> Option<usize> {
-        if !opening.needs_body() {
-            let body = self.tags.closed_next(tag).filter(|closing| {
-                opening.name == Name::Done || self.texts(tag.line + 1..*closing) <= 1
-            });
-            return Some(self.finish(tag, opening, body));
-        }
-        match self.tags.close(self.lines, tag, opening.mark.as_deref()) {
-            Close::At(closing) => Some(self.finish(tag, opening, Some(closing))),
-            Close::Restarted(again) => {
-                self.repaired("left out a command that was cut and begun again", 1, false);
-                Some(self.take(tag.line, again))
-            }
-            Close::MissingBefore(next) => {
-                let message = format!("`{}` is missing", opening.closing());
-                let hint = format!(
-                    "Send it again and close it with `{}` on a line of its own.",
-                    opening.closing()
-                );
-                self.malformed(tag.line, Some(opening.name.as_str()), message, hint);
-                Some(self.take(tag.line, next))
-            }
-            Close::Nested(closing) => {
-                let name = opening.name.as_str();
-                let message = format!("the body contains `[/{name}]`, so its end is uncertain");
-                let hint = format!(
-                    "Send it again with a mark of its own: `[{name} ... end=\"Q7\"]` and \
-                     `[/{name} Q7]`."
-                );
-                self.malformed(tag.line, Some(name), message, hint);
-                Some(self.take(tag.line, closing + 1))
-            }
-            Close::Missing => self.unfinished(tag, &opening),
-        }
-    }
-
-    /// Takes a body without an end: the reply was cut, or the model forgot to close it.
-    fn unfinished(&mut self, tag: &TagLine<'a>, opening: &Opening) -> Option<usize> {
-        let words = matches!(opening.name, Name::Plan | Name::Message | Name::AskUser);
-        if words && !self.lines[tag.line].contains(opening.name.as_str()) {
-            // `[Plan]` as a heading of prose.
-            return None;
-        }
-        let Some(end) = self.tags.end_of_text(self.lines) else {
-            self.reply.cut = Some(Cut {
-                line: number(tag.line),
-                what: opening.subject(),
-            });
-            return Some(self.take(tag.line, self.lines.len()));
-        };
-        let message = format!("`{}` is missing", opening.closing());
-        let hint = format!(
-            "Send it again and close it with `{}` on a line of its own.",
-            opening.closing()
-        );
-        self.malformed(tag.line, Some(opening.name.as_str()), message, hint);
-        Some(self.take(tag.line, end))
-    }
-
-    /// Builds a command that ends at its closing tag, or with the opening one.
-    fn finish(&mut self, tag: &TagLine<'a>, opening: Opening, closing: Option<usize>) -> usize {
-        let lines = self.lines;
-        let body = closing.map(|closing| &lines[tag.line + 1..closing]);
-        let end = closing.unwrap_or(tag.line) + 1;
-        self.build(tag, opening, body, end);
-        self.take(tag.line, end)
-    }
-
-    fn build(&mut self, tag: &TagLine<'a>, opening: Opening, body: Option<&[&str]>, end: usize) {
-        let name = opening.name;
-        let above = self.lines[self.free_from.min(tag.line)..tag.line]
-            .iter()
-            .rfind(|line| !line.trim().is_empty());
-        let below = self.lines[end..]
-            .iter()
-            .find(|line| !line.trim().is_empty());
-        let is_fence = |line: Option<&&str>| line.and_then(|line| Fence::read(line)).is_some();
-        let around = Around {
-            before_tag: tag.before,
-            fence_above: is_fence(above),
-            fence_below: is_fence(below),
-            escaped: tag.damage == Damage::Escaped,
-        };
-        let built = build(opening, body, around);
-        self.repaired(
-            "straightened curly quotes in tags",
-            built.curly as usize,
-            false,
-        );
-        for (what, count) in built.repairs {
-            self.repaired(what, count, true);
-        }
-        match built.command {
-            Ok(command) => self.step(tag.line, command),
-            Err(trouble) => {
-                self.malformed(tag.line, Some(name.as_str()), trouble.message, trouble.hint);
-            }
-        }
-        if !built.unknown.is_empty() {
-            self.reply.issues.push(Issue {
-                line: number(tag.line),
-                number: None,
-                command: Some(name.as_str().to_owned()),
-                message: format!(
-                    "`{}` means nothing to it and was ignored",
-                    built.unknown.join("`, `")
-                ),
-                hint: format!("It is written as `{}`.", example(name)),
-            });
-        }
-        self.last = body.is_some().then_some((name, end));
-    }
-
-    /// A closing tag without an opening one: harmless, unless text before it was lost to it.
-    fn stray(&mut self, name: Name, line: usize) {
-        let Some((last, end)) = self.last else {
-            return;
-        };
-        if last != name {
-            return;
-        }
-        if self.texts(end..line) == 0 {
-            self.last = Some((last, line + 1));
-            return;
-        }
-        // The body held its own closing tag, and what was taken for all of it is only a part.
-        let Some(step) = self
-            .reply
-            .steps
-            .pop_if(|step| step.command.name() == name.as_str())
-        else {
-            return;
-        };
-        let name = name.as_str();
-        self.reply.issues.push(Issue {
-            line: step.line,
-            number: Some(step.number),
-            command: Some(name.to_owned()),
-            message: format!("the body contains `[/{name}]`, so its end is uncertain"),
-            hint: format!(
-                "Send it again with a mark of its own: `[{name} ... end=\"Q7\"]` and `[/{name} Q7]`."
-            ),
-        });
-    }
-
-    /// What looks like a command that we do not have.
-    fn unknown(&mut self, tag: &TagLine<'a>, name: &str, has_attributes: bool) -> Option<usize> {
-        let closing = self.tags.unknown_close(tag);
-        let meant = Name::meant_by(name);
-        if !has_attributes && closing.is_none() && meant.is_none() {
-            return None;
-        }
-        let hint = match meant {
-            Some(meant) => format!("Did you mean `{}`?", example(meant)),
-            None => "Use only the commands of the protocol.".to_owned(),
-        };
-        let message = format!("there is no command `{name}`");
-        self.malformed(tag.line, None, message, hint);
-        Some(self.take(tag.line, closing.unwrap_or(tag.line) + 1))
-    }
-
-    /// Offers a line to the other dialects.
+    /// Offers a line to the other dialects; returns the line below the block.
     fn dialect(&mut self, at: usize) -> Option<usize> {
-        let from = self.free_from;
-        let boundary = self.tags.next_boundary(at).unwrap_or(self.lines.len());
-        for find in DIALECTS {
-            let reach = if self.open_blocks < OPEN_BLOCKS {
-                self.lines.len()
-            } else {
-                boundary
-            };
-            let Some(mut found) = find(&self.lines[from..reach], at - from) else {
-                continue;
-            };
-            if found.open && boundary < reach {
-                self.open_blocks += 1;
-                match find(&self.lines[from..boundary], at - from) {
-                    Some(within) => found = within,
-                    None => continue,
-                }
+        let end = self.lines.len();
+        let reach = if self.vain_looks < VAIN_LOOKS {
+            end
+        } else {
+            self.tags.next_boundary(at).unwrap_or(end)
+        };
+        let mut found = self.find(at, reach)?;
+        let is_sound = |item: &Item| matches!(item, Item::Command(_));
+        if found.open || !found.items.iter().all(is_sound) {
+            // It may have taken commands of ours for its own lines.
+            let boundary = self.tags.next_boundary(at).unwrap_or(end);
+            if boundary < found.lines.end {
+                self.vain_looks += 1;
+                found = self.find(at, boundary)?;
             }
-            found.lines = found.lines.start + from..found.lines.end + from;
-            return Some(self.found(found));
         }
-        None
+        Some(self.found(found))
     }
 
-    /// Takes a block of another dialect.
+    /// Asks each dialect for a block at a line, showing it no line from `reach` on.
+    fn find(&mut self, at: usize, reach: usize) -> Option<Found> {
+        let from = self.free_from;
+        let lines = &self.lines[from..reach];
+        let at = at - from;
+        let mut found = patch::find(lines, at)
+            .or_else(|| diff::find(lines, at))
+            .or_else(|| json::find(lines, at));
+        if found.is_none() {
+            found = search_replace::find(lines, at, self.last_file.as_ref());
+            if let Some([Item::Command(command)]) = found.as_ref().map(|found| &found.items[..]) {
+                self.last_file = command.path().cloned();
+            }
+        }
+        let mut found = found?;
+        found.lines = found.lines.start + from..found.lines.end + from;
+        Some(found)
+    }
+
+    /// Takes a block of another dialect; returns the line below it.
     fn found(&mut self, found: Found) -> usize {
         let Range { start, end } = found.lines;
-        let more = self.lines[end..].iter().any(|line| !line.trim().is_empty());
-        if found.open && !more {
+        let is_last = code_fence::skip_blank(&self.lines, end) == self.lines.len();
+        if found.open && is_last {
             let what = found.items.iter().find_map(|item| match item {
                 Item::Command(command) => Some(subject(command)),
                 Item::Problem { command, .. } => command.map(str::to_owned),
             });
-            self.reply.cut = Some(Cut {
-                line: number(start),
-                what: what.unwrap_or_else(|| "an edit".to_owned()),
-            });
+            self.cut(start, what.unwrap_or_else(|| "an edit".to_owned()));
             return self.take(start, end);
         }
         for item in found.items {
@@ -332,21 +145,38 @@ impl<'a> Assembly<'a> {
                 } => self.malformed(start, command, message, hint),
             }
         }
-        self.last = None;
+        self.last_body = None;
         self.take(start, end)
     }
 
-    /// Looks at a line of prose for results that only we can know.
+    /// Takes files that stand under their names, in a reply that has nothing else.
+    fn whole_files(&mut self) {
+        let mut files = whole_file::find_all(&self.lines);
+        if files.is_empty() {
+            files = whole_file::find_all(&without_outer_fence(&self.lines));
+        }
+        for file in files {
+            self.found(file);
+        }
+    }
+
+    /// Looks at a line of prose: at words of the page that are no part of the reply, and at results
+    /// that only we can know.
     fn prose(&mut self, at: usize) {
-        let after_run = self.last.is_some_and(|(name, end)| {
-            name == Name::RunCommand && invented::claims_output(self.lines[at]) && {
-                self.texts(end..at) == 0
+        let line = self.lines[at];
+        if copy_button::is_button(line.trim()) {
+            self.lines[at] = "";
+            if at > self.free_from && copy_button::is_language(self.lines[at - 1].trim()) {
+                self.lines[at - 1] = "";
             }
-        });
-        if !after_run && !invented::is_result(self.lines[at]) {
+            self.repaired("removed the words of a copy button", 1, false);
             return;
         }
-        if !std::mem::replace(&mut self.told_results, true) {
+        let after_run = self.last_body.is_some_and(|(name, end)| {
+            name == Name::RunCommand && invented::claims_output(line) && self.texts(end..at) == 0
+        });
+        let is_result = after_run || invented::is_result(line);
+        if is_result && !std::mem::replace(&mut self.has_results, true) {
             self.reply.issues.push(Issue {
                 line: number(at),
                 number: None,
@@ -375,12 +205,37 @@ impl<'a> Assembly<'a> {
             hint,
         };
         self.reply.issues.push(issue);
-        self.last = None;
+        self.last_body = None;
     }
 
     fn next_number(&mut self) -> u32 {
         self.count = self.count.saturating_add(1);
         self.count
+    }
+
+    fn cut(&mut self, line: usize, what: String) {
+        self.reply.cut = Some(Cut {
+            line: number(line),
+            what,
+        });
+    }
+
+    /// A repair of the whole text, and whether it reached into a body.
+    fn told(&self, done: &Done) -> Repair {
+        let in_body = match &done.changed {
+            Changed::Nothing => false,
+            Changed::Everything => self.reply.steps.iter().any(|step| has_body(&step.command)),
+            Changed::Lines(lines) => self.blocks.iter().any(|block| {
+                // The tags themselves are no body.
+                let first = lines.partition_point(|line| *line <= block.start);
+                lines.get(first).is_some_and(|line| *line + 1 < block.end)
+            }),
+        };
+        Repair {
+            what: done.what.to_owned(),
+            count: u32::try_from(done.count).unwrap_or(u32::MAX),
+            in_body,
+        }
     }
 
     fn repaired(&mut self, what: &str, count: usize, in_body: bool) {
@@ -399,6 +254,25 @@ impl<'a> Assembly<'a> {
         self.free_from = end;
         end
     }
+}
+
+/// The lines with the first and the last fence blanked, which may wrap all others.
+fn without_outer_fence<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let is_fence = |line: &&str| code_fence::Fence::read(line).is_some();
+    let mut inner = lines.to_vec();
+    let outer = (
+        lines.iter().position(is_fence),
+        lines.iter().rposition(is_fence),
+    );
+    if let (Some(first), Some(last)) = outer {
+        inner[first] = "";
+        inner[last] = "";
+    }
+    inner
+}
+
+fn has_body(command: &Command) -> bool {
+    command.changes_files() || matches!(command, Command::RunCommand { .. })
 }
 
 /// A few words that tell a command from its neighbours.

@@ -1,5 +1,7 @@
 //! The body of an `EDIT_FILE` or `APPLY_PATCH`: which dialect it is written in.
 
+use super::code_fence::Fence;
+use super::{diff, patch, search_replace};
 use crate::protocol::{Command, Edit, FileChange, RelPath};
 
 /// What is wrong with a body, and what to write instead.
@@ -11,30 +13,42 @@ type Trouble = (String, String);
 pub(super) fn begin_with_edits(lines: &[&str]) -> bool {
     lines
         .iter()
-        .map(|line| line.trim())
-        .find(|line| !line.is_empty() && super::line::Fence::read(line).is_none())
-        .is_some_and(|line| {
-            let marks = line.trim_start_matches('<');
-            line.len() - marks.len() >= 3 && marks.trim_start().starts_with("SEARCH")
-        })
+        .find(|line| !line.trim().is_empty() && Fence::read(line).is_none())
+        .is_some_and(|line| search_replace::is_head(line))
 }
 
-/// Reads the body of an `EDIT_FILE` without a range of lines.
-pub(super) fn edits(path: &RelPath, body: &str, line: Option<u32>) -> Result<Command, Trouble> {
-    let _ = (path, body, line, Edit::Replace { edits: vec![] });
-    Err(missing_edits())
-}
-
-/// Reads the body of an `APPLY_PATCH`.
-pub(super) fn patch(_body: &str, _path: Option<&RelPath>) -> Result<Vec<FileChange>, Trouble> {
-    Err(missing_edits())
-}
-
-fn missing_edits() -> Trouble {
-    (
+/// Reads the body of an `EDIT_FILE` that is not a range of lines; `line` is where its only block
+/// is said to belong.
+pub(super) fn edits(path: RelPath, body: &str, line: Option<u32>) -> Result<Command, Trouble> {
+    if let Some(edits) = search_replace::parse_body(body) {
+        let mut edits = edits?;
+        if let [only] = &mut edits[..] {
+            only.line = only.line.or(line);
+        }
+        let edit = Edit::Replace { edits };
+        return Ok(Command::EditFile { path, edit });
+    }
+    if looks_like_a_patch(body) {
+        let changes = patch(body, Some(&path))?;
+        return Ok(Command::ApplyPatch { changes });
+    }
+    Err((
         "it has neither `start_line` nor a SEARCH/REPLACE block".to_owned(),
         "Name the lines with `start_line` and `end_line`, or put blocks of `<<<<<<< SEARCH`, \
          `=======` and `>>>>>>> REPLACE` into the body."
             .to_owned(),
-    )
+    ))
+}
+
+/// Reads the body of an `APPLY_PATCH`; `path` is the file of a diff without a header.
+pub(super) fn patch(body: &str, path: Option<&RelPath>) -> Result<Vec<FileChange>, Trouble> {
+    if patch::is_envelope(body) {
+        patch::parse_body(body)
+    } else {
+        diff::parse_body(body, path)
+    }
+}
+
+fn looks_like_a_patch(body: &str) -> bool {
+    patch::is_envelope(body) || body.lines().any(|line| line.starts_with("@@"))
 }

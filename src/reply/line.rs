@@ -1,33 +1,6 @@
-//! What a single line of a reply is: a fence, or something with Markdown's marks around it.
+//! What Markdown puts around a tag on its line.
 
-/// A line of three or more backticks or tildes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fence<'a> {
-    mark: u8,
-    length: usize,
-    /// What stands after the marks: a language, or nothing.
-    pub(super) info: &'a str,
-}
-
-impl<'a> Fence<'a> {
-    /// Reads a line as a fence, whatever its indentation.
-    pub(super) fn read(line: &'a str) -> Option<Self> {
-        let text = line.trim();
-        let mark = *text.as_bytes().first()?;
-        if mark != b'`' && mark != b'~' {
-            return None;
-        }
-        let length = text.bytes().take_while(|byte| *byte == mark).count();
-        let info = text[length..].trim();
-        let inline_code = mark == b'`' && info.contains('`');
-        (length >= 3 && !inline_code).then_some(Self { mark, length, info })
-    }
-
-    /// Whether this line ends the block that `open` began.
-    pub(super) fn closes(&self, open: &Fence<'_>) -> bool {
-        self.info.is_empty() && self.mark == open.mark && self.length >= open.length
-    }
-}
+use super::code_fence::Fence;
 
 /// Whether a line holds nothing: only white space, or only a fence.
 pub(super) fn is_blank_or_fence(line: &str) -> bool {
@@ -147,16 +120,5 @@ mod tests {
         for line in ["", "done", "see [DONE] above", "[DONE] now", "-[DONE]", "x"] {
             assert_eq!(undecorate(line), None, "{line}");
         }
-    }
-
-    #[test]
-    fn knows_fences() {
-        let open = Fence::read("````rust").unwrap();
-        assert_eq!(open.info, "rust");
-        assert!(!Fence::read("```").unwrap().closes(&open));
-        assert!(Fence::read("`````").unwrap().closes(&open));
-        assert!(!Fence::read("~~~~").unwrap().closes(&open));
-        assert!(Fence::read("``` a`b ```").is_none());
-        assert!(Fence::read("``").is_none());
     }
 }

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::line::Fence;
+use super::code_fence::Fence;
 
 /// The most that is kept, in bytes.
 const MAX_BYTES: usize = 20_000;

@@ -1,16 +1,112 @@
 //! What chat pages and copying do to text, and its undoing.
+//!
+//! Each repair is done only where the text itself shows that it is one: a prefix only if every
+//! line has it, entities and backslashes only if tags or markers arrived with them, spaces only
+//! where no file has such spaces on purpose. What would be a guess is left as it is. The order
+//! matters: line ends first, because everything else looks at lines, and what wraps the whole text
+//! before what happened inside of it.
+//!
+//! Repairs that need to know where a body begins and ends are done there, with the functions that
+//! this file lends.
 
 use std::borrow::Cow;
 
-use super::Repair;
+use super::tags;
 
 mod escapes;
 mod gutter;
+mod line_ends;
+mod paste;
+mod prefix;
+mod spaces;
 
-pub(super) use escapes::{without_backslashes, without_entities};
+pub(super) use escapes::{is_escaped, without_backslashes, without_entities};
 pub(super) use gutter::without_line_numbers;
 
-/// Undoes the damage of a text.
-pub(super) fn repair(text: &str) -> (Cow<'_, str>, Vec<Repair>) {
-    (Cow::Borrowed(text), Vec::new())
+/// A repair of the whole text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Done {
+    pub(super) what: &'static str,
+    pub(super) count: usize,
+    pub(super) changed: Changed,
+}
+
+/// Which lines a repair gave another content.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Changed {
+    /// None: a body says the same as before.
+    Nothing,
+    /// Every line.
+    Everything,
+    /// These, from 0, in ascending order.
+    Lines(Vec<usize>),
+}
+
+/// A repair: the new text and what was done, or nothing.
+type Mended = Option<(String, Done)>;
+
+const REPAIRS: [fn(&str) -> Mended; 8] = [
+    line_ends::repair,
+    spaces::remove_invisible,
+    prefix::repair,
+    // A list inside of a quote, or the other way round.
+    prefix::repair,
+    spaces::restore_spaces,
+    escapes::repair_entities,
+    escapes::repair_backslashes,
+    paste::repair,
+];
+
+/// Undoes what happened to a text as a whole.
+pub(super) fn repair(text: &str) -> (Cow<'_, str>, Vec<Done>) {
+    let mut text = Cow::Borrowed(text);
+    let mut done = Vec::new();
+    for repair in REPAIRS {
+        if let Some((mended, what)) = repair(&text) {
+            text = Cow::Owned(mended);
+            done.push(what);
+        }
+    }
+    (text, done)
+}
+
+/// Whether a line begins something of ours or of another dialect.
+///
+/// Used to tell a prefix that copying brought from lines that only look alike.
+fn is_structural(line: &str) -> bool {
+    const BEGINNINGS: [&str; 9] = [
+        "<<<<<",
+        "*** Begin Patch",
+        "--- ",
+        "diff --git ",
+        "@@ ",
+        "```",
+        "~~~",
+        "{",
+        ">>>>>",
+    ];
+    BEGINNINGS.iter().any(|mark| line.starts_with(mark))
+        || (line.starts_with(['[', '*', '\\']) && tags::read(0, line).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sound_text_is_not_even_copied() {
+        let text =
+            "Hi\n[CREATE_FILE path=\"a.html\"]\n<p>a &amp; b &lt;\u{a0}c</p>\n[/CREATE_FILE]\n";
+        let (mended, done) = repair(text);
+        assert!(matches!(mended, Cow::Borrowed(_)));
+        assert_eq!(done, []);
+    }
+
+    #[test]
+    fn several_kinds_of_damage_are_undone_together() {
+        let text = "\u{feff}> [PLAN]\r\n> \u{a0}\u{a0}a\r\n> [/PLAN]\r\n";
+        let (mended, done) = repair(text);
+        assert_eq!(mended, "[PLAN]\n  a\n[/PLAN]\n");
+        assert_eq!(done.len(), 4);
+    }
 }

@@ -5,12 +5,12 @@
 
 use std::ops::Range;
 
-use super::line::Fence;
+use super::code_fence::Fence;
 use super::tags;
 
 const NAMES: [&str; 3] = ["think", "thinking", "reasoning"];
 
-/// Finds the thinking in a reply, as lines that are left out.
+/// Blanks the lines of a reply that are thinking, and tells which.
 ///
 /// What follows a closing tag on its line stays, and stands there alone.
 pub(super) fn remove(lines: &mut [&str]) -> Vec<Range<usize>> {
@@ -41,6 +41,9 @@ pub(super) fn remove(lines: &mut [&str]) -> Vec<Range<usize>> {
     }
     if found.is_empty() {
         found.extend(headless(lines));
+    }
+    for thought in &found {
+        lines[thought.clone()].fill("");
     }
     found
 }
@@ -124,15 +127,16 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn case(text: &str, thoughts: Option<Range<usize>>, left: &str) {
+    fn case(text: &str, thoughts: &[(usize, usize)], left: &str) {
         let mut lines: Vec<&str> = text.split('\n').collect();
-        assert_eq!(
-            remove(&mut lines),
-            Vec::from_iter(thoughts.clone()),
-            "{text}"
-        );
+        let found: Vec<_> = remove(&mut lines)
+            .into_iter()
+            .map(|thought| (thought.start, thought.end))
+            .collect();
+        assert_eq!(found, thoughts, "{text}");
+        let is_thought = |line: usize| found.iter().any(|(from, to)| (*from..*to).contains(&line));
         let kept: Vec<&str> = (0..lines.len())
-            .filter(|line| !thoughts.iter().any(|thought| thought.contains(line)))
+            .filter(|line| !is_thought(*line))
             .map(|line| lines[line])
             .collect();
         assert_eq!(kept.join("\n"), left, "{text}");
@@ -140,14 +144,14 @@ mod tests {
 
     #[test]
     fn leaves_out_what_the_model_thought() {
-        case("<think>\n[DONE]\n</think>\nHi", Some(0..3), "Hi");
-        case("<Thinking>hm</Thinking>\nHi", Some(0..1), "Hi");
+        case("<think>\n[DONE]\n</think>\nHi", &[(0, 3)], "Hi");
+        case("<Thinking>hm</Thinking>\nHi", &[(0, 1)], "Hi");
         case(
             "Hi\n<reasoning>\na\n</reasoning>[DONE]",
-            Some(1..3),
+            &[(1, 3)],
             "Hi\n[DONE]",
         );
-        case("so I write it\n</think>\n[DONE]", Some(0..2), "[DONE]");
+        case("so I write it\n</think>\n[DONE]", &[(0, 2)], "[DONE]");
     }
 
     #[test]
@@ -158,7 +162,7 @@ mod tests {
             "<think>\n[DONE]",
             "a </think> b",
         ] {
-            case(text, None, text);
+            case(text, &[], text);
         }
     }
 }

@@ -45,3 +45,28 @@ fn number(line: &str) -> Option<(u32, Divider, &str)> {
         .strip_prefix(['|', '\u{2502}'])?;
     Some((number, Divider::Bar, text.strip_prefix(' ').unwrap_or(text)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_must_have_the_next_number() {
+        let plain = |text: &str| {
+            let lines: Vec<&str> = text.split('\n').collect();
+            without_line_numbers(&lines).map(|lines| lines.join("\n"))
+        };
+        assert_eq!(plain("  9\ta\n 10\t\tb").as_deref(), Some("a\n\tb"));
+        assert_eq!(plain("7:a\n8:  b").as_deref(), Some("a\n b"));
+        assert_eq!(plain("1 \u{2502} a\n2 \u{2502}").as_deref(), Some("a\n"));
+        for text in [
+            "1 | a",
+            "1 | a\n2: b",
+            "1 | a\n3 | b",
+            "a\n2 | b",
+            "1 | a\n",
+        ] {
+            assert_eq!(plain(text), None, "{text}");
+        }
+    }
+}

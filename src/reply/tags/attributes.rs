@@ -14,7 +14,7 @@
 pub(super) struct Attributes {
     left: Vec<Attribute>,
     /// How many values stood in quotes that are not ASCII.
-    pub(super) curly: u32,
+    pub(super) curly: usize,
     /// The name of an attribute whose quote is never closed.
     pub(super) unclosed: Option<String>,
 }
@@ -60,7 +60,7 @@ impl Attributes {
         let first = value.chars().next().map_or(0, char::len_utf8);
         if let Some((inner, rest, closer)) = quoted(&value[first..], quote) {
             let curly = !value.is_char_boundary(1) || !closer.is_ascii();
-            self.curly = self.curly.saturating_add(u32::from(curly));
+            self.curly += usize::from(curly);
             let inner = if quote == Quote::Double {
                 inner.replace("\\\"", "\"")
             } else {

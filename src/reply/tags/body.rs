@@ -12,8 +12,9 @@
 
 use std::borrow::Cow;
 
-use super::super::line::Fence;
-use super::super::repair;
+use super::copy_button::{is_button, is_language};
+use crate::reply::code_fence::Fence;
+use crate::reply::repair;
 
 /// What a body is for, which decides what may be taken off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +82,7 @@ impl<'a> Body<'a> {
             text.push_str(line);
             text.push('\n');
         }
-        if self.unescape {
+        if self.unescape && repair::is_escaped(&text) {
             let plain = repair::without_backslashes(&text);
             let count = text.len() - plain.len();
             if count > 0 {
@@ -312,71 +313,6 @@ fn encloses(open: &Fence<'_>, middle: &[&str]) -> bool {
         }
     }
     depth == 1 && (!flat_is_sound || matches!(open.info, "md" | "markdown"))
-}
-
-fn is_button(line: &str) -> bool {
-    matches!(
-        line,
-        "Copy code" | "Copy" | "Edit" | "Copy Code" | "Copy snippet" | "Wrap" | "Download" | "Run"
-    )
-}
-
-/// Whether a line is only the name of a language, as chat pages write it above a block.
-fn is_language(line: &str) -> bool {
-    const LANGUAGES: [&str; 48] = [
-        "bash",
-        "sh",
-        "shell",
-        "zsh",
-        "powershell",
-        "console",
-        "text",
-        "txt",
-        "plaintext",
-        "rust",
-        "python",
-        "py",
-        "javascript",
-        "js",
-        "typescript",
-        "ts",
-        "tsx",
-        "jsx",
-        "json",
-        "yaml",
-        "yml",
-        "toml",
-        "xml",
-        "html",
-        "css",
-        "scss",
-        "sql",
-        "go",
-        "java",
-        "kotlin",
-        "swift",
-        "c",
-        "cpp",
-        "c++",
-        "csharp",
-        "c#",
-        "ruby",
-        "php",
-        "perl",
-        "lua",
-        "r",
-        "scala",
-        "haskell",
-        "diff",
-        "markdown",
-        "md",
-        "dockerfile",
-        "makefile",
-    ];
-    line.len() <= 10
-        && LANGUAGES
-            .iter()
-            .any(|known| known.eq_ignore_ascii_case(line))
 }
 
 #[cfg(test)]

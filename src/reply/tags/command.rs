@@ -13,7 +13,7 @@ pub(in crate::reply) struct Built {
     /// Attributes that mean nothing to the command.
     pub(in crate::reply) unknown: Vec<String>,
     /// How many attributes stood in curly quotes.
-    pub(in crate::reply) curly: u32,
+    pub(in crate::reply) curly: usize,
     /// What was undone in the body, and on how many lines.
     pub(in crate::reply) repairs: Vec<(&'static str, usize)>,
 }
@@ -167,7 +167,7 @@ impl Tag<'_> {
         let (start, end) = self.range()?;
         if self.lines.is_some_and(changes::begin_with_edits) || (start, end) == (None, None) {
             let body = self.text(Place::Changes);
-            return changes::edits(&path, &body, start).map_err(Into::into);
+            return changes::edits(path, &body, start).map_err(Into::into);
         }
         let Some(start_line) = start else {
             return Err(self.trouble("`end_line` needs `start_line`"));

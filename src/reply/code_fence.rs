@@ -1,0 +1,159 @@
+//! Markdown code fences, as far as the dialects need them.
+//!
+//! A fence closes only what stands at least as far to the right: a fence line inside a diff has a
+//! mark before it and does not end the block.
+
+use std::ops::Range;
+
+/// The line that begins a code block.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fence<'a> {
+    mark: u8,
+    length: usize,
+    /// How many bytes of white space stand before it.
+    pub(super) indent: usize,
+    /// What follows the marks: a language, perhaps a file name.
+    pub(super) info: &'a str,
+}
+
+impl<'a> Fence<'a> {
+    /// Reads a line of three or more backticks or tildes.
+    pub(super) fn read(line: &'a str) -> Option<Self> {
+        let text = line.trim_start();
+        let indent = line.len() - text.len();
+        let mark = *text.as_bytes().first()?;
+        if mark != b'`' && mark != b'~' {
+            return None;
+        }
+        let length = text.bytes().take_while(|byte| *byte == mark).count();
+        let info = text[length..].trim();
+        if length < 3 || (mark == b'`' && info.contains('`')) {
+            return None;
+        }
+        Some(Self {
+            mark,
+            length,
+            indent,
+            info,
+        })
+    }
+
+    /// Whether the line ends the block that this one began.
+    pub(super) fn is_closed_by(&self, line: &str) -> bool {
+        Fence::read(line).is_some_and(|other| other.closes(self))
+    }
+
+    /// Whether this line ends the block that `open` began.
+    pub(super) fn closes(&self, open: &Fence<'_>) -> bool {
+        self.mark == open.mark
+            && self.length >= open.length
+            && self.indent <= open.indent
+            && self.info.is_empty()
+    }
+}
+
+/// Whether the line is a fence without a word after it: most often the end of a block.
+pub(super) fn is_bare(line: &str) -> bool {
+    Fence::read(line).is_some_and(|fence| fence.info.is_empty())
+}
+
+/// A code block that was begun and not yet ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Enclosure<'a> {
+    /// The line with the fence.
+    pub(super) line: usize,
+    /// The fence itself.
+    pub(super) fence: Fence<'a>,
+}
+
+/// The innermost code block that is open after these lines.
+///
+/// Reads all of them: to be called once per block that was found, not once per line.
+pub(super) fn open_after<'a>(lines: &[&'a str]) -> Option<Enclosure<'a>> {
+    let mut open: Vec<Enclosure<'a>> = Vec::new();
+    for (line, text) in lines.iter().enumerate() {
+        let Some(fence) = Fence::read(text) else {
+            continue;
+        };
+        match open.last() {
+            Some(last) if last.fence.is_closed_by(text) => {
+                open.pop();
+            }
+            _ => open.push(Enclosure { line, fence }),
+        }
+    }
+    open.pop()
+}
+
+/// Widens a block by the fence lines directly around it, blank lines between them allowed.
+pub(super) fn widen(
+    lines: &[&str],
+    block: Range<usize>,
+    enclosure: Option<Enclosure<'_>>,
+) -> Range<usize> {
+    let mut start = block.start;
+    if let Some(enclosure) = enclosure
+        && is_blank(&lines[enclosure.line + 1..block.start])
+    {
+        start = enclosure.line;
+    }
+    let next = skip_blank(lines, block.end);
+    let closes = lines.get(next).is_some_and(|line| match enclosure {
+        Some(enclosure) => enclosure.fence.is_closed_by(line),
+        // The block before this one took the fence that both stand in.
+        None => next == block.end && is_bare(line),
+    });
+    start..if closes { next + 1 } else { block.end }
+}
+
+/// The first line from `at` on that is not blank, or the end.
+pub(super) fn skip_blank(lines: &[&str], at: usize) -> usize {
+    lines
+        .iter()
+        .skip(at)
+        .position(|line| !line.trim().is_empty())
+        .map_or(lines.len(), |found| at + found)
+}
+
+fn is_blank(lines: &[&str]) -> bool {
+    lines.iter().all(|line| line.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_is_closed_by_one_as_long_and_as_far_left() {
+        let fence = Fence::read("```rust").unwrap();
+        assert_eq!(fence.info, "rust");
+        for (line, closes) in [
+            ("```", true),
+            ("`````  ", true),
+            (" ```", false),
+            ("~~~", false),
+            ("```rust", false),
+            ("+```", false),
+        ] {
+            assert_eq!(fence.is_closed_by(line), closes, "{line}");
+        }
+        assert!(Fence::read("``` a `b`").is_none());
+    }
+
+    #[test]
+    fn knows_the_block_that_is_still_open() {
+        let lines = ["```", "x", "```", "", "``````", "```diff", "a"];
+        assert_eq!(open_after(&lines).unwrap().line, 5);
+        assert_eq!(open_after(&lines[..5]).unwrap().line, 4);
+        assert!(open_after(&lines[..4]).is_none());
+    }
+
+    #[test]
+    fn takes_the_fences_directly_around_a_block() {
+        let lines = ["text", "```", "", "block", "", "```", "more"];
+        let enclosure = open_after(&lines[..3]);
+        assert_eq!(widen(&lines, 3..4, enclosure), 1..6);
+        assert_eq!(widen(&lines, 3..4, None), 3..4);
+        assert_eq!(widen(&lines, 3..5, None), 3..6);
+    }
+}

@@ -1,0 +1,181 @@
+//! Plans and tool calls in JSON.
+//!
+//! ```text
+//! block = value+                          one after the other, bare or in a fence
+//! value = {"thought", "plan", "actions": [call*]} | call | [call+]
+//! call  = {"tool" | "name" | "action" | "function": name, parameters...}
+//! ```
+//!
+//! The parameters stand beside the name or under `parameters`, `params`, `arguments`, `args` or
+//! `input`, there also as a string of JSON. Strict JSON is tried first, then `lenient`. What does
+//! not have one of these shapes is prose: a `package.json` in a reply is nobody's command.
+
+mod call;
+mod extent;
+mod lenient;
+mod tools;
+
+use serde_json::{Map, Value};
+
+use crate::protocol::Command;
+
+use super::code_fence;
+use super::found::{Found, Item};
+use call::{Call, Shape};
+use extent::Extent;
+
+/// The plan or tool call that begins on the line `at`.
+pub(super) fn find(lines: &[&str], at: usize) -> Option<Found> {
+    if !extent::may_begin(lines, at) {
+        return None;
+    }
+    let mut items = Vec::new();
+    let (mut line, mut column) = (at, 0);
+    let mut is_cut = false;
+    loop {
+        let extent = extent::measure(lines, (line, column));
+        let text = extent.text(lines, (line, column))?;
+        match (&extent, read(&text)) {
+            (_, Some(value)) => items.extend(items_of(&value)?),
+            (Extent::Open { .. }, None) if is_ours(&text) => {
+                is_cut = true;
+                items.push(cut_off());
+            }
+            _ => return None,
+        }
+        (line, column) = extent.end(lines);
+        match rest_of(lines, line, column) {
+            Rest::Nothing => break,
+            Rest::Value(next) => column = next,
+            Rest::Prose => return None,
+        }
+    }
+    let end = if column == 0 { line } else { line + 1 };
+    let enclosure = code_fence::open_after(&lines[..at]);
+    let block = code_fence::widen(lines, at..end, enclosure);
+    Some(Found {
+        open: is_cut && code_fence::skip_blank(lines, block.end) == lines.len(),
+        lines: block,
+        items,
+    })
+}
+
+/// What follows a value on its last line.
+enum Rest {
+    Nothing,
+    Value(usize),
+    Prose,
+}
+
+fn rest_of(lines: &[&str], line: usize, column: usize) -> Rest {
+    let Some(rest) = lines.get(line).map(|text| &text[column..]) else {
+        return Rest::Nothing;
+    };
+    if column == 0 {
+        return Rest::Nothing;
+    }
+    let next = rest.trim_start_matches([' ', '\t', ',', ';']);
+    if next.is_empty() {
+        Rest::Nothing
+    } else if next.starts_with(['{', '[']) {
+        Rest::Value(column + rest.len() - next.len())
+    } else {
+        Rest::Prose
+    }
+}
+
+fn read(text: &str) -> Option<Value> {
+    serde_json::from_str(text)
+        .ok()
+        .or_else(|| lenient::read(text))
+}
+
+/// The commands of a value, or `None` if it is not a plan or a call.
+fn items_of(value: &Value) -> Option<Vec<Item>> {
+    match value {
+        Value::Object(object) if object.contains_key("actions") => plan(object),
+        Value::Object(object) => call(object, Shape::Alone).map(|item| vec![item]),
+        Value::Array(values) if !values.is_empty() => values
+            .iter()
+            .map(|value| call(value.as_object()?, Shape::Alone))
+            .collect(),
+        _ => None,
+    }
+}
+
+fn plan(object: &Map<String, Value>) -> Option<Vec<Item>> {
+    let actions = object.get("actions")?.as_array()?;
+    let speaks = object.contains_key("thought") || object.contains_key("plan");
+    let mut items = Vec::new();
+    if let Some(text) = object.get("plan").and_then(plan_text) {
+        items.push(Item::Command(Command::Plan { text }));
+    }
+    if actions.is_empty() {
+        let summary = object
+            .get("thought")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        items.push(Item::Command(Command::Done { summary }));
+        return speaks.then_some(items);
+    }
+    let shape = if speaks { Shape::InPlan } else { Shape::Listed };
+    for action in actions {
+        items.push(call(action.as_object()?, shape)?);
+    }
+    Some(items)
+}
+
+fn plan_text(plan: &Value) -> Option<String> {
+    let text = match plan {
+        Value::String(text) => text.clone(),
+        Value::Array(steps) => {
+            let lines: Vec<String> = steps.iter().map(step_text).collect();
+            lines.join("\n")
+        }
+        _ => return None,
+    };
+    (!text.trim().is_empty()).then_some(text)
+}
+
+fn step_text(step: &Value) -> String {
+    let described = ["step", "description", "text", "title"]
+        .iter()
+        .find_map(|key| step.get(key).and_then(Value::as_str));
+    match (step, described) {
+        (Value::String(text), _) => text.clone(),
+        (_, Some(text)) => text.to_owned(),
+        _ => step.to_string(),
+    }
+}
+
+fn call(object: &Map<String, Value>, shape: Shape) -> Option<Item> {
+    let call = Call::read(object)?;
+    call.is_certain(shape).then(|| tools::item(&call))
+}
+
+/// Whether the beginning of an unfinished value is clearly one of ours.
+fn is_ours(text: &str) -> bool {
+    /// Enough to see the first key and its value.
+    const LOOKED_AT: usize = 200;
+    let start: String = text
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .take(LOOKED_AT)
+        .collect();
+    let start = start.trim_start_matches(['[', '{']);
+    ["\"thought\":", "\"actions\":", "\"tool\":"]
+        .iter()
+        .any(|key| start.starts_with(key))
+}
+
+fn cut_off() -> Item {
+    Item::Problem {
+        command: None,
+        message: "the JSON ends in the middle".to_owned(),
+        hint: "send the whole object again, or the commands one by one".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

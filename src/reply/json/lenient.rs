@@ -1,0 +1,240 @@
+//! JSON with the faults that models make.
+//!
+//! ```text
+//! value  = object | array | string | number | "true" | "false" | "null"
+//! object = "{" [string ":" value ("," string ":" value)* [","]] ["}"]
+//! array  = "[" [value ("," value)* [","]] ["]"]
+//! string = '"' (character | escape)* '"'
+//! space  = white space | "//" to the end of the line | "/*" to "*/"
+//! ```
+//!
+//! Beyond strict JSON: trailing commas, comments, characters below space inside strings, an escape
+//! that JSON does not know (kept with its backslash), and closing brackets that are missing at the
+//! very end. A string that does not end is never completed: its content would be a guess.
+
+use serde_json::{Map, Number, Value};
+
+/// How deep values may nest; the reader calls itself.
+const MAX_DEPTH: usize = 48;
+
+/// Reads the whole text as one value.
+pub(super) fn read(text: &str) -> Option<Value> {
+    let mut reader = Reader { text, at: 0 };
+    let value = reader.value(0)?;
+    reader.skip_space();
+    (reader.at == text.len()).then_some(value)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn value(&mut self, depth: usize) -> Option<Value> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        self.skip_space();
+        match self.peek()? {
+            b'{' => self.object(depth),
+            b'[' => self.array(depth),
+            b'"' => self.string().map(Value::String),
+            _ => self.word(),
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Option<Value> {
+        self.at += 1;
+        let mut object = Map::new();
+        while !self.closes(b'}')? {
+            let key = self.string()?;
+            self.skip_space();
+            self.take(b':')?;
+            let value = self.value(depth + 1)?;
+            object.insert(key, value);
+            self.separator(b'}')?;
+        }
+        Some(Value::Object(object))
+    }
+
+    fn array(&mut self, depth: usize) -> Option<Value> {
+        self.at += 1;
+        let mut values = Vec::new();
+        while !self.closes(b']')? {
+            values.push(self.value(depth + 1)?);
+            self.separator(b']')?;
+        }
+        Some(Value::Array(values))
+    }
+
+    /// Whether the object or array ends here; the end of the text ends it too.
+    fn closes(&mut self, bracket: u8) -> Option<bool> {
+        self.skip_space();
+        match self.peek() {
+            None => Some(true),
+            Some(byte) if byte == bracket => {
+                self.at += 1;
+                Some(true)
+            }
+            // The other bracket: they are crossed.
+            Some(b'}' | b']') => None,
+            Some(_) => Some(false),
+        }
+    }
+
+    fn separator(&mut self, bracket: u8) -> Option<()> {
+        self.skip_space();
+        match self.peek() {
+            Some(b',') => {
+                self.at += 1;
+                Some(())
+            }
+            None => Some(()),
+            Some(byte) if byte == bracket => Some(()),
+            Some(_) => None,
+        }
+    }
+
+    fn string(&mut self) -> Option<String> {
+        self.take(b'"')?;
+        let mut value = String::new();
+        loop {
+            let rest = &self.text[self.at..];
+            let stop = memchr::memchr2(b'"', b'\\', rest.as_bytes())?;
+            value.push_str(&rest[..stop]);
+            self.at += stop + 1;
+            if rest.as_bytes()[stop] == b'"' {
+                return Some(value);
+            }
+            self.escape(&mut value)?;
+        }
+    }
+
+    fn escape(&mut self, value: &mut String) -> Option<()> {
+        let escaped = self.text[self.at..].chars().next()?;
+        self.at += escaped.len_utf8();
+        match escaped {
+            '"' | '\\' | '/' => value.push(escaped),
+            'n' => value.push('\n'),
+            't' => value.push('\t'),
+            'r' => value.push('\r'),
+            'b' => value.push('\u{8}'),
+            'f' => value.push('\u{c}'),
+            'u' => value.push(self.unicode()?),
+            other => {
+                value.push('\\');
+                value.push(other);
+            }
+        }
+        Some(())
+    }
+
+    fn unicode(&mut self) -> Option<char> {
+        let high = self.hexadecimal()?;
+        if !(0xD800..0xDC00).contains(&high) {
+            return char::from_u32(high);
+        }
+        self.take(b'\\')?;
+        self.take(b'u')?;
+        let low = self
+            .hexadecimal()?
+            .checked_sub(0xDC00)
+            .filter(|low| *low < 0x400)?;
+        char::from_u32(0x1_0000 + ((high - 0xD800) << 10) + low)
+    }
+
+    fn hexadecimal(&mut self) -> Option<u32> {
+        let digits = self.text.get(self.at..self.at + 4)?;
+        self.at += 4;
+        u32::from_str_radix(digits, 16).ok()
+    }
+
+    fn word(&mut self) -> Option<Value> {
+        let rest = &self.text[self.at..];
+        let length = rest
+            .bytes()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte))
+            .count();
+        let word = &rest[..length];
+        self.at += length;
+        match word {
+            "true" | "True" => Some(Value::Bool(true)),
+            "false" | "False" => Some(Value::Bool(false)),
+            "null" | "None" => Some(Value::Null),
+            _ => word.parse::<Number>().ok().map(Value::Number),
+        }
+    }
+
+    fn skip_space(&mut self) {
+        loop {
+            let rest = &self.text[self.at..];
+            let trimmed = rest.trim_start();
+            self.at += rest.len() - trimmed.len();
+            let comment = if trimmed.starts_with("//") {
+                trimmed.find('\n').unwrap_or(trimmed.len())
+            } else if trimmed.starts_with("/*") {
+                trimmed.find("*/").map_or(trimmed.len(), |end| end + 2)
+            } else {
+                return;
+            };
+            self.at += comment;
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn take(&mut self, byte: u8) -> Option<()> {
+        (self.peek()? == byte).then(|| self.at += 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn case(text: &str, expected: Value) {
+        assert_eq!(read(text), Some(expected), "{text}");
+    }
+
+    #[test]
+    fn forgives_what_models_do() {
+        case(
+            r#"{"a": [1, 2,], "b": true,}"#,
+            json!({"a": [1, 2], "b": true}),
+        );
+        case(
+            "{\"a\": \"one\ntwo\tthree\"}",
+            json!({"a": "one\ntwo\tthree"}),
+        );
+        case("{ // why\n\"a\": /* x */ 1 // no\n}", json!({"a": 1}));
+        case(
+            r#"{"a": "\d+ \\ \u00e4 \ud83d\ude00"}"#,
+            json!({"a": "\\d+ \\ ä 😀"}),
+        );
+        case(r#"{"a": [{"b": 1"#, json!({"a": [{"b": 1}]}));
+        case(r#"{"a": "http://x"}"#, json!({"a": "http://x"}));
+        case("-1.5e3", json!(-1500.0));
+    }
+
+    #[test]
+    fn refuses_what_would_be_a_guess() {
+        for text in [
+            r#"{"a": "unfinished"#,
+            r#"{"a": 1 "b": 2}"#,
+            r#"{"a": 1]"#,
+            "{a: 1}",
+            "{} {}",
+            r#"{"a": "\ud83d"}"#,
+            "",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+        assert_eq!(read(&"[".repeat(100_000)), None);
+    }
+}

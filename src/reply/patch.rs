@@ -1,0 +1,230 @@
+//! The `*** Begin Patch` envelope, as the models of `OpenAI` write it.
+//!
+//! ```text
+//! patch  = [begin] file+ [end]
+//! begin  = "*** Begin Patch"                 end = "*** End Patch"
+//! file   = "*** Add File: " path ("+" line)*
+//!        | "*** Delete File: " path
+//!        | "*** Update File: " path ["*** Move to: " path] hunk*
+//! hunk   = ("@@" [anchor])* (" " line | "-" line | "+" line)+ ["*** End of File"]
+//! ```
+//!
+//! Also read: white space around the directives and missing white space in them, three more stars
+//! behind them, a heredoc around it (`cd dir && apply_patch <<'EOF'`), no begin, no end, a context
+//! line without its space. Without an end line the patch ends where its lines do, so a line
+//! without a mark is context only before an end line. One thing that is wrong makes the whole patch
+//! a problem, because a patch is applied whole or not at all.
+
+mod directive;
+mod hunks;
+
+use std::ops::Range;
+
+use crate::protocol::{Command, FileChange, RelPath};
+
+use super::code_fence;
+use super::found::{Found, Item};
+use directive::{Directive, directive};
+
+/// What is wrong, and what to write instead.
+type Trouble = (String, String);
+
+/// The patch that begins on the line `at`.
+pub(super) fn find(lines: &[&str], at: usize) -> Option<Found> {
+    match directive(lines[at])? {
+        Directive::Begin | Directive::Add(_) | Directive::Delete(_) | Directive::Update(_) => {}
+        _ => return None,
+    }
+    let envelope = Envelope::around(lines, at);
+    let heredoc = at
+        .checked_sub(1)
+        .and_then(|above| Heredoc::read(lines[above]));
+    let start = if heredoc.is_some() { at - 1 } else { at };
+    let directory = heredoc.as_ref().map_or("", |heredoc| heredoc.directory);
+    let read = read_files(lines, &envelope, directory);
+    let mut end = read.end;
+    if let Some(heredoc) = &heredoc
+        && lines
+            .get(end)
+            .is_some_and(|line| line.trim().trim_end_matches(['"', '\'', ')']) == heredoc.tag)
+    {
+        end += 1;
+    }
+    let enclosure = code_fence::open_after(&lines[..start]);
+    let block = code_fence::widen(lines, start..end, enclosure);
+    let at_end = code_fence::skip_blank(lines, block.end) == lines.len();
+    Some(Found {
+        open: !envelope.closed && at_end && block.end == end,
+        lines: block,
+        items: vec![item(read.changes)],
+    })
+}
+
+/// Whether the text has a line of an envelope, so that it is not a diff.
+pub(super) fn is_envelope(body: &str) -> bool {
+    body.lines().any(|line| directive(line).is_some())
+}
+
+/// The changes of the envelopes in the body of a command.
+pub(super) fn parse_body(body: &str) -> Result<Vec<FileChange>, Trouble> {
+    let lines: Vec<&str> = body.lines().collect();
+    let mut changes = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        if directive(lines[at]).is_none() {
+            at += 1;
+            continue;
+        }
+        let mut envelope = Envelope::around(&lines, at);
+        // The end of the body is as good as the end line.
+        envelope.closed |= envelope.body.end == lines.len();
+        let heredoc = at
+            .checked_sub(1)
+            .and_then(|above| Heredoc::read(lines[above]));
+        let directory = heredoc.as_ref().map_or("", |heredoc| heredoc.directory);
+        let read = read_files(&lines, &envelope, directory);
+        changes.extend(read.changes?);
+        at = read.end.max(at + 1);
+    }
+    if changes.is_empty() {
+        return Err(empty());
+    }
+    Ok(changes)
+}
+
+/// Where the lines of a patch stand.
+struct Envelope {
+    /// The lines of its files.
+    body: Range<usize>,
+    /// Whether there is an end line: then every line before it belongs to the patch.
+    closed: bool,
+}
+
+impl Envelope {
+    /// Looks for the end line; another begin ends the search.
+    fn around(lines: &[&str], at: usize) -> Self {
+        let begins = matches!(directive(lines[at]), Some(Directive::Begin));
+        let start = if begins { at + 1 } else { at };
+        // A padded end line may be context, so one at the margin is preferred.
+        let mut padded = None;
+        let mut stop = lines.len();
+        for (index, line) in lines.iter().enumerate().skip(start) {
+            match directive(line) {
+                Some(Directive::End) if !line.starts_with(char::is_whitespace) => {
+                    return Self {
+                        body: start..index,
+                        closed: true,
+                    };
+                }
+                Some(Directive::End) => padded = padded.or(Some(index)),
+                Some(Directive::Begin) if !line.starts_with(' ') => {
+                    stop = index;
+                    break;
+                }
+                // Without a begin line an end far below may belong to something else.
+                None if !begins && !is_patch_line(line) => {
+                    stop = index;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        Self {
+            body: start..padded.unwrap_or(stop),
+            closed: padded.is_some(),
+        }
+    }
+}
+
+fn is_patch_line(line: &str) -> bool {
+    line.is_empty() || line.starts_with(['+', '-', ' ', '@'])
+}
+
+/// What was read, and the line after it.
+struct Read {
+    changes: Result<Vec<FileChange>, Trouble>,
+    end: usize,
+}
+
+fn read_files(lines: &[&str], envelope: &Envelope, directory: &str) -> Read {
+    let body = &lines[..envelope.body.end];
+    let mut files = hunks::Files::new(body, envelope.body.start, envelope.closed, directory);
+    let changes = files.read();
+    let end = if envelope.closed {
+        // The end of a body stands in for a missing end line.
+        (envelope.body.end + 1).min(lines.len())
+    } else {
+        files.at
+    };
+    Read { changes, end }
+}
+
+/// The shell line over a patch.
+struct Heredoc<'a> {
+    tag: &'a str,
+    /// Where `cd` goes first; empty without.
+    directory: &'a str,
+}
+
+impl<'a> Heredoc<'a> {
+    fn read(line: &'a str) -> Option<Self> {
+        let (command, tag) = line.split_once("<<")?;
+        if !command.contains("apply_patch") && !command.contains("applypatch") {
+            return None;
+        }
+        let tag = tag
+            .trim_start_matches('-')
+            .trim()
+            .trim_matches(['\'', '"', '\\', ')']);
+        let directory = command
+            .split_once("cd ")
+            .and_then(|(_, rest)| rest.split_once("&&").or_else(|| rest.split_once(';')))
+            .map_or("", |(directory, _)| {
+                directory.trim().trim_matches(['\'', '"'])
+            });
+        Some(Self { tag, directory })
+    }
+}
+
+/// A path of a patch, below the directory of its heredoc.
+fn path_of(directory: &str, name: &str) -> Result<RelPath, Trouble> {
+    let name = name.trim().trim_matches(['`', '"']);
+    let parsed = if directory.is_empty() || directory == "." {
+        RelPath::parse(name)
+    } else {
+        RelPath::parse(&format!("{directory}/{name}"))
+    };
+    parsed.map_err(|refused| {
+        (
+            format!("the patch cannot be used: {refused}"),
+            "name every file relative to the workspace".to_owned(),
+        )
+    })
+}
+
+fn empty() -> Trouble {
+    (
+        "the patch changes no file".to_owned(),
+        "write `*** Add File: path`, `*** Update File: path` or `*** Delete File: path` after `*** Begin Patch`"
+            .to_owned(),
+    )
+}
+
+fn item(changes: Result<Vec<FileChange>, Trouble>) -> Item {
+    match changes {
+        Ok(changes) if !changes.is_empty() => Item::Command(Command::ApplyPatch { changes }),
+        Ok(_) => problem(empty()),
+        Err(trouble) => problem(trouble),
+    }
+}
+
+fn problem((message, hint): Trouble) -> Item {
+    Item::Problem {
+        command: Some("APPLY_PATCH"),
+        message,
+        hint,
+    }
+}
+
+#[cfg(test)]
+mod tests;

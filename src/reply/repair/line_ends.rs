@@ -1,0 +1,63 @@
+//! Line ends of other systems.
+//!
+//! A carriage return goes where it is certainly a part of the line end: before every line feed of
+//! the text, or in place of all of them. A text with both kinds of line ends keeps them, because
+//! there they may be what a file is meant to contain.
+
+use memchr::{memchr, memchr_iter, memmem};
+
+use super::{Changed, Done, Mended};
+
+pub(super) fn repair(text: &str) -> Mended {
+    let bytes = text.as_bytes();
+    memchr(b'\r', bytes)?;
+    let feeds = memchr_iter(b'\n', bytes).count();
+    let (mended, what) = if feeds == 0 {
+        (
+            text.replace('\r', "\n"),
+            "turned carriage returns into line ends",
+        )
+    } else if memmem::find_iter(bytes, b"\r\n").count() == feeds {
+        (without_returns(text), "turned CRLF line ends into LF")
+    } else {
+        return None;
+    };
+    let done = Done {
+        what,
+        count: memchr_iter(b'\n', mended.as_bytes()).count(),
+        changed: Changed::Nothing,
+    };
+    Some((mended, done))
+}
+
+fn without_returns(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        plain.push_str(line.trim_end_matches(['\r', '\n']));
+        if line.ends_with('\n') {
+            plain.push('\n');
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn case(text: &str, expected: Option<&str>) {
+        let mended = repair(text).map(|(mended, _)| mended);
+        assert_eq!(mended.as_deref(), expected, "{text:?}");
+    }
+
+    #[test]
+    fn every_line_end_or_none() {
+        case("a\r\nb\r\n", Some("a\nb\n"));
+        case("a\r\r\nb\r\r\nc", Some("a\nb\nc"));
+        case("a\rb\r", Some("a\nb\n"));
+        case("a\nb\r\n", None);
+        case("a\nb", None);
+        case("a\r\nb\rc\r\n", Some("a\nb\rc\n"));
+    }
+}

@@ -1,0 +1,172 @@
+//! Spaces that chat pages put in place of plain ones, and characters that nobody sees.
+//!
+//! A non-breaking space counts as damage where no author puts one: in the indentation of a line,
+//! in a run of several spaces, in a tag or marker, and everywhere if the text has no plain space at
+//! all. A single one between words is how French and other typography is written, and stays. Other
+//! wide spaces count only in the indentation; the ideographic space, which indents Chinese and
+//! Japanese paragraphs, stays. Zero-width characters go from the ends of lines; between letters
+//! they may belong to a word.
+
+use memchr::memmem;
+
+use super::{Changed, Done, Mended, is_structural};
+
+const NO_BREAK: char = '\u{a0}';
+
+/// Removes zero-width characters from the beginning and end of lines.
+pub(super) fn remove_invisible(text: &str) -> Mended {
+    const MARKS: [&str; 3] = ["\u{feff}", "\u{200b}", "\u{2060}"];
+    let present = |mark: &&str| memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
+    if text.is_ascii() || !MARKS.iter().any(present) {
+        return None;
+    }
+    by_line(text, "removed invisible characters", |line, mended| {
+        let visible = line.trim_end_matches(|c: char| is_invisible(c) || c == ' ');
+        let kept = if line[visible.len()..].contains(is_invisible) {
+            visible
+        } else {
+            line
+        };
+        let start = kept
+            .find(|c: char| !is_invisible(c) && c != ' ' && c != '\t' && c != NO_BREAK)
+            .unwrap_or(kept.len());
+        mended.extend(kept[..start].chars().filter(|c| !is_invisible(*c)));
+        mended.push_str(&kept[start..]);
+    })
+}
+
+/// Puts plain spaces in place of others.
+pub(super) fn restore_spaces(text: &str) -> Mended {
+    if text.is_ascii() {
+        return None;
+    }
+    let everywhere = !text.contains(' ') && text.contains(NO_BREAK);
+    by_line(
+        text,
+        "turned unusual spaces into plain ones",
+        |line, mended| {
+            if line.is_ascii() {
+                mended.push_str(line);
+            } else if everywhere || (line.contains(NO_BREAK) && is_marker(line)) {
+                mended.extend(line.chars().map(|c| if c == NO_BREAK { ' ' } else { c }));
+            } else {
+                restore_line(line, mended);
+            }
+        },
+    )
+}
+
+/// Whether a line with non-breaking spaces is a tag or a marker without them.
+fn is_marker(line: &str) -> bool {
+    let plain = line.replace(NO_BREAK, " ");
+    let start = plain.trim_start();
+    start.starts_with("***") || start.starts_with(">>>") || is_structural(start)
+}
+
+fn restore_line(line: &str, mended: &mut String) {
+    // The sign of a diff or a bullet stands before the indentation of what it marks.
+    let (sign, rest) = match line.as_bytes().first() {
+        Some(b'+' | b'-' | b'>') => line.split_at(1),
+        _ => ("", line),
+    };
+    mended.push_str(sign);
+    let start = rest
+        .find(|c: char| !(c == ' ' || c == '\t' || c == NO_BREAK || is_wide(c)))
+        .unwrap_or(rest.len());
+    let plain = |c: char| if c == '\t' { c } else { ' ' };
+    mended.extend(rest[..start].chars().map(plain));
+    let mut rest = &rest[start..];
+    while let Some(at) = rest.find(NO_BREAK) {
+        // A run of spaces of both kinds around it.
+        let from = rest[..at].trim_end_matches(' ').len();
+        let run: &str = &rest[from..];
+        let length = run
+            .find(|c: char| c != ' ' && c != NO_BREAK)
+            .unwrap_or(run.len());
+        mended.push_str(&rest[..from]);
+        let spaces = run[..length].chars().count();
+        if spaces > 1 {
+            mended.extend(std::iter::repeat_n(' ', spaces));
+        } else {
+            mended.push(NO_BREAK);
+        }
+        rest = &run[length..];
+    }
+    mended.push_str(rest);
+}
+
+/// Mends a text line by line, and remembers which lines came out different.
+fn by_line(text: &str, what: &'static str, mend: impl Fn(&str, &mut String)) -> Mended {
+    let mut mended = String::with_capacity(text.len());
+    let mut lines = Vec::new();
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            mended.push('\n');
+        }
+        let from = mended.len();
+        mend(line, &mut mended);
+        if mended[from..] != *line {
+            lines.push(number);
+        }
+    }
+    let done = Done {
+        what,
+        count: lines.len(),
+        changed: Changed::Lines(lines),
+    };
+    (done.count > 0).then_some((mended, done))
+}
+
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{feff}' | '\u{200b}' | '\u{2060}')
+}
+
+fn is_wide(c: char) -> bool {
+    matches!(c, '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn restored(text: &str, expected: &str) {
+        let got = restore_spaces(text).map(|(mended, _)| mended);
+        assert_eq!(got.as_deref().unwrap_or(text), expected, "{text:?}");
+    }
+
+    #[test]
+    fn spaces_of_indentation_and_runs_are_restored() {
+        restored("\u{a0}\u{a0}a b", "  a b");
+        restored("a =\u{a0}\u{a0}\u{a0}1 b", "a =   1 b");
+        restored("a \u{a0} b", "a   b");
+        restored("+\u{a0}a b", "+ a b");
+        restored("\t\u{2003}a b", "\t a b");
+        restored("<<<<<<<\u{a0}SEARCH x y", "<<<<<<< SEARCH x y");
+        restored("[READ_FILE\u{a0}path=a] \n", "[READ_FILE path=a] \n");
+        restored("a\u{a0}b\nc", "a b\nc");
+    }
+
+    #[test]
+    fn typography_stays() {
+        for text in [
+            "Vraiment\u{a0}? Oui, dit-il.",
+            "\u{3000}\u{672c}\u{6587} x",
+            "10\u{202f}000 pages",
+            "caf\u{e9} au lait",
+        ] {
+            restored(text, text);
+        }
+    }
+
+    #[test]
+    fn what_nobody_sees_goes_from_the_ends_of_lines() {
+        let mended = |text: &str| remove_invisible(text).map(|(mended, _)| mended);
+        assert_eq!(
+            mended("\u{feff}a\n\u{200b}\n  \u{200b}b\u{200b} "),
+            Some("a\n\n  b".to_owned())
+        );
+        assert_eq!(mended("a\u{200b}b  "), None);
+        assert_eq!(mended("a  \nb"), None);
+    }
+}

@@ -1,0 +1,226 @@
+use super::super::dialects;
+use super::*;
+
+fn path(text: &str) -> RelPath {
+    RelPath::parse(text).unwrap()
+}
+
+fn scan(text: &str) -> Vec<Found> {
+    let mut inherited: Option<RelPath> = None;
+    dialects::scan(text, |lines, at| {
+        let found = find(lines, at, inherited.as_ref())?;
+        if let Item::Command(command) = &found.items[0] {
+            inherited = command.path().cloned();
+        }
+        Some(found)
+    })
+}
+
+#[track_caller]
+fn edits(text: &str) -> Vec<(String, String, String)> {
+    scan(text)
+        .into_iter()
+        .map(|block| match block.items.into_iter().next().unwrap() {
+            Item::Command(Command::EditFile {
+                path,
+                edit: Edit::Replace { mut edits },
+            }) => {
+                let edit = edits.remove(0);
+                (path.to_string(), edit.search, edit.replace)
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect()
+}
+
+#[track_caller]
+fn case(text: &str, expected: &[(&str, &str, &str)]) {
+    let found = edits(text);
+    let found: Vec<(&str, &str, &str)> = found
+        .iter()
+        .map(|(path, search, replace)| (path.as_str(), search.as_str(), replace.as_str()))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[track_caller]
+fn message(text: &str) -> String {
+    match scan(text).remove(0).items.remove(0) {
+        Item::Problem { message, .. } => message,
+        other @ Item::Command(_) => panic!("{other:?}"),
+    }
+}
+
+const BLOCK: &str = "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n";
+
+#[test]
+fn the_name_may_stand_above_in_many_dresses() {
+    for above in [
+        "a/b.py\n",
+        "a/b.py\n```python\n",
+        "```python\na/b.py\n",
+        "```python a/b.py\n",
+        "```a/b.py\n",
+        "### `a/b.py`\n\n```python\n",
+        "**a/b.py**\n```\n",
+        "File: a/b.py\n```\n",
+        "# a/b.py\n",
+        "Now change `a/b.py`:\n\n```python\n",
+        " ```python\na/b.py\n```\n```python\n",
+        "a/b.py\n<source>python\n",
+    ] {
+        case(
+            &format!("Text.\n\n{above}{BLOCK}```\n"),
+            &[("a/b.py", "old", "new")],
+        );
+    }
+    case(
+        "<<<<<<< SEARCH a/b.py\nold\n=======\nnew\n>>>>>>> REPLACE",
+        &[("a/b.py", "old", "new")],
+    );
+    case(&format!("file1\n{BLOCK}"), &[("file1", "old", "new")]);
+}
+
+#[test]
+fn the_fences_and_the_name_belong_to_the_block() {
+    let found = scan(&format!("Text.\n\na.py\n```python\n{BLOCK}```\n\nMore.\n"));
+    assert_eq!(found[0].lines, 2..10);
+    assert!(!found[0].open);
+    let found = scan(&format!("```python\na.py\n{BLOCK}\n{BLOCK}```\nMore.\n"));
+    assert_eq!(found[0].lines, 0..7);
+    assert_eq!(found[1].lines, 8..14);
+}
+
+#[test]
+fn a_block_without_a_name_inherits_it() {
+    case(
+        &format!("a.py\n{BLOCK}\n...\n\n{BLOCK}\nb.py\n{BLOCK}"),
+        &[
+            ("a.py", "old", "new"),
+            ("a.py", "old", "new"),
+            ("b.py", "old", "new"),
+        ],
+    );
+}
+
+#[test]
+fn without_any_name_it_is_a_problem() {
+    assert!(message(&format!("Here is the change:\n\n```text\n{BLOCK}```")).contains("which file"));
+    assert!(message(&format!("../x.py\n{BLOCK}")).contains("leaves the workspace"));
+}
+
+#[test]
+fn markers_come_in_several_shapes() {
+    for (head, divider, tail) in [
+        ("------- SEARCH", "=======", "+++++++ REPLACE"),
+        ("<<<<<<< ORIGINAL", "=======", ">>>>>>> UPDATED"),
+        ("<<< SEARCH", "===", ">>> REPLACE"),
+        ("<<<<<<<<< SEARCH>", "=========", ">>>>>>>>> REPLACE"),
+        ("<<<<<<< SEARCH", "=====", ">>>>>> REPLACE"),
+    ] {
+        case(
+            &format!("a.py\n{head}\nold\n{divider}\nnew\n{tail}\n"),
+            &[("a.py", "old", "new")],
+        );
+    }
+}
+
+#[test]
+fn empty_parts_are_empty_texts() {
+    case(
+        "a.py\n<<<<<<< SEARCH\n=======\nnew\n>>>>>>> REPLACE",
+        &[("a.py", "", "new")],
+    );
+    case(
+        "a.py\n<<<<<<< SEARCH\nold\n=======\n>>>>>>> REPLACE",
+        &[("a.py", "old", "")],
+    );
+}
+
+#[test]
+fn fences_and_shorter_rules_inside_are_contents() {
+    case(
+        "a.md\n````\n<<<<<<< SEARCH\nTitle\n=====\n```\nx\n```\n=======\n```\ny\n```\n>>>>>>> REPLACE\n````",
+        &[("a.md", "Title\n=====\n```\nx\n```", "```\ny\n```")],
+    );
+}
+
+#[test]
+fn escaped_markers_are_contents() {
+    case(
+        "a.md\n<<<<<<< SEARCH\n\\<<<<<<< HEAD\n\\=======\n\\>>>>>>> x\n=======\nnew\n>>>>>>> REPLACE",
+        &[("a.md", "<<<<<<< HEAD\n=======\n>>>>>>> x", "new")],
+    );
+}
+
+#[test]
+fn an_uncertain_divider_is_never_guessed() {
+    assert!(
+        message("a.md\n<<<<<<< SEARCH\na\n=======\nb\n=======\nc\n>>>>>>> REPLACE")
+            .contains("several")
+    );
+    assert!(message("a.md\n<<<<<<< SEARCH\na\n>>>>>>> REPLACE").contains("no `=======`"));
+    case(
+        "a.md\n<<<<<<< SEARCH\na\n=======\nb\n=======\n>>>>>>> REPLACE",
+        &[("a.md", "a", "b")],
+    );
+}
+
+#[test]
+fn an_unfinished_block_ends_where_the_next_begins() {
+    let found = scan(&format!(
+        "a.py\n```\n<<<<<<< SEARCH\nold\n=======\nnew\n```\n\nb.py\n```\n{BLOCK}```\n"
+    ));
+    assert_eq!(found.len(), 2);
+    assert!(matches!(found[0].items[0], Item::Problem { .. }));
+    assert!(!found[0].open);
+    assert!(
+        matches!(&found[1].items[0], Item::Command(command) if command.path() == Some(&path("b.py")))
+    );
+}
+
+#[test]
+fn a_block_cut_at_the_end_is_open() {
+    let found = scan("a.py\n```python\n<<<<<<< SEARCH\nold\n=======\nne");
+    assert!(found[0].open);
+    assert_eq!(found[0].lines, 0..6);
+    let found = scan("a.py\n```python\n<<<<<<< SEARCH\nold\n```\nThat is all.\n");
+    assert!(!found[0].open);
+    assert_eq!(found[0].lines, 0..5);
+}
+
+#[test]
+fn stated_lines_help_and_are_not_contents() {
+    let body =
+        "<<<<<<< SEARCH\n:start_line:12\n:end_line:13\n-------\nold\n=======\nnew\n>>>>>>> REPLACE";
+    let edits = parse_body(body).unwrap().unwrap();
+    assert_eq!(edits[0].line, Some(12));
+    assert_eq!(edits[0].search, "old");
+    let body = "<<<<<<< SEARCH\n 9 | a\n10 |   b\n11 |\n=======\nnew | x\n>>>>>>> REPLACE";
+    let edits = parse_body(body).unwrap().unwrap();
+    assert_eq!(edits[0].line, Some(9));
+    assert_eq!(edits[0].search, "a\n  b\n");
+    assert_eq!(edits[0].replace, "new | x");
+    let table = "<<<<<<< SEARCH\n1 | a\n1 | b\n=======\nnew\n>>>>>>> REPLACE";
+    assert_eq!(
+        parse_body(table).unwrap().unwrap()[0].search,
+        "1 | a\n1 | b"
+    );
+}
+
+#[test]
+fn a_body_holds_any_number_of_blocks() {
+    assert!(parse_body("Invalid diff format").is_none());
+    assert_eq!(
+        parse_body(&format!("test.ts\n{BLOCK}{BLOCK}"))
+            .unwrap()
+            .unwrap()
+            .len(),
+        2
+    );
+    assert!(
+        parse_body(&format!("{BLOCK}<<<<<<< SEARCH\nx"))
+            .unwrap()
+            .is_err()
+    );
+}

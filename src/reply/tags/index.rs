@@ -1,0 +1,419 @@
+//! All tags of a text, and where the body of each ends.
+//!
+//! Linear: every question is answered from an index that is made in one pass.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+use super::{Kind, Name, TagLine, read};
+use crate::reply::line::{Decoration, is_blank_or_fence};
+
+/// How a body ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::reply) enum Close {
+    /// At the closing tag on this line.
+    At(usize),
+    /// It does not: the text was cut, and what stands from `first` on stands from `again` on once
+    /// more.
+    Restarted { first: usize, again: usize },
+    /// Its closing tag is missing before the command on this line, which goes on.
+    MissingBefore(usize),
+    /// It holds closing tags of its own name; the outermost stands on this line.
+    Nested(usize),
+    /// It does not end.
+    Missing,
+}
+
+/// All tags of a text, in order.
+pub(in crate::reply) struct Tags<'a> {
+    list: Vec<TagLine<'a>>,
+    closers: HashMap<(Name, String), Vec<usize>>,
+    /// The closing tags without a mark that may belong to a tag at the beginning of its line.
+    plain_closers: HashMap<Name, Vec<usize>>,
+    openers: HashMap<Name, Vec<usize>>,
+    /// The lines that no other dialect reaches beyond.
+    boundaries: Vec<usize>,
+    clean: OnceCell<Vec<bool>>,
+}
+
+/// How much deeper than its opening tag a closing tag may be indented.
+const DEEPER: usize = 3;
+
+/// How many tags are looked at to settle a doubtful case: what keeps hostile text from being slow.
+const PATIENCE: usize = 256;
+
+/// How many lines are compared to find where a reply goes on after a cut.
+const LONGEST_REPEAT: usize = 5000;
+
+impl<'a> Tags<'a> {
+    /// Finds the tags.
+    pub(in crate::reply) fn of(lines: &[&'a str]) -> Self {
+        let mut tags = Self {
+            list: Vec::new(),
+            closers: HashMap::new(),
+            plain_closers: HashMap::new(),
+            openers: HashMap::new(),
+            boundaries: Vec::new(),
+            clean: OnceCell::new(),
+        };
+        for (line, text) in lines.iter().enumerate() {
+            if let Some(tag) = read(line, text) {
+                tags.push(tag);
+            }
+        }
+        tags
+    }
+
+    fn push(&mut self, tag: TagLine<'a>) {
+        let at = self.list.len();
+        match &tag.kind {
+            Kind::Close { name, mark } => {
+                let key = (*name, mark.clone());
+                self.closers.entry(key).or_default().push(at);
+                if mark.is_empty() && stands_like(tag.decoration, Decoration::Indented(0)) {
+                    self.plain_closers.entry(*name).or_default().push(at);
+                }
+            }
+            Kind::Open { name, inline, .. } if inline.is_none() => {
+                self.openers.entry(*name).or_default().push(at);
+            }
+            _ => {}
+        }
+        let bounds = matches!(tag.kind, Kind::Open { .. } | Kind::End(_));
+        if bounds && tag.decoration == Decoration::Indented(0) {
+            self.boundaries.push(tag.line);
+        }
+        self.list.push(tag);
+    }
+
+    /// The tags on this line and below.
+    pub(in crate::reply) fn below(&self, line: usize) -> &[TagLine<'a>] {
+        &self.list[self.index_from(line)..]
+    }
+
+    /// The first tag, at this line or below, that begins or ends something of ours and is not
+    /// indented: no other dialect reaches beyond it.
+    pub(in crate::reply) fn next_boundary(&self, line: usize) -> Option<usize> {
+        let at = self.boundaries.partition_point(|at| *at < line);
+        self.boundaries.get(at).copied()
+    }
+
+    /// The line of the end mark below which nothing stands, if there is one.
+    pub(in crate::reply) fn end_of_text(&self, lines: &[&str]) -> Option<usize> {
+        let last = self.list.last()?;
+        ends_text(lines, last).then_some(last.line)
+    }
+
+    /// The closing tag of the same name, if it is the very next tag.
+    pub(in crate::reply) fn closed_next(&self, tag: &TagLine<'_>) -> Option<usize> {
+        let Kind::Open { name, .. } = &tag.kind else {
+            return None;
+        };
+        let next = self.below(tag.line + 1).first()?;
+        matches!(&next.kind, Kind::Close { name: other, .. } if other == name).then_some(next.line)
+    }
+
+    /// Where the closing tag of something unknown stands.
+    pub(in crate::reply) fn unknown_close(&self, tag: &TagLine<'_>) -> Option<usize> {
+        let Kind::Unknown { name, .. } = &tag.kind else {
+            return None;
+        };
+        // Only the next few tags: a name that nobody knows gets no index of its own.
+        self.below(tag.line + 1)
+            .iter()
+            .take(PATIENCE)
+            .find(|next| {
+                matches!(&next.kind, Kind::UnknownClose { name: other }
+                    if other.eq_ignore_ascii_case(name))
+            })
+            .map(|next| next.line)
+    }
+
+    /// Where the body of this opening tag ends.
+    pub(in crate::reply) fn close(
+        &self,
+        lines: &[&str],
+        tag: &TagLine<'_>,
+        mark: Option<&str>,
+    ) -> Close {
+        let Kind::Open { name, .. } = &tag.kind else {
+            return Close::Missing;
+        };
+        if let Some((first, again)) = self.restarted(lines, tag) {
+            return Close::Restarted { first, again };
+        }
+        if let Some(mark) = mark {
+            let closer = self.closers_after(*name, mark, tag.line).first();
+            return closer.map_or_else(
+                || self.missing(lines, tag),
+                |at| Close::At(self.list[*at].line),
+            );
+        }
+        let all = self.closers_after(*name, "", tag.line);
+        let closer = if tag.decoration == Decoration::Indented(0) {
+            self.after(self.plain_closers.get(name), tag.line).first()
+        } else {
+            all.iter().take(PATIENCE).find(|at| {
+                let closer = &self.list[**at];
+                stands_like(closer.decoration, tag.decoration)
+            })
+        };
+        let closer = closer.map(|at| self.list[*at].line);
+        let example = all.first().map(|at| self.list[*at].line);
+        let Some(line) = closer.or(example) else {
+            return self.missing(lines, tag);
+        };
+        let again = self
+            .openers_after(*name, tag.line)
+            .iter()
+            .map(|at| &self.list[*at])
+            .take_while(|again| again.line < line)
+            .find(|again| stands_like(again.decoration, tag.decoration));
+        match again {
+            None => Close::At(line),
+            Some(again) => self.nested(lines, tag, again, line, example),
+        }
+    }
+
+    /// Where the next command was sent before, if all from there up to it stands once more below
+    /// it.
+    fn restarted(&self, lines: &[&str], tag: &TagLine<'_>) -> Option<(usize, usize)> {
+        let at = self.index_from(tag.line);
+        let next = self.list.get(at + 1)?;
+        let is_open = |tag: &TagLine<'_>| matches!(tag.kind, Kind::Open { .. });
+        if !is_open(next) || !stands_like(next.decoration, tag.decoration) {
+            return None;
+        }
+        let again = next.line;
+        self.list[..=at]
+            .iter()
+            .rev()
+            .take(PATIENCE)
+            .filter(|earlier| is_open(earlier) && lines[earlier.line] == lines[again])
+            .find(|earlier| repeats(lines, earlier.line, again))
+            .map(|earlier| (earlier.line, again))
+    }
+
+    /// Decides where another command of the same name begins before the closing tag.
+    fn nested(
+        &self,
+        lines: &[&str],
+        tag: &TagLine<'_>,
+        again: &TagLine<'_>,
+        line: usize,
+        example: Option<usize>,
+    ) -> Close {
+        if let Some(example) = example.filter(|example| *example < again.line) {
+            return Close::At(example);
+        }
+        if self.is_clean(lines, again.line) {
+            return Close::MissingBefore(again.line);
+        }
+        self.outermost(tag, line)
+            .map_or(Close::At(line), Close::Nested)
+    }
+
+    /// The closing tag at which openings and closings of one name balance, if they do.
+    fn outermost(&self, tag: &TagLine<'_>, first: usize) -> Option<usize> {
+        let Kind::Open { name, .. } = &tag.kind else {
+            return None;
+        };
+        let mut openers = self.openers_after(*name, tag.line).iter().peekable();
+        let mut depth = 1_usize;
+        for closer in self
+            .closers_after(*name, "", tag.line)
+            .iter()
+            .take(PATIENCE)
+        {
+            while openers.next_if(|opener| *opener < closer).is_some() {
+                depth += 1;
+            }
+            depth -= 1;
+            if depth == 0 {
+                let line = self.list[*closer].line;
+                return (line > first).then_some(line);
+            }
+        }
+        None
+    }
+
+    /// Decides where no closing tag follows at all.
+    fn missing(&self, lines: &[&str], tag: &TagLine<'_>) -> Close {
+        if self.end_of_text(lines).is_none() {
+            return Close::Missing;
+        }
+        let clean = self.clean(lines);
+        let from = self.index_from(tag.line + 1);
+        self.list[from..]
+            .iter()
+            .zip(&clean[from..])
+            .find(|(next, clean)| **clean && stands_like(next.decoration, tag.decoration))
+            .map_or(Close::Missing, |(next, _)| Close::MissingBefore(next.line))
+    }
+
+    fn is_clean(&self, lines: &[&str], line: usize) -> bool {
+        let at = self.index_from(line);
+        self.clean(lines).get(at) == Some(&true)
+    }
+
+    /// Of each opening tag: whether from there to the end mark stand only whole commands.
+    ///
+    /// Then a command before it whose closing tag is missing can be told from a body about this
+    /// protocol, which would go on as text.
+    fn clean(&self, lines: &[&str]) -> &[bool] {
+        self.clean.get_or_init(|| {
+            let mut clean = vec![false; self.list.len()];
+            for at in (0..self.list.len()).rev() {
+                clean[at] = match &self.list[at].kind {
+                    Kind::End(_) => at + 1 == self.list.len() && ends_text(lines, &self.list[at]),
+                    Kind::Open { .. } => self.after_whole(at).is_some_and(|next| {
+                        let from = self.list[next - 1].line + 1;
+                        clean.get(next) == Some(&true)
+                            && all_blank(&lines[from..self.list[next].line])
+                    }),
+                    _ => false,
+                };
+            }
+            // An end mark alone is no command to go on with.
+            for (at, tag) in self.list.iter().enumerate() {
+                clean[at] &= matches!(tag.kind, Kind::Open { .. });
+            }
+            clean
+        })
+    }
+
+    /// The place in the list after the command that begins at `at`, if that is whole.
+    fn after_whole(&self, at: usize) -> Option<usize> {
+        let Kind::Open { name, inline, .. } = &self.list[at].kind else {
+            return None;
+        };
+        let next = at + 1;
+        let closes = self.list.get(next).is_some_and(
+            |tag| matches!(&tag.kind, Kind::Close { name: other, .. } if other == name),
+        );
+        match (inline, closes) {
+            (None, true) => Some(next + 1),
+            (Some(_), _) => Some(next),
+            (None, false) => (!name.needs_body()).then_some(next),
+        }
+    }
+
+    fn index_from(&self, line: usize) -> usize {
+        self.list.partition_point(|tag| tag.line < line)
+    }
+
+    fn closers_after(&self, name: Name, mark: &str, line: usize) -> &[usize] {
+        let all = self.closers.get(&(name, mark.to_owned()));
+        self.after(all, line)
+    }
+
+    fn openers_after(&self, name: Name, line: usize) -> &[usize] {
+        self.after(self.openers.get(&name), line)
+    }
+
+    fn after<'b>(&self, all: Option<&'b Vec<usize>>, line: usize) -> &'b [usize] {
+        let all = all.map_or(&[][..], Vec::as_slice);
+        &all[all.partition_point(|at| self.list[*at].line <= line)..]
+    }
+}
+
+/// Whether a tag inside of a body stands so that it may belong to the opening tag.
+fn stands_like(inner: Decoration, opening: Decoration) -> bool {
+    match (inner, opening) {
+        (Decoration::Indented(inner), Decoration::Indented(opening)) => inner <= opening + DEEPER,
+        (Decoration::Indented(_) | Decoration::Emphasis, _) => true,
+        (Decoration::Other, opening) => opening == Decoration::Other,
+    }
+}
+
+/// Whether the lines from `again` on say the same as those from `first` up to `again`, the last of
+/// which may have been cut.
+fn repeats(lines: &[&str], first: usize, again: usize) -> bool {
+    if again - first > LONGEST_REPEAT {
+        return false;
+    }
+    let before = &lines[first..again];
+    let kept = before.iter().rposition(|line| !is_blank_or_fence(line));
+    let Some(last) = kept else {
+        return false;
+    };
+    let Some(after) = lines.get(again..=again + last) else {
+        return false;
+    };
+    before[..last] == after[..last] && after[last].starts_with(before[last])
+}
+
+/// Whether this is an end mark with nothing below it.
+fn ends_text(lines: &[&str], tag: &TagLine<'_>) -> bool {
+    matches!(tag.kind, Kind::End(_)) && all_blank(&lines[tag.line + 1..])
+}
+
+fn all_blank(lines: &[&str]) -> bool {
+    lines.iter().all(|line| is_blank_or_fence(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn close(text: &str, expected: Close) {
+        let lines: Vec<&str> = text.split('\n').collect();
+        let tags = Tags::of(&lines);
+        let tag = &tags.list[0];
+        assert_eq!(tags.close(&lines, tag, None), expected, "{text}");
+    }
+
+    #[test]
+    fn a_body_ends_at_its_own_closing_tag() {
+        close("[PLAN]\nx\n[/PLAN]", Close::At(2));
+        close(
+            "[PLAN]\n[READ_FILE path=a]\n[/READ_FILE]\n[/plan]",
+            Close::At(3),
+        );
+        close("[PLAN]\n**[/PLAN]**", Close::At(1));
+        close("[PLAN]\n    [/PLAN]\n- [/PLAN]\n[/PLAN]", Close::At(3));
+        close("[PLAN]\n    [/PLAN]", Close::At(1));
+        close("[PLAN]\nx", Close::Missing);
+    }
+
+    #[test]
+    fn a_forgotten_closing_tag_is_told_from_a_body_about_tags() {
+        let end = "[END ab12cd34#1]";
+        close(
+            &format!("[PLAN]\nx\n[RUN_COMMAND]\nls\n[/RUN_COMMAND]\n[DONE]\n{end}"),
+            Close::MissingBefore(2),
+        );
+        close(
+            &format!("[PLAN]\nx\n[RUN_COMMAND]\nls\n[/RUN_COMMAND]\nand so on\n{end}"),
+            Close::Missing,
+        );
+        close(
+            &format!("[PLAN]\nx\n[PLAN]\ny\n[/PLAN]\n{end}\n```"),
+            Close::MissingBefore(2),
+        );
+        close(&format!("[PLAN]\nx\n{end}"), Close::Missing);
+        close(
+            "[PLAN]\nx\n[PLAN]\ny\n[/PLAN]\nz\n[/PLAN]",
+            Close::Nested(6),
+        );
+    }
+
+    #[test]
+    fn a_cut_reply_goes_on_where_it_is_sent_again() {
+        let text = "[GIT_STATUS]\n[PLAN]\nx\n[/PLAN]\n[MESSAGE]\nHel\n\n[PLAN]\nx\n[/PLAN]\n[MESSAGE]\nHello\n[/MESSAGE]";
+        let lines: Vec<&str> = text.split('\n').collect();
+        let tags = Tags::of(&lines);
+        let message = &tags.below(4)[0];
+        let expected = Close::Restarted { first: 1, again: 7 };
+        assert_eq!(tags.close(&lines, message, None), expected);
+    }
+
+    #[test]
+    fn a_command_that_begins_again_counts_once() {
+        close(
+            "[PLAN]\none\ntw\n```\n[PLAN]\none\ntwo\n[/PLAN]",
+            Close::Restarted { first: 0, again: 4 },
+        );
+    }
+}

@@ -1,0 +1,316 @@
+//! A whole file: a code block directly under a path.
+//!
+//! Only for replies that have nothing else, and only where the path is unmistakable: alone on the
+//! line above the block, in the fence line, or the one file of a sentence that announces it ("Here
+//! is the new version of `a.py`:"). Shell blocks are taken only for a file that is a script; they
+//! are never run. Blocks that show a part, a diff or an output are left to the person.
+
+use crate::protocol::{Command, RelPath};
+
+use super::code_fence::Fence;
+use super::file_name;
+use super::found::{Found, Item};
+
+/// All files of a reply.
+pub(super) fn find_all(lines: &[&str]) -> Vec<Found> {
+    let mut found = Vec::new();
+    let (mut at, mut after) = (0, 0);
+    while at < lines.len() {
+        let Some(fence) = Fence::read(lines[at]) else {
+            at += 1;
+            continue;
+        };
+        let named = named(lines, at, after, &fence);
+        let is_markdown = named
+            .as_ref()
+            .is_some_and(|named| is_markdown(named.text, &fence));
+        let close = close_of(lines, at, &fence, is_markdown);
+        let end = close.map_or(lines.len(), |close| close + 1);
+        if let Some(named) = named {
+            let content = &lines[at + 1..close.unwrap_or(lines.len())];
+            found.push(Found {
+                lines: named.line..end,
+                items: vec![item(named.text, content, fence.indent)],
+                open: close.is_none(),
+            });
+        }
+        at = end;
+        after = end;
+    }
+    found
+}
+
+/// A name and the line on which it stands.
+struct Named<'a> {
+    text: &'a str,
+    line: usize,
+}
+
+fn named<'a>(lines: &[&'a str], at: usize, after: usize, fence: &Fence<'a>) -> Option<Named<'a>> {
+    let language = fence.info.split([' ', ':', '{']).next().unwrap_or_default();
+    if let Some(text) = file_name::in_info(fence.info) {
+        return is_taken(language, text).then_some(Named { text, line: at });
+    }
+    let line = (after..at)
+        .rev()
+        .take(2)
+        .find(|line| !lines[*line].trim().is_empty())?;
+    let above = lines[line];
+    let text = file_name::alone(above)
+        .or_else(|| bare_word(above).filter(|_| line + 1 == at))
+        .or_else(|| announced(above))?;
+    is_taken(language, text).then_some(Named { text, line })
+}
+
+/// A file without an extension: one plain word directly above the fence, which is no label.
+fn bare_word(line: &str) -> Option<&str> {
+    const LABELS: [&str; 16] = [
+        "after", "before", "bash", "code", "console", "copy", "diff", "edit", "example", "input",
+        "note", "output", "result", "shell", "text", "usage",
+    ];
+    let is_name =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
+    let is_word = !line.is_empty() && line.bytes().all(is_name);
+    let is_label = LABELS.iter().any(|label| line.starts_with(label));
+    (is_word
+        && !is_label
+        && line
+            .bytes()
+            .any(|byte| byte.is_ascii_digit() || b"_-".contains(&byte)))
+    .then_some(line)
+}
+
+/// The file of a sentence that says that the whole of it follows.
+fn announced(line: &str) -> Option<&str> {
+    const BEFORE: &[&str] = &[
+        "a",
+        "an",
+        "and",
+        "code",
+        "complete",
+        "content",
+        "contents",
+        "corrected",
+        "entire",
+        "file",
+        "final",
+        "fixed",
+        "for",
+        "full",
+        "here",
+        "here's",
+        "is",
+        "modified",
+        "new",
+        "now",
+        "of",
+        "our",
+        "revised",
+        "rewritten",
+        "the",
+        "then",
+        "this",
+        "updated",
+        "version",
+        "whole",
+        "your",
+    ];
+    const PARTIAL: &[&str] = &[
+        "change", "changes", "excerpt", "lines", "output", "part", "run", "section", "snippet",
+        "usage", "use",
+    ];
+    let text = line.trim();
+    let name = file_name::in_sentence(text).filter(|_| text.ends_with(':'))?;
+    let (before, after) = text.split_once(name)?;
+    let words = |text: &str| -> Vec<String> {
+        text.split(|character: char| {
+            !(character.is_alphanumeric() || matches!(character, '\'' | '’'))
+        })
+        .filter(|word| !word.is_empty())
+        .map(|word| word.to_lowercase().replace('’', "'"))
+        .collect()
+    };
+    let before = words(before);
+    let announces = before.iter().any(|word| word.starts_with("here"))
+        && before.iter().all(|word| BEFORE.contains(&word.as_str()));
+    let is_part = words(after)
+        .iter()
+        .any(|word| PARTIAL.contains(&word.as_str()));
+    (announces && !is_part).then_some(name)
+}
+
+/// Whether a block of this language can be that file.
+fn is_taken(language: &str, name: &str) -> bool {
+    const SHELLS: [&str; 12] = [
+        "bash",
+        "bat",
+        "cmd",
+        "console",
+        "fish",
+        "powershell",
+        "ps1",
+        "sh",
+        "shell",
+        "shellsession",
+        "terminal",
+        "zsh",
+    ];
+    const SCRIPTS: [&str; 7] = ["bash", "bat", "cmd", "fish", "ps1", "sh", "zsh"];
+    let language = language.to_ascii_lowercase();
+    if language == "diff" || language == "patch" {
+        return matches!(file_name::extension(name), Some("diff" | "patch"));
+    }
+    !SHELLS.contains(&language.as_str())
+        || file_name::extension(name).is_some_and(|extension| SCRIPTS.contains(&extension))
+}
+
+fn is_markdown(name: &str, fence: &Fence<'_>) -> bool {
+    matches!(file_name::extension(name), Some("md" | "mdx" | "markdown"))
+        || fence.info.starts_with("md")
+        || fence.info.starts_with("markdown")
+}
+
+/// The line that closes the block; in Markdown, blocks inside of it are passed over.
+fn close_of(lines: &[&str], at: usize, fence: &Fence<'_>, is_markdown: bool) -> Option<usize> {
+    let mut inner = 0_usize;
+    for (index, line) in lines.iter().enumerate().skip(at + 1) {
+        if fence.is_closed_by(line) {
+            if inner == 0 {
+                return Some(index);
+            }
+            inner -= 1;
+        } else if is_markdown && Fence::read(line).is_some_and(|other| !other.info.is_empty()) {
+            inner += 1;
+        }
+    }
+    None
+}
+
+fn item(name: &str, lines: &[&str], indent: usize) -> Item {
+    match RelPath::parse(name) {
+        Ok(path) => Item::Command(Command::CreateFile {
+            path,
+            content: content(lines, indent),
+        }),
+        Err(refused) => Item::Problem {
+            command: Some("CREATE_FILE"),
+            message: format!("the file cannot be written: {refused}"),
+            hint: "name the file relative to the workspace".to_owned(),
+        },
+    }
+}
+
+/// The lines, without the indentation that the fence itself has.
+fn content(lines: &[&str], indent: usize) -> String {
+    let mut content = String::new();
+    for line in lines {
+        let white = line.len() - line.trim_start().len();
+        let cut = indent.min(white);
+        content.push_str(line.get(cut..).unwrap_or(line));
+        content.push('\n');
+    }
+    content
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(text: &str) -> Vec<(String, String)> {
+        let lines: Vec<&str> = text.lines().collect();
+        find_all(&lines)
+            .into_iter()
+            .map(|found| match found.items.into_iter().next().unwrap() {
+                Item::Command(Command::CreateFile { path, content }) => (path.to_string(), content),
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    }
+
+    #[track_caller]
+    fn case(text: &str, expected: &[(&str, &str)]) {
+        let files = files(text);
+        let files: Vec<(&str, &str)> = files
+            .iter()
+            .map(|(path, text)| (path.as_str(), text.as_str()))
+            .collect();
+        assert_eq!(files, expected, "{text}");
+    }
+
+    #[test]
+    fn a_path_stands_above_or_in_the_fence() {
+        for above in [
+            "sample.txt\n```\n",
+            "### sample.txt\n\n```\n",
+            "**`sample.txt`**:\n````\n",
+            "```sample.txt\n",
+            "```text path=sample.txt\n",
+            "Here is a new version of `sample.txt` for you to consider:\n\n```\n",
+            "And here's `sample.txt`:\n\n```\n",
+        ] {
+            let close = if above.contains("````") {
+                "````"
+            } else {
+                "```"
+            };
+            case(
+                &format!("{above}one\ntwo\n{close}\nBye.\n"),
+                &[("sample.txt", "one\ntwo\n")],
+            );
+        }
+        case("Do this:\n\nfile1\n```\nnew\n```\n", &[("file1", "new\n")]);
+        case("Makefile\n```make\nall:\n```\n", &[("Makefile", "all:\n")]);
+    }
+
+    #[test]
+    fn what_is_not_unmistakable_is_left_alone() {
+        for text in [
+            "Run it like this:\n\n```\npython x.py\n```\n",
+            "Run `x.py`:\n\n```\npython x.py\n```\n",
+            "Here is how to use `x.py`:\n```\nx\n```\n",
+            "Here is the snippet of `x.py`:\n```\nx\n```\n",
+            "Here is `x.py` usage:\n```\nx\n```\n",
+            "output\n```\nx\n```\n",
+            "python\n```\nx\n```\n",
+            "x.py\n\nSome words.\n```\nx\n```\n",
+            "x.py\n```bash\npython x.py\n```\n",
+            "x.py\n```diff\n-a\n```\n",
+            "```\nx.py\n```\n```\ncode\n```\n",
+        ] {
+            case(text, &[]);
+        }
+    }
+
+    #[test]
+    fn a_script_is_a_file() {
+        case(
+            "scripts/build.sh\n```bash\nmake\n```\n",
+            &[("scripts/build.sh", "make\n")],
+        );
+    }
+
+    #[test]
+    fn blocks_inside_markdown_belong_to_it() {
+        case(
+            "README.md\n```markdown\n# X\n```sh\nls\n```\nend\n```\nBye.\n",
+            &[("README.md", "# X\n```sh\nls\n```\nend\n")],
+        );
+    }
+
+    #[test]
+    fn a_block_without_an_end_is_open() {
+        let lines = ["a.py", "```", "x"];
+        let found = find_all(&lines);
+        assert!(found[0].open);
+        assert_eq!(found[0].lines, 0..3);
+        assert!(find_all(&["a.py", "```", "x", "```"])[0].lines == (0..4));
+    }
+
+    #[test]
+    fn a_path_outside_is_a_problem() {
+        assert!(matches!(
+            find_all(&["/etc/passwd", "```", "x", "```"])[0].items[0],
+            Item::Problem { .. }
+        ));
+    }
+}
