@@ -9,6 +9,7 @@
 mod align;
 mod document;
 mod elision;
+mod ending;
 mod flat;
 mod fold;
 mod guard;
@@ -18,9 +19,13 @@ mod matcher;
 mod nearest;
 mod patch;
 mod place;
+#[cfg(test)]
+mod properties;
+mod quote;
 mod refuse;
 mod regular;
 mod replace;
+mod writer;
 
 use std::ops::Range;
 

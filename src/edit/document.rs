@@ -7,8 +7,7 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr_iter;
-
+use super::ending::{self, Ending, Endings};
 use super::flat::{Flat, LineSplice};
 use super::index::{Index, Key};
 use super::nearest::Words;
@@ -22,27 +21,6 @@ pub(super) type LineId = usize;
 /// Before the first line, and after the last one.
 pub(super) const EDGE: LineId = 0;
 
-/// How a line ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// `\n`
-    Lf,
-    /// `\r\n`
-    CrLf,
-    /// Not at all: the last line of a text without a final newline.
-    Missing,
-}
-
-impl Ending {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Lf => "\n",
-            Self::CrLf => "\r\n",
-            Self::Missing => "",
-        }
-    }
-}
-
 #[derive(Debug)]
 struct Line<'a> {
     text: Cow<'a, str>,
@@ -50,6 +28,12 @@ struct Line<'a> {
     next: LineId,
     previous: LineId,
     is_live: bool,
+}
+
+impl Line<'_> {
+    fn is_ended(&self) -> bool {
+        self.ending != Ending::Missing
+    }
 }
 
 /// The lines of a text, in their order, with what has been learned about them.
@@ -60,6 +44,8 @@ pub(super) struct Document<'a> {
     count: usize,
     /// How most lines of the original end.
     dominant: Ending,
+    /// Whether a new line ends as the one whose place it takes.
+    copies_endings: bool,
     has_final_newline: bool,
     is_changed: bool,
     exact: Option<Index<'a>>,
@@ -71,6 +57,21 @@ pub(super) struct Document<'a> {
 impl<'a> Document<'a> {
     /// Splits a text into its lines; a lone `\r` is an ordinary character.
     pub(super) fn new(text: &'a str) -> Self {
+        Self::broken(text, ending::breaks(text))
+    }
+
+    /// Splits a text into its lines, which a lone `\r` ends as well.
+    ///
+    /// New lines end as most lines do: in such a mixture the neighbours are no example.
+    pub(super) fn with_lone_returns(text: &'a str) -> Self {
+        Self {
+            copies_endings: false,
+            ..Self::broken(text, ending::breaks_with_lone_returns(text))
+        }
+    }
+
+    /// Splits a text where a line is said to end in some way.
+    fn broken(text: &'a str, breaks: impl Iterator<Item = (usize, Ending)>) -> Self {
         let mut lines = Vec::with_capacity(text.len() / 32 + 2);
         lines.push(Line {
             text: Cow::Borrowed(""),
@@ -79,25 +80,24 @@ impl<'a> Document<'a> {
             previous: EDGE,
             is_live: true,
         });
-        let mut crlf = 0;
-        let mut lf = 0;
+        let mut endings = Endings::default();
         let mut start = 0;
-        let ends = memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
-        let rest = (!text.is_empty() && !text.ends_with('\n')).then_some(text.len());
-        for end in ends.chain(rest) {
-            let (line, ending) = split_ending(&text[start..end]);
-            crlf += usize::from(ending == Ending::CrLf);
-            lf += usize::from(ending == Ending::Lf);
+        for (end, ending) in breaks.chain(std::iter::once((text.len(), Ending::Missing))) {
+            if start == text.len() {
+                break;
+            }
+            endings.count(ending);
             let id = lines.len();
             lines.push(Line {
-                text: Cow::Borrowed(line),
+                text: Cow::Borrowed(&text[start..end]),
                 ending,
                 next: id + 1,
                 previous: id - 1,
                 is_live: true,
             });
-            start = end;
+            start = end + ending.as_str().len();
         }
+        let is_ended = lines.len() == 1 || lines.last().is_some_and(Line::is_ended);
         let originals = lines.len() - 1;
         lines[EDGE].previous = originals;
         lines[EDGE].next = usize::from(originals > 0);
@@ -106,8 +106,9 @@ impl<'a> Document<'a> {
             lines,
             originals,
             count: originals,
-            dominant: if crlf > lf { Ending::CrLf } else { Ending::Lf },
-            has_final_newline: text.is_empty() || text.ends_with('\n'),
+            dominant: endings.dominant(),
+            copies_endings: true,
+            has_final_newline: is_ended,
             is_changed: false,
             exact: None,
             loose: None,
@@ -282,7 +283,7 @@ impl<'a> Document<'a> {
             for index in [&mut self.exact, &mut self.loose].into_iter().flatten() {
                 index.add(text.clone(), true);
             }
-            let ending = endings.get(position).copied();
+            let ending = (endings.get(position).copied()).filter(|_| self.copies_endings);
             self.lines.push(Line {
                 text,
                 ending: ending
@@ -304,6 +305,9 @@ impl<'a> Document<'a> {
     }
 
     fn ending_at(&self, replaced: &[Ending], above: LineId, below: LineId) -> Ending {
+        if !self.copies_endings {
+            return self.dominant;
+        }
         let neighbours = [above, below].map(|id| self.lines[id].ending);
         (replaced.iter().rev().chain(&neighbours))
             .copied()
@@ -394,16 +398,6 @@ impl<'a> Document<'a> {
 fn push_change(changes: &mut Vec<Change>, old: std::ops::Range<usize>, new: usize) {
     if !old.is_empty() || new > 0 {
         changes.push(Change { old, new });
-    }
-}
-
-fn split_ending(line: &str) -> (&str, Ending) {
-    match line.strip_suffix('\n') {
-        None => (line, Ending::Missing),
-        Some(line) => match line.strip_suffix('\r') {
-            None => (line, Ending::Lf),
-            Some(line) => (line, Ending::CrLf),
-        },
     }
 }
 

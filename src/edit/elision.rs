@@ -8,8 +8,8 @@ use super::Refusal;
 use super::document::{Document, LineId};
 use super::guard::is_elision;
 use super::matcher;
+use super::quote::Quote;
 use super::refuse::{self, Piece};
-use super::replace::Quote;
 use crate::protocol::Level;
 
 /// Whether both texts leave lines out, equally often.

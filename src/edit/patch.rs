@@ -10,38 +10,48 @@ use std::borrow::Cow;
 
 use super::align::align;
 use super::document::{Document, EDGE, LineId};
+use super::ending::has_lone_return;
 use super::lines::omitted;
 use super::place::{Placed, Placer};
-use super::replace::{Writer, is_telling, loosest};
-use super::{Edited, Refusal, guard, matcher};
+use super::quote::is_telling;
+use super::replace::loosest;
+use super::writer::Writer;
+use super::{Change, Edited, Refusal, guard, matcher};
 use crate::protocol::{Hunk, HunkLine, Level};
 
 /// Applies all hunks, or none.
 ///
 /// A hunk whose new lines are there already counts as applied if that holds for all of them.
 pub fn patch(text: &str, hunks: &[Hunk]) -> Result<Edited, Refusal> {
-    let changes = |hunk: &Hunk| {
-        hunk.lines
-            .iter()
-            .any(|line| !matches!(line, HunkLine::Keep(_)))
-    };
-    if !hunks
-        .iter()
-        .any(|hunk| changes(hunk) || ends_otherwise(hunk))
-    {
+    let is_useful = |hunk: &Hunk| !hunk.lines.iter().all(is_kept) || ends_otherwise(hunk);
+    if !hunks.iter().any(is_useful) {
         return Err(Refusal::new("the patch changes nothing"));
     }
-    let mut document = Document::new(text);
+    refuse_omissions(text, hunks)?;
+    apply(Document::new(text), hunks).or_else(|refusal| {
+        if !has_lone_return(text) {
+            return Err(refusal);
+        }
+        let mut edited = apply(Document::with_lone_returns(text), hunks).map_err(|_| refusal)?;
+        edited.changes = changes(text, &edited.text);
+        Ok(edited)
+    })
+}
+
+fn changes(old: &str, new: &str) -> Vec<Change> {
+    let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
+    (align(&lines(old), &lines(new)).into_iter())
+        .map(|block| Change {
+            old: block.old,
+            new: block.new.len(),
+        })
+        .collect()
+}
+
+fn apply<'a>(mut document: Document<'a>, hunks: &'a [Hunk]) -> Result<Edited, Refusal> {
     match place_all(&mut document, hunks) {
         Ok(placed) => {
-            refuse_omissions(text, hunks)?;
-            // What is only inserted goes first, and from the end: the line above it is still there,
-            // and what is inserted in the same place keeps its order.
-            let (inserted, others): (Vec<_>, Vec<_>) =
-                placed.iter().partition(|placed| placed.start == EDGE);
-            for placed in inserted.into_iter().rev().chain(others) {
-                write(&mut document, placed);
-            }
+            write_all(&mut document, &placed);
             let level = loosest(placed.iter().map(|placed| placed.level));
             Ok(document.finish(level))
         }
@@ -54,6 +64,20 @@ pub fn patch(text: &str, hunks: &[Hunk]) -> Result<Edited, Refusal> {
             refusal
         }
         .of(&named(position, hunks))),
+    }
+}
+
+/// Writes all hunks.
+///
+/// What is only inserted goes first, and from the end: the line above it is still there, and what
+/// is inserted in the same place keeps its order.
+fn write_all<'a>(document: &mut Document<'a>, placed: &[Placed<'a>]) {
+    let is_insertion = |placed: &&Placed<'_>| placed.start == EDGE;
+    for placed in placed.iter().rev().filter(is_insertion) {
+        write(document, placed);
+    }
+    for placed in placed.iter().filter(|placed| !is_insertion(placed)) {
+        write(document, placed);
     }
 }
 
@@ -129,7 +153,9 @@ fn write<'a>(document: &mut Document<'a>, placed: &Placed<'a>) {
         }
     }
     let hunk = placed.hunk;
-    if placed.is_at_end {
+    // What fuzz left out takes its word about the end of the file with it.
+    let is_whole = hunk.lines.as_ptr_range().end == placed.lines.as_ptr_range().end;
+    if placed.is_at_end && is_whole {
         // Without numbers it is a patch as codex writes them, which always ends a file properly.
         let is_ended = hunk.old_start.is_none() && !hunk.lines.last().is_some_and(is_kept);
         if hunk.new_without_newline {

@@ -55,6 +55,11 @@ struct Candidate<'h> {
 }
 
 impl Candidate<'_> {
+    /// Where the whole hunk would begin.
+    fn top(&self) -> usize {
+        self.start.saturating_sub(self.skipped)
+    }
+
     /// The line after the last.
     fn end(&self) -> LineId {
         self.start + self.length
@@ -144,40 +149,26 @@ impl Placer {
 
     /// The places where all but one or two lines of context at the ends match.
     fn fuzzy<'h>(&self, document: &mut Document<'_>, hunk: &'h Hunk) -> Vec<Candidate<'h>> {
-        let is_kept = |line: &HunkLine| matches!(line, HunkLine::Keep(_));
-        let leading = hunk.lines.iter().take_while(|line| is_kept(line)).count();
-        let trailing = (hunk.lines.iter().rev())
-            .take_while(|line| is_kept(line))
-            .count();
-        for fuzz in 1..=FUZZ {
+        let is_kept = |line: &&HunkLine| matches!(line, HunkLine::Keep(_));
+        let leading = hunk.lines.iter().take_while(is_kept).count();
+        let trailing = hunk.lines.iter().rev().take_while(is_kept).count();
+        for fuzz in 1..=FUZZ.min(hunk.lines.len()) {
             let mut found: Vec<Candidate<'h>> = Vec::new();
             for skipped in 0..=fuzz.min(leading) {
                 let cut = fuzz - skipped;
-                if cut > trailing || leading + trailing < fuzz {
-                    continue;
-                }
-                let Some(lines) = hunk.lines.get(skipped..hunk.lines.len() - cut) else {
-                    continue;
-                };
-                if is_enough(lines) {
-                    found.extend(self.matches(
-                        document,
-                        hunk,
-                        lines,
-                        skipped,
-                        Level::TrailingSpace,
-                    ));
+                let lines = &hunk.lines[skipped..hunk.lines.len() - cut];
+                if cut <= trailing && is_enough(lines) {
+                    let places = self.matches(document, hunk, lines, skipped, Level::TrailingSpace);
+                    found.extend(places.into_iter().filter(|place| stays_first(hunk, place)));
                 }
             }
             if !found.is_empty() {
+                // The same place, found with different lines left out, is one place.
+                found.sort_by_key(Candidate::top);
+                found.dedup_by_key(|candidate| candidate.top());
                 for candidate in &mut found {
                     candidate.level = Level::Fuzz;
                 }
-                // The same place, found with different lines left out, is one place.
-                found.sort_unstable_by_key(|candidate| {
-                    candidate.start - candidate.skipped.min(candidate.start)
-                });
-                found.dedup_by_key(|candidate| candidate.start.checked_sub(candidate.skipped));
                 return found;
             }
         }
@@ -276,8 +267,7 @@ impl Placer {
         self.taken.insert(candidate.start, candidate.end());
         self.below = candidate.end();
         if let Some(stated) = hunk.old_start.and_then(|line| isize::try_from(line).ok()) {
-            let start = candidate.start.saturating_sub(candidate.skipped);
-            self.drift = isize::try_from(start).unwrap_or(stated) - stated;
+            self.drift = isize::try_from(candidate.top()).unwrap_or(stated) - stated;
         }
         Placed {
             hunk,
@@ -320,6 +310,12 @@ fn loosest(hunk: &Hunk) -> Level {
     }
 }
 
+/// Whether fuzz leaves a hunk that says to begin the file where it says to be.
+fn stays_first(hunk: &Hunk, candidate: &Candidate<'_>) -> bool {
+    let is_first = hunk.old_start.is_some_and(|line| line <= 1);
+    !is_first || candidate.skipped == 0 || candidate.top() == 1
+}
+
 /// Whether what fuzz leaves of a hunk is enough to recognise a place by.
 fn is_enough(lines: &[HunkLine]) -> bool {
     let removes = lines.iter().any(|line| matches!(line, HunkLine::Remove(_)));
@@ -331,9 +327,7 @@ fn is_enough(lines: &[HunkLine]) -> bool {
 
 /// The candidate nearest to a line, if it is nearer than all others.
 fn nearest<'h>(found: &[Candidate<'h>], expected: usize) -> Option<Candidate<'h>> {
-    let distance = |candidate: &Candidate<'_>| {
-        (candidate.start.saturating_sub(candidate.skipped)).abs_diff(expected)
-    };
+    let distance = |candidate: &Candidate<'_>| candidate.top().abs_diff(expected);
     let least = found.iter().map(distance).min()?;
     only(found.iter().filter(|found| distance(found) == least)).copied()
 }

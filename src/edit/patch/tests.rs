@@ -106,6 +106,22 @@ fn context_stays_as_the_file_has_it() {
 }
 
 #[test]
+fn a_lone_return_ends_a_line_only_if_the_patch_says_so() {
+    let before = "one\r\ntwo\rthree\nfour\r\n";
+    let hunks = [hunk(None, " two\n-three\n+THREE\n four\n")];
+    case(
+        before,
+        &hunks,
+        Level::Exact,
+        "one\r\ntwo\rTHREE\r\nfour\r\n",
+    );
+    let edited = patch(before, &hunks).unwrap();
+    assert_eq!(edited.changes, [Change { old: 1..2, new: 1 }]);
+    let hunks = [hunk(None, "-two\rthree\n+2\n")];
+    case(before, &hunks, Level::Exact, "one\r\n2\nfour\r\n");
+}
+
+#[test]
 fn two_lines_of_context_may_be_wrong() {
     let before = "one\ntwo\nthree\nfour\nfive\n";
     case(

@@ -1,0 +1,350 @@
+//! A passage that a model quotes, and the ways to find it in the file.
+
+use std::borrow::Cow;
+
+use super::align::{Block, align};
+use super::document::{Document, LineId};
+use super::index::Key;
+use super::lines::{lines_of, omitted};
+use super::matcher::{self, Places};
+use super::refuse::{self, Piece};
+use super::writer::Writer;
+use super::{Refusal, elision, fold, guard};
+use crate::protocol::{Level, Pattern, Replacement};
+
+/// A passage and the lines that shall take its place.
+#[derive(Debug, Clone)]
+pub(super) struct Quote<'a> {
+    pub(super) search: Vec<&'a str>,
+    pub(super) new: Vec<&'a str>,
+    edit: &'a Replacement,
+}
+
+impl<'a> Quote<'a> {
+    pub(super) fn new(edit: &'a Replacement) -> Self {
+        Self {
+            search: lines_of(&edit.search),
+            new: lines_of(&edit.replace),
+            edit,
+        }
+    }
+
+    pub(super) fn refuse_useless(&self, document: &mut Document<'_>) -> Result<(), Refusal> {
+        if self.edit.pattern == Pattern::Lines && self.search == self.new {
+            return Err(Refusal::new(
+                "SEARCH and REPLACE are the same: the edit changes nothing",
+            ));
+        }
+        if elision::is_elided_alike(&self.search, &self.new) {
+            return Ok(());
+        }
+        let placeholders = self.new.iter().filter(|line| guard::is_placeholder(line));
+        for line in placeholders {
+            document.prepare(Key::Loose);
+            let is_known = self.search.iter().any(|known| known.trim() == line.trim())
+                || document
+                    .index(Key::Loose)
+                    .is_some_and(|index| index.has(line));
+            if !is_known {
+                return Err(omitted(line.trim()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for a string.
+    pub(super) fn as_text(&self, document: &mut Document<'a>) -> Result<Option<Level>, Refusal> {
+        let search = normalized(&self.edit.search);
+        let new = normalized(&self.edit.replace);
+        let found = document.flat().find(&search);
+        if found.is_empty() {
+            return Ok(None);
+        }
+        if self.edit.all {
+            let stretches = found
+                .into_iter()
+                .map(|at| (at..at + search.len(), new.to_string()));
+            document.splice_flat_all(stretches);
+        } else {
+            let at = self.choose_text(document, &found)?;
+            document.splice_flat(at..at + search.len(), &new);
+        }
+        Ok(Some(Level::Exact))
+    }
+
+    fn choose_text(&self, document: &mut Document<'a>, found: &[usize]) -> Result<usize, Refusal> {
+        if let [only] = found {
+            return Ok(*only);
+        }
+        let flat = document.flat();
+        let numbered: Vec<(usize, usize)> =
+            found.iter().map(|&at| (at, flat.line(at) + 1)).collect();
+        let ids: Vec<_> = numbered
+            .iter()
+            .map(|&(at, line)| (at, flat.id(line - 1)))
+            .collect();
+        let originals: Vec<_> = (ids.into_iter())
+            .map(|(at, id)| (at, document.original_number(id)))
+            .collect();
+        matcher::near(&originals, self.edit.line).ok_or_else(|| {
+            let numbers: Vec<usize> = numbered.iter().map(|&(_, number)| number).collect();
+            refuse::ambiguous(Piece::Search, &numbers)
+        })
+    }
+
+    /// Looks for whole lines, at the levels that hardly any other passage can match.
+    pub(super) fn as_lines(&self, document: &mut Document<'a>) -> Result<Option<Level>, Refusal> {
+        self.at_places(document, Level::Indentation)
+    }
+
+    /// Looks for whole lines at all levels.
+    pub(super) fn as_any_lines(
+        &self,
+        document: &mut Document<'a>,
+    ) -> Result<Option<Level>, Refusal> {
+        self.at_places(document, Level::Whitespace)
+    }
+
+    fn at_places(
+        &self,
+        document: &mut Document<'a>,
+        loosest: Level,
+    ) -> Result<Option<Level>, Refusal> {
+        let loosest = if self.is_about_space() {
+            Level::Exact
+        } else {
+            loosest
+        };
+        let Some(places) = matcher::places(document, &self.search, loosest) else {
+            return Ok(None);
+        };
+        let level = places.level;
+        for start in self.choose(document, places)? {
+            self.put(document, start, level);
+        }
+        Ok(Some(level))
+    }
+
+    /// Whether only white space or punctuation is to change: then they cannot be overlooked.
+    fn is_about_space(&self) -> bool {
+        self.search.len() == self.new.len()
+            && (self.search.iter().zip(&self.new))
+                .all(|(old, new)| fold::loose(old) == fold::loose(new))
+    }
+
+    fn choose(&self, document: &Document<'_>, places: Places) -> Result<Vec<LineId>, Refusal> {
+        if places.starts.len() == 1 {
+            return Ok(places.starts);
+        }
+        let numbered = document.numbered(places.starts);
+        if self.edit.all {
+            return Ok(without_overlap(&numbered, self.search.len()));
+        }
+        let originals: Vec<_> = (numbered.iter())
+            .map(|&(id, _)| (id, document.original_number(id)))
+            .collect();
+        let start = matcher::near(&originals, self.edit.line).ok_or_else(|| {
+            let numbers: Vec<usize> = numbered.iter().map(|&(_, number)| number).collect();
+            refuse::ambiguous(Piece::Search, &numbers)
+        })?;
+        Ok(vec![start])
+    }
+
+    /// Writes the new lines over the quoted ones; lines that both have stay as the file has them.
+    pub(super) fn put(&self, document: &mut Document<'a>, start: LineId, level: Level) {
+        let shift = matcher::shift(document, start, &self.search);
+        // Without one shift for all lines, lines of the file among those of the reply would stand
+        // in two indentations: the new text is then taken as a whole.
+        let blocks = match &shift {
+            Some(_) => align(&self.search, &self.new),
+            None => vec![Block {
+                old: 0..self.search.len(),
+                new: 0..self.new.len(),
+            }],
+        };
+        let writer = Writer::new(document, start, &self.search, level, shift);
+        let mut above = document.previous(start);
+        let mut at = 0;
+        for block in blocks {
+            above = document.skip_from(above, block.old.start - at);
+            let lines: Vec<_> = self.new[block.new]
+                .iter()
+                .map(|line| writer.write(line))
+                .collect();
+            let added = lines.len();
+            document.splice(above, block.old.len(), lines);
+            above = document.skip_from(above, added);
+            at = block.old.end;
+        }
+    }
+
+    /// Looks for the text within a line.
+    ///
+    /// A SEARCH block is made of whole lines, but models quote parts of a line as well. That is as
+    /// certain as a string can be, if it is there once and is made of whole words.
+    pub(super) fn within_a_line(
+        &self,
+        document: &mut Document<'a>,
+    ) -> Result<Option<Level>, Refusal> {
+        let search = self.search.join("\n");
+        if search.trim().is_empty() || self.is_about_space() {
+            return Ok(None);
+        }
+        self.at_words(document, &search, Level::Exact)
+    }
+
+    /// Looks for a string that neither begins nor ends within a word.
+    fn at_words(
+        &self,
+        document: &mut Document<'a>,
+        search: &str,
+        level: Level,
+    ) -> Result<Option<Level>, Refusal> {
+        let flat = document.flat();
+        let mut found = flat.find(search);
+        found.retain(|&at| flat.is_whole_words(&(at..at + search.len())));
+        if found.is_empty() {
+            return Ok(None);
+        }
+        let at = self.choose_text(document, &found)?;
+        document.splice_flat(at..at + search.len(), &self.new.join("\n"));
+        Ok(Some(level))
+    }
+
+    /// Looks for the lines without the blank ones at the ends of the quote.
+    pub(super) fn without_blank_ends(
+        &self,
+        document: &mut Document<'a>,
+    ) -> Result<Option<Level>, Refusal> {
+        let search = trimmed(&self.search);
+        if search.len() == self.search.len() || search.is_empty() {
+            return Ok(None);
+        }
+        let quote = Self {
+            search: search.to_vec(),
+            new: trimmed(&self.new).to_vec(),
+            edit: self.edit,
+        };
+        let level = quote.at_places(document, Level::Whitespace)?;
+        Ok(level.map(|_| Level::Whitespace))
+    }
+
+    pub(super) fn around_elisions(
+        &self,
+        document: &mut Document<'a>,
+    ) -> Result<Option<Level>, Refusal> {
+        elision::apply(document, self)
+    }
+
+    /// A quote of other lines that belongs to the same edit.
+    pub(super) fn piece(&self, search: &[&'a str], new: &[&'a str]) -> Self {
+        Self {
+            search: search.to_vec(),
+            new: new.to_vec(),
+            edit: self.edit,
+        }
+    }
+
+    /// Looks for the text as it is after undoing one layer of backslash escapes.
+    ///
+    /// Models escape a string once too often. If the new text has escapes as well, nobody can tell
+    /// whether they are meant.
+    pub(super) fn without_escapes(
+        &self,
+        document: &mut Document<'a>,
+    ) -> Result<Option<Level>, Refusal> {
+        let search = self.search.join("\n");
+        let (Some(search), None) = (unescaped(&search), unescaped(&self.edit.replace)) else {
+            return Ok(None);
+        };
+        self.at_words(document, &search, Level::Escapes)
+    }
+
+    /// Whether the new text is there already, beyond doubt: exactly once, with enough letters in
+    /// what the edit adds, or with lines on both sides of what it removes.
+    pub(super) fn is_applied(&self, document: &mut Document<'a>) -> bool {
+        let blocks = align(&self.search, &self.new);
+        if !is_telling(&self.search, &self.new, &blocks) {
+            return false;
+        }
+        if self.edit.pattern == Pattern::Text {
+            let new = normalized(&self.edit.replace);
+            let flat = document.flat();
+            return matches!(*flat.find(&new), [at] if flat.is_whole_words(&(at..at + new.len())));
+        }
+        let places = matcher::places(document, &self.new, Level::TrailingSpace);
+        places.is_some_and(|places| places.starts.len() == 1)
+    }
+}
+
+/// Whether finding the new lines proves that the edit was made.
+pub(super) fn is_telling(search: &[&str], new: &[&str], blocks: &[Block]) -> bool {
+    const LETTERS: usize = 8;
+    let letters = |lines: &[&str]| {
+        (lines.iter().flat_map(|line| line.chars()))
+            .filter(|character| character.is_alphanumeric())
+            .take(LETTERS)
+            .count()
+    };
+    let added: usize = blocks
+        .iter()
+        .map(|block| letters(&new[block.new.clone()]))
+        .sum();
+    let is_inside = |block: &Block| {
+        letters(&search[..block.old.start]) > 0 && letters(&search[block.old.end..]) > 0
+    };
+    added >= LETTERS || (letters(new) >= LETTERS && blocks.iter().all(is_inside))
+}
+
+fn without_overlap(places: &[(LineId, usize)], length: usize) -> Vec<LineId> {
+    let mut free = 0;
+    let mut chosen = Vec::new();
+    for &(start, number) in places {
+        if number >= free {
+            chosen.push(start);
+            free = number + length;
+        }
+    }
+    chosen
+}
+
+fn trimmed<'s, 'a>(lines: &'s [&'a str]) -> &'s [&'a str] {
+    let is_filled = |line: &&str| !line.trim().is_empty();
+    match (
+        lines.iter().position(is_filled),
+        lines.iter().rposition(is_filled),
+    ) {
+        (Some(first), Some(last)) => &lines[first..=last],
+        _ => &[],
+    }
+}
+
+/// The text with `\n` as its only line ending.
+fn normalized(text: &str) -> Cow<'_, str> {
+    if text.contains("\r\n") {
+        Cow::Owned(text.replace("\r\n", "\n"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// The text without one layer of backslash escapes, if it has any.
+fn unescaped(text: &str) -> Option<String> {
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let meant = match (character, characters.peek()) {
+            ('\\', Some('n')) => '\n',
+            ('\\', Some('t')) => '\t',
+            ('\\', Some('r')) => '\r',
+            ('\\', Some(&escaped @ ('\\' | '"' | '\'' | '`' | '$'))) => escaped,
+            _ => {
+                plain.push(character);
+                continue;
+            }
+        };
+        characters.next();
+        plain.push(meant);
+    }
+    (plain.len() < text.len()).then_some(plain)
+}
