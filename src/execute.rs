@@ -13,6 +13,7 @@ mod list;
 mod nearest;
 mod patch;
 mod read;
+mod replace;
 pub mod run;
 mod search;
 mod seen;

@@ -5,6 +5,7 @@
 //! that stays inside; whatever changes files follows none. Which paths may be changed is decided by
 //! `policy`, not here.
 
+mod ignored;
 mod problem;
 pub mod text;
 pub mod walk;

@@ -1,8 +1,8 @@
 //! `EDIT_FILE` and `INSERT_TEXT`: where an edit applies, and what becomes of the file.
 //!
-//! How text is found and replaced is left to `crate::edit`. Here the numbers of the reply are turned
-//! into those of now, edits of files that changed behind the model's back are refused, and the
-//! encoding of the file is kept.
+//! How text is replaced is left to `crate::edit`. Here the numbers of the reply are turned into
+//! those of now, edits of files that changed behind the model's back are refused, and the encoding
+//! of the file is kept.
 
 use std::ops::Range;
 
@@ -10,11 +10,10 @@ use super::ledger::{Known, Sight};
 use super::lines::{LineBook, LineProblem};
 use super::read::excerpt;
 use super::write::{explained, failed};
-use super::{Execution, capped, count};
-use crate::edit::{self, Change, Edited, Refusal, Replaced};
-use crate::protocol::{Edit, Level, Outcome, RelPath, Replacement};
-use crate::workspace::FileProblem;
-use crate::workspace::text::{Encoding, TextFile};
+use super::{Execution, count, hash};
+use crate::edit::{self, Change, Edited, Refusal};
+use crate::protocol::{Edit, Outcome, RelPath};
+use crate::workspace::text::TextFile;
 
 /// How many lines around a range are shown when it is stale.
 const CONTEXT: usize = 5;
@@ -79,7 +78,8 @@ impl Place {
     }
 }
 
-fn number(line: usize) -> u32 {
+/// A line number as a reply writes it.
+pub(super) fn number(line: usize) -> u32 {
     u32::try_from(line).unwrap_or(u32::MAX)
 }
 
@@ -107,6 +107,35 @@ fn as_one_change(edited: Edited, replaced: Range<usize>, old: &str) -> Edited {
     }
 }
 
+/// A text file to be edited, and what is known of it.
+pub(super) struct Opened {
+    pub(super) file: TextFile,
+    pub(super) known: Known,
+}
+
+impl Opened {
+    /// A file that is not there yet.
+    pub(super) fn missing() -> Self {
+        Self {
+            file: TextFile::default(),
+            known: Known::removed(),
+        }
+    }
+
+    /// Whether there is no such file yet.
+    pub(super) fn is_missing(&self) -> bool {
+        self.known.hash.is_none()
+    }
+}
+
+/// What an edit made of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stored {
+    Changed,
+    /// The text came out as it was: nothing was written.
+    Same,
+}
+
 impl Execution<'_> {
     /// Changes an existing file, by line numbers or by text.
     pub(super) fn edit_file(&mut self, path: &RelPath, edit: &Edit) -> Outcome {
@@ -126,69 +155,35 @@ impl Execution<'_> {
     }
 
     fn edit_at(&mut self, path: &RelPath, place: Place, new: &str) -> Outcome {
-        let (file, known) = match self.open(path) {
+        let opened = match self.open(path) {
             Ok(opened) => opened,
             Err(outcome) => return outcome,
         };
-        if known.is_stale() {
+        if opened.known.is_stale() {
             self.ledger.show(path);
             return Outcome::failed(format!(
-                "`{path}` is not as you last saw it, so that line numbers cannot be trusted; its current lines are below, send the edit again with their numbers"
+                "`{path}` is not as you last saw it, so that line numbers cannot be trusted; its current lines are below: send the edit again with their numbers"
             ))
-            .with_detail(excerpt(&file.text, place.surroundings()));
+            .with_detail(excerpt(&opened.file.text, place.surroundings()));
         }
-        match place.apply(&known.book, &file.text, new) {
-            Ok(edited) => {
-                let message = format!("edited {path}: {}", place.done(new));
-                self.store(path, &file, known, &edited, message)
+        let edited = match place.apply(&opened.known.book, &opened.file.text, new) {
+            Ok(edited) => edited,
+            Err(Refusal { message, detail }) => {
+                return Outcome::failed(format!("`{path}`: {message}")).with_detail(detail);
             }
-            Err(refusal) => Outcome::failed(format!("`{path}`: {}", refusal.message))
-                .with_detail(refusal.detail),
+        };
+        match self.store(path, opened, &edited) {
+            Ok(Stored::Changed) => Outcome::ok(format!("edited {path}: {}", place.done(new)))
+                .with_changed([path.clone()]),
+            Ok(Stored::Same) => {
+                Outcome::ok(format!("{path}: nothing changed, the text is the same"))
+            }
+            Err(outcome) => outcome,
         }
-    }
-
-    fn replace_text(&mut self, path: &RelPath, edits: &[Replacement]) -> Outcome {
-        let creates = edits.first().is_some_and(|edit| edit.search.is_empty());
-        let (file, known) = match self.ledger.read(path) {
-            Err(FileProblem::NotFound(_)) if creates => (
-                TextFile {
-                    text: String::new(),
-                    encoding: Encoding::Utf8,
-                },
-                None,
-            ),
-            _ => match self.open(path) {
-                Ok((file, known)) => (file, Some(known)),
-                Err(outcome) => return outcome,
-            },
-        };
-        let edits = match &known {
-            Some(known) if !known.is_stale() => with_lines_of_now(edits, &known.book),
-            _ => edits.to_vec(),
-        };
-        let replaced = edit::replace(&file.text, &edits);
-        let is_done = replaced.refusals.len() < edits.len();
-        let message = message(path, &replaced, edits.len());
-        let is_failed = !replaced.refusals.is_empty();
-        if is_failed && !is_done {
-            return self.with_refusals(Outcome::failed(message), &replaced);
-        }
-        let outcome = match known {
-            Some(known) => self.store(path, &file, known, &replaced.edited, message),
-            None => self.create_by_edit(path, &replaced.edited, &message),
-        };
-        if !is_failed || outcome.status != crate::protocol::Status::Ok {
-            return outcome;
-        }
-        let failed = Outcome {
-            status: crate::protocol::Status::Failed,
-            ..outcome
-        };
-        self.with_refusals(failed, &replaced)
     }
 
     /// Reads a text file and what is known of it.
-    fn open(&mut self, path: &RelPath) -> Result<(TextFile, Known), Outcome> {
+    pub(super) fn open(&mut self, path: &RelPath) -> Result<Opened, Outcome> {
         let content = self
             .ledger
             .read(path)
@@ -199,126 +194,44 @@ impl Execution<'_> {
                 "`{path}` is a binary file ({size} bytes): it cannot be edited"
             ))
         })?;
+        // What was just read is known; if it were not, no line number could be trusted.
         let known = self.ledger.known(path).cloned().unwrap_or(Known {
             hash: None,
             sight: Sight::Stale,
             book: LineBook::new(0),
         });
-        Ok((file, known))
+        Ok(Opened { file, known })
     }
 
     /// Writes an edited file back in its own encoding.
-    fn store(
+    pub(super) fn store(
         &mut self,
         path: &RelPath,
-        file: &TextFile,
-        mut known: Known,
+        opened: Opened,
         edited: &Edited,
-        message: String,
-    ) -> Outcome {
-        let level = edited.level;
+    ) -> Result<Stored, Outcome> {
+        let is_missing = opened.is_missing();
+        let Opened { file, mut known } = opened;
         if edited.text == file.text {
-            let message = match level {
-                Level::AlreadyApplied => format!("{path}: already applied, nothing changed"),
-                _ => format!("{path}: nothing changed, the text is the same"),
-            };
-            return Outcome::ok(message).with_level(level);
+            return Ok(Stored::Same);
         }
-        let content = match file.with_text(edited.text.as_str()).encode() {
-            Ok(content) => content,
-            Err(problem) => return Outcome::failed(format!("`{path}`: {problem}")),
-        };
-        known.hash = Some(super::hash(&content));
-        known.book.record(&edited.changes);
-        match self.ledger.write(path, &content, known) {
-            Ok(()) => Outcome::ok(message)
-                .with_level(level)
-                .with_changed([path.clone()]),
-            Err(problem) => failed(&problem),
+        let content = file
+            .with_text(edited.text.as_str())
+            .encode()
+            .map_err(|problem| Outcome::failed(format!("`{path}`: {problem}")))?;
+        if is_missing {
+            known = Known::written(&content, &edited.text);
+        } else {
+            known.hash = Some(hash(&content));
+            known.book.record(&edited.changes);
         }
-    }
-
-    fn create_by_edit(&mut self, path: &RelPath, edited: &Edited, message: &str) -> Outcome {
-        let content = edited.text.as_bytes();
-        let known = Known::written(content, &edited.text);
-        match self.ledger.write(path, content, known) {
-            Ok(()) => Outcome::ok(message.replacen("edited", "created", 1))
-                .with_level(Level::Exact)
-                .with_changed([path.clone()]),
-            Err(problem) => failed(&problem),
-        }
-    }
-
-    fn with_refusals(&self, outcome: Outcome, replaced: &Replaced) -> Outcome {
-        let is_only = replaced.levels.len() == 1;
-        let details: Vec<String> = replaced
-            .refusals
-            .iter()
-            .map(|(position, refusal)| {
-                if is_only {
-                    refusal.detail.clone()
-                } else {
-                    let Refusal { message, detail } = refusal;
-                    let text = format!("block {}: {message}\n{detail}", position + 1);
-                    text.trim_end().to_owned()
-                }
-            })
-            .collect();
-        outcome.with_detail(capped(&details.join("\n"), self.limits.max_output))
-    }
-}
-
-/// The line that a block names counts lines of the beginning of the reply too.
-fn with_lines_of_now(edits: &[Replacement], book: &LineBook) -> Vec<Replacement> {
-    let now = |line: u32| book.range(line, line).ok().map(|now| number(now.end));
-    edits
-        .iter()
-        .map(|edit| Replacement {
-            line: edit.line.and_then(now),
-            ..edit.clone()
-        })
-        .collect()
-}
-
-fn message(path: &RelPath, replaced: &Replaced, blocks: usize) -> String {
-    let refused: Vec<String> = replaced
-        .refusals
-        .iter()
-        .map(|(position, _)| (position + 1).to_string())
-        .collect();
-    let applied = blocks - refused.len();
-    if let [(_, only)] = replaced.refusals.as_slice()
-        && blocks == 1
-    {
-        return format!("`{path}`: {}", only.message);
-    }
-    let level = match replaced.edited.level {
-        Level::Exact | Level::AlreadyApplied => String::new(),
-        level => format!(", {}", words(level)),
-    };
-    if refused.is_empty() {
-        return format!("edited {path} ({}{level})", count(blocks, "block"));
-    }
-    format!(
-        "{applied} of {blocks} blocks applied to {path}{level}; not applied: block {}",
-        refused.join(", block ")
-    )
-}
-
-/// How an edit matched, in words.
-pub(super) fn words(level: Level) -> &'static str {
-    match level {
-        Level::Exact => "matched exactly",
-        Level::TrailingSpace => "matched but for spaces at line ends",
-        Level::Indentation => "matched but for indentation",
-        Level::Punctuation => "matched but for kinds of quotes, dashes or spaces",
-        Level::Whitespace => "matched but for the amount of white space",
-        Level::Escapes => "matched but for backslash escapes",
-        Level::Elision => "matched around `...`",
-        Level::Fuzz => "matched but for lines of context at the ends",
-        Level::AlreadyApplied => "already applied",
+        self.ledger
+            .write(path, &content, known)
+            .map(|()| Stored::Changed)
+            .map_err(|problem| failed(&problem))
     }
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;

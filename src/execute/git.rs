@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::Execution;
 use super::command::describe;
 use super::run::{End, Program};
-use crate::protocol::{Outcome, RelPath};
+use crate::protocol::{Outcome, RelPath, Status};
 
 /// What is switched off whatever is asked.
 const HARDENED: &[&str] = &[
@@ -62,8 +62,8 @@ impl Execution<'_> {
             "--ignore-submodules=dirty",
         ];
         let outcome = self.git(&diff, path);
-        if outcome.status == crate::protocol::Status::Ok && outcome.detail.is_empty() {
-            return Outcome::ok("no differences");
+        if outcome.status == Status::Ok && outcome.detail.is_empty() {
+            return Outcome::ok("no differences; files that git does not track are in GIT_STATUS");
         }
         outcome
     }
@@ -82,7 +82,8 @@ impl Execution<'_> {
         let ran = self.run(Program::Exec(&words), ENVIRONMENT, timeout);
         match ran.end {
             End::Exited(0) => Outcome::ok(describe(&ran, timeout)).with_detail(ran.output),
-            End::Exited(_) if ran.output.text.contains("not a git repository") => {
+            // `git diff` begins the sentence with it, `git status` does not.
+            End::Exited(_) if ran.output.text.contains("ot a git repository") => {
                 Outcome::failed("the workspace is not a git repository")
             }
             _ => Outcome::failed(describe(&ran, timeout)).with_detail(ran.output),
@@ -98,4 +99,116 @@ fn find_outside(name: &str, search: &OsStr, workspace: &Path) -> Option<PathBuf>
         .filter(|directory| directory.is_absolute())
         .filter_map(|directory| directory.join(&file).canonicalize().ok())
         .find(|program| program.is_file() && !program.starts_with(workspace))
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::super::stage::{Stage, create, path, stage};
+    use super::*;
+    use crate::protocol::Command;
+
+    const STATUS: Command = Command::GitStatus { path: None };
+    const DIFF: Command = Command::GitDiff { path: None };
+
+    fn git(stage: &Stage, arguments: &[&str]) {
+        let output = std::process::Command::new("git")
+            .args([
+                "-c",
+                "user.name=n",
+                "-c",
+                "user.email=e",
+                "-c",
+                "init.defaultBranch=main",
+            ])
+            .args(arguments)
+            .current_dir(stage.directory.path())
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+
+    fn repository() -> Stage {
+        let stage = stage(&[("a.txt", "one\n"), ("*.txt", "star\n")]);
+        for arguments in [
+            &["init", "-q"][..],
+            &["add", "."],
+            &["commit", "-qm", "first"],
+        ] {
+            git(&stage, arguments);
+        }
+        stage
+    }
+
+    #[test]
+    fn shows_what_changed() {
+        let mut stage = repository();
+        assert!(stage.one(DIFF).message.starts_with("no differences"));
+        stage.succeeds(vec![create("a.txt", "two\n"), create("d/new", "")]);
+        let status = stage.one(STATUS);
+        assert_eq!(status.detail.text.trim_end(), "## main\n M a.txt\n?? d/new");
+        let diff = stage.one(DIFF);
+        assert!(
+            diff.detail.text.contains("-one\n+two\n"),
+            "{}",
+            diff.detail.text
+        );
+        let only = stage.one(Command::GitDiff {
+            path: Some(path("*.txt")),
+        });
+        assert!(only.detail.is_empty(), "{}", only.detail.text);
+    }
+
+    #[test]
+    fn says_that_there_is_no_repository() {
+        stage(&[]).fails(STATUS, "the workspace is not a git repository");
+        stage(&[]).fails(DIFF, "the workspace is not a git repository");
+    }
+
+    /// The counterpart shows that the same settings do run a program when nothing is switched off.
+    #[test]
+    fn runs_nothing_that_the_repository_names() {
+        let mut stage = repository();
+        stage.change("a.txt", "two\n");
+        let root = stage.directory.path().to_owned();
+        let trap = root.join("trap");
+        stage.change("trap", "#!/bin/sh\ntouch \"$(dirname \"$0\")/sprung\"\n");
+        fs::set_permissions(&trap, Permissions::from_mode(0o755)).unwrap();
+        stage.change(".gitattributes", "*.txt diff=trap\n");
+        let trap = trap.to_str().unwrap();
+        for key in [
+            "core.fsmonitor",
+            "diff.external",
+            "core.pager",
+            "diff.trap.textconv",
+            "diff.trap.command",
+        ] {
+            git(&stage, &["config", key, trap]);
+        }
+        stage.one(STATUS);
+        stage.one(DIFF);
+        assert!(!root.join("sprung").exists());
+        git(&stage, &["diff"]);
+        assert!(root.join("sprung").exists());
+    }
+
+    #[test]
+    fn a_program_of_the_workspace_is_not_taken_for_git() {
+        let stage = stage(&[("bin/git", "")]);
+        let inside = stage.workspace.path().join("bin");
+        let outside = tempfile::tempdir().unwrap();
+        let real = outside.path().join("git");
+        fs::File::create(&real).unwrap();
+        let search = std::env::join_paths([Path::new("bin"), &inside, outside.path()]).unwrap();
+        let found = find_outside("git", &search, stage.workspace.path());
+        assert_eq!(found, Some(real.canonicalize().unwrap()));
+        assert_eq!(
+            find_outside("git", inside.as_os_str(), stage.workspace.path()),
+            None
+        );
+    }
 }

@@ -6,8 +6,9 @@
 
 mod plan;
 mod transaction;
+mod worked_out;
 
-use super::edit::words;
+use super::replace::note;
 use super::{Execution, capped, count, nearest};
 use crate::protocol::{FileChange, Level, Outcome};
 use plan::{Plan, Trouble};
@@ -38,10 +39,9 @@ impl Execution<'_> {
                 .with_level(Level::AlreadyApplied)
                 .with_detail(report);
         }
-        let note = match level {
-            Level::Exact | Level::AlreadyApplied => String::new(),
-            level => format!(", {}", words(level)),
-        };
+        let note = note(level)
+            .map(|note| format!(", {note}"))
+            .unwrap_or_default();
         let files = count(named_files(changes), "file");
         Outcome::ok(format!("patched {files}{note}"))
             .with_level(level)
@@ -88,4 +88,5 @@ fn named_files(changes: &[FileChange]) -> usize {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;

@@ -41,6 +41,11 @@ pub fn read_file(workspace: &Workspace, request: &ReadRequest, limits: &Limits) 
     let path = &request.path;
     let content = match workspace.read(path, limits.max_file_bytes) {
         Ok(content) => content,
+        Err(problem @ FileProblem::TooLarge { .. }) => {
+            return Shown::nothing(format!(
+                "{problem}; look at parts of it with RUN_COMMAND and `sed -n`"
+            ));
+        }
         Err(problem) => return Shown::nothing(problem.to_string()),
     };
     let hash = hash(&content);

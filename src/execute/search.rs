@@ -76,21 +76,28 @@ impl Execution<'_> {
             Err(problem) => return explained(self.workspace, &problem),
         };
         let limit = self.limits.max_search_results as usize;
-        let mut hits = Search {
+        let search = Search {
             workspace: self.workspace,
             files: &walked.files,
             matcher: &matcher,
             limit,
+            max_bytes: self.limits.max_file_bytes,
+            too_large: AtomicUsize::new(0),
             next: AtomicUsize::new(0),
             found: AtomicUsize::new(0),
-        }
-        .run();
+        };
+        let mut hits = search.run();
         let is_cut = hits.len() > limit || walked.cut;
         hits.truncate(limit);
-        let message = match hits.len() {
+        let mut message = match hits.len() {
             0 => "no matches".to_owned(),
             lines => count(lines, "matching line"),
         };
+        let too_large = search.too_large.into_inner();
+        if too_large > 0 {
+            let files = count(too_large, "file");
+            message = format!("{message}; not searched, too large: {files}");
+        }
         Outcome::ok(message).with_detail(listing(&hits, is_cut, limit))
     }
 }
@@ -129,6 +136,8 @@ struct Search<'a> {
     files: &'a [Found],
     matcher: &'a RegexMatcher,
     limit: usize,
+    max_bytes: u64,
+    too_large: AtomicUsize,
     next: AtomicUsize,
     found: AtomicUsize,
 }
@@ -186,9 +195,13 @@ impl<'a> Search<'a> {
         if file.is_link {
             return Vec::new();
         }
-        let Ok((opened, _)) = self.workspace.open_file(&file.path) else {
+        let Ok((opened, size)) = self.workspace.open_file(&file.path) else {
             return Vec::new();
         };
+        if size > self.max_bytes {
+            self.too_large.fetch_add(1, Ordering::Relaxed);
+            return Vec::new();
+        }
         let mut collector = Collector {
             search: self,
             file: index,

@@ -30,8 +30,9 @@ impl Execution<'_> {
         let old = match self.ledger.read(path) {
             Ok(old) => Some(old),
             Err(FileProblem::NotFound(_)) => None,
-            // Whatever it holds, the whole of it is replaced.
-            Err(FileProblem::TooLarge { .. }) => Some(Vec::new()),
+            Err(problem @ FileProblem::TooLarge { .. }) => {
+                return Outcome::failed(format!("{problem}; DELETE_FILE first if it is to go"));
+            }
             Err(problem) => return failed(&problem),
         };
         let overwrite = match overwritten(old.as_deref(), content) {

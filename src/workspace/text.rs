@@ -10,7 +10,7 @@ use encoding_rs::WINDOWS_1252;
 const BOM: char = '\u{feff}';
 
 /// The text of a file, and how it is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TextFile {
     /// The text, without a byte order mark.
     pub text: String,
@@ -19,9 +19,10 @@ pub struct TextFile {
 }
 
 /// How text is stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Encoding {
     /// UTF-8.
+    #[default]
     Utf8,
     /// UTF-8 after a byte order mark.
     Utf8Bom,

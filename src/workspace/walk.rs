@@ -2,13 +2,11 @@
 //!
 //! `.gitignore`, `.ignore` and `.git/info/exclude` of the workspace are obeyed, nothing above it and
 //! nothing of the person's own settings, so that the same workspace always gives the same answer.
-//! Hidden files are included, `.git` and `.agent` never. Links are named and not followed.
-//!
-//! The rules are those of the `ignore` crate; its own walker is not used, because it opens ignore
-//! files by name: one that is a pipe, or a link to `/dev/zero`, would never end.
+//! Hidden files are included, `.git` and `.agent` never. Links are named and not followed. Every
+//! directory and every ignore file is opened beneath the root, like all files of the workspace.
 
+use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::UNIX_EPOCH;
@@ -16,16 +14,13 @@ use std::{io, thread};
 
 use cap_fs_ext::DirExt;
 use cap_std::fs::{DirEntry, Metadata};
-use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use super::ignored::{IgnoreFiles, Is, Rules, is_ignored, join};
 use super::{FileProblem, Kind, Workspace, kind_of};
 use crate::protocol::RelPath;
 
 /// The most files and directories that one walk names.
 const MAX_ENTRIES: usize = 200_000;
-/// The most that is read of one ignore file, in bytes; a larger one is not obeyed.
-const MAX_IGNORE_BYTES: u64 = 256 * 1024;
 /// How many directories of one depth make it worth starting threads.
 const WORTH_THREADS: usize = 16;
 /// More threads than these only wait for the disk.
@@ -131,8 +126,13 @@ struct Looked {
 }
 
 impl Looked {
-    fn sort_in(&mut self, entry: &DirEntry, directory: &Directory, rules: Option<&Arc<Rules>>) {
-        let name = entry.file_name();
+    fn sort_in(
+        &mut self,
+        name: &OsStr,
+        entry: &DirEntry,
+        directory: &Directory,
+        rules: Option<&Arc<Rules>>,
+    ) {
         let Some(path) = name.to_str().and_then(|name| nameable(directory, name)) else {
             self.unnamable += 1;
             return;
@@ -219,20 +219,21 @@ impl Walk<'_> {
         let Ok(entries) = self.entries_of(directory) else {
             return looked;
         };
-        let ignore_files = IgnoreFiles::among(&entries, &directory.path);
+        let names = entries.iter().map(|(name, _)| name.as_os_str());
+        let ignore_files = IgnoreFiles::among(names, &directory.path);
         let rules = Rules::read(
             self.workspace,
             &directory.path,
             ignore_files,
             directory.rules.clone(),
         );
-        for entry in &entries {
-            looked.sort_in(entry, directory, rules.as_ref());
+        for (name, entry) in &entries {
+            looked.sort_in(name, entry, directory, rules.as_ref());
         }
         looked
     }
 
-    fn entries_of(&self, directory: &Directory) -> io::Result<Vec<DirEntry>> {
+    fn entries_of(&self, directory: &Directory) -> io::Result<Vec<(OsString, DirEntry)>> {
         let root = &self.workspace.root;
         let opened = if directory.path.is_empty() {
             root.entries()?
@@ -245,7 +246,8 @@ impl Walk<'_> {
                 self.cut.store(true, Ordering::Relaxed);
                 break;
             }
-            entries.push(entry?);
+            let entry = entry?;
+            entries.push((entry.file_name(), entry));
         }
         Ok(entries)
     }
@@ -267,133 +269,9 @@ fn nameable(directory: &Directory, name: &str) -> Option<RelPath> {
         .filter(|path| path.as_str() == text)
 }
 
-fn join(directory: &str, name: &str) -> String {
-    if directory.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{directory}/{name}")
-    }
-}
-
 /// The repository's own files and ours; on some file systems in any letter case.
 fn is_hidden(name: &str) -> bool {
     name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case(".agent")
-}
-
-/// Which ignore files there are to read in a directory.
-#[derive(Clone, Copy)]
-struct IgnoreFiles {
-    ignore: bool,
-    gitignore: bool,
-    exclude: bool,
-}
-
-impl IgnoreFiles {
-    const POSSIBLE: Self = Self {
-        ignore: true,
-        gitignore: true,
-        exclude: true,
-    };
-
-    fn among(entries: &[DirEntry], directory: &str) -> Self {
-        let has = |name| entries.iter().any(|entry| entry.file_name() == name);
-        Self {
-            ignore: has(".ignore"),
-            gitignore: has(".gitignore"),
-            exclude: directory.is_empty() && has(".git"),
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Is {
-    File,
-    Directory,
-}
-
-/// The ignore rules of one directory, and those above it.
-struct Rules {
-    above: Option<Arc<Rules>>,
-    /// `.ignore`: goes before all that git says.
-    ignore: Gitignore,
-    /// `.gitignore`.
-    gitignore: Gitignore,
-    /// `.git/info/exclude`: comes last.
-    exclude: Gitignore,
-}
-
-impl Rules {
-    /// The rules that hold in a directory: those from above, if it has none of its own.
-    fn read(
-        workspace: &Workspace,
-        directory: &str,
-        which: IgnoreFiles,
-        above: Option<Arc<Rules>>,
-    ) -> Option<Arc<Rules>> {
-        let read = |wanted: bool, name: &str| {
-            if wanted {
-                read_rules(workspace, directory, name)
-            } else {
-                Gitignore::empty()
-            }
-        };
-        let rules = Self {
-            ignore: read(which.ignore, ".ignore"),
-            gitignore: read(which.gitignore, ".gitignore"),
-            exclude: read(which.exclude && directory.is_empty(), ".git/info/exclude"),
-            above: None,
-        };
-        if rules.ignore.is_empty() && rules.gitignore.is_empty() && rules.exclude.is_empty() {
-            return above;
-        }
-        Some(Arc::new(Self { above, ..rules }))
-    }
-
-    /// The innermost directory first.
-    fn chain(&self) -> impl Iterator<Item = &Rules> {
-        std::iter::successors(Some(self), |rules| rules.above.as_deref())
-    }
-}
-
-/// Reads one ignore file through the workspace's own door; what cannot be read has no rules.
-fn read_rules(workspace: &Workspace, directory: &str, name: &str) -> Gitignore {
-    let content = RelPath::parse(&join(directory, name))
-        .ok()
-        .and_then(|path| workspace.read(&path, MAX_IGNORE_BYTES).ok());
-    let Some(content) = content else {
-        return Gitignore::empty();
-    };
-    let mut builder = GitignoreBuilder::new(absolute(directory));
-    let text = String::from_utf8_lossy(&content);
-    for line in text.trim_start_matches('\u{feff}').lines() {
-        // A glob that is wrong ignores nothing, as in git.
-        let _ = builder.add_line(None, line);
-    }
-    builder.build().unwrap_or_else(|_| Gitignore::empty())
-}
-
-/// The matcher wants one root for its rules and the paths; the real one is none of its business.
-fn absolute(path: &str) -> String {
-    format!("/{path}")
-}
-
-fn is_ignored(rules: Option<&Rules>, path: &str, is: Is) -> bool {
-    let Some(rules) = rules else {
-        return false;
-    };
-    let path = absolute(path);
-    let is_directory = is == Is::Directory;
-    let in_order = (rules.chain().map(|rules| &rules.ignore))
-        .chain(rules.chain().map(|rules| &rules.gitignore))
-        .chain(rules.chain().map(|rules| &rules.exclude));
-    for matcher in in_order {
-        match matcher.matched(Path::new(&path), is_directory) {
-            Match::None => {}
-            Match::Ignore(_) => return true,
-            Match::Whitelist(_) => return false,
-        }
-    }
-    false
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use super::super::stage::{
     create, delete, insert, lines, patch, path, rename, replace, run, stage, update,
 };
-use super::*;
 use crate::protocol::Status;
 
 const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
@@ -169,65 +168,6 @@ fn a_file_that_was_never_seen_stays_unseen() {
     let mut stage = stage(&[("a", TEN)]);
     stage.succeeds(vec![lines("a", 1, 1, "one\n")]);
     assert!(stage.seen.get(&path("a")).is_none());
-}
-
-#[test]
-fn good_blocks_are_applied_and_the_others_named() {
-    let mut stage = stage(&[("a", "alpha\nbeta\ngamma\n")]);
-    let outcome = stage.fails(
-        replace(
-            "a",
-            &[
-                ("alpha\n", "ALPHA\n"),
-                ("nowhere in the file\n", "x\n"),
-                ("gamma\n", "GAMMA\n"),
-            ],
-        ),
-        "2 of 3 blocks applied to a; not applied: block 2",
-    );
-    assert!(
-        outcome.detail.text.starts_with("block 2: "),
-        "{:?}",
-        outcome.detail
-    );
-    assert_eq!(outcome.changed, [path("a")]);
-    assert_eq!(stage.text("a"), "ALPHA\nbeta\nGAMMA\n");
-}
-
-#[test]
-fn a_block_that_fails_alone_says_why() {
-    let mut stage = stage(&[("a", "alpha\n")]);
-    let outcome = stage.fails(replace("a", &[("nowhere at all\n", "x\n")]), "`a`: ");
-    assert!(outcome.changed.is_empty());
-    stage.fails(replace("gone", &[("x", "y")]), "`gone` does not exist");
-}
-
-#[test]
-fn what_is_there_already_is_a_success_without_a_change() {
-    let mut stage = stage(&[("a", "one\nnew text here\n")]);
-    let outcome = stage.one(replace("a", &[("old text here\n", "new text here\n")]));
-    assert_eq!(
-        (outcome.status, outcome.message.as_str(), outcome.level),
-        (
-            Status::Ok,
-            "a: already applied, nothing changed",
-            Some(Level::AlreadyApplied)
-        )
-    );
-    assert!(outcome.changed.is_empty());
-}
-
-#[test]
-fn an_empty_search_creates_a_file() {
-    let mut stage = stage(&[("full", "x\n")]);
-    let outcome = stage.one(replace("d/a", &[("", "one\ntwo")]));
-    assert_eq!(
-        (outcome.status, outcome.message.as_str()),
-        (Status::Ok, "created d/a (1 block)")
-    );
-    assert_eq!(stage.text("d/a"), "one\ntwo\n");
-    stage.succeeds(vec![lines("d/a", 2, 2, "TWO\n")]);
-    stage.fails(replace("full", &[("", "one\n")]), "`full`: ");
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! What a patch would make of the files, worked out before anything is written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::ledger::{Known, Ledger};
 use super::super::write::{Before, overwritten};
 use super::transaction::Operation;
+use super::worked_out::WorkedOut;
 use crate::edit::{self, Refusal};
 use crate::protocol::{FileChange, Hunk, Level, RelPath};
 use crate::workspace::text::TextFile;
@@ -12,6 +13,9 @@ use crate::workspace::{FileProblem, Permission, Workspace};
 
 /// The most bytes that the files of one patch may have together.
 const MAX_BYTES: usize = 256 * 1024 * 1024;
+
+/// The most troubles that are looked for.
+const MAX_TROUBLES: usize = 20;
 
 /// Why one change of a patch does not work out.
 pub(super) struct Trouble {
@@ -74,56 +78,7 @@ pub(super) struct Plan<'a, 'b> {
     /// What does not work out.
     pub(super) troubles: Vec<Trouble>,
     /// Files whose picture is wrong because of a trouble: more troubles with them are no news.
-    broken: Vec<RelPath>,
-}
-
-/// A patch that works out.
-#[derive(Default)]
-pub(super) struct WorkedOut {
-    /// What to do, in this order.
-    pub(super) operations: Vec<Operation>,
-    /// One line for each change.
-    pub(super) report: Vec<String>,
-    levels: Vec<Level>,
-    /// Which file's history goes on under which other name.
-    carried: Vec<(RelPath, RelPath)>,
-    known: Vec<(RelPath, Known)>,
-}
-
-impl WorkedOut {
-    /// The files that are changed.
-    pub(super) fn changed(&self) -> Vec<RelPath> {
-        let mut paths = Vec::new();
-        for operation in &self.operations {
-            match operation {
-                Operation::Write { path, .. } | Operation::Remove(path) => paths.push(path),
-                Operation::Rename { from, to } => paths.extend([from, to]),
-            }
-        }
-        paths.sort_unstable();
-        paths.dedup();
-        paths.into_iter().cloned().collect()
-    }
-
-    /// The least strict level that was needed; `AlreadyApplied` only if nothing else was done.
-    pub(super) fn level(&self) -> Level {
-        let levels = || self.levels.iter().copied();
-        (levels()
-            .filter(|level| *level != Level::AlreadyApplied)
-            .max())
-        .or_else(|| levels().max())
-        .unwrap_or(Level::Exact)
-    }
-
-    /// Enters what is known of the files after the patch was carried out.
-    pub(super) fn enter_into(self, ledger: &mut Ledger<'_>) {
-        for (from, to) in &self.carried {
-            ledger.carry(from, to);
-        }
-        for (path, known) in self.known {
-            ledger.enter(&path, known);
-        }
-    }
+    broken: BTreeSet<RelPath>,
 }
 
 impl<'a, 'b> Plan<'a, 'b> {
@@ -136,7 +91,7 @@ impl<'a, 'b> Plan<'a, 'b> {
             latest: BTreeMap::new(),
             bytes: 0,
             troubles: Vec::new(),
-            broken: Vec::new(),
+            broken: BTreeSet::new(),
         }
     }
 
@@ -155,12 +110,12 @@ impl<'a, 'b> Plan<'a, 'b> {
     /// Works out one change, after those before it.
     pub(super) fn work_out(&mut self, change: &FileChange) {
         let path = change.path();
-        if self.broken.contains(path) {
+        if self.broken.contains(path) || self.troubles.len() >= MAX_TROUBLES {
             return;
         }
         if let Err(trouble) = self.try_to_work_out(change) {
             self.troubles.push(trouble);
-            self.broken.push(path.clone());
+            self.broken.insert(path.clone());
         }
     }
 

@@ -1,0 +1,235 @@
+//! `EDIT_FILE` by text: good blocks are applied, the others named with what helps to send them again.
+
+use super::edit::{Opened, Stored, number};
+use super::ledger::Known;
+use super::{Execution, capped, count};
+use crate::edit::{self, Refusal, Replaced};
+use crate::protocol::{Level, Outcome, RelPath, Replacement};
+
+impl Execution<'_> {
+    /// Replaces passages of text; an empty search creates a file that does not exist.
+    pub(super) fn replace_text(&mut self, path: &RelPath, edits: &[Replacement]) -> Outcome {
+        let creates = edits.first().is_some_and(|edit| edit.search.is_empty());
+        let opened = if creates && matches!(self.workspace.kind(path), Ok(None)) {
+            Opened::missing()
+        } else {
+            match self.open(path) {
+                Ok(opened) => opened,
+                Err(outcome) => return outcome,
+            }
+        };
+        let verb = if opened.is_missing() {
+            "created"
+        } else {
+            "edited"
+        };
+        let edits = with_lines_of_now(edits, &opened.known);
+        let replaced = edit::replace(&opened.file.text, &edits);
+        let stored = match self.store(path, opened, &replaced.edited) {
+            Ok(stored) => stored,
+            Err(outcome) => return outcome,
+        };
+        let mut outcome = if replaced.refusals.is_empty() {
+            Outcome::ok(success(path, verb, stored, &replaced))
+        } else {
+            Outcome::failed(failure(path, &replaced))
+                .with_detail(capped(&refusals(&replaced), self.limits.max_output))
+        };
+        if replaced.refusals.len() < edits.len() {
+            outcome.level = Some(replaced.edited.level);
+        }
+        if stored == Stored::Changed {
+            outcome.changed.push(path.clone());
+        }
+        outcome
+    }
+}
+
+/// The line that a block names is one of the beginning of the reply, like all line numbers.
+fn with_lines_of_now(edits: &[Replacement], known: &Known) -> Vec<Replacement> {
+    let now = |line: u32| {
+        let now = known.book.range(line, line).ok()?;
+        Some(number(now.end)).filter(|_| !known.is_stale())
+    };
+    edits
+        .iter()
+        .map(|edit| Replacement {
+            line: edit.line.and_then(now),
+            ..edit.clone()
+        })
+        .collect()
+}
+
+fn success(path: &RelPath, verb: &str, stored: Stored, replaced: &Replaced) -> String {
+    let level = replaced.edited.level;
+    if stored == Stored::Same {
+        return match level {
+            Level::AlreadyApplied => format!("{path}: already applied, nothing changed"),
+            _ => format!("{path}: nothing changed, the text is the same"),
+        };
+    }
+    let before = replaced
+        .levels
+        .iter()
+        .filter(|level| **level == Some(Level::AlreadyApplied))
+        .count();
+    let mut notes = vec![count(replaced.levels.len(), "block")];
+    if before > 0 {
+        notes.push(format!("{before} of them applied already"));
+    }
+    notes.extend(note(level).map(str::to_owned));
+    format!("{verb} {path} ({})", notes.join(", "))
+}
+
+fn failure(path: &RelPath, replaced: &Replaced) -> String {
+    let blocks = replaced.levels.len();
+    if let ([(_, only)], 1) = (replaced.refusals.as_slice(), blocks) {
+        return format!("`{path}`: {}", only.message);
+    }
+    let refused: Vec<String> = replaced
+        .refusals
+        .iter()
+        .map(|(position, _)| format!("block {}", position + 1))
+        .collect();
+    let applied = blocks - refused.len();
+    let note = note(replaced.edited.level).map(|note| format!(" ({note})"));
+    format!(
+        "{applied} of {blocks} blocks applied to {path}{}; not applied, send only these again: {}",
+        note.unwrap_or_default(),
+        refused.join(", ")
+    )
+}
+
+fn refusals(replaced: &Replaced) -> String {
+    let is_only = replaced.levels.len() == 1;
+    let texts: Vec<String> = replaced
+        .refusals
+        .iter()
+        .map(|(position, Refusal { message, detail })| {
+            if is_only {
+                detail.clone()
+            } else {
+                format!("block {}: {message}\n{detail}", position + 1)
+            }
+        })
+        .map(|text| text.trim_end().to_owned())
+        .collect();
+    texts.join("\n")
+}
+
+/// How an edit matched, where that is worth a word.
+pub(super) fn note(level: Level) -> Option<&'static str> {
+    match level {
+        Level::Exact | Level::AlreadyApplied => None,
+        Level::TrailingSpace => Some("matched but for spaces at line ends"),
+        Level::Indentation => Some("matched but for indentation"),
+        Level::Punctuation => Some("matched but for kinds of quotes, dashes or spaces"),
+        Level::Whitespace => Some("matched but for the amount of white space"),
+        Level::Escapes => Some("matched but for backslash escapes"),
+        Level::Elision => Some("matched around `...`"),
+        Level::Fuzz => Some("matched but for lines of context at the ends"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stage::{lines, path, replace, stage};
+    use super::*;
+    use crate::protocol::Status;
+
+    #[test]
+    fn good_blocks_are_applied_and_the_others_named() {
+        let mut stage = stage(&[("a", "alpha\nbeta\ngamma\n")]);
+        let outcome = stage.fails(
+            replace(
+                "a",
+                &[
+                    ("alpha\n", "ALPHA\n"),
+                    ("nowhere in the file\n", "x\n"),
+                    ("gamma\n", "GAMMA\n"),
+                ],
+            ),
+            "2 of 3 blocks applied to a; not applied, send only these again: block 2",
+        );
+        assert!(
+            outcome.detail.text.starts_with("block 2: "),
+            "{:?}",
+            outcome.detail
+        );
+        assert_eq!(outcome.changed, [path("a")]);
+        assert_eq!(stage.text("a"), "ALPHA\nbeta\nGAMMA\n");
+    }
+
+    #[test]
+    fn a_block_that_fails_alone_says_why() {
+        let mut stage = stage(&[("a", "alpha\n")]);
+        let outcome = stage.fails(replace("a", &[("nowhere at all\n", "x\n")]), "`a`: ");
+        assert!(outcome.changed.is_empty());
+        stage.fails(replace("gone", &[("x", "y")]), "`gone` does not exist");
+    }
+
+    #[test]
+    fn what_is_there_already_is_a_success_without_a_change() {
+        let mut stage = stage(&[("a", "one\nnew text here\n")]);
+        let outcome = stage.one(replace("a", &[("old text here\n", "new text here\n")]));
+        assert_eq!(
+            (outcome.status, outcome.message.as_str(), outcome.level),
+            (
+                Status::Ok,
+                "a: already applied, nothing changed",
+                Some(Level::AlreadyApplied)
+            )
+        );
+        assert!(outcome.changed.is_empty());
+    }
+
+    #[test]
+    fn an_empty_search_creates_a_file() {
+        let mut stage = stage(&[("full", "x\n")]);
+        let outcome = stage.one(replace("d/a", &[("", "one\ntwo")]));
+        assert_eq!(
+            (outcome.status, outcome.message.as_str()),
+            (Status::Ok, "created d/a (1 block)")
+        );
+        assert_eq!(stage.text("d/a"), "one\ntwo\n");
+        stage.succeeds(vec![lines("d/a", 2, 2, "TWO\n")]);
+        stage.fails(replace("full", &[("", "one\n")]), "`full`: ");
+    }
+
+    #[test]
+    fn blocks_that_are_there_already_do_not_hide_those_that_fail() {
+        let mut stage = stage(&[("a", "new text here\nother\n")]);
+        let edits = &[
+            ("old text here\n", "new text here\n"),
+            ("nowhere at all\n", "x\n"),
+        ];
+        let outcome = stage.fails(replace("a", edits), "1 of 2 blocks applied to a");
+        assert!(outcome.changed.is_empty());
+        let edits = &[
+            ("old text here\n", "new text here\n"),
+            ("other\n", "OTHER\n"),
+        ];
+        let outcome = stage.one(replace("a", edits));
+        assert_eq!(
+            outcome.message,
+            "edited a (2 blocks, 1 of them applied already)"
+        );
+    }
+
+    #[test]
+    fn a_loose_match_is_told() {
+        let mut stage = stage(&[("a", "    if x {\n        y();\n    }\n")]);
+        let outcome = stage.one(replace(
+            "a",
+            &[("if x {\n    y();\n}\n", "if x {\n    z();\n}\n")],
+        ));
+        assert_eq!(
+            (outcome.message.as_str(), outcome.level),
+            (
+                "edited a (1 block, matched but for indentation)",
+                Some(Level::Indentation)
+            )
+        );
+        assert_eq!(stage.text("a"), "    if x {\n        z();\n    }\n");
+    }
+}
