@@ -14,6 +14,8 @@ mod direction;
 
 /// Replies that are no replies, or in no good form.
 mod bad_input;
+/// README and docs, held to the program.
+mod readme;
 /// Going on after any interruption.
 mod resume;
 /// Commands that run too long, print too much, or leave something behind.

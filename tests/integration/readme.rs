@@ -1,0 +1,362 @@
+//! Holds README and docs to the program: commands and flags exist, links lead somewhere, the demo
+//! says what the README shows, and the protocol's examples are understood as it says.
+//!
+//! Code is found by its fences. A block ```` ```reply commands=2 ```` is a reply that must be read
+//! without an issue as so many commands; in a block ```` ```console ````, `...` stands for lines
+//! that are left out.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::harness::Test;
+
+/// The pages that a person reads.
+const PAGES: [&str; 5] = [
+    "README.md",
+    "docs/user-guide.md",
+    "docs/protocol.md",
+    "docs/settings.md",
+    "docs/architecture.md",
+];
+
+/// The most characters of the instructions, so that a first message stays small.
+const MAX_INSTRUCTIONS: usize = 3_700;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[track_caller]
+fn page(name: &str) -> String {
+    let path = root().join(name);
+    fs::read_to_string(&path).unwrap_or_else(|cause| panic!("{name}: {cause}"))
+}
+
+/// A fenced block of a page.
+struct Block {
+    /// The line of its fence, from 1.
+    line: usize,
+    info: String,
+    text: String,
+}
+
+/// The fenced blocks of a page, and the page without them, line for line.
+fn blocks(page: &str) -> (Vec<Block>, String) {
+    let (mut blocks, mut prose) = (Vec::new(), String::new());
+    let mut lines = page.lines().enumerate();
+    while let Some((number, line)) = lines.next() {
+        let ticks = line.len() - line.trim_start_matches('`').len();
+        prose.push('\n');
+        if ticks < 3 {
+            prose.insert_str(prose.len() - 1, line);
+            continue;
+        }
+        let (fence, info) = line.split_at(ticks);
+        let mut text = String::new();
+        for (_, line) in lines.by_ref().take_while(|(_, line)| *line != fence) {
+            text.push_str(line);
+            text.push('\n');
+        }
+        blocks.push(Block {
+            line: number + 1,
+            info: info.to_owned(),
+            text,
+        });
+    }
+    (blocks, prose)
+}
+
+/// What stands between single backticks.
+fn code_spans(prose: &str) -> impl Iterator<Item = &str> {
+    prose
+        .lines()
+        .flat_map(|line| line.split('`').skip(1).step_by(2))
+}
+
+/// A command line without its comment, as words, from the word after `agent` on.
+fn arguments(line: &str) -> Option<Vec<&str>> {
+    let line = line.trim().trim_start_matches("$ ");
+    let line = line.split(" #").next().unwrap_or_default();
+    let rest = line.strip_prefix("cargo run --release -- ").or_else(|| {
+        let (before, rest) = line.split_once("agent ")?;
+        // `Agent__MaxRounds=5 agent new`, but no word that merely ends so.
+        before
+            .split_whitespace()
+            .all(|word| word.contains('='))
+            .then_some(rest)
+    })?;
+    Some(rest.split_whitespace().collect())
+}
+
+/// The help of each verb that was asked for.
+#[derive(Default)]
+struct Helps(BTreeMap<String, String>);
+
+impl Helps {
+    #[track_caller]
+    fn of(&mut self, verb: &str) -> &str {
+        self.0
+            .entry(verb.to_owned())
+            .or_insert_with(|| Test::new(&["help", verb]).run().code(0).stdout)
+    }
+}
+
+#[track_caller]
+fn check_command(line: &str, page: &str, helps: &mut Helps) -> bool {
+    let Some(words) = arguments(line) else {
+        return false;
+    };
+    let is_verb = |word: &&&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let Some(verb) = words.first().filter(is_verb) else {
+        return false;
+    };
+    let help = helps.of(verb);
+    let mut quoted = false;
+    for word in &words[1..] {
+        let flag = word.split('=').next().unwrap_or_default();
+        if !quoted && flag.starts_with("--") && flag.len() > 2 {
+            let known = help
+                .split([' ', '\n', ','])
+                .any(|word| word == flag.trim_end_matches([',', '.']));
+            assert!(known, "{page}: `{line}`: `agent {verb}` has no `{flag}`");
+        }
+        quoted ^= word.matches('"').count() % 2 == 1;
+    }
+    true
+}
+
+#[test]
+fn every_command_that_is_shown_exists() {
+    let mut helps = Helps::default();
+    let mut checked = 0;
+    for name in PAGES {
+        let (blocks, prose) = blocks(&page(name));
+        for block in blocks.iter().filter(|block| block.info == "sh") {
+            for line in block.text.lines() {
+                checked += usize::from(check_command(line, name, &mut helps));
+            }
+        }
+        for span in code_spans(&prose) {
+            checked += usize::from(check_command(span, name, &mut helps));
+        }
+    }
+    assert!(checked > 40, "only {checked} commands were found");
+}
+
+#[test]
+fn every_verb_is_in_the_guide() {
+    let help = Test::new(&["help"]).run().code(0).stdout;
+    let verbs = help
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|verb| *verb != "help");
+    let guide = page("docs/user-guide.md");
+    for verb in verbs {
+        assert!(
+            guide.contains(&format!("`agent {verb}")),
+            "the guide does not mention `agent {verb}`"
+        );
+    }
+}
+
+#[test]
+fn every_event_is_in_the_guide() {
+    let source = page("src/ui/event.rs");
+    let guide = page("docs/user-guide.md");
+    let names = source
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Self::"))
+        .filter_map(|line| line.split_once("=> \""))
+        .map(|(_, rest)| rest.trim_end_matches("\","));
+    let mut count = 0;
+    for name in names {
+        count += 1;
+        assert!(
+            guide.contains(&format!("| `{name}` |")),
+            "the guide does not describe the event `{name}`"
+        );
+    }
+    assert!(count > 10, "only {count} events were found");
+}
+
+/// The anchor that code hosts make of a heading.
+fn anchor(heading: &str) -> String {
+    let kept = heading
+        .chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
+fn has_anchor(path: &Path, wanted: &str) -> bool {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let (_, prose) = blocks(&text);
+    prose
+        .lines()
+        .filter(|line| line.starts_with('#'))
+        .any(|line| anchor(line.trim_start_matches('#').trim()) == wanted)
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    for name in PAGES.into_iter().chain(["CHANGELOG.md"]) {
+        let (_, prose) = blocks(&page(name));
+        let here = root().join(name);
+        for target in prose
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+            .filter(|target| !target.contains("://"))
+        {
+            let (file, wanted) = target.split_once('#').unwrap_or((target, ""));
+            let path: PathBuf = if file.is_empty() {
+                here.clone()
+            } else {
+                here.parent().unwrap().join(file)
+            };
+            assert!(path.exists(), "{name}: `{target}` leads nowhere");
+            assert!(
+                wanted.is_empty() || has_anchor(&path, wanted),
+                "{name}: `{target}` has no such heading"
+            );
+        }
+    }
+}
+
+/// Puts what differs from run to run into one form.
+fn steady(line: &str, base: &str) -> String {
+    let line = line.replace(base, "~/project");
+    let words = line.split(' ').map(|word| {
+        let name = word.trim_start_matches("~/project/outbox/");
+        let digits = name.bytes().take_while(u8::is_ascii_hexdigit).count();
+        let is_amount = word
+            .trim_start_matches('(')
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b','));
+        if digits == 8 {
+            word.replacen(&name[..8], "<id>", 1)
+        } else if is_amount && !word.is_empty() {
+            "<n>".to_owned()
+        } else {
+            word.to_owned()
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_demo_says_what_the_readme_shows() {
+    let readme = page("README.md");
+    let (blocks, _) = blocks(&readme);
+    let shown = blocks
+        .iter()
+        .find(|block| block.info == "console" && block.text.starts_with("$ agent demo\n"))
+        .expect("the README shows the demo");
+    let said = Test::new(&["demo"]).run().code(0).stderr;
+    let base = said
+        .lines()
+        .find_map(|line| line.strip_prefix("Workspace: ")?.strip_suffix("/workspace"))
+        .expect("the demo names its workspace");
+    let mut said = said.lines().map(|line| steady(line, base)).peekable();
+    let mut may_skip = false;
+    for line in shown.text.lines().skip(1) {
+        if line == "..." {
+            may_skip = true;
+            continue;
+        }
+        let expected = steady(line, "~/project");
+        while may_skip && said.peek().is_some_and(|line| *line != expected) {
+            said.next();
+        }
+        may_skip = false;
+        assert_eq!(said.next().as_ref(), Some(&expected), "shown: `{line}`");
+    }
+}
+
+/// What a reply is read as: the number of commands and the last line of `agent parse`.
+fn parsed(reply: &str) -> (usize, serde_json::Value) {
+    let finished = Test::new(&["parse"]).input(reply).run().code(0);
+    let rest = finished.stdout.lines().last().unwrap();
+    (
+        finished.stdout.lines().count() - 1,
+        serde_json::from_str(rest).unwrap(),
+    )
+}
+
+#[track_caller]
+fn check_reply(reply: &str, commands: usize, place: &str) {
+    let (count, rest) = parsed(reply);
+    assert_eq!(rest["issues"], serde_json::json!([]), "{place}");
+    assert_eq!(rest["repairs"], serde_json::json!([]), "{place}");
+    assert!(rest["cut"].is_null(), "{place}: {}", rest["cut"]);
+    assert_eq!(count, commands, "{place}");
+}
+
+#[test]
+fn every_example_reply_is_understood_as_the_protocol_says() {
+    let text = page("docs/protocol.md");
+    let mut examples = 0;
+    for block in blocks(&text).0 {
+        let Some(words) = block.info.strip_prefix("reply") else {
+            continue;
+        };
+        let place = format!("docs/protocol.md:{}", block.line);
+        let commands = words
+            .trim()
+            .strip_prefix("commands=")
+            .and_then(|number| number.parse().ok())
+            .unwrap_or_else(|| panic!("{place}: `reply commands=N` is expected"));
+        check_reply(&block.text, commands, &place);
+        examples += 1;
+    }
+    assert!(examples >= 10, "only {examples} examples were found");
+}
+
+#[test]
+fn the_instructions_are_short_and_their_example_is_understood() {
+    let text = page("src/protocol/instructions.md");
+    let characters = text.trim().chars().count();
+    assert!(characters <= MAX_INSTRUCTIONS, "{characters} characters");
+    let (blocks, _) = blocks(&text);
+    let [example] = &blocks[..] else {
+        panic!("the instructions have one example");
+    };
+    let reply = example.text.replace("{id}#{sequence}", "ab12cd34#1");
+    check_reply(&reply, 3, "src/protocol/instructions.md");
+    let (_, rest) = parsed(&reply);
+    assert_eq!(rest["end"]["session"], "ab12cd34");
+}
+
+#[test]
+fn every_command_of_the_protocol_is_in_its_table() {
+    let source = page("src/protocol/command.rs");
+    let protocol = page("docs/protocol.md");
+    let names = source
+        .lines()
+        .filter(|line| line.trim().starts_with("Self::"))
+        .filter_map(|line| line.split_once("=> \""))
+        .map(|(_, rest)| rest.trim_end_matches("\","));
+    let mut count = 0;
+    for name in names {
+        count += 1;
+        assert!(
+            protocol.contains(&format!("`{name}`")),
+            "docs/protocol.md does not describe `{name}`"
+        );
+    }
+    assert!(count > 10, "only {count} commands were found");
+}
+
+#[test]
+#[ignore = "the setting is read and not enforced yet; README and guide say so"]
+fn with_commands_off_nothing_is_run() {
+    let reply = "[RUN_COMMAND]\necho ran > proof\n[/RUN_COMMAND]\n{end}\n";
+    let finished = Test::new(&["new", "--commands", "off", "--max-rounds", "1", "try"])
+        .reply(reply)
+        .run()
+        .code(3);
+    assert!(finished.files("workspace").is_empty());
+}
