@@ -25,6 +25,7 @@ mod quote;
 mod refuse;
 mod regular;
 mod replace;
+mod words;
 mod writer;
 
 use std::ops::Range;

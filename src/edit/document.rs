@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use super::ending::{self, Ending, Endings};
 use super::flat::{Flat, LineSplice};
 use super::index::{Index, Key};
-use super::nearest::Words;
+use super::words::Words;
 use super::{Change, Edited};
 use crate::protocol::Level;
 

@@ -222,12 +222,12 @@ mod tests {
     }
 
     #[test]
-    fn a_million_blank_lines_are_searched_in_one_pass() {
-        let text = "\n".repeat(1_000_000);
+    fn many_blank_lines_are_searched_in_one_pass() {
+        let text = "\n".repeat(200_000);
         let mut document = Document::new(&text);
         document.prepare(Key::Exact);
         let index = document.index(Key::Exact).unwrap();
         let found = index.find(&document, &vec![""; 100_000]);
-        assert_eq!(found.len(), 900_001);
+        assert_eq!(found.len(), 100_001);
     }
 }

@@ -5,6 +5,7 @@
 //! question costs the same few thousand steps, however large the file is.
 
 use super::document::{Document, EDGE, LineId};
+use super::words::{Words, words};
 
 const PASSAGES: usize = 3;
 /// How many lines of a quote are looked at.
@@ -13,70 +14,6 @@ const MAX_QUOTED: usize = 40;
 const MAX_PLACES: usize = 64;
 /// How many places are looked at in all.
 const MAX_VOTES: usize = 4000;
-
-const BUCKETS: usize = 1 << 14;
-
-/// The lines in which each word stands; words that share a bucket are taken for one.
-#[derive(Debug, Default)]
-pub(super) struct Words {
-    lines: usize,
-    buckets: Vec<Bucket>,
-    entries: Vec<Entry>,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Bucket {
-    count: usize,
-    /// The newest entry, counted from 1.
-    latest: usize,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    line: LineId,
-    earlier: usize,
-}
-
-impl Words {
-    /// Takes in the lines that it does not know yet.
-    pub(super) fn learn<'t>(&mut self, lines: impl Iterator<Item = &'t str>) {
-        self.buckets.resize(BUCKETS, Bucket::default());
-        for (id, line) in lines.enumerate().skip(self.lines) {
-            for word in words(line) {
-                let bucket = &mut self.buckets[word];
-                let is_known = (bucket.latest.checked_sub(1))
-                    .is_some_and(|latest| self.entries[latest].line == id);
-                if !is_known {
-                    self.entries.push(Entry {
-                        line: id,
-                        earlier: bucket.latest,
-                    });
-                    bucket.latest = self.entries.len();
-                    bucket.count += 1;
-                }
-            }
-            self.lines = id + 1;
-        }
-    }
-
-    fn places(&self, bucket: Bucket) -> impl Iterator<Item = LineId> {
-        let entry = |at: usize| at.checked_sub(1).map(|at| self.entries[at]);
-        std::iter::successors(entry(bucket.latest), move |last| entry(last.earlier))
-            .map(|entry| entry.line)
-    }
-}
-
-/// The words of a line, each as the number of its bucket.
-fn words(line: &str) -> impl Iterator<Item = usize> {
-    line.split(|character: char| !character.is_alphanumeric() && character != '_')
-        .filter(|word| !word.is_empty())
-        .map(|word| {
-            let hash = word.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-            });
-            usize::try_from((hash >> 20) & (BUCKETS as u64 - 1)).unwrap_or_default()
-        })
-}
 
 /// The first lines of the passages that are most like these lines, in no particular order.
 pub(super) fn nearest(document: &mut Document<'_>, lines: &[&str]) -> Vec<LineId> {
@@ -104,7 +41,7 @@ fn votes(document: &Document<'_>, index: &Words, lines: &[&str]) -> Vec<(LineId,
     let mut votes: Vec<(LineId, usize)> = Vec::new();
     'lines: for (offset, line) in lines.iter().take(MAX_QUOTED).enumerate() {
         for word in words(line) {
-            let bucket = index.buckets[word];
+            let bucket = index.bucket(word);
             let weight = (1000 / (bucket.count + 1)).max(1);
             for id in index.places(bucket).take(MAX_PLACES) {
                 if votes.len() == MAX_VOTES {

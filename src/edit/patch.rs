@@ -23,7 +23,6 @@ use crate::protocol::{Hunk, HunkLine, Level};
 ///
 /// A hunk whose new lines are there already counts as applied if that holds for all of them.
 pub fn patch(text: &str, hunks: &[Hunk]) -> Result<Edited, Refusal> {
-    let is_useful = |hunk: &Hunk| !hunk.lines.iter().all(is_kept) || ends_otherwise(hunk);
     if !hunks.iter().any(is_useful) {
         return Err(Refusal::new("the patch changes nothing"));
     }
@@ -95,8 +94,9 @@ pub fn check_patch_old(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
     )))
 }
 
-fn ends_otherwise(hunk: &Hunk) -> bool {
-    hunk.old_without_newline != hunk.new_without_newline
+/// Whether a hunk changes anything; what only quotes the file needs no place.
+fn is_useful(hunk: &Hunk) -> bool {
+    !hunk.lines.iter().all(is_kept) || hunk.old_without_newline != hunk.new_without_newline
 }
 
 fn named(position: usize, hunks: &[Hunk]) -> String {
@@ -113,6 +113,7 @@ fn place_all<'h>(
 ) -> Result<Vec<Placed<'h>>, (usize, Refusal)> {
     let mut placer = Placer::default();
     (hunks.iter().enumerate())
+        .filter(|(_, hunk)| is_useful(hunk))
         .map(|(position, hunk)| {
             (placer.place(document, hunk)).map_err(|refusal| (position, refusal))
         })

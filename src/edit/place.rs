@@ -13,6 +13,9 @@ use crate::protocol::{Hunk, HunkLine, Level};
 /// How many lines of context a hunk may be wrong about.
 const FUZZ: usize = 2;
 
+/// How far from its stated line a hunk is looked for before the whole file is.
+const NEAR: usize = 100;
+
 /// A hunk with its place.
 #[derive(Debug)]
 pub(super) struct Placed<'h> {
@@ -76,7 +79,7 @@ impl Placer {
         if old.is_empty() {
             return self.place_insertion(document, hunk);
         }
-        if let Some(candidate) = self.at_stated_line(document, hunk, &old) {
+        if let Some(candidate) = self.near_stated_line(document, hunk, &old) {
             return Ok(self.take(document, hunk, candidate));
         }
         let mut found = self.matches(document, hunk, &hunk.lines, 0, loosest(hunk));
@@ -99,13 +102,35 @@ impl Placer {
         Some(stated.saturating_add_signed(self.drift))
     }
 
-    fn at_stated_line<'h>(
+    /// The place nearest to the stated line where the hunk matches exactly, if it is a near one.
+    fn near_stated_line<'h>(
         &self,
         document: &Document<'_>,
         hunk: &'h Hunk,
         old: &[&str],
     ) -> Option<Candidate<'h>> {
-        let start = self.expected(hunk).filter(|&start| start > 0)?;
+        let expected = self.expected(hunk)?;
+        let at = |start: usize| self.exactly_at(document, hunk, old, start);
+        at(expected).or_else(|| {
+            let both = |distance| {
+                let above = expected.checked_sub(distance).and_then(at);
+                let below = expected.checked_add(distance).and_then(at);
+                (above, below)
+            };
+            let (above, below) = (1..=NEAR)
+                .map(both)
+                .find(|(above, below)| above.is_some() || below.is_some())?;
+            above.xor(below)
+        })
+    }
+
+    fn exactly_at<'h>(
+        &self,
+        document: &Document<'_>,
+        hunk: &'h Hunk,
+        old: &[&str],
+        start: LineId,
+    ) -> Option<Candidate<'h>> {
         let candidate = Candidate {
             lines: &hunk.lines,
             skipped: 0,
@@ -113,7 +138,9 @@ impl Placer {
             length: old.len(),
             level: Level::Exact,
         };
-        let is_there = candidate.end() <= document.len() + 1
+        let is_there = start > 0
+            && start <= document.len()
+            && candidate.end() <= document.len() + 1
             && (old.iter().zip(start..)).all(|(line, id)| document.text(id) == *line);
         (is_there && self.is_free(&candidate) && is_at_its_end(document, hunk, &candidate))
             .then_some(candidate)
@@ -192,7 +219,13 @@ impl Placer {
             return Some(*only);
         }
         if let Some(expected) = self.expected(hunk) {
-            return nearest(found, expected);
+            let is_exact = found.iter().all(|found| found.level == Level::Exact);
+            return if is_exact {
+                nearest(found, expected)
+            } else {
+                let tops: Vec<_> = found.iter().map(|found| (*found, found.top())).collect();
+                matcher::near(&tops, u32::try_from(expected).ok())
+            };
         }
         let anchor = self.anchor(document, hunk).unwrap_or(EDGE);
         if anchor != EDGE {

@@ -169,7 +169,7 @@ fn hunks(old: &str, new: &str, context: usize) -> Vec<Hunk> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn a_diff_turns_the_old_text_into_the_new_one(

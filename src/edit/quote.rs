@@ -9,7 +9,7 @@ use super::lines::{lines_of, omitted};
 use super::matcher::{self, Places};
 use super::refuse::{self, Piece};
 use super::writer::Writer;
-use super::{Refusal, elision, fold, guard};
+use super::{Refusal, elision, fold, guard, words};
 use crate::protocol::{Level, Pattern, Replacement};
 
 /// A passage and the lines that shall take its place.
@@ -61,6 +61,7 @@ impl<'a> Quote<'a> {
             return Ok(None);
         }
         if self.edit.all {
+            refuse::too_much(found.len(), new.len())?;
             let stretches = found
                 .into_iter()
                 .map(|at| (at..at + search.len(), new.to_string()));
@@ -138,6 +139,7 @@ impl<'a> Quote<'a> {
         }
         let numbered = document.numbered(places.starts);
         if self.edit.all {
+            refuse::too_much(numbered.len(), self.edit.replace.len())?;
             return Ok(without_overlap(&numbered, self.search.len()));
         }
         let originals: Vec<_> = (numbered.iter())
@@ -187,7 +189,10 @@ impl<'a> Quote<'a> {
         document: &mut Document<'a>,
     ) -> Result<Option<Level>, Refusal> {
         let search = self.search.join("\n");
-        if search.trim().is_empty() || self.is_about_space() {
+        if search.trim().is_empty()
+            || self.is_about_space()
+            || !words::may_stand(document, &self.search)
+        {
             return Ok(None);
         }
         self.at_words(document, &search, Level::Exact)

@@ -3,6 +3,8 @@
 use super::Refusal;
 use super::document::{Document, LineId};
 
+/// How many bytes an edit of many places may write.
+pub(super) const MAX_WRITTEN: usize = 64 << 20;
 /// How many line numbers are named.
 const MAX_NUMBERS: usize = 12;
 /// How many lines of a passage are shown.
@@ -26,6 +28,16 @@ impl Refusal {
     }
 }
 
+/// Refuses an edit of many places that would write more than anybody means.
+pub(super) fn too_much(places: usize, length: usize) -> Result<(), Refusal> {
+    if places.saturating_mul(length) <= MAX_WRITTEN {
+        return Ok(());
+    }
+    Err(Refusal::new(format!(
+        "it would write {length} bytes at each of {places} places, which is too much"
+    )))
+}
+
 /// What a piece of an edit is called in a refusal.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Piece {
@@ -45,7 +57,7 @@ impl Piece {
             Self::Search => "the SEARCH text",
             Self::Elided => "a part of the SEARCH text before or after `...`",
             Self::Regex => "the regular expression",
-            Self::Hunk => "its context and removed lines",
+            Self::Hunk => "its old text",
         }
     }
 }

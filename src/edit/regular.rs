@@ -8,28 +8,39 @@ use regex::{Captures, Regex, RegexBuilder};
 
 use super::Refusal;
 use super::document::Document;
-use super::refuse::{self, Piece, shortened};
+use super::refuse::{self, MAX_WRITTEN, Piece, shortened};
 use crate::protocol::{Level, Replacement};
 
 /// How large a compiled expression may be, in bytes.
 const MAX_SIZE: usize = 1 << 20;
-/// How many places one edit may change.
-const MAX_MATCHES: usize = 10_000;
+/// How much text may be read in all, in bytes: every match may read the text to its end.
+const MAX_READ: usize = 1 << 31;
+/// How many places are looked at to tell that there are several.
+const SEVERAL: usize = 100;
 
 /// Replaces the only match, or all of them.
 pub(super) fn apply(document: &mut Document<'_>, edit: &Replacement) -> Result<Level, Refusal> {
     let regex = compile(&edit.search)?;
     let flat = document.flat();
     let mut found = Vec::new();
-    for captures in regex.captures_iter(flat.text()).take(MAX_MATCHES + 1) {
+    let mut written = 0;
+    let most = if edit.all {
+        (MAX_READ / flat.text().len().max(1)).clamp(1000, 100_000)
+    } else {
+        SEVERAL
+    };
+    for captures in regex.captures_iter(flat.text()).take(most) {
         let Some(whole) = captures.get(0) else {
             continue;
         };
-        found.push((whole.range(), expand(&edit.replace, &captures)));
+        let new = expand(&edit.replace, &captures);
+        written += new.len();
+        refuse::too_much(1, written)?;
+        found.push((whole.range(), new));
     }
-    if found.len() > MAX_MATCHES {
+    if found.len() == most {
         return Err(Refusal::new(format!(
-            "the regular expression matches more than {MAX_MATCHES} places"
+            "the regular expression matches {most} places or more; edit fewer at a time"
         )));
     }
     if found.is_empty() {
@@ -77,6 +88,10 @@ fn expand(replacement: &str, captures: &Captures<'_>) -> String {
     let mut expanded = String::with_capacity(replacement.len());
     let mut rest = replacement;
     while let Some(at) = rest.find(['$', '\\', '\r']) {
+        // Long enough to be refused; a match may be as long as the file.
+        if expanded.len() > MAX_WRITTEN {
+            return expanded;
+        }
         expanded.push_str(&rest[..at]);
         rest = &rest[at..];
         let (text, length) = group(rest, captures).unwrap_or((&rest[..1], 1));

@@ -42,6 +42,11 @@ fn the_stated_line_comes_first_then_the_nearest() {
         Level::Exact,
         "a\nx\nb\na\nx\nb\na\ny\nb\n",
     );
+    refused(
+        "x\n\n\n\nx\n\nx\n",
+        &[hunk(Some(3), "-x\n")],
+        "matches 3 places, at lines 1, 5, 7",
+    );
     let between = "a\nx\n\na\nx\n";
     refused(
         between,
@@ -73,7 +78,7 @@ fn all_hunks_or_none() {
     refused(
         "a\nb\n",
         &[hunk(Some(1), "-a\n+x\n"), hunk(Some(2), "-c\n+y\n")],
-        "hunk 2 of 2 (line 2): its context and removed lines was not found",
+        "hunk 2 of 2 (line 2): its old text was not found",
     );
     refused("a\n", &[hunk(Some(1), " a\n")], "changes nothing");
     refused(

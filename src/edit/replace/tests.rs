@@ -251,6 +251,16 @@ fn every_place_is_replaced_if_all_are_asked_for() {
 }
 
 #[test]
+fn what_would_grow_without_bounds_is_refused() {
+    let many = "a".repeat(10_000);
+    let long = "b".repeat(10_000);
+    let all = |edit| Replacement { all: true, ..edit };
+    refused(&many, all(text("a", &long)), "too much");
+    refused(&many, all(regex("a+", &"$0".repeat(10_000))), "too much");
+    refused(&"a\n".repeat(10_000), all(lines("a", &long)), "too much");
+}
+
+#[test]
 fn regular_expressions_know_lines_and_groups() {
     case(
         "a = 1\nb = 2\n",
