@@ -151,11 +151,7 @@ impl Assembly<'_> {
 
     /// Takes files that stand under their names, in a reply that has nothing else.
     fn whole_files(&mut self) {
-        let mut files = whole_file::find_all(&self.lines);
-        if files.is_empty() {
-            files = whole_file::find_all(&without_outer_fence(&self.lines));
-        }
-        for file in files {
+        for file in whole_file::find_all(&self.lines) {
             self.found(file);
         }
     }
@@ -254,21 +250,6 @@ impl Assembly<'_> {
         self.free_from = end;
         end
     }
-}
-
-/// The lines with the first and the last fence blanked, which may wrap all others.
-fn without_outer_fence<'a>(lines: &[&'a str]) -> Vec<&'a str> {
-    let is_fence = |line: &&str| code_fence::Fence::read(line).is_some();
-    let mut inner = lines.to_vec();
-    let outer = (
-        lines.iter().position(is_fence),
-        lines.iter().rposition(is_fence),
-    );
-    if let (Some(first), Some(last)) = outer {
-        inner[first] = "";
-        inner[last] = "";
-    }
-    inner
 }
 
 fn has_body(command: &Command) -> bool {

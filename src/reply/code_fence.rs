@@ -1,4 +1,4 @@
-//! Markdown code fences, as far as the dialects need them.
+//! What stands around blocks: Markdown code fences and our own tags.
 //!
 //! A fence closes only what stands at least as far to the right: a fence line inside a diff has a
 //! mark before it and does not end the block.
@@ -38,6 +38,11 @@ impl<'a> Fence<'a> {
         })
     }
 
+    /// Whether it is longer than a plain one, so that plain ones may stand inside.
+    pub(super) fn is_long(&self) -> bool {
+        self.length > 3
+    }
+
     /// Whether the line ends the block that this one began.
     pub(super) fn is_closed_by(&self, line: &str) -> bool {
         Fence::read(line).is_some_and(|other| other.closes(self))
@@ -55,6 +60,20 @@ impl<'a> Fence<'a> {
 /// Whether the line is a fence without a word after it: most often the end of a block.
 pub(super) fn is_bare(line: &str) -> bool {
     Fence::read(line).is_some_and(|fence| fence.info.is_empty())
+}
+
+/// Whether the line is a tag of our own protocol: no other dialect goes on beyond one unnoticed.
+pub(super) fn is_tag(line: &str) -> bool {
+    let text = line.trim();
+    let Some(rest) = text.strip_prefix('[').filter(|_| text.ends_with(']')) else {
+        return false;
+    };
+    let name = rest.strip_prefix('/').unwrap_or(rest);
+    let length = name
+        .bytes()
+        .take_while(|byte| byte.is_ascii_uppercase() || *byte == b'_')
+        .count();
+    length >= 3 && name[length..].starts_with([' ', ']'])
 }
 
 /// A code block that was begun and not yet ended.
@@ -146,6 +165,21 @@ mod tests {
         assert_eq!(open_after(&lines).unwrap().line, 5);
         assert_eq!(open_after(&lines[..5]).unwrap().line, 4);
         assert!(open_after(&lines[..4]).is_none());
+    }
+
+    #[test]
+    fn knows_our_tags() {
+        for line in [
+            "[DONE]",
+            "[END 12345678#1]",
+            "[/CREATE_FILE Q7]",
+            " [READ_FILE path=\"x\"]",
+        ] {
+            assert!(is_tag(line), "{line}");
+        }
+        for line in ["[1, 2]", "[OK]", "[Done]", "[DONE", "DONE"] {
+            assert!(!is_tag(line), "{line}");
+        }
     }
 
     #[test]

@@ -23,10 +23,10 @@ mod reader;
 
 use crate::protocol::{Command, FileChange, RelPath};
 
-use super::code_fence;
+use super::code_fence::{self, Enclosure};
 use super::file_name;
 use super::found::{Found, Item};
-use reader::Reader;
+use reader::{Reader, Surroundings};
 
 /// What is wrong, and what to write instead.
 type Trouble = (String, String);
@@ -38,8 +38,14 @@ pub(super) fn find(lines: &[&str], at: usize) -> Option<Found> {
     }
     let enclosure = code_fence::open_after(&lines[..at]);
     let start = start_of(lines, at);
-    let name = named_above(lines, enclosure.map_or(start, |enclosure| enclosure.line));
-    let mut reader = Reader::new(lines, at, enclosure.map(|enclosure| enclosure.fence));
+    let frame = enclosure.filter(|enclosure| is_of_diff(enclosure, lines, start));
+    let surroundings = match frame {
+        Some(_) => Surroundings::Own,
+        None => Surroundings::Mixed,
+    };
+    let name = named_above(lines, frame.map_or(start, |frame| frame.line));
+    let fence = enclosure.map(|enclosure| enclosure.fence);
+    let mut reader = Reader::new(lines, at, fence, surroundings);
     let files = reader.read();
     let block = code_fence::widen(lines, start..reader.at, enclosure);
     let at_end = code_fence::skip_blank(lines, block.end) == lines.len();
@@ -58,8 +64,23 @@ pub(super) fn parse_body(body: &str, path: Option<&RelPath>) -> Result<Vec<FileC
     let Some(start) = (0..lines.len()).find(|at| reader::begins_body(&lines, *at)) else {
         return Err(not_a_diff(&lines));
     };
-    let files = Reader::body(&lines, start).read();
+    let fence = code_fence::open_after(&lines[..start]).map(|enclosure| enclosure.fence);
+    let files = Reader::new(&lines, start, fence, Surroundings::Own).read();
     build::changes(files, path)
+}
+
+/// Whether a code block is there for the diff and not around the whole reply.
+fn is_of_diff(enclosure: &Enclosure<'_>, lines: &[&str], start: usize) -> bool {
+    let language = enclosure
+        .fence
+        .info
+        .split_whitespace()
+        .next()
+        .unwrap_or_default();
+    matches!(language, "diff" | "patch")
+        || lines[enclosure.line + 1..start]
+            .iter()
+            .all(|line| line.trim().is_empty())
 }
 
 /// A line such as `diff -u a b` or `git apply <<'EOF'` directly above belongs to the diff.

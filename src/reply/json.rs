@@ -121,7 +121,11 @@ fn plan(object: &Map<String, Value>) -> Option<Vec<Item>> {
     }
     let shape = if speaks { Shape::InPlan } else { Shape::Listed };
     for action in actions {
-        items.push(call(action.as_object()?, shape)?);
+        match action.as_object().and_then(|action| call(action, shape)) {
+            Some(item) => items.push(item),
+            None if speaks => items.push(without_tool(action)),
+            None => return None,
+        }
     }
     Some(items)
 }
@@ -164,9 +168,23 @@ fn is_ours(text: &str) -> bool {
         .take(LOOKED_AT)
         .collect();
     let start = start.trim_start_matches(['[', '{']);
-    ["\"thought\":", "\"actions\":", "\"tool\":"]
-        .iter()
-        .any(|key| start.starts_with(key))
+    let names_tool = start
+        .strip_prefix("\"name\":\"")
+        .and_then(|rest| rest.split('"').next())
+        .is_some_and(tools::is_known);
+    names_tool
+        || ["\"thought\":", "\"actions\":", "\"tool\":"]
+            .iter()
+            .any(|key| start.starts_with(key))
+}
+
+fn without_tool(action: &Value) -> Item {
+    let shown: String = action.to_string().chars().take(80).collect();
+    Item::Problem {
+        command: None,
+        message: format!("an action names no tool: `{shown}`"),
+        hint: r#"write each action as {"tool": "read_file", "path": "..."}"#.to_owned(),
+    }
 }
 
 fn cut_off() -> Item {

@@ -36,7 +36,8 @@ pub(super) fn find(lines: &[&str], at: usize, inherited: Option<&RelPath>) -> Op
         Ending::NextHead => above_next(lines, at, block.end),
         Ending::EndOfText => above
             .fence
-            .and_then(|fence| first_close(lines, at + 1, fence))
+            .and_then(|fence| first(lines, at + 1, |line| fence.is_closed_by(line)))
+            .or_else(|| first(lines, at + 1, code_fence::is_tag))
             .unwrap_or(block.end),
     };
     let open = block.ending == Ending::EndOfText && end == lines.len();
@@ -194,12 +195,9 @@ fn above_next(lines: &[&str], at: usize, next: usize) -> usize {
     start.min(next)
 }
 
-fn first_close(lines: &[&str], from: usize, fence: Fence<'_>) -> Option<usize> {
-    lines
-        .iter()
-        .skip(from)
-        .position(|line| fence.is_closed_by(line))
-        .map(|found| from + found)
+fn first(lines: &[&str], from: usize, is_end: impl Fn(&str) -> bool) -> Option<usize> {
+    let found = lines.iter().skip(from).position(|line| is_end(line))?;
+    Some(from + found)
 }
 
 fn closes(fence: Option<Fence<'_>>, line: &str) -> bool {

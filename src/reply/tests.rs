@@ -3,6 +3,9 @@
 use super::*;
 use crate::protocol::{Command, Edit, RelPath};
 
+mod damage;
+mod properties;
+
 fn path(text: &str) -> RelPath {
     RelPath::parse(text).unwrap()
 }

@@ -12,7 +12,20 @@ use super::file_name;
 use super::found::{Found, Item};
 
 /// All files of a reply.
+///
+/// A longer fence without a name, such as the one that the protocol asks for, is looked into.
 pub(super) fn find_all(lines: &[&str]) -> Vec<Found> {
+    files(lines, Depth::Reply)
+}
+
+/// Whether a code block may be a frame around others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Reply,
+    Frame,
+}
+
+fn files(lines: &[&str], depth: Depth) -> Vec<Found> {
     let mut found = Vec::new();
     let (mut at, mut after) = (0, 0);
     while at < lines.len() {
@@ -25,7 +38,7 @@ pub(super) fn find_all(lines: &[&str]) -> Vec<Found> {
             .as_ref()
             .is_some_and(|named| is_markdown(named.text, &fence));
         let close = close_of(lines, at, &fence, is_markdown);
-        let end = close.map_or(lines.len(), |close| close + 1);
+        let mut end = close.map_or(lines.len(), |close| close + 1);
         if let Some(named) = named {
             let content = &lines[at + 1..close.unwrap_or(lines.len())];
             found.push(Found {
@@ -33,11 +46,40 @@ pub(super) fn find_all(lines: &[&str]) -> Vec<Found> {
                 items: vec![item(named.text, content, fence.indent)],
                 open: close.is_none(),
             });
+        } else if depth == Depth::Reply
+            && let Some(frame_end) = frame_end(lines, at, close, &fence)
+        {
+            let start = at + 1;
+            end = frame_end;
+            let inner = files(&lines[start..end], Depth::Frame);
+            found.extend(inner.into_iter().map(|found| Found {
+                lines: found.lines.start + start..found.lines.end + start,
+                ..found
+            }));
         }
         at = end;
         after = end;
     }
     found
+}
+
+/// Where the contents of a fence that is only a frame around others end.
+///
+/// A longer fence is one, and so is a `diff` that shows no diff: what seems to close it opens the
+/// first block inside of it.
+fn frame_end(lines: &[&str], at: usize, close: Option<usize>, fence: &Fence<'_>) -> Option<usize> {
+    if fence.is_long() {
+        return Some(close.unwrap_or(lines.len()));
+    }
+    let close = close?;
+    let is_diff = lines[at + 1..close]
+        .iter()
+        .any(|line| line.starts_with(['+', '-', '@', ' ']));
+    if fence.info != "diff" || is_diff {
+        return None;
+    }
+    let last = lines.iter().rposition(|line| fence.is_closed_by(line))?;
+    (last > close).then_some(last)
 }
 
 /// A name and the line on which it stands.
@@ -258,6 +300,14 @@ mod tests {
                 &[("sample.txt", "one\ntwo\n")],
             );
         }
+        case(
+            "``````\nsample.txt\n```\nnew\n```\n\n``````\n",
+            &[("sample.txt", "new\n")],
+        );
+        case(
+            "```diff\nsample.txt\n```\nnew\n```\n\nBye.\n```\n",
+            &[("sample.txt", "new\n")],
+        );
         case("Do this:\n\nfile1\n```\nnew\n```\n", &[("file1", "new\n")]);
         case("Makefile\n```make\nall:\n```\n", &[("Makefile", "all:\n")]);
     }

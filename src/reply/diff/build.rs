@@ -90,13 +90,19 @@ fn side(header: &Header<'_>, hunks: &[Hunk]) -> Side {
 fn added(path: RelPath, mode: Option<u32>, hunks: &[Hunk]) -> Result<FileChange, Trouble> {
     let mut content = String::new();
     for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
-        let HunkLine::Add(text) = line else {
-            return Err((
-                format!("the patch makes the new file `{path}` and has a line without `+` in it"),
-                "begin every line of a new file with `+`".to_owned(),
-            ));
-        };
-        content.push_str(text);
+        match line {
+            HunkLine::Add(text) => content.push_str(text),
+            // An empty line that lost its mark.
+            HunkLine::Keep(text) if text.is_empty() => {}
+            _ => {
+                return Err((
+                    format!(
+                        "the patch makes the new file `{path}` and has a line without `+` in it"
+                    ),
+                    "begin every line of a new file with `+`".to_owned(),
+                ));
+            }
+        }
         content.push('\n');
     }
     if hunks.last().is_some_and(|hunk| hunk.new_without_newline) {

@@ -2,7 +2,7 @@
 
 use crate::protocol::{Hunk, HunkLine};
 
-use super::super::code_fence::Fence;
+use super::super::code_fence::{self, Fence};
 use super::{Trouble, name, unified_hint};
 
 /// What was read.
@@ -216,6 +216,7 @@ impl Walk<'_> {
                     .get(index + 1)
                     .is_some_and(|next| next.starts_with("=====")))
             || self.fence.is_some_and(|fence| fence.is_closed_by(line))
+            || code_fence::is_tag(line)
             || is_header(self.lines, index)
             || is_signature(self.lines, index)
     }

@@ -1,6 +1,6 @@
 //! Goes through the lines of a diff, file by file.
 
-use super::super::code_fence::Fence;
+use super::super::code_fence::{self, Fence};
 use super::Trouble;
 use super::header::{Header, read_header};
 use super::hunk::{self, ReadHunk};
@@ -17,6 +17,15 @@ pub(super) struct FileDiff<'a> {
     pub(super) trouble: Option<Trouble>,
 }
 
+/// What a diff stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Surroundings {
+    /// A code block or a body of its own: what follows belongs to it, whatever it looks like.
+    Own,
+    /// A reply with other things in it.
+    Mixed,
+}
+
 /// Where a reader is.
 pub(super) struct Reader<'a> {
     lines: &'a [&'a str],
@@ -30,22 +39,19 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads a diff in a reply.
-    pub(super) fn new(lines: &'a [&'a str], at: usize, fence: Option<Fence<'a>>) -> Self {
+    /// Reads a diff that begins on the line `at`, in a code block if there is a fence.
+    pub(super) fn new(
+        lines: &'a [&'a str],
+        at: usize,
+        fence: Option<Fence<'a>>,
+        surroundings: Surroundings,
+    ) -> Self {
         Self {
             lines,
             at,
             fence,
-            is_enclosed: fence.is_some(),
+            is_enclosed: surroundings == Surroundings::Own,
             is_complete: true,
-        }
-    }
-
-    /// Reads a diff that fills the body of a command.
-    pub(super) fn body(lines: &'a [&'a str], at: usize) -> Self {
-        Self {
-            is_enclosed: true,
-            ..Self::new(lines, at, None)
         }
     }
 
@@ -76,6 +82,7 @@ impl<'a> Reader<'a> {
     }
 
     fn hunks(&mut self, file: &mut FileDiff<'a>) {
+        self.skip_to_hunk();
         while self
             .lines
             .get(self.at)
@@ -91,14 +98,19 @@ impl<'a> Reader<'a> {
                     file.trouble.get_or_insert(trouble);
                 }
             }
-            let next = super::code_fence::skip_blank(self.lines, self.at);
-            if self
-                .lines
-                .get(next)
-                .is_some_and(|line| line.starts_with("@@"))
-            {
-                self.at = next;
-            }
+            self.skip_to_hunk();
+        }
+    }
+
+    /// Passes over blank lines if a hunk follows them.
+    fn skip_to_hunk(&mut self) {
+        let next = code_fence::skip_blank(self.lines, self.at);
+        if self
+            .lines
+            .get(next)
+            .is_some_and(|line| line.starts_with("@@"))
+        {
+            self.at = next;
         }
     }
 
@@ -112,7 +124,8 @@ impl<'a> Reader<'a> {
             if begins(self.lines, index) {
                 return Some(index);
             }
-            if self.fence.is_some_and(|fence| fence.is_closed_by(line)) {
+            if self.fence.is_some_and(|fence| fence.is_closed_by(line)) || code_fence::is_tag(line)
+            {
                 return None;
             }
             if is_mail(line) {

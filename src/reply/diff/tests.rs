@@ -267,6 +267,16 @@ fn what_is_wrong_refuses_all_of_it() {
 }
 
 #[test]
+fn a_frame_around_the_reply_is_not_the_diff() {
+    let text = format!(
+        "``````\nText.\n--- a/x\n+++ b/x\n{HUNK}\nMore words.\n[READ_FILE path=\"y\"]\n[END 12345678#1]\n``````\n"
+    );
+    assert_eq!(scan(&text)[0].lines, 2..8);
+    let text = format!("``````\n--- a/x\n+++ b/x\n{HUNK}[DONE]\n--- a/y\n+++ b/y\n{HUNK}``````\n");
+    assert_eq!(scan(&text).len(), 2);
+}
+
+#[test]
 fn a_body_may_leave_the_header_to_the_command() {
     let path = RelPath::parse("src/x.rs").unwrap();
     for body in [

@@ -17,13 +17,40 @@ pub(super) enum Shape {
     InPlan,
 }
 
+/// What tells a call of a tool that is not known from data about tools.
+const PARAMETERS: [&str; 11] = [
+    "path",
+    "file_path",
+    "filePath",
+    "content",
+    "command",
+    "pattern",
+    "patch",
+    "diff",
+    "text",
+    "query",
+    "url",
+];
+
+/// How much an object looks like a call, from a little to very.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Evidence {
+    /// It has a `name` or an `action`, as much data has.
+    Name,
+    /// It has a `tool`.
+    Tool,
+    /// It has a `tool` and a parameter beside it, or a key for its parameters.
+    Parameters,
+}
+
 /// A call as it was written.
 #[derive(Debug)]
 pub(super) struct Call<'a> {
     pub(super) tool: &'a str,
     parameters: Cow<'a, Map<String, Value>>,
-    /// Whether the key was `tool` or the parameters had a key of their own.
-    is_explicit: bool,
+    evidence: Evidence,
+    /// Whether keys stand beside the name that no tool has as a parameter.
+    has_foreign_keys: bool,
 }
 
 impl<'a> Call<'a> {
@@ -39,23 +66,25 @@ impl<'a> Call<'a> {
             "name",
             "action",
             "function",
-            "command",
         ]
         .into_iter()
         .find(|key| object.get(*key).is_some_and(Value::is_string))?;
-        // `command` is a parameter of `run` and, elsewhere, a name.
-        if key == "command" {
-            return None;
-        }
         let tool = object.get(key)?.as_str()?;
         let nested = ["parameters", "params", "arguments", "args", "input"]
             .iter()
             .find_map(|key| object.get(*key).and_then(nested));
-        let is_explicit = key.starts_with("tool") || nested.is_some();
+        let has_parameter = PARAMETERS.iter().any(|key| object.contains_key(*key));
+        let evidence = match key.starts_with("tool") {
+            _ if nested.is_some() => Evidence::Parameters,
+            true if has_parameter => Evidence::Parameters,
+            true => Evidence::Tool,
+            false => Evidence::Name,
+        };
         Some(Self {
             tool,
             parameters: nested.unwrap_or(Cow::Borrowed(object)),
-            is_explicit,
+            evidence,
+            has_foreign_keys: object.keys().any(|other| other != key && is_foreign(other)),
         })
     }
 
@@ -63,11 +92,14 @@ impl<'a> Call<'a> {
     pub(super) fn is_certain(&self, shape: Shape) -> bool {
         match shape {
             Shape::InPlan => true,
-            Shape::Listed => self.is_explicit || tools::is_known(self.tool),
+            Shape::Listed => self.evidence >= Evidence::Tool || tools::is_known(self.tool),
             Shape::Alone if tools::is_known(self.tool) => {
-                self.is_explicit || tools::is_complete(self)
+                self.evidence >= Evidence::Tool
+                    || (!self.has_foreign_keys && tools::is_complete(self))
             }
-            Shape::Alone => self.is_explicit && !self.tool.contains(char::is_whitespace),
+            Shape::Alone => {
+                self.evidence == Evidence::Parameters && !self.tool.contains(char::is_whitespace)
+            }
         }
     }
 
@@ -118,6 +150,31 @@ impl<'a> Call<'a> {
             _ => false,
         }
     }
+}
+
+/// Whether a key is of data rather than of a call.
+fn is_foreign(key: &str) -> bool {
+    let others = [
+        "type",
+        "id",
+        "line",
+        "from",
+        "to",
+        "replacement",
+        "output",
+        "question",
+        "summary",
+        "timeout",
+        "old_string",
+        "oldString",
+        "new_string",
+        "newString",
+        "start_line",
+        "startLine",
+        "end_line",
+        "endLine",
+    ];
+    !PARAMETERS.contains(&key) && !others.contains(&key)
 }
 
 fn nested(value: &Value) -> Option<Cow<'_, Map<String, Value>>> {

@@ -17,7 +17,7 @@ pub(super) type Place = (usize, usize);
 pub(super) enum Extent {
     /// After its last bracket.
     Closed(Place),
-    /// At the fence around it, brackets missing.
+    /// At the fence around it or at a tag, brackets missing.
     Fenced(usize),
     /// At the end of the text.
     Open { lines: usize },
@@ -64,14 +64,14 @@ impl Extent {
 /// Whether the line begins with what a plan or a call begins with: `{"`, `[{` or a bracket alone
 /// over one of these.
 pub(super) fn may_begin(lines: &[&str], at: usize) -> bool {
+    if !lines[at].trim_start().starts_with(['{', '[']) {
+        return false;
+    }
     let mut characters = lines[at..]
         .iter()
         .take(4)
         .flat_map(|line| line.bytes().chain(std::iter::once(b'\n')))
         .filter(|byte| !byte.is_ascii_whitespace());
-    if !lines[at].trim_start().starts_with(['{', '[']) {
-        return false;
-    }
     match characters.next() {
         Some(b'{') => matches!(characters.next(), Some(b'"' | b'/')),
         Some(b'[') => {
@@ -87,7 +87,8 @@ pub(super) fn measure(lines: &[&str], start: Place) -> Extent {
     let mut in_string = false;
     for (index, line) in lines.iter().enumerate().skip(start.0) {
         let from = if index == start.0 { start.1 } else { 0 };
-        if index > start.0 && !in_string && code_fence::is_bare(line) {
+        let is_outside = index > start.0 && !in_string;
+        if is_outside && (code_fence::is_bare(line) || code_fence::is_tag(line)) {
             return Extent::Fenced(index);
         }
         let bytes = line.as_bytes();

@@ -186,6 +186,9 @@ fn data_is_not_a_command() {
         "```json\n{\n  \"name\": \"run\",\n  \"version\": \"1.0.0\"\n}\n```",
         r#"{"actions": [{"label": "x"}]}"#,
         r#"{"actions": {"tool": 1}}"#,
+        r#"{"tool": "hammer", "weight": 3}"#,
+        r#"{"name": "done"}"#,
+        r#"{"name": "run", "kind": "task", "command": "make"}"#,
         r#"{"actions": []}"#,
         r#"{"a": 1}"#,
         "{\n  int x;\n}",
@@ -218,6 +221,7 @@ fn what_is_wrong_is_told() {
         message(r#"{"tool": "insert_text", "path": "a", "line": -1, "text": ""}"#)
             .contains("`line`")
     );
+    assert!(message(r#"{"thought": "x", "actions": ["look"]}"#).contains("names no tool"));
     assert!(message(r#"{"thought": "x", "actions": [{"tool": "fly"}]}"#).contains("no tool `fly`"));
 }
 

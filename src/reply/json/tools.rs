@@ -121,7 +121,14 @@ pub(super) fn is_known(name: &str) -> bool {
 pub(super) fn is_complete(call: &Call<'_>) -> bool {
     entry(call.tool).is_some_and(|(name, ..)| {
         // Without parameters there is nothing to tell a call from data by.
-        !matches!(*name, "git_status" | "git_diff" | "list_files") && command(name, call).is_ok()
+        let needs_nothing = [
+            "git_status",
+            "git_diff",
+            "list_files",
+            "done",
+            "final_output",
+        ];
+        !needs_nothing.contains(name) && command(name, call).is_ok()
     })
 }
 

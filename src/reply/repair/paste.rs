@@ -12,7 +12,7 @@ const MIN_COPY: usize = 400;
 
 /// The shortest overlap, in lines and in bytes that are not spaces.
 const MIN_LINES: usize = 3;
-const MIN_BYTES: usize = 40;
+const MIN_BYTES: usize = 30;
 
 /// The longest overlap, in lines.
 const MAX_LINES: usize = 60;

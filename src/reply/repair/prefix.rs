@@ -10,10 +10,12 @@ use super::{Changed, Done, Mended, is_structural};
 pub(super) fn repair(text: &str) -> Mended {
     let first = text.split('\n').find(|line| !line.trim().is_empty())?;
     let (lines, what) = match first.trim_start().as_bytes().first()? {
-        b'>' => (
-            without_quote_marks(text)?,
-            "removed the quote mark before every line",
-        ),
+        // A lone end marker of a SEARCH/REPLACE block is no quotation.
+        b'>' if !first.trim_start().starts_with(">>>") => {
+            let lines: Vec<&str> = text.split('\n').collect();
+            let plain = without_quote_marks(&lines)?;
+            (plain, "removed the quote mark before every line")
+        }
         b'0'..=b'9' => (
             without_numbers(text)?,
             "removed line numbers before every line",
@@ -35,16 +37,25 @@ pub(super) fn repair(text: &str) -> Mended {
     Some((lines.join("\n"), done))
 }
 
-fn without_quote_marks(text: &str) -> Option<Vec<&str>> {
-    each_line(text, |line| {
-        let rest = line.trim_start_matches(' ');
-        let rest = (line.len() - rest.len() <= 3)
-            .then_some(rest)?
-            .strip_prefix('>')?;
-        Some(rest.strip_prefix(' ').unwrap_or(rest))
-    })
-    // A lone end marker of a SEARCH/REPLACE block is no quotation.
-    .filter(|_| !text.trim_start().starts_with(">>>"))
+/// Also takes the space after each mark, if every line has one.
+pub(in crate::reply) fn without_quote_marks<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
+    let bare: Vec<&str> = lines
+        .iter()
+        .map(|line| {
+            let rest = line.trim_start_matches(' ');
+            let is_margin = line.len() - rest.len() <= 3;
+            let marked = rest.strip_prefix('>').filter(|_| is_margin);
+            marked.or_else(|| rest.is_empty().then_some(""))
+        })
+        .collect::<Option<_>>()?;
+    let spaced: Option<Vec<&str>> = bare
+        .iter()
+        .map(|line| {
+            line.strip_prefix(' ')
+                .or_else(|| line.is_empty().then_some(""))
+        })
+        .collect();
+    Some(spaced.unwrap_or(bare))
 }
 
 fn without_signs(text: &str) -> Option<Vec<&str>> {

@@ -184,6 +184,8 @@ fn a_block_cut_at_the_end_is_open() {
     let found = scan("a.py\n```python\n<<<<<<< SEARCH\nold\n=======\nne");
     assert!(found[0].open);
     assert_eq!(found[0].lines, 0..6);
+    let found = scan("a.py\n<<<<<<< SEARCH\nold\n[END 12345678#1]\n");
+    assert_eq!((found[0].open, found[0].lines.clone()), (false, 0..3));
     let found = scan("a.py\n```python\n<<<<<<< SEARCH\nold\n```\nThat is all.\n");
     assert!(!found[0].open);
     assert_eq!(found[0].lines, 0..5);

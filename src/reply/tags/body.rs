@@ -44,6 +44,9 @@ pub(in crate::reply) struct Around<'a> {
     pub(in crate::reply) escaped: bool,
 }
 
+/// How many quote marks in a row are taken off.
+const DEEPEST_QUOTE: usize = 3;
+
 /// A body, and what was done to it.
 #[derive(Debug, Default)]
 pub(in crate::reply) struct Body<'a> {
@@ -101,14 +104,14 @@ impl<'a> Body<'a> {
 
     fn remove_quote_marks(&mut self, before_tag: &str) {
         let depth = before_tag.bytes().filter(|byte| *byte == b'>').count();
-        if depth == 0 {
-            return;
+        let mut plain = None;
+        for _ in 0..depth.min(DEEPEST_QUOTE) {
+            let lines: &[&str] = plain.as_deref().unwrap_or_else(|| &*self.lines);
+            match repair::without_quote_marks(lines) {
+                Some(bare) => plain = Some(bare),
+                None => return,
+            }
         }
-        let plain: Option<Vec<&str>> = self
-            .lines
-            .iter()
-            .map(|line| without_quote_marks(line, depth))
-            .collect();
         if let Some(plain) = plain.filter(|plain| !plain.is_empty()) {
             let count = plain.len();
             self.replace(plain, "removed the quote mark before every line", count);
@@ -220,15 +223,6 @@ pub(in crate::reply) fn is_prose_file(name: &str) -> bool {
             .any(|known| known.eq_ignore_ascii_case(extension)),
         _ => true,
     }
-}
-
-fn without_quote_marks(line: &str, depth: usize) -> Option<&str> {
-    let mut rest = line;
-    for _ in 0..depth {
-        rest = rest.trim_start_matches(' ').strip_prefix('>')?;
-        rest = rest.strip_prefix(' ').unwrap_or(rest);
-    }
-    Some(rest)
 }
 
 /// The first and the last line that are not blank.

@@ -83,6 +83,9 @@ const ELSEWHERE: [(&str, Name); 34] = [
 /// The longest name that is worth comparing.
 const MAX_LENGTH: usize = 24;
 
+/// How many letters a name may differ from the one that was meant.
+const MAX_DISTANCE: usize = 2;
+
 impl Name {
     /// Reads a name in any letter case.
     pub(in crate::reply) fn read(text: &str) -> Option<Self> {
@@ -122,13 +125,15 @@ impl Name {
         if let Some((_, name)) = ELSEWHERE.iter().find(|(other, _)| *other == text) {
             return Some(*name);
         }
-        let bare = text.replace('_', "");
-        if let Some((name, _)) = ALL.iter().find(|(_, known)| known.replace('_', "") == bare) {
+        let letters = |text: &str| -> Vec<u8> { text.bytes().filter(|b| *b != b'_').collect() };
+        let bare = letters(&text);
+        if let Some((name, _)) = ALL.iter().find(|(_, known)| letters(known) == bare) {
             return Some(*name);
         }
         ALL.iter()
+            .filter(|(_, known)| known.len().abs_diff(text.len()) <= MAX_DISTANCE)
             .map(|(name, known)| (distance(&text, known), *name))
-            .filter(|(distance, _)| *distance <= 2 && *distance * 3 < text.len())
+            .filter(|(distance, _)| *distance <= MAX_DISTANCE && *distance * 3 < text.len())
             .min_by_key(|(distance, _)| *distance)
             .map(|(_, name)| name)
     }
