@@ -123,8 +123,8 @@ pub fn is_outbox(text: &str) -> bool {
     let Some(first) = lines.find(|line| !line.is_empty() && *line != "```") else {
         return false;
     };
-    first == "=== HEADER ==="
-        && lines.any(|line| line == "=== PROTOCOL ===" || line == "=== PROMPT ===")
+    first == invented::FIRST_SECTION
+        && lines.any(|line| line == "=== PROTOCOL ===" || line == invented::LAST_SECTION)
 }
 
 fn is_decoration(c: char) -> bool {

@@ -33,6 +33,8 @@ pub(super) fn assemble(text: &str, done: &[Done]) -> Reply {
         last_file: None,
         count: 0,
         has_results: false,
+        in_results: false,
+        knows_no_prompt: false,
         vain_looks: 0,
     };
     assembly.walk();
@@ -63,6 +65,10 @@ struct Assembly<'a> {
     count: u32,
     /// Whether the model made up results.
     has_results: bool,
+    /// Whether these lines are such results: nothing in them counts before the next tag.
+    in_results: bool,
+    /// Whether it is known that no prompt of ours follows.
+    knows_no_prompt: bool,
     vain_looks: u32,
 }
 
@@ -76,15 +82,18 @@ impl Assembly<'_> {
                 Some(tag) if tag.line == at => self.tag(tag),
                 _ => self.dialect(at),
             };
-            if next.is_none() {
-                self.prose(at);
-            }
-            at = next.unwrap_or(0).max(at + 1);
+            at = match next {
+                Some(end) => end.max(at + 1),
+                None => self.prose(at),
+            };
         }
     }
 
     /// Offers a line to the other dialects; returns the line below the block.
     fn dialect(&mut self, at: usize) -> Option<usize> {
+        if self.in_results {
+            return None;
+        }
         let end = self.lines.len();
         let reach = if self.vain_looks < VAIN_LOOKS {
             end
@@ -151,14 +160,17 @@ impl Assembly<'_> {
 
     /// Takes files that stand under their names, in a reply that has nothing else.
     fn whole_files(&mut self) {
-        for file in whole_file::find_all(&self.lines) {
+        let mut files = whole_file::find_all(&self.lines);
+        if files.is_empty() {
+            files = whole_file::find_all(&without_outer_fence(&self.lines));
+        }
+        for file in files {
             self.found(file);
         }
     }
 
-    /// Looks at a line of prose: at words of the page that are no part of the reply, and at results
-    /// that only we can know.
-    fn prose(&mut self, at: usize) {
+    /// Looks at a line that nobody knows; returns the next one to look at.
+    fn prose(&mut self, at: usize) -> usize {
         let line = self.lines[at];
         if copy_button::is_button(line.trim()) {
             self.lines[at] = "";
@@ -166,13 +178,41 @@ impl Assembly<'_> {
                 self.lines[at - 1] = "";
             }
             self.repaired("removed the words of a copy button", 1, false);
-            return;
+        } else if let Some(end) = self.own_prompt(at) {
+            self.repaired("left out our own prompt, which was copied along", 1, false);
+            return self.take(at, end);
+        } else if let Some(end) = self.crowded_tag(at) {
+            return end;
+        } else {
+            self.results(at);
         }
+        at + 1
+    }
+
+    /// Where the prompt of ours ends that begins here, copied together with the answer.
+    fn own_prompt(&mut self, at: usize) -> Option<usize> {
+        let is_line = |line: &&str, text: &str| line.trim() == text;
+        if self.knows_no_prompt || !is_line(&self.lines[at], invented::FIRST_SECTION) {
+            return None;
+        }
+        let is_last = |line: &&str| is_line(line, invented::LAST_SECTION);
+        let length = self.lines[at..].iter().position(is_last);
+        self.knows_no_prompt = length.is_none();
+        length.map(|length| at + length + 1)
+    }
+
+    /// Looks for results that only we can know.
+    fn results(&mut self, at: usize) {
+        let line = self.lines[at];
         let after_run = self.last_body.is_some_and(|(name, end)| {
             name == Name::RunCommand && invented::claims_output(line) && self.texts(end..at) == 0
         });
-        let is_result = after_run || invented::is_result(line);
-        if is_result && !std::mem::replace(&mut self.has_results, true) {
+        if after_run || invented::is_heading(line) {
+            self.in_results = true;
+        } else if !invented::is_outcome(line) {
+            return;
+        }
+        if !std::mem::replace(&mut self.has_results, true) {
             self.reply.issues.push(Issue {
                 line: number(at),
                 number: None,
@@ -250,6 +290,18 @@ impl Assembly<'_> {
         self.free_from = end;
         end
     }
+}
+
+/// The lines with the first and the last fence blanked: they may be as long as those inside.
+fn without_outer_fence<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let mut inner = lines.to_vec();
+    let is_fence = |line: &&&str| code_fence::Fence::read(line).is_some();
+    let mut fences = inner.iter_mut().filter(|line| is_fence(&&**line));
+    if let (Some(first), Some(last)) = (fences.next(), fences.next_back()) {
+        *first = "";
+        *last = "";
+    }
+    inner
 }
 
 fn has_body(command: &Command) -> bool {

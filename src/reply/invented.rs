@@ -2,29 +2,27 @@
 
 /// What the model is told.
 pub(super) const MESSAGE: &str = "the reply contains results, which only the person's machine has";
-pub(super) const HINT: &str =
-    "Send commands only; their results come with the next message and are never written by you.";
+pub(super) const HINT: &str = "Send commands only; their results come with the next message. What \
+    you wrote as results was ignored.";
 
-/// Whether a line looks like one of our own results or sections.
-pub(super) fn is_result(line: &str) -> bool {
+/// The headings of the first and the last section of an outbox.
+pub(super) const FIRST_SECTION: &str = "=== HEADER ===";
+pub(super) const LAST_SECTION: &str = "=== PROMPT ===";
+
+/// Whether a line is the heading of a section that only we write.
+pub(super) fn is_heading(line: &str) -> bool {
     let text = line.trim();
     match text.as_bytes().first() {
-        Some(b'=') => is_section(text),
+        Some(b'=') => matches!(
+            text,
+            FIRST_SECTION | "=== PROTOCOL ===" | "=== CONTEXT ===" | LAST_SECTION
+        ),
         Some(b'#') => matches!(
             text.trim_start_matches('#').trim(),
             "Previous Command Results" | "Requested File Contents"
         ),
-        Some(b'0'..=b'9' | b'[') => is_outcome(text),
         _ => false,
     }
-}
-
-/// Whether a line is the heading of one of the sections of an outbox.
-pub(super) fn is_section(text: &str) -> bool {
-    matches!(
-        text,
-        "=== HEADER ===" | "=== PROTOCOL ===" | "=== CONTEXT ===" | "=== PROMPT ==="
-    )
 }
 
 /// Whether a line after a command to run pretends to be its output.
@@ -38,8 +36,12 @@ pub(super) fn claims_output(line: &str) -> bool {
         })
 }
 
-/// `[OK] CREATE_FILE: ...`, with or without a number before it.
-fn is_outcome(text: &str) -> bool {
+/// Whether a line is one of our results: `[OK] CREATE_FILE: ...`, perhaps with a number before it.
+pub(super) fn is_outcome(line: &str) -> bool {
+    let text = line.trim();
+    if !text.starts_with(|c: char| c == '[' || c.is_ascii_digit()) {
+        return false;
+    }
     let text = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let text = text.strip_prefix('.').unwrap_or(text).trim_start();
     let Some((label, rest)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) else {
@@ -60,16 +62,17 @@ mod tests {
 
     #[test]
     fn knows_our_own_results() {
+        for line in ["=== CONTEXT ===", " ## Previous Command Results"] {
+            assert!(is_heading(line), "{line}");
+        }
         for line in [
-            "=== CONTEXT ===",
-            "## Previous Command Results",
             "1. [OK] CREATE_FILE: wrote `a`",
             "[FAILED] RUN_COMMAND: exit code 1",
         ] {
-            assert!(is_result(line), "{line}");
+            assert!(is_outcome(line), "{line}");
         }
         for line in ["== a ==", "## Results", "1. [OK] fine", "[OK]", "1. do it"] {
-            assert!(!is_result(line), "{line}");
+            assert!(!is_heading(line) && !is_outcome(line), "{line}");
         }
         assert!(claims_output("Output: all tests pass"));
         assert!(claims_output("**Output:**"));

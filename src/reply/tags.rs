@@ -29,7 +29,7 @@ mod index;
 mod name;
 
 pub(super) use body::Around;
-pub(super) use command::{Opening, build, example};
+pub(super) use command::{Opening, build};
 pub(super) use index::{Close, Tags};
 pub(super) use name::Name;
 
@@ -204,6 +204,26 @@ fn split_inline<'a>(
         }
     }
     None
+}
+
+/// A tag in the protocol's own letters with something else on its line.
+pub(super) struct Crowded {
+    pub(super) name: Name,
+    pub(super) has_attributes: bool,
+}
+
+/// Reads a line that begins with a tag and goes on after it, or that ends before the tag does.
+pub(super) fn crowded(line: &str) -> Option<Crowded> {
+    let text = line.trim_start().trim_start_matches(['*', '`']);
+    let (written, rest) = word(text.strip_prefix('[')?)?;
+    let name = Name::read(written).filter(|name| name.as_str() == written)?;
+    let has_attributes = rest
+        .split_once('=')
+        .is_some_and(|(before, _)| !before.contains(']'));
+    Some(Crowded {
+        name,
+        has_attributes,
+    })
 }
 
 /// The name at the beginning, and the rest, which a space divides from it.

@@ -348,6 +348,41 @@ fn invented_results_are_pointed_out_once() {
 }
 
 #[test]
+fn nothing_in_invented_results_counts() {
+    let text = "## Requested File Contents\n```diff\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n```\n[GIT_STATUS]\n";
+    let reply = parse(text);
+    assert_eq!(reply.steps.len(), 1, "{reply:?}");
+    assert_eq!(reply.steps[0].command.name(), "GIT_STATUS");
+}
+
+#[test]
+fn a_tag_that_is_not_alone_on_its_line_is_pointed_out() {
+    let found = issue(
+        "[RUN_COMMAND] cargo test\n[DELETE_FILE path=a]\n[/RUN_COMMAND]",
+        "`[RUN_COMMAND` counts only as a whole tag alone on its line",
+    );
+    assert_eq!(found.number, Some(1));
+    let found = issue(
+        "[CREATE_FILE\n path=\"a\"]\nx\n[/CREATE_FILE]",
+        "`[CREATE_FILE` counts only as a whole tag alone on its line",
+    );
+    assert_eq!(found.number, Some(1));
+    let found = issue(
+        "[DONE] is what I will say at the end.",
+        "`[DONE` counts only as a whole tag alone on its line",
+    );
+    assert_eq!(found.number, None);
+}
+
+#[test]
+fn a_prompt_that_was_copied_along_is_not_obeyed() {
+    let text =
+        "You said:\n=== HEADER ===\n[DELETE_FILE path=a]\n=== PROMPT ===\nGo on.\n\n[GIT_STATUS]\n";
+    case(text, &[Command::GitStatus { path: None }]);
+    assert_eq!(parse(text).prose, "You said:\nGo on.");
+}
+
+#[test]
 fn our_own_prompt_is_not_obeyed() {
     let text = "=== HEADER ===\nTask: x\n\n=== PROTOCOL ===\n[DONE]\n\n=== PROMPT ===\n";
     assert!(is_outbox(text));

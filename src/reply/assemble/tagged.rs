@@ -3,7 +3,7 @@
 use super::{Assembly, number};
 use crate::reply::Issue;
 use crate::reply::code_fence::Fence;
-use crate::reply::tags::{Around, Close, Damage, Kind, Name, Opening, TagLine, build, example};
+use crate::reply::tags::{Around, Close, Damage, Kind, Name, Opening, TagLine, build, crowded};
 
 /// Where the body of a command stands.
 #[derive(Clone, Copy)]
@@ -37,6 +37,7 @@ impl Assembly<'_> {
                 attributes,
                 inline,
             } => {
+                self.in_results = false;
                 let opening = Opening::read(*name, attributes);
                 match inline.as_deref() {
                     Some("") => Some(self.build(tag, opening, BodyAt::Nowhere)),
@@ -169,7 +170,7 @@ impl Assembly<'_> {
                 "`{}` means nothing to it and was ignored",
                 attributes.join("`, `")
             ),
-            hint: format!("It is written as `{}`.", example(name)),
+            hint: format!("It is written as `{}`.", name.example()),
         });
     }
 
@@ -196,6 +197,31 @@ impl Assembly<'_> {
         }
     }
 
+    /// A tag that shares its line with other text, or that goes on on the next line: it does not
+    /// count, but what was meant for its body is not taken for anything else.
+    pub(super) fn crowded_tag(&mut self, at: usize) -> Option<usize> {
+        let crowded = crowded(self.lines[at])?;
+        let end = match self.tags.next_close(crowded.name, at) {
+            Some(closing) if crowded.name.needs_body() => closing + 1,
+            _ => at + 1,
+        };
+        let name = crowded.name.as_str();
+        let message = format!("`[{name}` counts only as a whole tag alone on its line");
+        let hint = format!("Write it as `{}`.", crowded.name.example());
+        if crowded.has_attributes || end > at + 1 {
+            self.malformed(at, Some(name), message, hint);
+        } else {
+            self.reply.issues.push(Issue {
+                line: number(at),
+                number: None,
+                command: Some(name.to_owned()),
+                message,
+                hint,
+            });
+        }
+        Some(self.take(at, end))
+    }
+
     /// What looks like a command that we do not have.
     fn unknown(&mut self, tag: &TagLine<'_>, name: &str, has_attributes: bool) -> Option<usize> {
         let closing = self.tags.unknown_close(tag);
@@ -204,7 +230,7 @@ impl Assembly<'_> {
             return None;
         }
         let hint = match meant {
-            Some(meant) => format!("Did you mean `{}`?", example(meant)),
+            Some(meant) => format!("Did you mean `{}`?", meant.example()),
             None => "Use only the commands of the protocol.".to_owned(),
         };
         let message = format!("there is no command `{name}`");

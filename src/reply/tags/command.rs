@@ -377,7 +377,7 @@ impl Tag<'_> {
     fn trouble(&self, message: impl Into<String>) -> Trouble {
         Trouble {
             message: message.into(),
-            hint: format!("Write it as `{}`.", example(self.name)),
+            hint: format!("Write it as `{}`.", self.name.example()),
         }
     }
 }
@@ -407,29 +407,4 @@ fn seconds(text: &str) -> Option<u32> {
         _ => return None,
     };
     number.checked_mul(unit)
-}
-
-/// How a command is written.
-pub(in crate::reply) fn example(name: Name) -> &'static str {
-    match name {
-        Name::CreateFile => r#"[CREATE_FILE path="src/main.rs"] ... [/CREATE_FILE]"#,
-        Name::EditFile => {
-            r#"[EDIT_FILE path="src/main.rs" start_line="3" end_line="7"] ... [/EDIT_FILE]"#
-        }
-        Name::InsertText => r#"[INSERT_TEXT path="src/main.rs" line="3"] ... [/INSERT_TEXT]"#,
-        Name::ApplyPatch => "[APPLY_PATCH] ... [/APPLY_PATCH]",
-        Name::DeleteFile => r#"[DELETE_FILE path="src/old.rs"]"#,
-        Name::MoveFile => r#"[MOVE_FILE from="src/old.rs" to="src/new.rs"]"#,
-        Name::ReadFile => r#"[READ_FILE path="src/main.rs" start_line="1" end_line="80"]"#,
-        Name::ListFiles => r#"[LIST_FILES path="src" glob="*.rs"]"#,
-        Name::SearchText => r#"[SEARCH_TEXT pattern="fn main" path="src"]"#,
-        Name::Outline => r#"[OUTLINE path="src/main.rs"]"#,
-        Name::RunCommand => r#"[RUN_COMMAND timeout="60"] ... [/RUN_COMMAND]"#,
-        Name::GitStatus => "[GIT_STATUS]",
-        Name::GitDiff => "[GIT_DIFF]",
-        Name::Plan => "[PLAN] ... [/PLAN]",
-        Name::Message => "[MESSAGE] ... [/MESSAGE]",
-        Name::AskUser => "[ASK_USER] ... [/ASK_USER]",
-        Name::Done => "[DONE]",
-    }
 }

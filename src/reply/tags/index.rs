@@ -113,6 +113,14 @@ impl<'a> Tags<'a> {
         matches!(&next.kind, Kind::Close { name: other, .. } if other == name).then_some(next.line)
     }
 
+    /// The closing tag of this name below a line, if no other command of that name begins before it.
+    pub(in crate::reply) fn next_close(&self, name: Name, line: usize) -> Option<usize> {
+        let closing = *self.closers_after(name, "", line).first()?;
+        let opening = self.openers_after(name, line).first();
+        let is_first = opening.is_none_or(|opening| *opening > closing);
+        is_first.then(|| self.list[closing].line)
+    }
+
     /// Where the closing tag of something unknown stands.
     pub(in crate::reply) fn unknown_close(&self, tag: &TagLine<'_>) -> Option<usize> {
         let Kind::Unknown { name, .. } = &tag.kind else {

@@ -116,6 +116,31 @@ impl Name {
         )
     }
 
+    /// How the command is written.
+    pub(in crate::reply) fn example(self) -> &'static str {
+        match self {
+            Self::CreateFile => r#"[CREATE_FILE path="src/main.rs"] ... [/CREATE_FILE]"#,
+            Self::EditFile => {
+                r#"[EDIT_FILE path="src/main.rs" start_line="3" end_line="7"] ... [/EDIT_FILE]"#
+            }
+            Self::InsertText => r#"[INSERT_TEXT path="src/main.rs" line="3"] ... [/INSERT_TEXT]"#,
+            Self::ApplyPatch => "[APPLY_PATCH] ... [/APPLY_PATCH]",
+            Self::DeleteFile => r#"[DELETE_FILE path="src/old.rs"]"#,
+            Self::MoveFile => r#"[MOVE_FILE from="src/old.rs" to="src/new.rs"]"#,
+            Self::ReadFile => r#"[READ_FILE path="src/main.rs" start_line="1" end_line="80"]"#,
+            Self::ListFiles => r#"[LIST_FILES path="src" glob="*.rs"]"#,
+            Self::SearchText => r#"[SEARCH_TEXT pattern="fn main" path="src"]"#,
+            Self::Outline => r#"[OUTLINE path="src/main.rs"]"#,
+            Self::RunCommand => r#"[RUN_COMMAND timeout="60"] ... [/RUN_COMMAND]"#,
+            Self::GitStatus => "[GIT_STATUS]",
+            Self::GitDiff => "[GIT_DIFF]",
+            Self::Plan => "[PLAN] ... [/PLAN]",
+            Self::Message => "[MESSAGE] ... [/MESSAGE]",
+            Self::AskUser => "[ASK_USER] ... [/ASK_USER]",
+            Self::Done => "[DONE]",
+        }
+    }
+
     /// The command that a wrong name most likely stands for.
     pub(in crate::reply) fn meant_by(text: &str) -> Option<Self> {
         if text.len() > MAX_LENGTH {

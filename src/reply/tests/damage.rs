@@ -79,6 +79,8 @@ fn each_line(text: &str, write: impl Fn(usize, &str) -> String) -> String {
 fn a_fence_around_everything() {
     survives(|text| format!("Here:\n\n``````\n{text}``````\n\nBye.\n"));
     survives(|text| format!("~~~~\n{text}~~~~\n"));
+    let as_long = "````\na.txt\n````\nx\n````\n````\n";
+    assert_eq!(commands(parse(as_long)), [create("a.txt", "x\n")]);
     survives(|text| format!("Sure!\n\n{text}\nThat is all.\n"));
 }
 
