@@ -6,6 +6,7 @@
 
 mod accept;
 pub mod apply;
+mod permit;
 mod publish;
 mod questions;
 mod recover;
@@ -17,6 +18,7 @@ use jiff::Timestamp;
 
 pub use self::accept::{ANYWAY, identity};
 use self::accept::{Judged, Verdict};
+pub use self::permit::Permit;
 use self::questions::Answered;
 use crate::error::Result;
 use crate::execute::Limits;
@@ -52,6 +54,8 @@ pub struct Agent {
 /// How the loop goes about its work.
 #[derive(Debug, Clone, Copy)]
 pub struct Manner {
+    /// What the person permits.
+    pub permit: Permit,
     /// What happens to commands after a failed change.
     pub on_failure: OnFailure,
     /// The most characters of an outbox.
@@ -129,6 +133,20 @@ impl Agent {
     }
 }
 
+impl Agent {
+    /// Writes the outbox of the session's round and does not wait for the reply.
+    pub fn begin(&self, session: Session) -> Result<Ending> {
+        self.run_once(session, None)
+    }
+
+    /// Ends a session because the person says so; the files stay as they are.
+    pub fn end(&self, session: Session) -> Result<()> {
+        let mut conversation = Conversation::open(self, session)?;
+        conversation.session.is_complete = true;
+        conversation.save()
+    }
+}
+
 /// A reply that was taken out of the inbox, to be executed once.
 #[derive(Debug)]
 struct Taken {
@@ -148,7 +166,7 @@ impl Conversation<'_> {
         if self.answer_questions(patience)? == Answered::Interrupted {
             return Ok(Some(self.stopped(Ending::Interrupted)));
         }
-        self.publish()?;
+        self.publish(patience)?;
         if self.session.is_at_limit() {
             return Ok(Some(self.stopped(Ending::RoundLimit)));
         }
@@ -218,6 +236,9 @@ impl Conversation<'_> {
             name: &taken.name,
             sequence: self.session.sequence_number,
             commands: reply.steps.len(),
+        });
+        ui.tell(&Event::Detail {
+            text: &format!("  kept as {}", taken.file.display()),
         });
         for repair in &reply.repairs {
             ui.tell(&Event::Repaired { repair });

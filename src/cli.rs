@@ -26,7 +26,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, Parser, Subcommand, ValueE
 
 use crate::agent::Ending;
 use crate::error::{Error, Kind, Result};
-use crate::settings::{KEYS, Overrides};
+use crate::settings::{KEYS, Overrides, Shape};
 use crate::ui::{Form, Ui, Volume};
 
 const EXAMPLES: &str = "\
@@ -105,7 +105,7 @@ impl Args for SettingFlags {
             command.arg(
                 clap::Arg::new(key.name)
                     .long(key.flag.trim_start_matches('-'))
-                    .value_name("VALUE")
+                    .value_name(value_name(&key.shape))
                     .help(key.meaning)
                     .help_heading(
                         "Settings (also in appsettings.json, or as Agent__Key in the environment)",
@@ -118,6 +118,15 @@ impl Args for SettingFlags {
 
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
+    }
+}
+
+/// What stands for the value in the help.
+fn value_name(shape: &Shape) -> String {
+    match shape {
+        Shape::Directory => "DIR".to_owned(),
+        Shape::Number(_) => "N".to_owned(),
+        Shape::Choice(words) => words.join("|"),
     }
 }
 

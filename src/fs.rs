@@ -89,6 +89,11 @@ pub fn create_directory(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(|cause| Error::file("create", path, cause))
 }
 
+/// Makes a link that leads nowhere.
+pub fn make_dead_link(place: &Path) -> io::Result<()> {
+    crate::platform::files::dangling_link(place)
+}
+
 /// Makes what was renamed in the directory last through power loss.
 pub fn sync_directory(directory: &Path) -> io::Result<()> {
     // Windows cannot open a directory as a file; there the rename itself is journaled.

@@ -66,6 +66,7 @@ pub struct Issue {
 
 /// A kind of damage that was undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Repair {
     /// What was done, in words for the person: "removed the quote mark before every line".
     pub what: String,

@@ -8,7 +8,7 @@ mod lock;
 mod notes;
 mod store;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub use self::journal::{Journal, Record, Recovered, Sync};
 pub use self::lock::LoopLock;
 pub use self::notes::{Note, Notes};
 pub use self::store::Store;
-use crate::protocol::{EndMark, ReadRequest, Seen, SessionId, StepResult};
+use crate::protocol::{EndMark, ReadRequest, RelPath, Seen, SessionId, StepResult};
 use crate::reply::{Cut, Issue};
 
 /// The version of the session file; a newer one is not guessed at.
@@ -25,6 +25,9 @@ pub const SCHEMA: u32 = 1;
 
 /// How many earlier replies are remembered, to know one that is pasted again.
 const REMEMBERED_REPLIES: usize = 50;
+
+/// How many changed files are remembered.
+const REMEMBERED_FILES: usize = 1_000;
 
 /// The state of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +79,9 @@ pub struct Session {
     /// What the model last saw of each file.
     #[serde(default)]
     pub seen: Seen,
+    /// The files that its steps changed, as far as there are not too many to remember.
+    #[serde(default)]
+    pub changed_files: BTreeSet<RelPath>,
     /// Identities of the latest replies, oldest first.
     #[serde(default)]
     pub replies: VecDeque<String>,
@@ -134,6 +140,7 @@ impl Session {
             summary: None,
             instructions: Instructions::Full,
             seen: Seen::default(),
+            changed_files: BTreeSet::new(),
             replies: VecDeque::new(),
         }
     }
@@ -156,6 +163,19 @@ impl Session {
         self.questions
             .iter_mut()
             .find(|question| question.answer.is_none())
+    }
+
+    /// Remembers which files the results of a round say were changed.
+    pub fn remember_changes(&mut self) {
+        for path in self
+            .last_results
+            .iter()
+            .flat_map(|result| &result.outcome.changed)
+        {
+            if self.changed_files.len() < REMEMBERED_FILES {
+                self.changed_files.insert(path.clone());
+            }
+        }
     }
 
     /// Remembers the identity of a reply, so that it is known when it comes again.

@@ -58,7 +58,6 @@ pub struct Settings {
     pub max_list_items: u32,
     pub max_search_results: u32,
     pub max_outbox_chars: usize,
-    pub max_reply_bytes: u64,
     pub max_file_bytes: u64,
 }
 

@@ -16,7 +16,7 @@ use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 
-pub use self::ask::Answer;
+pub use self::ask::{Answer, Answers};
 pub use self::escape::{escape_line, escape_text};
 pub use self::event::Event;
 use crate::error::Error;
@@ -69,7 +69,7 @@ impl Ui {
 
     /// Tells what happened.
     pub fn tell(&self, event: &Event<'_>) {
-        tracing::debug!(event = %event.name(), "told");
+        tracing::debug!(event = %serde_json::to_string(event).unwrap_or_default());
         match self.form {
             Form::Json => self.data(event),
             Form::Lines if event.volume() <= self.volume => self.talk(&plain::render(event)),
@@ -121,8 +121,17 @@ impl Ui {
         if !self.is_interactive() {
             return Answer::Nobody;
         }
-        self.talk(&plain::question(question));
-        ask::line(interrupt)
+        let answers = Answers::until(interrupt);
+        self.prompt(question, &answers);
+        answers.first()
+    }
+
+    /// Lets the person type an answer, where there is a terminal, and does not wait for it.
+    pub fn prompt(&self, question: &str, answers: &Answers) {
+        if self.is_interactive() {
+            self.talk(&plain::question(question));
+            answers.read_line();
+        }
     }
 
     fn talk(&self, text: &str) {

@@ -5,11 +5,10 @@
 //! what to do next differs.
 
 use super::Conversation;
+use super::round::continues;
 use crate::error::Result;
 use crate::mailbox::{Candidate, Reading};
-use crate::protocol::EndMark;
 use crate::reply::{self, Reply};
-use crate::session::Session;
 use crate::ui::Answer;
 
 /// What becomes of a file in the inbox.
@@ -90,7 +89,7 @@ impl Conversation<'_> {
             return Some("this very reply was processed in an earlier round".to_owned());
         }
         let end = reply.end.as_ref()?;
-        if end.sequence == session.sequence_number || anyway || continues(session, end, reply) {
+        if end.sequence == session.sequence_number || anyway || continues(session, reply) {
             return None;
         }
         self.ask_about_number(end.sequence)
@@ -103,23 +102,10 @@ impl Conversation<'_> {
         match self.agent.ui.ask(&question, &self.agent.interrupt) {
             Answer::Text(answer) if matches!(answer.trim(), "y" | "Y" | "yes") => None,
             _ => Some(format!(
-                "it answers round {says}, this is round {is}; `agent paste --anyway FILE` uses it all the same"
+                "it answers round {says}, this is round {is}; `agent paste --anyway` with that file uses it all the same"
             )),
         }
     }
-}
-
-/// Whether the reply is the whole of one that was cut off in the round before.
-fn continues(session: &Session, end: &EndMark, reply: &Reply) -> bool {
-    let Some(cut) = &session.last_cut else {
-        return false;
-    };
-    let steps: Vec<String> = reply
-        .steps
-        .iter()
-        .map(|step| super::round::step_identity(&step.command))
-        .collect();
-    cut.sequence == end.sequence && steps.starts_with(&cut.done)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod rehearsal;
 use std::time::{Duration, Instant};
 
 pub use self::rehearsal::{Difference, Rehearsal};
+use super::Permit;
 use super::round::reason_to_skip;
 use crate::execute::{self, Execution, Limits, Shown};
 use crate::interrupt::Interrupt;
@@ -24,6 +25,8 @@ pub struct Applying<'a> {
     pub workspace: &'a Workspace,
     /// The bounds of what steps may do.
     pub limits: &'a Limits,
+    /// What the person permits.
+    pub permit: Permit,
     /// What becomes of commands after a failed change.
     pub on_failure: OnFailure,
     /// Whether the person wants to stop.
@@ -43,11 +46,12 @@ impl Applying<'_> {
             .watched_by(self.interrupt.flag(), &mut on_output);
         let mut results = Vec::with_capacity(reply.steps.len());
         for step in &reply.steps {
-            tell(step, None);
             let began = Instant::now();
-            let outcome = match self.reason_to_skip(step, &results, reply) {
-                Some(reason) => Outcome::skipped(reason),
-                None => execution.step(step),
+            let outcome = if let Some(outcome) = self.hindrance(step, &results, reply) {
+                outcome
+            } else {
+                tell(step, None);
+                execution.step(step)
             };
             let result = StepResult::new(step, outcome, began.elapsed());
             tell(step, Some(&result));
@@ -76,10 +80,9 @@ impl Applying<'_> {
         let mut results = Vec::with_capacity(reply.steps.len());
         for step in &reply.steps {
             let outcome = match &step.command {
-                Command::RunCommand { .. } => match self.reason_to_skip(step, &results, reply) {
-                    Some(reason) => Outcome::skipped(reason),
-                    None => Outcome::ok("would be run"),
-                },
+                Command::RunCommand { .. } => self
+                    .hindrance(step, &results, reply)
+                    .unwrap_or_else(|| Outcome::ok("would be run")),
                 command if command.changes_files() => changing.step(step),
                 _ => reading.step(step),
             };
@@ -90,11 +93,14 @@ impl Applying<'_> {
         results
     }
 
-    fn reason_to_skip(&self, step: &Step, results: &[StepResult], reply: &Reply) -> Option<String> {
+    /// Why a step is not executed, if it is not.
+    fn hindrance(&self, step: &Step, results: &[StepResult], reply: &Reply) -> Option<Outcome> {
         if self.interrupt.is_raised() {
-            return Some("interrupted".to_owned());
+            return Some(Outcome::skipped("interrupted"));
         }
         reason_to_skip(step, results, &reply.issues, self.on_failure)
+            .map(Outcome::skipped)
+            .or_else(|| self.permit.refusal(step))
     }
 
     /// What the reply asked to read, as it is now.

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{Agent, Conversation};
+use super::{Agent, Conversation, Patience};
 use crate::compose::{self, Content, Listed, Listing, Material};
 use crate::error::Result;
 use crate::execute;
@@ -14,14 +14,16 @@ const LISTING: &str = "listing.json";
 
 impl Conversation<'_> {
     /// Writes the outbox of this round if it is not there yet, and says so.
-    pub(super) fn publish(&mut self) -> Result<()> {
+    pub(super) fn publish(&mut self, patience: Patience) -> Result<()> {
         let (id, sequence) = (
             self.session.session_id.clone(),
             self.session.sequence_number,
         );
         let path = self.agent.mailbox.outbox_path(&id, sequence);
         if let Ok(text) = std::fs::read_to_string(&path) {
-            self.tell_outbox(&path, &text, &[], false);
+            if patience == Patience::Session {
+                self.tell_outbox(&path, &text, &[], patience);
+            }
             return Ok(());
         }
         let contents = self.contents();
@@ -44,11 +46,11 @@ impl Conversation<'_> {
             .mailbox
             .write_outbox(&id, sequence, &outbox.text)?;
         self.agent.store.put_aside(&id, LISTING, &listing)?;
-        self.tell_outbox(&path, &outbox.text, &outbox.cuts, true);
+        self.tell_outbox(&path, &outbox.text, &outbox.cuts, patience);
         Ok(())
     }
 
-    fn tell_outbox(&self, path: &Path, text: &str, cuts: &[String], is_new: bool) {
+    fn tell_outbox(&self, path: &Path, text: &str, cuts: &[String], patience: Patience) {
         self.agent.ui.tell(&Event::Outbox {
             path,
             inbox: self.agent.mailbox.inbox(),
@@ -56,7 +58,7 @@ impl Conversation<'_> {
             characters: text.chars().count(),
             tokens: compose::estimated_tokens(text),
             cuts,
-            is_new,
+            is_waiting: patience == Patience::Session && !self.session.is_at_limit(),
         });
     }
 

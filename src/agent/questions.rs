@@ -1,9 +1,15 @@
 //! Questions of the model to the person, answered before the next outbox goes out.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::thread;
+
 use super::{Conversation, Patience};
 use crate::error::Result;
 use crate::mailbox::Doorbell;
-use crate::ui::{Answer, Event};
+use crate::session::Notes;
+use crate::ui::{Answer, Answers, Event};
 
 /// Whether every question has its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,24 +21,28 @@ pub(super) enum Answered {
 }
 
 impl Conversation<'_> {
-    /// Gets the answers: on the terminal, or from `agent say` where there is none.
+    /// Gets the answers: on the terminal, or from `agent say` in another one.
     pub(super) fn answer_questions(&mut self, patience: Patience) -> Result<Answered> {
         while let Some(question) = self.session.open_question() {
             let question = question.question.clone();
-            let how = "answer with `agent say \"...\"` in this directory";
             let ui = &self.agent.ui;
+            let is_interactive = ui.is_interactive();
+            let how = if is_interactive {
+                ""
+            } else {
+                "Answer with `agent say \"...\"` in this directory."
+            };
             ui.tell(&Event::Question {
                 question: &question,
-                how: if ui.is_interactive() { "" } else { how },
+                how,
             });
-            let answer = match ui.ask("Your answer:", &self.agent.interrupt) {
+            if patience == Patience::OneReply && !is_interactive {
+                return Ok(Answered::Yes);
+            }
+            let answer = match self.first_answer()? {
                 Answer::Text(text) => text,
                 Answer::Interrupted => return Ok(Answered::Interrupted),
-                Answer::Nobody if patience == Patience::OneReply => return Ok(Answered::Yes),
-                Answer::Nobody => match self.wait_for_note()? {
-                    Some(text) => text,
-                    None => return Ok(Answered::Interrupted),
-                },
+                Answer::Nobody => continue,
             };
             if let Some(question) = self.session.open_question() {
                 question.answer = Some(answer);
@@ -42,19 +52,37 @@ impl Conversation<'_> {
         Ok(Answered::Yes)
     }
 
-    /// Waits until somebody leaves a note; nothing comes if the person stops it.
-    fn wait_for_note(&self) -> Result<Option<String>> {
-        let notes = self.agent.store.notes(&self.session.session_id);
+    /// Waits for a typed line or a note, whichever comes first.
+    fn first_answer(&self) -> Result<Answer> {
+        let Conversation { agent, session, .. } = self;
+        let answers = Answers::until(&agent.interrupt);
+        let notes = agent.store.notes(&session.session_id);
         let bell = Doorbell::on(notes.directory()?);
         let waker = bell.waker();
-        self.agent.interrupt.on_raise(move || waker.wake());
-        while !self.agent.interrupt.is_raised() {
-            if let Some(note) = notes.all().into_iter().next() {
-                notes.remove(&note);
-                return Ok(Some(note.text));
-            }
-            bell.wait();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (over, sender) = (Arc::clone(&is_over), answers.sender());
+        let watcher = thread::spawn(move || watch_notes(&notes, &bell, &over, &sender));
+        agent.ui.prompt("Your answer:", &answers);
+        let answer = match answers.first() {
+            // The input has ended: a note can still come.
+            Answer::Nobody => answers.first(),
+            answer => answer,
+        };
+        is_over.store(true, Ordering::SeqCst);
+        waker.wake();
+        let _ = watcher.join();
+        Ok(answer)
+    }
+}
+
+/// Hands over the first note that somebody leaves.
+fn watch_notes(notes: &Notes, bell: &Doorbell, is_over: &AtomicBool, sender: &Sender<Answer>) {
+    while !is_over.load(Ordering::SeqCst) {
+        if let Some(note) = notes.all().into_iter().next() {
+            notes.remove(&note);
+            let _ = sender.send(Answer::Text(note.text));
+            return;
         }
-        Ok(None)
+        bell.wait();
     }
 }

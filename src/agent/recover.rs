@@ -57,12 +57,15 @@ impl<'a> Conversation<'a> {
         };
         let Some(file) = claimed else { return Ok(()) };
         let taken = reread(file)?;
-        self.agent
-            .ui
-            .say("A reply was being processed when `agent` stopped; going on with it.");
         if !begun {
+            self.agent
+                .ui
+                .say("A reply had been taken when `agent` stopped; it is executed now.");
             return self.step(taken);
         }
+        self.agent.ui.say(
+            "A reply was being executed when `agent` stopped. What is done stays, what was under way is reported to the model, and nothing is run twice.",
+        );
         let results = taken
             .reply
             .steps

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::execute::Execution;
 use crate::protocol::{Command, Outcome, ReadRequest, Status, Step, StepResult};
 use crate::reply::{Issue, Reply};
-use crate::session::{CutReply, Instructions, Question, Record, Sync};
+use crate::session::{CutReply, Instructions, Question, Record, Session, Sync};
 use crate::settings::OnFailure;
 use crate::ui::Event;
 
@@ -15,7 +15,7 @@ use crate::ui::Event;
 const FULL_INSTRUCTIONS_EVERY: u32 = 10;
 
 /// The identity of a step: what it does, wherever it stands.
-pub(super) fn step_identity(command: &Command) -> String {
+fn step_identity(command: &Command) -> String {
     let json = serde_json::to_vec(command).unwrap_or_default();
     blake3::hash(&json).to_hex()[..16].to_owned()
 }
@@ -31,22 +31,20 @@ impl Conversation<'_> {
     /// The journal says on the disk what is about to be done before it is done: once for each run of
     /// consecutive file steps and once for each command.
     pub(super) fn execute(&mut self, taken: &Taken) -> Result<Vec<StepResult>> {
-        let sequence = self.session.sequence_number;
-        let file = file_name(&taken.file);
-        let claimed = Record::Claimed {
-            sequence,
-            file,
-            identity: taken.identity.clone(),
-        };
-        let mut pending = vec![claimed];
-        let agent = self.agent;
+        let (agent, sequence) = (self.agent, self.session.sequence_number);
+        let (steps, issues) = (&taken.reply.steps, &taken.reply.issues);
+        let known = self.known_results(&taken.reply);
         let mut seen = std::mem::take(&mut self.session.seen);
-        let steps = &taken.reply.steps;
         let mut on_output = |_: &str| {};
         let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, steps)
             .watched_by(agent.interrupt.flag(), &mut on_output);
+        let file = file_name(&taken.file);
+        let mut pending = vec![Record::Claimed {
+            sequence,
+            file,
+            identity: taken.identity.clone(),
+        }];
         let mut results: Vec<StepResult> = Vec::with_capacity(steps.len());
-        let known = self.known_steps(&taken.reply);
         for group in steps.chunk_by(|one, next| !runs(one) && !runs(next)) {
             let numbers = group.iter().map(|step| step.number).collect();
             pending.push(Record::Started {
@@ -57,24 +55,16 @@ impl Conversation<'_> {
             pending.clear();
             for step in group {
                 let began = Instant::now();
-                let outcome = if results.len() < known {
-                    Outcome::ok("was done already, in the part of this reply that came before")
-                } else if let Some(reason) =
-                    self.reason_to_skip(step, &results, &taken.reply.issues)
-                {
-                    Outcome::skipped(reason)
-                } else {
-                    self.announce_step(step);
-                    execution.step(step)
+                let outcome = match known.get(results.len()) {
+                    Some(result) => result.outcome.clone(),
+                    None => self.outcome(step, &results, issues, &mut execution),
                 };
                 let result = StepResult::new(step, outcome, began.elapsed());
-                self.journal.append(
-                    &[Record::Finished {
-                        sequence,
-                        result: result.clone(),
-                    }],
-                    Sync::Later,
-                )?;
+                let finished = Record::Finished {
+                    sequence,
+                    result: result.clone(),
+                };
+                self.journal.append(&[finished], Sync::Later)?;
                 if !matches!(step.command, Command::Done { .. }) {
                     agent.ui.tell(&Event::Step { result: &result });
                 }
@@ -89,24 +79,34 @@ impl Conversation<'_> {
         Ok(results)
     }
 
-    /// How many of the first steps were executed when this reply came the first time, cut off.
-    fn known_steps(&self, reply: &Reply) -> usize {
-        match (&self.session.last_cut, &reply.end) {
-            (Some(cut), Some(end)) if cut.sequence == end.sequence => cut.done.len(),
-            _ => 0,
-        }
-    }
-
-    fn reason_to_skip(
+    fn outcome(
         &self,
         step: &Step,
         results: &[StepResult],
         issues: &[Issue],
-    ) -> Option<String> {
-        if self.agent.interrupt.is_raised() {
-            return Some("the user interrupted".to_owned());
+        execution: &mut Execution<'_>,
+    ) -> Outcome {
+        let agent = self.agent;
+        if agent.interrupt.is_raised() {
+            return Outcome::skipped("the user interrupted");
         }
-        reason_to_skip(step, results, issues, self.agent.manner.on_failure)
+        if let Some(reason) = reason_to_skip(step, results, issues, agent.manner.on_failure) {
+            return Outcome::skipped(reason);
+        }
+        if let Some(refusal) = agent.manner.permit.refusal(step) {
+            return refusal;
+        }
+        self.announce_step(step);
+        execution.step(step)
+    }
+
+    /// What became of the first steps when this reply came the first time, cut off.
+    fn known_results(&self, reply: &Reply) -> Vec<StepResult> {
+        if continues(&self.session, reply) {
+            self.session.last_results.clone()
+        } else {
+            Vec::new()
+        }
     }
 
     fn announce_step(&self, step: &Step) {
@@ -145,6 +145,7 @@ impl Conversation<'_> {
         session.last_repairs = repairs.map(|repair| repair.what.clone()).collect();
         session.last_issues = reply.issues;
         session.last_results = results;
+        session.remember_changes();
         if let Some(summary) = done {
             session.is_complete = true;
             session.summary = Some(summary);
@@ -174,17 +175,17 @@ impl Conversation<'_> {
 
     fn say_done(&self) {
         let session = &self.session;
-        let changed: std::collections::BTreeSet<_> = session
-            .last_results
-            .iter()
-            .flat_map(|result| &result.outcome.changed)
-            .collect();
         self.agent.ui.tell(&Event::Done {
             id: session.session_id.as_str(),
             summary: session.summary.as_deref().unwrap_or_default(),
             rounds: session.sequence_number - 1,
-            changed: changed.len(),
+            changed: session.changed_files.len(),
         });
+        for note in &session.notes {
+            let text =
+                format!("Your note came after the end, so the model has not seen it: {note}");
+            self.agent.ui.say(&text);
+        }
     }
 }
 
@@ -220,6 +221,16 @@ fn changes_files(command: &str) -> bool {
     )
 }
 
+/// Whether the reply is the whole of one that was cut off in the round before.
+pub(super) fn continues(session: &Session, reply: &Reply) -> bool {
+    let (Some(cut), Some(end)) = (&session.last_cut, &reply.end) else {
+        return false;
+    };
+    let steps = reply.steps.iter().map(|step| step_identity(&step.command));
+    let first: Vec<String> = steps.take(cut.done.len()).collect();
+    cut.sequence == end.sequence && first == cut.done
+}
+
 /// Decides about `[DONE]`: its summary if the session ends with this reply.
 fn settle_done(reply: &Reply, results: &mut [StepResult]) -> Option<String> {
     let (at, summary) =
@@ -235,20 +246,20 @@ fn settle_done(reply: &Reply, results: &mut [StepResult]) -> Option<String> {
         .iter()
         .find(|result| result.outcome.status != Status::Ok);
     let malformed = reply.issues.iter().find_map(|issue| issue.number);
-    let trouble = match (failed, malformed, &reply.cut) {
-        (Some(result), _, _) => format!("step {} did not succeed", result.number),
-        (_, Some(number), _) => format!("step {number} was not understood"),
-        (_, _, Some(_)) => "the reply was cut off".to_owned(),
-        (None, None, None) => {
-            let asks = reply
-                .steps
-                .iter()
-                .any(|step| matches!(step.command, Command::AskUser { .. }));
-            if !asks {
-                return Some(summary);
-            }
-            "the same reply asks the user a question".to_owned()
-        }
+    let asks = reply
+        .steps
+        .iter()
+        .any(|step| matches!(step.command, Command::AskUser { .. }));
+    let trouble = if let Some(result) = failed {
+        format!("step {} did not succeed", result.number)
+    } else if let Some(number) = malformed {
+        format!("step {number} was not understood")
+    } else if reply.cut.is_some() {
+        "the reply was cut off".to_owned()
+    } else if asks {
+        "the same reply asks the user a question".to_owned()
+    } else {
+        return Some(summary);
     };
     results[at].outcome = Outcome::refused(format!(
         "{trouble}; mend it, or send a reply with only [DONE] to end the session as it is"
@@ -261,21 +272,8 @@ fn read_requests(steps: &[Step], results: &[StepResult]) -> Vec<ReadRequest> {
         .iter()
         .zip(results)
         .filter(|(_, result)| result.outcome.status == Status::Ok);
-    fine.filter_map(|(step, _)| match &step.command {
-        Command::ReadFile {
-            path,
-            start_line,
-            end_line,
-            numbered,
-        } => Some(ReadRequest {
-            path: path.clone(),
-            start_line: *start_line,
-            end_line: *end_line,
-            numbered: *numbered,
-        }),
-        _ => None,
-    })
-    .collect()
+    fine.filter_map(|(step, _)| ReadRequest::of(&step.command))
+        .collect()
 }
 
 fn questions(steps: &[Step]) -> Vec<Question> {

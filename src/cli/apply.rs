@@ -70,6 +70,7 @@ impl Apply {
         let applying = Applying {
             workspace: &place.workspace,
             limits: &place.limits,
+            permit: place.permit,
             on_failure: place.on_failure,
             interrupt: &interrupt,
         };
@@ -223,5 +224,6 @@ impl Teller<'_> {
 pub(super) struct Place {
     pub(super) workspace: Workspace,
     pub(super) limits: crate::execute::Limits,
+    pub(super) permit: crate::agent::Permit,
     pub(super) on_failure: crate::settings::OnFailure,
 }

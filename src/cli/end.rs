@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use jiff::Timestamp;
 
 use super::{Common, open, resume};
 use crate::error::Result;
@@ -22,15 +21,13 @@ impl End {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
         let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
         let _lock = LoopLock::take(agent.store.directory())?;
-        let mut session = resume::find(&agent.store, &agent.ui, self.id.as_deref())?;
+        let session = resume::find(&agent.store, &agent.ui, self.id.as_deref())?;
         let id = session.session_id.clone();
         if session.is_complete {
             agent.ui.say(&format!("Session {id} has ended already."));
             return Ok(ExitCode::SUCCESS);
         }
-        session.is_complete = true;
-        session.updated_at = Timestamp::now();
-        agent.store.save(&session)?;
+        agent.end(session)?;
         agent.ui.say(&format!(
             "Session {id} has ended. The files stay as they are."
         ));

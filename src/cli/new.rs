@@ -17,6 +17,9 @@ pub(super) struct New {
     /// What the model shall do; the words are joined, `-` reads it from standard input
     #[arg(required = true, value_name = "TASK")]
     task: Vec<String>,
+    /// Write the message and exit, for scripts that go on with `agent step`
+    #[arg(long)]
+    no_wait: bool,
 }
 
 impl New {
@@ -42,7 +45,12 @@ impl New {
             workspace: agent.workspace.path(),
             resumed: false,
         });
-        agent.run(session).map(exit_code)
+        let ending = if self.no_wait {
+            agent.begin(session)
+        } else {
+            agent.run(session)
+        };
+        ending.map(exit_code)
     }
 
     fn task(&self) -> Result<String> {

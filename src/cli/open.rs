@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Common;
 use super::apply::Place;
-use crate::agent::{Agent, Manner};
+use crate::agent::{Agent, Manner, Permit};
 use crate::error::{Error, Kind, Result};
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
@@ -57,6 +57,9 @@ pub(super) fn place(common: &Common, ui: &Ui) -> Result<Place> {
     Ok(Place {
         workspace: Workspace::open(directory)?,
         limits: limits(&loaded.settings),
+        permit: Permit {
+            commands: loaded.settings.commands,
+        },
         on_failure: loaded.settings.on_failure,
     })
 }
@@ -78,6 +81,9 @@ pub(super) fn assemble(
         store: Store::open(paths.sessions.clone())?,
         limits: limits(settings),
         manner: Manner {
+            permit: Permit {
+                commands: settings.commands,
+            },
             on_failure: settings.on_failure,
             max_outbox_chars: settings.max_outbox_chars,
             max_rounds: settings.max_rounds,
@@ -106,6 +112,11 @@ pub(super) fn settings(common: &Common, ui: &Ui, first_run: FirstRun) -> Result<
         .map_err(|cause| Error::mendable("could not find the current directory").because(cause))?;
     let trust = trust();
     let base = match Base::find(&here, common.base.as_deref())? {
+        // Without a settings file the next run would not find it again.
+        Found::Base(Base {
+            directory,
+            settings_file: None,
+        }) if first_run == FirstRun::Decide => Base::create(&directory)?,
         Found::Base(base) => base,
         Found::EmptyDirectory(directory) | Found::Undecided(directory)
             if first_run == FirstRun::Look =>

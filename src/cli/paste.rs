@@ -48,23 +48,31 @@ impl Paste {
         } else {
             Number::MustMatch
         };
-        let path = put(&agent.mailbox, &bytes, number)?;
+        let path = put(&agent.mailbox, &bytes, number, &self.reply)?;
         agent.ui.say(&format!("Saved as `{}`.", path.display()));
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Writes a reply into the inbox under a name of its own.
-pub(super) fn put(mailbox: &Mailbox, bytes: &[u8], number: Number) -> Result<PathBuf> {
+/// Writes a reply into the inbox under a name of its own that begins like the file's.
+pub(super) fn put(mailbox: &Mailbox, bytes: &[u8], number: Number, file: &Path) -> Result<PathBuf> {
+    let stem = file
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .filter(|stem| *stem != "-");
+    let stem = stem.unwrap_or("reply").replace(ANYWAY, "");
     let mark = if number == Number::Anyway {
         format!("-{ANYWAY}")
     } else {
         String::new()
     };
     let unique = uuid::Uuid::new_v4().simple().to_string();
-    let path = mailbox
-        .inbox()
-        .join(format!("paste{mark}-{}.txt", &unique[..8]));
+    let name = format!(
+        "{}{mark}-{}.txt",
+        stem.trim_start_matches('.'),
+        &unique[..4]
+    );
+    let path = mailbox.inbox().join(name);
     write_atomic(&path, bytes, Durability::Durable)?;
     Ok(path)
 }

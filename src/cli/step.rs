@@ -45,6 +45,7 @@ impl Step {
                     &agent.mailbox,
                     &bytes,
                     paste::Number::MustMatch,
+                    file,
                 )?)?
             }
             None => waiting(&agent, &session)?,

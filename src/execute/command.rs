@@ -64,9 +64,11 @@ pub(super) fn describe(ran: &Ran, timeout: Duration) -> String {
     }
 }
 
-/// `0.3 s`, `30 s`.
+/// `35 ms`, `1.3 s`, `30 s`.
 fn seconds(duration: Duration) -> String {
-    if duration.subsec_millis() == 0 || duration.as_secs() >= 100 {
+    if !duration.is_zero() && duration < Duration::from_secs(1) {
+        format!("{} ms", duration.as_millis())
+    } else if duration.subsec_millis() == 0 || duration.as_secs() >= 100 {
         format!("{} s", duration.as_secs())
     } else {
         format!("{:.1} s", duration.as_secs_f64())
@@ -108,7 +110,7 @@ mod tests {
     #[test]
     fn tells_how_a_command_ended() {
         case(End::Exited(0), 1234, "exit code 0 in 1.2 s");
-        case(End::Exited(2), 20, "exit code 2 in 0.0 s");
+        case(End::Exited(2), 20, "exit code 2 in 20 ms");
         case(
             End::Signalled(9),
             3000,

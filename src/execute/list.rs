@@ -63,7 +63,10 @@ fn line(found: &Found) -> String {
     if found.is_link {
         format!("{path} (link)")
     } else {
-        format!("{path} ({size} bytes)")
+        format!(
+            "{path} ({})",
+            count(usize::try_from(*size).unwrap_or(usize::MAX), "byte")
+        )
     }
 }
 
@@ -134,7 +137,7 @@ mod tests {
             None,
             None,
             "4 files",
-            ".gitignore (6 bytes)\nreadme.md (1 bytes)\nsrc/deep/x.rs (0 bytes)\n[TRUNCATED: first 3 items]",
+            ".gitignore (6 bytes)\nreadme.md (1 byte)\nsrc/deep/x.rs (0 bytes)\n[TRUNCATED: first 3 items]",
         );
         case(
             Some("src"),
@@ -147,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_glob_without_a_slash_is_about_names() {
-        case(None, Some("*.md"), "1 file", "readme.md (1 bytes)");
+        case(None, Some("*.md"), "1 file", "readme.md (1 byte)");
         case(
             None,
             Some("*.rs"),

@@ -47,11 +47,6 @@ pub enum Record {
         /// The session as it was saved.
         session: Box<Session>,
     },
-    /// The person said something outside of a round.
-    Note {
-        /// What they said.
-        text: String,
-    },
 }
 
 /// What the journal knows of a round that was not finished.
@@ -176,7 +171,6 @@ impl Recovered {
                     ..Self::default()
                 };
             }
-            Record::Note { .. } => {}
         }
     }
 }

@@ -130,7 +130,6 @@ impl Store {
                     Err(troubles.pop().unwrap_or_else(|| {
                         Error::mendable("there is no unfinished session here")
                             .hint("`agent new \"<task>\"` begins one")
-                            .hint("`agent resume <ID>` goes on with one that has ended")
                     }))
                 },
                 Ok,

@@ -133,13 +133,6 @@ pub static KEYS: &[Key] = &[
         "Characters of one message to the chat.",
     ),
     number(
-        "MaxReplyBytes",
-        "--max-reply-bytes",
-        16 * MIB,
-        1..=256 * MIB,
-        "Bytes of the largest reply that is read (16 MiB).",
-    ),
-    number(
         "MaxFileBytes",
         "--max-file-bytes",
         10 * MIB,

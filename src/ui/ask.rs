@@ -1,7 +1,7 @@
 //! Asking the person for one line.
 
 use std::io;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 use crate::interrupt::Interrupt;
@@ -9,7 +9,7 @@ use crate::interrupt::Interrupt;
 /// What came back from a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// What the person typed.
+    /// What the person typed, or said elsewhere.
     Text(String),
     /// There is no terminal, or its input has ended.
     Nobody,
@@ -17,26 +17,50 @@ pub enum Answer {
     Interrupted,
 }
 
-/// Reads one line from standard input.
-///
-/// A thread reads, so that Ctrl-C ends the waiting; a read of standard input itself cannot be
-/// called off. After Ctrl-C the program ends, and the thread with it.
-pub(super) fn line(interrupt: &Interrupt) -> Answer {
-    let (sender, receiver) = mpsc::channel();
-    let interrupted = sender.clone();
-    interrupt.on_raise(move || {
-        let _ = interrupted.send(Answer::Interrupted);
-    });
-    if interrupt.is_raised() {
-        return Answer::Interrupted;
+/// Where the answer to one question comes in; the first one counts.
+#[derive(Debug)]
+pub struct Answers {
+    sender: Sender<Answer>,
+    receiver: Receiver<Answer>,
+}
+
+impl Answers {
+    /// A place that Ctrl-C answers too.
+    pub fn until(interrupt: &Interrupt) -> Self {
+        let (sender, receiver) = mpsc::channel();
+        let interrupted = sender.clone();
+        interrupt.on_raise(move || {
+            let _ = interrupted.send(Answer::Interrupted);
+        });
+        if interrupt.is_raised() {
+            let _ = sender.send(Answer::Interrupted);
+        }
+        Self { sender, receiver }
     }
-    thread::spawn(move || {
-        let mut line = String::new();
-        let answer = match io::stdin().read_line(&mut line) {
-            Ok(0) | Err(_) => Answer::Nobody,
-            Ok(_) => Answer::Text(line.trim_end_matches(['\n', '\r']).to_owned()),
-        };
-        let _ = sender.send(answer);
-    });
-    receiver.recv().unwrap_or(Answer::Nobody)
+
+    /// A way in.
+    pub fn sender(&self) -> Sender<Answer> {
+        self.sender.clone()
+    }
+
+    /// Waits for the first answer.
+    pub fn first(&self) -> Answer {
+        self.receiver.recv().unwrap_or(Answer::Nobody)
+    }
+
+    /// Lets a typed line be an answer.
+    ///
+    /// A thread reads, because a read of standard input cannot be called off. Should the answer
+    /// come another way, the thread stays behind and takes the next line that is typed.
+    pub(super) fn read_line(&self) {
+        let sender = self.sender();
+        thread::spawn(move || {
+            let mut line = String::new();
+            let answer = match io::stdin().read_line(&mut line) {
+                Ok(0) | Err(_) => Answer::Nobody,
+                Ok(_) => Answer::Text(line.trim_end_matches(['\n', '\r']).to_owned()),
+            };
+            let _ = sender.send(answer);
+        });
+    }
 }

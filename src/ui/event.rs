@@ -33,7 +33,7 @@ pub enum Event<'a> {
         characters: usize,
         tokens: usize,
         cuts: &'a [String],
-        is_new: bool,
+        is_waiting: bool,
     },
     /// A reply was taken.
     Reply {
@@ -94,30 +94,6 @@ impl Event<'_> {
             | Self::Interrupted { .. } => Volume::Quiet,
             Self::Detail { .. } => Volume::Verbose,
             _ => Volume::Normal,
-        }
-    }
-
-    /// Its name in JSON and in the log.
-    pub(super) fn name(&self) -> &'static str {
-        match self {
-            Self::Session { .. } => "session",
-            Self::Outbox { .. } => "outbox",
-            Self::Reply { .. } => "reply",
-            Self::Repaired { .. } => "repaired",
-            Self::Prose { .. } => "prose",
-            Self::Issue { .. } => "issue",
-            Self::Cut { .. } => "cut",
-            Self::Running { .. } => "running",
-            Self::Step { .. } => "step",
-            Self::Plan { .. } => "plan",
-            Self::Message { .. } => "message",
-            Self::Question { .. } => "question",
-            Self::Rejected { .. } => "rejected",
-            Self::Notice { .. } => "notice",
-            Self::Detail { .. } => "detail",
-            Self::Done { .. } => "done",
-            Self::RoundLimit { .. } => "roundLimit",
-            Self::Interrupted { .. } => "interrupted",
         }
     }
 }

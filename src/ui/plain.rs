@@ -18,7 +18,9 @@ const YELLOW: Style = AnsiColor::Yellow.on_default();
 const CYAN: Style = AnsiColor::Cyan.on_default();
 
 /// How many lines of a failed step's detail are shown.
-const DETAIL_LINES: usize = 8;
+const FAILURE_LINES: usize = 8;
+/// How many lines of a command's output are shown if it succeeded.
+const OUTPUT_LINES: usize = 3;
 /// How many lines of prose are shown.
 const PROSE_LINES: usize = 40;
 
@@ -62,9 +64,11 @@ pub(super) fn render(event: &Event<'_>) -> String {
         Event::Step { result } => step(result),
         Event::Plan { text } => block("Plan", text),
         Event::Message { text } => block("The model says", text),
+        Event::Question { question, how } if how.is_empty() => block("The model asks", question),
         Event::Question { question, how } => {
             format!(
-                "{}  {}\n",
+                "{}  {}
+",
                 block("The model asks", question),
                 escape_line(how)
             )
@@ -145,18 +149,13 @@ fn outbox(event: &Event<'_>) -> String {
         tokens,
         cuts,
         sequence,
-        is_new,
+        is_waiting,
     } = event
     else {
         return String::new();
     };
     let mut text = format!(
-        "\n{BOLD}Round {sequence}{BOLD:#}: {} in {} ({}, about {} tokens)\n",
-        if *is_new {
-            "your next message is"
-        } else {
-            "your message is still"
-        },
+        "\n{BOLD}Round {sequence}{BOLD:#}: your message is {} ({}, about {} tokens)\n",
         shown(path),
         count(*characters, "character"),
         number(*tokens)
@@ -164,15 +163,22 @@ fn outbox(event: &Event<'_>) -> String {
     for cut in *cuts {
         let _ = writeln!(text, "  left out for want of room: {}", escape_line(cut));
     }
-    let _ = writeln!(
-        text,
-        "  1. Paste it into your chat.\n  2. Save the reply as a .txt or .md file in {}",
-        shown(inbox)
-    );
-    let _ = writeln!(
-        text,
-        "{DIM}Waiting for the reply. Ctrl-C stops; nothing is lost.{DIM:#}"
-    );
+    if !is_waiting {
+        return text;
+    }
+    if *sequence == 1 {
+        let _ = writeln!(
+            text,
+            "  1. Paste it into your chat.\n  2. Save the reply as a .txt or .md file in {}\n{DIM}Waiting for the reply. Ctrl-C stops; nothing is lost.{DIM:#}",
+            shown(inbox)
+        );
+    } else {
+        let _ = writeln!(
+            text,
+            "{DIM}Paste it into the chat; the reply goes into {}{DIM:#}",
+            shown(inbox)
+        );
+    }
     text
 }
 
@@ -209,20 +215,30 @@ fn step(result: &StepResult) -> String {
         escape_line(&result.command),
         escape_line(&outcome.message)
     );
-    if outcome.status == Status::Failed {
-        let lines: Vec<&str> = outcome.detail.text.lines().collect();
-        if lines.len() > DETAIL_LINES {
-            let _ = writeln!(text, "      {DIM}...{DIM:#}");
-        }
-        for line in &lines[lines.len().saturating_sub(DETAIL_LINES)..] {
-            let _ = writeln!(
-                text,
-                "      {DIM}{}{DIM:#}",
-                escape_line(&shortened(line, 160))
-            );
-        }
-    }
+    let lines = match (outcome.status, result.command.as_str()) {
+        (Status::Failed, _) => FAILURE_LINES,
+        (Status::Ok, "RUN_COMMAND") => OUTPUT_LINES,
+        _ => 0,
+    };
+    text.push_str(&tail(&outcome.detail.text, lines));
     text
+}
+
+/// The last lines of a text, indented beneath their step.
+fn tail(text: &str, lines: usize) -> String {
+    let all: Vec<&str> = text.lines().collect();
+    let mut tail = String::new();
+    if lines > 0 && all.len() > lines {
+        let _ = writeln!(tail, "      {DIM}...{DIM:#}");
+    }
+    for line in &all[all.len().saturating_sub(lines)..] {
+        let _ = writeln!(
+            tail,
+            "      {DIM}{}{DIM:#}",
+            escape_line(&shortened(line, 160))
+        );
+    }
+    tail
 }
 
 fn prose(text: &str) -> String {
@@ -252,7 +268,7 @@ fn block(heading: &str, text: &str) -> String {
 
 fn done(id: &str, summary: &str, rounds: u32, changed: usize) -> String {
     let mut text = format!(
-        "\n{GREEN}Done{GREEN:#}: session {id}, {}, {} changed in the last one.\n",
+        "\n{GREEN}Done{GREEN:#}: session {id}, {}, {} changed.\n",
         count(rounds as usize, "round"),
         count(changed, "file")
     );

@@ -95,7 +95,7 @@ fn mirror(
             Ok(Some(Kind::Directory)) => crate::fs::create_directory(&place)?,
             Ok(Some(Kind::Link)) => {
                 if place.symlink_metadata().is_err() {
-                    crate::platform::files::dangling_link(&place).map_err(failed)?;
+                    crate::fs::make_dead_link(&place).map_err(failed)?;
                 }
                 return Ok(());
             }
