@@ -65,9 +65,7 @@ impl Conversation<'_> {
                     result: result.clone(),
                 };
                 self.journal.append(&[finished], Sync::Later)?;
-                if !matches!(step.command, Command::Done { .. }) {
-                    agent.ui.tell(&Event::Step { result: &result });
-                }
+                agent.ui.tell(&Event::Step { result: &result });
                 results.push(result);
             }
         }

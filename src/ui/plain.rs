@@ -199,6 +199,14 @@ fn running(script: &str) -> String {
 
 fn step(result: &StepResult) -> String {
     let outcome = &result.outcome;
+    // These have been told in full already, or will be.
+    let is_told = matches!(
+        result.command.as_str(),
+        "PLAN" | "MESSAGE" | "ASK_USER" | "DONE"
+    );
+    if is_told && outcome.status == Status::Ok {
+        return String::new();
+    }
     let (style, word) = match outcome.status {
         Status::Ok => (GREEN, "ok"),
         Status::Failed => (RED, "failed"),

@@ -351,7 +351,6 @@ fn every_command_of_the_protocol_is_in_its_table() {
 }
 
 #[test]
-#[ignore = "the setting is read and not enforced yet; README and guide say so"]
 fn with_commands_off_nothing_is_run() {
     let reply = "[RUN_COMMAND]\necho ran > proof\n[/RUN_COMMAND]\n{end}\n";
     let finished = Test::new(&["new", "--commands", "off", "--max-rounds", "1", "try"])
