@@ -26,6 +26,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::protocol::{Capped, Command, Outcome, RelPath, Seen, Step};
+use crate::sandbox::Confinement;
 use crate::workspace::Workspace;
 use ledger::Ledger;
 
@@ -73,6 +74,7 @@ pub struct Execution<'a> {
     /// Files that steps of this reply are going to make.
     promised: BTreeSet<RelPath>,
     watch: Option<Watch<'a>>,
+    confinement: Option<&'a Confinement>,
 }
 
 /// How the person follows and ends a running command.
@@ -112,7 +114,15 @@ impl<'a> Execution<'a> {
             ledger,
             promised,
             watch: None,
+            confinement: None,
         }
+    }
+
+    /// The same, with commands that see and change no more than this.
+    #[must_use]
+    pub fn confined_by(mut self, confinement: &'a Confinement) -> Self {
+        self.confinement = Some(confinement);
+        self
     }
 
     /// The same, with somebody who follows the output of commands and may end them.

@@ -3,5 +3,13 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Before anything else: a supervisor of a command must still have one thread.
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments
+        .next()
+        .is_some_and(|first| first == agent::sandbox::SUBCOMMAND)
+    {
+        return agent::sandbox::child_main(arguments);
+    }
     agent::cli::main()
 }

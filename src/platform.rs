@@ -7,6 +7,8 @@ use std::fs::OpenOptions;
 
 pub mod files;
 
+#[cfg(target_os = "linux")]
+pub mod linux;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]

@@ -1,1 +1,265 @@
 //! How a child process is confined and limited.
+//!
+//! A [`Confinement`] says what a command may see and change. The [`Backend`] that enforces it is
+//! chosen by a live test ([`probe`]), because versions and settings promise what a kernel then
+//! refuses. The kernel is the boundary: nothing here looks at what a command says.
+//!
+//! A confined command is started by this program itself, which is run again as
+//! `agent __sandbox PROGRAM ARGUMENTS...` with its plan on a socket in place of the standard input
+//! (see [`child_main`]). The socket is also how the command's supervisor learns that `agent` has
+//! died, and how `agent` learns why a command did not start.
+
+#[cfg(target_os = "linux")]
+mod bubblewrap;
+#[cfg(target_os = "linux")]
+mod child;
+#[cfg(target_os = "linux")]
+mod command;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(target_os = "linux")]
+mod filter;
+#[cfg(target_os = "linux")]
+mod git;
+#[cfg(target_os = "linux")]
+mod landlock;
+#[cfg(target_os = "linux")]
+mod launch;
+#[cfg(target_os = "linux")]
+mod layout;
+#[cfg(target_os = "linux")]
+mod namespaces;
+#[cfg(target_os = "linux")]
+mod probe;
+#[cfg(target_os = "linux")]
+mod reserve;
+#[cfg(target_os = "linux")]
+mod root;
+mod strength;
+#[cfg(target_os = "linux")]
+mod tools;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+#[cfg(target_os = "linux")]
+pub use child::child_main;
+#[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere::Launch;
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{boot_id, child_main, probe, try_out};
+#[cfg(target_os = "linux")]
+pub(crate) use launch::Launch;
+#[cfg(target_os = "linux")]
+pub use probe::{boot_id, probe, try_out};
+#[cfg(target_os = "linux")]
+use reserve::Reserved;
+pub use strength::{Property, Strength};
+
+/// The first argument that makes this program the supervisor of a confined command.
+pub const SUBCOMMAND: &str = "__sandbox";
+
+/// Names at the top of a workspace that commands cannot change: they tell the person's own tools
+/// what to run.
+pub const PROTECTED: [&str; 4] = [".vscode", ".idea", ".envrc", ".mcp.json"];
+
+/// Our own state, which commands do not even see: it holds what was redacted elsewhere.
+pub const STATE: &str = ".agent";
+
+/// Whether commands are confined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// By the strongest that this machine has; if it has none, each command needs approval.
+    #[default]
+    Auto,
+    /// Always: without a sandbox there are no commands.
+    Required,
+    /// Never.
+    Off,
+}
+
+/// What enforces a confinement, the strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// Namespaces of our own.
+    Namespaces,
+    /// The program `bwrap`, which some systems allow what they deny to others.
+    Bubblewrap,
+    /// The kernel's own rules for files, with neither hiding nor parting anything.
+    Landlock,
+}
+
+impl Backend {
+    /// All of them, the strongest first.
+    pub const ALL: [Self; 3] = [Self::Namespaces, Self::Bubblewrap, Self::Landlock];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Namespaces => "namespaces",
+            Self::Bubblewrap => "bubblewrap",
+            Self::Landlock => "landlock",
+        }
+    }
+}
+
+/// How much a command may use; none means without limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResourceLimits {
+    /// Processes and threads at the same time.
+    pub processes: Option<u64>,
+    /// Bytes of data of one process.
+    pub memory: Option<u64>,
+    /// Bytes of one file.
+    pub file_size: Option<u64>,
+    /// Open files of one process.
+    pub open_files: Option<u64>,
+    /// Seconds of computing of one process.
+    pub cpu_seconds: Option<u64>,
+    /// Bytes in `/tmp`, `/dev/shm` and the home together.
+    pub scratch: u64,
+}
+
+impl Default for ResourceLimits {
+    fn default() -> Self {
+        const GIB: u64 = 1 << 30;
+        Self {
+            processes: Some(512),
+            memory: Some(4 * GIB),
+            file_size: Some(2 * GIB),
+            open_files: Some(4096),
+            cpu_seconds: None,
+            scratch: GIB,
+        }
+    }
+}
+
+/// A file or directory, told from another of the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// The number of its device.
+    pub device: u64,
+    /// Its number on the device.
+    pub inode: u64,
+}
+
+/// What a command may see and change, and how much it may use. All paths are absolute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confinement {
+    /// What enforces it.
+    pub backend: Backend,
+    /// The program that knows [`SUBCOMMAND`]: this one.
+    pub launcher: PathBuf,
+    /// Can be changed, but for what is protected; seen at its own path.
+    pub workspace: PathBuf,
+    /// What the workspace must be, if that is known: else another directory has taken its name.
+    pub identity: Option<Identity>,
+    /// Seen besides what every command sees.
+    pub extra_read: Vec<PathBuf>,
+    /// Changed besides the workspace.
+    pub extra_write: Vec<PathBuf>,
+    /// Whether the person's network is there; else there is only a loopback device.
+    pub network: bool,
+    /// Whether the repository can be written to, its hooks and configuration excepted.
+    pub git_write: bool,
+    /// How much it may use.
+    pub limits: ResourceLimits,
+    /// Lasts from command to command and is seen as `~/.cache`.
+    pub cache: Option<PathBuf>,
+    /// Seen as empty, where they lie in what is seen.
+    pub hidden: Vec<PathBuf>,
+    /// Files in the workspace that cannot be changed: those with a hard link outside of it, and
+    /// hooks and configuration of repositories further down.
+    pub read_only: Vec<PathBuf>,
+    /// The person's home, of which only the tools are seen.
+    pub home: PathBuf,
+    /// Where the person's programs are: `PATH`, and the places that variables of tools name.
+    pub programs: Vec<PathBuf>,
+}
+
+impl Confinement {
+    /// The confinement that holds when nobody has granted anything.
+    pub fn of_workspace(workspace: impl Into<PathBuf>) -> Self {
+        let home = std::env::home_dir().filter(|home| home.is_absolute());
+        Self {
+            backend: Backend::Namespaces,
+            launcher: PathBuf::from("/proc/self/exe"),
+            workspace: workspace.into(),
+            identity: None,
+            extra_read: Vec::new(),
+            extra_write: Vec::new(),
+            network: false,
+            git_write: false,
+            limits: ResourceLimits::default(),
+            cache: None,
+            hidden: Vec::new(),
+            read_only: Vec::new(),
+            home: home.unwrap_or_else(|| PathBuf::from("/tmp/home")),
+            programs: programs_of(std::env::vars_os()),
+        }
+    }
+
+    /// What a command's environment must say for its tools to find their places inside.
+    pub fn environment(&self) -> Vec<(&'static str, OsString)> {
+        let cache = self.home.join(".cache");
+        vec![
+            ("HOME", self.home.clone().into()),
+            ("TMPDIR", "/tmp".into()),
+            ("XDG_CACHE_HOME", cache.clone().into()),
+            ("GOCACHE", cache.join("go-build").into()),
+            ("npm_config_cache", cache.join("npm").into()),
+            ("npm_config_update_notifier", "false".into()),
+            ("GRADLE_USER_HOME", cache.join("gradle").into()),
+            // The repository above the workspace is a mount of its own.
+            ("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1".into()),
+            ("PIP_DISABLE_PIP_VERSION_CHECK", "1".into()),
+        ]
+    }
+}
+
+/// The directories of `PATH` and those that variables of tools name.
+fn programs_of(environment: impl Iterator<Item = (OsString, OsString)>) -> Vec<PathBuf> {
+    const PLACES: [&str; 10] = [
+        "RUSTUP_HOME",
+        "GOROOT",
+        "JAVA_HOME",
+        "PYENV_ROOT",
+        "NVM_DIR",
+        "VOLTA_HOME",
+        "VIRTUAL_ENV",
+        "CONDA_PREFIX",
+        "DOTNET_ROOT",
+        "SDKMAN_DIR",
+    ];
+    let mut programs = Vec::new();
+    for (name, value) in environment {
+        let name = name.to_string_lossy();
+        match &*name {
+            "PATH" => programs.extend(std::env::split_paths(&value)),
+            "CARGO_HOME" => {
+                let home = Path::new(&value);
+                programs.extend(["bin", "registry", "git"].map(|part| home.join(part)));
+            }
+            "GOPATH" => programs.extend(["bin", "pkg"].map(|part| Path::new(&value).join(part))),
+            name if PLACES.contains(&name) => programs.push(value.into()),
+            _ => {}
+        }
+    }
+    programs.retain(|path| path.is_absolute());
+    programs
+}
+
+/// What a supervisor is told.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Plan {
+    confinement: Confinement,
+    /// Where the command is run.
+    directory: PathBuf,
+    /// What was made so that it can be protected, to be removed if `agent` dies.
+    reserved: Reserved,
+}

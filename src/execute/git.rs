@@ -50,7 +50,7 @@ impl Execution<'_> {
             "--untracked-files=all",
             "--ignore-submodules=dirty",
         ];
-        self.git(&status, path)
+        self.git(&status, path, "the state of the files is below")
     }
 
     /// Shows how tracked files differ from the index.
@@ -61,14 +61,14 @@ impl Execution<'_> {
             "--no-textconv",
             "--ignore-submodules=dirty",
         ];
-        let outcome = self.git(&diff, path);
+        let outcome = self.git(&diff, path, "the differences are below");
         if outcome.status == Status::Ok && outcome.detail.is_empty() {
             return Outcome::ok("no differences; files that git does not track are in GIT_STATUS");
         }
         outcome
     }
 
-    fn git(&mut self, arguments: &[&str], path: Option<&RelPath>) -> Outcome {
+    fn git(&mut self, arguments: &[&str], path: Option<&RelPath>, message: &str) -> Outcome {
         let search = std::env::var_os("PATH").unwrap_or_default();
         let Some(git) = find_outside("git", &search, self.workspace.path()) else {
             return Outcome::failed("git is not installed");
@@ -81,7 +81,7 @@ impl Execution<'_> {
         let timeout = self.limits.command_timeout;
         let ran = self.run(Program::Exec(&words), ENVIRONMENT, timeout);
         match ran.end {
-            End::Exited(0) => Outcome::ok(describe(&ran, timeout)).with_detail(ran.output),
+            End::Exited(0) => Outcome::ok(message).with_detail(ran.output),
             // `git diff` begins the sentence with it, `git status` does not.
             End::Exited(_) if ran.output.text.contains("ot a git repository") => {
                 Outcome::failed("the workspace is not a git repository")

@@ -9,14 +9,15 @@
 mod environment;
 mod output;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::platform::{self, Event, Exit, Tree};
 use crate::protocol::Capped;
+use crate::sandbox::{Confinement, Launch};
 use output::Output;
 
 /// How long a program that was asked to end may take, before it is killed.
@@ -57,6 +58,8 @@ pub struct Job<'a> {
     pub cancelled: &'a AtomicBool,
     /// Is told each piece of the output as it comes.
     pub on_output: &'a mut dyn FnMut(&str),
+    /// What it may see and change; all that the person may, if there is none.
+    pub confinement: Option<&'a Confinement>,
 }
 
 /// How a run ended.
@@ -91,13 +94,20 @@ pub fn run(job: Job<'_>) -> Ran {
     let began = Instant::now();
     let mut output = Output::keeping(job.max_output);
     let end = match start(&job) {
-        Ok(tree) => Attended {
-            tree,
-            output: &mut output,
-            on_output: job.on_output,
-            buffer: vec![0; 64 * 1024],
+        Ok(mut started) => {
+            let attended = Attended {
+                tree: started.tree,
+                output: &mut output,
+                on_output: job.on_output,
+                buffer: vec![0; 64 * 1024],
+            };
+            let deadline = began.checked_add(job.timeout);
+            let end = attended.attend(deadline, job.cancelled, started.launch.as_ref());
+            match started.launch.as_mut().and_then(Launch::refusal) {
+                Some(reason) if matches!(end, End::Exited(_)) => End::NotStarted(reason),
+                _ => end,
+            }
         }
-        .attend(began.checked_add(job.timeout), job.cancelled),
         Err(reason) => End::NotStarted(reason),
     };
     Ran {
@@ -107,7 +117,13 @@ pub fn run(job: Job<'_>) -> Ran {
     }
 }
 
-fn start(job: &Job<'_>) -> Result<Tree, String> {
+/// A child that runs, and what confines it.
+struct Started {
+    tree: Tree,
+    launch: Option<Launch>,
+}
+
+fn start(job: &Job<'_>) -> Result<Started, String> {
     // The operating system's word for a missing directory is the same as for a missing program.
     if !job.directory.is_dir() {
         return Err(format!(
@@ -115,31 +131,51 @@ fn start(job: &Job<'_>) -> Result<Tree, String> {
             job.directory.display()
         ));
     }
-    let mut command = command_for(&job.program)?;
-    let name = command.get_program().to_string_lossy().into_owned();
+    let program = words_of(&job.program)?;
+    let (mut command, input, mut launch) = match job.confinement {
+        None => (plain(&program), Stdio::null(), None),
+        Some(confinement) => {
+            let (command, input, launch) = Launch::prepare(confinement, job.directory, &program)?;
+            (command, input, Some(launch))
+        }
+    };
+    let confined = job.confinement.map(Confinement::environment);
     command
         .current_dir(job.directory)
         .env_clear()
         .envs(environment::allowed(std::env::vars_os()))
+        .envs(confined.unwrap_or_default())
         .envs(job.environment.iter().copied());
-    Tree::start(command).map_err(|error| format!("could not start `{name}`: {error}"))
+    let tree = Tree::start(command, input).map_err(|error| {
+        let name = Path::new(&program[0]).display();
+        format!("could not start `{name}`: {error}")
+    })?;
+    if let Some(launch) = &mut launch {
+        // A supervisor that ended at once has said why.
+        let _ = launch.send_plan();
+    }
+    Ok(Started { tree, launch })
 }
 
-fn command_for(program: &Program<'_>) -> Result<Command, String> {
+/// The program and its arguments; at least one word.
+fn words_of(program: &Program<'_>) -> Result<Vec<OsString>, String> {
     match program {
         Program::Shell(script) => {
             let (shell, arguments) = platform::shell();
-            let mut command = Command::new(shell);
-            command.args(arguments).arg(script);
-            Ok(command)
-        }
-        Program::Exec([program, arguments @ ..]) => {
-            let mut command = Command::new(program);
-            command.args(arguments);
-            Ok(command)
+            let mut words = vec![shell.into_os_string()];
+            words.extend(arguments.iter().map(OsString::from));
+            words.push(OsString::from(script));
+            Ok(words)
         }
         Program::Exec([]) => Err("no program was named".to_owned()),
+        Program::Exec(words) => Ok(words.iter().map(OsString::from).collect()),
     }
+}
+
+fn plain(words: &[OsString]) -> Command {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command
 }
 
 /// A running child, and where its output goes.
@@ -151,11 +187,21 @@ struct Attended<'a> {
 }
 
 impl Attended<'_> {
-    fn attend(mut self, deadline: Option<Instant>, cancelled: &AtomicBool) -> End {
+    fn attend(
+        mut self,
+        deadline: Option<Instant>,
+        cancelled: &AtomicBool,
+        launch: Option<&Launch>,
+    ) -> End {
         let stopped = self.until_ended(deadline, Some(cancelled));
         if stopped.is_some() {
             self.tree.terminate();
-            self.until_ended(Some(Instant::now() + GRACE), None);
+            let late = self.until_ended(Some(Instant::now() + GRACE), None);
+            if let (Some(_), Some(launch)) = (late, launch) {
+                // Its supervisor reaches also what has left the group.
+                launch.stop();
+                self.until_ended(Some(Instant::now() + GRACE), None);
+            }
         }
         self.tree.kill();
         self.drain();

@@ -30,11 +30,11 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Starts a command without input and without a terminal, its two outputs in one pipe.
-    pub fn start(mut command: Command) -> io::Result<Self> {
+    /// Starts a command without a terminal, its two outputs in one pipe.
+    pub fn start(mut command: Command, input: Stdio) -> io::Result<Self> {
         let (output, writer) = io::pipe()?;
         command
-            .stdin(Stdio::null())
+            .stdin(input)
             .stdout(writer.try_clone()?)
             .stderr(writer);
         in_a_session_of_its_own(&mut command);

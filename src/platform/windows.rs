@@ -31,11 +31,11 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Starts a command without input, its two outputs in one pipe.
-    pub fn start(mut command: Command) -> io::Result<Self> {
+    /// Starts a command, its two outputs in one pipe.
+    pub fn start(mut command: Command, input: Stdio) -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
         command
-            .stdin(Stdio::null())
+            .stdin(input)
             .stdout(writer.try_clone()?)
             .stderr(writer);
         let child = command.spawn()?;

@@ -14,6 +14,7 @@ fn run_in(directory: &Path, program: Program<'_>, timeout: Duration, max_output:
         max_output,
         cancelled: &AtomicBool::new(false),
         on_output: &mut |_| {},
+        confinement: None,
     })
 }
 
@@ -214,6 +215,7 @@ fn an_interrupt_ends_it_at_once() {
             shown.push_str(text);
             cancelled.store(true, Ordering::Relaxed);
         },
+        confinement: None,
     });
     assert_eq!(ran.end, End::Interrupted);
     assert_eq!(ran.output.text, "begun\n");

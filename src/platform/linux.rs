@@ -1,0 +1,169 @@
+//! The calls to the Linux kernel that a sandbox is made of, each as a small function.
+//!
+//! Mechanism only: what is mounted where, which calls are refused and in which order things
+//! happen is said in `sandbox`. All of it is meant for a fresh process with one thread.
+
+pub mod identity;
+pub mod mounts;
+pub mod seccomp;
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use rustix::process::{Pid, Signal};
+use rustix::thread::UnshareFlags;
+
+/// Which side of a fork this is.
+#[derive(Debug)]
+pub enum Forked {
+    /// The new process.
+    Child,
+    /// The old one, with the number of the new.
+    Parent(Pid),
+}
+
+/// Makes a copy of this process. To be called only while it has one thread.
+#[expect(unsafe_code, reason = "a process without threads forks into its roles")]
+pub fn fork() -> io::Result<Forked> {
+    // SAFETY: with one thread no lock can be held by somebody who is not there in the copy.
+    let number = unsafe { libc::fork() };
+    forked(number)
+}
+
+/// Starts a process that only holds a user namespace of its own, until it is killed.
+///
+/// It shares the memory of this one, because copying what it never looks at takes longer than all
+/// else that is done with it.
+#[expect(unsafe_code, reason = "fork has no flags")]
+pub(crate) fn hold_user_namespace() -> io::Result<Pid> {
+    extern "C" fn hold(_: *mut libc::c_void) -> libc::c_int {
+        loop {
+            // SAFETY: without handlers for signals it never returns, so not even `errno` of the
+            // other process is touched.
+            unsafe { libc::pause() };
+        }
+    }
+    const STACK_WORDS: usize = 1024;
+    // Left to the process, which may look at it until it is killed and reaped.
+    let stack: &'static mut [u128] = Vec::leak(vec![0; STACK_WORDS]);
+    let flags = libc::CLONE_NEWUSER | libc::CLONE_VM | libc::SIGCHLD;
+    let top = stack.as_mut_ptr_range().end;
+    // SAFETY: the stack is aligned, is never freed, and is used by nobody else.
+    let number = unsafe { libc::clone(hold, top.cast(), flags, std::ptr::null_mut()) };
+    match forked(number)? {
+        Forked::Parent(process) => Ok(process),
+        Forked::Child => unreachable!("a clone with a stack of its own does not return"),
+    }
+}
+
+fn forked(number: i32) -> io::Result<Forked> {
+    match number {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(Forked::Child),
+        number => Pid::from_raw(number)
+            .map(Forked::Parent)
+            .ok_or_else(|| io::ErrorKind::Other.into()),
+    }
+}
+
+/// Leaves this process at once, without running what is registered for its end.
+#[expect(
+    unsafe_code,
+    reason = "a copy of a process must not run its parent's exit handlers"
+)]
+pub fn exit_at_once(code: i32) -> ! {
+    // SAFETY: `_exit` does not return and touches no memory.
+    unsafe { libc::_exit(code) }
+}
+
+/// Ends this process by the signal, so that its parent sees the same end as it saw.
+pub fn end_by_signal(number: i32) -> ! {
+    set_disposition(number, libc::SIG_DFL);
+    if let Some(signal) = Signal::from_named_raw(number) {
+        let _ = rustix::process::kill_process(rustix::process::getpid(), signal);
+    }
+    exit_at_once(128 + number)
+}
+
+/// Makes the process deaf to polite requests to end.
+pub fn ignore_termination() {
+    set_disposition(libc::SIGTERM, libc::SIG_IGN);
+}
+
+/// The opposite of [`ignore_termination`].
+pub fn heed_termination() {
+    set_disposition(libc::SIGTERM, libc::SIG_DFL);
+}
+
+#[expect(unsafe_code, reason = "signals are dispositions of the C library")]
+fn set_disposition(signal: i32, disposition: libc::sighandler_t) {
+    // SAFETY: only the two dispositions without a handler are ever passed.
+    unsafe {
+        libc::signal(signal, disposition);
+    }
+}
+
+/// Closes every descriptor from this number on.
+#[expect(
+    unsafe_code,
+    reason = "descriptors that were inherited have no owner here"
+)]
+pub fn close_from(first: u32) -> io::Result<()> {
+    // SAFETY: called first thing in a fresh process, which has opened none of its own.
+    check(unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) })
+}
+
+/// Leaves namespaces of the parent for new ones.
+#[expect(
+    unsafe_code,
+    reason = "rustix calls it unsafe because of `CLONE_FILES`"
+)]
+pub fn unshare(namespaces: UnshareFlags) -> io::Result<()> {
+    debug_assert!(!namespaces.contains(UnshareFlags::FILES));
+    // SAFETY: the table of descriptors stays shared.
+    unsafe { rustix::thread::unshare_unsafe(namespaces) }.map_err(io::Error::from)
+}
+
+/// Switches the loopback device of this network namespace on.
+#[expect(unsafe_code, reason = "network devices are configured by ioctl")]
+pub fn loopback_up() -> io::Result<()> {
+    use rustix::net::{AddressFamily, SocketType, socket};
+    let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
+    // SAFETY: all bytes zero is a valid `ifreq`.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = from.cast_signed();
+    }
+    request.ifr_ifru.ifru_flags =
+        i16::try_from(libc::IFF_UP | libc::IFF_RUNNING).map_err(io::Error::other)?;
+    // SAFETY: the request is a valid `ifreq`, which is what this ioctl reads.
+    check(i64::from(unsafe {
+        libc::ioctl(
+            socket.as_raw_fd(),
+            libc::SIOCSIFFLAGS as _,
+            &raw const request,
+        )
+    }))
+}
+
+/// Whether the other end of this pipe or socket is gone.
+pub fn is_deserted(descriptor: BorrowedFd<'_>) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut ready = [PollFd::from_borrowed_fd(descriptor, PollFlags::empty())];
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    poll(&mut ready, Some(&now)).is_ok()
+        && ready[0]
+            .revents()
+            .intersects(PollFlags::ERR | PollFlags::HUP)
+}
+
+fn check(result: i64) -> io::Result<()> {
+    if result == -1 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}

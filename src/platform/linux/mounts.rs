@@ -1,0 +1,192 @@
+//! Mounts by descriptor: taken, given attributes, and put in their place.
+//!
+//! A tree is cloned from what a path or a descriptor means now, and stays that, whatever is
+//! renamed afterwards. Needs Linux 5.12.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::path::Path;
+
+use rustix::fs::CWD;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
+    OpenTreeFlags, UnmountFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen,
+    mount_change, move_mount, open_tree, unmount,
+};
+
+/// What holds for all that is seen through a mount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Nothing can be changed.
+    Read,
+    /// What the owner may, can be changed.
+    Write,
+    /// The same, for a device file.
+    Device,
+}
+
+impl Access {
+    fn attributes(self) -> u64 {
+        let flags = match self {
+            Self::Read => {
+                MountAttrFlags::MOUNT_ATTR_RDONLY
+                    | MountAttrFlags::MOUNT_ATTR_NOSUID
+                    | MountAttrFlags::MOUNT_ATTR_NODEV
+            }
+            Self::Write => MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV,
+            Self::Device => MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC,
+        };
+        u64::from(flags.bits())
+    }
+}
+
+/// A tree of mounts that is in no place yet.
+#[derive(Debug)]
+pub struct Tree(OwnedFd);
+
+/// Whether a link is followed to what it points to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    /// It is.
+    Follow,
+    /// It is taken as what it is.
+    Keep,
+}
+
+impl Tree {
+    /// Clones what the path means, with all that is mounted below it.
+    pub fn clone_of(path: &Path, links: Links) -> io::Result<Self> {
+        let mut flags = OpenTreeFlags::OPEN_TREE_CLONE
+            | OpenTreeFlags::OPEN_TREE_CLOEXEC
+            | OpenTreeFlags::AT_RECURSIVE;
+        if links == Links::Keep {
+            flags |= OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
+        }
+        Ok(Self(open_tree(CWD, path, flags)?))
+    }
+
+    /// Clones what the descriptor means, with all that is mounted below it.
+    pub fn clone_of_descriptor(descriptor: BorrowedFd<'_>) -> io::Result<Self> {
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE
+            | OpenTreeFlags::OPEN_TREE_CLOEXEC
+            | OpenTreeFlags::AT_RECURSIVE
+            | OpenTreeFlags::AT_EMPTY_PATH;
+        Ok(Self(open_tree(descriptor, "", flags)?))
+    }
+
+    /// A new file system of this kind, with its options.
+    pub fn new_file_system(
+        kind: &str,
+        options: &[(&str, &str)],
+        access: Access,
+    ) -> io::Result<Self> {
+        let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
+        for (name, value) in options {
+            fsconfig_set_string(&context, *name, *value)?;
+        }
+        fsconfig_create(&context)?;
+        let attributes = u32::try_from(access.attributes()).unwrap_or_default();
+        let tree = fsmount(
+            &context,
+            FsMountFlags::FSMOUNT_CLOEXEC,
+            MountAttrFlags::from_bits_retain(attributes),
+        )?;
+        Ok(Self(tree))
+    }
+
+    /// Restricts the tree and everything mounted below.
+    pub fn restrict(&self, access: Access) -> io::Result<()> {
+        set_attributes(self.0.as_fd(), access.attributes(), None)
+    }
+
+    /// Shows the files of the tree as owned by others, as this user namespace maps them.
+    pub fn map_owners(&self, namespace: BorrowedFd<'_>) -> io::Result<()> {
+        set_attributes(
+            self.0.as_fd(),
+            MOUNT_ATTR_IDMAP,
+            Some(namespace.as_raw_fd()),
+        )
+    }
+
+    /// Puts the tree over the file or directory at this path, which is not followed as a link.
+    pub fn attach(&self, target: &Path) -> io::Result<()> {
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+        Ok(move_mount(&self.0, "", CWD, target, flags)?)
+    }
+}
+
+impl AsFd for Tree {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Keeps what is mounted here from being seen elsewhere, and the other way round.
+pub fn make_private() -> io::Result<()> {
+    let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    Ok(mount_change("/", flags)?)
+}
+
+/// Makes the current directory, which must be a mount, the root; what was the root is gone.
+pub fn pivot_to_here() -> io::Result<()> {
+    // With the same place for both, the old root lies on top of the new one, and is taken off.
+    rustix::process::pivot_root(".", ".")?;
+    unmount(".", UnmountFlags::DETACH)?;
+    Ok(rustix::process::chdir("/")?)
+}
+
+/// Restricts what is mounted at this path, and nothing mounted below.
+pub fn restrict_in_place(path: &Path, access: Access) -> io::Result<()> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    let place = open_tree(CWD, path, flags)?;
+    set_attributes_with(
+        place.as_fd(),
+        libc::AT_EMPTY_PATH,
+        access.attributes(),
+        None,
+    )
+}
+
+const MOUNT_ATTR_IDMAP: u64 = 0x0010_0000;
+const AT_RECURSIVE: i32 = 0x8000;
+
+fn set_attributes(tree: BorrowedFd<'_>, attributes: u64, users: Option<RawFd>) -> io::Result<()> {
+    set_attributes_with(tree, libc::AT_EMPTY_PATH | AT_RECURSIVE, attributes, users)
+}
+
+/// The kernel's `struct mount_attr`.
+#[repr(C)]
+struct MountAttr {
+    set: u64,
+    clear: u64,
+    propagation: u64,
+    users: u64,
+}
+
+#[expect(unsafe_code, reason = "neither rustix nor libc has `mount_setattr`")]
+fn set_attributes_with(
+    tree: BorrowedFd<'_>,
+    flags: i32,
+    attributes: u64,
+    users: Option<RawFd>,
+) -> io::Result<()> {
+    let attributes = MountAttr {
+        set: attributes,
+        clear: 0,
+        propagation: 0,
+        users: users
+            .and_then(|users| u64::try_from(users).ok())
+            .unwrap_or(0),
+    };
+    // SAFETY: the path is a C string, the structure is the kernel's and its size is passed.
+    super::check(unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            tree.as_raw_fd(),
+            c"".as_ptr(),
+            flags,
+            &raw const attributes,
+            size_of::<MountAttr>(),
+        )
+    })
+}

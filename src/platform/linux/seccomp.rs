@@ -1,0 +1,290 @@
+//! A filter of system calls: rules in, a program for the kernel out.
+//!
+//! Every rule is about one call and decides it; a call without a rule is allowed. The kernel
+//! remembers which calls are always allowed, so the order of the rules costs nothing.
+
+use std::io;
+
+/// What becomes of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// It fails.
+    Refuse,
+    /// It fails if this argument has one of these bits.
+    RefuseBits {
+        /// Which argument, from 0.
+        argument: u8,
+        /// The bits.
+        bits: u32,
+    },
+    /// It fails if one argument has one of its bits and another has one of its own.
+    RefuseBitsWith {
+        /// Which argument, from 0, and the bits.
+        first: (u8, u32),
+        /// Which other argument, and its bits.
+        second: (u8, u32),
+    },
+    /// It fails if this argument is one of these.
+    RefuseValues {
+        /// Which argument, from 0.
+        argument: u8,
+        /// The values.
+        values: &'static [u32],
+    },
+    /// It fails unless this argument is one of these.
+    AllowValues {
+        /// Which argument, from 0.
+        argument: u8,
+        /// The values.
+        values: &'static [u32],
+    },
+}
+
+/// One call and what becomes of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rule {
+    /// The call's number.
+    pub call: i64,
+    /// What is looked at.
+    pub check: Check,
+    /// The error with which it fails.
+    pub errno: i32,
+}
+
+/// The machine that the numbers are for, or none where there is no filter.
+#[cfg(target_arch = "x86_64")]
+const MACHINE: Option<u32> = Some(0xC000_003E);
+#[cfg(target_arch = "aarch64")]
+const MACHINE: Option<u32> = Some(0xC000_00B7);
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const MACHINE: Option<u32> = None;
+
+/// Where the kernel puts the number of the call, the machine and the low half of an argument.
+const NUMBER: u32 = 0;
+const ARCHITECTURE: u32 = 4;
+const fn argument_at(argument: u8) -> u32 {
+    16 + 8 * argument as u32
+}
+
+/// The instructions of the kernel's filter machine, from `linux/bpf_common.h`.
+const LOAD: u16 = 0x20;
+const RETURN: u16 = 0x06;
+const IF_EQUAL: u16 = 0x15;
+const IF_GREATER: u16 = 0x25;
+const IF_BITS: u16 = 0x45;
+
+/// A program of the kernel's filter machine.
+#[derive(Debug, Clone)]
+pub struct Filter(Vec<libc::sock_filter>);
+
+impl Filter {
+    /// Builds the filter; calls with a number beyond `last` do not exist inside.
+    ///
+    /// None on machines whose numbers are not known here.
+    pub fn new(rules: &[Rule], last: u32) -> Option<Self> {
+        let machine = MACHINE?;
+        let mut program = vec![
+            step(LOAD, ARCHITECTURE),
+            jump(IF_EQUAL, machine, 1, 0),
+            step(RETURN, libc::SECCOMP_RET_KILL_PROCESS),
+            step(LOAD, NUMBER),
+            // Also catches the calls of x32, which have a high bit.
+            jump(IF_GREATER, last, 0, 1),
+            step(RETURN, failure(libc::ENOSYS)),
+        ];
+        for rule in rules {
+            let Ok(call) = u32::try_from(rule.call) else {
+                continue;
+            };
+            let body = body_of(rule);
+            let length = u8::try_from(body.len()).ok()?;
+            program.push(jump(IF_EQUAL, call, 0, length));
+            program.extend(body);
+        }
+        program.push(step(RETURN, libc::SECCOMP_RET_ALLOW));
+        Some(Self(program))
+    }
+
+    /// Puts the filter on this process and all that it starts.
+    #[expect(unsafe_code, reason = "rustix has no seccomp filters")]
+    pub fn install(&self) -> io::Result<()> {
+        let length = u16::try_from(self.0.len()).map_err(io::Error::other)?;
+        let program = libc::sock_fprog {
+            len: length,
+            filter: self.0.as_ptr().cast_mut(),
+        };
+        // SAFETY: pointer and length are those of the program, which the kernel only reads.
+        super::check(unsafe {
+            libc::syscall(
+                libc::SYS_seccomp,
+                libc::SECCOMP_SET_MODE_FILTER,
+                0,
+                &raw const program,
+            )
+        })
+    }
+
+    /// The program as the kernel's bytes, for another program that installs it.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let words = self.0.iter().flat_map(|step| {
+            let code = step.code.to_ne_bytes();
+            let value = step.k.to_ne_bytes();
+            [
+                code[0], code[1], step.jt, step.jf, value[0], value[1], value[2], value[3],
+            ]
+        });
+        words.collect()
+    }
+}
+
+fn body_of(rule: &Rule) -> Vec<libc::sock_filter> {
+    let allowed = step(RETURN, libc::SECCOMP_RET_ALLOW);
+    let failed = step(RETURN, failure(rule.errno));
+    let compare = |argument, values: &[u32], if_one, otherwise| {
+        let mut body = vec![step(LOAD, argument_at(argument))];
+        for value in values {
+            body.push(jump(IF_EQUAL, *value, 0, 1));
+            body.push(if_one);
+        }
+        body.push(otherwise);
+        body
+    };
+    match rule.check {
+        Check::Refuse => vec![failed],
+        Check::RefuseBits { argument, bits } => vec![
+            step(LOAD, argument_at(argument)),
+            jump(IF_BITS, bits, 0, 1),
+            failed,
+            allowed,
+        ],
+        Check::RefuseBitsWith { first, second } => vec![
+            step(LOAD, argument_at(first.0)),
+            jump(IF_BITS, first.1, 0, 3),
+            step(LOAD, argument_at(second.0)),
+            jump(IF_BITS, second.1, 0, 1),
+            failed,
+            allowed,
+        ],
+        Check::RefuseValues { argument, values } => compare(argument, values, failed, allowed),
+        Check::AllowValues { argument, values } => compare(argument, values, allowed, failed),
+    }
+}
+
+fn failure(errno: i32) -> u32 {
+    libc::SECCOMP_RET_ERRNO | (errno.unsigned_abs() & libc::SECCOMP_RET_DATA)
+}
+
+fn step(code: u16, k: u32) -> libc::sock_filter {
+    jump(code, k, 0, 0)
+}
+
+fn jump(code: u16, k: u32, jt: u8, jf: u8) -> libc::sock_filter {
+    libc::sock_filter { code, jt, jf, k }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: &[Rule] = &[
+        Rule {
+            call: 7,
+            check: Check::Refuse,
+            errno: 1,
+        },
+        Rule {
+            call: 8,
+            check: Check::RefuseBits {
+                argument: 1,
+                bits: 0o6000,
+            },
+            errno: 2,
+        },
+        Rule {
+            call: 9,
+            check: Check::AllowValues {
+                argument: 0,
+                values: &[1, 2],
+            },
+            errno: 3,
+        },
+        Rule {
+            call: 10,
+            check: Check::RefuseValues {
+                argument: 5,
+                values: &[4, 6],
+            },
+            errno: 4,
+        },
+        Rule {
+            call: 11,
+            check: Check::RefuseBitsWith {
+                first: (0, 1),
+                second: (1, 2),
+            },
+            errno: 5,
+        },
+    ];
+
+    /// What the kernel's machine would say.
+    fn decide(machine: u32, call: u32, arguments: [u32; 6]) -> u32 {
+        let filter = Filter::new(RULES, 400).unwrap();
+        let (mut at, mut loaded) = (0, 0);
+        loop {
+            let step = filter.0[at];
+            at += 1;
+            let is_met = match step.code {
+                LOAD => {
+                    loaded = match step.k {
+                        NUMBER => call,
+                        ARCHITECTURE => machine,
+                        offset => arguments[usize::try_from((offset - 16) / 8).unwrap()],
+                    };
+                    continue;
+                }
+                RETURN => return step.k,
+                IF_EQUAL => loaded == step.k,
+                IF_GREATER => loaded > step.k,
+                IF_BITS => loaded & step.k != 0,
+                other => panic!("{other}"),
+            };
+            at += usize::from(if is_met { step.jt } else { step.jf });
+        }
+    }
+
+    #[track_caller]
+    fn case(call: u32, arguments: [u32; 6], errno: Option<i32>) {
+        let expected = errno.map_or(libc::SECCOMP_RET_ALLOW, failure);
+        assert_eq!(decide(MACHINE.unwrap(), call, arguments), expected);
+    }
+
+    #[test]
+    fn each_rule_decides_its_own_call() {
+        case(6, [0; 6], None);
+        case(7, [0; 6], Some(1));
+        case(8, [0, 0o755, 0, 0, 0, 0], None);
+        case(8, [0, 0o4755, 0, 0, 0, 0], Some(2));
+        case(9, [2, 0, 0, 0, 0, 0], None);
+        case(9, [40, 0, 0, 0, 0, 0], Some(3));
+        case(10, [0, 0, 0, 0, 0, 5], None);
+        case(10, [0, 0, 0, 0, 0, 6], Some(4));
+        case(11, [2, 2, 0, 0, 0, 0], None);
+        case(11, [1, 1, 0, 0, 0, 0], None);
+        case(11, [1, 3, 0, 0, 0, 0], Some(5));
+    }
+
+    #[test]
+    fn unknown_calls_do_not_exist() {
+        case(400, [0; 6], None);
+        case(401, [0; 6], Some(libc::ENOSYS));
+        case(0x4000_0001, [0; 6], Some(libc::ENOSYS));
+    }
+
+    #[test]
+    fn another_machine_is_killed() {
+        assert_eq!(
+            decide(0x4000_0003, 6, [0; 6]),
+            libc::SECCOMP_RET_KILL_PROCESS
+        );
+    }
+}

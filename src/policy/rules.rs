@@ -1,0 +1,191 @@
+//! Rules that people write: commands that begin with certain words.
+//!
+//! An allow rule matches only plain commands whose program is the one that its name leads to, and
+//! not one that a command could have put there. Rules that ask or refuse match more loosely, since
+//! matching too much does no harm there.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::programs::Programs;
+use super::shell::{self, Opacity, Script};
+use super::words::Invocation;
+
+/// Commands that begin with these words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Rule {
+    words: Vec<String>,
+}
+
+/// Why a text is not a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RuleProblem {
+    /// It has no words.
+    #[error("the rule is empty")]
+    Empty,
+    /// It has more than one command.
+    #[error("a rule is the beginning of one command, without `&&`, `||`, `;` or `|`")]
+    Several,
+    /// It has something that only a shell could work out.
+    #[error("a rule has plain words only: {0}")]
+    Opaque(Opacity),
+}
+
+impl Rule {
+    /// Reads a rule as people write it: `cargo test`.
+    pub fn parse(text: &str) -> Result<Self, RuleProblem> {
+        match shell::read(text) {
+            Script::Opaque(opacity) => Err(RuleProblem::Opaque(opacity)),
+            Script::Plain(mut commands) => match (commands.pop(), commands.is_empty()) {
+                (None, _) => Err(RuleProblem::Empty),
+                (Some(words), true) => Ok(Self { words }),
+                (Some(_), false) => Err(RuleProblem::Several),
+            },
+        }
+    }
+
+    /// The rule for exactly these words, and whatever is added to their end.
+    pub(super) fn of_words(words: &[String]) -> Self {
+        Self {
+            words: words.to_vec(),
+        }
+    }
+
+    /// The words of the rule as they stand in the settings; `parse` gives the same rule again.
+    pub fn text(&self) -> String {
+        let words: Vec<String> = self.words.iter().map(|word| quoted(word)).collect();
+        words.join(" ")
+    }
+
+    /// Whether a plain command begins with the words, its program being the same.
+    pub(super) fn allows(&self, command: &[String], programs: &Programs<'_>) -> bool {
+        match (self.words.split_first(), command.split_first()) {
+            (Some((program, beginning)), Some((word, arguments))) => {
+                arguments.starts_with(beginning) && programs.are_the_same(program, word)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a program that a script seems to start is meant; options may stand in between.
+    pub(super) fn matches(&self, invocation: &Invocation) -> bool {
+        let Some((program, words)) = self.words.split_first() else {
+            return false;
+        };
+        let name = program.rsplit('/').next().unwrap_or(program);
+        if !name.eq_ignore_ascii_case(&invocation.name) {
+            return false;
+        }
+        let mut words = words.iter().peekable();
+        let mut follows_option = false;
+        for argument in &invocation.arguments {
+            let Some(expected) = words.peek() else { break };
+            if *expected == argument {
+                words.next();
+                follows_option = false;
+            } else if argument.starts_with('-') {
+                follows_option = true;
+            } else if follows_option {
+                // It may be the value of the option.
+                follows_option = false;
+            } else {
+                return false;
+            }
+        }
+        words.peek().is_none()
+    }
+
+    /// Whether the words stand somewhere among those of a command.
+    pub(super) fn is_mentioned(&self, invocation: &Invocation) -> bool {
+        !matches!(invocation.name.as_str(), "echo" | "printf")
+            && invocation
+                .arguments
+                .windows(self.words.len())
+                .any(|window| window == self.words)
+    }
+}
+
+/// The rule as the table shows it, with whose it is.
+pub(super) fn in_words(rule: &Rule, whose: &str) -> String {
+    format!("{rule} ({whose})")
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "commands beginning with `{}`", self.text())
+    }
+}
+
+impl TryFrom<String> for Rule {
+    type Error = RuleProblem;
+
+    fn try_from(text: String) -> Result<Self, RuleProblem> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Rule> for String {
+    fn from(rule: Rule) -> Self {
+        rule.text()
+    }
+}
+
+fn quoted(word: &str) -> String {
+    // Behind another word a keyword is a word like any other; in front of a rule it must be quoted.
+    let is_bare = !shell::is_keyword(word)
+        && matches!(shell::read(&format!("x {word}")),
+            Script::Plain(commands) if matches!(commands.as_slice(), [words] if words[1..] == [word]));
+    match (is_bare, word.contains('\'')) {
+        (true, _) => word.to_owned(),
+        (false, false) => format!("'{word}'"),
+        (false, true) => word
+            .split('\'')
+            .map(|part| {
+                if part.is_empty() {
+                    String::new()
+                } else {
+                    format!("'{part}'")
+                }
+            })
+            .collect::<Vec<_>>()
+            .join("\"'\""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_is_the_beginning_of_one_plain_command() {
+        assert_eq!(
+            Rule::parse("cargo test").unwrap().to_string(),
+            "commands beginning with `cargo test`"
+        );
+        assert_eq!(Rule::parse(" "), Err(RuleProblem::Empty));
+        assert_eq!(Rule::parse("a; b"), Err(RuleProblem::Several));
+        assert_eq!(Rule::parse("rm *"), Err(RuleProblem::Opaque(Opacity::Glob)));
+    }
+
+    #[test]
+    fn a_rule_reads_back_as_it_was_written() {
+        for words in [
+            &["a", "b c"][..],
+            &["it's", ""],
+            &["'", "\"", "x'y'"],
+            &["$x", "~", "#"],
+        ] {
+            let rule = Rule {
+                words: words.iter().map(ToString::to_string).collect(),
+            };
+            assert_eq!(
+                Rule::parse(&rule.text()),
+                Ok(rule.clone()),
+                "{}",
+                rule.text()
+            );
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Rules that follow from the mode and the sandbox and are about every step of a kind.
+
+use super::{Approval, Confinement, Decision, Grant};
+
+/// One such rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Standing {
+    pub decision: Decision,
+    /// The rule in words, as `agent policy` prints it.
+    pub rule: &'static str,
+    /// Why, for the person and the model.
+    pub why: &'static str,
+}
+
+/// Steps that change nothing.
+pub(super) const ON_READING: Standing = Standing {
+    decision: Decision::Allow,
+    rule: "reading, listing, searching, plans, messages and questions",
+    why: "it changes nothing",
+};
+
+/// Files of `agent` itself that lie in the workspace under other names than `.agent`.
+pub(super) const OWN_PATHS: Standing = Standing {
+    decision: Decision::Deny,
+    rule: "reading or changing the settings and records of `agent` itself",
+    why: "it belongs to `agent` itself and is hidden",
+};
+
+const PLAN: Standing = Standing {
+    decision: Decision::Deny,
+    rule: "in plan mode, everything that changes something and every command",
+    why: "plan mode is on: only reading steps are carried out; send a PLAN and wait for the person to approve it",
+};
+
+/// What holds for steps that change files.
+pub(super) fn on_changes(approval: Approval) -> Standing {
+    match approval {
+        Approval::Plan => PLAN,
+        Approval::Ask => Standing {
+            decision: Decision::Ask,
+            rule: "in the mode `ask`, every change of a file",
+            why: "the mode `ask` is on: the person decides about everything that changes something",
+        },
+        Approval::Auto | Approval::Edits => Standing {
+            decision: Decision::Allow,
+            rule: "changing files in the workspace",
+            why: "it stays in the workspace and can be undone",
+        },
+    }
+}
+
+/// What holds for commands; never empty.
+pub(super) fn on_commands(approval: Approval, confinement: Confinement) -> Vec<Standing> {
+    let mode = match approval {
+        Approval::Plan => Some(PLAN),
+        Approval::Ask => Some(Standing {
+            decision: Decision::Ask,
+            rule: "in the mode `ask`, every command",
+            why: "the mode `ask` is on: the person decides about everything that changes something",
+        }),
+        Approval::Edits => Some(Standing {
+            decision: Decision::Ask,
+            rule: "in the mode `edits`, every command",
+            why: "the mode `edits` is on: the person decides about commands",
+        }),
+        Approval::Auto => None,
+    };
+    let sandbox = match confinement {
+        Confinement::Required => Some(Standing {
+            decision: Decision::Deny,
+            rule: "every command, since a sandbox is required and this machine has none",
+            why: "the settings require a sandbox and this machine has none; `agent doctor` says what is missing",
+        }),
+        Confinement::Missing => Some(Standing {
+            decision: Decision::Ask,
+            rule: "every command, one by one, since this machine has no sandbox",
+            why: "it would run without a sandbox, with all the rights of the person",
+        }),
+        Confinement::SwitchedOff => Some(Standing {
+            decision: Decision::Ask,
+            rule: "every command, since the sandbox is switched off",
+            why: "it would run without a sandbox, with all the rights of the person",
+        }),
+        Confinement::Sandboxed if mode.is_none() => Some(Standing {
+            decision: Decision::Allow,
+            rule: "commands in the sandbox",
+            why: "the sandbox confines it to the workspace",
+        }),
+        Confinement::Sandboxed => None,
+    };
+    mode.into_iter().chain(sandbox).collect()
+}
+
+/// What holds for the network in commands.
+pub(super) fn on_network(grants: &[Grant]) -> Standing {
+    if grants.contains(&Grant::Network) {
+        Standing {
+            decision: Decision::Allow,
+            rule: "the network, in commands",
+            why: "the person granted it",
+        }
+    } else {
+        Standing {
+            decision: Decision::Deny,
+            rule: "the network, in commands, without the grant `network`",
+            why: "the sandbox has no network; the person can allow it with `--grant network`",
+        }
+    }
+}
+
+/// Why a rule that somebody wrote asks or refuses.
+pub(super) fn why_written(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Allow => "it is allowed by a rule",
+        Decision::Ask => "a rule says to ask",
+        Decision::Deny => "a rule refuses it",
+    }
+}

@@ -1,0 +1,127 @@
+//! What the strict policy refuses besides, one predicate for each rule of the table.
+
+use super::targets::Places;
+use super::words::Invocation;
+
+fn has_word(invocation: &Invocation, words: &[&str]) -> bool {
+    invocation
+        .arguments
+        .iter()
+        .any(|argument| words.contains(&argument.to_ascii_lowercase().as_str()))
+}
+
+fn has_letter(invocation: &Invocation, letters: &str) -> bool {
+    invocation.arguments.iter().any(|word| {
+        word.starts_with('-') && !word.starts_with("--") && word.contains(|c| letters.contains(c))
+    })
+}
+
+fn has_long(invocation: &Invocation, long: &str) -> bool {
+    invocation
+        .arguments
+        .iter()
+        .any(|word| word.len() > 2 && word.starts_with("--") && long.starts_with(word.as_str()))
+}
+
+/// Every `rm -rf`.
+pub(super) fn removes_by_force(invocation: &Invocation, _: &Places) -> bool {
+    invocation.name == "rm"
+        && (has_letter(invocation, "rR") || has_long(invocation, "--recursive"))
+        && (has_letter(invocation, "f") || has_long(invocation, "--force"))
+}
+
+/// The recursive deletions of Windows.
+pub(super) fn removes_trees_on_windows(invocation: &Invocation, _: &Places) -> bool {
+    is_recursive_removal_on_windows(invocation)
+}
+
+/// Whether it is `del`, `rd` or `Remove-Item` with the switch for whole trees.
+pub(super) fn is_recursive_removal_on_windows(invocation: &Invocation) -> bool {
+    match invocation.name.as_str() {
+        "del" | "erase" | "rd" | "rmdir" | "ri" | "remove-item" | "rm" => {
+            has_word(invocation, &["/s"])
+                || invocation.arguments.iter().any(|word| {
+                    // PowerShell takes every beginning of a parameter that is unmistakable.
+                    let word = word.to_ascii_lowercase();
+                    word.len() >= 4 && word.starts_with("-r") && "-recurse".starts_with(&word)
+                        || word == "-r" && invocation.name != "rm"
+                })
+        }
+        _ => false,
+    }
+}
+
+/// `format` and `diskpart`.
+pub(super) fn formats_on_windows(invocation: &Invocation, _: &Places) -> bool {
+    matches!(
+        invocation.name.as_str(),
+        "format" | "format.com" | "diskpart"
+    )
+}
+
+/// Programs that fetch from the network.
+pub(super) fn fetches(invocation: &Invocation, _: &Places) -> bool {
+    matches!(
+        invocation.name.as_str(),
+        "curl"
+            | "wget"
+            | "invoke-webrequest"
+            | "iwr"
+            | "invoke-restmethod"
+            | "irm"
+            | "start-bitstransfer"
+    )
+}
+
+/// Reading the environment.
+pub(super) fn reads_the_environment(invocation: &Invocation, _: &Places) -> bool {
+    let is_bare = invocation.arguments.is_empty();
+    let names_it = invocation.arguments.iter().any(|word| {
+        let word = word.to_ascii_lowercase();
+        word.starts_with("env:")
+            || word.starts_with("$env:")
+            || word.starts_with("/proc/") && word.ends_with("/environ")
+    });
+    names_it
+        || match invocation.name.as_str() {
+            "printenv" => true,
+            "env" => !invocation.starts_another,
+            "set" | "export" | "declare" | "typeset" | "readonly" => {
+                is_bare || has_word(invocation, &["-p", "-x"]) && invocation.arguments.len() == 1
+            }
+            "compgen" => has_letter(invocation, "ev"),
+            name => name.contains("$env:"),
+        }
+}
+
+/// User administration.
+pub(super) fn administers_users(invocation: &Invocation, _: &Places) -> bool {
+    match invocation.name.as_str() {
+        "useradd"
+        | "usermod"
+        | "userdel"
+        | "adduser"
+        | "deluser"
+        | "addgroup"
+        | "delgroup"
+        | "groupadd"
+        | "groupmod"
+        | "groupdel"
+        | "passwd"
+        | "chpasswd"
+        | "gpasswd"
+        | "chsh"
+        | "chage"
+        | "visudo"
+        | "vipw"
+        | "newusers"
+        | "sysadminctl"
+        | "dscl"
+        | "new-localuser"
+        | "set-localuser"
+        | "remove-localuser"
+        | "add-localgroupmember" => true,
+        "net" | "net1" => has_word(invocation, &["user", "localgroup", "accounts"]),
+        _ => false,
+    }
+}

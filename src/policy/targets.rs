@@ -1,0 +1,232 @@
+//! What a path in a script would hit, judged by its text alone.
+//!
+//! Links are not followed and nothing is looked up: a word is joined with the directory in which
+//! the command would run, `.` and `..` are worked out, and the result is compared with the
+//! workspace and the home directory.
+
+use std::path::{Path, PathBuf};
+
+use super::words::UNKNOWN;
+
+/// The directories that matter to the rules.
+#[derive(Debug, Clone)]
+pub struct Places {
+    workspace: String,
+    home: String,
+    /// Where commands may write besides the workspace.
+    writable: Vec<PathBuf>,
+}
+
+/// What removing a path would remove.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Something in the workspace or in a temporary directory, or something unknown.
+    Inside,
+    /// All of the workspace.
+    Workspace,
+    /// A home directory, a directory of the system, or one that holds the workspace.
+    Everything,
+    /// Something else.
+    Outside,
+}
+
+impl Places {
+    /// The absolute paths of the workspace and of the person's home directory.
+    pub fn new(workspace: &Path, home: Option<&Path>) -> Self {
+        Self {
+            workspace: tidy(workspace),
+            // Without a home no path equals it, and `~` still leads out of the workspace.
+            home: home.map_or_else(|| "/~".to_owned(), tidy),
+            writable: Vec::new(),
+        }
+    }
+
+    /// The same with directories besides the workspace in which commands may write.
+    #[must_use]
+    pub fn with_writable(mut self, directories: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.writable.extend(directories);
+        self
+    }
+
+    pub(super) fn workspace(&self) -> &str {
+        &self.workspace
+    }
+
+    pub(super) fn home(&self) -> &str {
+        &self.home
+    }
+
+    /// Whether a program at this path could have been put there by a command.
+    pub(super) fn is_writable(&self, path: &Path) -> bool {
+        let text = tidy(path);
+        is_within(&text, &self.workspace)
+            || is_temporary(&text)
+            || self
+                .writable
+                .iter()
+                .any(|directory| path.starts_with(directory))
+    }
+
+    pub(super) fn reach(&self, directory: Option<&str>, word: &str) -> Reach {
+        let Some(path) = resolve(directory, word) else {
+            return Reach::Inside;
+        };
+        let path = without_pattern(&path);
+        if path == self.workspace {
+            Reach::Workspace
+        } else if is_within(&self.workspace, path) || is_within(&self.home, path) {
+            Reach::Everything
+        } else if is_within(path, &self.workspace) || is_temporary(path) {
+            Reach::Inside
+        } else if path[1..].contains('/') {
+            Reach::Outside
+        } else {
+            Reach::Everything
+        }
+    }
+}
+
+fn tidy(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    resolve(Some("/"), &text).unwrap_or_else(|| text.into_owned())
+}
+
+/// Whether a path is a directory or lies beneath it.
+fn is_within(path: &str, directory: &str) -> bool {
+    directory == "/"
+        || path
+            .strip_prefix(directory)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn is_temporary(path: &str) -> bool {
+    ["/tmp", "/var/tmp", "/dev/shm"]
+        .iter()
+        .any(|directory| is_within(path, directory) && path != *directory)
+}
+
+/// The absolute path that a word names, without `.` and `..`; nothing where it is not known.
+pub(super) fn resolve(directory: Option<&str>, word: &str) -> Option<String> {
+    if word.starts_with(UNKNOWN) {
+        return None;
+    }
+    let with_drive = slashed_with_drive(word);
+    let word = with_drive.as_deref().unwrap_or(word);
+    let is_absolute = word.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    let base = if is_absolute { "" } else { directory? };
+    for part in base.split('/').chain(word.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            _ => parts.push(part),
+        }
+    }
+    Some(format!("/{}", parts.join("/")))
+}
+
+/// `c:\x` as `/C:/x`; nothing for a path without a drive.
+fn slashed_with_drive(word: &str) -> Option<String> {
+    match word.as_bytes() {
+        [drive, b':', rest @ ..]
+            if drive.is_ascii_alphabetic() && matches!(rest, [] | [b'/' | b'\\', ..]) =>
+        {
+            let drive = char::from(drive.to_ascii_uppercase());
+            Some(format!("/{drive}:{}", word[2..].replace('\\', "/")))
+        }
+        _ => None,
+    }
+}
+
+/// A pattern for all that a directory holds counts as the directory; at the root every pattern does.
+fn without_pattern(mut path: &str) -> &str {
+    while let Some((directory, last)) = path.rsplit_once('/') {
+        let is_pattern = last.contains(['*', '?', '[', UNKNOWN]);
+        let is_all = is_pattern && last.chars().all(|c| "*?.[]!^".contains(c));
+        if directory.is_empty() {
+            return if is_pattern { "/" } else { path };
+        }
+        if !is_all {
+            return path;
+        }
+        path = directory;
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn case(word: &str, expected: Reach) {
+        let places = Places::new(Path::new("/home/me/work"), Some(Path::new("/home/me")));
+        assert_eq!(
+            places.reach(Some("/home/me/work"), word),
+            expected,
+            "{word}"
+        );
+    }
+
+    #[test]
+    fn knows_what_holds_the_workspace() {
+        for word in [
+            "/", "/*", "/e*", "//", "/.", "/usr", "..", "../..", "../*", "/home/me", "/home",
+        ] {
+            case(word, Reach::Everything);
+        }
+        for word in [
+            ".",
+            "./",
+            "*",
+            "./*",
+            ".*",
+            "./.[!.]*",
+            "../work",
+            "/home/me/work/",
+            "a/..",
+            "*/*",
+        ] {
+            case(word, Reach::Workspace);
+        }
+        for word in [
+            "build",
+            "./build",
+            "*.o",
+            "/tmp/x",
+            "a/*",
+            "/home/me/work/a",
+            "\0",
+            "...",
+        ] {
+            case(word, Reach::Inside);
+        }
+        for word in [
+            "../work-evil",
+            "/home/me/other",
+            "/usr/lib",
+            "/home/me/*.txt",
+        ] {
+            case(word, Reach::Outside);
+        }
+    }
+
+    #[test]
+    fn knows_drives() {
+        let places = Places::new(Path::new("C:\\Users\\me\\work"), None);
+        let reach = |word| places.reach(Some(places.workspace()), word);
+        assert_eq!(reach("c:\\"), Reach::Everything);
+        assert_eq!(reach("C:/Users"), Reach::Everything);
+        assert_eq!(reach("C:\\*"), Reach::Everything);
+        assert_eq!(reach("C:\\Users\\me\\work"), Reach::Workspace);
+        assert_eq!(reach("C:\\Users\\me\\work\\target"), Reach::Inside);
+        assert_eq!(reach("D:\\x\\y"), Reach::Outside);
+    }
+
+    #[test]
+    fn a_name_that_begins_like_the_workspace_is_another() {
+        let places = Places::new(Path::new("/ws"), None);
+        assert!(places.is_writable(Path::new("/ws/bin/git")));
+        assert!(!places.is_writable(Path::new("/ws-evil/bin/git")));
+    }
+}

@@ -1,0 +1,85 @@
+//! Texts made to break the reader, and properties that hold for all.
+
+use proptest::prelude::*;
+
+use super::written::allowing;
+use super::*;
+
+#[test]
+fn hostile_scripts_are_judged_quickly() {
+    let begun = std::time::Instant::now();
+    let fill = |piece: &str| piece.repeat(MAX_BYTES / piece.len());
+    for piece in [
+        "(",
+        "$(",
+        "${",
+        "\"$(",
+        "`",
+        "env ",
+        "rm -r ",
+        "x rm ",
+        "(){",
+        "{a,b}",
+        "bash -c \"",
+        "$x$x",
+        "find -exec ",
+        "<<a\n",
+        "x=$x$x;",
+        "*/",
+        "cd a;",
+        "${x:-",
+        "${x:-\"",
+        "git add;",
+        "'",
+        "\\",
+        ")",
+        "a(){a",
+        "<(",
+        ">(",
+        "eval ",
+        "sh<<<x ",
+        "alias a=",
+        "&",
+        "|",
+        "xargs ",
+        "echo a|",
+        "/..",
+        "-exec find ",
+    ] {
+        let script = fill(piece);
+        policy().rule_on(&run(&script));
+    }
+    let nested = (0..12).fold("x=rm".to_owned(), |script, number| {
+        format!("{script};a{number}=$x$x$x$x$x$x$x$x;x=$a{number}")
+    });
+    case(&policy(), &nested, Decision::Ask);
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}
+
+proptest! {
+    #[test]
+    fn nothing_panics(script in "\\PC{0,60}") {
+        let _ = read_script(&script);
+        policy().rule_on(&run(&script));
+        let _ = policy().propose(&script);
+    }
+
+    #[test]
+    fn nothing_panics_on_shell_characters(
+        script in "[a-c '\"\\\\$(){}<>|&;`*~#=/\n\t!\\[\\].:-]{0,60}"
+    ) {
+        let _ = read_script(&script);
+        for policy in [policy(), strict(), allowing(&["a", "b c"])] {
+            let ruling = policy.rule_on(&run(&script));
+            prop_assert_eq!(ruling.decision, policy.explain(&script)[0].decision);
+        }
+    }
+
+    #[test]
+    fn a_rule_always_reads_back(words in prop::collection::vec("[a-c '\"$\\\\*!=#\n-]{0,6}", 1..4)) {
+        let script = words.join(" ");
+        if let Ok(rule) = Rule::parse(&script) {
+            prop_assert_eq!(Rule::parse(&rule.text()), Ok(rule));
+        }
+    }
+}

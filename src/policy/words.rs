@@ -1,0 +1,362 @@
+//! Guesses which programs a script starts, also where it is opaque.
+//!
+//! A lenient reading for rules that refuse or ask: quotes and backslashes are undone, variables and
+//! directories that the script itself sets are followed, substitutions, groups, here-documents for
+//! shells and the arguments of wrappers (`env`, `xargs`, `bash -c`) are looked into. It is a best
+//! effort against obvious destruction and no boundary: what it misses, the kernel stops. It is
+//! total, its work is bounded, and it never makes anything allowed.
+
+mod expand;
+mod redirect;
+mod wrappers;
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::targets::{Places, Reach, resolve};
+use redirect::HereDocument;
+pub(super) use wrappers::{inner_command, is_code_runner, is_interpreter};
+
+/// Stands in a word for what only the running shell knows.
+pub(super) const UNKNOWN: char = '\0';
+
+/// How deep scripts within scripts are followed.
+const MAX_DEPTH: usize = 16;
+
+/// How many characters are read in all, scripts within scripts included.
+const MAX_WORK: usize = 512 * 1024;
+
+/// The longest directory that is followed, in bytes; the limit of Linux.
+const MAX_PATH: usize = 4096;
+
+/// A program that a script seems to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Invocation {
+    /// The last component of the program's path, in lower case; `>` for writing to a file.
+    pub name: String,
+    /// The words after it.
+    pub arguments: Vec<String>,
+    /// The directory in which it runs, as far as that is known.
+    pub directory: Option<Rc<str>>,
+    /// Whether it is a wrapper; then the words of the command that it starts are left out.
+    pub starts_another: bool,
+}
+
+/// What a script seems to do.
+#[derive(Debug)]
+pub(super) struct Reading {
+    /// The programs, roughly in order; a wrapper stands before what it starts.
+    pub invocations: Vec<Invocation>,
+    /// Whether all of it was looked at.
+    pub is_complete: bool,
+}
+
+/// Which shell reads a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// `sh` and `bash`.
+    Posix,
+    /// PowerShell: a backslash is a character like any other.
+    PowerShell,
+}
+
+/// Reads a script that would run in the workspace.
+pub(super) fn read(script: &str, places: &Places, dialect: Dialect) -> Reading {
+    let mut state = State {
+        places,
+        dialect,
+        directory: Some(places.workspace().into()),
+        variables: HashMap::from([
+            ("HOME".to_owned(), places.home().to_owned()),
+            ("IFS".to_owned(), " ".to_owned()),
+        ]),
+        piped: None,
+        invocations: Vec::new(),
+        work: MAX_WORK,
+        depth: 0,
+    };
+    state.script(script);
+    Reading {
+        is_complete: state.work > 0,
+        invocations: state.invocations,
+    }
+}
+
+/// What is known while the script is read from its beginning to its end.
+struct State<'a> {
+    places: &'a Places,
+    dialect: Dialect,
+    directory: Option<Rc<str>>,
+    variables: HashMap<String, String>,
+    /// What the command before the pipe prints, if that is plain to see.
+    piped: Option<Vec<String>>,
+    invocations: Vec<Invocation>,
+    /// What is left of `MAX_WORK`; at 0 all reading ends.
+    work: usize,
+    depth: usize,
+}
+
+impl State<'_> {
+    fn script(&mut self, text: &str) {
+        if self.enter() {
+            Reader::new(text, self).commands();
+            self.leave();
+        }
+    }
+
+    /// Goes one level deeper; too deep ends all reading.
+    fn enter(&mut self) -> bool {
+        if self.depth >= MAX_DEPTH {
+            self.work = 0;
+            return false;
+        }
+        self.depth += 1;
+        true
+    }
+
+    fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    fn spend(&mut self, amount: usize) {
+        self.work = self.work.saturating_sub(amount);
+    }
+
+    fn set_variable(&mut self, assignment: &str) {
+        if let Some((name, value)) = assignment.split_once('=') {
+            let name = name.trim_end_matches('+').to_owned();
+            self.spend(value.len());
+            self.variables.insert(name, value.to_owned());
+        }
+    }
+
+    fn record(&mut self, name: &str, arguments: &[String]) {
+        self.spend(arguments.iter().map(|word| word.len() + 1).sum());
+        self.invocations.push(Invocation {
+            name: name.to_owned(),
+            arguments: arguments.to_vec(),
+            directory: self.directory.clone(),
+            starts_another: false,
+        });
+    }
+
+    /// What a command prints into a pipe, if that is plain to see.
+    fn printed_by(&self, command: &[String]) -> Option<Vec<String>> {
+        let (program, arguments) = command.split_first()?;
+        match program.as_str() {
+            "echo" | "printf" | "yes" => Some(arguments.to_vec()),
+            // Where a search begins in the workspace, only some of what is there may be found.
+            "find" => Some(
+                arguments
+                    .iter()
+                    .take_while(|word| !word.starts_with('-'))
+                    .filter(|word| {
+                        let reach = self.places.reach(self.directory.as_deref(), word);
+                        reach == Reach::Everything
+                    })
+                    .cloned()
+                    .collect(),
+            ),
+            _ => None,
+        }
+    }
+
+    fn change_directory(&mut self, arguments: &[String]) {
+        let target = arguments
+            .iter()
+            .find(|word| !word.starts_with('-') || *word == "-");
+        self.directory = match target {
+            None => Some(self.places.home().into()),
+            Some(word) if word == "-" => None,
+            Some(word) => resolve(self.directory.as_deref(), word)
+                .filter(|path| path.len() <= MAX_PATH)
+                .map(Rc::from),
+        };
+    }
+}
+
+/// What ends a simple command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Separator {
+    Pipe,
+    Other,
+}
+
+/// One text that is read as commands.
+struct Reader<'a, 'b> {
+    text: Vec<char>,
+    at: usize,
+    state: &'a mut State<'b>,
+    /// Those whose bodies begin on the next line.
+    here_documents: Vec<HereDocument>,
+    /// How many programs were known when the line began.
+    line_begins: usize,
+    /// How many `$(` wait for their `)`.
+    open_substitutions: usize,
+    /// How many groups were open where `((` began: in there `<<` shifts numbers.
+    arithmetic: Option<usize>,
+}
+
+impl<'a, 'b> Reader<'a, 'b> {
+    fn new(text: &str, state: &'a mut State<'b>) -> Self {
+        Self {
+            text: text.chars().collect(),
+            at: 0,
+            here_documents: Vec::new(),
+            line_begins: state.invocations.len(),
+            open_substitutions: 0,
+            arithmetic: None,
+            state,
+        }
+    }
+}
+
+impl Reader<'_, '_> {
+    fn peek(&self) -> Option<char> {
+        self.ahead(0)
+    }
+
+    fn ahead(&self, distance: usize) -> Option<char> {
+        if self.state.work == 0 {
+            return None;
+        }
+        self.text.get(self.at + distance).copied()
+    }
+
+    fn advance(&mut self) {
+        self.at += 1;
+        self.state.spend(1);
+    }
+
+    fn take_if(&mut self, expected: char) -> bool {
+        let is_there = self.peek() == Some(expected);
+        if is_there {
+            self.advance();
+        }
+        is_there
+    }
+
+    /// Reads commands to the end of the text or to a `)` that was not opened in it.
+    fn commands(&mut self) {
+        let mut words = Vec::new();
+        let mut directories = Vec::new();
+        while let Some(next) = self.peek() {
+            match next {
+                ' ' | '\t' | '\r' => self.advance(),
+                '\n' => {
+                    self.advance();
+                    self.finish(&mut words, Separator::Other);
+                    self.read_here_documents();
+                }
+                '&' if self.ahead(1) == Some('>') => self.advance(),
+                '|' if self.ahead(1) != Some('|') => {
+                    self.advance();
+                    self.finish(&mut words, Separator::Pipe);
+                }
+                ';' | '&' | '|' => {
+                    self.advance();
+                    self.finish(&mut words, Separator::Other);
+                }
+                '(' => {
+                    self.advance();
+                    self.finish(&mut words, Separator::Other);
+                    if self.peek() == Some('(') {
+                        self.arithmetic.get_or_insert(directories.len());
+                    }
+                    directories.push(self.state.directory.clone());
+                }
+                ')' => {
+                    // Behind a `)` that nothing opened stood a pattern of `case`.
+                    if directories.is_empty() && self.open_substitutions == 0 {
+                        words.clear();
+                    }
+                    self.finish(&mut words, Separator::Other);
+                    if directories.is_empty() && self.open_substitutions > 0 {
+                        return;
+                    }
+                    if let Some(directory) = directories.pop() {
+                        self.state.directory = directory;
+                    }
+                    self.arithmetic.take_if(|depth| *depth >= directories.len());
+                    self.advance();
+                }
+                '#' => self.skip_line(),
+                '<' | '>' => self.redirection(),
+                _ => self.word(&mut words),
+            }
+        }
+        self.finish(&mut words, Separator::Other);
+    }
+
+    fn skip_line(&mut self) {
+        while self.peek().is_some_and(|next| next != '\n') {
+            self.advance();
+        }
+    }
+
+    /// Ends a simple command and follows what it starts.
+    fn finish(&mut self, words: &mut Vec<String>, separator: Separator) {
+        let words = std::mem::take(words);
+        let mut begins = 0;
+        while let Some(word) = words.get(begins).filter(|word| is_before_a_command(word)) {
+            // A function is named before its body begins.
+            begins += if word == "function" { 2 } else { 1 };
+        }
+        let begins = begins.min(words.len());
+        for assignment in &words[..begins] {
+            self.state.set_variable(assignment);
+        }
+        let command = &words[begins..];
+        match command.first().map(String::as_str) {
+            None | Some("case") => {}
+            Some("for" | "select") => self.bind_loop_variable(command),
+            Some(_) => self.state.start(command.to_vec()),
+        }
+        if separator == Separator::Pipe {
+            self.state.piped = self.state.printed_by(command);
+        } else if !command.is_empty() {
+            self.state.piped = None;
+        }
+    }
+
+    fn bind_loop_variable(&mut self, command: &[String]) {
+        if let [_, name, word, values @ ..] = command
+            && word == "in"
+        {
+            self.state
+                .set_variable(&format!("{name}={}", values.join(" ")));
+        }
+    }
+}
+
+/// Whether a word stands before a command: a keyword, a brace or an assignment.
+fn is_before_a_command(word: &str) -> bool {
+    matches!(
+        word,
+        "if" | "then"
+            | "elif"
+            | "else"
+            | "fi"
+            | "while"
+            | "until"
+            | "do"
+            | "done"
+            | "esac"
+            | "in"
+            | "coproc"
+            | "function"
+            | "!"
+            | "{"
+            | "}"
+    ) || is_assignment(word)
+}
+
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        let name = name.strip_suffix('+').unwrap_or(name);
+        name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+            && name
+                .chars()
+                .all(|next| next.is_ascii_alphanumeric() || next == '_')
+    })
+}

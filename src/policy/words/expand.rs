@@ -1,0 +1,406 @@
+//! Words of a script with quotes undone and what is known put in for what a shell expands.
+
+use super::{Dialect, Reader, State, UNKNOWN, is_assignment};
+
+/// How many words one pair of braces may become.
+const MAX_ALTERNATIVES: usize = 64;
+
+/// The words that one stretch of text without blanks becomes.
+#[derive(Default)]
+struct Draft {
+    finished: Vec<String>,
+    word: String,
+    /// Whether the word exists even if it is empty.
+    is_quoted: bool,
+    has_braces: bool,
+}
+
+impl Draft {
+    fn push_expansion(&mut self, value: &str) {
+        let mut fields = value.split([' ', '\t', '\n']);
+        self.word.push_str(fields.next().unwrap_or_default());
+        for field in fields {
+            self.end_word();
+            self.word.push_str(field);
+        }
+    }
+
+    fn end_word(&mut self) {
+        if !self.word.is_empty() || self.is_quoted {
+            self.finished.push(std::mem::take(&mut self.word));
+        }
+        self.is_quoted = false;
+    }
+}
+
+impl State<'_> {
+    /// Follows the substitutions in a text that a shell treats as if it stood in double quotes.
+    pub(super) fn quoted_text(&mut self, text: &str) {
+        let mut reader = Reader::new(text, self);
+        let mut ignored = String::new();
+        while reader.peek().is_some() {
+            reader.double_quoted(&mut ignored);
+        }
+    }
+}
+
+impl Reader<'_, '_> {
+    /// Reads what stands up to the next blank or operator; it may become several words.
+    pub(super) fn word(&mut self, words: &mut Vec<String>) {
+        let mut draft = Draft::default();
+        let is_first = words.iter().all(|word| is_assignment(word));
+        while let Some(next) = self.peek() {
+            match next {
+                ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '(' | ')' => break,
+                '<' | '>' => {
+                    // A number before an arrow is a descriptor.
+                    if draft.word.chars().all(|digit| digit.is_ascii_digit()) {
+                        draft.word.clear();
+                    }
+                    break;
+                }
+                '~' if draft.word.is_empty() || draft.word.ends_with(['=', ':']) => {
+                    self.tilde(&mut draft);
+                }
+                '\'' => self.single_quoted(&mut draft),
+                '"' => {
+                    self.advance();
+                    draft.is_quoted = true;
+                    self.double_quoted(&mut draft.word);
+                }
+                '\\' if self.state.dialect == Dialect::Posix => self.escaped(&mut draft),
+                '`' => {
+                    let value = self.backticks();
+                    draft.push_expansion(&value);
+                }
+                '$' => {
+                    let mut is_literal = false;
+                    let value = self.dollar(&mut is_literal);
+                    draft.is_quoted |= is_literal;
+                    // What is assigned is not split.
+                    if is_literal || is_first && is_assignment(&draft.word) {
+                        draft.word.push_str(&value);
+                    } else {
+                        draft.push_expansion(&value);
+                    }
+                    self.state.spend(value.len());
+                }
+                _ => {
+                    draft.has_braces |= next == '{';
+                    draft.word.push(next);
+                    self.advance();
+                }
+            }
+        }
+        draft.end_word();
+        for word in draft.finished {
+            if draft.has_braces {
+                words.extend(alternatives(&word));
+            } else {
+                words.push(word);
+            }
+        }
+    }
+
+    fn tilde(&mut self, draft: &mut Draft) {
+        self.advance();
+        let mut user = String::new();
+        while let Some(next) = self.peek() {
+            if !(next.is_ascii_alphanumeric() || matches!(next, '_' | '-' | '+')) {
+                break;
+            }
+            user.push(next);
+            self.advance();
+        }
+        match user.as_str() {
+            "+" => {
+                let directory = self.variable("PWD");
+                draft.word.push_str(&directory);
+            }
+            "-" => draft.word.push(UNKNOWN),
+            _ => draft.word.push_str(self.state.places.home()),
+        }
+    }
+
+    fn single_quoted(&mut self, draft: &mut Draft) {
+        self.advance();
+        draft.is_quoted = true;
+        while let Some(next) = self.peek() {
+            self.advance();
+            if next == '\'' {
+                break;
+            }
+            draft.word.push(next);
+        }
+    }
+
+    fn escaped(&mut self, draft: &mut Draft) {
+        self.advance();
+        if let Some(next) = self.peek() {
+            self.advance();
+            if next != '\n' {
+                draft.is_quoted = true;
+                draft.word.push(next);
+            }
+        }
+    }
+
+    /// Reads to the closing quote, or to the end.
+    pub(super) fn double_quoted(&mut self, word: &mut String) {
+        while let Some(next) = self.peek() {
+            match next {
+                '"' => {
+                    self.advance();
+                    return;
+                }
+                '\\' if self.state.dialect == Dialect::Posix => {
+                    self.advance();
+                    match self.peek() {
+                        Some('\n') => self.advance(),
+                        Some(escaped @ ('$' | '`' | '"' | '\\')) => {
+                            word.push(escaped);
+                            self.advance();
+                        }
+                        _ => word.push('\\'),
+                    }
+                }
+                '`' => {
+                    let value = self.backticks();
+                    word.push_str(&value);
+                }
+                '$' => {
+                    let value = self.dollar(&mut false);
+                    self.state.spend(value.len());
+                    word.push_str(&value);
+                }
+                _ => {
+                    word.push(next);
+                    self.advance();
+                }
+            }
+        }
+    }
+
+    /// Reads a substitution in backticks.
+    fn backticks(&mut self) -> String {
+        self.advance();
+        let mut script = String::new();
+        while let Some(next) = self.peek() {
+            self.advance();
+            match next {
+                '`' => break,
+                '\\' => {
+                    if let Some(escaped) = self.peek() {
+                        self.advance();
+                        if !matches!(escaped, '`' | '\\' | '$') {
+                            script.push('\\');
+                        }
+                        script.push(escaped);
+                    }
+                }
+                _ => script.push(next),
+            }
+        }
+        let directory = self.state.directory.clone();
+        self.state.script(&script);
+        self.state.directory = directory;
+        self.value_of(&script)
+    }
+
+    /// Reads a substitution whose `(` was read already.
+    pub(super) fn substitution(&mut self) -> String {
+        let directory = self.state.directory.clone();
+        let begins = self.at;
+        if !self.state.enter() {
+            return String::new();
+        }
+        self.open_substitutions += 1;
+        let here_documents = std::mem::take(&mut self.here_documents);
+        let arithmetic = self.arithmetic;
+        if self.peek() == Some('(') {
+            self.arithmetic = Some(0);
+        }
+        self.commands();
+        self.arithmetic = arithmetic;
+        self.here_documents = here_documents;
+        self.open_substitutions -= 1;
+        self.state.leave();
+        let end = self.at.min(self.text.len());
+        let script: String = self.text[begins..end].iter().collect();
+        self.take_if(')');
+        self.state.directory = directory;
+        self.value_of(&script)
+    }
+
+    fn value_of(&self, script: &str) -> String {
+        match script.trim() {
+            "pwd" | "pwd -P" | "pwd -L" => self.variable("PWD"),
+            "echo ~" | "echo $HOME" => self.state.places.home().to_owned(),
+            "git rev-parse --show-toplevel" => self.state.places.workspace().to_owned(),
+            _ => UNKNOWN.to_string(),
+        }
+    }
+
+    /// Reads what begins with `$`; `is_quoted` is set where a quote follows it.
+    fn dollar(&mut self, is_quoted: &mut bool) -> String {
+        self.advance();
+        match self.peek() {
+            Some('(') => {
+                self.advance();
+                self.substitution()
+            }
+            Some('{') => {
+                self.advance();
+                if !self.state.enter() {
+                    return String::new();
+                }
+                let value = self.parameter();
+                self.state.leave();
+                value
+            }
+            Some('\'') => {
+                self.advance();
+                *is_quoted = true;
+                self.ansi_quoted()
+            }
+            Some('"') => String::new(),
+            Some(next) if next.is_ascii_alphabetic() || next == '_' => {
+                let name = self.name();
+                // PowerShell reads the environment with `$env:NAME`.
+                if name.eq_ignore_ascii_case("env") && self.peek() == Some(':') {
+                    return "$env".to_owned();
+                }
+                self.variable(&name)
+            }
+            Some(next) if next.is_ascii_digit() || "@*#?$!-".contains(next) => {
+                self.advance();
+                UNKNOWN.to_string()
+            }
+            _ => "$".to_owned(),
+        }
+    }
+
+    fn name(&mut self) -> String {
+        let mut name = String::new();
+        while let Some(next) = self.peek() {
+            if !(next.is_ascii_alphanumeric() || next == '_') {
+                break;
+            }
+            name.push(next);
+            self.advance();
+        }
+        name
+    }
+
+    fn variable(&self, name: &str) -> String {
+        let known = match name {
+            "PWD" => self.state.directory.as_deref().map(str::to_owned),
+            _ => self.state.variables.get(name).cloned(),
+        };
+        known.unwrap_or_else(|| UNKNOWN.to_string())
+    }
+
+    /// Reads `${name...}` whose brace was read already; a default stands in for what is unknown.
+    fn parameter(&mut self) -> String {
+        let name = self.name();
+        let mut operator = String::new();
+        while let Some(next) = self.peek().filter(|next| ":-=+?".contains(*next)) {
+            operator.push(next);
+            self.advance();
+        }
+        let mut default = String::new();
+        while let Some(next) = self.peek() {
+            match next {
+                '}' => {
+                    self.advance();
+                    break;
+                }
+                '"' => {
+                    self.advance();
+                    self.double_quoted(&mut default);
+                }
+                '$' => {
+                    let value = self.dollar(&mut false);
+                    self.state.spend(value.len());
+                    default.push_str(&value);
+                }
+                '`' => {
+                    let value = self.backticks();
+                    default.push_str(&value);
+                }
+                _ => {
+                    default.push(next);
+                    self.advance();
+                }
+            }
+        }
+        let value = self.variable(&name);
+        let is_unknown = value.contains(UNKNOWN);
+        match operator.as_str() {
+            ":-" | "-" | ":=" | "=" if is_unknown => default,
+            ":+" | "+" => default,
+            _ => value,
+        }
+    }
+
+    /// Reads `$'...'` whose quote was read already.
+    fn ansi_quoted(&mut self) -> String {
+        let mut value = String::new();
+        while let Some(next) = self.peek() {
+            self.advance();
+            match next {
+                '\'' => break,
+                '\\' => self.ansi_escape(&mut value),
+                _ => value.push(next),
+            }
+        }
+        value
+    }
+
+    fn ansi_escape(&mut self, value: &mut String) {
+        let Some(kind) = self.peek() else { return };
+        let (radix, digits) = match kind {
+            'x' => (16, 2),
+            'u' => (16, 4),
+            'U' => (16, 8),
+            '0'..='7' => (8, 3),
+            _ => {
+                self.advance();
+                value.push(match kind {
+                    'n' => '\n',
+                    't' => '\t',
+                    'r' => '\r',
+                    other => other,
+                });
+                return;
+            }
+        };
+        if radix == 16 {
+            self.advance();
+        }
+        let mut code = 0;
+        for _ in 0..digits {
+            let Some(digit) = self.peek().and_then(|next| next.to_digit(radix)) else {
+                break;
+            };
+            code = code * radix + digit;
+            self.advance();
+        }
+        value.extend(char::from_u32(code));
+    }
+}
+
+/// The words that `a{b,c}d` becomes; at most `MAX_ALTERNATIVES`.
+fn alternatives(word: &str) -> Vec<String> {
+    let Some((before, rest)) = word.split_once('{') else {
+        return vec![word.to_owned()];
+    };
+    match rest.split_once('}') {
+        Some((inside, after)) if inside.contains(',') => inside
+            .split(',')
+            .take(MAX_ALTERNATIVES)
+            .map(|alternative| format!("{before}{alternative}{after}"))
+            .collect(),
+        _ => vec![word.to_owned()],
+    }
+}

@@ -1,0 +1,129 @@
+//! The supervisor of a confined command.
+//!
+//! ```text
+//! agent                     waits, reads the output, keeps the time
+//!  `- supervisor            `agent __sandbox`: watches `agent` and the command
+//!      `- process 1         builds the root, gives up all power, reaps
+//!          `- the command
+//! ```
+//!
+//! When the command ends, process 1 ends, and the kernel kills whatever is left with it. When the
+//! supervisor or `agent` dies, however, process 1 is killed with the same effect. The supervisor
+//! ends the way the command ended, so `agent` needs no other report of that.
+
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
+
+use super::command::tell;
+use super::{Backend, Plan, bubblewrap, landlock, namespaces};
+use crate::platform::linux;
+
+/// The exit code of a supervisor that could not start its command.
+pub(super) const NOT_STARTED: u8 = 125;
+
+/// A plan is a list of paths: more than this is none.
+const MAX_PLAN_BYTES: u32 = 16 * 1024 * 1024;
+
+/// Runs a command confined; `arguments` are its program and the program's arguments.
+///
+/// To be called by `main` before anything else, as long as there is one thread.
+pub fn child_main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    // Whatever the person's shell or desktop left open is not for a command.
+    if linux::close_from(3).is_err() {
+        return ExitCode::from(NOT_STARTED);
+    }
+    let Ok(agent) = io::stdin().as_fd().try_clone_to_owned() else {
+        return ExitCode::from(NOT_STARTED);
+    };
+    let agent = UnixStream::from(agent);
+    let ended = match arguments.split_first() {
+        Some((first, rest)) if first == bubblewrap::INSIDE => bubblewrap::go_on(&agent, rest),
+        _ => supervise(&agent, &arguments),
+    };
+    if let Err(reason) = ended {
+        tell(&agent, &reason);
+    }
+    ExitCode::from(NOT_STARTED)
+}
+
+fn supervise(agent: &UnixStream, words: &[OsString]) -> Result<(), String> {
+    let plan = read_plan(agent)?;
+    linux::ignore_termination();
+    match plan.confinement.backend {
+        Backend::Namespaces => namespaces::supervise(agent, &plan, words),
+        Backend::Bubblewrap => bubblewrap::supervise(agent, &plan, words),
+        Backend::Landlock => landlock::supervise(agent, &plan, words),
+    }
+}
+
+fn read_plan(mut agent: &UnixStream) -> Result<Plan, String> {
+    let mut length = [0; 4];
+    let mut read = || -> io::Result<Vec<u8>> {
+        agent.read_exact(&mut length)?;
+        let length = u32::from_le_bytes(length).min(MAX_PLAN_BYTES);
+        let mut plan = vec![0; usize::try_from(length).map_err(io::Error::other)?];
+        agent.read_exact(&mut plan)?;
+        Ok(plan)
+    };
+    let plan = read().map_err(|error| format!("could not read the plan: {error}"))?;
+    serde_json::from_slice(&plan).map_err(|error| format!("could not read the plan: {error}"))
+}
+
+/// What a supervisor has seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// The process has ended; it is not reaped yet.
+    Ended,
+    /// `agent` has ended, or wants the command to.
+    Deserted,
+}
+
+/// Waits for the end of the process or of `agent`.
+pub(super) fn watch(agent: &UnixStream, process: Pid) -> Result<Seen, String> {
+    release_output();
+    let cannot = |error: rustix::io::Errno| format!("could not watch the command: {error}");
+    let watched = rustix::process::pidfd_open(process, PidfdFlags::empty()).map_err(cannot)?;
+    loop {
+        let mut ready = [
+            PollFd::new(&watched, PollFlags::IN),
+            PollFd::new(agent, PollFlags::IN),
+        ];
+        match poll(&mut ready, None) {
+            Ok(_) if !ready[0].revents().is_empty() => return Ok(Seen::Ended),
+            // `agent` sends nothing after the plan: this is its end.
+            Ok(_) => return Ok(Seen::Deserted),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(cannot(errno)),
+        }
+    }
+}
+
+/// Ends the process and tidies up after it, because `agent` no longer can.
+pub(super) fn end_for_the_dead(process: Pid, plan: &Plan) {
+    let _ = rustix::process::kill_process(process, Signal::KILL);
+    let _ = rustix::process::waitpid(Some(process), WaitOptions::empty());
+    plan.reserved.remove_for_the_dead();
+}
+
+/// Ends the supervisor the way the command ended.
+pub(super) fn end_like(status: i32) -> ! {
+    if libc::WIFSIGNALED(status) {
+        linux::end_by_signal(libc::WTERMSIG(status))
+    }
+    linux::exit_at_once(libc::WEXITSTATUS(status))
+}
+
+/// Lets go of the command's output, so that its end can be seen.
+pub(super) fn release_output() {
+    if let Ok(nowhere) = std::fs::File::options().write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdout(&nowhere);
+        let _ = rustix::stdio::dup2_stderr(&nowhere);
+    }
+}

@@ -1,0 +1,64 @@
+//! Systems other than Linux: there is no sandbox yet, and that is said.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+use super::{Backend, Confinement, Property, Strength};
+
+const REASON: &str = "there is no sandbox for this system yet";
+
+/// A confined command; here there is never one.
+#[derive(Debug)]
+pub(crate) enum Launch {}
+
+impl Launch {
+    /// Refuses: a command that should be confined is not run without.
+    pub(crate) fn prepare(
+        _confinement: &Confinement,
+        _directory: &Path,
+        _program: &[OsString],
+    ) -> Result<(Command, Stdio, Self), String> {
+        Err(REASON.to_owned())
+    }
+
+    /// There is nobody to tell.
+    pub(crate) fn send_plan(&mut self) -> io::Result<()> {
+        match *self {}
+    }
+
+    /// There is nothing to stop.
+    pub(crate) fn stop(&self) {
+        match *self {}
+    }
+
+    /// There is nothing to refuse.
+    pub(crate) fn refusal(&mut self) -> Option<String> {
+        match *self {}
+    }
+}
+
+/// Refuses to run a command.
+pub fn child_main(_arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    ExitCode::FAILURE
+}
+
+/// Says that there is no sandbox.
+pub fn probe(_launcher: &Path) -> Strength {
+    Strength {
+        backend: None,
+        properties: Vec::new(),
+        reasons: vec![REASON.to_owned()],
+    }
+}
+
+/// Says that there is no sandbox.
+pub fn try_out(_backend: Backend, _launcher: &Path) -> Result<Vec<Property>, String> {
+    Err(REASON.to_owned())
+}
+
+/// What changes when the machine is started again, if the system tells.
+pub fn boot_id() -> Option<String> {
+    None
+}

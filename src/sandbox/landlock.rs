@@ -1,0 +1,151 @@
+//! The third backend: Landlock, where no namespaces can be had.
+//!
+//! It only says what can be opened: nothing is hidden by name, `.git` cannot be taken out of a
+//! workspace that can be written to, and other processes are seen. Without a network namespace
+//! there are no Internet sockets at all. The supervisor adopts and kills what its command left.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetStatus, Scope,
+};
+use rustix::process::{Pid, Signal, WaitOptions};
+
+use super::Plan;
+use super::child::{NOT_STARTED, Seen, end_like, watch};
+use super::command::{become_command, give_up_power, tell};
+use super::filter::Sockets;
+use super::layout::{self, Layout, What};
+use crate::platform::linux::{self, Forked};
+
+/// The newest version whose rights are asked for; older kernels give what they have.
+const VERSION: ABI = ABI::V6;
+
+/// Runs the command; returns only if it could not be started or `agent` has ended.
+pub(super) fn supervise(agent: &UnixStream, plan: &Plan, words: &[OsString]) -> Result<(), String> {
+    let own = rustix::process::getpid();
+    rustix::process::set_child_subreaper(Some(own)).map_err(|error| error.to_string())?;
+    let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
+    match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
+        Forked::Child => {
+            let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+            tell(agent, &confine_and_run(agent, plan, words, scratch.path()));
+            linux::exit_at_once(i32::from(NOT_STARTED))
+        }
+        Forked::Parent(command) => {
+            let seen = watch(agent, command)?;
+            let status = end_all(own, command);
+            let _ = scratch.close();
+            if seen == Seen::Deserted {
+                plan.reserved.remove_for_the_dead();
+                return Ok(());
+            }
+            status.map_or_else(
+                || Err("the command was lost".to_owned()),
+                |status| end_like(status),
+            )
+        }
+    }
+}
+
+/// Becomes the command; gives the reason if it cannot.
+fn confine_and_run(agent: &UnixStream, plan: &Plan, words: &[OsString], scratch: &Path) -> String {
+    let confined = restrict(&layout::of(&plan.confinement), scratch);
+    let sockets = if plan.confinement.network {
+        Sockets::Internet
+    } else {
+        Sockets::Local
+    };
+    if let Err(reason) = confined.and_then(|()| give_up_power(sockets)) {
+        return reason;
+    }
+    let cache = plan.confinement.cache.as_deref().unwrap_or(scratch);
+    let environment = [("TMPDIR", scratch), ("XDG_CACHE_HOME", cache)];
+    become_command(plan, words, &environment, agent)
+}
+
+fn restrict(layout: &Layout, scratch: &Path) -> Result<(), String> {
+    let cannot = |error: landlock::RulesetError| format!("could not use Landlock: {error}");
+    let mut rules = Ruleset::default()
+        .handle_access(AccessFs::from_all(VERSION))
+        .and_then(|rules| rules.scope(Scope::AbstractUnixSocket | Scope::Signal))
+        .and_then(Ruleset::create)
+        .map_err(cannot)?;
+    rules = allow(rules, scratch, Right::Change).map_err(cannot)?;
+    rules = allow(rules, Path::new("/proc"), Right::Read).map_err(cannot)?;
+    for (path, what) in layout {
+        let (source, right) = match what {
+            What::System | What::Link(_) => (path, Right::Read),
+            What::Shown(source) => (source, Right::Read),
+            What::Open(source) => (source, Right::Change),
+            What::Workspace | What::Device => (path, Right::Change),
+            _ => continue,
+        };
+        rules = allow(rules, source, right).map_err(cannot)?;
+    }
+    let status = rules.restrict_self().map_err(cannot)?;
+    if status.ruleset == RulesetStatus::NotEnforced {
+        return Err("this kernel has no Landlock".to_owned());
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy)]
+enum Right {
+    Read,
+    Change,
+}
+
+/// Adds a path with all beneath it; one that cannot be opened is not there for the command.
+fn allow(
+    rules: RulesetCreated,
+    path: &Path,
+    right: Right,
+) -> Result<RulesetCreated, landlock::RulesetError> {
+    let (Ok(opened), Ok(found)) = (PathFd::new(path), fs::metadata(path)) else {
+        return Ok(rules);
+    };
+    let mut access = match right {
+        Right::Read => AccessFs::from_read(VERSION),
+        Right::Change => AccessFs::from_all(VERSION),
+    };
+    if !found.is_dir() {
+        access &= AccessFs::from_file(VERSION);
+    }
+    rules.add_rule(PathBeneath::new(opened, access))
+}
+
+/// Kills the command and all that it left, and gives the command's status.
+fn end_all(own: Pid, command: Pid) -> Option<i32> {
+    let mut status = None;
+    loop {
+        for child in children_of(own) {
+            // The command itself may have ended, and must not look as if it had been killed.
+            if child != command {
+                let _ = rustix::process::kill_process(child, Signal::KILL);
+            }
+        }
+        if status.is_none() {
+            let _ = rustix::process::kill_process(command, Signal::KILL);
+        }
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((process, ended))) if process == command => status = Some(ended.as_raw()),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return status,
+        }
+    }
+}
+
+fn children_of(process: Pid) -> Vec<Pid> {
+    let number = process.as_raw_nonzero();
+    let path = PathBuf::from(format!("/proc/{number}/task/{number}/children"));
+    fs::read_to_string(path)
+        .unwrap_or_default()
+        .split_whitespace()
+        .filter_map(|number| Pid::from_raw(number.parse().ok()?))
+        .collect()
+}

@@ -1,0 +1,298 @@
+//! What a confined command sees, as a list: each entry is a path and what is there.
+//!
+//! An allow-list: the root is empty, and only what is listed here comes into it. Entries are
+//! sorted, so that a directory stands before what lies in it; of two for the same path the later
+//! one said counts.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Confinement, PROTECTED, STATE, git, tools};
+
+/// What is at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum What {
+    /// What the system has there, read-only and with its owners.
+    System,
+    /// A device of the system.
+    Device,
+    /// What the person has here, read-only.
+    Shown(PathBuf),
+    /// What the person has here, to be changed.
+    Open(PathBuf),
+    /// The workspace.
+    Workspace,
+    /// What lies there already, made read-only, if it is there.
+    Protected,
+    /// What lies there already, made a mount so that it cannot be renamed.
+    Pinned,
+    /// Something empty over what lies there already, if it is there.
+    Hidden,
+    /// The same, if the command could read it.
+    Masked,
+    /// An empty directory that can be written to, with these permissions.
+    Scratch(u32),
+    /// An empty directory.
+    Empty,
+    /// A link.
+    Link(PathBuf),
+    /// The processes inside.
+    Processes,
+    /// Terminals for the processes inside.
+    Terminals,
+}
+
+/// What there is, by path.
+pub(super) type Layout = BTreeMap<PathBuf, What>;
+
+/// Directories of the system that every command sees.
+const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix/store",
+    "/nix/var/nix/profiles",
+    "/run/current-system",
+];
+
+const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
+
+/// What even a readable system directory must not show, and parts of `/proc` about the machine.
+const MASKED: &[&str] = &[
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/security/opasswd",
+    "/etc/ssh",
+    "/etc/ssl/private",
+    "/etc/pki/tls/private",
+    "/etc/NetworkManager/system-connections",
+    "/etc/wireguard",
+    "/etc/openvpn",
+    "/etc/ppp",
+    "/etc/krb5.keytab",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/key-users",
+    "/proc/kmsg",
+    "/proc/sysrq-trigger",
+    "/proc/timer_list",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/proc/acpi",
+    "/proc/sys/fs/binfmt_misc",
+];
+
+/// The list for this confinement, from what is on this machine now.
+pub(super) fn of(confinement: &Confinement) -> Layout {
+    let mut layout = Layout::new();
+    let system = add_system(&mut layout);
+    add_scratch(&mut layout, confinement);
+    for path in tools::shown(confinement, &system) {
+        layout.insert(path.clone(), What::Shown(path));
+    }
+    if let Some(cache) = &confinement.cache {
+        layout.insert(confinement.home.join(".cache"), What::Open(cache.clone()));
+    }
+    if confinement.network {
+        add_resolver(&mut layout);
+    }
+    for path in existing(&confinement.extra_read) {
+        layout.insert(path.clone(), What::Shown(path.clone()));
+    }
+    for path in existing(&confinement.extra_write) {
+        layout.insert(path.clone(), What::Open(path.clone()));
+    }
+    for path in git::outside(&confinement.workspace, &confinement.home) {
+        add_repository_outside(&mut layout, path, confinement.git_write);
+    }
+    layout.insert(confinement.workspace.clone(), What::Workspace);
+    add_protected(&mut layout, confinement);
+    layout
+}
+
+fn existing(paths: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
+    paths.iter().filter(|path| path.exists())
+}
+
+/// Adds what comes with the machine and gives the directories that are seen.
+fn add_system(layout: &mut Layout) -> Vec<PathBuf> {
+    let mut shown = Vec::new();
+    for path in SYSTEM.iter().map(Path::new) {
+        match path.symlink_metadata() {
+            Ok(found) if found.is_dir() => {
+                layout.insert(path.to_owned(), What::System);
+                shown.push(path.to_owned());
+            }
+            Ok(found) if found.is_symlink() => {
+                if let Ok(target) = fs::read_link(path) {
+                    layout.insert(path.to_owned(), What::Link(target));
+                    shown.push(path.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    for device in DEVICES {
+        let path = Path::new("/dev").join(device);
+        if path.exists() {
+            layout.insert(path, What::Device);
+        }
+    }
+    for (name, target) in [
+        ("fd", "/proc/self/fd"),
+        ("stdin", "/proc/self/fd/0"),
+        ("stdout", "/proc/self/fd/1"),
+        ("stderr", "/proc/self/fd/2"),
+        ("ptmx", "pts/ptmx"),
+    ] {
+        layout.insert(Path::new("/dev").join(name), What::Link(target.into()));
+    }
+    layout.insert("/proc".into(), What::Processes);
+    layout.insert("/dev/pts".into(), What::Terminals);
+    for masked in MASKED {
+        layout.insert(masked.into(), What::Masked);
+    }
+    shown
+}
+
+fn add_scratch(layout: &mut Layout, confinement: &Confinement) {
+    const FOR_ALL: u32 = 0o1777;
+    const FOR_OWNER: u32 = 0o700;
+    for path in ["/tmp", "/dev/shm"] {
+        layout.insert(path.into(), What::Scratch(FOR_ALL));
+    }
+    layout.insert("/var/tmp".into(), What::Link("/tmp".into()));
+    layout.insert("/run".into(), What::Empty);
+    let home = &confinement.home;
+    if home.starts_with(&confinement.workspace) {
+        // The home lies in the workspace and cannot be hidden; what opens other doors can.
+        for secret in tools::CREDENTIALS {
+            layout.insert(home.join(secret), What::Hidden);
+        }
+    } else if home.parent().is_some() {
+        layout.insert(home.clone(), What::Scratch(FOR_OWNER));
+    }
+}
+
+/// Where names are looked up, if the file in `/etc` is a link to somewhere else.
+fn add_resolver(layout: &mut Layout) {
+    let file = Path::new("/etc/resolv.conf");
+    if let Ok(target) = fs::canonicalize(file)
+        && target != file
+    {
+        layout.insert(target.clone(), What::Shown(target));
+    }
+}
+
+fn add_repository_outside(layout: &mut Layout, git: PathBuf, is_open: bool) {
+    if is_open {
+        layout.insert(git.join("hooks"), What::Protected);
+        layout.insert(git.join("config"), What::Protected);
+        layout.insert(git.join("modules"), What::Protected);
+        layout.insert(git.clone(), What::Open(git));
+    } else {
+        layout.insert(git.clone(), What::Shown(git));
+    }
+}
+
+fn add_protected(layout: &mut Layout, confinement: &Confinement) {
+    let workspace = &confinement.workspace;
+    for name in PROTECTED {
+        layout.insert(workspace.join(name), What::Protected);
+    }
+    let git = workspace.join(".git");
+    if confinement.git_write {
+        for name in ["hooks", "config", "modules", "worktrees", "commondir"] {
+            layout.insert(git.join(name), What::Protected);
+        }
+        layout.insert(git, What::Pinned);
+    } else {
+        layout.insert(git, What::Protected);
+    }
+    for path in &confinement.read_only {
+        layout.insert(path.clone(), What::Protected);
+    }
+    layout.insert(workspace.join(STATE), What::Hidden);
+    for path in &confinement.hidden {
+        if !workspace.starts_with(path) {
+            layout.insert(path.clone(), What::Hidden);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn confinement() -> Confinement {
+        let mut confinement = Confinement::of_workspace("/home/me/work");
+        confinement.home = "/home/me".into();
+        confinement.programs = Vec::new();
+        confinement
+    }
+
+    #[test]
+    fn the_home_is_scratch_and_the_workspace_is_in_it() {
+        let layout = of(&confinement());
+        assert_eq!(layout[Path::new("/home/me")], What::Scratch(0o700));
+        assert_eq!(layout[Path::new("/home/me/work")], What::Workspace);
+        assert_eq!(layout[Path::new("/home/me/work/.git")], What::Protected);
+        assert_eq!(layout[Path::new("/home/me/work/.agent")], What::Hidden);
+        assert!(!layout.contains_key(Path::new("/sys")));
+        assert!(!layout.contains_key(Path::new("/var")));
+    }
+
+    #[test]
+    fn a_directory_stands_before_what_lies_in_it() {
+        let layout = of(&confinement());
+        let paths: Vec<_> = layout.keys().collect();
+        for (place, path) in paths.iter().enumerate() {
+            assert!(
+                !paths[place..]
+                    .iter()
+                    .any(|later| later != path && path.starts_with(later))
+            );
+        }
+    }
+
+    #[test]
+    fn a_home_in_the_workspace_hides_its_credentials() {
+        let mut confinement = confinement();
+        confinement.workspace = "/home/me".into();
+        let layout = of(&confinement);
+        assert_eq!(layout[Path::new("/home/me")], What::Workspace);
+        assert_eq!(layout[Path::new("/home/me/.ssh")], What::Hidden);
+    }
+
+    #[test]
+    fn a_grant_opens_the_repository_but_not_its_hooks() {
+        let mut confinement = confinement();
+        confinement.git_write = true;
+        let layout = of(&confinement);
+        assert_eq!(layout[Path::new("/home/me/work/.git")], What::Pinned);
+        for closed in ["hooks", "config", "modules"] {
+            let path = Path::new("/home/me/work/.git").join(closed);
+            assert_eq!(layout[&path], What::Protected);
+        }
+    }
+
+    #[test]
+    fn what_is_hidden_never_hides_the_workspace() {
+        let mut confinement = confinement();
+        confinement.hidden = vec!["/home/me".into(), "/home/me/work/inbox".into()];
+        let layout = of(&confinement);
+        assert_eq!(layout[Path::new("/home/me")], What::Scratch(0o700));
+        assert_eq!(layout[Path::new("/home/me/work/inbox")], What::Hidden);
+    }
+}

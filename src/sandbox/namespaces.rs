@@ -1,0 +1,184 @@
+//! The strongest backend: namespaces of our own, with no other program needed.
+
+use std::ffi::OsString;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+
+use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
+use rustix::thread::UnshareFlags;
+
+use super::Plan;
+use super::child::{NOT_STARTED, Seen, end_for_the_dead, end_like, release_output, watch};
+use super::command::{become_command, give_up_power, tell};
+use super::filter::Sockets;
+use super::layout::{self, Layout};
+use super::root::{self, Built, Power};
+use crate::platform::linux::{self, Forked, identity};
+
+/// The number inside that a command of root's has: every system knows it as `nobody`.
+const NOBODY: u32 = 65_534;
+
+/// Runs the command; returns only if it could not be started or `agent` has ended.
+pub(super) fn supervise(agent: &UnixStream, plan: &Plan, words: &[OsString]) -> Result<(), String> {
+    let power = enter_namespaces(plan)?;
+    let layout = layout::of(&plan.confinement);
+    let (ended, status) = io::pipe().map_err(|error| error.to_string())?;
+    match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
+        Forked::Child => {
+            drop(ended);
+            let task = Task {
+                plan,
+                layout: &layout,
+                power,
+                words,
+                agent,
+            };
+            if let Err(reason) = task.run_as_process_1(status) {
+                tell(agent, &reason);
+            }
+            linux::exit_at_once(i32::from(NOT_STARTED))
+        }
+        Forked::Parent(process_1) => {
+            drop(status);
+            attend(agent, process_1, ended, plan)
+        }
+    }
+}
+
+fn enter_namespaces(plan: &Plan) -> Result<Power, String> {
+    // That of the mounts is left to process 1: the supervisor must be able to tidy up outside.
+    let mut namespaces = UnshareFlags::NEWPID
+        | UnshareFlags::NEWIPC
+        | UnshareFlags::NEWUTS
+        | UnshareFlags::NEWCGROUP;
+    if !plan.confinement.network {
+        namespaces |= UnshareFlags::NEWNET;
+    }
+    let cannot = |error: io::Error| format!("could not enter new namespaces: {error}");
+    if rustix::process::geteuid().is_root() && linux::unshare(namespaces).is_ok() {
+        return Ok(Power::Root);
+    }
+    let user = own_range(rustix::process::geteuid().as_raw());
+    let group = own_range(rustix::process::getegid().as_raw());
+    linux::unshare(namespaces | UnshareFlags::NEWUSER).map_err(cannot)?;
+    let proc = std::fs::File::open("/proc").map_err(cannot)?;
+    identity::map_own_ids(proc.as_fd(), user, group).map_err(cannot)?;
+    Ok(Power::User)
+}
+
+fn own_range(id: u32) -> identity::IdRange {
+    identity::IdRange {
+        inside: id,
+        outside: id,
+        count: 1,
+    }
+}
+
+/// Waits for the command, and sees to it that it does not outlive `agent`.
+fn attend(
+    agent: &UnixStream,
+    process_1: Pid,
+    mut ended: PipeReader,
+    plan: &Plan,
+) -> Result<(), String> {
+    if watch(agent, process_1)? == Seen::Deserted {
+        end_for_the_dead(process_1, plan);
+        return Ok(());
+    }
+    let mut status = [0; 4];
+    match ended.read_exact(&mut status) {
+        Ok(()) => end_like(i32::from_le_bytes(status)),
+        // Process 1 has told why, or was killed together with the command.
+        Err(_) => Ok(()),
+    }
+}
+
+/// What process 1 is to do.
+struct Task<'a> {
+    plan: &'a Plan,
+    layout: &'a Layout,
+    power: Power,
+    words: &'a [OsString],
+    agent: &'a UnixStream,
+}
+
+impl Task<'_> {
+    fn run_as_process_1(&self, status: PipeWriter) -> Result<(), String> {
+        let confinement = &self.plan.confinement;
+        die_with_supervisor(status.as_fd())?;
+        let built = root::build(self.layout, confinement, self.power)?;
+        // A host name that every machine can look up without a network.
+        let _ = rustix::system::sethostname(b"localhost");
+        if !confinement.network {
+            linux::loopback_up()
+                .map_err(|error| format!("could not switch the loopback on: {error}"))?;
+        }
+        self.become_nobody(&built)?;
+        drop(built);
+        give_up_power(Sockets::Internet)?;
+        // Keeps process 1 from being looked into through `/proc/1`.
+        rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+            .map_err(|error| format!("could not hide process 1: {error}"))?;
+        // A change of user makes the kernel forget it.
+        die_with_supervisor(status.as_fd())?;
+        match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
+            Forked::Child => {
+                drop(status);
+                Err(become_command(self.plan, self.words, &[], self.agent))
+            }
+            Forked::Parent(command) => {
+                release_output();
+                reap_until(command, status);
+                Ok(())
+            }
+        }
+    }
+
+    fn become_nobody(&self, built: &Built) -> Result<(), String> {
+        let context =
+            |what: &'static str| move |error: io::Error| format!("could not {what}: {error}");
+        if let Some(user) = built.user {
+            identity::become_user(user).map_err(context("give up being root"))?;
+        }
+        if self.power == Power::Root {
+            let outside = rustix::process::geteuid().as_raw();
+            let range = identity::IdRange {
+                inside: if outside == 0 { 0 } else { NOBODY },
+                outside,
+                count: 1,
+            };
+            identity::enter_user_namespace().map_err(context("enter a user namespace"))?;
+            identity::map_own_ids(built.proc.as_fd(), range, range)
+                .map_err(context("map the user"))?;
+        }
+        // Where `/proc/sys` cannot be written the filter of calls is what forbids them.
+        let _ = identity::forbid_user_namespaces(built.proc.as_fd());
+        Ok(())
+    }
+}
+
+/// Has the kernel kill this process when its parent ends.
+fn die_with_supervisor(status: BorrowedFd<'_>) -> Result<(), String> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| format!("could not tie the command to its supervisor: {error}"))?;
+    // It may have ended just before.
+    if linux::is_deserted(status) {
+        return Err("the supervisor has ended".to_owned());
+    }
+    Ok(())
+}
+
+/// Reaps whatever ends, until the command does, and passes its status on.
+fn reap_until(command: Pid, mut status: PipeWriter) {
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((process, ended))) if process == command => {
+                let _ = status.write_all(&ended.as_raw().to_le_bytes());
+                return;
+            }
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return,
+        }
+    }
+}

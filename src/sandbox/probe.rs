@@ -1,0 +1,249 @@
+//! A live test of what this machine's sandbox holds.
+//!
+//! Versions and settings promise what a kernel then refuses, so each property is tried: in a small
+//! home with a secret in it, a script does what it must not be able to do. What it could do is
+//! told in plain words. The test takes a few hundredths of a second; the result holds until the
+//! machine is started again ([`boot_id`]).
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::{Backend, Confinement, Launch, Property, Strength};
+use crate::platform::{Event, Tree};
+
+const FILES: (&str, &str, &str, &str) = (
+    "files",
+    "files outside of the workspace cannot be changed",
+    "commands can change files outside of the workspace",
+    "echo x >> ../../outside",
+);
+
+/// Each property: its name, what is said if it holds and if not, and what must fail inside.
+const TRIALS: [(&str, &str, &str, &str); 9] = [
+    (
+        "home",
+        "your home directory is hidden, except installed tools",
+        "commands can read your home directory",
+        "cat ~/secret",
+    ),
+    FILES,
+    (
+        "repository",
+        "`.git`, editor settings and our own state cannot be changed",
+        "commands can change `.git` and editor settings",
+        "touch .git/x",
+    ),
+    (
+        "network",
+        "there is no network but a private loopback",
+        "commands can use the network",
+        "bash -c ': <> /dev/tcp/127.0.0.1/PORT'",
+    ),
+    (
+        "processes",
+        "other processes cannot be seen or signalled",
+        "commands can see other processes",
+        "test -e /proc/AGENT/status",
+    ),
+    (
+        "privileges",
+        "commands have no privileges and cannot get any",
+        "commands may get privileges",
+        "! grep -Eq 'NoNewPrivs:.1' /proc/self/status || grep -Eq 'CapEff:.*[1-9a-f]' /proc/self/status",
+    ),
+    (
+        "calls",
+        "dangerous system calls are refused",
+        "system calls are not filtered",
+        "! grep -Eq 'Seccomp:.2' /proc/self/status",
+    ),
+    (
+        "kernel",
+        "the kernel's settings cannot be changed",
+        "commands can change settings of the kernel",
+        "exec 3>> /proc/sys/kernel/core_pattern",
+    ),
+    (
+        "limits",
+        "processes, memory, file size and open files are limited",
+        "the number of processes is not limited",
+        "i=0; while [ $i -lt 40 ]; do sleep 9 & i=$((i+1)); done",
+    ),
+];
+
+const SURVIVAL: (&str, &str, &str) = (
+    "survival",
+    "no process outlives its command",
+    "processes can outlive their command",
+);
+
+/// How long a trial may take, on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Finds the strongest sandbox that works here; `launcher` is a program that knows
+/// [`SUBCOMMAND`](super::SUBCOMMAND).
+pub fn probe(launcher: &Path) -> Strength {
+    let mut reasons = Vec::new();
+    for backend in Backend::ALL {
+        match try_out(backend, launcher) {
+            Ok(properties) => {
+                return Strength {
+                    backend: Some(backend),
+                    properties,
+                    reasons,
+                };
+            }
+            Err(reason) => reasons.push(format!("{}: {reason}", backend.name())),
+        }
+    }
+    Strength {
+        backend: None,
+        properties: Vec::new(),
+        reasons,
+    }
+}
+
+/// Tries one backend; gives the reason if it does not work at all.
+pub fn try_out(backend: Backend, launcher: &Path) -> Result<Vec<Property>, String> {
+    let place = Place::new().map_err(|error| format!("could not prepare the test: {error}"))?;
+    let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(|error| error.to_string())?;
+    let port = listener.local_addr().map_err(|error| error.to_string())?;
+    let script = script(port.port());
+    let mut confinement = Confinement::of_workspace(place.workspace());
+    confinement.backend = backend;
+    launcher.clone_into(&mut confinement.launcher);
+    confinement.home = place.home();
+    confinement.limits.processes = Some(32);
+    let tried = run(&confinement, &script)?;
+    let mut answers = tried.output.lines();
+    let mut properties: Vec<Property> = TRIALS
+        .iter()
+        .map(|(name, good, bad, _)| property(name, good, bad, answers.next() == Some("held")))
+        .collect();
+    if properties.iter().all(|property| !property.holds) {
+        return Err(format!("nothing held: {}", tried.output.trim()));
+    }
+    for property in &mut properties {
+        // Inside, the file may be another one of the same name: what counts is the one outside.
+        if property.name == FILES.0 {
+            *property = self::property(FILES.0, FILES.1, FILES.2, place.is_unchanged());
+        }
+    }
+    let (name, good, bad) = SURVIVAL;
+    properties.push(property(name, good, bad, tried.nobody_is_left));
+    Ok(properties)
+}
+
+fn property(name: &str, good: &str, bad: &str, holds: bool) -> Property {
+    Property {
+        name: name.to_owned(),
+        holds,
+        words: if holds { good } else { bad }.to_owned(),
+    }
+}
+
+/// Prints `held` or `failed` for each trial, and leaves somebody behind.
+fn script(port: u16) -> String {
+    let agent = std::process::id().to_string();
+    let mut script = String::from("(setsid sleep 60 &)\n");
+    for (_, _, _, attack) in TRIALS {
+        let attack = attack
+            .replace("PORT", &port.to_string())
+            .replace("AGENT", &agent);
+        script.push_str("if (");
+        script.push_str(&attack);
+        script.push_str(") >/dev/null 2>&1; then echo failed; else echo held; fi\n");
+    }
+    script
+}
+
+/// A home with a secret and a workspace, and a file beside it.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> io::Result<Self> {
+        let place = Self(tempfile::tempdir()?);
+        fs::create_dir_all(place.workspace().join(".git"))?;
+        File::create(place.home().join("secret"))?.write_all(b"x")?;
+        File::create(place.outside())?;
+        Ok(place)
+    }
+
+    fn outside(&self) -> PathBuf {
+        self.0.path().join("outside")
+    }
+
+    fn is_unchanged(&self) -> bool {
+        fs::metadata(self.outside()).is_ok_and(|found| found.len() == 0)
+    }
+
+    fn home(&self) -> PathBuf {
+        self.0.path().join("home")
+    }
+
+    fn workspace(&self) -> PathBuf {
+        self.home().join("work")
+    }
+}
+
+struct Tried {
+    output: String,
+    nobody_is_left: bool,
+}
+
+fn run(confinement: &Confinement, script: &str) -> Result<Tried, String> {
+    let words = ["/bin/sh", "-c", script].map(Into::into);
+    let (mut command, input, mut launch) =
+        Launch::prepare(confinement, &confinement.workspace, &words)?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    command
+        .env_clear()
+        .env("PATH", path)
+        .envs(confinement.environment());
+    let mut tree = Tree::start(command, input).map_err(|error| error.to_string())?;
+    let _ = launch.send_plan();
+    let mut output = Vec::new();
+    let mut buffer = vec![0; 4096];
+    let deadline = Instant::now() + PATIENCE;
+    let mut has_ended = false;
+    while !has_ended && Instant::now() < deadline {
+        match tree.next(&mut buffer, Duration::from_millis(100)) {
+            Ok(Event::Output(length)) => output.extend_from_slice(&buffer[..length]),
+            Ok(Event::Ended) => has_ended = true,
+            Ok(Event::Closed | Event::Quiet) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    // With everybody gone the output comes to its end; a survivor would hold it open.
+    let nobody_is_left = has_ended && drain(&mut tree, &mut output, &mut buffer);
+    tree.kill();
+    match launch.refusal() {
+        Some(reason) => Err(reason),
+        None => Ok(Tried {
+            output: String::from_utf8_lossy(&output).into_owned(),
+            nobody_is_left,
+        }),
+    }
+}
+
+fn drain(tree: &mut Tree, output: &mut Vec<u8>, buffer: &mut [u8]) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(2);
+    while Instant::now() < deadline {
+        match tree.drain(buffer, Duration::from_millis(100)) {
+            Ok(Event::Output(length)) => output.extend_from_slice(&buffer[..length]),
+            Ok(Event::Closed) => return true,
+            Ok(Event::Quiet | Event::Ended) => {}
+            Err(_) => return false,
+        }
+    }
+    false
+}
+
+/// What changes when the machine is started again.
+pub fn boot_id() -> Option<String> {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim().to_owned())
+}

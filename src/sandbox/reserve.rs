@@ -1,0 +1,178 @@
+//! Names in the workspace that a command must not create.
+//!
+//! A name can only be protected by a mount, and a mount needs something to lie on: a missing name
+//! is made as an empty directory, which version control does not see, and removed afterwards. Such
+//! a directory has permissions that nobody else gives, so that one which a power failure left
+//! behind is known and goes with the next. Names inside of `.git` whose mere presence would change
+//! what git does are not made but looked for afterwards.
+
+use std::fs::{self, DirBuilder, File};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FlockOperation;
+use serde::{Deserialize, Serialize};
+
+use super::{Confinement, PROTECTED, STATE};
+
+/// Tells a directory that was made here from all others; no usual mask takes a part of it away.
+const MARK: u32 = 0o1500;
+
+/// What is undone when the command has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Reserved {
+    workspace: PathBuf,
+    names: Vec<PathBuf>,
+    absent: Vec<PathBuf>,
+}
+
+/// Holds what is reserved, against others who run commands in the same workspace.
+#[derive(Debug)]
+pub(super) struct Hold(Option<File>);
+
+impl Reserved {
+    /// Makes what is missing.
+    pub(super) fn make(confinement: &Confinement) -> (Self, Hold) {
+        let workspace = &confinement.workspace;
+        let hold = Hold::take(workspace);
+        let git = workspace.join(".git");
+        let mut names: Vec<PathBuf> = PROTECTED.iter().map(|name| workspace.join(name)).collect();
+        names.push(workspace.join(STATE));
+        let mut absent = Vec::new();
+        if confinement.git_write && is_directory(&git) {
+            names.push(git.join("hooks"));
+            // `commondir` would lead git to another configuration.
+            absent.extend(["commondir", "config.worktree"].map(|name| git.join(name)));
+        }
+        absent.retain(|path| path.symlink_metadata().is_err());
+        for name in &names {
+            make_marked(name);
+        }
+        let reserved = Self {
+            workspace: workspace.clone(),
+            names,
+            absent,
+        };
+        (reserved, hold)
+    }
+
+    /// Removes what was made and what should not have come, unless others still need it.
+    pub(super) fn remove(&self, hold: &Hold) {
+        for path in &self.absent {
+            let _ = fs::remove_file(path);
+        }
+        if !hold.is_the_last() {
+            return;
+        }
+        for path in &self.names {
+            if is_marked(path) {
+                let _ = fs::remove_dir(path);
+            }
+        }
+    }
+
+    /// The same, for a supervisor whose `agent` has died.
+    pub(super) fn remove_for_the_dead(&self) {
+        self.remove(&Hold::take(&self.workspace));
+    }
+}
+
+impl Hold {
+    fn take(workspace: &Path) -> Self {
+        // Without a lock, as on some network file systems, one counts as alone.
+        let file = File::open(workspace).ok();
+        Self(
+            file.filter(|file| {
+                rustix::fs::flock(file, FlockOperation::NonBlockingLockShared).is_ok()
+            }),
+        )
+    }
+
+    fn is_the_last(&self) -> bool {
+        self.0.as_ref().is_none_or(|file| {
+            rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
+        })
+    }
+}
+
+fn make_marked(path: &Path) {
+    // One that exists already, as whatever, is not ours to change.
+    let _ = DirBuilder::new().mode(MARK).create(path);
+}
+
+fn is_marked(path: &Path) -> bool {
+    path.symlink_metadata()
+        .is_ok_and(|found| found.is_dir() && found.permissions().mode() & 0o7777 == MARK)
+}
+
+fn is_directory(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Place {
+        directory: tempfile::TempDir,
+        confinement: Confinement,
+    }
+
+    fn place() -> Place {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join(".git")).unwrap();
+        fs::create_dir(directory.path().join(".idea")).unwrap();
+        let mut confinement = Confinement::of_workspace(directory.path());
+        confinement.git_write = true;
+        Place {
+            directory,
+            confinement,
+        }
+    }
+
+    impl Place {
+        #[track_caller]
+        fn is_as_it_was(&self) {
+            let mut left: Vec<_> = fs::read_dir(self.directory.path())
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name())
+                .collect();
+            left.sort();
+            assert_eq!(left, [".git", ".idea"]);
+            let git = self.directory.path().join(".git");
+            assert_eq!(fs::read_dir(git).unwrap().count(), 0);
+        }
+    }
+
+    #[test]
+    fn leaves_the_workspace_as_it_was() {
+        let place = place();
+        let (reserved, hold) = Reserved::make(&place.confinement);
+        assert!(place.directory.path().join(".vscode").is_dir());
+        File::create(place.directory.path().join(".git/commondir")).unwrap();
+        reserved.remove(&hold);
+        place.is_as_it_was();
+    }
+
+    #[test]
+    fn stays_until_the_last_one_has_ended() {
+        let place = place();
+        let (first, first_hold) = Reserved::make(&place.confinement);
+        let (second, second_hold) = Reserved::make(&place.confinement);
+        first.remove(&first_hold);
+        drop(first_hold);
+        assert!(place.directory.path().join(".vscode").is_dir());
+        second.remove(&second_hold);
+        place.is_as_it_was();
+    }
+
+    #[test]
+    fn what_was_left_behind_goes_with_the_next() {
+        let place = place();
+        drop(Reserved::make(&place.confinement));
+        assert!(place.directory.path().join(".vscode").is_dir());
+        let (reserved, hold) = Reserved::make(&place.confinement);
+        reserved.remove(&hold);
+        place.is_as_it_was();
+    }
+}

@@ -1,0 +1,374 @@
+//! A root of its own for a confined command, made of mounts.
+//!
+//! First everything that the layout names is taken by descriptor, then the process moves into an
+//! empty root, then each piece is put in its place. From the move on nothing of the outside can
+//! be named any more, so no link and no race leads out.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::thread::UnshareFlags;
+
+use super::layout::{Layout, What};
+use super::{Confinement, Identity};
+use crate::platform::linux;
+use crate::platform::linux::identity::{IdRange, namespace_for_owners};
+use crate::platform::linux::mounts::{self, Access, Links, Tree};
+
+/// Whose powers the supervisor has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Power {
+    /// Root's: it can show files as owned by another.
+    Root,
+    /// Those of a user in a namespace of their own.
+    User,
+}
+
+/// A user that owns nothing on any machine: root's commands are run as this one.
+const NOBODY_AT_ALL: u32 = 0x7000_0000;
+
+/// How many users a mapped mount knows besides the owner of the workspace.
+const OTHER_USERS: u32 = 65_536;
+
+/// Directories of ours that lie in the new root, out of the way.
+const EMPTY_DIRECTORY: &str = "/run/.empty/directory";
+const EMPTY_FILE: &str = "/run/.empty/file";
+
+/// What the process that built a root needs to know afterwards.
+pub(super) struct Built {
+    /// A `/proc` that can be written to; gone when this is dropped.
+    pub(super) proc: Tree,
+    /// The user and the group that the command must be, if not the present ones.
+    pub(super) user: Option<u32>,
+}
+
+/// Makes the root and moves into it.
+pub(super) fn build(
+    layout: &Layout,
+    confinement: &Confinement,
+    power: Power,
+) -> Result<Built, String> {
+    linux::unshare(UnshareFlags::NEWNS)
+        .and_then(|()| mounts::make_private())
+        .map_err(|error| format!("could not part the mounts: {error}"))?;
+    let proc = new_proc()?;
+    let (workspace, owner) = take_workspace(confinement, power, proc.as_fd())?;
+    let mut trees = take(layout, &owner);
+    trees.insert(&confinement.workspace, workspace);
+    enter_empty_root(confinement.limits.scratch)?;
+    let root = Root {
+        trees,
+        proc,
+        chown: owner.user,
+    };
+    for (path, what) in layout {
+        root.put(path, what)
+            .map_err(|error| format!("could not show `{}` inside: {error}", path.display()))?;
+    }
+    mounts::restrict_in_place(Path::new("/"), Access::Read)
+        .map_err(|error| format!("could not close the root: {error}"))?;
+    Ok(Built {
+        proc: root.proc,
+        user: owner.user,
+    })
+}
+
+/// Opens the workspace and checks that it is the one that was meant.
+fn workspace(confinement: &Confinement) -> Result<OwnedFd, String> {
+    let path = &confinement.workspace;
+    let cannot = |error: io::Error| format!("could not open `{}`: {error}", path.display());
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(path, flags, Mode::empty()).map_err(|e| cannot(e.into()))?;
+    let found = rustix::fs::fstat(&opened).map_err(|e| cannot(e.into()))?;
+    let identity = Identity {
+        device: found.st_dev,
+        inode: found.st_ino,
+    };
+    match confinement.identity {
+        Some(expected) if expected != identity => Err(format!(
+            "`{}` is not the directory that it was; start again",
+            path.display()
+        )),
+        _ => Ok(opened),
+    }
+}
+
+/// Clones the workspace, its owner shown as a user without any power if that can be done.
+fn take_workspace(
+    confinement: &Confinement,
+    power: Power,
+    proc: BorrowedFd<'_>,
+) -> Result<(Tree, Owner), String> {
+    let opened = workspace(confinement)?;
+    let take = || -> io::Result<(Tree, Owner)> {
+        let tree = Tree::clone_of_descriptor(opened.as_fd())?;
+        tree.restrict(Access::Write)?;
+        let user = rustix::fs::fstat(&opened)?.st_uid;
+        let owner = match power {
+            Power::User => Owner::as_it_is(None),
+            Power::Root => Owner::mapped(&tree, user, proc)
+                .unwrap_or_else(|_| Owner::as_it_is(Some(user).filter(|user| *user != 0))),
+        };
+        Ok((tree, owner))
+    };
+    take().map_err(|error| {
+        format!(
+            "could not take `{}`: {error}",
+            confinement.workspace.display()
+        )
+    })
+}
+
+/// Whom the files of the person belong to, as the command sees it.
+struct Owner {
+    namespace: Option<OwnedFd>,
+    user: Option<u32>,
+}
+
+impl Owner {
+    /// Files keep their owners, and the command is run as this user if not as the present one.
+    fn as_it_is(user: Option<u32>) -> Self {
+        Self {
+            namespace: None,
+            user,
+        }
+    }
+
+    /// The owner of the tree is shown as a user without any power, which the command is run as.
+    fn mapped(tree: &Tree, user: u32, proc: BorrowedFd<'_>) -> io::Result<Self> {
+        let namespace = namespace_for_owners(proc, &mapping_of(user))?;
+        tree.map_owners(namespace.as_fd())?;
+        Ok(Self {
+            namespace: Some(namespace),
+            user: Some(NOBODY_AT_ALL),
+        })
+    }
+
+    fn map(&self, tree: &Tree) -> io::Result<()> {
+        match &self.namespace {
+            Some(namespace) => tree.map_owners(namespace.as_fd()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The owner becomes the powerless user, all others keep apart from one another.
+fn mapping_of(owner: u32) -> Vec<IdRange> {
+    let range = |inside: u32, outside: u32, count: u32| IdRange {
+        inside,
+        outside,
+        count,
+    };
+    let before = owner.min(OTHER_USERS);
+    let after = OTHER_USERS.saturating_sub(owner.saturating_add(1));
+    let mut mapping = vec![
+        range(owner, NOBODY_AT_ALL, 1),
+        range(0, NOBODY_AT_ALL + 1, before),
+        range(owner.saturating_add(1), NOBODY_AT_ALL + 1 + before, after),
+    ];
+    mapping.retain(|range| range.count > 0);
+    mapping
+}
+
+/// Clones everything else that comes from outside.
+///
+/// What the person cannot read, or what has just gone, is not there for a command.
+fn take<'a>(layout: &'a Layout, owner: &Owner) -> BTreeMap<&'a Path, Tree> {
+    let mut trees = BTreeMap::new();
+    for (path, what) in layout {
+        let taken = match what {
+            What::System => take_one(path, Access::Read, None),
+            What::Device => take_one(path, Access::Device, None),
+            What::Shown(source) => take_one(source, Access::Read, Some(owner)),
+            What::Open(source) => take_one(source, Access::Write, Some(owner)),
+            _ => continue,
+        };
+        if let Ok(tree) = taken {
+            trees.insert(path.as_path(), tree);
+        }
+    }
+    trees
+}
+
+fn take_one(source: &Path, access: Access, owner: Option<&Owner>) -> io::Result<Tree> {
+    let tree = Tree::clone_of(source, Links::Follow)?;
+    tree.restrict(access)?;
+    if let Some(owner) = owner {
+        // A file system that cannot map shows its files with their own owners.
+        let _ = owner.map(&tree);
+    }
+    Ok(tree)
+}
+
+fn new_proc() -> Result<Tree, String> {
+    Tree::new_file_system("proc", &[], Access::Write)
+        .map_err(|error| format!("could not make a `/proc`: {error}"))
+}
+
+fn enter_empty_root(size: u64) -> Result<(), String> {
+    let place = ["/tmp", "/mnt", "/var", "/usr"]
+        .into_iter()
+        .find(|place| Path::new(place).is_dir())
+        .ok_or("there is no directory to build a root in")?;
+    let build = || -> io::Result<()> {
+        let size = size.to_string();
+        let options = [
+            ("mode", "0755"),
+            ("size", size.as_str()),
+            ("nr_inodes", "1000000"),
+        ];
+        Tree::new_file_system("tmpfs", &options, Access::Write)?.attach(Path::new(place))?;
+        std::env::set_current_dir(place)?;
+        mounts::pivot_to_here()?;
+        fs::create_dir_all(EMPTY_DIRECTORY)?;
+        fs::File::create(EMPTY_FILE)?;
+        Ok(())
+    };
+    build().map_err(|error| format!("could not make an empty root: {error}"))
+}
+
+/// The new root, while it is being filled.
+struct Root<'a> {
+    trees: BTreeMap<&'a Path, Tree>,
+    proc: Tree,
+    /// Whom directories are given to.
+    chown: Option<u32>,
+}
+
+impl Root<'_> {
+    fn put(&self, path: &Path, what: &What) -> io::Result<()> {
+        match what {
+            What::System | What::Shown(_) | What::Open(_) | What::Workspace | What::Device => {
+                match self.trees.get(path) {
+                    Some(tree) => self.attach(tree, path),
+                    None => Ok(()),
+                }
+            }
+            What::Protected => cover(path, Access::Read),
+            What::Pinned => cover(path, Access::Write),
+            What::Masked if self.is_closed(path) => Ok(()),
+            What::Masked | What::Hidden => hide(path),
+            What::Scratch(mode) => self.scratch(path, *mode),
+            What::Empty => self.directory(path),
+            What::Link(target) => {
+                self.parent(path)?;
+                std::os::unix::fs::symlink(target, path)
+            }
+            What::Processes => self.processes(path),
+            What::Terminals => {
+                let options = [("mode", "0620"), ("ptmxmode", "0666")];
+                let tree = Tree::new_file_system("devpts", &options, Access::Device)?;
+                self.attach(&tree, path)
+            }
+        }
+    }
+
+    /// Whether the command cannot use it anyway, because it will be a user without any power.
+    fn is_closed(&self, path: &Path) -> bool {
+        const FOR_OTHERS: u32 = 0o007;
+        let is_closed = |mode: u32| mode & FOR_OTHERS == 0;
+        self.chown.is_some()
+            && path
+                .symlink_metadata()
+                .is_ok_and(|found| is_closed(found.permissions().mode()))
+    }
+
+    /// Puts a tree in its place, which is made if it is missing.
+    fn attach(&self, tree: &Tree, path: &Path) -> io::Result<()> {
+        if path.symlink_metadata().is_err() {
+            let found = rustix::fs::statat(tree, "", AtFlags::EMPTY_PATH)?;
+            if FileType::from_raw_mode(found.st_mode) == FileType::Directory {
+                self.directory(path)?;
+            } else {
+                self.parent(path)?;
+                fs::File::create(path)?;
+            }
+        }
+        tree.attach(path)
+    }
+
+    /// A directory of the root's own that can be written to although the root cannot.
+    fn scratch(&self, path: &Path, mode: u32) -> io::Result<()> {
+        self.directory(path)?;
+        fs::set_permissions(path, Permissions::from_mode(mode))?;
+        cover(path, Access::Write)
+    }
+
+    fn processes(&self, path: &Path) -> io::Result<()> {
+        self.directory(path)?;
+        self.proc.attach(path)?;
+        cover(path, Access::Read)
+    }
+
+    fn parent(&self, path: &Path) -> io::Result<()> {
+        path.parent()
+            .map_or(Ok(()), |parent| self.directory(parent))
+    }
+
+    fn directory(&self, path: &Path) -> io::Result<()> {
+        if path.is_dir() {
+            return Ok(());
+        }
+        self.parent(path)?;
+        fs::create_dir(path)?;
+        match self.chown {
+            Some(user) => std::os::unix::fs::lchown(path, Some(user), Some(user)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Puts what lies at the path over itself, with this access, if it is there and is no link.
+fn cover(path: &Path, access: Access) -> io::Result<()> {
+    match path.symlink_metadata() {
+        Ok(found) if !found.is_symlink() => {}
+        _ => return Ok(()),
+    }
+    let tree = Tree::clone_of(path, Links::Keep)?;
+    tree.restrict(access)?;
+    tree.attach(path)
+}
+
+/// Puts something empty over what lies at the path, if it is there and is no link.
+fn hide(path: &Path) -> io::Result<()> {
+    let empty = match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => EMPTY_DIRECTORY,
+        Ok(found) if !found.is_symlink() => EMPTY_FILE,
+        _ => return Ok(()),
+    };
+    let tree = Tree::clone_of(Path::new(empty), Links::Keep)?;
+    tree.restrict(Access::Read)?;
+    tree.attach(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn case(owner: u32, expected: &[(u32, u32, u32)]) {
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(inside, outside, count)| (*inside, NOBODY_AT_ALL + outside, *count))
+            .collect();
+        let mapping: Vec<_> = mapping_of(owner)
+            .iter()
+            .map(|range| (range.inside, range.outside, range.count))
+            .collect();
+        assert_eq!(mapping, expected);
+    }
+
+    #[test]
+    fn the_owner_is_the_powerless_user_and_nobody_else_is() {
+        case(0, &[(0, 0, 1), (1, 1, 65_535)]);
+        case(1000, &[(1000, 0, 1), (0, 1, 1000), (1001, 1001, 64_535)]);
+        case(65_535, &[(65_535, 0, 1), (0, 1, 65_535)]);
+        case(100_000, &[(100_000, 0, 1), (0, 1, 65_536)]);
+        case(u32::MAX, &[(u32::MAX, 0, 1), (0, 1, 65_536)]);
+    }
+}
