@@ -10,6 +10,7 @@ mod listing;
 mod results;
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 pub use self::listing::{Listed, Listing};
 use crate::protocol::Capped;
@@ -29,10 +30,21 @@ pub struct Material<'a> {
     pub shown_before: Option<&'a Listing>,
     /// The contents that the model asked for.
     pub contents: &'a [Content],
+    /// What the instructions must say of this session.
+    pub facts: Facts,
     /// The most items that the listing shows.
     pub max_list_items: usize,
     /// The most characters that the outbox may have.
     pub max_chars: usize,
+}
+
+/// What the instructions say that depends on the settings.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts {
+    /// How long a command runs that names no time of its own.
+    pub command_timeout: Duration,
+    /// Whether commands are run at all.
+    pub runs_commands: bool,
 }
 
 /// A file's contents as they are shown.
@@ -56,7 +68,7 @@ pub struct Outbox {
 /// Writes the outbox of the session's current round.
 pub fn compose(material: &Material<'_>) -> Outbox {
     let session = material.session;
-    let head = head(session);
+    let head = head(session, material.facts);
     let prompt = format!("=== PROMPT ===\n{}", instructions::prompt(session));
     let words = words(session);
     let room = material
@@ -91,13 +103,13 @@ pub fn compose(material: &Material<'_>) -> Outbox {
 }
 
 /// The header, the protocol and the beginning of the context.
-fn head(session: &Session) -> String {
+fn head(session: &Session, facts: Facts) -> String {
     format!(
         "=== HEADER ===\nSession: {}\nSequence: {}\nTask: {}\nProtocol: 2\n\n=== PROTOCOL ===\n{}\n\n=== CONTEXT ===\n",
         session.session_id,
         session.sequence_number,
         task(session),
-        instructions::text(session),
+        instructions::text(session, facts),
     )
 }
 
@@ -228,6 +240,11 @@ mod tests {
     use crate::session::Question;
     use crate::session::tests::session;
 
+    const FACTS: Facts = Facts {
+        command_timeout: Duration::from_secs(30),
+        runs_commands: true,
+    };
+
     fn listing(paths: &[&str]) -> Listing {
         let files = paths.iter().map(|path| Listed {
             path: RelPath::parse(path).unwrap(),
@@ -250,6 +267,7 @@ mod tests {
             listing,
             shown_before: None,
             contents,
+            facts: FACTS,
             max_list_items: 200,
             max_chars: 100_000,
         }
@@ -281,7 +299,7 @@ mod tests {
 
     #[test]
     fn the_full_instructions_are_short() {
-        let outbox = instructions::text(&session("ab12cd34"));
+        let outbox = instructions::text(&session("ab12cd34"), FACTS);
         assert!(chars(&outbox) <= 3_700, "{}", chars(&outbox));
     }
 

@@ -11,6 +11,11 @@ pub struct Permit {
 }
 
 impl Permit {
+    /// Whether the model may run commands at all.
+    pub(super) fn runs_commands(self) -> bool {
+        self.commands == Commands::Run
+    }
+
     /// The refusal of a step, if it is not permitted.
     pub(super) fn refusal(self, step: &Step) -> Option<Outcome> {
         match (&step.command, self.commands) {

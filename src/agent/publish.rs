@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use super::{Agent, Conversation, Patience};
-use crate::compose::{self, Content, Listed, Listing, Material};
+use crate::compose::{self, Content, Facts, Listed, Listing, Material};
 use crate::error::Result;
 use crate::execute;
+use crate::protocol::RelPath;
 use crate::ui::Event;
 
 /// Where the listing of the last outbox is kept, beside the session.
@@ -38,6 +39,10 @@ impl Conversation<'_> {
             listing: &listing,
             shown_before: shown_before.as_ref(),
             contents: &contents,
+            facts: Facts {
+                command_timeout: self.agent.limits.command_timeout,
+                runs_commands: self.agent.manner.permit.runs_commands(),
+            },
             max_list_items: self.agent.limits.max_list_items as usize,
             max_chars: self.agent.manner.max_outbox_chars,
         });
@@ -88,6 +93,7 @@ impl Conversation<'_> {
                 files: walked
                     .files
                     .into_iter()
+                    .filter(|file| !is_generated(&file.path))
                     .map(|file| Listed {
                         path: file.path,
                         size: file.size,
@@ -104,4 +110,17 @@ impl Conversation<'_> {
             }
         }
     }
+}
+
+/// Whether a file lies in a directory that tools fill by themselves.
+fn is_generated(path: &RelPath) -> bool {
+    const DIRECTORIES: [&str; 6] = [
+        "__pycache__",
+        ".pytest_cache",
+        ".mypy_cache",
+        ".ruff_cache",
+        "node_modules",
+        ".venv",
+    ];
+    path.components().any(|name| DIRECTORIES.contains(&name))
 }

@@ -1,6 +1,7 @@
 //! The words that the model reads about how to answer.
 
-use crate::protocol::Status;
+use super::Facts;
+use crate::protocol::{Status, StepResult};
 use crate::session::{Instructions, Session};
 
 /// The full text, compiled in.
@@ -8,16 +9,30 @@ const FULL: &str = include_str!("../protocol/instructions.md");
 
 /// What a follow-up repeats of it.
 const REMINDER: &str = "\
-As in the first message: all commands in ONE code block fenced with six backticks, in the chat message itself; each tag alone on its line; bodies verbatim; the end mark as the last line of the block. With a body and a closing tag: CREATE_FILE path, EDIT_FILE path (SEARCH/REPLACE blocks, or start_line end_line), INSERT_TEXT path line, APPLY_PATCH, RUN_COMMAND, PLAN, MESSAGE, ASK_USER, DONE. Without: READ_FILE path, LIST_FILES, SEARCH_TEXT pattern, DELETE_FILE path, MOVE_FILE from to, GIT_STATUS, GIT_DIFF. Never invent results.";
+As in the first message: all commands in ONE code block fenced with six backticks, in the chat message itself; each tag alone on its line, attributes as name=\"value\", bodies verbatim; the end mark as the last line of the block. With a body and a closing tag such as [/EDIT_FILE]: CREATE_FILE (path), EDIT_FILE (path; SEARCH/REPLACE blocks, or start_line, end_line and the new lines), INSERT_TEXT (path, line), APPLY_PATCH, RUN_COMMAND, PLAN, MESSAGE, ASK_USER, DONE. Without: READ_FILE (path), LIST_FILES, SEARCH_TEXT (pattern), DELETE_FILE (path), MOVE_FILE (from, to), GIT_STATUS, GIT_DIFF. Never invent results. A SEARCH/REPLACE block:
+<<<<<<< SEARCH
+lines exactly as they are in the file
+=======
+new lines
+>>>>>>> REPLACE";
+
+/// What is said where the person has switched commands off.
+const NO_COMMANDS: &str = "RUN_COMMAND is switched off in this session: work with files only, and tell the user in a MESSAGE what to run.";
 
 /// The protocol section.
-pub(super) fn text(session: &Session) -> String {
-    match session.instructions {
+pub(super) fn text(session: &Session, facts: Facts) -> String {
+    let text = match session.instructions {
         Instructions::Full => FULL
             .trim()
             .replace("{id}", session.session_id.as_str())
-            .replace("{sequence}", &session.sequence_number.to_string()),
+            .replace("{sequence}", &session.sequence_number.to_string())
+            .replace("{timeout}", &facts.command_timeout.as_secs().to_string()),
         Instructions::Reminder => REMINDER.to_owned(),
+    };
+    if facts.runs_commands {
+        text
+    } else {
+        format!("{text}\n{NO_COMMANDS}")
     }
 }
 
@@ -44,10 +59,16 @@ fn next(session: &Session) -> String {
     if session.last_results.is_empty() && session.last_issues.is_empty() {
         return "Your last reply contained no command, so nothing was done. Write the commands for the next step in one code block as described above; if the work is finished, send [DONE].".to_owned();
     }
-    let failed = session
-        .last_results
-        .iter()
-        .any(|result| result.outcome.status != Status::Ok);
+    let failed = |result: &&StepResult| result.outcome.status != Status::Ok;
+    let is_run = |result: &StepResult| {
+        result.command == "RUN_COMMAND" && result.outcome.status == Status::Failed
+    };
+    let only_runs = session.last_results.iter().filter(failed).all(is_run);
+    let failed = session.last_results.iter().any(|result| failed(&result));
+    if failed && only_runs && session.last_issues.is_empty() {
+        return "A command that you ran did not end well: see its output, and go on with the task."
+            .to_owned();
+    }
     if failed || !session.last_issues.is_empty() {
         return "Not everything worked. What is marked [OK] is done and stays: send only what failed again, corrected, and go on with the task.".to_owned();
     }

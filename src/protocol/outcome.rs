@@ -163,9 +163,20 @@ fn subject(command: &Command) -> String {
     match command {
         Command::MoveFile { from, to } => format!("{from} -> {to}"),
         Command::SearchText { pattern, .. } => first_line(pattern),
-        Command::RunCommand { script, .. } => first_line(script),
+        Command::RunCommand { script, .. } => first_line(without_options(script)),
         Command::Outline { path } => path.clone(),
         other => other.path().map(ToString::to_string).unwrap_or_default(),
+    }
+}
+
+/// A script from its first line that does something: `set -e` tells nothing.
+fn without_options(script: &str) -> &str {
+    let script = script.trim();
+    match script.split_once('\n') {
+        Some((first, rest)) if first.starts_with("set ") || first.starts_with('#') => {
+            without_options(rest)
+        }
+        _ => script,
     }
 }
 
