@@ -52,7 +52,7 @@ pub struct Agent {
 }
 
 /// How the loop goes about its work.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Manner {
     /// What the person permits.
     pub permit: Permit,
@@ -99,6 +99,7 @@ struct Conversation<'a> {
 impl Agent {
     /// Carries a session on until it ends, its rounds are used up or the person stops it.
     pub fn run(&self, session: Session) -> Result<Ending> {
+        self.tell_confinement();
         let mut conversation = Conversation::open(self, session)?;
         let mut inbox = Inbox::watch(&self.mailbox, crate::reply::end_mark);
         let waker = inbox.waker();

@@ -6,6 +6,7 @@ mod apply;
 mod config;
 mod demo;
 mod end;
+mod guard;
 mod init;
 mod list;
 mod log;
@@ -127,6 +128,8 @@ fn value_name(shape: &Shape) -> String {
         Shape::Directory => "DIR".to_owned(),
         Shape::Number(_) => "N".to_owned(),
         Shape::Choice(words) => words.join("|"),
+        Shape::Words(words) => words.join(","),
+        Shape::Paths => "PATHS".to_owned(),
     }
 }
 

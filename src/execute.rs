@@ -74,7 +74,7 @@ pub struct Execution<'a> {
     /// Files that steps of this reply are going to make.
     promised: BTreeSet<RelPath>,
     watch: Option<Watch<'a>>,
-    confinement: Option<&'a Confinement>,
+    confinement: Option<Confinement>,
 }
 
 /// How the person follows and ends a running command.
@@ -118,11 +118,9 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// The same, with commands that see and change no more than this.
-    #[must_use]
-    pub fn confined_by(mut self, confinement: &'a Confinement) -> Self {
-        self.confinement = Some(confinement);
-        self
+    /// From now on commands see and change no more than this; without it they are not confined.
+    pub fn confine(&mut self, confinement: Option<Confinement>) {
+        self.confinement = confinement;
     }
 
     /// The same, with somebody who follows the output of commands and may end them.

@@ -9,6 +9,7 @@
 //! (see [`child_main`]). The socket is also how the command's supervisor learns that `agent` has
 //! died, and how `agent` learns why a command did not start.
 
+mod author;
 #[cfg(target_os = "linux")]
 mod bubblewrap;
 #[cfg(target_os = "linux")]
@@ -21,6 +22,7 @@ mod elsewhere;
 mod filter;
 #[cfg(target_os = "linux")]
 mod git;
+mod hints;
 #[cfg(target_os = "linux")]
 mod landlock;
 #[cfg(target_os = "linux")]
@@ -44,12 +46,14 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+pub use author::Author;
 #[cfg(target_os = "linux")]
 pub use child::child_main;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::Launch;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{boot_id, child_main, probe, try_out};
+pub use hints::{Limit, found_outside, limit_met, misses_network};
 #[cfg(target_os = "linux")]
 pub(crate) use launch::Launch;
 #[cfg(target_os = "linux")]
@@ -179,6 +183,8 @@ pub struct Confinement {
     pub home: PathBuf,
     /// Where the person's programs are: `PATH`, and the places that variables of tools name.
     pub programs: Vec<PathBuf>,
+    /// Who commits, if the repository itself does not say.
+    pub author: Option<Author>,
 }
 
 impl Confinement {
@@ -198,8 +204,9 @@ impl Confinement {
             cache: None,
             hidden: Vec::new(),
             read_only: Vec::new(),
-            home: home.unwrap_or_else(|| PathBuf::from("/tmp/home")),
+            home: home.clone().unwrap_or_else(|| PathBuf::from("/tmp/home")),
             programs: programs_of(std::env::vars_os()),
+            author: home.as_deref().and_then(Author::of_home),
         }
     }
 

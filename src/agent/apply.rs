@@ -10,12 +10,14 @@ use std::time::{Duration, Instant};
 
 pub use self::rehearsal::{Difference, Rehearsal};
 use super::Permit;
+use super::permit::Permission;
 use super::round::reason_to_skip;
 use crate::execute::{self, Execution, Limits, Shown};
 use crate::interrupt::Interrupt;
 use crate::protocol::{Command, Outcome, ReadRequest, Seen, Status, Step, StepResult};
 use crate::reply::Reply;
 use crate::settings::OnFailure;
+use crate::ui::Ui;
 use crate::workspace::Workspace;
 
 /// Where and how a reply is applied.
@@ -26,7 +28,9 @@ pub struct Applying<'a> {
     /// The bounds of what steps may do.
     pub limits: &'a Limits,
     /// What the person permits.
-    pub permit: Permit,
+    pub permit: &'a Permit,
+    /// Who asks the person.
+    pub ui: &'a Ui,
     /// What becomes of commands after a failed change.
     pub on_failure: OnFailure,
     /// Whether the person wants to stop.
@@ -47,11 +51,13 @@ impl Applying<'_> {
         let mut results = Vec::with_capacity(reply.steps.len());
         for step in &reply.steps {
             let began = Instant::now();
-            let outcome = if let Some(outcome) = self.hindrance(step, &results, reply) {
-                outcome
-            } else {
-                tell(step, None);
-                execution.step(step)
+            let outcome = match self.hindrance(step, &results, reply) {
+                Permission::Refused(outcome) => outcome,
+                Permission::Granted(grant) => {
+                    tell(step, None);
+                    execution.confine(self.permit.confinement(grant));
+                    execution.step(step)
+                }
             };
             let result = StepResult::new(step, outcome, began.elapsed());
             tell(step, Some(&result));
@@ -79,12 +85,13 @@ impl Applying<'_> {
         );
         let mut results = Vec::with_capacity(reply.steps.len());
         for step in &reply.steps {
-            let outcome = match &step.command {
-                Command::RunCommand { .. } => self
-                    .hindrance(step, &results, reply)
-                    .unwrap_or_else(|| Outcome::ok("would be run")),
-                command if command.changes_files() => changing.step(step),
-                _ => reading.step(step),
+            let outcome = match self.hindrance(step, &results, reply) {
+                Permission::Refused(outcome) => outcome,
+                Permission::Granted(_) => match &step.command {
+                    Command::RunCommand { .. } => Outcome::ok("would be run"),
+                    command if command.changes_files() => changing.step(step),
+                    _ => reading.step(step),
+                },
             };
             let result = StepResult::new(step, outcome, Duration::ZERO);
             tell(step, Some(&result));
@@ -93,14 +100,15 @@ impl Applying<'_> {
         results
     }
 
-    /// Why a step is not executed, if it is not.
-    fn hindrance(&self, step: &Step, results: &[StepResult], reply: &Reply) -> Option<Outcome> {
+    /// Whether a step is executed.
+    fn hindrance(&self, step: &Step, results: &[StepResult], reply: &Reply) -> Permission {
         if self.interrupt.is_raised() {
-            return Some(Outcome::skipped("interrupted"));
+            return Permission::Refused(Outcome::skipped("interrupted"));
         }
-        reason_to_skip(step, results, &reply.issues, self.on_failure)
-            .map(Outcome::skipped)
-            .or_else(|| self.permit.refusal(step))
+        match reason_to_skip(step, results, &reply.issues, self.on_failure) {
+            Some(reason) => Permission::Refused(Outcome::skipped(reason)),
+            None => self.permit.decide(step, self.ui, self.interrupt),
+        }
     }
 
     /// What the reply asked to read, as it is now.

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::permit::Permission;
 use super::{Conversation, Taken, file_name};
 use crate::error::Result;
 use crate::execute::Execution;
@@ -91,11 +92,18 @@ impl Conversation<'_> {
         if let Some(reason) = reason_to_skip(step, results, issues, agent.manner.on_failure) {
             return Outcome::skipped(reason);
         }
-        if let Some(refusal) = agent.manner.permit.refusal(step) {
-            return refusal;
+        match agent
+            .manner
+            .permit
+            .decide(step, &agent.ui, &agent.interrupt)
+        {
+            Permission::Refused(outcome) => outcome,
+            Permission::Granted(grant) => {
+                self.announce_step(step);
+                execution.confine(agent.manner.permit.confinement(grant));
+                execution.step(step)
+            }
         }
-        self.announce_step(step);
-        execution.step(step)
     }
 
     /// What became of the first steps when this reply came the first time, cut off.

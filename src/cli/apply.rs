@@ -70,7 +70,8 @@ impl Apply {
         let applying = Applying {
             workspace: &place.workspace,
             limits: &place.limits,
-            permit: place.permit,
+            permit: &place.permit,
+            ui,
             on_failure: place.on_failure,
             interrupt: &interrupt,
         };

@@ -72,14 +72,16 @@ pub(super) fn run(ui: Ui) -> Result<ExitCode> {
 
 fn agent(directory: &Path, ui: Ui) -> Result<Agent> {
     let base = Base::create(directory)?;
+    let trust = Trust::kept_in(directory.join("state"));
     let flags = Overrides::given_in(directory);
-    let loaded = settings::load(
-        &base,
-        std::iter::empty(),
-        &flags,
-        &Trust::kept_in(directory),
+    let loaded = settings::load(&base, std::iter::empty(), &flags, &trust)?;
+    let agent = open::assemble(
+        base.directory,
+        &loaded,
+        &trust,
+        ui,
+        Interrupt::from_signals()?,
     )?;
-    let agent = open::assemble(base.directory, &loaded, ui, Interrupt::from_signals()?)?;
     for (name, content) in [("apples.txt", "red\ngreen\n"), ("pears.txt", "yellow\n")] {
         write_atomic(
             &agent.workspace.path().join(name),

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::Common;
 use super::apply::Place;
-use crate::agent::{Agent, Manner, Permit};
+use super::{Common, guard};
+use crate::agent::{Agent, Manner};
 use crate::error::{Error, Kind, Result};
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
@@ -38,7 +38,7 @@ pub(super) fn agent(common: &Common, ui: Ui, first_run: FirstRun) -> Result<Agen
     for notice in &loaded.notices {
         ui.say(notice);
     }
-    assemble(base.directory, &loaded, ui, interrupt)
+    assemble(base.directory, &loaded, &trust(), ui, interrupt)
 }
 
 /// Opens only the workspace, for a verb that keeps no state: where `agent` was never used, that is
@@ -49,17 +49,17 @@ pub(super) fn place(common: &Common, ui: &Ui) -> Result<Place> {
         .origins
         .get("WorkspaceDir")
         .is_some_and(|origin| *origin != Origin::Default);
-    let directory = if base.settings_file.is_none() && !is_set {
-        &base.directory
+    let in_place = base.settings_file.is_none() && !is_set;
+    let directory = if in_place {
+        base.directory
     } else {
-        &loaded.paths.workspace
+        loaded.paths.workspace.clone()
     };
+    let workspace = Workspace::open(&directory)?;
     Ok(Place {
-        workspace: Workspace::open(directory)?,
+        workspace,
         limits: limits(&loaded.settings),
-        permit: Permit {
-            commands: loaded.settings.commands,
-        },
+        permit: guard::permit(&loaded, &directory, &trust(), guard::Memory::None)?,
         on_failure: loaded.settings.on_failure,
     })
 }
@@ -68,6 +68,7 @@ pub(super) fn place(common: &Common, ui: &Ui) -> Result<Place> {
 pub(super) fn assemble(
     base: PathBuf,
     loaded: &Loaded,
+    trust: &Trust,
     ui: Ui,
     interrupt: Interrupt,
 ) -> Result<Agent> {
@@ -75,19 +76,18 @@ pub(super) fn assemble(
     if !paths.workspace.exists() {
         crate::fs::create_directory(&paths.workspace)?;
     }
+    let workspace = Workspace::open(&paths.workspace)?;
     Ok(Agent {
-        workspace: Workspace::open(&paths.workspace)?,
         mailbox: Mailbox::open(paths.outbox.clone(), paths.inbox.clone())?,
         store: Store::open(paths.sessions.clone())?,
         limits: limits(settings),
         manner: Manner {
-            permit: Permit {
-                commands: settings.commands,
-            },
+            permit: guard::permit(loaded, workspace.path(), trust, guard::Memory::Keep)?,
             on_failure: settings.on_failure,
             max_outbox_chars: settings.max_outbox_chars,
             max_rounds: settings.max_rounds,
         },
+        workspace,
         base,
         ui,
         interrupt,

@@ -48,7 +48,7 @@ impl Execution<'_> {
             max_output: self.limits.max_output,
             cancelled,
             on_output,
-            confinement: self.confinement,
+            confinement: self.confinement.as_ref(),
         })
     }
 }

@@ -17,7 +17,7 @@ use super::child::{NOT_STARTED, Seen, end_for_the_dead, end_like, watch};
 use super::command::{become_command, give_up_power, tell};
 use super::filter::Sockets;
 use super::layout::{self, What};
-use super::{Plan, SUBCOMMAND};
+use super::{Plan, SUBCOMMAND, landlock, root};
 use crate::platform::linux::{self, Forked};
 
 /// The first argument of `agent __sandbox` inside; the second is the plan.
@@ -39,6 +39,7 @@ pub(super) fn supervise(agent: &UnixStream, plan: &Plan, words: &[OsString]) -> 
         .iter()
         .find(|place| Path::new(place).exists())
         .ok_or("`bwrap` is not installed")?;
+    root::workspace(&plan.confinement)?;
     let arguments = arguments(plan, words)?;
     match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
         Forked::Child => {
@@ -68,6 +69,9 @@ pub(super) fn go_on(agent: &UnixStream, arguments: &[OsString]) -> Result<(), St
     let plan: Plan = serde_json::from_slice(plan.as_encoded_bytes())
         .map_err(|error| format!("could not read the plan: {error}"))?;
     linux::ignore_termination();
+    if plan.confinement.network {
+        landlock::part_sockets();
+    }
     give_up_power(Sockets::Internet)?;
     Err(become_command(&plan, words, &[], agent))
 }
@@ -97,7 +101,14 @@ fn arguments(plan: &Plan, words: &[OsString]) -> Result<Vec<OsString>, String> {
         ourselves.as_os_str(),
         OsStr::new(OURSELVES),
     ]);
-    list.add(&["--remount-ro", "/proc", "--remount-ro", "/"]);
+    list.add(&[
+        "--remount-ro",
+        "/proc",
+        "--remount-ro",
+        "/dev",
+        "--remount-ro",
+        "/",
+    ]);
     list.add(&["--chdir", "/", "--", OURSELVES, SUBCOMMAND, INSIDE]);
     list.0.push(inside.into());
     list.0.extend(words.iter().cloned());

@@ -1,17 +1,18 @@
 //! The last steps of a process before it becomes the command.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Resource, Rlimit};
 
 use super::filter::{self, Sockets};
 use super::launch::STARTED;
-use super::{Plan, ResourceLimits};
+use super::{Confinement, Plan, ResourceLimits};
 use crate::platform::linux::{self, identity};
 
 /// Tells `agent` why the command did not start.
@@ -37,29 +38,64 @@ pub(super) fn become_command(
     plan: &Plan,
     words: &[OsString],
     environment: &[(&str, &Path)],
-    mut agent: &UnixStream,
+    agent: &UnixStream,
 ) -> String {
-    let Some((program, arguments)) = words.split_first() else {
-        return "no program was named".to_owned();
-    };
+    match prepare(plan, words) {
+        Ok(mut command) => {
+            say_that_it_starts(agent);
+            let error = command.envs(environment.iter().copied()).exec();
+            not_started(words, &error)
+        }
+        Err(reason) => reason,
+    }
+}
+
+/// Starts the command as a child, within limits that hold for this process from now on too.
+pub(super) fn start_command(
+    plan: &Plan,
+    words: &[OsString],
+    agent: &UnixStream,
+) -> Result<Child, String> {
+    // Starting a child this way copies no memory.
+    let child = prepare(plan, words)?
+        .spawn()
+        .map_err(|error| not_started(words, &error))?;
+    say_that_it_starts(agent);
+    Ok(child)
+}
+
+fn prepare(plan: &Plan, words: &[OsString]) -> Result<Command, String> {
+    let (program, arguments) = words.split_first().ok_or("no program was named")?;
     let directory = &plan.directory;
-    if let Err(error) = std::env::set_current_dir(directory) {
-        return format!("could not enter `{}` inside: {error}", directory.display());
-    }
-    if let Err(error) = set_limits(&plan.confinement.limits) {
-        return format!("could not set the limits: {error}");
-    }
+    std::env::set_current_dir(directory)
+        .map_err(|error| format!("could not enter `{}` inside: {error}", directory.display()))?;
+    leave_author(&plan.confinement);
+    set_limits(&plan.confinement.limits)
+        .map_err(|error| format!("could not set the limits: {error}"))?;
     linux::heed_termination();
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null());
+    Ok(command)
+}
+
+fn say_that_it_starts(mut agent: &UnixStream) {
     let _ = agent.write_all(&[STARTED]);
-    let error = Command::new(program)
-        .args(arguments)
-        .envs(environment.iter().copied())
-        .stdin(Stdio::null())
-        .exec();
-    format!(
-        "could not start `{}`: {error}",
-        Path::new(program).display()
-    )
+}
+
+fn not_started(words: &[OsString], error: &io::Error) -> String {
+    let program = words.first().map_or(Path::new(""), Path::new);
+    format!("could not start `{}`: {error}", program.display())
+}
+
+/// Tells git who commits. The home is scratch: what stands there is gone with the command.
+fn leave_author(confinement: &Confinement) {
+    let path = confinement.home.join(".gitconfig");
+    if let Some(author) = &confinement.author
+        && !confinement.home.starts_with(&confinement.workspace)
+        && let Ok(mut file) = File::create_new(path)
+    {
+        let _ = file.write_all(author.to_configuration().as_bytes());
+    }
 }
 
 fn set_limits(limits: &ResourceLimits) -> io::Result<()> {

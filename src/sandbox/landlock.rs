@@ -15,11 +15,11 @@ use landlock::{
 };
 use rustix::process::{Pid, Signal, WaitOptions};
 
-use super::Plan;
 use super::child::{NOT_STARTED, Seen, end_like, watch};
 use super::command::{become_command, give_up_power, tell};
 use super::filter::Sockets;
 use super::layout::{self, Layout, What};
+use super::{Plan, root};
 use crate::platform::linux::{self, Forked};
 
 /// The newest version whose rights are asked for; older kernels give what they have.
@@ -27,6 +27,7 @@ const VERSION: ABI = ABI::V6;
 
 /// Runs the command; returns only if it could not be started or `agent` has ended.
 pub(super) fn supervise(agent: &UnixStream, plan: &Plan, words: &[OsString]) -> Result<(), String> {
+    root::workspace(&plan.confinement)?;
     let own = rustix::process::getpid();
     rustix::process::set_child_subreaper(Some(own)).map_err(|error| error.to_string())?;
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -79,7 +80,9 @@ fn restrict(layout: &Layout, scratch: &Path) -> Result<(), String> {
     rules = allow(rules, Path::new("/proc"), Right::Read).map_err(cannot)?;
     for (path, what) in layout {
         let (source, right) = match what {
-            What::System | What::Link(_) => (path, Right::Read),
+            What::System => (path, Right::Read),
+            // Those in `/dev` lead to descriptors, which need no right.
+            What::Link(_) if !path.starts_with("/dev") => (path, Right::Read),
             What::Shown(source) => (source, Right::Read),
             What::Open(source) => (source, Right::Change),
             What::Workspace | What::Device => (path, Right::Change),
@@ -92,6 +95,16 @@ fn restrict(layout: &Layout, scratch: &Path) -> Result<(), String> {
         return Err("this kernel has no Landlock".to_owned());
     }
     Ok(())
+}
+
+/// Keeps the command from the local sockets without a path that a shared network brings along:
+/// those of the desktop are among them. Kernels before 6.12 cannot.
+pub(super) fn part_sockets() {
+    let parted = Ruleset::default()
+        .scope(Scope::AbstractUnixSocket)
+        .and_then(Ruleset::create)
+        .and_then(RulesetCreated::restrict_self);
+    drop(parted);
 }
 
 #[derive(Clone, Copy)]

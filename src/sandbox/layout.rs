@@ -122,7 +122,10 @@ pub(super) fn of(confinement: &Confinement) -> Layout {
 }
 
 fn existing(paths: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
-    paths.iter().filter(|path| path.exists())
+    // All of the machine is not something extra.
+    paths
+        .iter()
+        .filter(|path| path.exists() && path.parent().is_some())
 }
 
 /// Adds what comes with the machine and gives the directories that are seen.
@@ -208,8 +211,17 @@ fn add_repository_outside(layout: &mut Layout, git: PathBuf, is_open: bool) {
 
 fn add_protected(layout: &mut Layout, confinement: &Confinement) {
     let workspace = &confinement.workspace;
-    for name in PROTECTED {
-        layout.insert(workspace.join(name), What::Protected);
+    for name in PROTECTED.iter().chain([&".git"]) {
+        let path = workspace.join(name);
+        // Nothing can be mounted on a link; what it leads to can at least be kept.
+        if let Ok(target) = fs::canonicalize(&path)
+            && target != path
+            && target.starts_with(workspace)
+            && target != *workspace
+        {
+            layout.insert(target, What::Protected);
+        }
+        layout.insert(path, What::Protected);
     }
     let git = workspace.join(".git");
     if confinement.git_write {

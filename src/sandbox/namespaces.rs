@@ -8,12 +8,12 @@ use std::os::unix::net::UnixStream;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
 use rustix::thread::UnshareFlags;
 
-use super::Plan;
 use super::child::{NOT_STARTED, Seen, end_for_the_dead, end_like, release_output, watch};
-use super::command::{become_command, give_up_power, tell};
+use super::command::{give_up_power, start_command, tell};
 use super::filter::Sockets;
 use super::layout::{self, Layout};
 use super::root::{self, Built, Power};
+use super::{Plan, landlock};
 use crate::platform::linux::{self, Forked, identity};
 
 /// The number inside that a command of root's has: every system knows it as `nobody`.
@@ -110,7 +110,9 @@ impl Task<'_> {
         let built = root::build(self.layout, confinement, self.power)?;
         // A host name that every machine can look up without a network.
         let _ = rustix::system::sethostname(b"localhost");
-        if !confinement.network {
+        if confinement.network {
+            landlock::part_sockets();
+        } else {
             linux::loopback_up()
                 .map_err(|error| format!("could not switch the loopback on: {error}"))?;
         }
@@ -122,17 +124,10 @@ impl Task<'_> {
             .map_err(|error| format!("could not hide process 1: {error}"))?;
         // A change of user makes the kernel forget it.
         die_with_supervisor(status.as_fd())?;
-        match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
-            Forked::Child => {
-                drop(status);
-                Err(become_command(self.plan, self.words, &[], self.agent))
-            }
-            Forked::Parent(command) => {
-                release_output();
-                reap_until(command, status);
-                Ok(())
-            }
-        }
+        let command = start_command(self.plan, self.words, self.agent)?;
+        release_output();
+        reap_until(Pid::from_child(&command), status);
+        Ok(())
     }
 
     fn become_nobody(&self, built: &Built) -> Result<(), String> {

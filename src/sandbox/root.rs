@@ -79,8 +79,11 @@ pub(super) fn build(
 }
 
 /// Opens the workspace and checks that it is the one that was meant.
-fn workspace(confinement: &Confinement) -> Result<OwnedFd, String> {
+pub(super) fn workspace(confinement: &Confinement) -> Result<OwnedFd, String> {
     let path = &confinement.workspace;
+    if path.parent().is_none() {
+        return Err("the root directory cannot be a workspace".to_owned());
+    }
     let cannot = |error: io::Error| format!("could not open `{}`: {error}", path.display());
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = rustix::fs::open(path, flags, Mode::empty()).map_err(|e| cannot(e.into()))?;
@@ -107,13 +110,15 @@ fn take_workspace(
     let opened = workspace(confinement)?;
     let take = || -> io::Result<(Tree, Owner)> {
         let tree = Tree::clone_of_descriptor(opened.as_fd())?;
-        tree.restrict(Access::Write)?;
         let user = rustix::fs::fstat(&opened)?.st_uid;
         let owner = match power {
             Power::User => Owner::as_it_is(None),
             Power::Root => Owner::mapped(&tree, user, proc)
                 .unwrap_or_else(|_| Owner::as_it_is(Some(user).filter(|user| *user != 0))),
         };
+        if owner.namespace.is_none() {
+            tree.restrict(Access::Write)?;
+        }
         Ok((tree, owner))
     };
     take().map_err(|error| {
@@ -142,18 +147,11 @@ impl Owner {
     /// The owner of the tree is shown as a user without any power, which the command is run as.
     fn mapped(tree: &Tree, user: u32, proc: BorrowedFd<'_>) -> io::Result<Self> {
         let namespace = namespace_for_owners(proc, &mapping_of(user))?;
-        tree.map_owners(namespace.as_fd())?;
+        tree.restrict_and_map(Access::Write, namespace.as_fd())?;
         Ok(Self {
             namespace: Some(namespace),
             user: Some(NOBODY_AT_ALL),
         })
-    }
-
-    fn map(&self, tree: &Tree) -> io::Result<()> {
-        match &self.namespace {
-            Some(namespace) => tree.map_owners(namespace.as_fd()),
-            None => Ok(()),
-        }
     }
 }
 
@@ -197,11 +195,14 @@ fn take<'a>(layout: &'a Layout, owner: &Owner) -> BTreeMap<&'a Path, Tree> {
 
 fn take_one(source: &Path, access: Access, owner: Option<&Owner>) -> io::Result<Tree> {
     let tree = Tree::clone_of(source, Links::Follow)?;
-    tree.restrict(access)?;
-    if let Some(owner) = owner {
-        // A file system that cannot map shows its files with their own owners.
-        let _ = owner.map(&tree);
+    let users = owner.and_then(|owner| owner.namespace.as_ref());
+    if let Some(users) = users
+        && tree.restrict_and_map(access, users.as_fd()).is_ok()
+    {
+        return Ok(tree);
     }
+    // A file system that cannot map shows its files with their own owners.
+    tree.restrict(access)?;
     Ok(tree)
 }
 

@@ -77,6 +77,55 @@ pub static KEYS: &[Key] = &[
         &["run", "off"],
         "Whether the model may run commands; with `off` it only works on files.",
     ),
+    loosening(
+        "Approval",
+        "--approval",
+        Shape::Choice(&["auto", "edits", "ask", "plan"]),
+        "auto",
+        "When you are asked: `auto`, what the rules allow runs; `edits`, before commands; `ask`, before every change; `plan`, nothing is changed.",
+    ),
+    loosening(
+        "Policy",
+        "--policy",
+        Shape::Choice(&["normal", "strict"]),
+        "normal",
+        "How much is refused; `agent policy` shows the rules.",
+    ),
+    loosening(
+        "Sandbox",
+        "--sandbox",
+        Shape::Choice(&["auto", "required", "off"]),
+        "auto",
+        "Whether commands are confined: `auto`, as strongly as this machine can; `required`, or they do not run; `off`.",
+    ),
+    loosening(
+        "Network",
+        "--network",
+        Shape::Choice(&["off", "on"]),
+        "off",
+        "Whether commands in the sandbox can use the network.",
+    ),
+    loosening(
+        "Grants",
+        "--grant",
+        Shape::Words(&["git-write", "network"]),
+        "",
+        "What you allow beyond the defaults: `git-write` lets commands write to the repository.",
+    ),
+    loosening(
+        "ExtraReadPaths",
+        "--extra-read-paths",
+        Shape::Paths,
+        "",
+        "What commands in the sandbox may read besides the system, your tools and the workspace.",
+    ),
+    loosening(
+        "ExtraWritePaths",
+        "--extra-write-paths",
+        Shape::Paths,
+        "",
+        "What commands in the sandbox may change besides the workspace.",
+    ),
     choice(
         "OnFailure",
         "--on-failure",
@@ -96,6 +145,41 @@ pub static KEYS: &[Key] = &[
         600,
         1..=LONGEST_TIMEOUT,
         "The most seconds that the model may name for a command.",
+    ),
+    number(
+        "MaxProcesses",
+        "--max-processes",
+        512,
+        1..=100_000,
+        "Processes and threads of a command in the sandbox.",
+    ),
+    number(
+        "MaxMemoryMegabytes",
+        "--max-memory-megabytes",
+        4096,
+        16..=1_000_000,
+        "Memory of one process in the sandbox.",
+    ),
+    number(
+        "MaxWrittenMegabytes",
+        "--max-written-megabytes",
+        2048,
+        1..=1_000_000,
+        "Size of one file that a command in the sandbox writes.",
+    ),
+    number(
+        "MaxOpenFiles",
+        "--max-open-files",
+        4096,
+        16..=1_000_000,
+        "Open files of one process in the sandbox.",
+    ),
+    number(
+        "MaxCpuSeconds",
+        "--max-cpu-seconds",
+        0,
+        0..=LONGEST_TIMEOUT,
+        "Computing time of one process in the sandbox; 0 is no limit of its own.",
     ),
     number(
         "MaxOutputLength",
@@ -174,6 +258,24 @@ const fn number(
     }
 }
 
+/// A setting of which every value needs trust.
+const fn loosening(
+    name: &'static str,
+    flag: &'static str,
+    shape: Shape,
+    default: &'static str,
+    meaning: &'static str,
+) -> Key {
+    Key {
+        name,
+        flag,
+        default: Value::Text(Cow::Borrowed(default)),
+        shape,
+        meaning,
+        loosens: Loosens::Always,
+    }
+}
+
 /// The first word is the default.
 const fn choice(
     name: &'static str,
@@ -227,7 +329,7 @@ impl Key {
         let may_be = match &self.shape {
             Shape::Directory => "a directory".to_owned(),
             Shape::Number(range) => format!("{} to {}", range.start(), range.end()),
-            Shape::Choice(_) => self.shape.to_string(),
+            Shape::Choice(_) | Shape::Words(_) | Shape::Paths => self.shape.to_string(),
         };
         format!(
             "| `{}` | `{}` | {may_be}{trust} | `{}` | {} |\n",

@@ -79,6 +79,8 @@ fn every_value_in_range_fits_its_field() {
         let values = match &key.shape {
             Shape::Number(range) => vec![range.start().to_string(), range.end().to_string()],
             Shape::Choice(words) => words.iter().map(ToString::to_string).collect(),
+            Shape::Words(words) => vec![words.join(",")],
+            Shape::Paths => vec![String::new()],
             Shape::Directory => vec!["123456".to_owned()],
         };
         for value in values {

@@ -23,6 +23,10 @@ pub enum Shape {
     Number(RangeInclusive<u64>),
     /// One of these words, in any letter case.
     Choice(&'static [&'static str]),
+    /// Any of these words, separated by commas; in the file also as a list.
+    Words(&'static [&'static str]),
+    /// Absolute paths, separated as in `PATH`; in the file also as a list.
+    Paths,
 }
 
 /// The value of a setting.
@@ -51,6 +55,12 @@ impl Shape {
                 .map(|word| Value::Text(Cow::Borrowed(word)))
                 .ok_or_else(|| self.misfit(&format!("`{}`", shown(text)))),
             Shape::Directory => read_directory(text),
+            Shape::Words(words) => {
+                read_words(text, words).ok_or_else(|| self.misfit(&format!("`{}`", shown(text))))
+            }
+            Shape::Paths => {
+                read_paths(text).ok_or_else(|| self.misfit(&format!("`{}`", shown(text))))
+            }
         }
     }
 
@@ -62,16 +72,54 @@ impl Shape {
                 .filter(|number| range.contains(number))
                 .map(Value::Number)
                 .ok_or_else(|| self.misfit(&format!("`{number}`"))),
-            (Shape::Directory | Shape::Choice(_), serde_json::Value::String(text)) => {
-                self.read_text(text)
+            (Shape::Number(_), _) => Err(self.misfit(&described(json))),
+            (_, serde_json::Value::String(text)) => self.read_text(text),
+            (Shape::Words(_), serde_json::Value::Array(items)) => self.read_list(items, ","),
+            (Shape::Paths, serde_json::Value::Array(items)) => {
+                self.read_list(items, PATH_SEPARATOR)
             }
             (_, other) => Err(self.misfit(&described(other))),
         }
     }
 
+    fn read_list(&self, items: &[serde_json::Value], separator: &str) -> Result<Value, String> {
+        let texts: Option<Vec<&str>> = items.iter().map(serde_json::Value::as_str).collect();
+        let texts = texts.ok_or_else(|| self.misfit("a list of other things"))?;
+        self.read_text(&texts.join(separator))
+    }
+
     fn misfit(&self, found: &str) -> String {
         format!("must be {self}, not {found}")
     }
+}
+
+/// What stands between two paths of a list.
+const PATH_SEPARATOR: &str = if cfg!(windows) { ";" } else { ":" };
+
+fn read_words(text: &str, words: &[&'static str]) -> Option<Value> {
+    let mut chosen = Vec::new();
+    for part in text
+        .split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+    {
+        chosen.push(*words.iter().find(|word| word.eq_ignore_ascii_case(part))?);
+    }
+    Some(Value::Text(Cow::Owned(chosen.join(","))))
+}
+
+fn read_paths(text: &str) -> Option<Value> {
+    let parts = text.split(PATH_SEPARATOR).filter(|part| !part.is_empty());
+    let fits = |part: &str| {
+        std::path::Path::new(part).is_absolute()
+            && part.len() <= LONGEST_PATH
+            && !part.chars().any(char::is_control)
+    };
+    let paths: Vec<&str> = parts.collect();
+    paths
+        .iter()
+        .all(|part| fits(part))
+        .then(|| Value::Text(Cow::Owned(paths.join(PATH_SEPARATOR))))
 }
 
 fn read_directory(text: &str) -> Result<Value, String> {
@@ -103,6 +151,8 @@ impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Directory => f.write_str("the name of a directory"),
+            Self::Words(words) => write!(f, "any of `{}`, separated by commas", words.join("`, `")),
+            Self::Paths => write!(f, "absolute paths, separated by `{PATH_SEPARATOR}`"),
             Self::Number(range) => write!(
                 f,
                 "a whole number from {} to {}",

@@ -59,6 +59,12 @@ pub enum Event<'a> {
     Message { text: &'a str },
     /// A question that the person must answer.
     Question { question: &'a str, how: &'a str },
+    /// The person is asked about a step.
+    Approval {
+        number: u32,
+        shown: &'a str,
+        why: &'a str,
+    },
     /// A file in the inbox was not used.
     Rejected {
         name: &'a str,
@@ -88,6 +94,7 @@ impl Event<'_> {
         match self {
             Self::Outbox { .. }
             | Self::Question { .. }
+            | Self::Approval { .. }
             | Self::Rejected { .. }
             | Self::Done { .. }
             | Self::RoundLimit { .. }

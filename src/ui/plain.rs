@@ -64,7 +64,7 @@ pub(super) fn render(event: &Event<'_>) -> String {
         Event::Step { result } => step(result),
         Event::Plan { text } => block("Plan", text),
         Event::Message { text } => block("The model says", text),
-        Event::Question { question, how } if how.is_empty() => block("The model asks", question),
+        Event::Question { question, how: "" } => block("The model asks", question),
         Event::Question { question, how } => {
             format!(
                 "{}  {}
@@ -72,6 +72,13 @@ pub(super) fn render(event: &Event<'_>) -> String {
                 block("The model asks", question),
                 escape_line(how)
             )
+        }
+        Event::Approval { number, shown, why } => {
+            let heading = format!(
+                "Step {number} needs your yes ({why}; {})",
+                count(shown.len(), "byte")
+            );
+            block(&escape_line(&heading), shown)
         }
         Event::Rejected {
             name,

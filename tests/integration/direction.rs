@@ -18,6 +18,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "mailbox",
             "policy",
             "reply",
+            "sandbox",
             "session",
             "settings",
             "ui",

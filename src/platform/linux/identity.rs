@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags, openat};
-use rustix::process::{DumpableBehavior, Gid, Signal, Uid, WaitOptions, set_dumpable_behavior};
+use rustix::process::{DumpableBehavior, Gid, Signal, Uid, set_dumpable_behavior};
 use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
 
 /// A number inside of a user namespace, the number outside that it stands for, and how many.
@@ -52,7 +52,7 @@ pub fn forbid_user_namespaces(proc: BorrowedFd<'_>) -> io::Result<()> {
     write_at(proc, "sys/user/max_user_namespaces", b"0")
 }
 
-/// A user namespace that nobody lives in, to map the owners of a mount.
+/// A user namespace that nobody lives in, to map the owners of a mount; leaves a child to reap.
 ///
 /// `proc` is a `/proc` in which processes have the numbers that they have for this one.
 pub fn namespace_for_owners(proc: BorrowedFd<'_>, ranges: &[IdRange]) -> io::Result<OwnedFd> {
@@ -65,8 +65,8 @@ pub fn namespace_for_owners(proc: BorrowedFd<'_>, ranges: &[IdRange]) -> io::Res
             let flags = OFlags::RDONLY | OFlags::CLOEXEC;
             Ok(openat(proc, file("ns/user"), flags, Mode::empty())?)
         });
+    // It is reaped with whatever else this process, as the first of its namespace, reaps.
     rustix::process::kill_process(child, Signal::KILL)?;
-    rustix::process::waitpid(Some(child), WaitOptions::empty())?;
     opened
 }
 

@@ -99,13 +99,10 @@ impl Tree {
         set_attributes(self.0.as_fd(), access.attributes(), None)
     }
 
-    /// Shows the files of the tree as owned by others, as this user namespace maps them.
-    pub fn map_owners(&self, namespace: BorrowedFd<'_>) -> io::Result<()> {
-        set_attributes(
-            self.0.as_fd(),
-            MOUNT_ATTR_IDMAP,
-            Some(namespace.as_raw_fd()),
-        )
+    /// The same, and shows the files as owned by others, as this user namespace maps them.
+    pub fn restrict_and_map(&self, access: Access, users: BorrowedFd<'_>) -> io::Result<()> {
+        let attributes = access.attributes() | MOUNT_ATTR_IDMAP;
+        set_attributes(self.0.as_fd(), attributes, Some(users.as_raw_fd()))
     }
 
     /// Puts the tree over the file or directory at this path, which is not followed as a link.

@@ -1,0 +1,179 @@
+//! From the settings to what the model may do: the rules and the sandbox.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Permit;
+use crate::error::Result;
+use crate::fs::{Durability, create_directory, write_atomic};
+use crate::policy::{self, Found, Grant, Lookup, Policy};
+use crate::protocol::RelPath;
+use crate::sandbox::{self, Confinement, Mode, ResourceLimits, Strength};
+use crate::settings::{Loaded, Settings, Trust};
+
+/// Whether the result of the live test is remembered until the next start of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Memory {
+    Keep,
+    None,
+}
+
+/// Joins rules and sandbox for a workspace.
+pub(super) fn permit(
+    loaded: &Loaded,
+    workspace: &Path,
+    trust: &Trust,
+    memory: Memory,
+) -> Result<Permit> {
+    let settings = &loaded.settings;
+    let mode = match settings.sandbox.as_str() {
+        "required" => Mode::Required,
+        "off" => Mode::Off,
+        _ => Mode::Auto,
+    };
+    let strength = (mode != Mode::Off).then(|| strength(trust, memory));
+    let confinement = strength
+        .as_ref()
+        .and_then(|strength| strength.backend)
+        .map(|backend| Confinement {
+            backend,
+            ..confinement(loaded, workspace, trust)
+        });
+    let mut policy = Policy::new(workspace, std::env::home_dir().as_deref());
+    policy.approval = settings.approval.parse().unwrap_or_default();
+    policy.strictness = settings.policy.parse().unwrap_or_default();
+    policy.confinement = match (mode, &confinement) {
+        (Mode::Off, _) => policy::Confinement::SwitchedOff,
+        (_, Some(_)) => policy::Confinement::Sandboxed,
+        (Mode::Auto, None) => policy::Confinement::Missing,
+        (Mode::Required, None) => policy::Confinement::Required,
+    };
+    policy.grants = grants(settings);
+    policy.own_paths = own_paths(loaded, workspace);
+    policy.lookup = Lookup::new(find_program);
+    Ok(Permit {
+        commands: settings.commands,
+        policy,
+        confinement,
+        strength,
+    })
+}
+
+fn grants(settings: &Settings) -> Vec<Grant> {
+    let mut grants: Vec<Grant> = settings
+        .grants
+        .split(',')
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    if settings.network == "on" && !grants.contains(&Grant::Network) {
+        grants.push(Grant::Network);
+    }
+    grants
+}
+
+fn confinement(loaded: &Loaded, workspace: &Path, trust: &Trust) -> Confinement {
+    const MEGABYTE: u64 = 1 << 20;
+    let settings = &loaded.settings;
+    let grants = grants(settings);
+    let paths = |text: &str| -> Vec<PathBuf> {
+        std::env::split_paths(text)
+            .filter(|path| !path.as_os_str().is_empty())
+            .collect()
+    };
+    let mut confinement = Confinement::of_workspace(workspace);
+    confinement.network = grants.contains(&Grant::Network);
+    confinement.git_write = grants.contains(&Grant::GitWrite);
+    confinement.extra_read = paths(&settings.extra_read_paths);
+    confinement.extra_write = paths(&settings.extra_write_paths);
+    confinement.limits = ResourceLimits {
+        processes: Some(settings.max_processes),
+        memory: Some(settings.max_memory_megabytes * MEGABYTE),
+        file_size: Some(settings.max_written_megabytes * MEGABYTE),
+        open_files: Some(settings.max_open_files),
+        cpu_seconds: Some(settings.max_cpu_seconds).filter(|seconds| *seconds > 0),
+        ..ResourceLimits::default()
+    };
+    confinement.hidden = loaded
+        .paths
+        .own()
+        .iter()
+        .map(|path| (*path).to_owned())
+        .collect();
+    confinement
+        .hidden
+        .extend(trust.directory().map(Path::to_owned));
+    let cache = loaded.paths.sessions.join("cache");
+    // Without a cache of its own a build starts cold each time; that is no reason to stop.
+    confinement.cache = create_directory(&cache).is_ok().then_some(cache);
+    confinement
+}
+
+/// Our own folders, where they lie in the workspace.
+fn own_paths(loaded: &Loaded, workspace: &Path) -> Vec<RelPath> {
+    let inside = |path: &&Path| {
+        path.strip_prefix(workspace)
+            .ok()?
+            .to_str()
+            .map(RelPath::parse)
+    };
+    loaded
+        .paths
+        .own()
+        .iter()
+        .filter_map(inside)
+        .filter_map(Result::ok)
+        .collect()
+}
+
+/// The program that a command of this name would start.
+fn find_program(name: &str) -> Option<Found> {
+    let search = std::env::var_os("PATH")?;
+    let found = |directory: PathBuf| {
+        let path = directory.join(name);
+        let real = path.canonicalize().ok()?;
+        real.is_file().then_some(Found { path, real })
+    };
+    std::env::split_paths(&search)
+        .filter(|directory| directory.is_absolute())
+        .find_map(found)
+}
+
+/// What is remembered of a live test.
+#[derive(Debug, Serialize, Deserialize)]
+struct Tested {
+    boot: Option<String>,
+    version: String,
+    strength: Strength,
+}
+
+/// The result of the live test: the one of this start of the machine, or a new one.
+fn strength(trust: &Trust, memory: Memory) -> Strength {
+    let file = trust
+        .directory()
+        .map(|directory| directory.join("sandbox.json"));
+    let boot = sandbox::boot_id();
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let known: Option<Tested> = file
+        .as_ref()
+        .and_then(|file| serde_json::from_slice(&std::fs::read(file).ok()?).ok());
+    if let Some(known) =
+        known.filter(|known| known.boot == boot && boot.is_some() && known.version == version)
+    {
+        return known.strength;
+    }
+    let strength = sandbox::probe(Path::new("/proc/self/exe"));
+    if let (Memory::Keep, Some(file)) = (memory, file) {
+        let tested = Tested {
+            boot,
+            version,
+            strength: strength.clone(),
+        };
+        let directory = file.parent().map_or(Ok(()), create_directory);
+        if let (Ok(()), Ok(json)) = (directory, serde_json::to_vec_pretty(&tested)) {
+            // A test that is not remembered is made again, no more.
+            let _ = write_atomic(&file, &json, Durability::Atomic);
+        }
+    }
+    strength
+}

@@ -1,0 +1,54 @@
+//! What the self-test finds, for each backend that the machine has.
+
+use std::path::Path;
+
+use agent::sandbox::Backend;
+
+#[test]
+fn the_self_test_finds_that_everything_holds() {
+    let strength = agent::sandbox::probe(Path::new(env!("CARGO_BIN_EXE_agent")));
+    assert!(strength.is_whole(), "{strength:#?}");
+}
+
+/// What holds for a weaker backend, if this machine has it.
+#[track_caller]
+fn holds(backend: Backend, names: &[&str]) {
+    let launcher = Path::new(env!("CARGO_BIN_EXE_agent"));
+    let Ok(properties) = agent::sandbox::try_out(backend, launcher) else {
+        return;
+    };
+    for property in properties {
+        let is_promised = names.contains(&property.name.as_str());
+        assert!(property.holds || !is_promised, "{property:?}");
+    }
+}
+
+#[test]
+fn bubblewrap_holds_all_but_the_limit_of_processes_for_root() {
+    let names = [
+        "home",
+        "files",
+        "repository",
+        "network",
+        "processes",
+        "privileges",
+        "calls",
+        "kernel",
+        "survival",
+    ];
+    holds(Backend::Bubblewrap, &names);
+}
+
+#[test]
+fn landlock_holds_what_it_can() {
+    let names = [
+        "home",
+        "files",
+        "network",
+        "privileges",
+        "calls",
+        "kernel",
+        "survival",
+    ];
+    holds(Backend::Landlock, &names);
+}

@@ -1,0 +1,60 @@
+//! Git inside: read-only without a grant, hooks closed with one.
+
+use super::Place;
+
+const REPOSITORY: &str = "git init -q . && git commit -q --allow-empty -m one && echo text > file";
+
+#[test]
+fn a_repository_is_read_only() {
+    let place = Place::new();
+    place.works(REPOSITORY);
+    place.prints("git status --short", "?? file\n");
+    place.works("git diff && git log --oneline");
+    for script in [
+        "echo x > .git/hooks/pre-commit",
+        "git config core.fsmonitor ./evil",
+        "mv .git .g2",
+        "rm -rf .git",
+        "git add file",
+    ] {
+        place.fails(script);
+    }
+}
+
+#[test]
+fn a_grant_lets_a_commit_through_and_no_hook() {
+    let mut place = Place::new();
+    place.works(REPOSITORY);
+    place.confinement.git_write = true;
+    place.works("git add file && git commit -q -m two && git log --oneline | grep two");
+    for script in [
+        "echo x > .git/hooks/pre-commit",
+        "git config core.fsmonitor ./evil",
+        "mv .git .g2",
+        "mv .git/hooks .git/h2",
+        "rm .git/config && touch .git/config",
+    ] {
+        place.fails(script);
+    }
+    place.works("echo ../evil > .git/commondir");
+    assert!(!place.at(".git/commondir").exists());
+}
+
+#[test]
+fn git_works_below_the_top_and_in_a_worktree() {
+    let mut place = Place::new();
+    place.works(&format!(
+        "{REPOSITORY} && mkdir sub && touch sub/x && git worktree add -q ../work/tree"
+    ));
+    let top = place.confinement.workspace.clone();
+    place.confinement.workspace = top.join("sub");
+    place.prints("git status --short .", "?? ./\n");
+    place.fails("touch ../.git/x");
+    place.fails("ls ../file");
+    place.confinement.workspace = top.join("tree");
+    place.prints("touch y; git status --short", "?? y\n");
+    place.fails("git add y");
+    place.confinement.git_write = true;
+    place.works("git add y && git commit -q -m three");
+    place.fails("echo x > ../.git/hooks/pre-commit");
+}
