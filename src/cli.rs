@@ -5,6 +5,7 @@
 mod apply;
 mod config;
 mod demo;
+mod doctor;
 mod end;
 mod guard;
 mod init;
@@ -14,6 +15,7 @@ mod new;
 mod open;
 mod parse;
 mod paste;
+mod policy;
 mod resume;
 mod say;
 mod status;
@@ -90,8 +92,10 @@ enum Verb {
     Say(say::Say),
     End(end::End),
     Config(config::Config),
+    Policy(policy::Policy),
     Init(init::Init),
     Demo(demo::Demo),
+    Doctor(doctor::Doctor),
 }
 
 /// A flag for every setting, made from the table of settings.
@@ -215,6 +219,8 @@ impl Verb {
             Self::Say(verb) => verb.run(common, ui),
             Self::End(verb) => verb.run(common, ui),
             Self::Config(_) => config::run(common, &ui),
+            Self::Policy(verb) => verb.run(common, &ui),
+            Self::Doctor(_) => doctor::run(common, &ui),
             Self::Init(verb) => verb.run(&ui),
             Self::Demo(_) => demo::run(ui),
         }

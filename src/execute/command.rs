@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::run::{self, End, Job, Program, Ran};
 use super::{Execution, Watch};
 use crate::protocol::Outcome;
+use crate::sandbox;
 
 impl Execution<'_> {
     /// Runs a script in the workspace.
@@ -16,12 +17,40 @@ impl Execution<'_> {
             })
             .min(self.limits.max_command_timeout);
         let ran = self.run(Program::Shell(script), &[], timeout);
-        let message = describe(&ran, timeout);
+        let mut message = describe(&ran, timeout);
+        if let Some(hint) = self.hint(&ran) {
+            message = format!("{message}; {hint}");
+        }
         let outcome = match ran.end {
             End::Exited(0) => Outcome::ok(message),
             _ => Outcome::failed(message),
         };
         outcome.with_detail(ran.output)
+    }
+
+    /// Which limit of the sandbox a command met, or what it lacked, if that shows.
+    fn hint(&self, ran: &Ran) -> Option<String> {
+        let confinement = self.confinement.as_ref()?;
+        let signal = match ran.end {
+            End::Signalled(signal) => Some(signal),
+            End::Exited(0) => return None,
+            _ => None,
+        };
+        let output = &ran.output.text;
+        if let Some(limit) = sandbox::limit_met(signal, output) {
+            return Some(format!("the limit on {} was met", limit.name()));
+        }
+        if !confinement.network && sandbox::misses_network(output) {
+            return Some(
+                "there is no network in the sandbox; only the user can allow it (`Network: on`)"
+                    .to_owned(),
+            );
+        }
+        let (program, place) = sandbox::found_outside(output, confinement)?;
+        Some(format!(
+            "`{program}` exists outside of the sandbox at `{}`; the user can show it with `ExtraReadPaths`",
+            place.display()
+        ))
     }
 
     /// Runs a program in the workspace, watched by whoever watches the execution.

@@ -204,6 +204,11 @@ impl Doorbell {
         Self(watch)
     }
 
+    /// Whether the platform watches this directory.
+    pub fn rings(directory: &Path) -> bool {
+        Watch::idle().start(directory).is_ok()
+    }
+
     /// A handle that ends a wait from another thread.
     pub fn waker(&self) -> Waker {
         self.0.waker()
