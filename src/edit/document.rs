@@ -366,15 +366,20 @@ impl<'a> Document<'a> {
         let mut added = 0;
         for id in self.walk() {
             let line = &self.lines[id];
+            let ending = self.ending_of(line);
+            text.push_str(&line.text);
             if self.is_original(id) {
                 push_change(&mut changes, seen..id - 1, added);
                 seen = id;
                 added = 0;
             } else {
                 added += 1;
+                // A diff of a file with such endings may quote them: one `\r` is enough.
+                if ending == Ending::CrLf && line.text.ends_with('\r') {
+                    text.pop();
+                }
             }
-            text.push_str(&line.text);
-            text.push_str(self.ending_of(line).as_str());
+            text.push_str(ending.as_str());
         }
         push_change(&mut changes, seen..self.originals, added);
         Edited {
@@ -430,6 +435,13 @@ mod tests {
         assert_eq!(spliced("a\r\nb\nc\n", 1, 0, "x\n"), "a\r\nx\r\nb\nc\n");
         assert_eq!(spliced("a\r\nb", 2, 0, "x\n"), "a\r\nb\r\nx");
         assert_eq!(spliced("", 0, 0, "x\n"), "x\n");
+    }
+
+    #[test]
+    fn a_new_line_that_brings_its_return_gets_no_second_one() {
+        assert_eq!(spliced("a\r\nb\r\n", 1, 1, "x\r\n\r\n"), "a\r\nx\r\n\r\n");
+        assert_eq!(spliced("a\nb\n", 1, 1, "x\r\n"), "a\nx\r\n");
+        assert_eq!(spliced("a\r\nb\r\r\n", 0, 1, "x\n"), "x\r\nb\r\r\n");
     }
 
     #[test]
