@@ -163,7 +163,9 @@ pub(super) fn strip_pair<'a>(old: &'a str, new: &'a str) -> (&'a str, &'a str) {
     else {
         return (old, new);
     };
-    let conventional = is_prefix(old_first) && is_prefix(new_first);
+    // Git never gives both sides the same one; models do, with the two that they know best.
+    let is_given = old_first != new_first || matches!(old_first, "a" | "b");
+    let conventional = is_given && is_prefix(old_first) && is_prefix(new_first);
     let parallel = old_first != new_first && old_rest == new_rest;
     if conventional || parallel {
         (old_rest, new_rest)
@@ -274,6 +276,7 @@ mod tests {
             ("a/x", "a/x", ("x", "x")),
             ("linux-1/d/x", "linux-2/d/x", ("d/x", "d/x")),
             ("src/x", "src/x", ("src/x", "src/x")),
+            ("c/main.c", "c/main.c", ("c/main.c", "c/main.c")),
             ("f.orig", "f", ("f.orig", "f")),
             ("a/old", "b/new", ("old", "new")),
         ] {
