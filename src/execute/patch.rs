@@ -19,7 +19,7 @@ impl Execution<'_> {
         if changes.is_empty() {
             return Outcome::failed("the patch names no files");
         }
-        let mut plan = Plan::new(self.workspace, &mut self.ledger);
+        let mut plan = Plan::new(self.workspace, &mut self.ledger, changes);
         for change in changes {
             plan.work_out(change);
         }

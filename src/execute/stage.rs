@@ -161,6 +161,7 @@ pub(super) fn update(name: &str, lines: &[&str]) -> FileChange {
         path: path(name),
         move_to: None,
         copy: false,
+        overwrite: false,
         mode: None,
         hunks: vec![hunk(lines)],
     }

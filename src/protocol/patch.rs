@@ -34,6 +34,9 @@ pub enum FileChange {
         /// Whether the file at `path` stays where it is (git's `copy from`).
         #[serde(default)]
         copy: bool,
+        /// Whether a file at `move_to` may be overwritten: `*** Move to` may, a diff may not.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        overwrite: bool,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mode: Option<u32>,
         hunks: Vec<Hunk>,

@@ -1,5 +1,7 @@
 //! What a patch would make of the files, worked out before anything is written.
 
+mod moves;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::ledger::{Known, Ledger};
@@ -10,6 +12,7 @@ use crate::edit::{self, Refusal};
 use crate::protocol::{FileChange, Hunk, Level, RelPath};
 use crate::workspace::text::TextFile;
 use crate::workspace::{FileProblem, Permission, Workspace};
+use moves::{InTheWay, Moves};
 
 /// The most bytes that the files of one patch may have together.
 const MAX_BYTES: usize = 256 * 1024 * 1024;
@@ -75,6 +78,7 @@ pub(super) struct Plan<'a, 'b> {
     /// Where the last operation on a path stands in the list.
     latest: BTreeMap<RelPath, usize>,
     bytes: usize,
+    moves: Moves,
     /// What does not work out.
     pub(super) troubles: Vec<Trouble>,
     /// Files whose picture is wrong because of a trouble: more troubles with them are no news.
@@ -82,7 +86,12 @@ pub(super) struct Plan<'a, 'b> {
 }
 
 impl<'a, 'b> Plan<'a, 'b> {
-    pub(super) fn new(workspace: &'a Workspace, ledger: &'a mut Ledger<'b>) -> Self {
+    /// The files before any of the changes.
+    pub(super) fn new(
+        workspace: &'a Workspace,
+        ledger: &'a mut Ledger<'b>,
+        changes: &[FileChange],
+    ) -> Self {
         Self {
             workspace,
             ledger,
@@ -90,6 +99,7 @@ impl<'a, 'b> Plan<'a, 'b> {
             worked_out: WorkedOut::default(),
             latest: BTreeMap::new(),
             bytes: 0,
+            moves: Moves::of(changes),
             troubles: Vec::new(),
             broken: BTreeSet::new(),
         }
@@ -139,18 +149,45 @@ impl<'a, 'b> Plan<'a, 'b> {
                 path,
                 move_to,
                 copy,
+                overwrite,
                 mode,
                 hunks,
             } => {
                 let permission = permission(path, *mode)?;
-                let target = match move_to.as_ref().filter(|to| *to != path) {
-                    Some(to) if *copy => self.copy(path, to)?,
-                    Some(to) => self.rename(path, to)?,
-                    None => path,
+                let Some(to) = move_to.as_ref().filter(|to| *to != path) else {
+                    if self.is_made_by(path, hunks)? {
+                        let made = edit::patch("", hunks);
+                        let made = made.map_err(|refusal| Trouble::refused(path, refusal))?;
+                        return self.put(path, &made.text, permission);
+                    }
+                    return self.update(path, hunks, permission);
                 };
-                self.update(target, hunks, permission)
+                let in_the_way = if *overwrite {
+                    InTheWay::IsOverwritten
+                } else {
+                    InTheWay::Stays
+                };
+                if *copy {
+                    self.copy(path, to, in_the_way)?;
+                } else if self.is_moved_already(path, to, hunks)? {
+                    self.worked_out
+                        .report
+                        .push(format!("moved already: {path} to {to}"));
+                } else {
+                    self.rename(path, to, in_the_way)?;
+                }
+                self.update(to, hunks, permission)
             }
         }
+    }
+
+    /// Whether there is no file, and the hunks say that there was nothing in it: `@@ -0,0 +1 @@`.
+    fn is_made_by(&mut self, path: &RelPath, hunks: &[Hunk]) -> Result<bool, Trouble> {
+        let begins_empty = |hunk: &Hunk| {
+            let mut lines = hunk.lines.iter();
+            hunk.old_start == Some(0) && lines.all(|line| line.before().is_none())
+        };
+        Ok(matches!(hunks, [only] if begins_empty(only)) && self.draft(path)?.content.is_none())
     }
 
     fn add(&mut self, path: &RelPath, text: &str, permission: Permission) -> Result<(), Trouble> {
@@ -196,39 +233,6 @@ impl<'a, 'b> Plan<'a, 'b> {
         Ok(())
     }
 
-    fn copy<'p>(&mut self, from: &RelPath, to: &'p RelPath) -> Result<&'p RelPath, Trouble> {
-        let source = self.existing(from)?.clone();
-        self.refuse_existing(to)?;
-        let content = source.content.clone().unwrap_or_default();
-        self.drafts.insert(to.clone(), source);
-        self.worked_out.carried.push((from.clone(), to.clone()));
-        self.worked_out
-            .report
-            .push(format!("copied {from} to {to}"));
-        self.worked_out.levels.push(Level::Exact);
-        // A file that this patch makes has no bits yet to be copied.
-        let permission = self.workspace.permission(from).unwrap_or(Permission::Keep);
-        self.write(to, content, permission)?;
-        Ok(to)
-    }
-
-    fn rename<'p>(&mut self, from: &RelPath, to: &'p RelPath) -> Result<&'p RelPath, Trouble> {
-        self.refuse_existing(to)?;
-        let source = self.existing(from)?;
-        let moved = source.clone();
-        source.content = None;
-        source.known = Known::removed();
-        self.drafts.insert(to.clone(), moved);
-        self.worked_out.carried.push((from.clone(), to.clone()));
-        self.worked_out.report.push(format!("moved {from} to {to}"));
-        self.worked_out.levels.push(Level::Exact);
-        self.push(Operation::Rename {
-            from: from.clone(),
-            to: to.clone(),
-        });
-        Ok(to)
-    }
-
     fn update(
         &mut self,
         path: &RelPath,
@@ -271,28 +275,34 @@ impl<'a, 'b> Plan<'a, 'b> {
     fn draft(&mut self, path: &RelPath) -> Result<&mut Draft, Trouble> {
         if !self.drafts.contains_key(path) {
             self.check_writable(path)?;
-            let content = match self.ledger.read(path) {
-                Ok(content) => Some(content),
-                Err(FileProblem::NotFound(_)) => None,
-                Err(problem) => return Err(problem.into()),
-            };
-            self.bytes += content.as_ref().map_or(0, Vec::len);
-            if self.bytes > MAX_BYTES {
-                return Err(Trouble::new(
-                    "the files of this patch are too large together; send it in parts".to_owned(),
-                ));
-            }
-            let known = self
-                .ledger
-                .known(path)
-                .cloned()
-                .unwrap_or_else(Known::removed);
-            self.drafts.insert(path.clone(), Draft { content, known });
+            let draft = self.look(path)?;
+            self.drafts.insert(path.clone(), draft);
         }
         // It was put there just now, if it was not there before.
         self.drafts
             .get_mut(path)
             .ok_or_else(|| FileProblem::NotFound(path.clone()).into())
+    }
+
+    /// The file as it is before the patch.
+    fn look(&mut self, path: &RelPath) -> Result<Draft, Trouble> {
+        let content = match self.ledger.read(path) {
+            Ok(content) => Some(content),
+            Err(FileProblem::NotFound(_)) => None,
+            Err(problem) => return Err(problem.into()),
+        };
+        self.bytes += content.as_ref().map_or(0, Vec::len);
+        if self.bytes > MAX_BYTES {
+            return Err(Trouble::new(
+                "the files of this patch are too large together; send it in parts".to_owned(),
+            ));
+        }
+        let known = self
+            .ledger
+            .known(path)
+            .cloned()
+            .unwrap_or_else(Known::removed);
+        Ok(Draft { content, known })
     }
 
     fn check_writable(&self, path: &RelPath) -> Result<(), FileProblem> {
@@ -313,13 +323,6 @@ impl<'a, 'b> Plan<'a, 'b> {
             return Err(FileProblem::NotFound(path.clone()).into());
         }
         Ok(draft)
-    }
-
-    fn refuse_existing(&mut self, path: &RelPath) -> Result<(), Trouble> {
-        if self.draft(path)?.content.is_some() {
-            return Err(FileProblem::Exists(path.clone()).into());
-        }
-        Ok(())
     }
 
     /// Enters a new content, and plans to write it.

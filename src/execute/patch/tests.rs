@@ -1,5 +1,7 @@
 //! All of a patch or nothing of it.
 
+mod moves;
+
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::super::stage::{Stage, hunk, lines, patch, path, replace, stage, update};
@@ -27,6 +29,7 @@ fn moved(from: &str, to: &str, lines: &[&str]) -> FileChange {
         path: path(from),
         move_to: Some(path(to)),
         copy: false,
+        overwrite: false,
         mode: None,
         hunks: if lines.is_empty() {
             Vec::new()
@@ -185,12 +188,34 @@ fn a_file_may_be_added_moved_and_deleted_in_one_patch() {
 }
 
 #[test]
+fn a_change_of_nothing_makes_a_file_that_is_not_there() {
+    let from_line = |name: &str, line: u32| {
+        let mut change = update(name, &["+one", "+two"]);
+        if let FileChange::Update { hunks, .. } = &mut change {
+            hunks[0].old_start = Some(line);
+        }
+        patch(vec![change])
+    };
+    let mut stage = stage(&[("empty", ""), ("full", "x\n")]);
+    stage.fails(from_line("new", 1), "`new` does not exist");
+    stage.succeeds(
+        ["new", "empty", "full"]
+            .map(|name| from_line(name, 0))
+            .into(),
+    );
+    assert_eq!(stage.text("new"), "one\ntwo\n");
+    assert_eq!(stage.text("empty"), "one\ntwo\n");
+    assert_eq!(stage.text("full"), "one\ntwo\nx\n");
+}
+
+#[test]
 fn the_executable_bit_is_set_and_kept() {
     let mut stage = stage(&[("a", "1\n"), ("b", "1\n")]);
     let mode = |name: &str, mode: Option<u32>, lines: &[&str]| FileChange::Update {
         path: path(name),
         move_to: None,
         copy: false,
+        overwrite: false,
         mode,
         hunks: lines.iter().map(|line| hunk(&[line])).collect(),
     };
@@ -209,6 +234,7 @@ fn the_executable_bit_is_set_and_kept() {
             path: path("moved"),
             move_to: Some(path("copy")),
             copy: true,
+            overwrite: false,
             mode: None,
             hunks: vec![hunk(&["-one", "+two"])],
         },

@@ -53,6 +53,7 @@ fn change(file: FileDiff<'_>, path: Option<&RelPath>) -> Result<FileChange, Trou
                 path: target,
                 move_to,
                 copy: header.copy.1.is_some(),
+                overwrite: false,
                 mode: header.new_mode,
                 hunks: file.hunks,
             })

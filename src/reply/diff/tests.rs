@@ -34,8 +34,10 @@ fn show(change: &FileChange) -> String {
             move_to,
             copy,
             mode,
+            overwrite,
             hunks,
         } => {
+            assert!(!overwrite);
             let verb = if *copy { "copy" } else { "update" };
             let to = move_to
                 .as_ref()

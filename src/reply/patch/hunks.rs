@@ -134,6 +134,7 @@ impl<'a> Files<'a> {
         }
         Ok(FileChange::Update {
             path,
+            overwrite: move_to.is_some(),
             move_to,
             copy: false,
             mode: None,

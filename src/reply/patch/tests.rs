@@ -29,6 +29,7 @@ fn update(path: &str, hunks: Vec<Hunk>) -> FileChange {
         path: RelPath::parse(path).unwrap(),
         move_to: None,
         copy: false,
+        overwrite: false,
         mode: None,
         hunks,
     }
@@ -75,6 +76,7 @@ fn reads_every_kind_of_file() {
                 path: RelPath::parse("a.rs").unwrap(),
                 move_to: Some(RelPath::parse("b.rs").unwrap()),
                 copy: false,
+                overwrite: true,
                 mode: None,
                 hunks: vec![first, second],
             },

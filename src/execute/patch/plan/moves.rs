@@ -1,0 +1,147 @@
+//! Renames and copies within one patch.
+//!
+//! As git has it, they do not depend on their order: two files may change places, and a copy is
+//! made of the file as it was before the patch. A file in the way of a rename is overwritten only
+//! if the change says that it may be, or if a later change moves it away; then what it contained
+//! waits for its turn. Until the patch is carried out that is still on the disk.
+
+use std::collections::BTreeSet;
+
+use super::super::super::ledger::Known;
+use super::super::transaction::Operation;
+use super::{Draft, Plan, Trouble};
+use crate::edit;
+use crate::protocol::{FileChange, Hunk, Level, RelPath};
+use crate::workspace::text::TextFile;
+use crate::workspace::{FileProblem, Permission};
+
+/// Which files of a patch are on the move.
+#[derive(Default)]
+pub(super) struct Moves {
+    /// Changes still to come move these away.
+    leaving: BTreeSet<RelPath>,
+    /// Other files took the place of these, whose turn is still to come.
+    displaced: BTreeSet<RelPath>,
+}
+
+impl Moves {
+    pub(super) fn of(changes: &[FileChange]) -> Self {
+        let source = |change: &FileChange| match change {
+            FileChange::Update {
+                path,
+                move_to: Some(to),
+                copy: false,
+                ..
+            } if path != to => Some(path.clone()),
+            _ => None,
+        };
+        Self {
+            leaving: changes.iter().filter_map(source).collect(),
+            displaced: BTreeSet::new(),
+        }
+    }
+}
+
+/// What may happen to a file that stands where another one goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InTheWay {
+    Stays,
+    IsOverwritten,
+}
+
+impl Plan<'_, '_> {
+    pub(super) fn copy(
+        &mut self,
+        from: &RelPath,
+        to: &RelPath,
+        in_the_way: InTheWay,
+    ) -> Result<(), Trouble> {
+        let source = match self.look(from)? {
+            original if original.content.is_some() => original,
+            _ => self.existing(from)?.clone(),
+        };
+        self.make_way(to, in_the_way)?;
+        self.note_move("copied", from, to);
+        self.write_moved(from, to, source)
+    }
+
+    pub(super) fn rename(
+        &mut self,
+        from: &RelPath,
+        to: &RelPath,
+        in_the_way: InTheWay,
+    ) -> Result<(), Trouble> {
+        self.moves.leaving.remove(from);
+        if self.moves.displaced.contains(from) {
+            let source = self.look(from)?;
+            self.make_way(to, in_the_way)?;
+            self.moves.displaced.remove(from);
+            self.note_move("moved", from, to);
+            return self.write_moved(from, to, source);
+        }
+        self.existing(from)?;
+        let is_taken = self.make_way(to, in_the_way)?;
+        let source = self.existing(from)?;
+        let moved = source.clone();
+        source.content = None;
+        source.known = Known::removed();
+        self.drafts.insert(to.clone(), moved);
+        self.note_move("moved", from, to);
+        if is_taken {
+            self.push(Operation::Remove(to.clone()));
+        }
+        self.push(Operation::Rename {
+            from: from.clone(),
+            to: to.clone(),
+        });
+        Ok(())
+    }
+
+    /// Whether an earlier patch moved the file: it is gone, and exactly what the hunks speak of
+    /// stands where it was to go.
+    pub(super) fn is_moved_already(
+        &mut self,
+        from: &RelPath,
+        to: &RelPath,
+        hunks: &[Hunk],
+    ) -> Result<bool, Trouble> {
+        if hunks.is_empty() || self.draft(from)?.content.is_some() {
+            return Ok(false);
+        }
+        let Some(content) = self.draft(to)?.content.clone() else {
+            return Ok(false);
+        };
+        let edited = TextFile::decode(content)
+            .ok()
+            .and_then(|file| edit::patch(&file.text, hunks).ok());
+        Ok(edited
+            .is_some_and(|edited| matches!(edited.level, Level::Exact | Level::AlreadyApplied)))
+    }
+
+    /// Refuses a place that is taken and stays so; tells whether it is taken.
+    fn make_way(&mut self, path: &RelPath, in_the_way: InTheWay) -> Result<bool, Trouble> {
+        let is_taken = self.draft(path)?.content.is_some();
+        if is_taken && self.moves.leaving.contains(path) {
+            self.moves.displaced.insert(path.clone());
+        } else if is_taken && in_the_way == InTheWay::Stays {
+            return Err(FileProblem::Exists(path.clone()).into());
+        }
+        Ok(is_taken)
+    }
+
+    fn note_move(&mut self, verb: &str, from: &RelPath, to: &RelPath) {
+        self.worked_out.carried.push((from.clone(), to.clone()));
+        self.worked_out
+            .report
+            .push(format!("{verb} {from} to {to}"));
+        self.worked_out.levels.push(Level::Exact);
+    }
+
+    fn write_moved(&mut self, from: &RelPath, to: &RelPath, source: Draft) -> Result<(), Trouble> {
+        let content = source.content.clone().unwrap_or_default();
+        self.drafts.insert(to.clone(), source);
+        // A file that this patch makes has no bits yet to be copied.
+        let permission = self.workspace.permission(from).unwrap_or(Permission::Keep);
+        self.write(to, content, permission)
+    }
+}
