@@ -318,7 +318,13 @@ impl<'a, 'b> Plan<'a, 'b> {
     }
 
     fn existing(&mut self, path: &RelPath) -> Result<&mut Draft, Trouble> {
+        let is_touched = self.latest.contains_key(path);
         let draft = self.draft(path)?;
+        if draft.content.is_none() && is_touched {
+            return Err(Trouble::new(format!(
+                "`{path}` is gone: an earlier change of this patch moves or deletes it"
+            )));
+        }
         if draft.content.is_none() {
             return Err(FileProblem::NotFound(path.clone()).into());
         }

@@ -3,7 +3,8 @@
 //! As git has it, they do not depend on their order: two files may change places, and a copy is
 //! made of the file as it was before the patch. A file in the way of a rename is overwritten only
 //! if the change says that it may be, or if a later change moves it away; then what it contained
-//! waits for its turn. Until the patch is carried out that is still on the disk.
+//! waits for its turn. Until the patch is carried out that is still on the disk. What the patch
+//! itself wrote is never overwritten by a rename.
 
 use std::collections::BTreeSet;
 
@@ -121,12 +122,20 @@ impl Plan<'_, '_> {
     /// Refuses a place that is taken and stays so; tells whether it is taken.
     fn make_way(&mut self, path: &RelPath, in_the_way: InTheWay) -> Result<bool, Trouble> {
         let is_taken = self.draft(path)?.content.is_some();
-        if is_taken && self.moves.leaving.contains(path) {
-            self.moves.displaced.insert(path.clone());
-        } else if is_taken && in_the_way == InTheWay::Stays {
-            return Err(FileProblem::Exists(path.clone()).into());
+        if !is_taken {
+            return Ok(false);
         }
-        Ok(is_taken)
+        let is_written = self.latest.contains_key(path);
+        if !is_written && self.moves.leaving.contains(path) {
+            self.moves.displaced.insert(path.clone());
+        } else if in_the_way == InTheWay::Stays {
+            return Err(FileProblem::Exists(path.clone()).into());
+        } else if is_written {
+            return Err(Trouble::new(format!(
+                "`{path}` is taken: an earlier change of this patch writes it"
+            )));
+        }
+        Ok(true)
     }
 
     fn note_move(&mut self, verb: &str, from: &RelPath, to: &RelPath) {

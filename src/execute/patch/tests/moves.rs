@@ -96,6 +96,19 @@ fn a_place_that_was_left_and_taken_again_is_not_overwritten() {
         ]),
         "`a` exists already",
     );
+    for to_one_place in [
+        vec![moved_over("a", "c", &[]), moved_over("b", "c", &[])],
+        vec![update("b", &["-b", "+x"]), moved_over("a", "b", &[])],
+    ] {
+        stage.fails(
+            patch(to_one_place),
+            "an earlier change of this patch writes it",
+        );
+    }
+    stage.fails(
+        patch(vec![moved("a", "c", &[]), update("a", &["-a", "+x"])]),
+        "`a` is gone: an earlier change of this patch moves or deletes it",
+    );
     stage.fails(
         patch(vec![
             moved("a", "b", &[]),
