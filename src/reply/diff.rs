@@ -7,6 +7,7 @@
 //!          (" " line | "-" line | "+" line | "\" words | empty)+
 //! ```
 //!
+//! Inside a fence or the body of a command the `@@` line of a file's only hunk may be missing.
 //! Counts say where a hunk ends if they fit the marks of the lines; where they disagree the marks
 //! decide. So a deleted line `-- x`, which reads `--- x`, is told from a header. An empty line is a
 //! context line whose space was lost. Lines between the files belong to the diff inside a fence;

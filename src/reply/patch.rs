@@ -10,10 +10,11 @@
 //! ```
 //!
 //! Also read: white space around the directives and missing white space in them, three more stars
-//! behind them, a heredoc around it (`cd dir && apply_patch <<'EOF'`), no begin, no end, a context
-//! line without its space. Without an end line the patch ends where its lines do, so a line
-//! without a mark is context only before an end line. One thing that is wrong makes the whole patch
-//! a problem, because a patch is applied whole or not at all.
+//! behind them, the names of a unified diff (`---` and `+++`) under them, a heredoc around it
+//! (`cd dir && apply_patch <<'EOF'`), no begin, no end, a context line without its space. Without
+//! an end line the patch ends where its lines do, so a line without a mark is context only before
+//! an end line. One thing that is wrong makes the whole patch a problem, because a patch is applied
+//! whole or not at all.
 
 mod directive;
 mod hunks;

@@ -31,6 +31,7 @@ pub(super) fn read(
         lines,
         fence,
         is_enclosed,
+        begins_file: is_header,
     };
     let end = by_counts
         .unwrap_or_else(|| walk.end_by_marks(start, range.as_ref().ok().and_then(Option::as_ref)));
@@ -57,6 +58,34 @@ pub(super) fn read(
         end,
         is_complete,
     }
+}
+
+/// Reads changed lines that stand directly under the names of a file, where `@@` is missing.
+///
+/// Only for a diff that is enclosed: elsewhere the lines might be prose.
+pub(super) fn read_without_header(
+    lines: &[&str],
+    start: usize,
+    fence: Option<&Fence<'_>>,
+) -> Option<ReadHunk> {
+    let walk = Walk {
+        lines,
+        fence,
+        is_enclosed: true,
+        begins_file: are_names,
+    };
+    let end = walk.end_by_marks(start, None);
+    let mut end = (start..end).find(|at| are_names(lines, *at)).unwrap_or(end);
+    while end > start && lines[end - 1].is_empty() {
+        end -= 1;
+    }
+    let hunk = content(&lines[start..end]);
+    let is_change = |line: &HunkLine| !matches!(line, HunkLine::Keep(_));
+    hunk.lines.iter().any(is_change).then_some(ReadHunk {
+        hunk: Ok(hunk),
+        end,
+        is_complete: true,
+    })
 }
 
 /// The numbers of a hunk's header.
@@ -152,12 +181,12 @@ fn swallowed_header(lines: &[&str], start: usize, end: usize) -> bool {
 
 /// Whether the header of another file stands here.
 fn is_header(lines: &[&str], at: usize) -> bool {
-    let starts = |offset: usize, text: &str| {
-        lines
-            .get(at + offset)
-            .is_some_and(|line| line.starts_with(text))
-    };
-    starts(0, "--- ") && starts(1, "+++ ") && starts(2, "@@")
+    are_names(lines, at) && (lines.get(at + 2)).is_some_and(|line| line.starts_with("@@"))
+}
+
+fn are_names(lines: &[&str], at: usize) -> bool {
+    let starts = |at: usize, text: &str| lines.get(at).is_some_and(|line| line.starts_with(text));
+    starts(at, "--- ") && starts(at + 1, "+++ ")
 }
 
 /// Whether the end of a mail stands here: `-- ` over a version.
@@ -174,6 +203,8 @@ struct Walk<'a> {
     lines: &'a [&'a str],
     fence: Option<&'a Fence<'a>>,
     is_enclosed: bool,
+    /// Whether the next file begins on a line.
+    begins_file: fn(&[&str], usize) -> bool,
 }
 
 impl Walk<'_> {
@@ -217,7 +248,7 @@ impl Walk<'_> {
                     .is_some_and(|next| next.starts_with("=====")))
             || self.fence.is_some_and(|fence| fence.is_closed_by(line))
             || code_fence::is_tag(line)
-            || is_header(self.lines, index)
+            || (self.begins_file)(self.lines, index)
             || is_signature(self.lines, index)
     }
 }

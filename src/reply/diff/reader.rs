@@ -83,6 +83,7 @@ impl<'a> Reader<'a> {
 
     fn hunks(&mut self, file: &mut FileDiff<'a>) {
         self.skip_to_hunk();
+        self.hunk_without_header(file);
         while self
             .lines
             .get(self.at)
@@ -98,6 +99,19 @@ impl<'a> Reader<'a> {
                     file.trouble.get_or_insert(trouble);
                 }
             }
+            self.skip_to_hunk();
+        }
+    }
+
+    fn hunk_without_header(&mut self, file: &mut FileDiff<'a>) {
+        let is_marked = |line: &&str| line.starts_with(['+', '-', ' ']);
+        let is_expected = self.is_enclosed && file.header.new.is_some() && file.hunks.is_empty();
+        if is_expected
+            && self.lines.get(self.at).is_some_and(is_marked)
+            && let Some(read) = hunk::read_without_header(self.lines, self.at, self.fence.as_ref())
+        {
+            self.at = read.end;
+            file.hunks.extend(read.hunk.ok());
             self.skip_to_hunk();
         }
     }

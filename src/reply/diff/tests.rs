@@ -107,6 +107,29 @@ fn the_file_is_named_in_many_ways() {
 }
 
 #[test]
+fn in_a_fence_the_line_over_a_hunk_may_be_missing() {
+    let bare = "--- a/x\n+++ b/x\n x\n\n-old\n+new\n";
+    case(
+        &format!("```diff\n{bare}```\n"),
+        &["update x @? =x = -old +new"],
+    );
+    case(
+        &format!("```diff\n{bare}\n--- a/y\n+++ b/y\n-1\n+2\n```\n"),
+        &["update x @? =x = -old +new", "update y @? -1 +2"],
+    );
+    case(
+        "```diff\n--- /dev/null\n+++ b/x\n+a\n+b\n```\n",
+        &["add x \"a\\nb\\n\""],
+    );
+    let words = "the patch has no hunks for `x`";
+    assert_eq!(message(bare), words);
+    assert_eq!(
+        message("```diff\n--- a/x\n+++ b/x\n only context\n```\n"),
+        words
+    );
+}
+
+#[test]
 fn makes_and_removes_files() {
     case(
         "--- /dev/null\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n+b\n",

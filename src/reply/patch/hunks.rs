@@ -123,6 +123,7 @@ impl<'a> Files<'a> {
             self.at += 1;
             move_to = Some(target);
         }
+        self.skip_names(name);
         let hunks = self.hunks(name);
         let move_to = move_to
             .map(|target| path_of(self.directory, target))
@@ -140,6 +141,22 @@ impl<'a> Files<'a> {
             mode: None,
             hunks,
         })
+    }
+
+    /// Passes over the names of a unified diff, which say again what the directive said.
+    fn skip_names(&mut self, name: &str) {
+        let after = |at: usize, start: &str| self.lines.get(at)?.strip_prefix(start);
+        let names = |text: &str| {
+            let text = text.split('\t').next().unwrap_or_default().trim_end();
+            text.strip_suffix(name)
+                .is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+        };
+        let is_pair = after(self.at, "--- ").is_some_and(names)
+            && after(self.at + 1, "+++ ").is_some_and(names)
+            && after(self.at + 2, "@@").is_some();
+        if is_pair {
+            self.at += 2;
+        }
     }
 
     fn hunks(&mut self, name: &str) -> Result<Vec<Hunk>, Trouble> {

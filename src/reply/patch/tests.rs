@@ -85,6 +85,27 @@ fn reads_every_kind_of_file() {
 }
 
 #[test]
+fn the_names_of_a_diff_are_no_lines_of_a_hunk() {
+    let patch = |names: &str| {
+        format!(
+            "*** Begin Patch\n*** Update File: d/a.rs\n{names}@@\n x\n-old\n+new\n*** End Patch\n"
+        )
+    };
+    let expected = vec![update("d/a.rs", vec![hunk(&[" x", "-old", "+new"])])];
+    for names in [
+        "--- a/d/a.rs\n+++ b/d/a.rs\n",
+        "--- d/a.rs\t2020-01-01\n+++ d/a.rs\t2020-01-02\n",
+    ] {
+        assert_eq!(changes(&patch(names)), expected);
+    }
+    let mut with_change = expected.clone();
+    if let FileChange::Update { hunks, .. } = &mut with_change[0] {
+        hunks.insert(0, hunk(&["--- total", "+++ total"]));
+    }
+    assert_eq!(changes(&patch("--- total\n+++ total\n")), with_change);
+}
+
+#[test]
 fn stands_in_many_frames() {
     for (before, after) in [
         ("*** Begin Patch\n", "*** End Patch\n"),
