@@ -1,12 +1,12 @@
 //! A model's thinking, which is no part of its answer: `<think> ... </think>`.
 //!
 //! What stands in it is never a command. It counts only before the first command and outside of
-//! code blocks, so that a file about such tags survives.
+//! code blocks, the frame around a whole reply aside, so that a file about such tags survives.
 
 use std::ops::Range;
 
 use super::code_fence::Fence;
-use super::tags;
+use super::tags::{self, Kind, Name};
 
 const NAMES: [&str; 3] = ["think", "thinking", "reasoning"];
 
@@ -17,15 +17,13 @@ pub(super) fn remove(lines: &mut [&str]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
     let mut fence: Option<Fence<'_>> = None;
+    let mut is_top = true;
     while at < lines.len() {
         let line = lines[at];
         if let Some(next) = Fence::read(line) {
-            fence = match fence {
-                Some(open) if next.closes(&open) => None,
-                Some(open) => Some(open),
-                None => Some(next),
-            };
-        } else if fence.is_none() {
+            is_top &= is_frame(&next);
+            fence = follow(fence, next);
+        } else if fence.is_none() || is_top {
             match thought(lines, at) {
                 Thought::Until(end) => {
                     found.push(at..end);
@@ -33,8 +31,8 @@ pub(super) fn remove(lines: &mut [&str]) -> Vec<Range<usize>> {
                     continue;
                 }
                 Thought::Endless => break,
-                Thought::None if tags::read(at, line).is_some() => break,
-                Thought::None => {}
+                Thought::None if fence.is_none() && tags::read(at, line).is_some() => break,
+                Thought::None => is_top &= line.trim().is_empty(),
             }
         }
         at += 1;
@@ -78,32 +76,82 @@ fn thought(lines: &mut [&str], at: usize) -> Thought {
     Thought::Endless
 }
 
+/// Whether a fence at the top is one that people and chats put around a whole reply.
+fn is_frame(fence: &Fence<'_>) -> bool {
+    ["", "text", "plaintext", "markdown", "md"].contains(&fence.info)
+}
+
+/// The fence that is open below a fence line.
+fn follow<'a>(open: Option<Fence<'a>>, line: Fence<'a>) -> Option<Fence<'a>> {
+    match open {
+        Some(open) if line.closes(&open) => None,
+        Some(open) => Some(open),
+        None => Some(line),
+    }
+}
+
 /// Thinking whose beginning was not copied: all that stands above a closing tag that is alone.
-fn headless(lines: &mut [&str]) -> Option<Range<usize>> {
+///
+/// Commands above it were only thought of, if others follow it and it is not part of a body. In
+/// the frame around a whole reply only commands that follow tell it from a text about such tags.
+fn headless(lines: &[&str]) -> Option<Range<usize>> {
+    let first = lines.iter().position(|line| !line.trim().is_empty())?;
+    let is_framed = Fence::read(lines[first]).is_some_and(|fence| is_frame(&fence));
+    let top = first + usize::from(is_framed);
     let mut fence: Option<Fence<'_>> = None;
-    for (at, line) in lines.iter().enumerate() {
+    let mut has_commands = false;
+    let mut open = Vec::new();
+    for (at, line) in lines.iter().enumerate().skip(top) {
         if let Some(next) = Fence::read(line) {
-            fence = match fence {
-                Some(open) if next.closes(&open) => None,
-                Some(open) => Some(open),
-                None => Some(next),
-            };
+            fence = follow(fence, next);
             continue;
         }
-        let text = line.trim();
-        if fence.is_none() && text.starts_with("</") {
-            let alone = NAMES
-                .iter()
-                .any(|name| after_closing(text, name).is_some_and(str::is_empty));
-            if alone {
-                return Some(0..at + 1);
-            }
+        if fence.is_none() && is_lone_closing(line) {
+            let is_certain = !has_commands && !is_framed;
+            let is_thought = is_certain || is_answered(&lines[at + 1..], &open);
+            return is_thought.then_some(top..at + 1);
         }
-        if tags::read(at, line).is_some() {
-            return None;
+        match tags::read(at, line).map(|tag| tag.kind) {
+            Some(Kind::Open { name, inline, .. }) => {
+                has_commands = true;
+                if inline.is_none() && !open.contains(&name) {
+                    open.push(name);
+                }
+            }
+            Some(Kind::Close { name, .. }) => open.retain(|other| *other != name),
+            Some(_) => has_commands = true,
+            None => {}
         }
     }
     None
+}
+
+/// Whether commands follow, and none of them closes a body that was `open` before.
+fn is_answered(lines: &[&str], open: &[Name]) -> bool {
+    let mut again = Vec::new();
+    let mut has_commands = false;
+    for (at, line) in lines.iter().enumerate() {
+        match tags::read(at, line).map(|tag| tag.kind) {
+            Some(Kind::Open { name, .. }) => {
+                has_commands = true;
+                if !again.contains(&name) {
+                    again.push(name);
+                }
+            }
+            Some(Kind::Close { name, .. }) if open.contains(&name) && !again.contains(&name) => {
+                return false;
+            }
+            _ => {}
+        }
+    }
+    has_commands
+}
+
+/// Whether a line is a closing tag and nothing else.
+fn is_lone_closing(line: &str) -> bool {
+    let text = line.trim_end();
+    let is_closed = |name: &&str| after_closing(text, name).is_some_and(str::is_empty);
+    text.starts_with("</") && NAMES.iter().any(is_closed)
 }
 
 /// Whether a text begins with `<name>` or, with a slash, `</name>`.
@@ -152,6 +200,26 @@ mod tests {
             "Hi\n[DONE]",
         );
         case("so I write it\n</think>\n[DONE]", &[(0, 2)], "[DONE]");
+        case(
+            "``````\n<think>\n[DONE]\n</think>\n[GIT_STATUS]\n``````",
+            &[(1, 4)],
+            "``````\n[GIT_STATUS]\n``````",
+        );
+    }
+
+    #[test]
+    fn commands_that_were_only_thought_of_are_left_out() {
+        case(
+            "or\n[RUN_COMMAND]\nrm x\n[/RUN_COMMAND]\nno\n</think>\n[DONE]",
+            &[(0, 6)],
+            "[DONE]",
+        );
+        case("[GIT_STATUS]\n</think>\n[DONE]", &[(0, 2)], "[DONE]");
+        case(
+            "```\n[GIT_STATUS]\n</think>\n[DONE]\n```",
+            &[(1, 3)],
+            "```\n[DONE]\n```",
+        );
     }
 
     #[test]
@@ -161,6 +229,10 @@ mod tests {
             "```html\n<think>\nx\n</think>\n```",
             "<think>\n[DONE]",
             "a </think> b",
+            "[GIT_STATUS]\n</think>\nbye",
+            "```\na\n</think>\n```",
+            "*** Begin Patch\n*** Update File: a\n </think>\n-a\n+b\n*** End Patch",
+            "[CREATE_FILE path=a]\n</think>\n[/CREATE_FILE]\n[DONE]",
         ] {
             case(text, &[], text);
         }

@@ -164,6 +164,10 @@ fn announced(line: &str) -> Option<&str> {
     let text = line.trim();
     let name = file_name::in_sentence(text).filter(|_| text.ends_with(':'))?;
     let (before, after) = text.split_once(name)?;
+    // "No problem! Here is ...": only the last sentence announces it.
+    let before = ["! ", ". ", "? "]
+        .iter()
+        .fold(before, |rest, end| rest.rsplit(end).next().unwrap_or(rest));
     let words = |text: &str| -> Vec<String> {
         text.split(|character: char| {
             !(character.is_alphanumeric() || matches!(character, '\'' | '’'))

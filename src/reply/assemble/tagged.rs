@@ -166,10 +166,13 @@ impl Assembly<'_> {
             line: number(line),
             number: None,
             command: Some(name.as_str().to_owned()),
-            message: format!(
-                "`{}` means nothing to it and was ignored",
-                attributes.join("`, `")
-            ),
+            message: match attributes {
+                [one] => format!("`{one}` means nothing to it and was ignored"),
+                several => format!(
+                    "`{}` mean nothing to it and were ignored",
+                    several.join("`, `")
+                ),
+            },
             hint: format!("It is written as `{}`.", name.example()),
         });
     }

@@ -365,7 +365,9 @@ fn unknown(name: &str) -> Item {
         .map(|(known, ..)| (distance(&squash(&shown), &squash(known)), *known))
         .min();
     let hint = match nearest {
-        Some((distance, known)) if distance <= 4 => format!("did you mean `{known}`? "),
+        Some((distance, known)) if distance <= 4 && distance * 2 < shown.len() => {
+            format!("did you mean `{known}`? ")
+        }
         _ => String::new(),
     };
     let known: Vec<&str> = TOOLS.iter().map(|(known, ..)| *known).collect();

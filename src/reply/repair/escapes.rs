@@ -56,13 +56,25 @@ pub(super) fn repair_backslashes(text: &str) -> Mended {
     if !shown {
         return None;
     }
-    let mended = without_backslashes(text);
+    let mended = without_backslashes(text)
+        .split('\n')
+        .map(|line| divider(line).unwrap_or(line))
+        .collect::<Vec<_>>()
+        .join("\n");
+    let pairs = text.split('\n').zip(mended.split('\n')).enumerate();
+    let changed = pairs.filter(|(_, (before, after))| before != after);
     let done = Done {
         what: "removed backslashes before Markdown characters",
         count: text.len() - mended.len(),
-        changed: Changed::Everything,
+        changed: Changed::Lines(changed.map(|(line, _)| line).collect()),
     };
     Some((mended, done))
+}
+
+/// The divider of a SEARCH/REPLACE block that arrived as `\=======`.
+fn divider(line: &str) -> Option<&str> {
+    let marks = line.trim_end().strip_prefix('\\')?;
+    (marks.len() >= 3 && marks.bytes().all(|byte| byte == b'=')).then_some(marks)
 }
 
 fn is_marker(line: &str) -> bool {
