@@ -16,6 +16,8 @@ mod direction;
 mod bad_input;
 /// README and docs, held to the program.
 mod readme;
+/// What chats really send, and how each is understood.
+mod replies;
 /// Going on after any interruption.
 mod resume;
 /// Commands that run too long, print too much, or leave something behind.
