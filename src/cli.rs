@@ -220,7 +220,7 @@ impl Verb {
             Self::End(verb) => verb.run(common, ui),
             Self::Config(_) => config::run(common, &ui),
             Self::Policy(verb) => verb.run(common, &ui),
-            Self::Doctor(_) => doctor::run(common, &ui),
+            Self::Doctor(_) => Ok(doctor::run(common, &ui)),
             Self::Init(verb) => verb.run(&ui),
             Self::Demo(_) => demo::run(ui),
         }

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Permit;
-use crate::error::Result;
 use crate::fs::{Durability, create_directory, write_atomic};
 use crate::policy::{self, Found, Grant, Lookup, Policy};
 use crate::protocol::RelPath;
@@ -20,12 +19,7 @@ pub(super) enum Memory {
 }
 
 /// Joins rules and sandbox for a workspace.
-pub(super) fn permit(
-    loaded: &Loaded,
-    workspace: &Path,
-    trust: &Trust,
-    memory: Memory,
-) -> Result<Permit> {
+pub(super) fn permit(loaded: &Loaded, workspace: &Path, trust: &Trust, memory: Memory) -> Permit {
     let settings = &loaded.settings;
     let mode = match settings.sandbox.as_str() {
         "required" => Mode::Required,
@@ -52,12 +46,12 @@ pub(super) fn permit(
     policy.grants = grants(settings);
     policy.own_paths = own_paths(loaded, workspace);
     policy.lookup = Lookup::new(find_program);
-    Ok(Permit {
+    Permit {
         commands: settings.commands,
         policy,
         confinement,
         strength,
-    })
+    }
 }
 
 fn grants(settings: &Settings) -> Vec<Grant> {
@@ -122,7 +116,7 @@ fn own_paths(loaded: &Loaded, workspace: &Path) -> Vec<RelPath> {
         .own()
         .iter()
         .filter_map(inside)
-        .filter_map(Result::ok)
+        .flatten()
         .collect()
 }
 

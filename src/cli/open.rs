@@ -59,7 +59,7 @@ pub(super) fn place(common: &Common, ui: &Ui) -> Result<Place> {
     Ok(Place {
         workspace,
         limits: limits(&loaded.settings),
-        permit: guard::permit(&loaded, &directory, &trust(), guard::Memory::None)?,
+        permit: guard::permit(&loaded, &directory, &trust(), guard::Memory::None),
         on_failure: loaded.settings.on_failure,
     })
 }
@@ -82,7 +82,7 @@ pub(super) fn assemble(
         store: Store::open(paths.sessions.clone())?,
         limits: limits(settings),
         manner: Manner {
-            permit: guard::permit(loaded, workspace.path(), trust, guard::Memory::Keep)?,
+            permit: guard::permit(loaded, workspace.path(), trust, guard::Memory::Keep),
             on_failure: settings.on_failure,
             max_outbox_chars: settings.max_outbox_chars,
             max_rounds: settings.max_rounds,

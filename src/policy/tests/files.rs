@@ -39,6 +39,7 @@ fn changes(text: &str) -> Vec<Command> {
                 copy: false,
                 mode: None,
                 hunks: vec![Hunk::default()],
+                overwrite: false,
             },
         ],
     };
