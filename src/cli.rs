@@ -108,7 +108,7 @@ impl Args for SettingFlags {
     fn augment_args(command: Command) -> Command {
         KEYS.iter().fold(command, |command, key| {
             command.arg(
-                clap::Arg::new(key.name)
+                clap::Arg::new(key.flag)
                     .long(key.flag.trim_start_matches('-'))
                     .value_name(value_name(&key.shape))
                     .help(key.meaning)
@@ -146,7 +146,7 @@ impl FromArgMatches for SettingFlags {
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         for key in KEYS {
-            if let Some(value) = matches.get_one::<String>(key.name) {
+            if let Some(value) = matches.get_one::<String>(key.flag) {
                 self.given.push((key.flag, value.clone()));
             }
         }
