@@ -48,6 +48,11 @@ impl<'a> Fence<'a> {
         Fence::read(line).is_some_and(|other| other.closes(self))
     }
 
+    /// Whether the end of a block that `inner` begins would be taken for the end of this one.
+    pub(super) fn may_hold(&self, inner: &Fence<'_>) -> bool {
+        self.mark == inner.mark && self.length <= inner.length && !inner.info.is_empty()
+    }
+
     /// Whether this line ends the block that `open` began.
     pub(super) fn closes(&self, open: &Fence<'_>) -> bool {
         self.mark == open.mark

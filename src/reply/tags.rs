@@ -215,7 +215,9 @@ pub(super) struct Crowded {
 /// Reads a line that begins with a tag and goes on after it, or that ends before the tag does.
 pub(super) fn crowded(line: &str) -> Option<Crowded> {
     let text = line.trim_start().trim_start_matches(['*', '`']);
-    let (written, rest) = word(text.strip_prefix('[')?)?;
+    let inner = text.strip_prefix('[')?;
+    // `[READ_FILE: src/main.rs]` is meant as a command, too.
+    let (written, rest) = word(inner).or_else(|| inner.split_once(':'))?;
     let name = Name::read(written).filter(|name| name.as_str() == written)?;
     let has_attributes = rest
         .split_once('=')

@@ -225,7 +225,7 @@ fn close_of(lines: &[&str], at: usize, fence: &Fence<'_>, is_markdown: bool) -> 
                 return Some(index);
             }
             inner -= 1;
-        } else if is_markdown && Fence::read(line).is_some_and(|other| !other.info.is_empty()) {
+        } else if is_markdown && Fence::read(line).is_some_and(|other| fence.may_hold(&other)) {
             inner += 1;
         }
     }

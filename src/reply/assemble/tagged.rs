@@ -2,7 +2,7 @@
 
 use super::{Assembly, number};
 use crate::reply::Issue;
-use crate::reply::code_fence::Fence;
+use crate::reply::code_fence::{self, Fence};
 use crate::reply::tags::{Around, Close, Damage, Kind, Name, Opening, TagLine, build, crowded};
 
 /// Where the body of a command stands.
@@ -204,6 +204,11 @@ impl Assembly<'_> {
     /// count, but what was meant for its body is not taken for anything else.
     pub(super) fn crowded_tag(&mut self, at: usize) -> Option<usize> {
         let crowded = crowded(self.lines[at])?;
+        let is_last = code_fence::skip_blank(&self.lines, at + 1) == self.lines.len();
+        if is_last && !self.lines[at].contains(']') {
+            self.cut(at, crowded.name.as_str().to_owned());
+            return Some(self.take(at, at + 1));
+        }
         let end = match self.tags.next_close(crowded.name, at) {
             Some(closing) if crowded.name.needs_body() => closing + 1,
             _ => at + 1,
