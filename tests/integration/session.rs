@@ -241,7 +241,7 @@ fn a_reply_without_commands_is_answered_with_what_is_missing() {
     let outbox = finished.outbox(2);
     assert!(outbox.contains("contained no command"), "{outbox}");
     assert!(
-        outbox.contains("Commands with a body and a closing tag:"),
+        outbox.contains("With a body and a closing tag (attributes in brackets):"),
         "the full instructions come back:\n{outbox}"
     );
 }
