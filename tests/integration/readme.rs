@@ -167,11 +167,15 @@ fn every_verb_is_in_the_guide() {
 fn every_event_is_in_the_guide() {
     let source = page("src/ui/event.rs");
     let guide = page("docs/user-guide.md");
-    let names = source
+    let variants = source.split("pub enum Event").nth(1).unwrap();
+    let variants = variants.split("\n}").next().unwrap();
+    // A variant stands at the first level of the enum: `    RoundLimit {` is told as `roundLimit`.
+    let names = variants
         .lines()
-        .filter_map(|line| line.trim().strip_prefix("Self::"))
-        .filter_map(|line| line.split_once("=> \""))
-        .map(|(_, rest)| rest.trim_end_matches("\","));
+        .filter_map(|line| line.strip_prefix("    "))
+        .filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase()))
+        .filter_map(|line| line.split([' ', '{']).next())
+        .map(|name| name[..1].to_ascii_lowercase() + &name[1..]);
     let mut count = 0;
     for name in names {
         count += 1;
