@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
+use super::guard::Testing;
 use super::{Common, open, step};
 use crate::agent::apply::{Applying, Difference, Rehearsal, is_complete};
 use crate::error::{Error, Kind, Result};
@@ -64,9 +65,14 @@ struct Summary {
 
 impl Apply {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let place = open::place(common, ui)?;
-        let interrupt = Interrupt::from_signals()?;
         let reply = read(&self.reply)?;
+        let testing = if runs_programs(&reply) {
+            Testing::Unremembered
+        } else {
+            Testing::Unneeded
+        };
+        let place = open::place(common, ui, testing)?;
+        let interrupt = Interrupt::from_signals()?;
         let applying = Applying {
             workspace: &place.workspace,
             limits: &place.limits,
@@ -112,6 +118,17 @@ fn read(file: &std::path::Path) -> Result<Reply> {
         .hint("`agent parse FILE` shows what was understood"));
     }
     Ok(reply)
+}
+
+/// Whether a program is going to be started.
+fn runs_programs(reply: &Reply) -> bool {
+    let is_one = |step: &Step| {
+        matches!(
+            step.command,
+            Command::RunCommand { .. } | Command::GitStatus { .. } | Command::GitDiff { .. }
+        )
+    };
+    reply.steps.iter().any(is_one)
 }
 
 /// Tries the reply on a copy and shows the difference; commands are not run.

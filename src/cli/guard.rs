@@ -11,22 +11,27 @@ use crate::protocol::RelPath;
 use crate::sandbox::{self, Confinement, Mode, ResourceLimits, Strength};
 use crate::settings::{Loaded, Settings, Trust};
 
-/// Whether the result of the live test is remembered until the next start of the machine.
+/// How much is done to know the sandbox of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Memory {
-    Keep,
-    None,
+pub(super) enum Testing {
+    /// It is tried where nobody knows yet, and remembered until the next start of the machine.
+    Remembered,
+    /// It is tried where nobody knows yet; nothing is written.
+    Unremembered,
+    /// No command is going to be run.
+    Unneeded,
 }
 
 /// Joins rules and sandbox for a workspace.
-pub(super) fn permit(loaded: &Loaded, workspace: &Path, trust: &Trust, memory: Memory) -> Permit {
+pub(super) fn permit(loaded: &Loaded, workspace: &Path, trust: &Trust, testing: Testing) -> Permit {
     let settings = &loaded.settings;
     let mode = match settings.sandbox.as_str() {
         "required" => Mode::Required,
         "off" => Mode::Off,
         _ => Mode::Auto,
     };
-    let strength = (mode != Mode::Off).then(|| strength(trust, memory));
+    let strength =
+        (mode != Mode::Off && testing != Testing::Unneeded).then(|| strength(trust, testing));
     let confinement = strength
         .as_ref()
         .and_then(|strength| strength.backend)
@@ -142,7 +147,7 @@ struct Tested {
 }
 
 /// The result of the live test: the one of this start of the machine, or a new one.
-fn strength(trust: &Trust, memory: Memory) -> Strength {
+fn strength(trust: &Trust, testing: Testing) -> Strength {
     let file = trust
         .directory()
         .map(|directory| directory.join("sandbox.json"));
@@ -157,7 +162,7 @@ fn strength(trust: &Trust, memory: Memory) -> Strength {
         return known.strength;
     }
     let strength = sandbox::probe(Path::new("/proc/self/exe"));
-    if let (Memory::Keep, Some(file)) = (memory, file) {
+    if let (Testing::Remembered, Some(file)) = (testing, file) {
         let tested = Tested {
             boot,
             version,

@@ -43,7 +43,7 @@ pub(super) fn agent(common: &Common, ui: Ui, first_run: FirstRun) -> Result<Agen
 
 /// Opens only the workspace, for a verb that keeps no state: where `agent` was never used, that is
 /// the current directory.
-pub(super) fn place(common: &Common, ui: &Ui) -> Result<Place> {
+pub(super) fn place(common: &Common, ui: &Ui, testing: guard::Testing) -> Result<Place> {
     let (base, loaded) = settings(common, ui, FirstRun::Look)?;
     let is_set = loaded
         .origins
@@ -59,7 +59,7 @@ pub(super) fn place(common: &Common, ui: &Ui) -> Result<Place> {
     Ok(Place {
         workspace,
         limits: limits(&loaded.settings),
-        permit: guard::permit(&loaded, &directory, &trust(), guard::Memory::None),
+        permit: guard::permit(&loaded, &directory, &trust(), testing),
         on_failure: loaded.settings.on_failure,
     })
 }
@@ -82,7 +82,7 @@ pub(super) fn assemble(
         store: Store::open(paths.sessions.clone())?,
         limits: limits(settings),
         manner: Manner {
-            permit: guard::permit(loaded, workspace.path(), trust, guard::Memory::Keep),
+            permit: guard::permit(loaded, workspace.path(), trust, guard::Testing::Remembered),
             on_failure: settings.on_failure,
             max_outbox_chars: settings.max_outbox_chars,
             max_rounds: settings.max_rounds,

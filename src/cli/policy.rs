@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
+use super::guard::Testing;
 use super::{Common, open};
 use crate::error::Result;
 use crate::policy::Decision;
@@ -28,7 +29,9 @@ enum Verb {
 
 impl Policy {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let policy = open::place(common, ui)?.permit.policy;
+        let policy = open::place(common, ui, Testing::Unremembered)?
+            .permit
+            .policy;
         let Some(Verb::Check { script }) = self.verb else {
             for row in policy.table() {
                 if common.json {
