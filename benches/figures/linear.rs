@@ -1,0 +1,99 @@
+//! Inputs that are made to be slow: twice the size must take twice the time.
+
+use std::time::Duration;
+
+use crate::Outcome;
+use crate::measure::{processor_time, ratio};
+use crate::table::{Goal, Row, Table, megabytes, milliseconds};
+
+/// The size that is compared with its double.
+const SIZE: usize = 1_000_000;
+
+/// The size with which the look for a slow input begins.
+const FIRST: usize = SIZE / 64;
+
+/// If a size takes this long, no larger one is tried.
+const TOO_SLOW: Duration = Duration::from_secs(2);
+
+/// The most that the double may take: two, and room for caches.
+const GOAL: f64 = 2.6;
+
+const RUNS: usize = 5;
+
+/// What is repeated, and what it is called.
+const UNITS: &[(&str, &str)] = &[
+    ("`[`", "["),
+    ("lines of `[`", "[\n"),
+    ("backticks", "`"),
+    ("lines of three backticks", "```\n"),
+    ("fences of growing length", "FENCES"),
+    ("`<<<<<<< SEARCH` lines", "<<<<<<< SEARCH\n"),
+    ("SEARCH, no REPLACE", "a.rs\n<<<<<<< SEARCH\na\n=======\n"),
+    (
+        "`[CREATE_FILE path=\"a\"]` lines",
+        "[CREATE_FILE path=\"a\"]\n",
+    ),
+    (
+        "`[CREATE_FILE path=\"a\" end=\"q\"]` lines",
+        "[CREATE_FILE path=\"a\" end=\"q\"]\n",
+    ),
+    ("`[/CREATE_FILE]` lines", "[/CREATE_FILE]\n"),
+    ("`{`", "{"),
+    ("`{\"tool\":`", "{\"tool\":"),
+    ("lines of `{\"tool\": \"run\"`", "{\"tool\": \"run\"\n"),
+    ("double quotes", "\""),
+    ("`@@` lines", "@@\n"),
+    ("`@@ -1 +1 @@` lines", "@@ -1 +1 @@\n"),
+    ("file headers of diffs", "--- a/a\n+++ b/a\n"),
+    ("`*** Begin Patch` lines", "*** Begin Patch\n"),
+    ("`*** Update File: a` lines", "*** Update File: a\n"),
+    ("`> `", "> "),
+    ("`<think>` lines", "<think>\n"),
+    ("`&amp;`", "&amp;"),
+    ("backslashes", "\\"),
+    ("`12 | ` lines", "12 | a\n"),
+    ("blank lines", "\n"),
+    ("non-breaking spaces", "\u{a0}"),
+    ("one line said over and over", "The same line again.\n"),
+];
+
+pub(crate) fn measure(table: &mut Table) -> Outcome {
+    for (name, unit) in UNITS {
+        let mut size = FIRST;
+        while size < SIZE && time(unit, size, 1) < TOO_SLOW / 8 {
+            size *= 2;
+        }
+        let (once, twice) = (time(unit, size, RUNS), time(unit, size * 2, RUNS));
+        let times = ratio(twice, once);
+        let megabyte = f64::from(u32::try_from(size)?);
+        table.add(&Row {
+            what: format!("linear: {} of {name}, twice that", megabytes(megabyte)),
+            ours: milliseconds(twice),
+            beside: milliseconds(once),
+            ratio: Some(times),
+            goal: Goal::new("at most 2.6", size >= SIZE && times <= GOAL),
+        });
+    }
+    Ok(())
+}
+
+fn time(unit: &str, size: usize, runs: usize) -> Duration {
+    let text = match unit {
+        "FENCES" => fences(size),
+        unit => unit.repeat(size / unit.len()),
+    };
+    processor_time(runs, || agent::reply::parse(&text))
+}
+
+/// Fences of three backticks, four, five and so on, none of which closes another.
+fn fences(size: usize) -> String {
+    let mut text = String::with_capacity(size);
+    for length in 3.. {
+        if text.len() + length > size {
+            break;
+        }
+        text.extend(std::iter::repeat_n('`', length));
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,90 @@
+//! How time is taken.
+//!
+//! What only computes is measured in processor time of this thread, which other programs on the
+//! machine do not add to; what waits for a disk or another process is measured by the clock, in
+//! turns with its peer, so that a busy moment hits both. The figure is always the median.
+
+use std::error::Error;
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The processor time that `work` takes, as the median of so many runs after one to warm up.
+pub(crate) fn processor_time<T>(runs: usize, mut work: impl FnMut() -> T) -> Duration {
+    std::hint::black_box(work());
+    let times = (0..runs).map(|_| {
+        let before = thread_time();
+        let result = std::hint::black_box(work());
+        let time = thread_time().saturating_sub(before);
+        drop(result);
+        time
+    });
+    median(times.collect())
+}
+
+/// The middle of the times; of none, nothing.
+pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+/// The arithmetic mean of the times; of none, nothing.
+pub(crate) fn mean(times: &[Duration]) -> Duration {
+    let count = u32::try_from(times.len()).unwrap_or(u32::MAX).max(1);
+    times.iter().sum::<Duration>() / count
+}
+
+/// How many times `other` goes into `this`.
+pub(crate) fn ratio(this: Duration, other: Duration) -> f64 {
+    this.as_secs_f64() / other.as_secs_f64()
+}
+
+/// The processor time that this thread has used.
+fn thread_time() -> Duration {
+    // The kernel brings the counter up to date when it switches tasks.
+    std::thread::yield_now();
+    scheduled("/proc/thread-self/schedstat")
+}
+
+/// The processor time that a process of ours has used, over all its threads that still run.
+pub(crate) fn process_time(process: u32) -> Duration {
+    let threads = fs::read_dir(format!("/proc/{process}/task"));
+    let threads = threads.into_iter().flatten().flatten();
+    threads
+        .filter_map(|thread| Some(scheduled(thread.path().join("schedstat").to_str()?)))
+        .sum()
+}
+
+fn scheduled(file: &str) -> Duration {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let nanoseconds = text.split(' ').next().and_then(|first| first.parse().ok());
+    Duration::from_nanos(nanoseconds.unwrap_or_default())
+}
+
+/// The time from the start of a program to its end, by the clock; it must succeed.
+pub(crate) fn run_time(command: &mut Command) -> Result<Duration, Box<dyn Error>> {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let began = Instant::now();
+    let output = command.spawn()?.wait_with_output()?;
+    let time = began.elapsed();
+    if output.status.success() {
+        return Ok(time);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{command:?} ended with {}: {said}", output.status).into())
+}
+
+/// `agent`, with an environment of its own.
+pub(crate) fn agent() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_agent"));
+    let home = std::env::temp_dir().join("agent-figures-home");
+    command
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", &home)
+        .env("XDG_STATE_HOME", &home);
+    command
+}
