@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 /// The widths of the columns; a longer cell pushes the rest of its row.
-const WIDTHS: [usize; 5] = [54, 13, 28, 7, 30];
+const WIDTHS: [usize; 5] = [72, 11, 26, 6, 30];
 
 /// The rows so far.
 #[derive(Debug)]
