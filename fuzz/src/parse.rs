@@ -1,0 +1,53 @@
+//! Any bytes are a reply: decoding, repairing and all dialects.
+
+use agent::reply::{self, Reply};
+
+/// Bytes as they come from a file.
+pub fn check(bytes: &[u8]) {
+    let (text, _) = reply::decode(bytes);
+    let first = check_text(&text);
+    assert_eq!(first, reply::parse(&text), "the same text, read twice");
+}
+
+/// A text, with all that holds of any reply.
+pub fn check_text(text: &str) -> Reply {
+    let reply = reply::parse(text);
+    let lines = u32::try_from(text.split(['\n', '\r']).count()).expect("inputs are small");
+    let mut last = 0;
+    for step in &reply.steps {
+        assert!(step.number > last, "step {} after {last}", step.number);
+        assert!(
+            (1..=lines).contains(&step.line),
+            "line {} of {lines}",
+            step.line
+        );
+        last = step.number;
+    }
+    for issue in &reply.issues {
+        assert!(
+            (1..=lines).contains(&issue.line),
+            "line {} of {lines}",
+            issue.line
+        );
+        assert!(!issue.message.is_empty());
+        let taken = reply
+            .steps
+            .iter()
+            .any(|step| Some(step.number) == issue.number);
+        assert!(
+            !taken,
+            "the number {:?} stands for two commands",
+            issue.number
+        );
+    }
+    if let Some(cut) = &reply.cut {
+        assert!(
+            (1..=lines).contains(&cut.line),
+            "cut in line {} of {lines}",
+            cut.line
+        );
+    }
+    // The tail is enough to find the mark: the mailbox relies on it.
+    let _ = reply::end_mark(text);
+    reply
+}
