@@ -28,7 +28,7 @@ pub fn assert_unchanged_elsewhere(old: &str, edited: &Edited) {
     );
 }
 
-/// Compares lines; only the end of a first or last one of a file may differ.
+/// Compares lines; only the end of a line that was or became the last one may differ.
 fn assert_same(old: &[&str], range: std::ops::Range<usize>, new: &[&str], at: usize) -> usize {
     for (number, position) in range.clone().zip(at..) {
         let line = new
@@ -42,7 +42,10 @@ fn assert_same(old: &[&str], range: std::ops::Range<usize>, new: &[&str], at: us
     at + range.len()
 }
 
+/// The line without its end; a `\r` without a `\n` is text.
 fn content(line: &str) -> &str {
-    let line = line.strip_suffix('\n').unwrap_or(line);
-    line.strip_suffix('\r').unwrap_or(line)
+    match line.strip_suffix('\n') {
+        Some(line) => line.strip_suffix('\r').unwrap_or(line),
+        None => line,
+    }
 }
