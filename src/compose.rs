@@ -96,6 +96,7 @@ pub fn compose(material: &Material<'_>) -> Outbox {
     context.push_str(&results.fit(rooms[0], &mut cuts));
     context.push_str(&fit_contents(material.contents, rooms[1], &mut cuts));
     context.push_str(&words);
+    let context = context.trim_start_matches('\n');
     Outbox {
         text: format!("{head}{context}\n{prompt}"),
         cuts,

@@ -250,7 +250,7 @@ fn tail(text: &str, lines: usize) -> String {
         let _ = writeln!(
             tail,
             "      {DIM}{}{DIM:#}",
-            escape_line(&shortened(line, 160))
+            escape_line(&shortened(&line.replace('\t', "    "), 160))
         );
     }
     tail
@@ -293,7 +293,14 @@ fn done(id: &str, summary: &str, rounds: u32, changed: usize) -> String {
     text
 }
 
+/// A path, from the current directory where it lies beneath it.
 fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let path = path
+        .strip_prefix(&here)
+        .ok()
+        .filter(|path| !path.as_os_str().is_empty())
+        .unwrap_or(path);
     escape_line(&path.display().to_string())
 }
 
