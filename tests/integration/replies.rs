@@ -237,3 +237,28 @@ fn visible(line: &str) -> String {
     text.extend(line[end..].chars().map(|_| '\u{b7}'));
     text
 }
+
+/// The replies of chats that knew nothing but the text of our messages, in ten tasks played to
+/// their end.
+#[test]
+fn replies_to_our_own_instructions_break_no_format() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/replies/played");
+    let mut tasks = BTreeSet::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let reply = parse(&decode(&fs::read(&path).unwrap()).0);
+        assert!(!reply.steps.is_empty(), "{name}");
+        assert!(reply.issues.is_empty(), "{name}: {:?}", reply.issues);
+        assert!(reply.end.is_some() && reply.cut.is_none(), "{name}");
+        let is_done = reply
+            .steps
+            .iter()
+            .any(|step| matches!(step.command, Command::Done { .. }));
+        let (task, _) = name.rsplit_once('_').unwrap();
+        if is_done {
+            tasks.insert(task.to_owned());
+        }
+    }
+    assert_eq!(tasks.len(), 10, "{tasks:?}");
+}
