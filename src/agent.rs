@@ -6,6 +6,7 @@
 
 mod accept;
 pub mod apply;
+pub mod consult;
 mod permit;
 mod publish;
 mod questions;
@@ -100,7 +101,7 @@ impl Agent {
     /// Carries a session on until it ends, its rounds are used up or the person stops it.
     pub fn run(&self, session: Session) -> Result<Ending> {
         self.tell_confinement();
-        let mut conversation = Conversation::open(self, session)?;
+        let mut conversation = Conversation::open(self, session, Patience::Session)?;
         let mut inbox = Inbox::watch(&self.mailbox, crate::reply::end_mark);
         let waker = inbox.waker();
         self.interrupt.on_raise(move || waker.wake());
@@ -109,7 +110,7 @@ impl Agent {
                 return Ok(ending);
             }
             match conversation.wait(&mut inbox)? {
-                Some(taken) => conversation.step(taken)?,
+                Some(taken) => conversation.step(taken, Patience::Session)?,
                 None => return Ok(conversation.stopped(Ending::Interrupted)),
             }
         }
@@ -117,7 +118,7 @@ impl Agent {
 
     /// Processes the one reply that lies in the inbox and writes the next outbox.
     pub fn run_once(&self, session: Session, candidate: Option<Candidate>) -> Result<Ending> {
-        let mut conversation = Conversation::open(self, session)?;
+        let mut conversation = Conversation::open(self, session, Patience::OneReply)?;
         if let Some(ending) = conversation.settle(Patience::OneReply)? {
             return Ok(ending);
         }
@@ -125,7 +126,7 @@ impl Agent {
             return Ok(Ending::Stepped);
         };
         match conversation.take(&candidate)? {
-            Some(taken) => conversation.step(taken)?,
+            Some(taken) => conversation.step(taken, Patience::OneReply)?,
             None => return Ok(Ending::Rejected),
         }
         Ok(conversation
@@ -142,7 +143,7 @@ impl Agent {
 
     /// Ends a session because the person says so; the files stay as they are.
     pub fn end(&self, session: Session) -> Result<()> {
-        let mut conversation = Conversation::open(self, session)?;
+        let mut conversation = Conversation::open(self, session, Patience::OneReply)?;
         conversation.session.is_complete = true;
         conversation.save()
     }
@@ -225,9 +226,15 @@ impl Conversation<'_> {
     }
 
     /// Executes a reply and moves the session on by one round.
-    fn step(&mut self, taken: Taken) -> Result<()> {
+    ///
+    /// If the person interrupts while they are asked, the reply stays claimed and nothing is done:
+    /// the next run comes back to it.
+    fn step(&mut self, taken: Taken, patience: Patience) -> Result<()> {
         self.announce(&taken);
-        let results = self.execute(&taken)?;
+        let Some(consent) = self.consult(&taken, patience)? else {
+            return Ok(());
+        };
+        let results = self.execute(&taken, &consent)?;
         self.conclude(taken, results)
     }
 

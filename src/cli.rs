@@ -3,6 +3,7 @@
 //! One verb, one file: its arguments and its function. The doc comments are the help texts.
 
 mod apply;
+mod approve;
 mod config;
 mod demo;
 mod doctor;
@@ -30,7 +31,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, Parser, Subcommand, ValueE
 use crate::agent::Ending;
 use crate::error::{Error, Kind, Result};
 use crate::settings::{KEYS, Overrides, Shape};
-use crate::ui::{Form, Ui, Volume};
+use crate::ui::{Form, Input, Ui, Volume};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,6 +53,7 @@ struct Cli {
 
 /// The options that every verb knows.
 #[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch")]
 struct Common {
     /// Work with this base directory instead of the nearest one with an `appsettings.json`
     #[arg(long, global = true, value_name = "DIR")]
@@ -68,6 +70,9 @@ struct Common {
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: Color,
+    /// Ask nobody: what needs your decision is refused
+    #[arg(long, global = true)]
+    no_input: bool,
     #[command(flatten)]
     settings: SettingFlags,
 }
@@ -90,6 +95,8 @@ enum Verb {
     List(list::List),
     Paste(paste::Paste),
     Say(say::Say),
+    Approve(approve::Approve),
+    Decline(approve::Decline),
     End(end::End),
     Config(config::Config),
     Policy(policy::Policy),
@@ -176,7 +183,12 @@ impl Common {
             Color::Always => anstream::ColorChoice::Always,
             Color::Never => anstream::ColorChoice::Never,
         };
-        Ui::new(volume, form, color)
+        let input = if self.no_input {
+            Input::Refuse
+        } else {
+            Input::Wait
+        };
+        Ui::new(volume, form, color).with_input(input)
     }
 }
 
@@ -217,6 +229,8 @@ impl Verb {
             Self::List(_) => list::run(common, ui),
             Self::Paste(verb) => verb.run(common, ui),
             Self::Say(verb) => verb.run(common, ui),
+            Self::Approve(verb) => verb.run(common, ui),
+            Self::Decline(verb) => verb.run(common, ui),
             Self::End(verb) => verb.run(common, ui),
             Self::Config(_) => config::run(common, &ui),
             Self::Policy(verb) => verb.run(common, &ui),

@@ -44,6 +44,23 @@ pub fn write_atomic(path: &Path, content: &[u8], durability: Durability) -> Resu
     write().map_err(|cause| Error::file("write", path, cause))
 }
 
+/// Writes a file that must not be there yet, whole or not at all; tells whether it was the first.
+pub fn write_new(path: &Path, content: &[u8]) -> Result<bool> {
+    let write = || -> io::Result<bool> {
+        let mut file = tempfile::Builder::new()
+            .prefix(".agent-")
+            .tempfile_in(directory_of(path))?;
+        file.write_all(content)?;
+        file.as_file().sync_all()?;
+        match file.persist_noclobber(path) {
+            Ok(_) => Ok(true),
+            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(failed) => Err(failed.error),
+        }
+    };
+    write().map_err(|cause| Error::file("write", path, cause))
+}
+
 /// Moves a file to another name on the same file system, without replacing one.
 ///
 /// Gives the name that it got: `reply.txt` becomes `reply-2.txt` where `reply.txt` is taken.
@@ -122,6 +139,16 @@ mod tests {
         write_atomic(&path, b"one", Durability::Durable).unwrap();
         write_atomic(&path, b"two", Durability::Atomic).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn the_first_who_writes_a_new_file_wins() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.json");
+        assert!(write_new(&path, b"one").unwrap());
+        assert!(!write_new(&path, b"two").unwrap());
+        assert_eq!(fs::read(&path).unwrap(), b"one");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 

@@ -17,6 +17,8 @@ pub mod reply;
 
 pub mod policy;
 
+pub mod approve;
+
 pub mod execute;
 
 pub mod edit;

@@ -48,3 +48,12 @@ pub fn private(options: &mut OpenOptions) {
     #[cfg(not(unix))]
     let _ = options;
 }
+
+/// Forgets what was typed on the terminal and not read yet, where the system knows how.
+pub fn discard_typed_input() {
+    #[cfg(unix)]
+    let _ = rustix::termios::tcflush(
+        rustix::stdio::stdin(),
+        rustix::termios::QueueSelector::IFlush,
+    );
+}

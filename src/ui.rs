@@ -4,6 +4,7 @@
 //! file or a child process is escaped on its way out. Without a terminal there are plain lines,
 //! with `--json` one object a line, and nobody is asked anything.
 
+mod approval;
 mod ask;
 mod diff;
 mod escape;
@@ -44,12 +45,23 @@ pub enum Form {
     Json,
 }
 
+/// Whether the person can be waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Input {
+    /// What only the person can decide waits for them, here or in another terminal.
+    #[default]
+    Wait,
+    /// Nobody is asked: what would be asked is refused (`--no-input`).
+    Refuse,
+}
+
 /// The voice of the program.
 #[derive(Debug)]
 pub struct Ui {
     volume: Volume,
     form: Form,
     color: ColorChoice,
+    input: Input,
 }
 
 impl Ui {
@@ -59,12 +71,28 @@ impl Ui {
             volume,
             form,
             color,
+            input: Input::default(),
         }
+    }
+
+    /// The same, with another answer to whether the person can be waited for.
+    #[must_use]
+    pub fn with_input(mut self, input: Input) -> Self {
+        self.input = input;
+        self
+    }
+
+    /// Whether the person can be waited for.
+    pub fn input(&self) -> Input {
+        self.input
     }
 
     /// Whether a person sits at a terminal and can be asked.
     pub fn is_interactive(&self) -> bool {
-        self.form == Form::Lines && io::stdin().is_terminal() && io::stderr().is_terminal()
+        self.input == Input::Wait
+            && self.form == Form::Lines
+            && io::stdin().is_terminal()
+            && io::stderr().is_terminal()
     }
 
     /// Tells what happened.

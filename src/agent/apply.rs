@@ -10,14 +10,16 @@ use std::time::{Duration, Instant};
 
 pub use self::rehearsal::{Difference, Rehearsal};
 use super::Permit;
-use super::permit::Permission;
+use super::permit::{Asking, Consent, Permission};
 use super::round::reason_to_skip;
+use crate::approve::Pending;
+use crate::error::{Error, Result};
 use crate::execute::{self, Execution, Limits, Shown};
 use crate::interrupt::Interrupt;
 use crate::protocol::{Command, Outcome, ReadRequest, Seen, Status, Step, StepResult};
 use crate::reply::Reply;
 use crate::settings::OnFailure;
-use crate::ui::Ui;
+use crate::ui::{Input, Ui};
 use crate::workspace::Workspace;
 
 /// Where and how a reply is applied.
@@ -43,7 +45,10 @@ impl Applying<'_> {
         &self,
         reply: &Reply,
         tell: &mut dyn FnMut(&Step, Option<&StepResult>),
-    ) -> Vec<StepResult> {
+    ) -> Result<Vec<StepResult>> {
+        let Some(consent) = self.consent(reply)? else {
+            return Ok(Vec::new());
+        };
         let mut seen = Seen::default();
         let mut on_output = |_: &str| {};
         let mut execution = Execution::begin(self.workspace, self.limits, &mut seen, &reply.steps)
@@ -51,12 +56,12 @@ impl Applying<'_> {
         let mut results = Vec::with_capacity(reply.steps.len());
         for step in &reply.steps {
             let began = Instant::now();
-            let outcome = match self.hindrance(step, &results, reply) {
+            let outcome = match self.permission(step, &results, reply, &consent) {
                 Permission::Refused(outcome) => outcome,
                 Permission::Granted(grant) => {
                     tell(step, None);
                     execution.confine(self.permit.confinement(grant));
-                    execution.step(step)
+                    consent.carry_out(step, |step| execution.step(step))
                 }
             };
             let result = StepResult::new(step, outcome, began.elapsed());
@@ -64,7 +69,7 @@ impl Applying<'_> {
             results.push(result);
         }
         execution.finish();
-        results
+        Ok(results)
     }
 
     /// Executes the file steps on a copy and the reading ones on the files themselves; commands
@@ -74,7 +79,10 @@ impl Applying<'_> {
         rehearsal: &Rehearsal,
         reply: &Reply,
         tell: &mut dyn FnMut(&Step, Option<&StepResult>),
-    ) -> Vec<StepResult> {
+    ) -> Result<Vec<StepResult>> {
+        let Some(consent) = self.consent(reply)? else {
+            return Ok(Vec::new());
+        };
         let (mut seen, mut seen_in_copy) = (Seen::default(), Seen::default());
         let mut reading = Execution::begin(self.workspace, self.limits, &mut seen, &reply.steps);
         let mut changing = Execution::begin(
@@ -85,7 +93,7 @@ impl Applying<'_> {
         );
         let mut results = Vec::with_capacity(reply.steps.len());
         for step in &reply.steps {
-            let outcome = match self.hindrance(step, &results, reply) {
+            let outcome = match self.permission(step, &results, reply, &consent) {
                 Permission::Refused(outcome) => outcome,
                 Permission::Granted(_) => match &step.command {
                     Command::RunCommand { .. } => Outcome::ok("would be run"),
@@ -97,17 +105,45 @@ impl Applying<'_> {
             tell(step, Some(&result));
             results.push(result);
         }
-        results
+        Ok(results)
+    }
+
+    /// Asks the person about the steps that need it, where there is a terminal.
+    fn consent(&self, reply: &Reply) -> Result<Option<Consent>> {
+        let directory = tempfile::tempdir().map_err(|cause| {
+            Error::mendable("could not make a temporary directory").because(cause)
+        })?;
+        let asking = Asking {
+            workspace: self.workspace,
+            limits: self.limits,
+            seen: &Seen::default(),
+            ui: self.ui,
+            interrupt: self.interrupt,
+            base: self.workspace.path(),
+            pending: &Pending::of(directory.path()),
+            input: if self.ui.is_interactive() {
+                self.ui.input()
+            } else {
+                Input::Refuse
+            },
+        };
+        self.permit.consent(&asking, 1, &reply.steps)
     }
 
     /// Whether a step is executed.
-    fn hindrance(&self, step: &Step, results: &[StepResult], reply: &Reply) -> Permission {
+    fn permission(
+        &self,
+        step: &Step,
+        results: &[StepResult],
+        reply: &Reply,
+        consent: &Consent,
+    ) -> Permission {
         if self.interrupt.is_raised() {
             return Permission::Refused(Outcome::skipped("interrupted"));
         }
         match reason_to_skip(step, results, &reply.issues, self.on_failure) {
             Some(reason) => Permission::Refused(Outcome::skipped(reason)),
-            None => self.permit.decide(step, self.ui, self.interrupt),
+            None => consent.on(step, self.interrupt),
         }
     }
 

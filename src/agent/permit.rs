@@ -1,15 +1,22 @@
 //! What the person permits, before a step is executed.
 //!
-//! The rules decide; where they say that the person shall be asked, the person is asked, and where
-//! nobody can be, the step is refused with the reason.
+//! The rules decide; where they say that the person shall be asked, all questions of a reply are
+//! put before its first step is carried out.
+
+use std::path::Path;
 
 use super::Agent;
+use super::consult::Consulting;
+use crate::approve::{Decisions, Desk, KeptRules, Pending};
+use crate::error::Result;
+use crate::execute::Limits;
 use crate::interrupt::Interrupt;
-use crate::policy::{Decision, Grant, Policy, Ruling};
-use crate::protocol::{Command, Outcome, Step};
+use crate::policy::{Decision, Grant, Policy};
+use crate::protocol::{Command, Outcome, Seen, Step};
 use crate::sandbox::{Confinement, Strength};
 use crate::settings::Commands;
-use crate::ui::{Answer, Event, Ui};
+use crate::ui::{Event, Input, Ui};
+use crate::workspace::Workspace;
 
 /// What may be executed, and how commands are confined.
 #[derive(Debug)]
@@ -18,10 +25,33 @@ pub struct Permit {
     pub commands: Commands,
     /// The rules.
     pub policy: Policy,
+    /// What the person answered with "always".
+    pub kept_rules: KeptRules,
     /// How commands are confined; nothing where they are not.
     pub confinement: Option<Confinement>,
     /// What the sandbox of this machine was found to hold.
     pub strength: Option<Strength>,
+}
+
+/// Who is asked about the steps of a reply, and where.
+#[derive(Debug)]
+pub(super) struct Asking<'a> {
+    pub(super) workspace: &'a Workspace,
+    pub(super) limits: &'a Limits,
+    pub(super) seen: &'a Seen,
+    pub(super) ui: &'a Ui,
+    pub(super) interrupt: &'a Interrupt,
+    pub(super) base: &'a Path,
+    pub(super) pending: &'a Pending,
+    pub(super) input: Input,
+}
+
+/// What holds for the steps of one reply: the rules, and what the person decided.
+#[derive(Debug)]
+pub(super) struct Consent {
+    policy: Policy,
+    decisions: Decisions,
+    runs_commands: bool,
 }
 
 /// Whether a step is executed.
@@ -39,19 +69,42 @@ impl Permit {
         self.commands == Commands::Run
     }
 
-    /// Decides about a step, asking the person where the rules say so.
-    pub(super) fn decide(&self, step: &Step, ui: &Ui, interrupt: &Interrupt) -> Permission {
-        if matches!(step.command, Command::RunCommand { .. }) && !self.runs_commands() {
-            return Permission::Refused(Outcome::refused(
-                "the user has switched commands off; work with files only, and say what to run in a MESSAGE",
-            ));
-        }
-        let ruling = self.policy.rule_on(&step.command);
-        match ruling.decision {
-            Decision::Allow => Permission::Granted(None),
-            Decision::Deny => Permission::Refused(Outcome::refused(reason(&ruling))),
-            Decision::Ask => ask(step, &ruling, ui, interrupt),
-        }
+    /// Asks the person about the steps that need it; nothing if they interrupt.
+    pub(super) fn consent(
+        &self,
+        asking: &Asking<'_>,
+        round: u32,
+        steps: &[Step],
+    ) -> Result<Option<Consent>> {
+        let mut policy = self.policy.clone();
+        policy
+            .person
+            .allow
+            .extend(self.kept_rules.load(asking.base)?);
+        let consulting = Consulting {
+            workspace: asking.workspace,
+            limits: asking.limits,
+            seen: asking.seen,
+            policy: &policy,
+        };
+        let desk = Desk {
+            ui: asking.ui,
+            interrupt: asking.interrupt,
+            pending: asking.pending,
+            rules: (&self.kept_rules, asking.base),
+            input: asking.input,
+        };
+        let runs_commands = self.runs_commands();
+        let permitted = |step: &&Step| runs_commands || !runs(step);
+        let steps: Vec<Step> = steps.iter().filter(permitted).cloned().collect();
+        let Some(decisions) = consulting.ask(&desk, round, &steps)? else {
+            return Ok(None);
+        };
+        Ok(Some(Consent {
+            policy,
+            decisions,
+            runs_commands,
+        }))
     }
 
     /// The confinement of one command, with what was granted for it.
@@ -66,48 +119,40 @@ impl Permit {
     }
 }
 
-fn reason(ruling: &Ruling) -> String {
-    if ruling.about.is_empty() {
-        ruling.why.clone()
-    } else {
-        format!("`{}`: {}", ruling.about, ruling.why)
-    }
+fn runs(step: &Step) -> bool {
+    matches!(step.command, Command::RunCommand { .. })
 }
 
-/// Shows the person what is asked, whole, and takes a yes or a no with a word why.
-fn ask(step: &Step, ruling: &Ruling, ui: &Ui, interrupt: &Interrupt) -> Permission {
-    let nobody = || Outcome::refused(format!("{}; nobody was there to be asked", reason(ruling)));
-    if !ui.is_interactive() {
-        return Permission::Refused(nobody());
+impl Consent {
+    /// Decides about a step.
+    pub(super) fn on(&self, step: &Step, interrupt: &Interrupt) -> Permission {
+        if runs(step) && !self.runs_commands {
+            return Permission::Refused(Outcome::refused(
+                "the user has switched commands off; work with files only, and say what to run in a MESSAGE",
+            ));
+        }
+        if let Some(outcome) = self.decisions.hindrance(step, interrupt) {
+            return Permission::Refused(outcome);
+        }
+        let ruling = self.policy.rule_on(&step.command);
+        match ruling.decision {
+            Decision::Deny => {
+                let about = if ruling.about.is_empty() {
+                    String::new()
+                } else {
+                    format!("`{}`: ", ruling.about)
+                };
+                Permission::Refused(Outcome::refused(format!("{about}{}", ruling.why)))
+            }
+            Decision::Ask => Permission::Granted(ruling.needs),
+            Decision::Allow => Permission::Granted(None),
+        }
     }
-    let shown = match &step.command {
-        Command::RunCommand { script, .. } => script.clone(),
-        other => format!(
-            "{} {}",
-            other.name(),
-            other.path().map_or("", |path| path.as_str())
-        ),
-    };
-    ui.tell(&Event::Approval {
-        number: step.number,
-        shown: &shown,
-        why: &reason(ruling),
-    });
-    match ui.ask("Allow it? [y/N, or why not]", interrupt) {
-        Answer::Text(answer) if matches!(answer.trim(), "y" | "Y" | "yes") => {
-            Permission::Granted(ruling.needs)
-        }
-        Answer::Text(answer) => {
-            let why = answer.trim();
-            let word = if matches!(why, "" | "n" | "N" | "no") {
-                String::new()
-            } else {
-                format!(": {why}")
-            };
-            Permission::Refused(Outcome::refused(format!("the user declined{word}")))
-        }
-        Answer::Interrupted => Permission::Refused(Outcome::skipped("the user interrupted")),
-        Answer::Nobody => Permission::Refused(nobody()),
+
+    /// Carries a step out as the person decided, with their script if they changed it.
+    pub(super) fn carry_out(&self, step: &Step, execute: impl FnOnce(&Step) -> Outcome) -> Outcome {
+        self.decisions
+            .told(step.number, execute(&self.decisions.revised(step)))
     }
 }
 
@@ -115,40 +160,38 @@ impl Agent {
     /// Says how commands are confined.
     pub(super) fn tell_confinement(&self) {
         let permit = &self.manner.permit;
-        if let Some(confinement) = &permit.confinement {
-            let network = if confinement.network {
-                "with the network"
-            } else {
-                "without the network"
-            };
-            let text = format!(
-                "Commands run in a sandbox ({}), {network}.",
-                confinement.backend.name()
-            );
-            self.ui.tell(&Event::Notice { text: &text });
-            for property in permit
-                .strength
-                .iter()
-                .flat_map(|strength| &strength.properties)
-            {
-                let text = format!(
-                    "  {}: {}",
-                    if property.holds {
-                        "holds"
-                    } else {
-                        "does not hold"
-                    },
-                    property.words
-                );
-                let event = if property.holds {
-                    Event::Detail { text: &text }
-                } else {
-                    Event::Notice { text: &text }
-                };
-                self.ui.tell(&event);
+        let Some(confinement) = &permit.confinement else {
+            if permit.runs_commands() {
+                self.ui.say("Commands are not confined: each one needs your yes, unless a rule of yours allows it.");
             }
-        } else if permit.runs_commands() {
-            self.ui.say("Commands are not confined: each one needs your yes, unless a rule of yours allows it.");
+            return;
+        };
+        let network = if confinement.network {
+            "with the network"
+        } else {
+            "without the network"
+        };
+        self.ui.say(&format!(
+            "Commands run in a sandbox ({}), {network}.",
+            confinement.backend.name()
+        ));
+        for property in permit
+            .strength
+            .iter()
+            .flat_map(|strength| &strength.properties)
+        {
+            let holds = if property.holds {
+                "holds"
+            } else {
+                "does not hold"
+            };
+            let text = format!("  {holds}: {}", property.words);
+            let event = if property.holds {
+                Event::Detail { text: &text }
+            } else {
+                Event::Notice { text: &text }
+            };
+            self.ui.tell(&event);
         }
     }
 }

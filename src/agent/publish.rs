@@ -22,7 +22,7 @@ impl Conversation<'_> {
         );
         let path = self.agent.mailbox.outbox_path(&id, sequence);
         if let Ok(text) = std::fs::read_to_string(&path) {
-            if patience == Patience::Session {
+            if patience == Patience::Session && !self.agent.interrupt.is_raised() {
                 self.tell_outbox(&path, &text, &[], patience);
             }
             return Ok(());

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::round::interrupted;
-use super::{Agent, Conversation, Taken, file_name, identity};
+use super::{Agent, Conversation, Patience, Taken, file_name, identity};
 use crate::error::{Error, Result};
 use crate::protocol::{Outcome, Step, StepResult};
 use crate::reply;
@@ -17,7 +17,7 @@ use crate::session::{Recovered, Session};
 
 impl<'a> Conversation<'a> {
     /// Opens a session for work and finishes what was left unfinished.
-    pub(super) fn open(agent: &'a Agent, session: Session) -> Result<Self> {
+    pub(super) fn open(agent: &'a Agent, session: Session, patience: Patience) -> Result<Self> {
         let (journal, mut recovered) = agent.store.journal(&session.session_id)?;
         if recovered.torn_bytes > 0 {
             agent.ui.say(&format!(
@@ -44,11 +44,11 @@ impl<'a> Conversation<'a> {
         if is_new {
             conversation.save()?;
         }
-        conversation.finish_round(&recovered)?;
+        conversation.finish_round(&recovered, patience)?;
         Ok(conversation)
     }
 
-    fn finish_round(&mut self, recovered: &Recovered) -> Result<()> {
+    fn finish_round(&mut self, recovered: &Recovered, patience: Patience) -> Result<()> {
         let (id, sequence) = (&self.session.session_id, self.session.sequence_number);
         let begun = recovered.claimed.is_some();
         let claimed = match &recovered.claimed {
@@ -61,7 +61,7 @@ impl<'a> Conversation<'a> {
             self.agent
                 .ui
                 .say("A reply had been taken when `agent` stopped; it is executed now.");
-            return self.step(taken);
+            return self.step(taken, patience);
         }
         self.agent.ui.say(
             "A reply was being executed when `agent` stopped. What is done stays, what was under way is reported to the model, and nothing is run twice.",

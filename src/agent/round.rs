@@ -2,15 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use super::permit::Permission;
-use super::{Conversation, Taken, file_name};
+use super::permit::{Asking, Consent, Permission};
+use super::{Conversation, Patience, Taken, file_name};
+use crate::approve::Pending;
 use crate::error::Result;
 use crate::execute::Execution;
 use crate::protocol::{Command, Outcome, ReadRequest, Status, Step, StepResult};
 use crate::reply::{Issue, Reply};
 use crate::session::{CutReply, Instructions, Question, Record, Session, Sync};
 use crate::settings::OnFailure;
-use crate::ui::Event;
+use crate::ui::{Event, Input};
 
 /// After how many rounds the full instructions come back, because a chat forgets.
 const FULL_INSTRUCTIONS_EVERY: u32 = 10;
@@ -27,11 +28,41 @@ fn runs(step: &Step) -> bool {
 }
 
 impl Conversation<'_> {
+    /// Asks the person about the steps that need it; nothing if they interrupt.
+    ///
+    /// Before anything of the round is in the journal: a killed loop comes back to the questions.
+    pub(super) fn consult(&self, taken: &Taken, patience: Patience) -> Result<Option<Consent>> {
+        let agent = self.agent;
+        let waits = patience == Patience::Session || agent.ui.is_interactive();
+        let asking = Asking {
+            workspace: &agent.workspace,
+            limits: &agent.limits,
+            seen: &self.session.seen,
+            ui: &agent.ui,
+            interrupt: &agent.interrupt,
+            base: &agent.base,
+            pending: &self.pending(),
+            input: if waits {
+                agent.ui.input()
+            } else {
+                Input::Refuse
+            },
+        };
+        agent
+            .manner
+            .permit
+            .consent(&asking, self.session.sequence_number, &taken.reply.steps)
+    }
+
+    fn pending(&self) -> Pending {
+        Pending::of(&self.agent.store.folder(&self.session.session_id))
+    }
+
     /// Executes the steps of a reply in their order.
     ///
     /// The journal says on the disk what is about to be done before it is done: once for each run of
     /// consecutive file steps and once for each command.
-    pub(super) fn execute(&mut self, taken: &Taken) -> Result<Vec<StepResult>> {
+    pub(super) fn execute(&mut self, taken: &Taken, consent: &Consent) -> Result<Vec<StepResult>> {
         let (agent, sequence) = (self.agent, self.session.sequence_number);
         let (steps, issues) = (&taken.reply.steps, &taken.reply.issues);
         let known = self.known_results(&taken.reply);
@@ -58,7 +89,7 @@ impl Conversation<'_> {
                 let began = Instant::now();
                 let outcome = match known.get(results.len()) {
                     Some(result) => result.outcome.clone(),
-                    None => self.outcome(step, &results, issues, &mut execution),
+                    None => self.outcome(step, &results, issues, consent, &mut execution),
                 };
                 let result = StepResult::new(step, outcome, began.elapsed());
                 let finished = Record::Finished {
@@ -83,6 +114,7 @@ impl Conversation<'_> {
         step: &Step,
         results: &[StepResult],
         issues: &[Issue],
+        consent: &Consent,
         execution: &mut Execution<'_>,
     ) -> Outcome {
         let agent = self.agent;
@@ -92,16 +124,12 @@ impl Conversation<'_> {
         if let Some(reason) = reason_to_skip(step, results, issues, agent.manner.on_failure) {
             return Outcome::skipped(reason);
         }
-        match agent
-            .manner
-            .permit
-            .decide(step, &agent.ui, &agent.interrupt)
-        {
+        match consent.on(step, &agent.interrupt) {
             Permission::Refused(outcome) => outcome,
             Permission::Granted(grant) => {
                 self.announce_step(step);
                 execution.confine(agent.manner.permit.confinement(grant));
-                execution.step(step)
+                consent.carry_out(step, |step| execution.step(step))
             }
         }
     }
@@ -160,6 +188,7 @@ impl Conversation<'_> {
         let said = notes.all();
         session.notes = said.iter().map(|note| note.text.clone()).collect();
         self.save()?;
+        self.pending().clear()?;
         for note in &said {
             notes.remove(note);
         }

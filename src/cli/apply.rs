@@ -89,7 +89,7 @@ impl Apply {
         let results = if self.dry_run {
             rehearse(&applying, &reply, &teller)?
         } else {
-            applying.run(&reply, &mut |step, result| teller.step(step, result))
+            applying.run(&reply, &mut |step, result| teller.step(step, result))?
         };
         teller.end(&applying, &reply, &results);
         if is_complete(&reply, &results) {
@@ -144,7 +144,7 @@ fn rehearse(
     )?;
     let results = applying.rehearse(&rehearsal, reply, &mut |step, result| {
         teller.step(step, result);
-    });
+    })?;
     for difference in rehearsal.differences(applying.workspace) {
         teller.difference(&difference);
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Permit;
+use crate::approve::KeptRules;
 use crate::fs::{Durability, create_directory, write_atomic};
 use crate::policy::{self, Found, Grant, Lookup, Policy};
 use crate::protocol::RelPath;
@@ -54,6 +55,7 @@ pub(super) fn permit(loaded: &Loaded, workspace: &Path, trust: &Trust, testing: 
     Permit {
         commands: settings.commands,
         policy,
+        kept_rules: KeptRules::kept_in(trust.directory()),
         confinement,
         strength,
     }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, list, open, resume};
+use super::{Common, approve, list, open, resume};
 use crate::error::Result;
 use crate::session::LoopLock;
 use crate::ui::{Ui, escape_line};
@@ -39,8 +39,12 @@ impl Status {
         ));
         let is_running = LoopLock::take(agent.store.directory()).is_err();
         let outbox = agent.mailbox.outbox_path(&id, session.sequence_number);
+        let pending = approve::show_pending(&agent, &id);
         let next = if session.is_complete {
             "It has ended; nothing is to be done.".to_owned()
+        } else if pending > 0 {
+            "Decide with: agent approve [N|all], or agent decline [N|all] --reason \"...\""
+                .to_owned()
         } else if let Some(question) = session.open_question() {
             format!(
                 "The model asks: {}\nAnswer with: agent say \"...\"",

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::interrupt::Interrupt;
@@ -51,16 +52,43 @@ impl Answers {
     /// Lets a typed line be an answer.
     ///
     /// A thread reads, because a read of standard input cannot be called off. Should the answer
-    /// come another way, the thread stays behind and takes the next line that is typed.
+    /// come another way, the thread stays behind and serves the next question.
     pub(super) fn read_line(&self) {
-        let sender = self.sender();
-        thread::spawn(move || {
+        let mut reader = reader();
+        reader.recipient = Some(self.sender());
+        if reader.is_reading {
+            // What was begun under the question before is no answer to this one.
+            crate::platform::discard_typed_input();
+            return;
+        }
+        reader.is_reading = true;
+        thread::spawn(|| {
             let mut line = String::new();
             let answer = match io::stdin().read_line(&mut line) {
                 Ok(0) | Err(_) => Answer::Nobody,
                 Ok(_) => Answer::Text(line.trim_end_matches(['\n', '\r']).to_owned()),
             };
-            let _ = sender.send(answer);
+            let mut reader = self::reader();
+            reader.is_reading = false;
+            if let Some(recipient) = reader.recipient.take() {
+                let _ = recipient.send(answer);
+            }
         });
     }
+}
+
+/// The one thread that reads standard input, and who gets the line.
+#[derive(Debug)]
+struct Reader {
+    is_reading: bool,
+    recipient: Option<Sender<Answer>>,
+}
+
+static READER: Mutex<Reader> = Mutex::new(Reader {
+    is_reading: false,
+    recipient: None,
+});
+
+fn reader() -> MutexGuard<'static, Reader> {
+    READER.lock().unwrap_or_else(PoisonError::into_inner)
 }

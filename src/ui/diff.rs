@@ -48,6 +48,23 @@ pub(super) fn unified(path: &str, before: Option<&str>, after: Option<&str>) -> 
     text
 }
 
+/// A unified diff that is a text already, in the colours of the other one and escaped.
+pub(super) fn colored(diff: &str) -> String {
+    let mut text = String::with_capacity(diff.len());
+    for line in diff.split_terminator('\n') {
+        let style = match line.as_bytes() {
+            [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] => HEADER,
+            [b'@', b'@', ..] => PLACE,
+            [b'-', ..] => REMOVED,
+            [b'+', ..] => ADDED,
+            _ => Style::new(),
+        };
+        let line = escape_text(line.trim_end_matches('\r'));
+        let _ = writeln!(text, "{style}{line}{style:#}");
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -59,11 +59,25 @@ pub enum Event<'a> {
     Message { text: &'a str },
     /// A question that the person must answer.
     Question { question: &'a str, how: &'a str },
-    /// The person is asked about a step.
+    /// A step that waits for the person's decision.
     Approval {
         number: u32,
+        round: u32,
+        command: &'a str,
+        title: &'a str,
         shown: &'a str,
         why: &'a str,
+        may: &'a str,
+        proposal: Option<&'a str>,
+        how: &'a str,
+    },
+    /// The person decided about a step.
+    Decided {
+        number: u32,
+        command: &'a str,
+        title: &'a str,
+        decision: &'a str,
+        reason: Option<&'a str>,
     },
     /// A file in the inbox was not used.
     Rejected {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 
-use super::{Event, escape_line, escape_text};
+use super::{Event, approval, escape_line, escape_text};
 use crate::error::{Error, Kind};
 use crate::protocol::{Status, StepResult};
 
@@ -73,13 +73,8 @@ pub(super) fn render(event: &Event<'_>) -> String {
                 escape_line(how)
             )
         }
-        Event::Approval { number, shown, why } => {
-            let heading = format!(
-                "Step {number} needs your yes ({why}; {})",
-                count(shown.len(), "byte")
-            );
-            block(&escape_line(&heading), shown)
-        }
+        Event::Approval { .. } => approval::asked(event),
+        Event::Decided { .. } => approval::decided(event),
         Event::Rejected {
             name,
             why,
@@ -315,7 +310,7 @@ fn shortened(text: &str, max: usize) -> String {
 }
 
 /// `1 file`, `2 files`, `12,345 files`.
-fn count(amount: usize, noun: &str) -> String {
+pub(super) fn count(amount: usize, noun: &str) -> String {
     let plural = if amount == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", number(amount))
 }

@@ -11,6 +11,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "agent",
         &[
+            "approve",
             "compose",
             "execute",
             "fs",
@@ -28,6 +29,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("mailbox", &["fs", "platform"]),
     ("reply", &[]),
     ("policy", &[]),
+    // The stage that asks the person: it cannot do without a voice.
+    ("approve", &["fs", "interrupt", "mailbox", "policy", "ui"]),
     ("execute", &["edit", "platform", "sandbox", "workspace"]),
     ("edit", &[]),
     ("workspace", &["fs", "platform"]),
@@ -35,7 +38,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("session", &["fs", "platform", "reply"]),
     ("compose", &["reply", "session"]),
     ("settings", &["fs", "platform"]),
-    ("ui", &["interrupt", "reply"]),
+    ("ui", &["interrupt", "platform", "reply"]),
     ("protocol", &[]),
     ("error", &[]),
     ("fs", &["platform"]),

@@ -12,6 +12,8 @@ mod harness;
 /// The structure of the sources.
 mod direction;
 
+/// Decisions of the person, from another terminal or as files.
+mod approvals;
 /// Replies that are no replies, or in no good form.
 mod bad_input;
 /// README and docs, held to the program.

@@ -167,15 +167,17 @@ fn every_verb_is_in_the_guide() {
 fn every_event_is_in_the_guide() {
     let source = page("src/ui/event.rs");
     let guide = page("docs/user-guide.md");
-    let variants = source.split("pub enum Event").nth(1).unwrap();
-    let variants = variants.split("\n}").next().unwrap();
-    // A variant stands at the first level of the enum: `    RoundLimit {` is told as `roundLimit`.
-    let names = variants
+    // A variant of the enum is indented once and begins with a capital; its event is camelCase.
+    let variants = source
         .lines()
+        .skip_while(|line| !line.starts_with("pub enum Event"))
+        .take_while(|line| *line != "}")
         .filter_map(|line| line.strip_prefix("    "))
-        .filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase()))
-        .filter_map(|line| line.split([' ', '{']).next())
-        .map(|name| name[..1].to_ascii_lowercase() + &name[1..]);
+        .filter(|line| line.starts_with(|first: char| first.is_ascii_uppercase()));
+    let names = variants.map(|line| {
+        let name = line.split([' ', ',']).next().unwrap_or_default();
+        name[..1].to_ascii_lowercase() + &name[1..]
+    });
     let mut count = 0;
     for name in names {
         count += 1;

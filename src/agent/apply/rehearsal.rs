@@ -53,20 +53,17 @@ impl Rehearsal {
         })
     }
 
+    /// The text of a file in the copy; nothing where there is none.
+    pub fn text(&self, path: &RelPath) -> Option<String> {
+        text(&self.workspace, path, self.max_file_bytes)
+    }
+
     /// What is different now between the workspace and the copy.
     pub fn differences(&self, workspace: &Workspace) -> Vec<Difference> {
-        let text = |workspace: &Workspace, path: &RelPath| {
-            let bytes = workspace.read(path, self.max_file_bytes).ok()?;
-            let size = bytes.len();
-            Some(TextFile::decode(bytes).map_or_else(
-                |_| format!("(binary file, {size} bytes)\n"),
-                |file| file.text,
-            ))
-        };
         let compare = |path: &RelPath| Difference {
             path: path.clone(),
-            before: text(workspace, path),
-            after: text(&self.workspace, path),
+            before: text(workspace, path, self.max_file_bytes),
+            after: text(&self.workspace, path, self.max_file_bytes),
         };
         self.touched
             .iter()
@@ -74,6 +71,16 @@ impl Rehearsal {
             .filter(|found| found.before != found.after)
             .collect()
     }
+}
+
+/// The text of a file, or a word about its bytes; nothing where there is no file.
+fn text(workspace: &Workspace, path: &RelPath, max_bytes: u64) -> Option<String> {
+    let bytes = workspace.read(path, max_bytes).ok()?;
+    let size = bytes.len();
+    Some(TextFile::decode(bytes).map_or_else(
+        |_| format!("(binary file, {size} bytes)\n"),
+        |file| file.text,
+    ))
 }
 
 /// Copies every component of a path that exists.

@@ -1,0 +1,352 @@
+//! The person decides what the policy ruled `Ask`.
+//!
+//! All questions of a round are put at once, before its first step is carried out: on the terminal
+//! and as files, and whoever answers first wins. A question shows what it is about whole; the voice
+//! escapes it. What is decided lies on the disk, so a loop that was killed asks nothing twice. This
+//! stage carries out nothing, and judges nothing by itself.
+
+mod answer;
+mod decisions;
+mod dialog;
+mod editor;
+mod pending;
+mod rules;
+mod verdict;
+mod words;
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::decisions::Decisions;
+use self::dialog::Dialog;
+pub use self::pending::Pending;
+pub use self::rules::KeptRules;
+pub use self::verdict::Verdict;
+pub use self::words::difference;
+use crate::error::Result;
+use crate::interrupt::Interrupt;
+use crate::policy::{Policy, Rule, Ruling};
+use crate::protocol::{Command, Step};
+use crate::ui::{Input, Ui};
+
+/// A question about one step, as it lies in `pending/<number>.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    /// The step in the reply.
+    pub number: u32,
+    /// The round whose reply it is.
+    pub round: u32,
+    /// The name of the command.
+    pub command: String,
+    /// What tells it from its neighbours, on one line.
+    pub title: String,
+    /// The whole script, or the whole difference that it would make; not escaped.
+    pub shown: String,
+    /// Why the person is asked.
+    pub why: String,
+    /// What it may do.
+    pub may: String,
+    /// What the answer "always" would allow, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<String>,
+}
+
+/// A step that needs the person's decision.
+#[derive(Debug)]
+pub struct Asked<'a> {
+    step: &'a Step,
+    shown: String,
+    why: String,
+    may: String,
+    proposal: Vec<Rule>,
+}
+
+impl<'a> Asked<'a> {
+    /// A step that was ruled `Ask`; `difference` is what it would do to files, if that is known.
+    pub fn new(
+        policy: &Policy,
+        step: &'a Step,
+        ruling: &Ruling,
+        difference: Option<String>,
+    ) -> Self {
+        let (shown, proposal) = match &step.command {
+            Command::RunCommand { script, .. } => (script.clone(), policy.propose(script)),
+            other => {
+                let whole = || serde_json::to_string_pretty(other).unwrap_or_default();
+                (difference.unwrap_or_else(whole), Vec::new())
+            }
+        };
+        Self {
+            step,
+            shown,
+            why: words::why(ruling),
+            may: words::may(policy, ruling, &step.command),
+            proposal,
+        }
+    }
+
+    fn question(&self, round: u32) -> Question {
+        let rules: Vec<String> = self.proposal.iter().map(ToString::to_string).collect();
+        Question {
+            number: self.step.number,
+            round,
+            command: self.step.command.name().to_owned(),
+            title: words::title(&self.step.command),
+            shown: self.shown.clone(),
+            why: self.why.clone(),
+            may: self.may.clone(),
+            proposal: (!rules.is_empty()).then(|| rules.join(" and ")),
+        }
+    }
+}
+
+/// Where questions are put and decisions come in.
+#[derive(Debug)]
+pub struct Desk<'a> {
+    /// The voice.
+    pub ui: &'a Ui,
+    /// Whether the person wants to stop.
+    pub interrupt: &'a Interrupt,
+    /// The questions as files.
+    pub pending: &'a Pending,
+    /// Where the answer "always" is kept, and for which base directory.
+    pub rules: (&'a KeptRules, &'a Path),
+    /// Whether the person is waited for.
+    pub input: Input,
+}
+
+/// Gets a decision about each of the steps of a round; nothing if the person interrupts.
+///
+/// Questions stay as files until [`Pending::clear`], so that they survive whatever happens before
+/// the round is on the disk.
+pub fn ask(desk: &Desk<'_>, round: u32, asked: &[Asked<'_>]) -> Result<Option<Decisions>> {
+    if desk.input == Input::Refuse {
+        let refused = asked
+            .iter()
+            .map(|asked| (asked.step.number, asked.why.as_str()));
+        return Ok(Some(Decisions::by_nobody(refused)));
+    }
+    let questions: Vec<Question> = asked.iter().map(|asked| asked.question(round)).collect();
+    let numbers: Vec<u32> = questions.iter().map(|question| question.number).collect();
+    desk.pending.keep(&numbers)?;
+    for question in &questions {
+        desk.pending.put(question)?;
+    }
+    let Some(verdicts) = decide(desk.ui, desk.interrupt, desk.pending, &questions)? else {
+        return Ok(None);
+    };
+    let always = asked.iter().zip(&verdicts);
+    let rules: Vec<Rule> = always
+        .filter(|(_, verdict)| **verdict == Verdict::Always)
+        .flat_map(|(asked, _)| asked.proposal.clone())
+        .collect();
+    keep(desk, &rules);
+    Ok(Some(Decisions::by_person(
+        numbers.into_iter().zip(verdicts),
+        rules,
+    )))
+}
+
+/// Waits for a decision about each question, on the terminal and as files; nothing if the person
+/// interrupts.
+///
+/// The questions must have been put.
+pub fn decide(
+    ui: &Ui,
+    interrupt: &Interrupt,
+    pending: &Pending,
+    questions: &[Question],
+) -> Result<Option<Vec<Verdict>>> {
+    if questions.is_empty() {
+        return Ok(Some(Vec::new()));
+    }
+    Dialog::new(ui, interrupt, pending, questions).run()
+}
+
+/// Keeps what was answered with "always"; that it cannot be kept is no reason to lose the answer.
+fn keep(desk: &Desk<'_>, rules: &[Rule]) {
+    let (kept, base) = desk.rules;
+    if rules.is_empty() {
+        return;
+    }
+    match kept.add(base, rules) {
+        Ok(()) => {
+            for rule in rules {
+                let file = kept.file().unwrap_or_default();
+                desk.ui.say(&format!(
+                    "Not asked about here any more: {rule}. The rule is kept in `{}`.",
+                    file.display()
+                ));
+            }
+        }
+        Err(error) => desk.ui.error(&error),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::policy::{Confinement, Decision, Found, Lookup};
+    use crate::protocol::Status;
+    use crate::ui::{Form, Volume};
+
+    pub(crate) fn question(number: u32, script: &str) -> Question {
+        Question {
+            number,
+            round: 1,
+            command: "RUN_COMMAND".to_owned(),
+            title: script.to_owned(),
+            shown: script.to_owned(),
+            why: "it is asked about".to_owned(),
+            may: String::new(),
+            proposal: None,
+        }
+    }
+
+    pub(crate) fn quiet() -> Ui {
+        Ui::new(Volume::Quiet, Form::Lines, anstream::ColorChoice::Never)
+    }
+
+    fn step(number: u32, script: &str) -> Step {
+        Step {
+            number,
+            line: 1,
+            command: Command::RunCommand {
+                script: script.to_owned(),
+                timeout: None,
+            },
+        }
+    }
+
+    /// Asks about a step of round 2 after decisions have been written.
+    fn outcome(scripts: &[&str], input: Input, decide: &dyn Fn(&Pending)) -> Decisions {
+        let directory = tempfile::tempdir().unwrap();
+        let mut policy = Policy::new(directory.path(), None);
+        policy.confinement = Confinement::SwitchedOff;
+        policy.lookup = Lookup::new(|word| {
+            let path = Path::new("/usr/bin").join(word);
+            let real = path.clone();
+            Some(Found { path, real })
+        });
+        let pending = Pending::of(directory.path());
+        let rules = KeptRules::kept_in(Some(directory.path()));
+        let steps: Vec<Step> = (1..)
+            .zip(scripts)
+            .map(|(n, script)| step(n, script))
+            .collect();
+        let rulings: Vec<Ruling> = steps.iter().map(|s| policy.rule_on(&s.command)).collect();
+        assert!(
+            rulings
+                .iter()
+                .all(|ruling| ruling.decision == Decision::Ask)
+        );
+        let asked: Vec<Asked<'_>> = steps
+            .iter()
+            .zip(&rulings)
+            .map(|(step, ruling)| Asked::new(&policy, step, ruling, None))
+            .collect();
+        for asked in &asked {
+            pending.put(&asked.question(2)).unwrap();
+        }
+        decide(&pending);
+        let (ui, interrupt) = (quiet(), Interrupt::default());
+        let desk = Desk {
+            ui: &ui,
+            interrupt: &interrupt,
+            pending: &pending,
+            rules: (&rules, directory.path()),
+            input,
+        };
+        let decisions = ask(&desk, 2, &asked).unwrap().unwrap();
+        let kept = rules.load(directory.path()).unwrap();
+        assert_eq!(kept, decisions.rules());
+        decisions
+    }
+
+    #[test]
+    fn a_decision_that_was_there_before_a_restart_counts() {
+        let decisions = outcome(&["ls", "pwd"], Input::Wait, &|pending| {
+            pending.decide(1, &Verdict::Yes).unwrap();
+            let reason = Some("use cargo instead".to_owned());
+            pending.decide(2, &Verdict::No { reason }).unwrap();
+        });
+        let interrupt = Interrupt::default();
+        assert_eq!(decisions.hindrance(&step(1, "ls"), &interrupt), None);
+        let refusal = decisions.hindrance(&step(2, "pwd"), &interrupt).unwrap();
+        assert_eq!(refusal.status, Status::Refused);
+        assert_eq!(refusal.message, "the user declined: use cargo instead");
+        assert!(!interrupt.is_raised());
+    }
+
+    #[test]
+    fn without_input_nobody_is_waited_for_and_nobody_is_said_to_have_declined() {
+        let decisions = outcome(&["ls"], Input::Refuse, &|_| {});
+        let refusal = decisions.hindrance(&step(1, "ls"), &Interrupt::default());
+        let refusal = refusal.unwrap();
+        assert_eq!(refusal.status, Status::Refused);
+        assert!(
+            refusal.message.contains("nobody can be asked"),
+            "{refusal:?}"
+        );
+    }
+
+    #[test]
+    fn all_of_this_round_approves_what_is_still_open() {
+        let decisions = outcome(&["ls", "pwd", "date"], Input::Wait, &|pending| {
+            pending.decide(2, &Verdict::Skip).unwrap();
+            pending.decide(1, &Verdict::AllOfThisRound).unwrap();
+        });
+        let interrupt = Interrupt::default();
+        assert!(decisions.hindrance(&step(1, "ls"), &interrupt).is_none());
+        let skipped = decisions.hindrance(&step(2, "pwd"), &interrupt).unwrap();
+        assert_eq!(skipped.status, Status::Skipped);
+        assert!(decisions.hindrance(&step(3, "date"), &interrupt).is_none());
+    }
+
+    #[test]
+    fn always_is_kept_as_a_rule_and_covers_its_like() {
+        let decisions = outcome(
+            &["cargo test -q", "cargo test --doc", "ls"],
+            Input::Wait,
+            &|pending| {
+                let asked = pending.all();
+                let words = "commands beginning with `cargo test`";
+                assert_eq!(asked[0].proposal.as_deref(), Some(words));
+                pending.decide(1, &Verdict::Always).unwrap();
+                pending.decide(3, &Verdict::Skip).unwrap();
+            },
+        );
+        assert_eq!(decisions.rules(), [Rule::parse("cargo test").unwrap()]);
+        assert!(decisions.is_approved(2) && !decisions.is_approved(3));
+    }
+
+    #[test]
+    fn stopping_leaves_out_the_rest_and_raises_the_interrupt_there() {
+        let decisions = outcome(&["ls", "pwd", "date"], Input::Wait, &|pending| {
+            pending.decide(1, &Verdict::Yes).unwrap();
+            pending.decide(2, &Verdict::Stop).unwrap();
+        });
+        let interrupt = Interrupt::default();
+        assert!(decisions.hindrance(&step(1, "ls"), &interrupt).is_none());
+        assert!(!interrupt.is_raised());
+        for number in [2, 3, 4] {
+            let skipped = decisions.hindrance(&step(number, "x"), &interrupt).unwrap();
+            assert_eq!(skipped.status, Status::Skipped);
+            assert!(interrupt.is_raised());
+        }
+    }
+
+    #[test]
+    fn an_edited_script_is_run_instead_and_the_model_is_told() {
+        let decisions = outcome(&["ls"], Input::Wait, &|pending| {
+            let script = "ls -a".to_owned();
+            pending.decide(1, &Verdict::Edit { script }).unwrap();
+        });
+        assert_eq!(*decisions.revised(&step(1, "ls")), step(1, "ls -a"));
+        let outcome = decisions.told(1, crate::protocol::Outcome::ok("exit code 0"));
+        assert!(outcome.message.contains("the user changed the script"));
+        assert!(outcome.detail.text.starts_with("ran instead:\nls -a\n"));
+    }
+}

@@ -1,0 +1,80 @@
+//! What a typed line means as an answer.
+//!
+//! Only `n` may be followed by more words. A line that says yes and then something else is not
+//! understood, rather than taken for a yes.
+
+use super::Verdict;
+
+/// What the person wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Typed {
+    /// This decision.
+    Verdict(Verdict),
+    /// To change the script first.
+    Edit,
+    /// To answer the questions one by one.
+    OneByOne,
+}
+
+/// Reads a line; nothing if it is no answer.
+pub(super) fn read(line: &str) -> Option<Typed> {
+    let line = line.trim();
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let rest = rest.trim();
+    let verdict = match word {
+        "n" | "N" | "no" | "No" => Verdict::No {
+            reason: (!rest.is_empty()).then(|| rest.to_owned()),
+        },
+        _ if !rest.is_empty() => return None,
+        "y" | "Y" | "yes" | "Yes" => Verdict::Yes,
+        "a" | "all" => Verdict::AllOfThisRound,
+        "A" | "always" => Verdict::Always,
+        "s" | "skip" => Verdict::Skip,
+        "q" | "quit" | "stop" => Verdict::Stop,
+        "e" | "edit" => return Some(Typed::Edit),
+        "o" | "one" => return Some(Typed::OneByOne),
+        _ => return None,
+    };
+    Some(Typed::Verdict(verdict))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn case(line: &str, expected: Option<Verdict>) {
+        assert_eq!(read(line), expected.map(Typed::Verdict), "{line}");
+    }
+
+    #[test]
+    fn a_letter_or_its_word_is_an_answer() {
+        case(" y ", Some(Verdict::Yes));
+        case("yes", Some(Verdict::Yes));
+        case("a", Some(Verdict::AllOfThisRound));
+        case("A", Some(Verdict::Always));
+        case("n", Some(Verdict::No { reason: None }));
+        case(
+            "n use cargo instead",
+            Some(Verdict::No {
+                reason: Some("use cargo instead".to_owned()),
+            }),
+        );
+        assert_eq!(read("e"), Some(Typed::Edit));
+    }
+
+    #[test]
+    fn what_is_not_clear_is_no_answer() {
+        for line in [
+            "",
+            "  ",
+            "yes but not that",
+            "y;",
+            "ok",
+            "A b",
+            "always ask",
+        ] {
+            case(line, None);
+        }
+    }
+}

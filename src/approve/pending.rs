@@ -1,0 +1,241 @@
+//! Questions and decisions as files: `pending/<n>.json` and `pending/<n>.decision.json`.
+//!
+//! The number is that of the step, the round stands in the file. A decision belongs to the question
+//! that lies beside it: if the step or what it would do has changed, it counts no more. Whoever
+//! writes a decision first wins, on the terminal of the loop or anywhere else.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+
+use super::{Question, Verdict};
+use crate::error::{Error, Result};
+use crate::fs::{Durability, create_directory, write_atomic, write_new};
+
+/// The largest decision that is read, in bytes.
+const MAX_DECISION: u64 = 1024 * 1024;
+
+/// The questions of one session that wait for the person.
+#[derive(Debug, Clone)]
+pub struct Pending {
+    directory: PathBuf,
+}
+
+impl Pending {
+    /// Those in the folder of a session; nothing is made yet.
+    pub fn of(folder: &Path) -> Self {
+        Self {
+            directory: folder.join("pending"),
+        }
+    }
+
+    /// Where they lie; made if it is missing, so that it can be watched.
+    pub fn directory(&self) -> Result<&Path> {
+        create_directory(&self.directory)?;
+        Ok(&self.directory)
+    }
+
+    /// Puts a question, keeping the decision if this very question was put before.
+    pub fn put(&self, question: &Question) -> Result<()> {
+        if read::<Question>(&self.question(question.number), u64::MAX).as_ref() == Some(question) {
+            return Ok(());
+        }
+        remove(&self.decision(question.number))?;
+        let path = self.directory()?.join(format!("{}.json", question.number));
+        let mut json = serde_json::to_vec_pretty(question)
+            .map_err(|cause| Error::file("write", &path, cause))?;
+        json.push(b'\n');
+        write_atomic(&path, &json, Durability::Synced)
+    }
+
+    /// Every question that is put, decided or not, in the order of the steps.
+    pub fn all(&self) -> Vec<Question> {
+        let mut questions: Vec<Question> = fs::read_dir(&self.directory)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| {
+                let name = entry.ok()?.file_name();
+                let number = name.to_str()?.strip_suffix(".json")?.parse().ok()?;
+                read(&self.question(number), u64::MAX)
+            })
+            .collect();
+        questions.sort_by_key(|question| question.number);
+        questions
+    }
+
+    /// The questions that nobody has decided yet.
+    pub fn open_questions(&self) -> Vec<Question> {
+        let mut questions = self.all();
+        questions.retain(|question| self.decided(question.number).is_none());
+        questions
+    }
+
+    /// Decides a question; tells whether this was the first decision.
+    pub fn decide(&self, number: u32, verdict: &Verdict) -> Result<bool> {
+        let path = self.directory()?.join(format!("{number}.decision.json"));
+        let mut json =
+            serde_json::to_vec(verdict).map_err(|cause| Error::file("write", &path, cause))?;
+        json.push(b'\n');
+        if write_new(&path, &json)? {
+            return Ok(true);
+        }
+        if self.decided(number).is_some() {
+            return Ok(false);
+        }
+        // What lies there is no decision, so nobody was first.
+        write_atomic(&path, &json, Durability::Synced)?;
+        Ok(true)
+    }
+
+    /// The decision about a question, if there is one that can be read.
+    pub fn decided(&self, number: u32) -> Option<Verdict> {
+        read(&self.decision(number), MAX_DECISION)
+    }
+
+    /// Whether a file lies where the decision belongs that is none.
+    ///
+    /// An empty one may be about to be written.
+    pub fn is_unreadable(&self, number: u32) -> bool {
+        let size = fs::metadata(self.decision(number)).map_or(0, |found| found.len());
+        size > 0 && self.decided(number).is_none()
+    }
+
+    /// Forgets all questions and decisions.
+    pub fn clear(&self) -> Result<()> {
+        self.forget(|_| true)
+    }
+
+    /// Forgets what belongs to other questions than these.
+    pub(super) fn keep(&self, numbers: &[u32]) -> Result<()> {
+        self.forget(|number| !numbers.contains(&number))
+    }
+
+    fn forget(&self, is_over: impl Fn(u32) -> bool) -> Result<()> {
+        let entries = match fs::read_dir(&self.directory) {
+            Ok(entries) => entries,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(cause) => return Err(Error::file("read", &self.directory, cause)),
+        };
+        for entry in entries.filter_map(Result::ok) {
+            let name = entry.file_name();
+            let number = name
+                .to_str()
+                .and_then(|name| name.strip_suffix(".json"))
+                .map(|name| name.trim_end_matches(".decision"))
+                .and_then(|name| name.parse().ok());
+            if number.is_some_and(&is_over) {
+                remove(&entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn question(&self, number: u32) -> PathBuf {
+        self.directory.join(format!("{number}.json"))
+    }
+
+    fn decision(&self, number: u32) -> PathBuf {
+        self.directory.join(format!("{number}.decision.json"))
+    }
+}
+
+fn read<T: DeserializeOwned>(path: &Path, max_bytes: u64) -> Option<T> {
+    if fs::metadata(path).ok()?.len() > max_bytes {
+        return None;
+    }
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+            Err(Error::file("remove", path, cause))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::question;
+    use super::*;
+
+    fn pending() -> (tempfile::TempDir, Pending) {
+        let directory = tempfile::tempdir().unwrap();
+        let pending = Pending::of(directory.path());
+        (directory, pending)
+    }
+
+    fn no(reason: &str) -> Verdict {
+        Verdict::No {
+            reason: Some(reason.to_owned()),
+        }
+    }
+
+    #[test]
+    fn questions_come_in_the_order_of_the_steps() {
+        let (_directory, pending) = pending();
+        assert!(pending.all().is_empty());
+        for number in [10, 2, 1] {
+            pending.put(&question(number, "ls")).unwrap();
+        }
+        let numbers: Vec<u32> = pending.all().iter().map(|found| found.number).collect();
+        assert_eq!(numbers, [1, 2, 10]);
+        pending.clear().unwrap();
+        assert!(pending.all().is_empty());
+    }
+
+    #[test]
+    fn whoever_decides_first_wins() {
+        let (_directory, pending) = pending();
+        pending.put(&question(1, "ls")).unwrap();
+        assert_eq!(pending.open_questions().len(), 1);
+        assert!(pending.decide(1, &no("first")).unwrap());
+        assert!(!pending.decide(1, &Verdict::Yes).unwrap());
+        assert_eq!(pending.decided(1), Some(no("first")));
+        assert!(pending.open_questions().is_empty());
+    }
+
+    #[test]
+    fn one_of_many_deciders_wins() {
+        let (_directory, pending) = pending();
+        pending.put(&question(1, "ls")).unwrap();
+        let winners: usize = std::thread::scope(|scope| {
+            let decide = |number: usize| {
+                let pending = &pending;
+                scope.spawn(move || pending.decide(1, &no(&number.to_string())).unwrap())
+            };
+            let threads: Vec<_> = (0..8).map(decide).collect();
+            threads
+                .into_iter()
+                .map(|thread| usize::from(thread.join().unwrap()))
+                .sum()
+        });
+        assert_eq!(winners, 1);
+    }
+
+    #[test]
+    fn a_decision_survives_the_same_question_and_no_other() {
+        let (_directory, pending) = pending();
+        pending.put(&question(1, "ls")).unwrap();
+        pending.decide(1, &Verdict::Yes).unwrap();
+        pending.put(&question(1, "ls")).unwrap();
+        assert_eq!(pending.decided(1), Some(Verdict::Yes));
+        pending.put(&question(1, "rm -r .")).unwrap();
+        assert_eq!(pending.decided(1), None);
+    }
+
+    #[test]
+    fn a_file_that_is_no_decision_decides_nothing_and_blocks_nobody() {
+        let (_directory, pending) = pending();
+        pending.put(&question(1, "ls")).unwrap();
+        let path = pending.decision(1);
+        write_atomic(&path, b"{\"decision\": \"ye", Durability::Atomic).unwrap();
+        assert_eq!(pending.decided(1), None);
+        assert!(pending.is_unreadable(1));
+        assert!(pending.decide(1, &Verdict::Skip).unwrap());
+        assert_eq!(pending.decided(1), Some(Verdict::Skip));
+    }
+}

@@ -1,0 +1,129 @@
+//! A question in words: what it is about, why it is asked, what it may do.
+
+use std::time::Duration;
+
+use similar::TextDiff;
+
+use crate::policy::{Confinement, Grant, Policy, Ruling};
+use crate::protocol::{Command, RelPath};
+
+/// The longest first line of a script in a title, in characters.
+const MAX_TITLE: usize = 100;
+
+/// How long a difference is made smaller; then it is shown as it is.
+const MAX_TIME: Duration = Duration::from_secs(1);
+
+/// What tells a step from its neighbours.
+pub(super) fn title(command: &Command) -> String {
+    match command {
+        Command::RunCommand { script, .. } => {
+            let mut lines = script.trim().lines();
+            let first = lines.next().unwrap_or_default();
+            let mut short: String = first.chars().take(MAX_TITLE).collect();
+            if short.len() < first.len() || lines.next().is_some() {
+                short.push_str(" ...");
+            }
+            format!("`{short}`")
+        }
+        Command::MoveFile { from, to } => format!("`{from}` to `{to}`"),
+        other => listed(&other.changed_paths()),
+    }
+}
+
+/// Why a step is asked about.
+pub(super) fn why(ruling: &Ruling) -> String {
+    if ruling.about.is_empty() {
+        ruling.why.clone()
+    } else {
+        format!("`{}`: {}", ruling.about, ruling.why)
+    }
+}
+
+/// What a step may do once it is approved.
+pub(super) fn may(policy: &Policy, ruling: &Ruling, command: &Command) -> String {
+    match command {
+        Command::RunCommand { .. } => {
+            let has = |grant| ruling.needs == Some(grant) || policy.grants.contains(&grant);
+            if policy.confinement != Confinement::Sandboxed {
+                return "whatever you may do yourself: it runs without a sandbox".to_owned();
+            }
+            let mut may = vec!["in the sandbox: change files in the workspace"];
+            if has(Grant::Network) {
+                may.push("use the network");
+            }
+            if has(Grant::GitWrite) {
+                may.push("write to `.git`");
+            }
+            may.join(", ")
+        }
+        Command::CreateFile { path, .. } => format!("write `{path}`"),
+        Command::DeleteFile { path } => format!("delete `{path}`"),
+        Command::MoveFile { from, to } => format!("move `{from}` to `{to}`"),
+        other => format!("change {}", listed(&other.changed_paths())),
+    }
+}
+
+/// The difference between two versions of a file, as a unified diff that is not escaped.
+pub fn difference(path: &RelPath, before: Option<&str>, after: Option<&str>) -> String {
+    let name = |side: &str, text: Option<&str>| match text {
+        Some(_) => format!("{side}/{path}"),
+        None => "/dev/null".to_owned(),
+    };
+    TextDiff::configure()
+        .timeout(MAX_TIME)
+        .diff_lines(before.unwrap_or_default(), after.unwrap_or_default())
+        .unified_diff()
+        .header(&name("a", before), &name("b", after))
+        .to_string()
+}
+
+fn listed(paths: &[&RelPath]) -> String {
+    let names: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn run(script: &str) -> Command {
+        Command::RunCommand {
+            script: script.to_owned(),
+            timeout: None,
+        }
+    }
+
+    #[test]
+    fn a_title_is_one_short_line() {
+        assert_eq!(title(&run("ls\npwd\n")), "`ls ...`");
+        assert_eq!(title(&run(&"ü".repeat(500))).chars().count(), 106);
+        let path = RelPath::parse("a.rs").unwrap();
+        assert_eq!(title(&Command::DeleteFile { path }), "`a.rs`");
+    }
+
+    #[test]
+    fn says_what_a_yes_grants() {
+        let mut policy = Policy::new(Path::new("/w"), None);
+        policy.confinement = Confinement::Sandboxed;
+        let command = run("git commit -m x");
+        let mut ruling = policy.rule_on(&command);
+        ruling.needs = Some(Grant::GitWrite);
+        assert_eq!(
+            may(&policy, &ruling, &command),
+            "in the sandbox: change files in the workspace, write to `.git`"
+        );
+        policy.confinement = Confinement::Missing;
+        assert!(may(&policy, &ruling, &command).contains("without a sandbox"));
+    }
+
+    #[test]
+    fn a_new_file_is_a_difference_from_nothing() {
+        let path = RelPath::parse("a.rs").unwrap();
+        assert_eq!(
+            difference(&path, None, Some("x\n")),
+            "--- /dev/null\n+++ b/a.rs\n@@ -0,0 +1 @@\n+x\n"
+        );
+    }
+}

@@ -1,0 +1,132 @@
+//! What the person is asked to decide, as lines: whole, escaped, with its length.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+
+use super::plain::count;
+use super::{Event, diff, escape_line, escape_text};
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const GREEN: Style = AnsiColor::Green.on_default();
+const YELLOW: Style = AnsiColor::Yellow.on_default();
+
+/// A step that waits for a decision.
+pub(super) fn asked(event: &Event<'_>) -> String {
+    let Event::Approval {
+        number,
+        command,
+        title,
+        shown,
+        why,
+        may,
+        how,
+        ..
+    } = event
+    else {
+        return String::new();
+    };
+    let is_script = *command == "RUN_COMMAND";
+    let size = if is_script {
+        format!(
+            " ({}, {})",
+            count(shown.lines().count(), "line"),
+            count(shown.chars().count(), "character")
+        )
+    } else {
+        String::new()
+    };
+    let mut text = format!(
+        "\n{BOLD}{number}. {}{BOLD:#}: {}{size}\n",
+        escape_line(command),
+        escape_line(title)
+    );
+    let body = if is_script {
+        escape_text(shown)
+    } else {
+        diff::colored(shown)
+    };
+    for line in body.split_terminator('\n') {
+        let _ = writeln!(text, "  {DIM}|{DIM:#} {line}");
+    }
+    let _ = writeln!(text, "  why you are asked: {}", escape_line(why));
+    if !may.is_empty() {
+        let _ = writeln!(text, "  what it may do: {}", escape_line(may));
+    }
+    if !how.is_empty() {
+        let _ = writeln!(text, "  {}", escape_line(how));
+    }
+    text
+}
+
+/// What the person decided.
+pub(super) fn decided(event: &Event<'_>) -> String {
+    let Event::Decided {
+        number,
+        command,
+        title,
+        decision,
+        reason,
+    } = event
+    else {
+        return String::new();
+    };
+    let style = match *decision {
+        "yes" | "all" | "always" | "edit" => GREEN,
+        _ => YELLOW,
+    };
+    let word = match *decision {
+        "yes" | "all" => "approved",
+        "always" => "approved, now and always",
+        "edit" => "approved with your changes",
+        "no" => "declined",
+        "skip" => "skipped",
+        "stop" => "stopped",
+        other => other,
+    };
+    let reason = reason.map_or_else(String::new, |reason| format!(": {}", escape_line(reason)));
+    format!(
+        "  {style}{word}{style:#} {number}. {} {}{reason}\n",
+        escape_line(command),
+        escape_line(title)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(command: &str, shown: &str) -> String {
+        let text = asked(&Event::Approval {
+            number: 3,
+            round: 2,
+            command,
+            title: "cargo add serde",
+            shown,
+            why: "it uses the network",
+            may: "use the network",
+            proposal: None,
+            how: "",
+        });
+        anstream::adapter::strip_str(&text).to_string()
+    }
+
+    #[test]
+    fn a_script_is_shown_whole_with_its_length() {
+        assert_eq!(
+            plain("RUN_COMMAND", "cargo add serde\ncargo build\n"),
+            "\n3. RUN_COMMAND: cargo add serde (2 lines, 28 characters)\n  | cargo add serde\n  | cargo build\n  why you are asked: it uses the network\n  what it may do: use the network\n"
+        );
+        let long = "x\n".repeat(500);
+        assert_eq!(plain("RUN_COMMAND", &long).matches("| x").count(), 500);
+    }
+
+    #[test]
+    fn nothing_of_a_script_or_a_diff_reaches_the_terminal_raw() {
+        for command in ["RUN_COMMAND", "CREATE_FILE"] {
+            let text = plain(command, "+a\rb\x1b[2J\u{202e}c\n");
+            assert!(text.contains("| +a\\rb\\u{1b}[2J\\u{202e}c\n"), "{text:?}");
+        }
+    }
+}

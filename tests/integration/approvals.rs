@@ -1,0 +1,92 @@
+use std::fs;
+use std::path::PathBuf;
+
+use crate::harness::{Finished, Test};
+
+/// A session that waits for decisions about these scripts.
+fn waiting(scripts: &[&str]) -> (Finished, PathBuf) {
+    let running = Test::new(&["new", "task"]).start();
+    let outbox = running.outbox(1);
+    let id = outbox.lines().nth(1).unwrap()["Session: ".len()..].to_owned();
+    let finished = running.kill();
+    let pending = finished.base().join("sessions").join(id).join("pending");
+    fs::create_dir_all(&pending).unwrap();
+    for (number, script) in (1..).zip(scripts) {
+        let question = serde_json::json!({
+            "number": number,
+            "round": 1,
+            "command": "RUN_COMMAND",
+            "title": format!("`{script}`"),
+            "shown": script,
+            "why": "it uses the network",
+            "may": "use the network",
+        });
+        fs::write(pending.join(format!("{number}.json")), question.to_string()).unwrap();
+    }
+    (finished, pending)
+}
+
+fn decision(pending: &std::path::Path, number: u32) -> serde_json::Value {
+    let path = pending.join(format!("{number}.decision.json"));
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn the_only_question_needs_no_number() {
+    let (finished, pending) = waiting(&["curl example"]);
+    let finished = Test::after(finished, &["approve"])
+        .run()
+        .code(0)
+        .said("approved 1. RUN_COMMAND `curl example`");
+    assert_eq!(
+        decision(&pending, 1),
+        serde_json::json!({"decision": "yes"})
+    );
+    Test::after(finished, &["approve"])
+        .run()
+        .code(1)
+        .said("nothing waits for your decision")
+        .said("hint: `agent status`");
+}
+
+#[test]
+fn a_decline_carries_its_reason_and_the_first_decision_wins() {
+    let (finished, pending) = waiting(&["one", "two"]);
+    let finished = Test::after(finished, &["approve"])
+        .run()
+        .code(1)
+        .said("2 steps wait for your decision: 1, 2");
+    let finished = Test::after(finished, &["decline", "2", "--reason", "use cargo"])
+        .run()
+        .code(0)
+        .said("declined 2. RUN_COMMAND `two`: use cargo");
+    let finished = Test::after(finished, &["approve", "2"])
+        .run()
+        .code(1)
+        .said("step 2 does not wait for your decision");
+    Test::after(finished, &["approve", "all"]).run().code(0);
+    assert_eq!(decision(&pending, 1)["decision"], "yes");
+    let expected = serde_json::json!({"decision": "no", "reason": "use cargo"});
+    assert_eq!(decision(&pending, 2), expected);
+}
+
+#[test]
+fn status_shows_what_waits_whole_and_escaped() {
+    let (finished, pending) = waiting(&["echo a\necho \u{1b}[2Jb"]);
+    let finished = Test::after(finished, &["status"])
+        .run()
+        .code(0)
+        .said("1. RUN_COMMAND")
+        .said("| echo a\n  | echo \\u{1b}[2Jb")
+        .said("why you are asked: it uses the network");
+    assert!(finished.stdout.contains("agent approve [N|all]"));
+    let finished = Test::after(finished, &["approve", "1", "--always"])
+        .run()
+        .code(1)
+        .said("no rule can be made of step 1");
+    assert!(!pending.join("1.decision.json").exists());
+    let json = Test::after(finished, &["decline", "--json"]).run().code(0);
+    let event: serde_json::Value = serde_json::from_str(json.stdout.trim()).unwrap();
+    assert_eq!(event["event"], "decided");
+    assert_eq!(event["decision"], "no");
+}
