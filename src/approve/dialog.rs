@@ -11,7 +11,7 @@ use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 
 use super::answer::{self, Typed};
-use super::{Pending, Question, Verdict, editor};
+use super::{Pending, Question, Verdict, editor, words};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::mailbox::{Doorbell, Waker};
@@ -80,8 +80,10 @@ impl<'a> Dialog<'a> {
         let bell = Doorbell::on(self.pending.directory()?);
         let _watcher = Watcher::start(bell, self.answers.sender());
         self.collect()?;
-        for at in self.open() {
-            self.show(at);
+        if !self.is_over() {
+            for at in self.open() {
+                self.show(at);
+            }
         }
         while !self.is_over() {
             if self.interrupt.is_raised() {
@@ -306,6 +308,7 @@ impl<'a> Dialog<'a> {
             }
             Ok(script) if script == question.shown => self.ui.say("The script is as it was."),
             Ok(script) => {
+                self.items[at].question.title = words::script_title(&script);
                 self.items[at].question.shown = script;
                 self.items[at].is_edited = true;
                 self.last_shown = None;

@@ -16,18 +16,21 @@ const MAX_TIME: Duration = Duration::from_secs(1);
 /// What tells a step from its neighbours.
 pub(super) fn title(command: &Command) -> String {
     match command {
-        Command::RunCommand { script, .. } => {
-            let mut lines = script.trim().lines();
-            let first = lines.next().unwrap_or_default();
-            let mut short: String = first.chars().take(MAX_TITLE).collect();
-            if short.len() < first.len() || lines.next().is_some() {
-                short.push_str(" ...");
-            }
-            format!("`{short}`")
-        }
+        Command::RunCommand { script, .. } => script_title(script),
         Command::MoveFile { from, to } => format!("`{from}` to `{to}`"),
         other => listed(&other.changed_paths()),
     }
+}
+
+/// A script by its first line.
+pub(super) fn script_title(script: &str) -> String {
+    let mut lines = script.trim().lines();
+    let first = lines.next().unwrap_or_default();
+    let mut short: String = first.chars().take(MAX_TITLE).collect();
+    if short.len() < first.len() || lines.next().is_some() {
+        short.push_str(" ...");
+    }
+    format!("`{short}`")
 }
 
 /// Why a step is asked about.

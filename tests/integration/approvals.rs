@@ -64,7 +64,7 @@ fn a_decline_carries_its_reason_and_the_first_decision_wins() {
         .run()
         .code(1)
         .said("step 2 does not wait for your decision");
-    Test::after(finished, &["approve", "all"]).run().code(0);
+    let _finished = Test::after(finished, &["approve", "all"]).run().code(0);
     assert_eq!(decision(&pending, 1)["decision"], "yes");
     let expected = serde_json::json!({"decision": "no", "reason": "use cargo"});
     assert_eq!(decision(&pending, 2), expected);
