@@ -1,0 +1,123 @@
+//! Typed lines and decision files, without a terminal.
+
+use std::thread;
+
+use super::*;
+use crate::approve::tests::{question, quiet};
+
+/// Answers `questions` with typed lines, none of which is ever read twice.
+#[track_caller]
+fn typed(questions: &[Question], lines: &[&str]) -> Vec<Verdict> {
+    let directory = tempfile::tempdir().unwrap();
+    let pending = Pending::of(directory.path());
+    for question in questions {
+        pending.put(question).unwrap();
+    }
+    let (ui, interrupt) = (quiet(), Interrupt::default());
+    let mut dialog = Dialog::new(&ui, &interrupt, &pending, questions);
+    dialog.editor = Some("sed -i s/ls/pwd/".to_owned());
+    for line in lines {
+        let answer = Answer::Text((*line).to_owned());
+        dialog.answers.sender().send(answer).unwrap();
+    }
+    dialog.run().unwrap().unwrap()
+}
+
+fn no(reason: &str) -> Verdict {
+    Verdict::No {
+        reason: Some(reason.to_owned()),
+    }
+}
+
+#[test]
+fn one_question_takes_one_answer() {
+    let one = [question(4, "ls")];
+    assert_eq!(typed(&one, &["y"]), [Verdict::Yes]);
+    assert_eq!(typed(&one, &["n use cargo"]), [no("use cargo")]);
+    assert_eq!(typed(&one, &["what?", "", "s"]), [Verdict::Skip]);
+}
+
+#[test]
+fn several_are_answered_together_or_one_by_one() {
+    let two = [question(1, "ls"), question(2, "pwd")];
+    assert_eq!(typed(&two, &["y"]), [Verdict::Yes, Verdict::Yes]);
+    assert_eq!(typed(&two, &["n later"]), [no("later"), no("later")]);
+    assert_eq!(typed(&two, &["o", "y", "n why"]), [Verdict::Yes, no("why")]);
+    assert_eq!(
+        typed(&two, &["o", "a"]),
+        [Verdict::AllOfThisRound, Verdict::Yes]
+    );
+    assert_eq!(typed(&two, &["o", "y", "q"]), [Verdict::Yes, Verdict::Stop]);
+    assert_eq!(typed(&two, &["q"]), [Verdict::Stop, Verdict::Skip]);
+}
+
+#[test]
+fn always_covers_its_like_and_needs_a_rule() {
+    let mut three = [question(1, "ls"), question(2, "ls -a"), question(3, "pwd")];
+    three[0].proposal = Some("commands beginning with `ls`".to_owned());
+    three[1].proposal = three[0].proposal.clone();
+    assert_eq!(
+        typed(&three, &["A", "o", "A", "A", "s"]),
+        [Verdict::Always, Verdict::Yes, Verdict::Skip]
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn an_edited_script_is_asked_about_again() {
+    let two = [question(1, "ls"), question(2, "ls")];
+    let script = "pwd".to_owned();
+    assert_eq!(
+        typed(&two, &["o", "e", "A", "a"]),
+        [Verdict::Edit { script }, Verdict::Yes]
+    );
+}
+
+#[test]
+fn a_decision_from_elsewhere_ends_the_wait() {
+    let directory = tempfile::tempdir().unwrap();
+    let pending = Pending::of(directory.path());
+    let questions = [question(1, "ls"), question(2, "pwd")];
+    for question in &questions {
+        pending.put(question).unwrap();
+    }
+    let (ui, interrupt) = (quiet(), Interrupt::default());
+    let verdicts = thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            Dialog::new(&ui, &interrupt, &pending, &questions)
+                .run()
+                .unwrap()
+        });
+        pending.decide(2, &no("first")).unwrap();
+        pending.decide(1, &Verdict::Yes).unwrap();
+        waiting.join().unwrap()
+    });
+    assert_eq!(verdicts, Some(vec![Verdict::Yes, no("first")]));
+}
+
+#[test]
+fn the_faster_decision_counts() {
+    let directory = tempfile::tempdir().unwrap();
+    let pending = Pending::of(directory.path());
+    let questions = [question(1, "ls")];
+    pending.put(&questions[0]).unwrap();
+    let (ui, interrupt) = (quiet(), Interrupt::default());
+    let mut dialog = Dialog::new(&ui, &interrupt, &pending, &questions);
+    pending.decide(1, &no("first")).unwrap();
+    dialog.hear("y").unwrap();
+    dialog.collect().unwrap();
+    assert_eq!(dialog.items[0].verdict, Some(no("first")));
+}
+
+#[test]
+fn an_interrupt_decides_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let pending = Pending::of(directory.path());
+    let questions = [question(1, "ls")];
+    pending.put(&questions[0]).unwrap();
+    let (ui, interrupt) = (quiet(), Interrupt::default());
+    let dialog = Dialog::new(&ui, &interrupt, &pending, &questions);
+    interrupt.raise();
+    assert_eq!(dialog.run().unwrap(), None);
+    assert_eq!(pending.open_questions().len(), 1, "it is asked again");
+}
