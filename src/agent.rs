@@ -15,12 +15,11 @@ mod round;
 
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
-
 pub use self::accept::{ANYWAY, identity};
 use self::accept::{Judged, Verdict};
 pub use self::permit::Permit;
 use self::questions::Answered;
+use crate::compose::Content;
 use crate::error::Result;
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
@@ -95,6 +94,8 @@ struct Conversation<'a> {
     agent: &'a Agent,
     session: Session,
     journal: Journal,
+    /// What the next outbox shows of files, read when the round was concluded.
+    contents: Option<Vec<Content>>,
 }
 
 impl Agent {
@@ -116,34 +117,45 @@ impl Agent {
         }
     }
 
-    /// Processes the one reply that lies in the inbox and writes the next outbox.
-    pub fn run_once(&self, session: Session, candidate: Option<Candidate>) -> Result<Ending> {
+    /// Processes the one reply that `find` gives and writes the next outbox.
+    ///
+    /// A round that a killed process left unfinished is finished first; then that was the step.
+    pub fn run_once(
+        &self,
+        session: Session,
+        find: impl FnOnce(&Session) -> Result<Option<Candidate>>,
+    ) -> Result<Ending> {
+        let sequence = session.sequence_number;
         let mut conversation = Conversation::open(self, session, Patience::OneReply)?;
-        if let Some(ending) = conversation.settle(Patience::OneReply)? {
+        let ending = conversation.settle(Patience::OneReply)?;
+        if let Some(ending) = ending {
             return Ok(ending);
         }
-        let Some(candidate) = candidate else {
+        if conversation.session.sequence_number != sequence {
+            self.ui.say(
+                "A round that had been interrupted is finished now; no other reply was taken.",
+            );
+            return Ok(Ending::Stepped);
+        }
+        let Some(candidate) = find(&conversation.session)? else {
             return Ok(Ending::Stepped);
         };
         match conversation.take(&candidate)? {
             Some(taken) => conversation.step(taken, Patience::OneReply)?,
             None => return Ok(Ending::Rejected),
         }
-        Ok(conversation
-            .settle(Patience::OneReply)?
-            .unwrap_or(Ending::Stepped))
+        let ending = conversation.settle(Patience::OneReply)?;
+        Ok(ending.unwrap_or(Ending::Stepped))
     }
-}
 
-impl Agent {
     /// Writes the outbox of the session's round and does not wait for the reply.
     pub fn begin(&self, session: Session) -> Result<Ending> {
-        self.run_once(session, None)
+        self.run_once(session, |_| Ok(None))
     }
 
     /// Ends a session because the person says so; the files stay as they are.
     pub fn end(&self, session: Session) -> Result<()> {
-        let mut conversation = Conversation::open(self, session, Patience::OneReply)?;
+        let (mut conversation, _) = Conversation::restore(self, session)?;
         conversation.session.is_complete = true;
         conversation.save()
     }
@@ -198,7 +210,12 @@ impl Conversation<'_> {
     /// Takes a reply out of the inbox if it is one for this round; says why if it is not.
     fn take(&mut self, candidate: &Candidate) -> Result<Option<Taken>> {
         let mailbox = &self.agent.mailbox;
-        match self.judge(candidate)? {
+        let verdict = self.judge(candidate).unwrap_or_else(|trouble| {
+            // One file that cannot be read is no reason to stop; it is told once a round.
+            self.agent.ui.error(&trouble);
+            Verdict::Gone
+        });
+        match verdict {
             Verdict::Take(Judged { reply, identity }) => {
                 let session = &self.session;
                 let claimed =
@@ -276,10 +293,6 @@ impl Conversation<'_> {
             Ending::Done | Ending::Stepped | Ending::Rejected => {}
         }
         ending
-    }
-
-    fn now() -> Timestamp {
-        Timestamp::now()
     }
 }
 

@@ -197,6 +197,17 @@ pub fn main() -> ExitCode {
     run(std::env::args_os())
 }
 
+/// Says that we are to blame, and gives the exit code for it.
+pub fn defect() -> ExitCode {
+    let error = Error::new(
+        Kind::Defect,
+        "this is a defect of `agent`; nothing of the session is lost",
+    )
+    .hint("`agent resume` goes on; please report the lines above");
+    Ui::new(Volume::Normal, Form::Lines, anstream::ColorChoice::Auto).error(&error);
+    Kind::Defect.exit_code().into()
+}
+
 /// Runs the program with these arguments and gives its exit code.
 fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(arguments) {

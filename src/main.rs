@@ -11,5 +11,6 @@ fn main() -> ExitCode {
     {
         return agent::sandbox::child_main(arguments);
     }
-    agent::cli::main()
+    // A panic is a defect of ours; the message that the hook printed says where.
+    std::panic::catch_unwind(agent::cli::main).unwrap_or_else(|_| agent::cli::defect())
 }

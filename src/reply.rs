@@ -46,6 +46,14 @@ pub struct Reply {
     pub cut: Option<Cut>,
 }
 
+/// Decodes and parses a reply as it was saved; the text comes along.
+pub fn read(bytes: &[u8]) -> (String, Reply) {
+    let (text, decoded) = decode(bytes);
+    let mut reply = parse(&text);
+    reply.repairs.splice(0..0, decoded);
+    (text, reply)
+}
+
 /// A part of a reply that could not be used, in words for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issue {

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use self::journal::{Journal, Record, Recovered, Sync};
-pub use self::lock::LoopLock;
+pub use self::lock::{Holder, LoopLock};
 pub use self::notes::{Note, Notes};
 pub use self::store::Store;
 use crate::protocol::{EndMark, ReadRequest, RelPath, Seen, SessionId, StepResult};

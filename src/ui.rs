@@ -22,6 +22,7 @@ pub use self::escape::{escape_line, escape_text};
 pub use self::event::Event;
 use crate::error::Error;
 use crate::interrupt::Interrupt;
+use crate::protocol::Command;
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -102,6 +103,16 @@ impl Ui {
             Form::Json => self.data(event),
             Form::Lines if event.volume() <= self.volume => self.talk(&plain::render(event)),
             Form::Lines => {}
+        }
+    }
+
+    /// Tells of a step that is about to be carried out, where it is more than its result.
+    pub fn announce(&self, command: &Command) {
+        match command {
+            Command::RunCommand { script, .. } => self.tell(&Event::Running { script }),
+            Command::Plan { text } => self.tell(&Event::Plan { text }),
+            Command::Message { text } => self.tell(&Event::Message { text }),
+            _ => {}
         }
     }
 

@@ -9,7 +9,6 @@ use super::round::continues;
 use crate::error::Result;
 use crate::mailbox::{Candidate, Reading};
 use crate::reply::{self, Reply};
-use crate::ui::Answer;
 
 /// What becomes of a file in the inbox.
 #[derive(Debug)]
@@ -29,8 +28,8 @@ pub(super) struct Judged {
     pub(super) identity: String,
 }
 
-/// The part of a file name by which a person says that the number does not matter.
-pub const ANYWAY: &str = "anyway";
+/// How the name of a file begins by which `agent paste` says that the number does not matter.
+pub const ANYWAY: &str = "agent-paste-anyway-";
 
 /// The identity of a reply's text: the same for the same text, however it was saved.
 pub fn identity(text: &str) -> String {
@@ -55,7 +54,7 @@ impl Conversation<'_> {
             Reading::NotText => return Ok(Verdict::Reject("it is not text".to_owned())),
             Reading::Gone => return Ok(Verdict::Gone),
         };
-        let (text, decoded) = reply::decode(&bytes);
+        let (text, reply) = reply::read(&bytes);
         if text.trim().is_empty() {
             return Ok(Verdict::Reject("it holds no text".to_owned()));
         }
@@ -65,8 +64,6 @@ impl Conversation<'_> {
             ));
         }
         let identity = identity(&text);
-        let mut reply = reply::parse(&text);
-        reply.repairs.splice(0..0, decoded);
         if let Some(why) = self.mismatch(&reply, &identity, &candidate.name) {
             return Ok(Verdict::Reject(why));
         }
@@ -76,7 +73,7 @@ impl Conversation<'_> {
     /// Why a reply does not answer this round, if it does not.
     fn mismatch(&self, reply: &Reply, identity: &str, name: &str) -> Option<String> {
         let session = &self.session;
-        let anyway = name.contains(ANYWAY);
+        let anyway = name.starts_with(ANYWAY);
         if let Some(end) = &reply.end
             && end.session != session.session_id
         {
@@ -85,8 +82,8 @@ impl Conversation<'_> {
                 end.session, session.session_id
             ));
         }
-        if session.replies.iter().any(|known| known == identity) && !anyway {
-            return Some("this very reply was processed in an earlier round".to_owned());
+        if session.replies.iter().any(|known| known == identity) {
+            return Some("this very reply was processed in an earlier round; save the chat's answer to the latest message".to_owned());
         }
         let end = reply.end.as_ref()?;
         if end.sequence == session.sequence_number || anyway || continues(session, reply) {
@@ -100,7 +97,7 @@ impl Conversation<'_> {
         let question =
             format!("The reply says round {says}, this is round {is}. Use it anyway? [y/N]");
         match self.agent.ui.ask(&question, &self.agent.interrupt) {
-            Answer::Text(answer) if matches!(answer.trim(), "y" | "Y" | "yes") => None,
+            answer if answer.is_yes() => None,
             _ => Some(format!(
                 "it answers round {says}, this is round {is}; `agent paste --anyway` with that file uses it all the same"
             )),

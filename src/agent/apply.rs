@@ -161,13 +161,9 @@ impl Applying<'_> {
 
 /// Whether all that a reply asked for was done.
 pub fn is_complete(reply: &Reply, results: &[StepResult]) -> bool {
-    let has_work = reply
-        .steps
-        .iter()
-        .any(|step| !matches!(step.command, Command::Done { .. }));
     let malformed = reply.issues.iter().any(|issue| issue.number.is_some());
     let failed = results
         .iter()
         .any(|result| result.outcome.status != Status::Ok);
-    (has_work || !reply.steps.is_empty()) && !malformed && !failed && reply.cut.is_none()
+    !reply.steps.is_empty() && !malformed && !failed && reply.cut.is_none()
 }

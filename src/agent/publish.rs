@@ -27,7 +27,10 @@ impl Conversation<'_> {
             }
             return Ok(());
         }
-        let contents = self.contents();
+        let contents = match self.contents.take() {
+            Some(contents) => contents,
+            None => self.contents_after_restart()?,
+        };
         let listing = self.listing();
         let shown_before = if sequence == 1 {
             None
@@ -55,6 +58,16 @@ impl Conversation<'_> {
         Ok(())
     }
 
+    /// The contents read anew: what is shown now must be what the model is known to have seen.
+    fn contents_after_restart(&mut self) -> Result<Vec<Content>> {
+        let seen = self.session.seen.clone();
+        let contents = self.read_contents();
+        if self.session.seen != seen {
+            self.save()?;
+        }
+        Ok(contents)
+    }
+
     fn tell_outbox(&self, path: &Path, text: &str, cuts: &[String], patience: Patience) {
         self.agent.ui.tell(&Event::Outbox {
             path,
@@ -68,7 +81,7 @@ impl Conversation<'_> {
     }
 
     /// What the model asked to read, as it is now; from now on the model has seen it.
-    fn contents(&mut self) -> Vec<Content> {
+    pub(super) fn read_contents(&mut self) -> Vec<Content> {
         let Agent {
             workspace, limits, ..
         } = self.agent;

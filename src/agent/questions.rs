@@ -45,9 +45,13 @@ impl Conversation<'_> {
                 Answer::Nobody => continue,
             };
             if let Some(question) = self.session.open_question() {
-                question.answer = Some(answer);
+                question.answer = Some(answer.clone());
             }
             self.save()?;
+            let notes = self.agent.store.notes(&self.session.session_id);
+            if let Some(note) = notes.all().iter().find(|note| note.text == answer) {
+                notes.remove(note);
+            }
         }
         Ok(Answered::Yes)
     }
@@ -79,7 +83,6 @@ impl Conversation<'_> {
 fn watch_notes(notes: &Notes, bell: &Doorbell, is_over: &AtomicBool, sender: &Sender<Answer>) {
     while !is_over.load(Ordering::SeqCst) {
         if let Some(note) = notes.all().into_iter().next() {
-            notes.remove(&note);
             let _ = sender.send(Answer::Text(note.text));
             return;
         }

@@ -11,13 +11,21 @@ use std::time::Duration;
 use super::round::interrupted;
 use super::{Agent, Conversation, Patience, Taken, file_name, identity};
 use crate::error::{Error, Result};
-use crate::protocol::{Outcome, Step, StepResult};
+use crate::execute::Execution;
+use crate::protocol::{Command, Outcome, Step, StepResult};
 use crate::reply;
 use crate::session::{Recovered, Session};
 
 impl<'a> Conversation<'a> {
     /// Opens a session for work and finishes what was left unfinished.
     pub(super) fn open(agent: &'a Agent, session: Session, patience: Patience) -> Result<Self> {
+        let (mut conversation, recovered) = Self::restore(agent, session)?;
+        conversation.finish_round(&recovered, patience)?;
+        Ok(conversation)
+    }
+
+    /// Opens a session as it was last saved, and tells what was under way.
+    pub(super) fn restore(agent: &'a Agent, session: Session) -> Result<(Self, Recovered)> {
         let (journal, mut recovered) = agent.store.journal(&session.session_id)?;
         if recovered.torn_bytes > 0 {
             agent.ui.say(&format!(
@@ -27,7 +35,7 @@ impl<'a> Conversation<'a> {
         }
         let is_new = recovered.session.is_none();
         let session = match recovered.session.take() {
-            Some(newer) if newer.sequence_number > session.sequence_number => {
+            Some(newer) if newer.updated_at > session.updated_at => {
                 agent
                     .ui
                     .say("The session file was older than the journal; the journal was used.");
@@ -40,12 +48,12 @@ impl<'a> Conversation<'a> {
             agent,
             session,
             journal,
+            contents: None,
         };
         if is_new {
             conversation.save()?;
         }
-        conversation.finish_round(&recovered, patience)?;
-        Ok(conversation)
+        Ok((conversation, recovered))
     }
 
     fn finish_round(&mut self, recovered: &Recovered, patience: Patience) -> Result<()> {
@@ -66,38 +74,59 @@ impl<'a> Conversation<'a> {
         self.agent.ui.say(
             "A reply was being executed when `agent` stopped. What is done stays, what was under way is reported to the model, and nothing is run twice.",
         );
-        let results = taken
-            .reply
-            .steps
-            .iter()
-            .map(|step| result_of(step, recovered))
-            .collect();
+        let results = self.settle_steps(&taken.reply.steps, recovered);
         self.conclude(taken, results)
     }
 }
 
-fn result_of(step: &Step, recovered: &Recovered) -> StepResult {
-    if let Some(known) = recovered
-        .finished
-        .iter()
-        .find(|result| result.number == step.number)
-    {
-        return known.clone();
+impl Conversation<'_> {
+    /// What became of the steps of a round that was stopped.
+    ///
+    /// What neither changes files nor runs programs is done now: doing it again harms nobody.
+    fn settle_steps(&mut self, steps: &[Step], recovered: &Recovered) -> Vec<StepResult> {
+        let agent = self.agent;
+        let mut seen = std::mem::take(&mut self.session.seen);
+        let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, steps);
+        let settle = |step: &Step| {
+            let known = recovered
+                .finished
+                .iter()
+                .find(|result| result.number == step.number);
+            if let Some(known) = known {
+                return known.clone();
+            }
+            if is_harmless(&step.command) {
+                return StepResult::new(step, execution.step(step), Duration::ZERO);
+            }
+            if recovered.started.contains(&step.number) {
+                return interrupted(step);
+            }
+            let outcome = Outcome::skipped(
+                "`agent` was stopped before this; send it again if it is still wanted",
+            );
+            StepResult::new(step, outcome, Duration::ZERO)
+        };
+        let results = steps.iter().map(settle).collect();
+        self.session.seen = seen;
+        results
     }
-    if recovered.started.contains(&step.number) {
-        return interrupted(step);
-    }
-    let outcome =
-        Outcome::skipped("`agent` was stopped before this; send it again if it is still wanted");
-    StepResult::new(step, outcome, Duration::ZERO)
+}
+
+/// Whether a step can be done twice.
+fn is_harmless(command: &Command) -> bool {
+    let runs = matches!(
+        command,
+        Command::RunCommand { .. } | Command::GitStatus { .. } | Command::GitDiff { .. }
+    );
+    !command.changes_files() && !runs
 }
 
 fn reread(file: PathBuf) -> Result<Taken> {
     let bytes = fs::read(&file).map_err(|cause| Error::file("read", &file, cause))?;
-    let (text, _) = reply::decode(&bytes);
+    let (text, reply) = reply::read(&bytes);
     Ok(Taken {
         name: file_name(&file),
-        reply: reply::parse(&text),
+        reply,
         identity: identity(&text),
         file,
     })

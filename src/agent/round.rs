@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
+
 use super::permit::{Asking, Consent, Permission};
 use super::{Conversation, Patience, Taken, file_name};
 use crate::approve::Pending;
@@ -18,7 +20,7 @@ const FULL_INSTRUCTIONS_EVERY: u32 = 10;
 
 /// The identity of a step: what it does, wherever it stands.
 fn step_identity(command: &Command) -> String {
-    let json = serde_json::to_vec(command).unwrap_or_default();
+    let json = serde_json::to_vec(command).expect("a command is plain data");
     blake3::hash(&json).to_hex()[..16].to_owned()
 }
 
@@ -127,7 +129,7 @@ impl Conversation<'_> {
         match consent.on(step, &agent.interrupt) {
             Permission::Refused(outcome) => outcome,
             Permission::Granted(grant) => {
-                self.announce_step(step);
+                agent.ui.announce(&step.command);
                 execution.confine(agent.manner.permit.confinement(grant));
                 consent.carry_out(step, |step| execution.step(step))
             }
@@ -140,16 +142,6 @@ impl Conversation<'_> {
             self.session.last_results.clone()
         } else {
             Vec::new()
-        }
-    }
-
-    fn announce_step(&self, step: &Step) {
-        let ui = &self.agent.ui;
-        match &step.command {
-            Command::RunCommand { script, .. } => ui.tell(&Event::Running { script }),
-            Command::Plan { text } => ui.tell(&Event::Plan { text }),
-            Command::Message { text } => ui.tell(&Event::Message { text }),
-            _ => {}
         }
     }
 
@@ -170,7 +162,7 @@ impl Conversation<'_> {
         session.sequence_number += 1;
         session.remember_reply(taken.identity);
         session.read_file_requests = read_requests(&reply.steps, &results);
-        session.questions = questions(&reply.steps);
+        session.questions = questions(&reply.steps, &results);
         if let Some(plan) = reply.steps.iter().rev().find_map(plan) {
             session.plan = Some(plan);
         }
@@ -187,6 +179,7 @@ impl Conversation<'_> {
         let notes = self.agent.store.notes(&session.session_id);
         let said = notes.all();
         session.notes = said.iter().map(|note| note.text.clone()).collect();
+        self.contents = Some(self.read_contents());
         self.save()?;
         self.pending().clear()?;
         for note in &said {
@@ -200,7 +193,7 @@ impl Conversation<'_> {
 
     /// Puts the session on the disk: the journal first, which can rebuild the file.
     pub(super) fn save(&mut self) -> Result<()> {
-        self.session.updated_at = Self::now();
+        self.session.updated_at = Timestamp::now();
         let record = Record::Round {
             session: Box::new(self.session.clone()),
         };
@@ -258,12 +251,17 @@ fn changes_files(command: &str) -> bool {
 
 /// Whether the reply is the whole of one that was cut off in the round before.
 pub(super) fn continues(session: &Session, reply: &Reply) -> bool {
-    let (Some(cut), Some(end)) = (&session.last_cut, &reply.end) else {
+    let Some(cut) = &session.last_cut else {
         return false;
     };
     let steps = reply.steps.iter().map(|step| step_identity(&step.command));
     let first: Vec<String> = steps.take(cut.done.len()).collect();
-    cut.sequence == end.sequence && first == cut.done
+    // Models forget the mark; then the steps themselves tell.
+    let is_same_round = reply
+        .end
+        .as_ref()
+        .map_or(!first.is_empty(), |end| end.sequence == cut.sequence);
+    is_same_round && first == cut.done
 }
 
 /// Decides about `[DONE]`: its summary if the session ends with this reply.
@@ -274,7 +272,7 @@ fn settle_done(reply: &Reply, results: &mut [StepResult]) -> Option<String> {
             .iter()
             .enumerate()
             .find_map(|(at, step)| match &step.command {
-                Command::Done { summary } => Some((at, summary.clone())),
+                Command::Done { summary } => Some((at, bounded(summary))),
                 _ => None,
             })?;
     let failed = results
@@ -311,9 +309,13 @@ fn read_requests(steps: &[Step], results: &[StepResult]) -> Vec<ReadRequest> {
         .collect()
 }
 
-fn questions(steps: &[Step]) -> Vec<Question> {
-    let asked = steps.iter().filter_map(|step| match &step.command {
-        Command::AskUser { question } => Some(question.clone()),
+fn questions(steps: &[Step], results: &[StepResult]) -> Vec<Question> {
+    let put = steps
+        .iter()
+        .zip(results)
+        .filter(|(_, result)| result.outcome.status == Status::Ok);
+    let asked = put.filter_map(|(step, _)| match &step.command {
+        Command::AskUser { question } => Some(bounded(question)),
         _ => None,
     });
     asked
@@ -324,9 +326,24 @@ fn questions(steps: &[Step]) -> Vec<Question> {
         .collect()
 }
 
+/// What the model says to the person, within bounds: it is kept, shown and told again.
+fn bounded(text: &str) -> String {
+    const MAX_CHARS: usize = 4_000;
+    match text.char_indices().nth(MAX_CHARS) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let omitted = text[end..].chars().count();
+            format!(
+                "{}\n[TRUNCATED: {omitted} characters omitted]",
+                &text[..end]
+            )
+        }
+    }
+}
+
 fn plan(step: &Step) -> Option<String> {
     match &step.command {
-        Command::Plan { text } => Some(text.clone()),
+        Command::Plan { text } => Some(bounded(text)),
         _ => None,
     }
 }

@@ -92,24 +92,24 @@ impl Apply {
             applying.run(&reply, &mut |step, result| teller.step(step, result))?
         };
         teller.end(&applying, &reply, &results);
-        if is_complete(&reply, &results) {
-            Ok(ExitCode::SUCCESS)
+        Ok(if interrupt.is_raised() {
+            Kind::Interrupted.exit_code().into()
+        } else if is_complete(&reply, &results) {
+            ExitCode::SUCCESS
         } else {
-            Ok(Kind::NotApplied.exit_code().into())
-        }
+            Kind::NotApplied.exit_code().into()
+        })
     }
 }
 
 fn read(file: &std::path::Path) -> Result<Reply> {
-    let (text, decoded) = reply::decode(&step::read(file)?);
+    let (text, reply) = reply::read(&step::read(file)?);
     if reply::is_outbox(&text) {
         return Err(Error::new(
             Kind::NotApplied,
             "this is a message of ours, not the chat's reply to it",
         ));
     }
-    let mut reply = reply::parse(&text);
-    reply.repairs.splice(0..0, decoded);
     if reply.steps.is_empty() && reply.issues.is_empty() && reply.cut.is_none() {
         return Err(Error::new(
             Kind::NotApplied,
@@ -178,8 +178,8 @@ impl Teller<'_> {
 
     fn step(&self, step: &Step, result: Option<&StepResult>) {
         let Some(result) = result else {
-            if let (Command::RunCommand { script, .. }, false) = (&step.command, self.json) {
-                self.ui.tell(&Event::Running { script });
+            if !self.json {
+                self.ui.announce(&step.command);
             }
             return;
         };

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use clap::Args;
 
+use super::open::Files;
 use super::{Common, open, resume};
-use crate::agent::Agent;
 use crate::approve::{Pending, Question, Verdict};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
@@ -80,7 +80,7 @@ impl Decline {
 
 impl Choice {
     fn decide(&self, common: &Common, ui: Ui, verdict: &Verdict) -> Result<ExitCode> {
-        let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
+        let agent = open::files(common, ui)?;
         let session = resume::find(&agent.store, &agent.ui, self.session.as_deref())?;
         let id = &session.session_id;
         let pending = Pending::of(&agent.store.folder(id));
@@ -156,7 +156,7 @@ fn decided_already(number: u32) -> Error {
 }
 
 /// Shows what waits for a decision in a session, whole; tells how much that is.
-pub(super) fn show_pending(agent: &Agent, id: &SessionId) -> usize {
+pub(super) fn show_pending(agent: &Files, id: &SessionId) -> usize {
     let open = Pending::of(&agent.store.folder(id)).open_questions();
     for question in &open {
         agent.ui.tell(&Event::Approval {

@@ -38,7 +38,7 @@ pub(super) fn permit(loaded: &Loaded, workspace: &Path, trust: &Trust, testing: 
         .and_then(|strength| strength.backend)
         .map(|backend| Confinement {
             backend,
-            ..confinement(loaded, workspace, trust)
+            ..confinement(loaded, workspace, trust, testing)
         });
     let mut policy = Policy::new(workspace, std::env::home_dir().as_deref());
     policy.approval = settings.approval.parse().unwrap_or_default();
@@ -73,7 +73,7 @@ fn grants(settings: &Settings) -> Vec<Grant> {
     grants
 }
 
-fn confinement(loaded: &Loaded, workspace: &Path, trust: &Trust) -> Confinement {
+fn confinement(loaded: &Loaded, workspace: &Path, trust: &Trust, testing: Testing) -> Confinement {
     const MEGABYTE: u64 = 1 << 20;
     let settings = &loaded.settings;
     let grants = grants(settings);
@@ -104,9 +104,11 @@ fn confinement(loaded: &Loaded, workspace: &Path, trust: &Trust) -> Confinement 
     confinement
         .hidden
         .extend(trust.directory().map(Path::to_owned));
-    let cache = loaded.paths.sessions.join("cache");
-    // Without a cache of its own a build starts cold each time; that is no reason to stop.
-    confinement.cache = create_directory(&cache).is_ok().then_some(cache);
+    if testing == Testing::Remembered {
+        let cache = loaded.paths.sessions.join("cache");
+        // Without a cache of its own a build starts cold each time; that is no reason to stop.
+        confinement.cache = create_directory(&cache).is_ok().then_some(cache);
+    }
     confinement
 }
 

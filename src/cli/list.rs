@@ -27,7 +27,7 @@ struct Row<'a> {
 }
 
 pub(super) fn run(common: &Common, ui: Ui) -> Result<ExitCode> {
-    let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
+    let agent = open::files(common, ui)?;
     let (sessions, troubles) = agent.store.all()?;
     for trouble in &troubles {
         agent.ui.error(trouble);

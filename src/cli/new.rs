@@ -33,10 +33,11 @@ impl New {
                     .hint("put the long part into a file of the workspace and name it in the task"),
             );
         }
-        let _lock = LoopLock::take(agent.store.directory())?;
+        let lock = LoopLock::take(agent.store.directory())?;
         let id = SessionId::from_uuid(uuid::Uuid::new_v4());
         let session = Session::new(id, task, agent.manner.max_rounds, Timestamp::now());
         agent.store.save(&session)?;
+        lock.works_on(agent.store.directory(), Some(&session.session_id))?;
         log::start(&agent, &session);
         agent.ui.tell(&Event::Session {
             id: session.session_id.as_str(),

@@ -34,11 +34,30 @@ pub(super) fn trust() -> Trust {
 /// Opens everything that a session needs.
 pub(super) fn agent(common: &Common, ui: Ui, first_run: FirstRun) -> Result<Agent> {
     let interrupt = Interrupt::from_signals()?;
-    let (base, loaded) = settings(common, &ui, first_run)?;
+    let (base, loaded) = settings_with(common, &ui, first_run, &interrupt)?;
     for notice in &loaded.notices {
         ui.say(notice);
     }
     assemble(base.directory, &loaded, &trust(), ui, interrupt)
+}
+
+/// What a verb needs that only looks at sessions and messages.
+pub(super) struct Files {
+    pub(super) ui: Ui,
+    pub(super) store: Store,
+    pub(super) mailbox: Mailbox,
+    pub(super) workspace: PathBuf,
+}
+
+/// Opens sessions and messages, and nothing that runs.
+pub(super) fn files(common: &Common, ui: Ui) -> Result<Files> {
+    let (_, loaded) = settings(common, &ui, FirstRun::Refuse)?;
+    Ok(Files {
+        ui,
+        store: Store::open(loaded.paths.sessions)?,
+        mailbox: Mailbox::open(loaded.paths.outbox, loaded.paths.inbox)?,
+        workspace: loaded.paths.workspace,
+    })
 }
 
 /// Opens only the workspace, for a verb that keeps no state: where `agent` was never used, that is
@@ -106,8 +125,18 @@ fn limits(settings: &Settings) -> Limits {
     }
 }
 
-/// Finds the base directory and reads the settings, asking the person what only they can decide.
+/// Finds the base directory and reads the settings; Ctrl-C ends the program.
 pub(super) fn settings(common: &Common, ui: &Ui, first_run: FirstRun) -> Result<(Base, Loaded)> {
+    settings_with(common, ui, first_run, &Interrupt::default())
+}
+
+/// Finds the base directory and reads the settings, asking the person what only they can decide.
+fn settings_with(
+    common: &Common,
+    ui: &Ui,
+    first_run: FirstRun,
+    interrupt: &Interrupt,
+) -> Result<(Base, Loaded)> {
     let here = std::env::current_dir()
         .map_err(|cause| Error::mendable("could not find the current directory").because(cause))?;
     let trust = trust();
@@ -140,7 +169,7 @@ pub(super) fn settings(common: &Common, ui: &Ui, first_run: FirstRun) -> Result<
             .hint("`--base DIR` names another base directory"));
         }
         Found::EmptyDirectory(directory) | Found::Undecided(directory) => {
-            decide(ui, &directory, &trust)?
+            decide(ui, &directory, &trust, interrupt)?
         }
     };
     let flags = common.settings.overrides(here);
@@ -153,7 +182,7 @@ pub(super) fn settings(common: &Common, ui: &Ui, first_run: FirstRun) -> Result<
             untrusted[0].file.display(),
             items.join("\n")
         );
-        if is_yes(&ui.ask(&question, &Interrupt::default())) {
+        if ui.ask(&question, interrupt).is_yes() {
             layers.confirm(&trust)?;
         }
     }
@@ -161,7 +190,7 @@ pub(super) fn settings(common: &Common, ui: &Ui, first_run: FirstRun) -> Result<
 }
 
 /// Asks whether to work on the project in place or in a folder of its own.
-fn decide(ui: &Ui, directory: &Path, trust: &Trust) -> Result<Base> {
+fn decide(ui: &Ui, directory: &Path, trust: &Trust, interrupt: &Interrupt) -> Result<Base> {
     let question = format!(
         "`{}` is not empty. Shall the model work\n  1. on what is here, in place (makes `.agent/`, touches nothing else)\n  2. in a new, empty folder `workspace/`\n1 or 2?",
         directory.display()
@@ -174,14 +203,10 @@ fn decide(ui: &Ui, directory: &Path, trust: &Trust) -> Result<Base> {
         .hint("`agent init` works on this project in place")
         .hint("`--base .` works in a new folder `workspace/` beneath it")
     };
-    match ui.ask(&question, &Interrupt::default()) {
+    match ui.ask(&question, interrupt) {
         Answer::Text(answer) if answer.trim() == "1" => settings::init(directory, trust),
         Answer::Text(answer) if answer.trim() == "2" => Base::create(directory),
         Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
         Answer::Text(_) | Answer::Nobody => Err(undecided()),
     }
-}
-
-fn is_yes(answer: &Answer) -> bool {
-    matches!(answer, Answer::Text(text) if matches!(text.trim(), "y" | "Y" | "yes"))
 }

@@ -39,9 +39,7 @@ struct Summary {
 impl Parse {
     pub(super) fn run(self, ui: &Ui) -> Result<ExitCode> {
         let bytes = step::read(&self.reply)?;
-        let (text, decoded) = reply::decode(&bytes);
-        let mut reply = reply::parse(&text);
-        reply.repairs.splice(0..0, decoded);
+        let (_, reply) = reply::read(&bytes);
         for step in &reply.steps {
             ui.data(step);
         }

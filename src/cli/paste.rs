@@ -33,7 +33,7 @@ pub(super) enum Number {
 
 impl Paste {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
+        let agent = open::files(common, ui)?;
         if self.reply == Path::new("-") && std::io::stdin().is_terminal() {
             agent
                 .ui
@@ -48,31 +48,21 @@ impl Paste {
         } else {
             Number::MustMatch
         };
-        let path = put(&agent.mailbox, &bytes, number, &self.reply)?;
+        let path = put(&agent.mailbox, &bytes, number)?;
         agent.ui.say(&format!("Saved as `{}`.", path.display()));
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Writes a reply into the inbox under a name of its own that begins like the file's.
-pub(super) fn put(mailbox: &Mailbox, bytes: &[u8], number: Number, file: &Path) -> Result<PathBuf> {
-    let stem = file
-        .file_stem()
-        .and_then(|stem| stem.to_str())
-        .filter(|stem| *stem != "-");
-    let stem = stem.unwrap_or("reply").replace(ANYWAY, "");
-    let mark = if number == Number::Anyway {
-        format!("-{ANYWAY}")
+/// Writes a reply into the inbox under a name of its own.
+pub(super) fn put(mailbox: &Mailbox, bytes: &[u8], number: Number) -> Result<PathBuf> {
+    let start = if number == Number::Anyway {
+        ANYWAY
     } else {
-        String::new()
+        "reply-"
     };
     let unique = uuid::Uuid::new_v4().simple().to_string();
-    let name = format!(
-        "{}{mark}-{}.txt",
-        stem.trim_start_matches('.'),
-        &unique[..4]
-    );
-    let path = mailbox.inbox().join(name);
+    let path = mailbox.inbox().join(format!("{start}{}.txt", &unique[..8]));
     write_atomic(&path, bytes, Durability::Durable)?;
     Ok(path)
 }

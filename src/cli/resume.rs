@@ -21,7 +21,7 @@ pub(super) struct Resume {
 impl Resume {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
         let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
-        let _lock = LoopLock::take(agent.store.directory())?;
+        let lock = LoopLock::take(agent.store.directory())?;
         let mut session = find(&agent.store, &agent.ui, self.id.as_deref())?;
         if session.is_complete {
             return Err(
@@ -33,6 +33,7 @@ impl Resume {
             session.round_limit = session.sequence_number - 1 + agent.manner.max_rounds;
             agent.store.save(&session)?;
         }
+        lock.works_on(agent.store.directory(), Some(&session.session_id))?;
         log::start(&agent, &session);
         agent.ui.tell(&Event::Session {
             id: session.session_id.as_str(),
@@ -45,40 +46,41 @@ impl Resume {
     }
 }
 
-/// The session that was named, by its id or the beginning of it, or the latest unfinished one.
+/// The session that was named, by its id or the beginning of it; else the one that a loop works on,
+/// or the latest unfinished one.
 pub(super) fn find(store: &Store, ui: &Ui, id: Option<&str>) -> Result<Session> {
-    let Some(id) = id else {
-        return store.latest_unfinished();
+    let running = LoopLock::holder(store.directory()).and_then(|holder| holder.session);
+    let id = match id {
+        None => match running {
+            Some(id) => id,
+            None => return store.latest_unfinished(),
+        },
+        Some(text) => match SessionId::parse(text) {
+            Ok(id) => id,
+            Err(_) => return beginning_with(store, text),
+        },
     };
-    if let Ok(id) = SessionId::parse(id) {
-        return store
-            .load(&id)
-            .or_else(|trouble| rebuild(store, ui, &id, trouble));
+    let (session, word) = store.load_or_rebuild(&id)?;
+    if let Some(word) = word {
+        ui.say(&word);
     }
-    let start = id.trim().to_ascii_lowercase();
+    Ok(session)
+}
+
+/// The only session whose id begins like this.
+fn beginning_with(store: &Store, text: &str) -> Result<Session> {
+    let start = text.trim().to_ascii_lowercase();
     let (sessions, _) = store.all()?;
     let mut fitting = sessions
         .into_iter()
         .filter(|session| !start.is_empty() && session.session_id.as_str().starts_with(&start));
     match (fitting.next(), fitting.next()) {
         (Some(session), None) => Ok(session),
-        (None, _) => Err(Error::mendable(format!("there is no session `{id}`"))
+        (None, _) => Err(Error::mendable(format!("there is no session `{text}`"))
             .hint("`agent list` shows the sessions that there are")),
         (Some(_), Some(_)) => Err(
-            Error::mendable(format!("several sessions begin with `{id}`"))
+            Error::mendable(format!("several sessions begin with `{text}`"))
                 .hint("give more digits; `agent list` shows them"),
         ),
-    }
-}
-
-/// Takes a session from its journal where its file is of no use, and says so.
-fn rebuild(store: &Store, ui: &Ui, id: &SessionId, trouble: Error) -> Result<Session> {
-    match store.rebuild(id)? {
-        Some(session) => {
-            ui.error(&trouble);
-            ui.say(&format!("Session {id} was rebuilt from the journal."));
-            Ok(session)
-        }
-        None => Err(trouble),
     }
 }

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::{Common, open, resume};
 use crate::error::{Error, Result};
+use crate::session::LoopLock;
 use crate::ui::Ui;
 
 /// Answer the model's open question, or add a note to the next message
@@ -22,12 +23,13 @@ impl Say {
         if text.trim().is_empty() {
             return Err(Error::usage("there is nothing to say"));
         }
-        let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
+        let agent = open::files(common, ui)?;
         let mut session = resume::find(&agent.store, &agent.ui, None)?;
         agent.store.notes(&session.session_id).add(text.trim())?;
+        let is_running = LoopLock::holder(agent.store.directory()).is_some();
         let what = match session.open_question() {
-            Some(question) => format!("Answers: {}", question.question.trim()),
-            None => "The next message will tell it to the model.".to_owned(),
+            Some(question) if is_running => format!("Answers: {}", question.question.trim()),
+            _ => "The next message will tell it to the model.".to_owned(),
         };
         agent.ui.say(&what);
         Ok(ExitCode::SUCCESS)

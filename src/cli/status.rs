@@ -19,7 +19,7 @@ pub(super) struct Status {
 
 impl Status {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
+        let agent = open::files(common, ui)?;
         let mut session = resume::find(&agent.store, &agent.ui, self.id.as_deref())?;
         if common.json {
             agent.ui.data(&session);
@@ -35,9 +35,9 @@ impl Status {
             "Round {} of at most {}; workspace {}",
             session.sequence_number,
             session.round_limit,
-            agent.workspace.path().display()
+            agent.workspace.display()
         ));
-        let is_running = LoopLock::take(agent.store.directory()).is_err();
+        let is_running = LoopLock::holder(agent.store.directory()).is_some();
         let outbox = agent.mailbox.outbox_path(&id, session.sequence_number);
         let pending = approve::show_pending(&agent, &id);
         let next = if session.is_complete {

@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::{Common, exit_code, log, open, paste, read_standard_input, resume};
+use crate::agent::Agent;
 use crate::error::{Error, Result};
 use crate::mailbox;
 use crate::mailbox::{Arrival, Candidate, Inbox, Reading};
-use crate::session::LoopLock;
+use crate::session::{LoopLock, Session};
 use crate::ui::Ui;
 
 /// Process one reply, write the next message, and exit: for scripts and editors
@@ -35,27 +36,19 @@ impl Step {
                 session.session_id
             )));
         }
-        if session.is_at_limit() {
-            return agent.run_once(session, None).map(exit_code);
-        }
-        let candidate = match &self.reply {
+        let find = |session: &Session| match &self.reply {
             Some(file) => {
-                let bytes = read(file)?;
-                Candidate::at(paste::put(
-                    &agent.mailbox,
-                    &bytes,
-                    paste::Number::MustMatch,
-                    file,
-                )?)?
+                let path = paste::put(&agent.mailbox, &read(file)?, paste::Number::MustMatch)?;
+                Candidate::at(path).map(Some)
             }
-            None => waiting(&agent, &session)?,
+            None => waiting(&agent, session).map(Some),
         };
-        agent.run_once(session, Some(candidate)).map(exit_code)
+        agent.run_once(session, find).map(exit_code)
     }
 }
 
 /// The oldest reply that lies in the inbox.
-fn waiting(agent: &crate::agent::Agent, session: &crate::session::Session) -> Result<Candidate> {
+fn waiting(agent: &Agent, session: &Session) -> Result<Candidate> {
     let mut inbox = Inbox::watch(&agent.mailbox, crate::reply::end_mark);
     while let Some(arrival) = inbox.poll(&session.end_mark()) {
         match arrival {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::Execution;
 use super::command::describe;
 use super::run::{End, Program};
-use crate::protocol::{Outcome, RelPath, Status};
+use crate::protocol::{Outcome, RelPath};
 
 /// What is switched off whatever is asked.
 const HARDENED: &[&str] = &[
@@ -40,6 +40,9 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("LC_ALL", "C.UTF-8"),
 ];
 
+/// What is said of a difference that there is.
+const DIFFERENCES: &str = "the differences are below";
+
 impl Execution<'_> {
     /// Shows which files changed since the last commit.
     pub(super) fn git_status(&mut self, path: Option<&RelPath>) -> Outcome {
@@ -61,8 +64,8 @@ impl Execution<'_> {
             "--no-textconv",
             "--ignore-submodules=dirty",
         ];
-        let outcome = self.git(&diff, path, "the differences are below");
-        if outcome.status == Status::Ok && outcome.detail.is_empty() {
+        let outcome = self.git(&diff, path, DIFFERENCES);
+        if outcome.message == DIFFERENCES && outcome.detail.is_empty() {
             return Outcome::ok("no differences; files that git does not track are in GIT_STATUS");
         }
         outcome

@@ -6,13 +6,14 @@
 //! saved: should the session file be lost or stale, the journal has it.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::Session;
 use crate::error::{Error, Result};
+use crate::fs::sync_directory;
 use crate::protocol::StepResult;
 
 /// One line of the journal.
@@ -90,7 +91,11 @@ impl Journal {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
         crate::platform::private(&mut options);
+        let is_new = !path.exists();
         let file = options.open(path).map_err(failed)?;
+        if let (true, Some(directory)) = (is_new, path.parent()) {
+            sync_directory(directory).map_err(failed)?;
+        }
         let recovered = read(path, &file)?;
         Ok((
             Self {
@@ -122,38 +127,56 @@ impl Journal {
     }
 }
 
-/// Reads all records and cuts off a torn last line.
+/// Reads what happened since the last finished round, and cuts off a torn last line.
+///
+/// Only the end of the journal is read, so that the cost does not grow with the rounds before.
+/// Records are appended in whole lines: one without its line break was torn by a crash, one that
+/// cannot be read in spite of it is damaged.
 fn read(path: &Path, file: &File) -> Result<Recovered> {
     let failed = |cause: std::io::Error| Error::file("read", path, cause);
-    let mut reader = BufReader::new(file);
-    reader.seek(SeekFrom::Start(0)).map_err(failed)?;
+    let (start, mut tail) = read_tail(file).map_err(failed)?;
     let mut recovered = Recovered::default();
-    let (mut line, mut number, mut whole) = (Vec::new(), 0_u64, 0_u64);
+    let whole = tail
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |at| at + 1);
+    if whole < tail.len() {
+        recovered.torn_bytes = (tail.len() - whole) as u64;
+        file.set_len(start + whole as u64).map_err(failed)?;
+        tail.truncate(whole);
+    }
+    for line in tail.split_inclusive(|byte| *byte == b'\n') {
+        let record = serde_json::from_slice(line).map_err(|cause| {
+            Error::mendable(format!("a line near the end of `{}` cannot be read", path.display()))
+                .because(cause)
+                .hint("if a newer version of `agent` wrote it, update; else restore the file from a backup")
+        })?;
+        recovered.take(record);
+    }
+    Ok(recovered)
+}
+
+/// The journal from its last `round` on, and where that begins; all of it if there is none.
+fn read_tail(mut file: &File) -> std::io::Result<(u64, Vec<u8>)> {
+    const ROUND: &[u8] = b"\n{\"event\":\"round\"";
+    let length = file.seek(SeekFrom::End(0))?;
+    let mut window = FIRST_WINDOW.min(length);
     loop {
-        line.clear();
-        let length = reader.read_until(b'\n', &mut line).map_err(failed)? as u64;
-        if length == 0 {
-            return Ok(recovered);
+        file.seek(SeekFrom::Start(length - window))?;
+        let mut tail = Vec::with_capacity(usize::try_from(window).unwrap_or_default());
+        file.take(window).read_to_end(&mut tail)?;
+        if let Some(at) = memchr::memmem::rfind(&tail, ROUND) {
+            return Ok((length - window + at as u64 + 1, tail.split_off(at + 1)));
         }
-        number += 1;
-        match serde_json::from_slice(&line) {
-            Ok(record) if line.ends_with(b"\n") => recovered.take(record),
-            _ if reader.fill_buf().map_err(failed)?.is_empty() => {
-                recovered.torn_bytes = length;
-                file.set_len(whole).map_err(failed)?;
-                return Ok(recovered);
-            }
-            Ok(_) => {}
-            Err(cause) => {
-                let shown = path.display();
-                return Err(Error::mendable(format!("line {number} of `{shown}` is damaged"))
-                    .because(cause)
-                    .hint("restore the file from a backup, or begin a new session with `agent new`"));
-            }
+        if window == length {
+            return Ok((0, tail));
         }
-        whole += length;
+        window = (window * 4).min(length);
     }
 }
+
+/// How much of the end is looked at first, in bytes.
+const FIRST_WINDOW: u64 = 64 * 1024;
 
 impl Recovered {
     fn take(&mut self, record: Record) {
@@ -263,28 +286,38 @@ mod tests {
     }
 
     #[test]
-    fn damage_in_the_middle_is_named_and_not_guessed() {
+    fn a_whole_line_that_cannot_be_read_is_named_and_not_cut_off() {
         let (_directory, path) = journal_with(&[claimed(1)]);
         File::options()
             .append(true)
             .open(&path)
             .unwrap()
-            .write_all(b"rubbish\n")
+            .write_all(b"{\"event\":\"newer\"}\n")
             .unwrap();
-        let (mut journal, _) = Journal::open(&path).unwrap();
-        journal.append(&[claimed(2)], Sync::Now).unwrap();
-        let text = fs::read_to_string(&path).unwrap();
-        assert_eq!(
-            text.lines().count(),
-            2,
-            "a torn line at the end is no damage"
-        );
-        let damaged = text.replacen("claimed", "cl", 1);
-        File::create(&path)
-            .unwrap()
-            .write_all(damaged.as_bytes())
-            .unwrap();
+        let before = fs::read(&path).unwrap();
         let error = Journal::open(&path).unwrap_err();
-        assert!(error.to_string().starts_with("line 1 of `"), "{error}");
+        assert!(error.to_string().contains("cannot be read"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn only_the_end_counts_however_long_the_journal_is() {
+        let round = Record::Round {
+            session: Box::new(session("ab12cd34")),
+        };
+        let mut records = vec![Record::Started {
+            sequence: 1,
+            steps: (0..30_000).collect(),
+        }];
+        records.extend([round.clone(), claimed(7)]);
+        records.push(Record::Started {
+            sequence: 7,
+            steps: (0..30_000).collect(),
+        });
+        let (_directory, path) = journal_with(&records);
+        let (_, recovered) = Journal::open(&path).unwrap();
+        assert_eq!(recovered.claimed.as_deref(), Some("r7.txt"));
+        assert_eq!(recovered.started.len(), 30_000);
+        assert!(recovered.session.is_some());
     }
 }

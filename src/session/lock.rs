@@ -3,8 +3,11 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use crate::fs::{Durability, write_atomic};
+use crate::protocol::SessionId;
 
 /// The lock of a running loop, held until it is dropped or the process ends, however it ends.
 #[derive(Debug)]
@@ -12,30 +15,33 @@ pub struct LoopLock {
     _file: File,
 }
 
+/// Who runs the loop.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// The number of the process.
+    pub process: u32,
+    /// The session that it works on.
+    pub session: Option<SessionId>,
+}
+
 impl LoopLock {
     /// Takes the lock, or says which process holds it.
     ///
-    /// The process id stands in a file of its own: on Windows a locked file cannot be read.
+    /// Who holds it stands in a file of its own: on Windows a locked file cannot be read.
     pub fn take(directory: &Path) -> Result<Self> {
         let path = directory.join("loop.lock");
-        let owner = directory.join("loop.pid");
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(|cause| Error::file("open", &path, cause))?;
+        let file = open(&path)?;
         match file.try_lock() {
             Ok(()) => {
-                let id = std::process::id().to_string();
-                write_atomic(&owner, id.as_bytes(), Durability::Atomic)?;
-                Ok(Self { _file: file })
+                let lock = Self { _file: file };
+                lock.works_on(directory, None)?;
+                Ok(lock)
             }
             Err(TryLockError::WouldBlock) => {
-                let holder = fs::read_to_string(&owner).unwrap_or_else(|_| "unknown".to_owned());
+                let process = read_holder(directory)
+                    .map_or("unknown".to_owned(), |holder| holder.process.to_string());
                 Err(Error::mendable(format!(
-                    "another `agent` works on this base directory: process {}",
-                    holder.trim()
+                    "another `agent` works on this base directory: process {process}"
                 ))
                 .hint("go on there, or end it with Ctrl-C first; `agent status` shows where it stands")
                 .hint("`--base DIR` uses another base directory"))
@@ -43,6 +49,42 @@ impl LoopLock {
             Err(TryLockError::Error(cause)) => Err(Error::file("lock", &path, cause)),
         }
     }
+
+    /// Says which session the loop works on, for those who look from outside.
+    pub fn works_on(&self, directory: &Path, session: Option<&SessionId>) -> Result<()> {
+        let holder = Holder {
+            process: std::process::id(),
+            session: session.cloned(),
+        };
+        let path = directory.join("loop.json");
+        let json =
+            serde_json::to_vec(&holder).map_err(|cause| Error::file("write", &path, cause))?;
+        write_atomic(&path, &json, Durability::Atomic)
+    }
+
+    /// Who runs a loop now, if anybody does; changes nothing.
+    pub fn holder(directory: &Path) -> Option<Holder> {
+        let file = OpenOptions::new()
+            .write(true)
+            .open(directory.join("loop.lock"))
+            .ok()?;
+        match file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => read_holder(directory),
+            Ok(()) | Err(TryLockError::Error(_)) => None,
+        }
+    }
+}
+
+fn open(path: &Path) -> Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    options
+        .open(path)
+        .map_err(|cause| Error::file("open", path, cause))
+}
+
+fn read_holder(directory: &Path) -> Option<Holder> {
+    serde_json::from_slice(&fs::read(directory.join("loop.json")).ok()?).ok()
 }
 
 #[cfg(test)]
@@ -52,13 +94,21 @@ mod tests {
     #[test]
     fn the_second_is_told_who_holds_it() {
         let directory = tempfile::tempdir().unwrap();
+        assert_eq!(LoopLock::holder(directory.path()), None);
         let first = LoopLock::take(directory.path()).unwrap();
+        let id = SessionId::parse("ab12cd34").unwrap();
+        first.works_on(directory.path(), Some(&id)).unwrap();
         let error = LoopLock::take(directory.path()).unwrap_err();
         assert!(
             error.to_string().ends_with(&std::process::id().to_string()),
             "{error}"
         );
+        assert_eq!(
+            LoopLock::holder(directory.path()).unwrap().session,
+            Some(id)
+        );
         drop(first);
+        assert_eq!(LoopLock::holder(directory.path()), None);
         LoopLock::take(directory.path()).unwrap();
     }
 }

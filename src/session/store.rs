@@ -1,5 +1,6 @@
 //! Where sessions lie: `sessions/<id>.json`, its journal and its folder.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -60,16 +61,32 @@ impl Store {
         write_atomic(&path, &json, Durability::Atomic)
     }
 
-    /// Takes a session from its journal, where its own file is lost or damaged, and saves it.
-    pub fn rebuild(&self, id: &SessionId) -> Result<Option<Session>> {
-        if !self.journal_path(id).exists() {
-            return Ok(None);
+    /// Reads a session; where its own file is lost or damaged, from its journal, and says so.
+    ///
+    /// A file of a newer version is neither read nor overwritten.
+    pub fn load_or_rebuild(&self, id: &SessionId) -> Result<(Session, Option<String>)> {
+        let trouble = match self.load(id) {
+            Ok(session) => return Ok((session, None)),
+            Err(trouble) => trouble,
+        };
+        let is_newer = trouble.to_string().contains(NEWER);
+        if is_newer || !self.journal_path(id).exists() {
+            return Err(trouble);
         }
         let (_, recovered) = self.journal(id)?;
-        if let Some(session) = &recovered.session {
-            self.save(session)?;
+        let Some(session) = recovered.session else {
+            return Err(trouble);
+        };
+        if session.schema > SCHEMA {
+            return Err(newer(&self.journal_path(id)));
         }
-        Ok(recovered.session)
+        self.save(&session)?;
+        Ok((
+            session,
+            Some(format!(
+                "Session {id} was rebuilt from the journal: {trouble}"
+            )),
+        ))
     }
 
     /// Reads a session.
@@ -100,19 +117,24 @@ impl Store {
         write_atomic(&path, &json, Durability::Atomic)
     }
 
-    /// All sessions, the latest first; files that cannot be read are named instead.
+    /// All sessions, the latest first; those that cannot be read are named instead.
     pub fn all(&self) -> Result<(Vec<Session>, Vec<Error>)> {
         let entries = fs::read_dir(&self.directory)
             .map_err(|cause| Error::file("read", &self.directory, cause))?;
-        let (mut sessions, mut troubles) = (Vec::new(), Vec::new());
+        let mut ids = BTreeSet::new();
         for entry in entries.filter_map(Result::ok) {
             let name = entry.file_name();
-            let id = name.to_str().and_then(|name| name.strip_suffix(".json"));
-            if let Some(id) = id.and_then(|id| SessionId::parse(id).ok()) {
-                match self.load(&id) {
-                    Ok(session) => sessions.push(session),
-                    Err(trouble) => troubles.push(trouble),
-                }
+            let name = name.to_str().unwrap_or_default();
+            let id = name
+                .strip_suffix(".journal.jsonl")
+                .or_else(|| name.strip_suffix(".json"));
+            ids.extend(id.and_then(|id| SessionId::parse(id).ok()));
+        }
+        let (mut sessions, mut troubles) = (Vec::new(), Vec::new());
+        for id in ids {
+            match self.load_or_rebuild(&id) {
+                Ok((session, _)) => sessions.push(session),
+                Err(trouble) => troubles.push(trouble),
             }
         }
         sessions.sort_by_key(|session| std::cmp::Reverse(session.updated_at));
@@ -120,21 +142,28 @@ impl Store {
     }
 
     /// The latest session that has not ended.
+    ///
+    /// A session that cannot be read may be the latest: then nothing is chosen.
     pub fn latest_unfinished(&self) -> Result<Session> {
         let (sessions, mut troubles) = self.all()?;
+        if let Some(trouble) = troubles.pop() {
+            return Err(trouble.hint("`agent resume <ID>` goes on with a session that you name"));
+        }
         sessions
             .into_iter()
             .find(|session| !session.is_complete)
-            .map_or_else(
-                || {
-                    Err(troubles.pop().unwrap_or_else(|| {
-                        Error::mendable("there is no unfinished session here")
-                            .hint("`agent new \"<task>\"` begins one")
-                    }))
-                },
-                Ok,
-            )
+            .ok_or_else(|| {
+                Error::mendable("there is no unfinished session here")
+                    .hint("`agent new \"<task>\"` begins one")
+            })
     }
+}
+
+/// What is said of a file that a newer version wrote.
+const NEWER: &str = "comes from a newer version of `agent`";
+
+fn newer(path: &Path) -> Error {
+    Error::mendable(format!("`{}` {NEWER}", path.display())).hint("update `agent`")
 }
 
 fn parse(path: &Path, json: &[u8]) -> Result<Session> {
@@ -149,11 +178,7 @@ fn parse(path: &Path, json: &[u8]) -> Result<Session> {
     };
     let version: Version = serde_json::from_slice(json).map_err(damaged)?;
     if version.schema > SCHEMA {
-        let shown = path.display();
-        return Err(
-            Error::mendable(format!("`{shown}` comes from a newer version of `agent`"))
-                .hint("update `agent`"),
-        );
+        return Err(newer(path));
     }
     serde_json::from_slice(json).map_err(damaged)
 }

@@ -18,6 +18,13 @@ pub enum Answer {
     Interrupted,
 }
 
+impl Answer {
+    /// Whether it is a yes, in whatever letter case.
+    pub fn is_yes(&self) -> bool {
+        matches!(self, Self::Text(text) if matches!(text.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+    }
+}
+
 /// Where the answer to one question comes in; the first one counts.
 #[derive(Debug)]
 pub struct Answers {

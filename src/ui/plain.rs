@@ -21,6 +21,8 @@ const CYAN: Style = AnsiColor::Cyan.on_default();
 const FAILURE_LINES: usize = 8;
 /// How many lines of a command's output are shown if it succeeded.
 const OUTPUT_LINES: usize = 3;
+/// How many lines of what the model says to the person are shown.
+const BLOCK_LINES: usize = 200;
 /// How many lines of prose are shown.
 const PROSE_LINES: usize = 40;
 
@@ -270,8 +272,14 @@ fn prose(text: &str) -> String {
 
 fn block(heading: &str, text: &str) -> String {
     let mut block = format!("  {CYAN}{heading}{CYAN:#}:\n");
-    for line in escape_text(text.trim()).lines() {
-        let _ = writeln!(block, "    {line}");
+    let mut lines = text.trim().lines();
+    for line in lines.by_ref().take(BLOCK_LINES) {
+        let line = shortened(&line.replace('\t', "    "), 2_000);
+        let _ = writeln!(block, "    {}", escape_line(&line));
+    }
+    let more = lines.count();
+    if more > 0 {
+        let _ = writeln!(block, "    {DIM}... {} more{DIM:#}", count(more, "line"));
     }
     block
 }
@@ -282,8 +290,8 @@ fn done(id: &str, summary: &str, rounds: u32, changed: usize) -> String {
         count(rounds as usize, "round"),
         count(changed, "file")
     );
-    for line in escape_text(summary.trim()).lines() {
-        let _ = writeln!(text, "  {line}");
+    for line in summary.trim().lines().take(BLOCK_LINES) {
+        let _ = writeln!(text, "  {}", escape_line(&shortened(line, 2_000)));
     }
     text
 }
