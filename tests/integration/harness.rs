@@ -310,7 +310,8 @@ impl Finished {
         let directory = fs::read_dir(self.base().join("sessions")).unwrap();
         let mut files = directory
             .map(|entry| entry.unwrap().path())
-            .filter(|path| path.extension().is_some_and(|e| e == "json"));
+            .filter(|path| path.extension().is_some_and(|e| e == "json"))
+            .filter(|path| path.file_stem().is_some_and(|stem| stem != "loop"));
         serde_json::from_slice(&fs::read(files.next().unwrap()).unwrap()).unwrap()
     }
 
