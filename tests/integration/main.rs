@@ -12,10 +12,16 @@ mod harness;
 /// The structure of the sources.
 mod direction;
 
+/// `agent apply`: one reply, no session.
+mod apply;
 /// Decisions of the person, from another terminal or as files.
 mod approvals;
 /// Replies that are no replies, or in no good form.
 mod bad_input;
+/// What is said, how loud, in which form, and what is kept private.
+mod console;
+/// Replies and patches collected from other programs, where they are at hand.
+mod corpus;
 /// README and docs, held to the program.
 mod readme;
 /// What chats really send, and how each is understood.
@@ -26,3 +32,10 @@ mod resume;
 mod running;
 /// Sessions from the task to `[DONE]`, every command used.
 mod session;
+/// One reply at a time, for scripts and editors.
+mod step;
+/// Sessions on a real terminal: questions, decisions, Ctrl-C, colour.
+#[cfg(target_os = "linux")]
+mod terminal;
+/// The verbs around a session, their output and their exit codes.
+mod verbs;

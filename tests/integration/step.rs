@@ -1,0 +1,243 @@
+use std::fs::{self, File};
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::harness::{DEADLINE, Finished, Running, Save, Test, save_reply};
+
+const CREATE: &str = "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n{end}\n";
+const DONE: &str = "[DONE]\nfine\n[/DONE]\n{end}\n";
+const READ: &str = "[READ_FILE path=\"a.txt\" numbered=\"true\"]\n{end}\n";
+const EDIT_LINE_2: &str =
+    "[EDIT_FILE path=\"a.txt\" start_line=\"2\" end_line=\"2\"]\nTWO\n[/EDIT_FILE]\n{end}\n";
+const SETTINGS: &str = "{\"Agent\": {}}";
+
+/// A session whose first message is out and that nobody waits for.
+fn begun() -> Finished {
+    Test::new(&["new", "--no-wait", "task"]).run().code(0)
+}
+
+/// A reply with the end mark of the session's round.
+fn marked(finished: &Finished, text: &str) -> String {
+    let session = finished.session();
+    let id = session["sessionId"].as_str().unwrap();
+    let end = format!("[END {id}#{}]", session["sequenceNumber"]);
+    text.replace("{end}", &end)
+}
+
+/// One step with this reply on standard input.
+fn step(finished: Finished, text: &str) -> Test {
+    let reply = marked(&finished, text);
+    Test::after(finished, &["step", "--reply", "-"]).input(&reply)
+}
+
+/// Waits until a command of the model has left this file in the workspace.
+#[track_caller]
+fn wait_for_file(running: &Running, name: &str) {
+    let path = running.base().join("workspace").join(name);
+    let began = Instant::now();
+    while !path.exists() {
+        assert!(began.elapsed() < DEADLINE, "no `{name}`");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn new_without_waiting_writes_the_first_message_and_ends() {
+    let finished = begun().said("_seq0001.txt");
+    assert_eq!(finished.outboxes(), 1);
+    assert_eq!(finished.session()["sequenceNumber"], 1);
+}
+
+#[test]
+fn a_reply_from_a_file_gives_the_next_message() {
+    let finished = begun();
+    let reply = marked(&finished, CREATE);
+    let finished = Test::after(finished, &["step", "--reply", "reply of mine.md"])
+        .file("reply of mine.md", &reply)
+        .run()
+        .code(0)
+        .workspace("a.txt", "a\n");
+    let outbox = finished.outbox(2);
+    assert!(outbox.contains("1. [OK] CREATE_FILE"), "{outbox}");
+    let mine = finished.base().join("reply of mine.md");
+    assert_eq!(fs::read_to_string(mine).unwrap(), reply, "the file stays");
+}
+
+#[test]
+fn a_reply_from_standard_input_gives_the_next_message_until_done() {
+    let finished = step(begun(), CREATE)
+        .run()
+        .code(0)
+        .workspace("a.txt", "a\n");
+    assert_eq!(finished.outboxes(), 2);
+    let finished = step(finished, DONE).run().code(0).said("fine");
+    assert_eq!(finished.session()["isComplete"], true);
+    assert_eq!(finished.outboxes(), 2);
+    Test::after(finished, &["step"]).run().code(1);
+}
+
+#[test]
+fn the_oldest_reply_of_the_inbox_is_taken_and_the_others_stay() {
+    let finished = begun();
+    let inbox = finished.base().join("inbox");
+    let now = SystemTime::now();
+    for (name, content, age) in [
+        ("b.txt", "newer", 10),
+        ("c.txt", "oldest", 30),
+        ("a.txt", "newest", 5),
+    ] {
+        let create = format!("[CREATE_FILE path=\"a.txt\"]\n{content}\n[/CREATE_FILE]\n");
+        fs::write(inbox.join(name), create).unwrap();
+        let file = File::options().write(true).open(inbox.join(name)).unwrap();
+        file.set_modified(now - Duration::from_secs(age)).unwrap();
+    }
+    let finished = Test::after(finished, &["step"])
+        .run()
+        .code(0)
+        .workspace("a.txt", "oldest\n");
+    assert_eq!(finished.outboxes(), 2);
+    assert!(inbox.join("a.txt").exists() && inbox.join("b.txt").exists());
+    assert!(!inbox.join("c.txt").exists());
+}
+
+#[test]
+fn a_reply_that_was_saved_just_now_without_an_end_mark_is_taken() {
+    let finished = begun();
+    let text = "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n";
+    fs::write(finished.base().join("inbox/reply.md"), text).unwrap();
+    Test::after(finished, &["step"])
+        .run()
+        .code(0)
+        .workspace("a.txt", "a\n");
+}
+
+#[test]
+fn without_a_reply_it_says_where_to_put_one() {
+    let finished = Test::after(begun(), &["step"])
+        .run()
+        .code(1)
+        .said("there is no reply in")
+        .said("agent step --reply FILE");
+    assert_eq!(finished.session()["sequenceNumber"], 1);
+    Test::after(finished, &["step", "--reply", "no-such.txt"])
+        .run()
+        .code(1)
+        .said("no-such.txt");
+}
+
+#[test]
+fn a_reply_that_is_not_for_this_round_is_rejected_with_the_reason_beside_it() {
+    let finished = begun();
+    let outbox = finished.outbox(1);
+    for reply in ["[DONE]\n[END deadbeef#1]\n", &outbox] {
+        let finished = begun();
+        let finished = Test::after(finished, &["step", "--reply", "-"])
+            .input(reply)
+            .run()
+            .code(4)
+            .said("Not used");
+        let rejected = finished.files("inbox/rejected");
+        assert_eq!(rejected.len(), 2, "{rejected:?}");
+        let (name, _) = rejected.iter().find(|(_, text)| text == &reply).unwrap();
+        assert!(
+            rejected.contains_key(&format!("{name}.why")),
+            "{rejected:?}"
+        );
+        assert_eq!(finished.session()["sequenceNumber"], 1);
+        assert_eq!(finished.session()["isComplete"], false);
+    }
+}
+
+#[test]
+fn the_round_limit_gives_exit_code_3() {
+    let finished = Test::new(&["new", "--no-wait", "--max-rounds", "1", "task"])
+        .run()
+        .code(0);
+    let finished = step(finished, CREATE)
+        .run()
+        .code(3)
+        .said("agent resume")
+        .workspace("a.txt", "a\n");
+    Test::after(finished, &["step"]).run().code(3);
+}
+
+#[test]
+fn what_was_running_at_a_kill_is_reported_and_not_run_again() {
+    let script = "[RUN_COMMAND]\necho ran >> log.txt; sleep 1000\n[/RUN_COMMAND]\n[CREATE_FILE path=\"b.txt\"]\nb\n[/CREATE_FILE]\n{end}\n";
+    let running = step(begun(), script).start();
+    wait_for_file(&running, "log.txt");
+    let finished = running.kill();
+    assert_eq!(finished.outboxes(), 1);
+    let finished = Test::after(finished, &["step"])
+        .run()
+        .code(0)
+        .workspace("log.txt", "ran\n");
+    let outbox = finished.outbox(2);
+    assert!(outbox.contains("1. [FAILED] RUN_COMMAND"), "{outbox}");
+    assert!(outbox.contains("interrupted"), "{outbox}");
+    assert!(outbox.contains("2. [SKIPPED] CREATE_FILE"), "{outbox}");
+    let finished = step(finished, DONE).run().code(0);
+    assert_eq!(finished.session()["isComplete"], true);
+}
+
+/// A file that the model has read, changed by hand so that the line numbers have moved.
+const CHANGED: &str = "zero\none\ntwo\nthree\n";
+
+fn change_by_hand(base: &std::path::Path) {
+    fs::write(base.join("workspace/a.txt"), CHANGED).unwrap();
+}
+
+#[track_caller]
+fn is_stale(finished: Finished) {
+    let outbox = finished.outbox(3);
+    assert!(outbox.contains("1. [FAILED] EDIT_FILE"), "{outbox}");
+    assert!(outbox.contains("not as you last saw it"), "{outbox}");
+    finished.workspace("a.txt", CHANGED);
+}
+
+#[test]
+fn a_line_edit_of_a_file_that_changed_between_two_steps_is_stale() {
+    let finished = Test::new(&["new", "--no-wait", "task"])
+        .file("appsettings.json", SETTINGS)
+        .file("workspace/a.txt", "one\ntwo\nthree\n")
+        .run()
+        .code(0);
+    let finished = step(finished, READ).run().code(0);
+    assert!(finished.outbox(2).contains("2: two"));
+    change_by_hand(&finished.base());
+    is_stale(step(finished, EDIT_LINE_2).run().code(0));
+}
+
+/// A loop whose model has read the file and not answered yet.
+fn has_read() -> Running {
+    let running = Test::new(&["new", "task"])
+        .file("appsettings.json", SETTINGS)
+        .file("workspace/a.txt", "one\ntwo\nthree\n")
+        .reply(READ)
+        .start();
+    assert!(running.outbox(2).contains("2: two"));
+    running
+}
+
+#[test]
+fn a_line_edit_of_a_file_that_changed_while_a_loop_waits_is_stale() {
+    let running = has_read();
+    change_by_hand(&running.base());
+    let outbox = running.outbox(2);
+    let id = &outbox.lines().nth(1).unwrap()["Session: ".len()..];
+    let reply = EDIT_LINE_2.replace("{end}", &format!("[END {id}#2]"));
+    let path = running.base().join("inbox/reply2.txt");
+    save_reply(&path, Save::Write, reply.as_bytes());
+    running.outbox(3);
+    is_stale(running.kill());
+}
+
+#[test]
+fn a_line_edit_of_a_file_that_changed_while_nothing_ran_is_stale() {
+    let finished = has_read().kill();
+    change_by_hand(&finished.base());
+    let running = Test::after(finished, &["resume"])
+        .reply(EDIT_LINE_2)
+        .start();
+    running.outbox(3);
+    is_stale(running.kill());
+}

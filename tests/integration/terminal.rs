@@ -1,0 +1,289 @@
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::harness::{DEADLINE, Save, Test, agent, save_reply, wait_for_outbox};
+
+/// The program in a pseudo-terminal of its own, with somebody who reads and types.
+struct Terminal {
+    /// Keeps the directories.
+    test: Test,
+    child: Child,
+    keyboard: ChildStdin,
+    output: Receiver<String>,
+    shown: String,
+}
+
+/// Whether the program that gives us a terminal is there, in the variant that we can use.
+#[expect(
+    clippy::print_stderr,
+    reason = "whoever runs the tests shall know what was not tested"
+)]
+fn has_script() -> bool {
+    let version = Command::new("script").arg("--version").output();
+    let is_known =
+        version.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("util-linux"));
+    if !is_known {
+        eprintln!("skipped: `script` of util-linux, which makes a terminal, is not there");
+    }
+    is_known
+}
+
+impl Terminal {
+    /// Starts `agent` with these arguments in the base directory of a test.
+    fn open(test: Test, arguments: &str, environment: &[(&str, &str)]) -> Self {
+        let plain = agent(&test.base());
+        let line = format!("'{}' {arguments}", env!("CARGO_BIN_EXE_agent"));
+        let mut command = Command::new("script");
+        command
+            .args(["-qfec", &line, "/dev/null"])
+            .current_dir(test.base())
+            .env_clear()
+            .envs(
+                plain
+                    .get_envs()
+                    .filter_map(|(name, value)| Some((name, value?))),
+            )
+            .env("TERM", "xterm")
+            .envs(environment.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let keyboard = child.stdin.take().unwrap();
+        let output = read(child.stdout.take().unwrap());
+        Self {
+            test,
+            child,
+            keyboard,
+            output,
+            shown: String::new(),
+        }
+    }
+
+    fn base(&self) -> PathBuf {
+        self.test.base()
+    }
+
+    /// Waits until the terminal shows a text that it has not shown before.
+    #[track_caller]
+    fn expect(&mut self, text: &str) {
+        let began = Instant::now();
+        loop {
+            if let Some(at) = self.shown.find(text) {
+                self.shown.drain(..at + text.len());
+                return;
+            }
+            let Ok(more) = self.output.recv_timeout(Duration::from_secs(30)) else {
+                panic!("`{text}` was not shown:\n{}", self.shown);
+            };
+            self.shown.push_str(&more);
+            assert!(
+                began.elapsed() < DEADLINE,
+                "`{text}` was not shown:\n{}",
+                self.shown
+            );
+        }
+    }
+
+    fn type_in(&mut self, text: &str) {
+        self.keyboard.write_all(text.as_bytes()).unwrap();
+        self.keyboard.flush().unwrap();
+    }
+
+    /// Saves the reply to a round.
+    fn reply(&self, sequence: u32, text: &str) {
+        let (id, _) = wait_for_outbox(&self.base(), sequence);
+        let text = text.replace("{end}", &format!("[END {id}#{sequence}]"));
+        let path = self.base().join(format!("inbox/reply{sequence}.txt"));
+        save_reply(&path, Save::Write, text.as_bytes());
+    }
+
+    /// Waits for the end; gives the exit code and what was shown last.
+    #[track_caller]
+    fn close(mut self) -> (Option<i32>, String) {
+        let status = wait_timeout::ChildExt::wait_timeout(&mut self.child, DEADLINE).unwrap();
+        let Some(status) = status else {
+            let _ = self.child.kill();
+            panic!("the program did not end:\n{}", self.shown);
+        };
+        self.shown.extend(self.output.iter());
+        (status.code(), std::mem::take(&mut self.shown))
+    }
+}
+
+/// A test that gives up leaves no program behind: it goes with its terminal.
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Hands over what the terminal shows, as it comes.
+fn read(mut stream: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = [0; 4096];
+        while let Ok(length @ 1..) = stream.read(&mut bytes) {
+            let text = String::from_utf8_lossy(&bytes[..length]).into_owned();
+            if sender.send(text).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+const CTRL_C: &str = "\u{3}";
+const DONE: &str = "[DONE]\nall is fine\n[/DONE]\n{end}\n";
+
+#[test]
+fn the_first_run_asks_where_to_work_and_obeys() {
+    if !has_script() {
+        return;
+    }
+    let test = Test::new(&[]).file("mine.txt", "mine\n");
+    let mut terminal = Terminal::open(test, "new task", &[]);
+    terminal.expect("1 or 2?");
+    terminal.type_in("2\n");
+    terminal.expect("Waiting for the reply");
+    terminal.reply(
+        1,
+        "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n{end}\n",
+    );
+    terminal.reply(2, DONE);
+    terminal.expect("all is fine");
+    assert!(terminal.base().join("workspace/a.txt").exists());
+    assert!(!terminal.base().join("a.txt").exists());
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(0), "{shown}");
+}
+
+#[test]
+fn the_first_run_in_place_makes_only_its_own_folder() {
+    if !has_script() {
+        return;
+    }
+    let test = Test::new(&[]).file("mine.txt", "mine\n");
+    let mut terminal = Terminal::open(test, "new --no-wait task", &[]);
+    terminal.expect("1 or 2?");
+    terminal.type_in("1\n");
+    terminal.expect("_seq0001.txt");
+    let base = terminal.base();
+    let mut names: Vec<_> = std::fs::read_dir(&base)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, [".agent", "mine.txt"]);
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(0), "{shown}");
+}
+
+#[test]
+fn a_question_is_answered_by_typing() {
+    if !has_script() {
+        return;
+    }
+    let mut terminal = Terminal::open(Test::new(&[]), "new task", &[]);
+    terminal.reply(1, "[ASK_USER]\nWhich colour?\n[/ASK_USER]\n{end}\n");
+    terminal.expect("Which colour?");
+    terminal.expect("Your answer:");
+    terminal.type_in("light blue\n");
+    let (_, outbox) = wait_for_outbox(&terminal.base(), 2);
+    assert!(outbox.contains("Which colour?"), "{outbox}");
+    assert!(outbox.contains("light blue"), "{outbox}");
+    terminal.reply(2, DONE);
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(0), "{shown}");
+}
+
+fn make_repository(directory: &Path) {
+    std::fs::create_dir_all(directory).unwrap();
+    let made = agent(directory);
+    let status = Command::new("git")
+        .args(["init", "-q"])
+        .current_dir(directory)
+        .env_clear()
+        .envs(
+            made.get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn a_decline_carries_its_reason_to_the_model() {
+    if !has_script() {
+        return;
+    }
+    let test = Test::new(&[]).file("appsettings.json", "{\"Agent\": {}}");
+    make_repository(&test.base().join("workspace"));
+    let mut terminal = Terminal::open(test, "new task", &[]);
+    terminal.reply(1, "[RUN_COMMAND]\ngit push\n[/RUN_COMMAND]\n{end}\n");
+    terminal.expect("git push");
+    terminal.expect("why you are asked");
+    terminal.expect("n no (a reason may follow)");
+    terminal.type_in("n the release is not ready\n");
+    let (_, outbox) = wait_for_outbox(&terminal.base(), 2);
+    assert!(outbox.contains("1. [REFUSED] RUN_COMMAND"), "{outbox}");
+    assert!(outbox.contains("the release is not ready"), "{outbox}");
+    terminal.expect("declined");
+    terminal.reply(2, DONE);
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(0), "{shown}");
+}
+
+#[test]
+fn ctrl_c_while_waiting_ends_with_130_and_says_how_to_go_on() {
+    if !has_script() {
+        return;
+    }
+    let mut terminal = Terminal::open(Test::new(&[]), "new task", &[]);
+    let (id, _) = wait_for_outbox(&terminal.base(), 1);
+    terminal.expect("Waiting for the reply");
+    terminal.type_in(CTRL_C);
+    terminal.expect(&format!("agent resume {id}"));
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(130), "{shown}");
+}
+
+#[test]
+fn ctrl_c_at_a_question_ends_with_130_and_says_how_to_go_on() {
+    if !has_script() {
+        return;
+    }
+    let mut terminal = Terminal::open(Test::new(&[]), "new task", &[]);
+    terminal.reply(1, "[ASK_USER]\nWhich colour?\n[/ASK_USER]\n{end}\n");
+    terminal.expect("Your answer:");
+    terminal.type_in(CTRL_C);
+    terminal.expect("agent resume");
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(130), "{shown}");
+}
+
+#[test]
+fn a_terminal_has_colour_unless_the_person_wants_none() {
+    if !has_script() {
+        return;
+    }
+    let coloured = Terminal::open(Test::new(&[]), "resume", &[]).close().1;
+    assert!(coloured.contains("\u{1b}["), "{coloured:?}");
+    for (arguments, environment) in [
+        ("resume", &[("NO_COLOR", "1")][..]),
+        ("resume --color never", &[]),
+    ] {
+        let (code, shown) = Terminal::open(Test::new(&[]), arguments, environment).close();
+        assert_eq!(code, Some(1));
+        assert!(
+            shown.contains("error: ") && !shown.contains('\u{1b}'),
+            "{shown:?}"
+        );
+    }
+}
