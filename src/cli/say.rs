@@ -29,7 +29,11 @@ impl Say {
         let is_running = LoopLock::holder(agent.store.directory()).is_some();
         let what = match session.open_question() {
             Some(question) if is_running => format!("Answers: {}", question.question.trim()),
-            _ => "The next message will tell it to the model.".to_owned(),
+            Some(question) => format!(
+                "The next message will tell it to the model, which asked: {}",
+                question.question.trim()
+            ),
+            None => "The next message will tell it to the model.".to_owned(),
         };
         agent.ui.say(&what);
         Ok(ExitCode::SUCCESS)
