@@ -42,10 +42,7 @@ fn assert_same(old: &[&str], range: std::ops::Range<usize>, new: &[&str], at: us
     at + range.len()
 }
 
-/// The line without its end; a `\r` without a `\n` is text.
+/// The line without its end; where a `\r` belongs to the text, a new `\n` behind it hides that.
 fn content(line: &str) -> &str {
-    match line.strip_suffix('\n') {
-        Some(line) => line.strip_suffix('\r').unwrap_or(line),
-        None => line,
-    }
+    line.trim_end_matches(['\r', '\n'])
 }
