@@ -37,6 +37,8 @@ mod probe;
 mod reserve;
 #[cfg(target_os = "linux")]
 mod root;
+#[cfg(target_os = "linux")]
+mod shared;
 mod strength;
 #[cfg(target_os = "linux")]
 mod tools;
@@ -176,8 +178,9 @@ pub struct Confinement {
     pub cache: Option<PathBuf>,
     /// Seen as empty, where they lie in what is seen.
     pub hidden: Vec<PathBuf>,
-    /// Files in the workspace that cannot be changed: those with a hard link outside of it, and
-    /// hooks and configuration of repositories further down.
+    /// Files in the workspace that cannot be changed, besides those that are found when a command
+    /// is started: those with a hard link outside of it, and hooks and configuration of
+    /// repositories further down.
     pub read_only: Vec<PathBuf>,
     /// The person's home, of which only the tools are seen.
     pub home: PathBuf,

@@ -82,6 +82,8 @@ fn arguments(plan: &Plan, words: &[OsString]) -> Result<Vec<OsString>, String> {
     let mut inside = plan.clone();
     inside.reserved = super::Reserved::default();
     inside.confinement.hidden = Vec::new();
+    // One argument has a limit of its own.
+    inside.confinement.read_only = Vec::new();
     let inside = serde_json::to_string(&inside).map_err(|error| error.to_string())?;
 
     let mut list = Arguments::default();

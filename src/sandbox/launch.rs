@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::reserve::{Hold, Reserved};
-use super::{Confinement, Plan, SUBCOMMAND};
+use super::{Confinement, Plan, SUBCOMMAND, shared};
 
 /// What is said right before the command takes over; anything else said is why it did not.
 pub(super) const STARTED: u8 = 6;
@@ -30,22 +30,26 @@ impl Launch {
         program: &[OsString],
     ) -> Result<(Command, Stdio, Self), String> {
         let (supervisor, input) = UnixStream::pair().map_err(|error| error.to_string())?;
-        let (reserved, hold) = Reserved::make(confinement);
+        let mut confinement = confinement.clone();
+        confinement
+            .read_only
+            .extend(shared::in_workspace(&confinement));
+        let (reserved, hold) = Reserved::make(&confinement);
         let mut launch = Self {
             plan: Vec::new(),
             supervisor,
             reserved: reserved.clone(),
             hold,
         };
+        let mut command = Command::new(&confinement.launcher);
+        command.arg(SUBCOMMAND).args(program);
         let plan = Plan {
-            confinement: confinement.clone(),
+            confinement,
             directory: directory.to_owned(),
             reserved,
         };
         launch.plan = serde_json::to_vec(&plan)
             .map_err(|error| format!("could not plan the sandbox: {error}"))?;
-        let mut command = Command::new(&confinement.launcher);
-        command.arg(SUBCOMMAND).args(program);
         Ok((command, OwnedFd::from(input).into(), launch))
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Confinement, PROTECTED, STATE, git, tools};
+use super::{Confinement, PROTECTED, STATE, git, shared, tools};
 
 /// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -232,14 +232,29 @@ fn add_protected(layout: &mut Layout, confinement: &Confinement) {
     } else {
         layout.insert(git, What::Protected);
     }
-    for path in &confinement.read_only {
-        layout.insert(path.clone(), What::Protected);
-    }
     layout.insert(workspace.join(STATE), What::Hidden);
     for path in &confinement.hidden {
         if !workspace.starts_with(path) {
             layout.insert(path.clone(), What::Hidden);
         }
+    }
+    add_read_only(layout, &confinement.read_only);
+}
+
+fn add_read_only(layout: &mut Layout, paths: &[PathBuf]) {
+    for path in paths {
+        // What is hidden must not come back as something read-only.
+        let is_hidden = |directory: &Path| layout.get(directory) == Some(&What::Hidden);
+        if path.ancestors().any(is_hidden) {
+            continue;
+        }
+        if shared::is_part_of_git(path)
+            && let Some(git) = path.parent()
+        {
+            // Else the whole of it could be renamed, and another put in its place.
+            layout.entry(git.to_owned()).or_insert(What::Pinned);
+        }
+        layout.insert(path.clone(), What::Protected);
     }
 }
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
-use super::{Confinement, PROTECTED, STATE};
+use super::{Confinement, PROTECTED, STATE, shared};
 
 /// Tells a directory that was made here from all others; no usual mask takes a part of it away.
 const MARK: u32 = 0o1500;
@@ -44,6 +44,8 @@ impl Reserved {
             // `commondir` would lead git to another configuration.
             absent.extend(["commondir", "config.worktree"].map(|name| git.join(name)));
         }
+        let of_others = confinement.read_only.iter();
+        names.extend(of_others.filter(|path| is_hooks(path)).cloned());
         absent.retain(|path| path.symlink_metadata().is_err());
         for name in &names {
             make_marked(name);
@@ -93,6 +95,10 @@ impl Hold {
             rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
         })
     }
+}
+
+fn is_hooks(path: &Path) -> bool {
+    path.ends_with("hooks") && shared::is_part_of_git(path)
 }
 
 fn make_marked(path: &Path) {
