@@ -1,0 +1,93 @@
+use agent::execute::run::End;
+use agent::sandbox::{Backend, Confinement};
+
+use crate::place::{DEADLINE, Place, SECRET, program, skipped};
+
+/// What every backend withstands.
+const CORE: [&str; 12] = [
+    "grep -q SECRET ~/.ssh/key",
+    "grep -q SECRET OUTSIDE/victim",
+    "echo x >> OUTSIDE/victim && printf SECRET > OUTSIDE/victim",
+    "ln -sf OUTSIDE/victim l && cat l",
+    "exec 3<> /dev/tcp/127.0.0.1/PORT",
+    "unshare -Ur true",
+    "cp /bin/true t && chmod u+s t",
+    "PYTHON 'import ctypes, sys; ctypes.CDLL(None, use_errno=True).ptrace(16, 0, 0, 0); sys.exit(ctypes.get_errno() == 1)'",
+    "grep -q 'NoNewPrivs:.0' /proc/self/status",
+    "grep -q 'Seccomp:.0' /proc/self/status",
+    "kill -0 STRANGER",
+    "ls OUTSIDE",
+];
+
+/// What needs mounts, which Landlock has not.
+const MOUNTED: [&str; 6] = [
+    "touch .git/hooks/x",
+    "mv .git .g2 && mv .g2 .git",
+    "echo x >> .vscode/tasks.json",
+    "echo x >> shared && printf SECRET > shared",
+    "cat .agent/x",
+    "test -e /proc/STRANGER/status",
+];
+
+fn place() -> Place {
+    let place = Place::new()
+        .file(".git/HEAD", "")
+        .file(".git/hooks/sample", "")
+        .file(".vscode/tasks.json", "{}")
+        .file(".agent/x", SECRET);
+    std::fs::hard_link(place.victim(), place.workspace().join("shared")).unwrap();
+    place
+}
+
+fn withstand(backend: Backend, attacks: &[&str]) {
+    let place = place();
+    let mut confinement = Confinement::of_workspace(place.workspace());
+    confinement.backend = backend;
+    confinement.launcher = program();
+    confinement.home = place.home();
+    let begun = place.run("true", Some(&confinement), DEADLINE);
+    if let End::NotStarted(reason) = begun.end {
+        return skipped(backend.name(), &reason);
+    }
+    assert_eq!(begun.end, End::Exited(0), "{begun:?}");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    for attack in attacks {
+        let script = place
+            .filled(attack)
+            .replace("PORT", &port)
+            .replace("STRANGER", &std::process::id().to_string());
+        let ran = place.run(&script, Some(&confinement), DEADLINE);
+        assert!(
+            matches!(ran.end, End::Exited(1..=124 | 126..) | End::Signalled(_)),
+            "{}: {script}: {ran:?}",
+            backend.name()
+        );
+        assert!(!ran.output.text.contains(SECRET), "{script}: {ran:?}");
+        place.is_untouched(&script);
+        let ran = place.run(&script, None, DEADLINE);
+        assert_eq!(
+            ran.end,
+            End::Exited(0),
+            "plain: {script}: {}",
+            ran.output.text
+        );
+    }
+}
+
+#[test]
+fn namespaces_withstand() {
+    withstand(Backend::Namespaces, &CORE);
+    withstand(Backend::Namespaces, &MOUNTED);
+}
+
+#[test]
+fn bubblewrap_withstands() {
+    withstand(Backend::Bubblewrap, &CORE);
+    withstand(Backend::Bubblewrap, &MOUNTED);
+}
+
+#[test]
+fn landlock_withstands_the_core() {
+    withstand(Backend::Landlock, &CORE);
+}

@@ -1,0 +1,39 @@
+//! Attacks on the person's machine, by a hostile reply to the real program.
+//!
+//! Every attack is made twice: against `agent`, where it must fail, and without the control, where
+//! it must succeed, or it would prove nothing. A script is an attack if it exits with 0 once it
+//! has reached what it wanted. Started by root, the whole suite is run again by a user without
+//! any power; what cannot be tried is said in a line that begins with `skipped:`.
+
+#![cfg(target_os = "linux")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    unreachable_pub,
+    reason = "a test that cannot go on panics, and an attacker writes files as they like"
+)]
+
+mod place;
+
+/// The core of it for each backend that the machine has.
+mod backends;
+/// Paths that lead out of the workspace, and files that are none.
+mod files;
+/// What reaches into the kernel.
+mod kernel;
+/// Symbolic and hard links.
+mod links;
+/// Ways out to other machines and other programs.
+mod network;
+/// Scripts that want to be taken for harmless ones.
+mod policy;
+/// Survivors, spies and hogs.
+mod processes;
+/// What the person's own tools would obey.
+mod protected;
+/// Directories that become links while they are used.
+mod races;
+/// Text that wants to be more than text.
+mod terminal;
+/// The whole suite again, by an ordinary user.
+mod user;

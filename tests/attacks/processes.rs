@@ -1,0 +1,250 @@
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use agent::execute::run::End;
+
+use crate::place::Plain::{Always, ForRoot};
+use crate::place::{Place, SECRET, command, eventually};
+
+/// How many processes of the whole machine have this word among their arguments.
+fn running(word: &str) -> usize {
+    fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| fs::read(entry.path().join("cmdline")).ok())
+        .filter(|line| {
+            line.split(|byte| *byte == 0)
+                .any(|part| part == word.as_bytes())
+        })
+        .count()
+}
+
+/// A number that no other process sleeps for.
+fn mark(number: u32) -> String {
+    (number * 10_000_000 + std::process::id()).to_string()
+}
+
+const SURVIVORS: [&str; 5] = [
+    "sleep MARK & exit 0",
+    "setsid sleep MARK & sleep 0.2; exit 0",
+    "nohup setsid sh -c 'trap \"\" TERM HUP INT; sleep MARK' >/dev/null 2>&1 & sleep 0.2",
+    "(setsid sh -c 'setsid sleep MARK &' &); sleep 0.2",
+    "/usr/bin/python3 -c 'import os, time\nif os.fork() == 0:\n os.setsid()\n if os.fork() == 0:\n  [os.close(n) for n in (0, 1, 2)]\n  os.execvp(\"sleep\", [\"sleep\", \"MARK\"])\n os._exit(0)\nos.wait()\ntime.sleep(0.2)'",
+];
+
+#[test]
+fn nobody_outlives_a_command() {
+    let place = Place::new();
+    let mark = mark(1);
+    let reply: String = SURVIVORS
+        .iter()
+        .map(|script| command(&script.replace("MARK", &mark)))
+        .collect();
+    place.apply(&reply).all(SURVIVORS.len(), "ok");
+    assert_eq!(running(&mark), 0);
+}
+
+#[test]
+fn without_the_sandbox_a_daemon_outlives_its_command() {
+    let place = Place::new();
+    let mark = mark(2);
+    for script in &SURVIVORS[1..] {
+        let script = script.replace("MARK", &mark);
+        assert_eq!(place.plain(&script).end, End::Exited(0));
+        assert!(running(&mark) > 0, "{script}");
+        let ended = std::process::Command::new("sh")
+            .arg("-c")
+            .arg(format!("for p in /proc/[0-9]*; do grep -qsz '^{mark}$' $p/cmdline && kill -9 ${{p#/proc/}}; done; true"))
+            .status();
+        assert!(ended.unwrap().success());
+        eventually("it is gone", || running(&mark) == 0);
+    }
+}
+
+#[test]
+fn nobody_outlives_a_timeout() {
+    let place = Place::new();
+    let mark = mark(3);
+    let script = format!("trap '' TERM INT HUP; setsid sleep {mark} & sleep {mark}");
+    let reply = format!("[RUN_COMMAND timeout=\"1\"]\n{script}\n[/RUN_COMMAND]\n");
+    place.apply(&reply).all(1, "failed");
+    assert_eq!(running(&mark), 0);
+}
+
+#[test]
+fn nobody_outlives_the_program() {
+    let place = Place::new();
+    let mark = mark(4);
+    let script = format!(
+        "trap '' TERM INT HUP; echo x > /tmp/left-{mark}; setsid nohup sleep {mark} & sleep {mark}"
+    );
+    let reply = format!("[RUN_COMMAND timeout=\"300\"]\n{script}\n[/RUN_COMMAND]\n");
+    let mut child = place.start(&[], &reply);
+    eventually("it has started", || running(&mark) >= 2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    eventually("nobody is left", || running(&mark) == 0);
+    eventually("nothing is reserved", || {
+        fs::read_dir(place.workspace()).unwrap().count() == 1
+    });
+    assert!(!Path::new(&format!("/tmp/left-{mark}")).exists());
+}
+
+#[test]
+fn no_file_is_left_behind() {
+    let place = Place::new();
+    let name = format!("left-behind-{}", mark(5));
+    let directories = [
+        "/tmp",
+        "/var/tmp",
+        "/dev/shm",
+        "$HOME",
+        "$HOME/.config",
+        "$HOME/.ssh",
+    ];
+    let scripts: Vec<String> = directories
+        .iter()
+        .map(|directory| format!("mkdir -p {directory} && echo x > {directory}/{name}"))
+        .collect();
+    let reply: String = scripts.iter().map(|script| command(script)).collect();
+    place.apply(&reply).all(directories.len(), "ok");
+    let exists = |directory: &str| {
+        let directory = directory.replace("$HOME", place.home().to_str().unwrap());
+        let path = Path::new(&directory).join(&name);
+        let is_there = path.exists();
+        let _ = fs::remove_file(path);
+        is_there
+    };
+    for (directory, script) in directories.iter().zip(&scripts) {
+        assert!(!exists(directory), "{directory}");
+        place.plain(script);
+        assert!(exists(directory), "plain: {directory}");
+    }
+}
+
+#[test]
+fn nothing_outside_is_written_or_read() {
+    let place = Place::new();
+    let script = "for d in /etc /usr /usr/local/bin /opt /var/lib /root /boot; do f=$d/left-PID; if touch $f 2>/dev/null; then rm $f; exit 0; fi; done; exit 1"
+        .replace("PID", &std::process::id().to_string());
+    place.withstands(&[
+        (Always, "cat ~/.ssh/key"),
+        (Always, "ls ~/.ssh/key"),
+        (Always, "cat OUTSIDE/victim"),
+        (Always, "ls OUTSIDE"),
+        (
+            Always,
+            "echo x > OUTSIDE/n && rm OUTSIDE/n && test -w OUTSIDE/victim",
+        ),
+        (
+            Always,
+            "find / -xdev -name neighbour 2>/dev/null | grep -q .",
+        ),
+        (ForRoot, "grep -q root /etc/shadow"),
+        (ForRoot, "ls /root/.profile || ls /root/.bashrc"),
+        (ForRoot, &script),
+        (Always, "ls /sys/kernel"),
+        (Always, "ls /var/lib"),
+    ]);
+    place.is_untouched("commands");
+}
+
+#[test]
+fn other_processes_are_neither_seen_nor_signalled() {
+    let place = Place::new();
+    let own = std::process::id();
+    let attack = |script: &str| script.replace("PID", &own.to_string());
+    place.withstands(&[
+        (Always, &attack("grep -q attacks /proc/PID/cmdline")),
+        (Always, &attack("kill -0 PID")),
+        (Always, &attack("head -c 1 /proc/PID/environ | grep -q .")),
+        (Always, &attack("ls /proc/PID/root/")),
+        (Always, &attack("ls /proc/PID/fd/")),
+        (Always, "ps -e | grep -q '[a]ttacks'"),
+        (Always, "cat /proc/$PPID/environ | wc -c | grep -qv '^0$'"),
+    ]);
+}
+
+#[test]
+fn the_environment_of_the_program_is_not_to_be_had() {
+    let place = Place::new();
+    // The counterpart: the program itself was given the secret, as its own environment shows.
+    let mut child = place.start(&[], "[RUN_COMMAND]\nsleep 300\n[/RUN_COMMAND]\n");
+    let path = format!("/proc/{}/environ", child.id());
+    eventually("it has the secret", || {
+        fs::read(&path).is_ok_and(|text| String::from_utf8_lossy(&text).contains(SECRET))
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let scripts = [
+        "env",
+        "cat /proc/self/environ",
+        "cat /proc/*/environ; true",
+        "set; export -p",
+    ];
+    let reply: String = scripts.iter().map(|script| command(script)).collect();
+    let applied = place.apply(&reply);
+    applied.all(scripts.len(), "ok");
+    applied.tells_no_secret();
+}
+
+#[test]
+fn limits_are_met() {
+    let place = Place::new();
+    let arguments = [
+        "--max-processes",
+        "40",
+        "--max-memory-megabytes",
+        "300",
+        "--max-written-megabytes",
+        "1",
+        "--max-open-files",
+        "64",
+    ];
+    place.withstands_with(
+        &arguments,
+        &[
+            (Always, "PYTHON 'import subprocess; [subprocess.Popen([\"sleep\", \"2\"]) for _ in range(60)]'"),
+            (Always, "PYTHON 'import threading, time; [threading.Thread(target=time.sleep, args=(1,)).start() for _ in range(60)]'"),
+            (Always, "head -c 2000000 /dev/zero > big"),
+            (Always, "PYTHON 'x = bytearray(400 << 20)'"),
+            (Always, "PYTHON 'f = [open(\"/dev/null\") for _ in range(100)]'"),
+            (Always, "ulimit -c unlimited"),
+        ],
+    );
+    let hog = "PYTHON 'import resource; [resource.setrlimit(r, (1 << 40, 1 << 40)) for r in (1, 2, 6, 7)]'";
+    place
+        .apply_with(&arguments, &command(&place.filled(hog)))
+        .all(1, "failed");
+}
+
+#[test]
+fn a_fork_bomb_ends_with_its_command() {
+    let place = Place::new();
+    let bomb = "import os, time\nfor _ in range(2000):\n try:\n  if os.fork() == 0: os.setsid(); time.sleep(300)\n except OSError: break\nelse: os._exit(0)\nos._exit(7)";
+    let applied = place.apply_with(
+        &["--max-processes", "100"],
+        &command(&format!("/usr/bin/python3 -c '{bomb}'")),
+    );
+    applied.all(1, "failed");
+    assert!(applied.text.contains("exit code 7"), "{}", applied.text);
+}
+
+#[test]
+fn descriptors_of_the_program_are_closed() {
+    let place = Place::new();
+    let applied = place.apply(&command("ls /proc/self/fd | tr '\\n' ' '"));
+    assert_eq!(applied.rows[0]["detail"], "0 1 2 3 ", "{}", applied.text);
+}
+
+#[test]
+fn output_without_end_is_cut() {
+    let place = Place::new();
+    let began = std::time::Instant::now();
+    let reply = "[RUN_COMMAND timeout=\"1\"]\nyes\n[/RUN_COMMAND]\n";
+    let applied = place.apply(reply);
+    applied.all(1, "failed");
+    assert!(applied.text.len() < 200_000);
+    assert!(began.elapsed() < Duration::from_secs(20));
+}

@@ -1,0 +1,239 @@
+use std::fs;
+
+use crate::place::Plain::Always;
+use crate::place::{Applied, Place, SECRET, command};
+
+/// What the person's tools run or obey.
+const OBEYED: [&str; 24] = [
+    ".git/hooks/pre-commit",
+    ".git/config",
+    ".git/info/attributes",
+    ".git/commondir",
+    ".GIT/config",
+    ".Git/hooks/post-checkout",
+    ".git./config",
+    ".git /config",
+    "GIT~1/config",
+    ".git::$INDEX_ALLOCATION/config",
+    ".g\u{200c}it/config",
+    "sub/.git/hooks/pre-commit",
+    ".agent/appsettings.json",
+    ".AGENT/appsettings.json",
+    ".vscode/tasks.json",
+    ".VSCode/tasks.json",
+    ".idea/workspace.xml",
+    ".envrc",
+    ".mcp.json",
+    "sub/.envrc",
+    ".github/workflows/ci.yml",
+    ".gitlab-ci.yml",
+    ".circleci/config.yml",
+    "Jenkinsfile",
+];
+
+/// Names like these, which nobody obeys.
+const HARMLESS: [&str; 4] = [
+    "git/hooks/pre-commit",
+    "agent/x.json",
+    "vscode/tasks.json",
+    "ci.yml",
+];
+
+const FORMS: [&str; 6] = [
+    "[CREATE_FILE path=\"PATH\"]\nx\n[/CREATE_FILE]\n",
+    "[APPLY_PATCH]\n*** Begin Patch\n*** Add File: PATH\n+x\n*** End Patch\n[/APPLY_PATCH]\n",
+    "[APPLY_PATCH]\n--- /dev/null\n+++ b/PATH\n@@ -0,0 +1 @@\n+x\n[/APPLY_PATCH]\n",
+    "[MOVE_FILE from=\"own\" to=\"PATH\"]\n",
+    "[APPLY_PATCH]\n*** Begin Patch\n*** Update File: own\n*** Move to: PATH\n@@\n-own\n+x\n*** End Patch\n[/APPLY_PATCH]\n",
+    "{\"tool\": \"write_file\", \"path\": \"PATH\", \"content\": \"x\"}\n",
+];
+
+fn applied(place: &Place, form: &str, paths: &[&str], arguments: &[&str]) -> Applied {
+    let reply: String = paths
+        .iter()
+        .map(|path| form.replace("PATH", path))
+        .collect();
+    place.apply_with(arguments, &reply)
+}
+
+#[test]
+fn no_form_of_change_makes_what_tools_obey() {
+    for form in FORMS {
+        for arguments in [&[][..], &["--grant", "git-write"]] {
+            let place = Place::new().file("own", "own\n").file(".git/HEAD", "");
+            let applied = applied(&place, form, &OBEYED, arguments);
+            applied.did_nothing();
+            let refused = applied.rows.iter().filter(|row| row["status"] == "refused");
+            // A name that a chat page would not let through may not even be understood.
+            assert!(
+                refused.count() >= OBEYED.len() - 4,
+                "{form}: {}",
+                applied.text
+            );
+            let mut left: Vec<_> = crate::place::contents(&place.workspace())
+                .into_keys()
+                .collect();
+            left.sort();
+            assert_eq!(left, [".git", "own", "sub"]);
+            assert_eq!(
+                fs::read_dir(place.workspace().join(".git"))
+                    .unwrap()
+                    .count(),
+                1
+            );
+        }
+        for path in HARMLESS {
+            let place = Place::new().file("own", "own\n");
+            applied(&place, form, &[path], &[]).all(1, "ok");
+        }
+    }
+}
+
+#[test]
+fn what_tools_obey_is_not_edited_or_removed() {
+    let forms = [
+        "[EDIT_FILE path=\"PATH\" start_line=\"1\"]\nx\n[/EDIT_FILE]\n",
+        "[EDIT_FILE path=\"PATH\"]\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n[/EDIT_FILE]\n",
+        "[INSERT_TEXT path=\"PATH\" line=\"0\"]\nx\n[/INSERT_TEXT]\n",
+        "[DELETE_FILE path=\"PATH\"]\n",
+        "[MOVE_FILE from=\"PATH\" to=\"moved\"]\n",
+        "[APPLY_PATCH]\n--- a/PATH\n+++ b/PATH\n@@ -1 +1 @@\n-old\n+new\n[/APPLY_PATCH]\n",
+    ];
+    let paths = [
+        ".git/config",
+        ".git/hooks/pre-commit",
+        ".vscode/tasks.json",
+        ".envrc",
+        ".github/workflows/ci.yml",
+    ];
+    for form in forms {
+        let mut place = Place::new().file("plain", "old\n");
+        for path in paths {
+            place = place.file(path, "old\n");
+        }
+        applied(&place, form, &paths, &[]).all(paths.len(), "refused");
+        for path in paths {
+            assert_eq!(
+                fs::read_to_string(place.workspace().join(path)).unwrap(),
+                "old\n"
+            );
+        }
+        applied(&place, form, &["plain"], &[]).all(1, "ok");
+    }
+}
+
+#[test]
+fn our_own_state_is_not_read() {
+    let place = Place::new()
+        .file(".agent/sessions/x.json", SECRET)
+        .file("agent/x.json", SECRET);
+    let forms = [
+        "[READ_FILE path=\".agent/sessions/x.json\"]\n",
+        "[READ_FILE path=\".AGENT/sessions/x.json\"]\n",
+        "[READ_FILE path=\"./.agent//sessions/x.json\"]\n",
+        "[SEARCH_TEXT pattern=\"hunter\" path=\".agent\"]\n",
+        "[LIST_FILES path=\".agent\"]\n",
+        "[LIST_FILES glob=\".agent/**\"]\n",
+        "[MOVE_FILE from=\".agent/sessions/x.json\" to=\"x.json\"]\n",
+    ];
+    let applied = place.apply(&forms.concat());
+    applied.tells_no_secret();
+    assert!(!applied.text.contains("x.json ("), "{}", applied.text);
+    assert!(!place.workspace().join("x.json").exists());
+    place.withstands(&[
+        (Always, "cat .agent/sessions/x.json"),
+        (Always, "grep -r hunter .agent"),
+        (Always, "ls .agent/sessions"),
+        (
+            Always,
+            "mv .agent other && cat other/sessions/x.json && mv other .agent",
+        ),
+        (Always, "cp -r .agent/sessions copy && rm -r copy"),
+        (Always, "echo x > .agent/sessions/y.json"),
+    ]);
+    let all = place.apply("[SEARCH_TEXT pattern=\"hunter\" path=\"agent\"]\n");
+    assert!(all.text.contains(SECRET), "the counterpart is found");
+}
+
+#[test]
+fn commands_do_not_change_what_tools_obey() {
+    let place = Place::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file(".git/config", "[core]\n")
+        .file(".git/hooks/sample", "")
+        .file(".vscode/tasks.json", "{}");
+    fs::create_dir_all(place.workspace().join(".git/objects")).unwrap();
+    fs::create_dir_all(place.workspace().join(".git/refs")).unwrap();
+    place.withstands(&[
+        (Always, "echo x > .git/hooks/pre-commit"),
+        (Always, "echo x >> .git/config"),
+        (Always, "git config core.fsmonitor ./evil"),
+        (Always, "git config --file .git/config alias.x '!y'"),
+        (Always, "mv .git .g2 && cp -r .g2 .git"),
+        (Always, "echo x > .git/commondir && rm .git/commondir"),
+        (Always, "chmod 777 .git/config"),
+        (Always, "PYTHON 'open(\".git/config\", \"a\")'"),
+        (Always, "cd .git/hooks && touch x"),
+        (
+            Always,
+            "ln -f /bin/true .git/hooks/x 2>/dev/null || ln -sf /bin/true .git/hooks/x",
+        ),
+        (Always, "echo x >> .vscode/tasks.json"),
+        (
+            Always,
+            "mv .vscode other; mkdir -p .vscode; touch .vscode/x",
+        ),
+        (Always, "mkdir -p .idea && touch .idea/x"),
+        (Always, "rmdir .envrc 2>/dev/null; echo x > .envrc"),
+        (Always, "rmdir .mcp.json 2>/dev/null; echo x > .mcp.json"),
+        (Always, "ln -sf evil .envrc2 && mv -T .envrc2 .envrc"),
+    ]);
+}
+
+#[test]
+fn a_repository_further_down_keeps_its_hooks_and_configuration() {
+    let place = Place::new()
+        .file("vendor/lib/.git/HEAD", "")
+        .file("vendor/lib/.git/config", "[core]\n")
+        .file("module/.git", "gitdir: ../elsewhere\n");
+    place.withstands(&[
+        (
+            Always,
+            "mkdir -p vendor/lib/.git/hooks && echo x > vendor/lib/.git/hooks/pre-commit",
+        ),
+        (Always, "echo x >> vendor/lib/.git/config"),
+        (Always, "cd vendor/lib && mv .git .g2 && cp -r .g2 .git"),
+        (
+            Always,
+            "rm -f vendor/lib/.git/config && echo x > vendor/lib/.git/config",
+        ),
+        (Always, "echo 'gitdir: ../evil' > module/.git"),
+    ]);
+    let fresh = Place::new().file("vendor/lib/.git/HEAD", "");
+    fresh
+        .apply(&command("echo x > vendor/lib/file"))
+        .all(1, "ok");
+    let left = fs::read_dir(fresh.workspace().join("vendor/lib/.git")).unwrap();
+    assert_eq!(left.count(), 1, "what was reserved is gone");
+}
+
+#[test]
+fn a_grant_opens_no_hook() {
+    let place = Place::new();
+    let begun =
+        "git init -q . && git -c user.name=a -c user.email=b commit -q --allow-empty -m one";
+    place.apply(&command(begun)).all(1, "ok");
+    place.withstands_with(
+        &["--grant", "git-write"],
+        &[
+            (Always, "echo x > .git/hooks/pre-commit"),
+            (Always, "git config core.fsmonitor ./evil"),
+            (
+                Always,
+                "mv .git/hooks .git/h2; mkdir -p .git/hooks && touch .git/hooks/x",
+            ),
+            (Always, "mv .git .g2 && cp -r .g2 .git"),
+            (Always, "rm .git/config && cp /dev/null .git/config"),
+        ],
+    );
+}
