@@ -71,6 +71,34 @@ pub const SUBCOMMAND: &str = "__sandbox";
 /// what to run.
 pub const PROTECTED: [&str; 4] = [".vscode", ".idea", ".envrc", ".mcp.json"];
 
+/// What tells a build service what to run, with the project's secrets. Of these, the names that
+/// [`RESERVED_WORKFLOWS`] does not hold are protected only where they exist.
+pub const WORKFLOWS: [&str; 20] = [
+    ".github/workflows",
+    ".github/actions",
+    ".gitea/workflows",
+    ".forgejo/workflows",
+    ".gitlab-ci.yml",
+    ".gitlab-ci.yaml",
+    ".travis.yml",
+    ".drone.yml",
+    ".appveyor.yml",
+    "appveyor.yml",
+    ".cirrus.yml",
+    "azure-pipelines.yml",
+    "azure-pipelines.yaml",
+    "bitbucket-pipelines.yml",
+    "cloudbuild.yaml",
+    "Jenkinsfile",
+    ".circleci",
+    ".buildkite",
+    ".woodpecker",
+    ".semaphore",
+];
+
+/// The most usual of [`WORKFLOWS`], which cannot be made either, with the directories above them.
+pub const RESERVED_WORKFLOWS: [&str; 3] = [".github", ".github/workflows", ".gitlab-ci.yml"];
+
 /// Our own state, which commands do not even see: it holds what was redacted elsewhere.
 pub const STATE: &str = ".agent";
 

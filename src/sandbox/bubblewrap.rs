@@ -72,7 +72,7 @@ pub(super) fn go_on(agent: &UnixStream, arguments: &[OsString]) -> Result<(), St
     if plan.confinement.network {
         landlock::part_sockets();
     }
-    give_up_power(Sockets::Internet)?;
+    give_up_power(Sockets::All)?;
     Err(become_command(&plan, words, &[], agent))
 }
 

@@ -123,19 +123,23 @@ const CREATING: u32 = 0o20_000_100;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sockets {
     /// Local ones, those of both Internets, and the kernel's list of network devices.
+    All,
+    /// The same without local ones: where nothing hides those of other programs.
     Internet,
-    /// Only local ones: where no namespace parts the networks.
-    Local,
+    /// None but pairs that a program makes for itself.
+    Pairs,
 }
 
 impl Sockets {
     fn check(self) -> Check {
+        let values: &[u32] = match self {
+            Self::All => &[1, 2, 10, 16],
+            Self::Internet => &[2, 10, 16],
+            Self::Pairs => return Check::Refuse,
+        };
         Check::AllowValues {
             argument: 0,
-            values: match self {
-                Self::Internet => &[1, 2, 10, 16],
-                Self::Local => &[1],
-            },
+            values,
         }
     }
 }
@@ -179,7 +183,11 @@ fn rules(sockets: Sockets) -> Vec<Rule> {
     ));
     rules.push(rule(libc::SYS_unshare, bits(0, NEW_NAMESPACES), EPERM));
     rules.push(rule(libc::SYS_socket, sockets.check(), EAFNOSUPPORT));
-    rules.push(rule(libc::SYS_socketpair, sockets.check(), EAFNOSUPPORT));
+    let local = Check::AllowValues {
+        argument: 0,
+        values: &[1],
+    };
+    rules.push(rule(libc::SYS_socketpair, local, EAFNOSUPPORT));
     rules.push(rule(libc::SYS_ioctl, TYPING, EPERM));
     rules
 }
@@ -190,7 +198,7 @@ mod tests {
 
     #[test]
     fn no_call_has_two_rules() {
-        let mut calls: Vec<i64> = rules(Sockets::Local).iter().map(|rule| rule.call).collect();
+        let mut calls: Vec<i64> = rules(Sockets::Pairs).iter().map(|rule| rule.call).collect();
         let count = calls.len();
         calls.sort_unstable();
         calls.dedup();
@@ -199,6 +207,6 @@ mod tests {
 
     #[test]
     fn fits_into_the_kernel() {
-        assert!(filter(Sockets::Internet).is_none_or(|filter| filter.to_bytes().len() / 8 < 4096));
+        assert!(filter(Sockets::All).is_none_or(|filter| filter.to_bytes().len() / 8 < 4096));
     }
 }

@@ -1,8 +1,9 @@
 //! The third backend: Landlock, where no namespaces can be had.
 //!
 //! It only says what can be opened: nothing is hidden by name, `.git` cannot be taken out of a
-//! workspace that can be written to, and other processes are seen. Without a network namespace
-//! there are no Internet sockets at all. The supervisor adopts and kills what its command left.
+//! workspace that can be written to, and other processes are seen. It does not part sockets either:
+//! so there are none of the Internet without a grant, and no local ones at all, because behind
+//! those of other programs lie services that run what they are told. The supervisor adopts and kills what its command left.
 
 use std::ffi::OsString;
 use std::fs;
@@ -59,7 +60,7 @@ fn confine_and_run(agent: &UnixStream, plan: &Plan, words: &[OsString], scratch:
     let sockets = if plan.confinement.network {
         Sockets::Internet
     } else {
-        Sockets::Local
+        Sockets::Pairs
     };
     if let Err(reason) = confined.and_then(|()| give_up_power(sockets)) {
         return reason;
@@ -83,6 +84,8 @@ fn restrict(layout: &Layout, scratch: &Path) -> Result<(), String> {
             What::System => (path, Right::Read),
             // Those in `/dev` lead to descriptors, which need no right.
             What::Link(_) if !path.starts_with("/dev") => (path, Right::Read),
+            // What is hidden in it could not be taken out again.
+            What::Shown(_) if hides_something(layout, path) => continue,
             What::Shown(source) => (source, Right::Read),
             What::Open(source) => (source, Right::Change),
             What::Workspace | What::Device => (path, Right::Change),
@@ -95,6 +98,13 @@ fn restrict(layout: &Layout, scratch: &Path) -> Result<(), String> {
         return Err("this kernel has no Landlock".to_owned());
     }
     Ok(())
+}
+
+fn hides_something(layout: &Layout, path: &Path) -> bool {
+    layout
+        .range(path.to_owned()..)
+        .take_while(|(beneath, _)| beneath.starts_with(path))
+        .any(|(beneath, what)| *what == What::Hidden && beneath.exists())
 }
 
 /// Keeps the command from the local sockets without a path that a shared network brings along:

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Confinement, PROTECTED, STATE, git, shared, tools};
+use super::{Confinement, PROTECTED, STATE, WORKFLOWS, git, reserve, shared, tools};
 
 /// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,9 +116,22 @@ pub(super) fn of(confinement: &Confinement) -> Layout {
     for path in git::outside(&confinement.workspace, &confinement.home) {
         add_repository_outside(&mut layout, path, confinement.git_write);
     }
+    hide_credentials(&mut layout, &confinement.home);
     layout.insert(confinement.workspace.clone(), What::Workspace);
     add_protected(&mut layout, confinement);
     layout
+}
+
+/// Hides what opens other doors, where it lies in something that is shown.
+fn hide_credentials(layout: &mut Layout, home: &Path) {
+    let is_shown = |path: &Path| matches!(layout.get(path), Some(What::Shown(_) | What::Open(_)));
+    let hidden: Vec<PathBuf> = tools::CREDENTIALS
+        .iter()
+        .map(|secret| home.join(secret))
+        // What the person named themselves is meant to be seen.
+        .filter(|path| !is_shown(path) && path.ancestors().any(is_shown))
+        .collect();
+    layout.extend(hidden.into_iter().map(|path| (path, What::Hidden)));
 }
 
 fn existing(paths: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
@@ -211,7 +224,7 @@ fn add_repository_outside(layout: &mut Layout, git: PathBuf, is_open: bool) {
 
 fn add_protected(layout: &mut Layout, confinement: &Confinement) {
     let workspace = &confinement.workspace;
-    for name in PROTECTED.iter().chain([&".git"]) {
+    for name in PROTECTED.iter().chain(&WORKFLOWS).chain([&".git"]) {
         let path = workspace.join(name);
         // Nothing can be mounted on a link; what it leads to can at least be kept.
         if let Ok(target) = fs::canonicalize(&path)
@@ -222,6 +235,15 @@ fn add_protected(layout: &mut Layout, confinement: &Confinement) {
             layout.insert(target, What::Protected);
         }
         layout.insert(path, What::Protected);
+    }
+    for directory in [".github", ".gitea", ".forgejo"].map(|name| workspace.join(name)) {
+        // Else all of it could be renamed, and another put in its place.
+        let what = if reserve::is_marked(&directory) {
+            What::Protected
+        } else {
+            What::Pinned
+        };
+        layout.insert(directory, what);
     }
     let git = workspace.join(".git");
     if confinement.git_write {
@@ -312,6 +334,17 @@ mod tests {
             let path = Path::new("/home/me/work/.git").join(closed);
             assert_eq!(layout[&path], What::Protected);
         }
+    }
+
+    #[test]
+    fn credentials_are_hidden_in_what_is_shown() {
+        let home = Path::new("/home/me");
+        let shown = |path: &str| (home.join(path), What::Shown(home.join(path)));
+        let mut layout = Layout::from([shown(".gem"), shown(".npmrc")]);
+        hide_credentials(&mut layout, home);
+        assert_eq!(layout[&home.join(".gem/credentials")], What::Hidden);
+        assert_eq!(layout[&home.join(".npmrc")], shown(".npmrc").1);
+        assert_eq!(layout.len(), 3);
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl Task<'_> {
         }
         self.become_nobody(&built)?;
         drop(built);
-        give_up_power(Sockets::Internet)?;
+        give_up_power(Sockets::All)?;
         // Keeps process 1 from being looked into through `/proc/1`.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .map_err(|error| format!("could not hide process 1: {error}"))?;

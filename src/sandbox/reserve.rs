@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
-use super::{Confinement, PROTECTED, STATE, shared};
+use super::{Confinement, PROTECTED, RESERVED_WORKFLOWS, STATE, shared};
 
 /// Tells a directory that was made here from all others; no usual mask takes a part of it away.
 const MARK: u32 = 0o1500;
@@ -38,6 +38,12 @@ impl Reserved {
         let git = workspace.join(".git");
         let mut names: Vec<PathBuf> = PROTECTED.iter().map(|name| workspace.join(name)).collect();
         names.push(workspace.join(STATE));
+        for name in RESERVED_WORKFLOWS.map(|name| workspace.join(name)) {
+            // One that is made here is closed as a whole.
+            if !name.parent().is_some_and(is_marked_or_missing) {
+                names.push(name);
+            }
+        }
         let mut absent = Vec::new();
         if confinement.git_write && is_directory(&git) {
             names.push(git.join("hooks"));
@@ -101,12 +107,17 @@ fn is_hooks(path: &Path) -> bool {
     path.ends_with("hooks") && shared::is_part_of_git(path)
 }
 
+fn is_marked_or_missing(path: &Path) -> bool {
+    path.symlink_metadata().is_err() || is_marked(path)
+}
+
 fn make_marked(path: &Path) {
     // One that exists already, as whatever, is not ours to change.
     let _ = DirBuilder::new().mode(MARK).create(path);
 }
 
-fn is_marked(path: &Path) -> bool {
+/// Whether the directory was made here.
+pub(super) fn is_marked(path: &Path) -> bool {
     path.symlink_metadata()
         .is_ok_and(|found| found.is_dir() && found.permissions().mode() & 0o7777 == MARK)
 }

@@ -1,10 +1,10 @@
 use agent::execute::run::End;
 use agent::sandbox::{Backend, Confinement};
 
-use crate::place::{DEADLINE, Place, SECRET, program, skipped};
+use crate::place::{DEADLINE, Place, SECRET, eventually, program, skipped};
 
 /// What every backend withstands.
-const CORE: [&str; 12] = [
+const CORE: [&str; 16] = [
     "grep -q SECRET ~/.ssh/key",
     "grep -q SECRET OUTSIDE/victim",
     "echo x >> OUTSIDE/victim && printf SECRET > OUTSIDE/victim",
@@ -17,6 +17,10 @@ const CORE: [&str; 12] = [
     "grep -q 'Seccomp:.0' /proc/self/status",
     "kill -0 STRANGER",
     "ls OUTSIDE",
+    "PYTHON 'import socket; socket.socket(socket.AF_UNIX).connect(\"SOCKET\")'",
+    "head -c 1 /proc/STRANGER/environ | grep -q .",
+    "PYTHON 'x = bytearray(400 << 20)'",
+    "echo x > /dev/shm/STRANGER.attack; PYTHON 'import os; os.kill(STRANGER, 0)' && rm /dev/shm/STRANGER.attack",
 ];
 
 /// What needs mounts, which Landlock has not.
@@ -45,6 +49,7 @@ fn withstand(backend: Backend, attacks: &[&str]) {
     confinement.backend = backend;
     confinement.launcher = program();
     confinement.home = place.home();
+    confinement.limits.memory = Some(300 << 20);
     let begun = place.run("true", Some(&confinement), DEADLINE);
     if let End::NotStarted(reason) = begun.end {
         return skipped(backend.name(), &reason);
@@ -52,10 +57,13 @@ fn withstand(backend: Backend, attacks: &[&str]) {
     assert_eq!(begun.end, End::Exited(0), "{begun:?}");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
+    let socket = place.root().join("socket");
+    let _local = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     for attack in attacks {
         let script = place
             .filled(attack)
             .replace("PORT", &port)
+            .replace("SOCKET", socket.to_str().unwrap())
             .replace("STRANGER", &std::process::id().to_string());
         let ran = place.run(&script, Some(&confinement), DEADLINE);
         assert!(
@@ -72,6 +80,36 @@ fn withstand(backend: Backend, attacks: &[&str]) {
             "plain: {script}: {}",
             ran.output.text
         );
+    }
+}
+
+fn leaves_nobody(backend: Backend) {
+    let place = place();
+    let mut confinement = Confinement::of_workspace(place.workspace());
+    confinement.backend = backend;
+    confinement.launcher = program();
+    confinement.home = place.home();
+    let script = "(setsid sh -c 'trap \"\" TERM HUP; sleep 1; echo x > late' &); sleep 0.1";
+    let ran = place.run(script, Some(&confinement), DEADLINE);
+    if let End::NotStarted(_) = ran.end {
+        return;
+    }
+    let plain = Place::new();
+    plain.plain(script);
+    eventually("a survivor writes", || {
+        plain.workspace().join("late").exists()
+    });
+    assert!(
+        !place.workspace().join("late").exists(),
+        "{}",
+        backend.name()
+    );
+}
+
+#[test]
+fn nobody_is_left_by_any() {
+    for backend in Backend::ALL {
+        leaves_nobody(backend);
     }
 }
 

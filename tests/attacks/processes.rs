@@ -151,6 +151,26 @@ fn nothing_outside_is_written_or_read() {
 }
 
 #[test]
+fn credentials_of_tools_are_hidden_and_the_tools_are_not() {
+    let place = Place::new();
+    for (path, text) in [
+        (".gem/credentials", SECRET),
+        (".gem/tool", "tool"),
+        (".npmrc", SECRET),
+    ] {
+        let path = place.home().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    place.withstands(&[
+        (Always, "grep -q SECRET ~/.gem/credentials"),
+        (Always, "grep -q SECRET ~/.npmrc"),
+        (Always, "echo x >> ~/.gem/tool"),
+    ]);
+    place.apply(&command("cat ~/.gem/tool")).all(1, "ok");
+}
+
+#[test]
 fn other_processes_are_neither_seen_nor_signalled() {
     let place = Place::new();
     let own = std::process::id();

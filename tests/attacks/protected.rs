@@ -191,6 +191,42 @@ fn commands_do_not_change_what_tools_obey() {
 }
 
 #[test]
+fn commands_do_not_change_what_build_services_run() {
+    let place = Place::new()
+        .file(".github/workflows/ci.yml", "")
+        .file(".circleci/config.yml", "")
+        .file("Jenkinsfile", "");
+    place.withstands(&[
+        (Always, "echo x >> .github/workflows/ci.yml"),
+        (Always, "echo x > .github/workflows/new.yml"),
+        (Always, "mv .github g2 && cp -r g2 .github"),
+        (
+            Always,
+            "rmdir .gitlab-ci.yml 2>/dev/null; echo x > .gitlab-ci.yml",
+        ),
+        (Always, "echo x >> .circleci/config.yml"),
+        (Always, "rm Jenkinsfile && echo x > Jenkinsfile"),
+    ]);
+    place
+        .apply(&command("echo x > .github/CODEOWNERS"))
+        .all(1, "ok");
+    let fresh = Place::new();
+    fresh.withstands(&[(
+        Always,
+        "mkdir -p .github/workflows && touch .github/workflows/ci.yml",
+    )]);
+    let fresh = Place::new().file(".github/CODEOWNERS", "");
+    fresh.withstands(&[(
+        Always,
+        "mkdir -p .github/workflows && touch .github/workflows/ci.yml",
+    )]);
+    let fresh = Place::new().file(".github/CODEOWNERS", "");
+    fresh.apply(&command("true")).all(1, "ok");
+    let left = fs::read_dir(fresh.workspace().join(".github")).unwrap();
+    assert_eq!(left.count(), 1, "what was reserved is gone");
+}
+
+#[test]
 fn a_repository_further_down_keeps_its_hooks_and_configuration() {
     let place = Place::new()
         .file("vendor/lib/.git/HEAD", "")
