@@ -12,12 +12,13 @@ use std::path::{Path, PathBuf};
 use crate::harness::Test;
 
 /// The pages that a person reads.
-const PAGES: [&str; 5] = [
+const PAGES: [&str; 6] = [
     "README.md",
     "docs/user-guide.md",
     "docs/protocol.md",
     "docs/settings.md",
     "docs/architecture.md",
+    "docs/security.md",
 ];
 
 /// The most characters of the instructions, so that a first message stays small.
