@@ -76,6 +76,9 @@ pub struct Session {
     pub summary: Option<String>,
     /// How much of the instructions the next outbox carries.
     pub instructions: Instructions,
+    /// What confined its commands when it last ran, if anything did.
+    #[serde(default)]
+    pub sandbox: Option<String>,
     /// What the model last saw of each file.
     #[serde(default)]
     pub seen: Seen,
@@ -139,6 +142,7 @@ impl Session {
             plan: None,
             summary: None,
             instructions: Instructions::Full,
+            sandbox: None,
             seen: Seen::default(),
             changed_files: BTreeSet::new(),
             replies: VecDeque::new(),

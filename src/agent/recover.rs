@@ -50,7 +50,11 @@ impl<'a> Conversation<'a> {
             journal,
             contents: None,
         };
-        if is_new {
+        let confinement = agent.manner.permit.confinement.as_ref();
+        let sandbox = confinement.map(|confinement| confinement.backend.name().to_owned());
+        let is_other = conversation.session.sandbox != sandbox;
+        conversation.session.sandbox = sandbox;
+        if is_new || is_other {
             conversation.save()?;
         }
         Ok((conversation, recovered))
