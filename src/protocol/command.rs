@@ -35,6 +35,8 @@ pub enum Command {
     /// Inserts text after a line; line 0 is the top.
     InsertText {
         path: RelPath,
+        /// In JSON a step has a `line` of its own: the one of the reply.
+        #[serde(rename = "after_line")]
         line: u32,
         text: String,
     },
@@ -261,6 +263,25 @@ mod tests {
         assert_eq!(
             json,
             r#"{"number":2,"line":7,"command":"EDIT_FILE","path":"a.rs","edits":[{"search":"old","replace":"new"}]}"#
+        );
+        assert_eq!(serde_json::from_str::<Step>(&json).unwrap(), step);
+    }
+
+    #[test]
+    fn the_line_of_the_reply_and_the_line_of_the_file_are_told_apart() {
+        let step = Step {
+            number: 1,
+            line: 7,
+            command: Command::InsertText {
+                path: RelPath::parse("a.rs").unwrap(),
+                line: 3,
+                text: "x\n".to_owned(),
+            },
+        };
+        let json = serde_json::to_string(&step).unwrap();
+        assert_eq!(
+            json,
+            r#"{"number":1,"line":7,"command":"INSERT_TEXT","path":"a.rs","after_line":3,"text":"x\n"}"#
         );
         assert_eq!(serde_json::from_str::<Step>(&json).unwrap(), step);
     }

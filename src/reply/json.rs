@@ -95,12 +95,26 @@ fn items_of(value: &Value) -> Option<Vec<Item>> {
     match value {
         Value::Object(object) if object.contains_key("actions") => plan(object),
         Value::Object(object) => call(object, Shape::Alone).map(|item| vec![item]),
-        Value::Array(values) if !values.is_empty() => values
-            .iter()
-            .map(|value| call(value.as_object()?, Shape::Alone))
-            .collect(),
+        Value::Array(values) if !values.is_empty() => list(values),
         _ => None,
     }
+}
+
+/// Calls one after the other: where one of them is certain, so are those of unknown tools.
+fn list(values: &[Value]) -> Option<Vec<Item>> {
+    let is_known = |value: &Value| {
+        let call = value.as_object().and_then(Call::read);
+        call.is_some_and(|call| tools::is_known(call.tool) && call.is_certain(Shape::Alone))
+    };
+    let shape = if values.iter().any(is_known) {
+        Shape::InPlan
+    } else {
+        Shape::Alone
+    };
+    values
+        .iter()
+        .map(|value| call(value.as_object()?, shape))
+        .collect()
 }
 
 fn plan(object: &Map<String, Value>) -> Option<Vec<Item>> {

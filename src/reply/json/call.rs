@@ -13,7 +13,7 @@ pub(super) enum Shape {
     Alone,
     /// Under `actions`, which other formats have too.
     Listed,
-    /// Under `actions` beside a `thought` or a `plan`.
+    /// Under `actions` beside a `thought` or a `plan`, or in a list with a certain call.
     InPlan,
 }
 
@@ -70,19 +70,24 @@ impl<'a> Call<'a> {
         .into_iter()
         .find(|key| object.get(*key).is_some_and(Value::is_string))?;
         let tool = object.get(key)?.as_str()?;
-        let nested = ["parameters", "params", "arguments", "args", "input"]
+        let nested = ["arguments", "args", "parameters", "params", "input"]
             .iter()
-            .find_map(|key| object.get(*key).and_then(nested));
+            .find_map(|key| Some((*key, object.get(*key).and_then(nested)?)));
+        // Data has a name and an `input`, and what describes a tool has `parameters`.
+        let is_data = matches!(nested, Some(("input" | "parameters" | "params", _)))
+            && matches!(key, "name" | "action")
+            && object.get("type").is_none_or(|kind| kind != "tool_use")
+            && !tools::is_known(tool);
         let has_parameter = PARAMETERS.iter().any(|key| object.contains_key(*key));
         let evidence = match key.starts_with("tool") {
-            _ if nested.is_some() => Evidence::Parameters,
+            _ if nested.is_some() && !is_data => Evidence::Parameters,
             true if has_parameter => Evidence::Parameters,
             true => Evidence::Tool,
             false => Evidence::Name,
         };
         Some(Self {
             tool,
-            parameters: nested.unwrap_or(Cow::Borrowed(object)),
+            parameters: nested.map_or(Cow::Borrowed(object), |(_, nested)| nested),
             evidence,
             has_foreign_keys: object.keys().any(|other| other != key && is_foreign(other)),
         })

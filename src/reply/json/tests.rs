@@ -120,7 +120,7 @@ fn every_tool_of_the_table_is_known() {
         ),
         (
             r#"{"tool": "insert_text", "path": "a", "line": 0, "text": "x"}"#,
-            r#"{"command":"INSERT_TEXT","path":"a","line":0,"text":"x"}"#,
+            r#"{"command":"INSERT_TEXT","path":"a","after_line":0,"text":"x"}"#,
         ),
         (
             r#"{"tool": "replace_text", "path": "a", "pattern": "a+", "replacement": "b"}"#,
@@ -199,6 +199,9 @@ fn data_is_not_a_command() {
         r#"{"name": "done"} is what it says"#,
         r#"{"name": "git_status", "url": "x"}"#,
         r#"{"name": "Ann", "action": "walks"}"#,
+        r#"{"name": "sort", "input": {"values": [3, 1]}}"#,
+        r#"{"name": "weather", "description": "x", "parameters": {"type": "object"}}"#,
+        r#"[{"name": "sort", "input": {"values": [3, 1]}}, {"name": "sum", "input": {"values": []}}]"#,
         "{\n  \"version\": 1,\n  \"open",
     ] {
         assert_eq!(scan(text), vec![], "{text}");
@@ -221,6 +224,9 @@ fn what_is_wrong_is_told() {
         message(r#"{"tool": "insert_text", "path": "a", "line": -1, "text": ""}"#)
             .contains("`line`")
     );
+    let unknown = r#"{"name": "browse", "input": {"url": "x"}}"#;
+    let known = r#"{"name": "read_file", "input": {"path": "a"}}"#;
+    assert!(message(&format!("[{unknown}, {known}]")).contains("no tool `browse`"));
     assert!(message(r#"{"thought": "x", "actions": ["look"]}"#).contains("names no tool"));
     assert!(message(r#"{"thought": "x", "actions": [{"tool": "fly"}]}"#).contains("no tool `fly`"));
 }
