@@ -1,8 +1,9 @@
 //! A whole file: a code block directly under a path.
 //!
 //! Only for replies that have nothing else, and only where the path is unmistakable: alone on the
-//! line above the block, in the fence line, or the one file of a sentence that announces it ("Here
-//! is the new version of `a.py`:"). Shell blocks are taken only for a file that is a script; they
+//! line above the block, in the fence line, in a comment `filepath: a.py` on the first line of the
+//! block, or the one file of a sentence that announces it ("Here is the new version of `a.py`:").
+//! Such a comment is not part of the file. Shell blocks are taken only for a file that is a script; they
 //! are never run. Blocks that show a part, a diff or an output are left to the person.
 
 use crate::protocol::{Command, RelPath};
@@ -41,9 +42,18 @@ fn files(lines: &[&str], depth: Depth) -> Vec<Found> {
         let mut end = close.map_or(lines.len(), |close| close + 1);
         if let Some(named) = named {
             let content = &lines[at + 1..close.unwrap_or(lines.len())];
+            let content = match content.split_first() {
+                Some((first, rest)) if labelled(first) == Some(named.text) => rest,
+                _ => content,
+            };
+            let item = if named.is_inside && is_shortened(content) {
+                part(named.text)
+            } else {
+                item(named.text, content, fence.indent)
+            };
             found.push(Found {
                 lines: named.line..end,
-                items: vec![item(named.text, content, fence.indent)],
+                items: vec![item],
                 open: close.is_none(),
             });
         } else if depth == Depth::Reply
@@ -86,22 +96,68 @@ fn frame_end(lines: &[&str], at: usize, close: Option<usize>, fence: &Fence<'_>)
 struct Named<'a> {
     text: &'a str,
     line: usize,
+    /// Whether it stands in a comment inside of the block.
+    is_inside: bool,
 }
 
 fn named<'a>(lines: &[&'a str], at: usize, after: usize, fence: &Fence<'a>) -> Option<Named<'a>> {
     let language = fence.info.split([' ', ':', '{']).next().unwrap_or_default();
     if let Some(text) = file_name::in_info(fence.info) {
-        return is_taken(language, text).then_some(Named { text, line: at });
+        return is_taken(language, text).then_some(Named {
+            text,
+            line: at,
+            is_inside: false,
+        });
     }
-    let line = (after..at)
+    let above = (after..at)
         .rev()
         .take(2)
-        .find(|line| !lines[*line].trim().is_empty())?;
-    let above = lines[line];
-    let text = file_name::alone(above)
-        .or_else(|| bare_word(above).filter(|_| line + 1 == at))
-        .or_else(|| announced(above))?;
-    is_taken(language, text).then_some(Named { text, line })
+        .find(|line| !lines[*line].trim().is_empty())
+        .and_then(|line| Some((line, named_above(lines[line], line + 1 == at)?)));
+    let inside = || Some((at, labelled(lines.get(at + 1)?)?));
+    let is_inside = above.is_none();
+    let (line, text) = above.or_else(inside)?;
+    is_taken(language, text).then_some(Named {
+        text,
+        line,
+        is_inside,
+    })
+}
+
+/// The file that the line above a fence names.
+fn named_above(line: &str, is_next: bool) -> Option<&str> {
+    file_name::alone(line)
+        .or_else(|| bare_word(line).filter(|_| is_next))
+        .or_else(|| announced(line))
+}
+
+/// The file of a comment that does nothing but say so: `// filepath: src/a.ts`.
+fn labelled(line: &str) -> Option<&str> {
+    const COMMENTS: [&str; 6] = ["//", "#", "--", ";", "/*", "<!--"];
+    const LABELS: [&str; 4] = ["filepath:", "file:", "path:", "filename:"];
+    let text = line.trim();
+    let comment = COMMENTS
+        .iter()
+        .find_map(|mark| text.strip_prefix(mark))?
+        .trim_start();
+    let is_label = |label: &&str| {
+        comment
+            .get(..label.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(label))
+    };
+    LABELS
+        .iter()
+        .any(is_label)
+        .then(|| file_name::alone(text))?
+}
+
+/// Whether a comment says that lines were left out: `// ...existing code...`.
+fn is_shortened(lines: &[&str]) -> bool {
+    lines.iter().any(|line| {
+        let text = line.trim();
+        let words = text.trim_start_matches(['/', '#', '-', ';', '*', '<', '!', '{', ' ']);
+        words.len() < text.len() && (words.starts_with("...") || words.starts_with('\u{2026}'))
+    })
 }
 
 /// A file without an extension: one plain word directly above the fence, which is no label.
@@ -246,6 +302,15 @@ fn item(name: &str, lines: &[&str], indent: usize) -> Item {
     }
 }
 
+/// A block that names its file and leaves lines out.
+fn part(name: &str) -> Item {
+    Item::Problem {
+        command: Some("CREATE_FILE"),
+        message: format!("the block for `{name}` leaves lines out, so nothing was written"),
+        hint: "send the whole file, or the change with `[EDIT_FILE ...]`".to_owned(),
+    }
+}
+
 /// The lines, without the indentation that the fence itself has.
 fn content(lines: &[&str], indent: usize) -> String {
     let mut content = String::new();
@@ -281,6 +346,33 @@ mod tests {
             .map(|(path, text)| (path.as_str(), text.as_str()))
             .collect();
         assert_eq!(files, expected, "{text}");
+    }
+
+    #[test]
+    fn a_comment_on_the_first_line_may_name_the_file() {
+        for (block, name) in [
+            ("ts\n// filepath: src/a.ts", "src/a.ts"),
+            ("python\n# filepath: a.py", "a.py"),
+            ("html\n<!-- file: a.html -->", "a.html"),
+            ("css\n/* File: a.css */", "a.css"),
+        ] {
+            case(&format!("Sure:\n\n```{block}\nx\n```\n"), &[(name, "x\n")]);
+            case(
+                &format!("**{name}**\n```{block}\nx\n```\n"),
+                &[(name, "x\n")],
+            );
+        }
+        for block in [
+            "python\n# a.py does this\nx",
+            "python\n# file: the one you sent\nx",
+            "bash\n# file: a.py\nx",
+            "python\nx\n# filepath: a.py",
+        ] {
+            case(&format!("Sure:\n\n```{block}\n```\n"), &[]);
+        }
+        let part = "```ts\n// filepath: src/a.ts\n// ...existing code...\nx\n```";
+        let found = find_all(&part.lines().collect::<Vec<_>>());
+        assert!(matches!(found[0].items[..], [Item::Problem { .. }]));
     }
 
     #[test]
