@@ -12,6 +12,9 @@ use super::{Cut, Issue, Repair, Reply, code_fence, invented, prose, thinking};
 use super::{diff, json, patch, search_replace, whole_file};
 use crate::protocol::{Command, RelPath, Step};
 
+mod angled;
+mod quoted;
+mod rounds;
 mod tagged;
 
 /// How many blocks may be followed beyond the next tag in vain, before every further one is looked
@@ -36,6 +39,9 @@ pub(super) fn assemble(text: &str, done: &[Done]) -> Reply {
         in_results: false,
         knows_no_prompt: false,
         vain_looks: 0,
+        has_angled: None,
+        quotes_read_to: 0,
+        last_end: None,
     };
     assembly.walk();
     if assembly.count == 0 && assembly.reply.cut.is_none() && !assembly.has_results {
@@ -70,6 +76,12 @@ struct Assembly<'a> {
     /// Whether it is known that no prompt of ours follows.
     knows_no_prompt: bool,
     vain_looks: u32,
+    /// Whether a tag in angle brackets stands anywhere that can be nothing else, once it is known.
+    has_angled: Option<bool>,
+    /// The first line whose quote mark was not yet looked at.
+    quotes_read_to: usize,
+    /// The line of the last end mark.
+    last_end: Option<usize>,
 }
 
 impl Assembly<'_> {
@@ -80,7 +92,10 @@ impl Assembly<'_> {
             while coming.next_if(|tag| tag.line < at).is_some() {}
             let next = match coming.peek() {
                 Some(tag) if tag.line == at => self.tag(tag),
-                _ => self.dialect(at),
+                _ => {
+                    self.unquote(at);
+                    self.dialect(at)
+                }
             };
             at = match next {
                 Some(end) => end.max(at + 1),
@@ -100,7 +115,9 @@ impl Assembly<'_> {
         } else {
             self.tags.next_boundary(at).unwrap_or(end)
         };
-        let mut found = self.find(at, reach)?;
+        let Some(mut found) = self.find(at, reach) else {
+            return self.curly_json(at, reach);
+        };
         let is_sound = |item: &Item| matches!(item, Item::Command(_));
         if found.open || !found.items.iter().all(is_sound) {
             // It may have taken commands of ours for its own lines.
@@ -110,6 +127,12 @@ impl Assembly<'_> {
                 found = self.find(at, boundary)?;
             }
         }
+        Some(self.found(found))
+    }
+
+    fn curly_json(&mut self, at: usize, reach: usize) -> Option<usize> {
+        let found = json::find_curly(&self.lines[..reach], at)?;
+        self.repaired("straightened curly quotes in JSON", 1, true);
         Some(self.found(found))
     }
 
@@ -181,7 +204,7 @@ impl Assembly<'_> {
         } else if let Some(end) = self.own_prompt(at) {
             self.repaired("left out our own prompt, which was copied along", 1, false);
             return self.take(at, end);
-        } else if let Some(end) = self.crowded_tag(at) {
+        } else if let Some(end) = self.angled(at).or_else(|| self.crowded_tag(at)) {
             return end;
         } else {
             self.results(at);

@@ -7,10 +7,12 @@
 //! ```
 //!
 //! The parameters stand beside the name or under `parameters`, `params`, `arguments`, `args` or
-//! `input`, there also as a string of JSON. Strict JSON is tried first, then `lenient`. What does
-//! not have one of these shapes is prose: a `package.json` in a reply is nobody's command.
+//! `input`, there also as a string of JSON. Strict JSON is tried first, then `lenient`;
+//! what a chat page gave curly quotes is read by `curly`. What does not have one of these shapes is
+//! prose: a `package.json` in a reply is nobody's command.
 
 mod call;
+mod curly;
 mod extent;
 mod lenient;
 mod tools;
@@ -21,6 +23,8 @@ use crate::protocol::Command;
 
 use super::code_fence;
 use super::found::{Found, Item};
+pub(super) use curly::find_curly;
+
 use call::{Call, Shape};
 use extent::Extent;
 

@@ -12,7 +12,8 @@
 //! code fences. A body is verbatim up to the first closing tag of its own name, or, where the
 //! opening tag has `end="Q7"`, up to `[/NAME Q7]`; commands inside of it are text. A closing tag
 //! that is indented four columns deeper than the opening one, quoted or in backticks is taken for
-//! an example inside of the body, unless no other follows.
+//! an example inside of the body, unless no other follows. A closing tag that is misspelled or
+//! shares its line with the end of the body counts where no proper one can be meant.
 //!
 //! This file reads one line; its rooms find where a body ends and make commands of tags.
 
@@ -21,14 +22,18 @@ use std::borrow::Cow;
 use super::line::{Decorated, Decoration, undecorate};
 use crate::protocol::{EndMark, SessionId};
 
+mod angled;
 mod attributes;
 mod body;
+mod closer;
 mod command;
 pub(super) mod copy_button;
 mod index;
 mod name;
 
+pub(super) use angled::read_angled;
 pub(super) use body::Around;
+pub(super) use closer::Closer;
 pub(super) use command::{Opening, build};
 pub(super) use index::{Close, Tags};
 pub(super) use name::Name;

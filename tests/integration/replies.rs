@@ -16,12 +16,7 @@ use serde_json::Value;
 const FENCE_LINES: &str = "a prefix counts only if every line has it, and the fence has none";
 
 /// Replies that do not survive being carried in another way, with the reason.
-const EXCEPTIONS: [(&str, Carried, &str); 5] = [
-    (
-        "begin_patch_quoted_in_prose",
-        Carried::InAFence,
-        FENCE_LINES,
-    ),
+const EXCEPTIONS: [(&str, Carried, &str); 4] = [
     (
         "escaped_markers_in_a_search_block_in_prose",
         Carried::InAFence,

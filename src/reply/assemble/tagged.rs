@@ -3,26 +3,27 @@
 use super::{Assembly, number};
 use crate::reply::Issue;
 use crate::reply::code_fence::{self, Fence};
-use crate::reply::tags::{Around, Close, Damage, Kind, Name, Opening, TagLine, build, crowded};
+use crate::reply::tags::{
+    Around, Close, Closer, Damage, Kind, Name, Opening, TagLine, build, crowded,
+};
 
 /// Where the body of a command stands.
 #[derive(Clone, Copy)]
-enum BodyAt<'b> {
+pub(super) enum BodyAt<'b> {
     Nowhere,
     /// On the tag's own line.
     Inline(&'b str),
     /// On the lines up to the closing tag.
     Until(usize),
+    /// On the lines up to this one and on it: the closing tag behind it is cut off already.
+    Through(usize),
 }
 
 impl Assembly<'_> {
     /// Takes what begins with a tag; returns the line below it, or nothing if it is prose.
     pub(super) fn tag(&mut self, tag: &TagLine<'_>) -> Option<usize> {
         match &tag.kind {
-            Kind::End(mark) => {
-                self.reply.end = Some(mark.clone());
-                Some(self.take(tag.line, tag.line + 1))
-            }
+            Kind::End(mark) => Some(self.end(tag.line, mark)),
             Kind::Close { name, .. } => {
                 self.stray(*name, tag.line);
                 Some(self.take(tag.line, tag.line + 1))
@@ -59,6 +60,7 @@ impl Assembly<'_> {
         }
         match self.tags.close(&self.lines, tag, opening.mark.as_deref()) {
             Close::At(closing) => Some(self.build(tag, opening, BodyAt::Until(closing))),
+            Close::Oddly(closer) => Some(self.oddly_closed(tag, opening, closer)),
             Close::Restarted { first, again } => {
                 self.restart(first);
                 Some(self.take(tag.line, again))
@@ -71,6 +73,21 @@ impl Assembly<'_> {
             }
             Close::Missing => self.endless(tag, &opening),
         }
+    }
+
+    /// Makes a command whose closing tag is misspelled or shares its line with the body.
+    fn oddly_closed(&mut self, tag: &TagLine<'_>, opening: Opening, closer: Closer) -> usize {
+        let Closer { line, keeps } = closer;
+        let closing = opening.closing();
+        if keeps == 0 {
+            let what = format!("read a misspelled closing tag as `{closing}`");
+            self.repaired(&what, 1, false);
+            return self.build(tag, opening, BodyAt::Until(line));
+        }
+        self.lines[line] = &self.lines[line][..keeps];
+        let what = format!("read `{closing}` behind the last line of a body as its end");
+        self.repaired(&what, 1, true);
+        self.build(tag, opening, BodyAt::Through(line))
     }
 
     /// Forgets the commands from a line on: the reply was cut and goes on from there once more.
@@ -115,7 +132,7 @@ impl Assembly<'_> {
     }
 
     /// Makes a command; returns the line below it.
-    fn build(&mut self, tag: &TagLine<'_>, opening: Opening, body: BodyAt<'_>) -> usize {
+    pub(super) fn build(&mut self, tag: &TagLine<'_>, opening: Opening, body: BodyAt<'_>) -> usize {
         let name = opening.name;
         let inline;
         let (lines, end) = match body {
@@ -125,6 +142,7 @@ impl Assembly<'_> {
                 (Some(&inline[..]), tag.line + 1)
             }
             BodyAt::Until(closing) => (Some(&self.lines[tag.line + 1..closing]), closing + 1),
+            BodyAt::Through(last) => (Some(&self.lines[tag.line + 1..=last]), last + 1),
         };
         let has_body = lines.is_some();
         let built = build(opening, lines, self.around(tag, end));

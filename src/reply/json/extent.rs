@@ -8,7 +8,7 @@ use super::super::code_fence;
 
 /// Deeper than any tool call; each bracket deeper than this would be looked at once more from
 /// every line that begins with one.
-const MAX_DEPTH: usize = 32;
+pub(super) const MAX_DEPTH: usize = 32;
 
 /// A place: line and byte in it.
 pub(super) type Place = (usize, usize);

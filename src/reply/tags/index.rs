@@ -5,6 +5,7 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
+use super::closer::{self, Closer};
 use super::{Kind, Name, TagLine, read};
 use crate::reply::line::{Decoration, is_blank_or_fence};
 
@@ -13,6 +14,8 @@ use crate::reply::line::{Decoration, is_blank_or_fence};
 pub(in crate::reply) enum Close {
     /// At the closing tag on this line.
     At(usize),
+    /// At a closing tag that is misspelled or not alone on its line.
+    Oddly(Closer),
     /// It does not: the text was cut, and what stands from `first` on stands from `again` on once
     /// more.
     Restarted { first: usize, again: usize },
@@ -169,7 +172,9 @@ impl<'a> Tags<'a> {
         let closer = closer.map(|at| self.list[*at].line);
         let example = all.first().map(|at| self.list[*at].line);
         let Some(line) = closer.or(example) else {
-            return self.missing(lines, tag);
+            return self
+                .odd_closer(lines, tag, *name)
+                .map_or_else(|| self.missing(lines, tag), Close::Oddly);
         };
         let again = self
             .openers_after(*name, tag.line)
@@ -214,11 +219,30 @@ impl<'a> Tags<'a> {
         if let Some(example) = example.filter(|example| *example < again.line) {
             return Close::At(example);
         }
+        let outermost = self.outermost(tag, line);
+        if let Kind::Open { name, .. } = &tag.kind
+            && outermost.is_none()
+            && let Some(closer) = self.odd_closer(lines, tag, *name)
+        {
+            return Close::Oddly(closer);
+        }
         if self.is_clean(lines, again.line) {
             return Close::MissingBefore(again.line);
         }
-        self.outermost(tag, line)
-            .map_or(Close::At(line), Close::Nested)
+        outermost.map_or(Close::At(line), Close::Nested)
+    }
+
+    /// The only closing tag in another spelling before the next command begins.
+    fn odd_closer(&self, lines: &[&str], tag: &TagLine<'_>, name: Name) -> Option<Closer> {
+        let from = tag.line + 1;
+        let next = self
+            .below(from)
+            .iter()
+            .find(|next| matches!(next.kind, Kind::Open { .. } | Kind::End(_)));
+        let end = next.map_or(lines.len(), |next| next.line);
+        let mut all = (from..end).filter_map(|line| closer::read(line, lines[line], name));
+        let only = all.next()?;
+        all.next().is_none().then_some(only)
     }
 
     /// The closing tag at which openings and closings of one name balance, if they do.
@@ -383,6 +407,24 @@ mod tests {
         close("[PLAN]\n    [/PLAN]\n- [/PLAN]\n[/PLAN]", Close::At(3));
         close("[PLAN]\n    [/PLAN]", Close::At(1));
         close("[PLAN]\nx", Close::Missing);
+    }
+
+    #[test]
+    fn an_odd_closing_tag_counts_where_no_other_can_be_meant() {
+        let odd = |line, keeps| Close::Oddly(Closer { line, keeps });
+        close("[PLAN]\nx\n</PLAN>\n[DONE]", odd(2, 0));
+        close("[PLAN]\nx[/PLAN]\n[PLAN]\ny\n[/PLAN]", odd(1, 1));
+        close(
+            "[PLAN]\nx\n[END_PLAN]\n[PLAN]\ny\n[/PLAN]\n[END ab12cd34#1]",
+            odd(2, 0),
+        );
+        close("[PLAN]\nx\n</PLAN>\n[DONE]\n[/PLAN]", Close::At(4));
+        close(
+            "[PLAN]\nx[/PLAN]\n[PLAN]\ny\n[/PLAN]\n[/PLAN]",
+            Close::Nested(5),
+        );
+        close("[PLAN]\n</PLAN>\n[END_PLAN]", Close::Missing);
+        close("[PLAN]\n[DONE]\n</PLAN>", Close::Missing);
     }
 
     #[test]

@@ -101,6 +101,11 @@ impl Name {
             .map_or("", |(_, text)| text)
     }
 
+    /// Whether it has two words, so that hardly anything else is called so.
+    pub(in crate::reply) fn is_compound(self) -> bool {
+        self.as_str().contains('_')
+    }
+
     /// Whether it means nothing without a body.
     pub(in crate::reply) fn needs_body(self) -> bool {
         matches!(

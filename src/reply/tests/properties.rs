@@ -8,6 +8,18 @@ use crate::protocol::{Command, Edit, RelPath, Replacement};
 use crate::reply::{decode, end_mark, is_outbox, parse};
 
 const FRAGMENTS: &[&str] = &[
+    "> <<<<<<< SEARCH",
+    "> =======",
+    "> >>>>>>> REPLACE",
+    "> a.py",
+    "</PLAN>",
+    "[END_PLAN]",
+    "x[/PLAN]",
+    "<CREATE_FILE path=\"a\">",
+    "</CREATE_FILE>",
+    "<DONE/>",
+    "[END ab12cd34#2]",
+    "{\u{201c}tool\u{201d}: \u{201c}git_status\u{201d}}",
     "[CREATE_FILE path=\"a\"]",
     "[/CREATE_FILE]",
     "[CREATE_FILE path=\"a\" end=\"Q\"]",
@@ -272,6 +284,19 @@ fn hostile_input_takes_linear_time() {
         "(\n(abcdefghijk\n",
         "[MESSAGE]\n> [/MESSAGE]\n",
         "- [MESSAGE]\n    [/PLAN]\n",
+        "> <<<<<<< SEARCH\n",
+        "> {\"\n\n",
+        "> <<<<<<< SEARCH\n> =======\n> >>>>>>> REPLACE\n",
+        "> <<<<<<< SEARCH\n> =======\n> >>>>>>> REPLACE\n\n",
+        "```x\n> <<<<<<< SEARCH\n> =======\n> >>>>>>> REPLACE\n\n",
+        "<CREATE_FILE path=\"a\">\n",
+        "<CREATE_FILE path=\"a\">\n<EDIT_FILE>\nx\n",
+        "<PLAN>\n",
+        "[PLAN]\nx[/PLAN]\n",
+        "[PLAN]\n</PLAN>\n",
+        "[END ab12cd34#1]\nx\n[END ab12cd34#2]\n[DONE]\n",
+        "{\u{201c}\n",
+        "{\u{201c}a\u{201d}: \u{201c}\n",
     ] {
         let text = unit.repeat(SIZE / unit.len());
         let start = Instant::now();
