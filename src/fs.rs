@@ -9,6 +9,11 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
+/// How the names of files begin that are not whole yet.
+pub const TEMPORARY: &str = ".agent-";
+/// How much of a draft is gathered before it is written, in bytes.
+const DRAFT_BUFFER: usize = 256 * 1024;
+
 /// What must have happened before a write counts as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
@@ -29,7 +34,7 @@ pub fn write_atomic(path: &Path, content: &[u8], durability: Durability) -> Resu
     // tempfile makes it with mode 0600, which is what private state should have.
     let write = || -> io::Result<()> {
         let mut file = tempfile::Builder::new()
-            .prefix(".agent-")
+            .prefix(TEMPORARY)
             .tempfile_in(directory)?;
         file.write_all(content)?;
         if durability != Durability::Atomic {
@@ -48,7 +53,7 @@ pub fn write_atomic(path: &Path, content: &[u8], durability: Durability) -> Resu
 pub fn write_new(path: &Path, content: &[u8]) -> Result<bool> {
     let write = || -> io::Result<bool> {
         let mut file = tempfile::Builder::new()
-            .prefix(".agent-")
+            .prefix(TEMPORARY)
             .tempfile_in(directory_of(path))?;
         file.write_all(content)?;
         file.as_file().sync_all()?;
@@ -59,6 +64,56 @@ pub fn write_new(path: &Path, content: &[u8]) -> Result<bool> {
         }
     };
     write().map_err(|cause| Error::file("write", path, cause))
+}
+
+/// A file of our own that is written piece by piece and gets its name when it is whole.
+///
+/// One that is dropped before leaves nothing behind; after a kill, a temporary name of ours.
+#[derive(Debug)]
+pub struct Draft {
+    file: io::BufWriter<tempfile::NamedTempFile>,
+}
+
+impl Draft {
+    /// Begins a file in the directory that it will stay in, readable by its owner only.
+    pub fn begin(directory: &Path) -> Result<Self> {
+        let file = tempfile::Builder::new()
+            .prefix(TEMPORARY)
+            .tempfile_in(directory)
+            .map_err(|cause| Error::file("write into", directory, cause))?;
+        Ok(Self {
+            file: io::BufWriter::with_capacity(DRAFT_BUFFER, file),
+        })
+    }
+
+    /// Gives it its name, replacing what had it.
+    pub fn finish(self, path: &Path, durability: Durability) -> Result<()> {
+        let finish = || -> io::Result<()> {
+            let file = self
+                .file
+                .into_inner()
+                .map_err(io::IntoInnerError::into_error)?;
+            if durability != Durability::Atomic {
+                file.as_file().sync_all()?;
+            }
+            file.persist(path).map_err(|failed| failed.error)?;
+            if durability == Durability::Durable {
+                sync_directory(directory_of(path))?;
+            }
+            Ok(())
+        };
+        finish().map_err(|cause| Error::file("write", path, cause))
+    }
+}
+
+impl Write for Draft {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// Moves a file to another name on the same file system, without replacing one.

@@ -26,6 +26,7 @@ pub mod workspace;
 
 pub mod sandbox;
 
+pub mod checkpoint;
 pub mod session;
 
 pub mod compose;

@@ -57,3 +57,18 @@ pub fn discard_typed_input() {
         rustix::termios::QueueSelector::IFlush,
     );
 }
+
+/// Makes a directory private to its owner, where the system knows such a thing.
+pub fn make_private(directory: &std::path::Path) -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let private = std::fs::Permissions::from_mode(0o700);
+        if std::fs::metadata(directory)?.permissions().mode() & 0o777 != 0o700 {
+            std::fs::set_permissions(directory, private)?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = directory;
+    Ok(())
+}

@@ -5,8 +5,10 @@
 //! that stays inside; whatever changes files follows none. Which paths may be changed is decided by
 //! `policy`, not here.
 
+pub mod exact;
 mod ignored;
 mod problem;
+pub mod survey;
 pub mod text;
 pub mod walk;
 

@@ -1,6 +1,8 @@
 //! File operations that not every operating system has.
 
+use std::ffi::{OsStr, OsString};
 use std::io;
+use std::path::Path;
 
 use cap_std::fs::Dir;
 
@@ -10,18 +12,18 @@ use cap_std::fs::Dir;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 pub fn rename_without_replacing(
     from_directory: &Dir,
-    from: &str,
+    from: impl AsRef<Path>,
     to_directory: &Dir,
-    to: &str,
+    to: impl AsRef<Path>,
 ) -> io::Result<()> {
     use rustix::fs::{RenameFlags, renameat_with};
     use rustix::io::Errno;
 
     match renameat_with(
         from_directory,
-        from,
+        from.as_ref(),
         to_directory,
-        to,
+        to.as_ref(),
         RenameFlags::NOREPLACE,
     ) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Err(io::ErrorKind::Unsupported.into()),
@@ -33,9 +35,9 @@ pub fn rename_without_replacing(
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 pub fn rename_without_replacing(
     _from_directory: &Dir,
-    _from: &str,
+    _from: impl AsRef<Path>,
     _to_directory: &Dir,
-    _to: &str,
+    _to: impl AsRef<Path>,
 ) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
@@ -76,4 +78,29 @@ pub fn dangling_link(place: &std::path::Path) -> io::Result<()> {
 #[cfg(not(unix))]
 pub fn dangling_link(_place: &std::path::Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+/// The name of a file as bytes that give it back, also on another day; `None` if there are none.
+#[cfg(unix)]
+pub fn bytes_of_name(name: &OsStr) -> Option<&[u8]> {
+    Some(std::os::unix::ffi::OsStrExt::as_bytes(name))
+}
+
+/// The name of a file as bytes that give it back, also on another day; `None` if there are none.
+#[cfg(not(unix))]
+pub fn bytes_of_name(name: &OsStr) -> Option<&[u8]> {
+    name.to_str().map(str::as_bytes)
+}
+
+/// The name that such bytes stand for.
+#[cfg(unix)]
+pub fn name_of_bytes(bytes: &[u8]) -> Option<OsString> {
+    let name: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(bytes);
+    Some(name.to_owned())
+}
+
+/// The name that such bytes stand for.
+#[cfg(not(unix))]
+pub fn name_of_bytes(bytes: &[u8]) -> Option<OsString> {
+    std::str::from_utf8(bytes).ok().map(OsString::from)
 }

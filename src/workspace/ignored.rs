@@ -4,8 +4,7 @@
 //! name, and one that is a pipe, or a link to `/dev/zero`, would never end. Here they are read
 //! through the workspace, up to a limit.
 
-use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ignore::Match;
@@ -15,7 +14,7 @@ use super::Workspace;
 use crate::protocol::RelPath;
 
 /// The most that is read of one ignore file, in bytes; a larger one is not obeyed.
-const MAX_IGNORE_BYTES: u64 = 256 * 1024;
+pub(super) const MAX_IGNORE_BYTES: u64 = 256 * 1024;
 
 /// Which ignore files there are to read in a directory.
 #[derive(Clone, Copy)]
@@ -33,19 +32,13 @@ impl IgnoreFiles {
         exclude: true,
     };
 
-    /// Those among the names in a directory.
-    pub(super) fn among<'n>(names: impl Iterator<Item = &'n OsStr>, directory: &str) -> Self {
-        let mut found = Self {
-            ignore: false,
-            gitignore: false,
-            exclude: false,
-        };
-        for name in names {
-            found.ignore |= name == ".ignore";
-            found.gitignore |= name == ".gitignore";
-            found.exclude |= name == ".git" && directory.is_empty();
+    /// Those that a directory has.
+    pub(super) fn among(has: impl Fn(&str) -> bool, is_root: bool) -> Self {
+        Self {
+            ignore: has(".ignore"),
+            gitignore: has(".gitignore"),
+            exclude: is_root && has(".git"),
         }
-        found
     }
 }
 
@@ -69,23 +62,23 @@ pub(super) struct Rules {
 
 impl Rules {
     /// The rules that hold in a directory: those from above, if it has none of its own.
+    ///
+    /// `read` gives the content of a file in that directory, if it can be had.
     pub(super) fn read(
-        workspace: &Workspace,
-        directory: &str,
+        read: impl Fn(&str) -> Option<Vec<u8>>,
+        directory: &Path,
         which: IgnoreFiles,
         above: Option<Arc<Rules>>,
     ) -> Option<Arc<Rules>> {
-        let read = |wanted: bool, name: &str| {
-            if wanted {
-                read_rules(workspace, directory, name)
-            } else {
-                Gitignore::empty()
-            }
+        let rules_of = |wanted: bool, name: &str| match wanted.then(|| read(name)).flatten() {
+            Some(content) => parse_rules(&content, directory),
+            None => Gitignore::empty(),
         };
+        let is_root = directory.as_os_str().is_empty();
         let rules = Self {
-            ignore: read(which.ignore, ".ignore"),
-            gitignore: read(which.gitignore, ".gitignore"),
-            exclude: read(which.exclude && directory.is_empty(), ".git/info/exclude"),
+            ignore: rules_of(which.ignore, ".ignore"),
+            gitignore: rules_of(which.gitignore, ".gitignore"),
+            exclude: rules_of(which.exclude && is_root, ".git/info/exclude"),
             above: None,
         };
         if rules.ignore.is_empty() && rules.gitignore.is_empty() && rules.exclude.is_empty() {
@@ -101,15 +94,14 @@ impl Rules {
 }
 
 /// Reads one ignore file through the workspace's own door; what cannot be read has no rules.
-fn read_rules(workspace: &Workspace, directory: &str, name: &str) -> Gitignore {
-    let content = RelPath::parse(&join(directory, name))
-        .ok()
-        .and_then(|path| workspace.read(&path, MAX_IGNORE_BYTES).ok());
-    let Some(content) = content else {
-        return Gitignore::empty();
-    };
+pub(super) fn read_beneath(workspace: &Workspace, directory: &str, name: &str) -> Option<Vec<u8>> {
+    let path = RelPath::parse(&join(directory, name)).ok()?;
+    workspace.read(&path, MAX_IGNORE_BYTES).ok()
+}
+
+fn parse_rules(content: &[u8], directory: &Path) -> Gitignore {
     let mut builder = GitignoreBuilder::new(absolute(directory));
-    let text = String::from_utf8_lossy(&content);
+    let text = String::from_utf8_lossy(content);
     for line in text.trim_start_matches('\u{feff}').lines() {
         // A glob that is wrong ignores nothing, as in git.
         let _ = builder.add_line(None, line);
@@ -118,12 +110,12 @@ fn read_rules(workspace: &Workspace, directory: &str, name: &str) -> Gitignore {
 }
 
 /// The matcher wants one root for its rules and the paths; the real one is none of its business.
-fn absolute(path: &str) -> String {
-    format!("/{path}")
+fn absolute(path: &Path) -> PathBuf {
+    Path::new("/").join(path)
 }
 
 /// Whether the rules leave the path out.
-pub(super) fn is_ignored(rules: Option<&Rules>, path: &str, is: Is) -> bool {
+pub(super) fn is_ignored(rules: Option<&Rules>, path: &Path, is: Is) -> bool {
     let Some(rules) = rules else {
         return false;
     };
@@ -133,7 +125,7 @@ pub(super) fn is_ignored(rules: Option<&Rules>, path: &str, is: Is) -> bool {
         .chain(rules.chain().map(|rules| &rules.gitignore))
         .chain(rules.chain().map(|rules| &rules.exclude));
     for matcher in in_order {
-        match matcher.matched(Path::new(&path), is_directory) {
+        match matcher.matched(&path, is_directory) {
             Match::None => {}
             Match::Ignore(_) => return true,
             Match::Whitelist(_) => return false,

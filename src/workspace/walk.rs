@@ -7,6 +7,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::UNIX_EPOCH;
@@ -15,7 +16,7 @@ use std::{io, thread};
 use cap_fs_ext::DirExt;
 use cap_std::fs::{DirEntry, Metadata};
 
-use super::ignored::{IgnoreFiles, Is, Rules, is_ignored, join};
+use super::ignored::{IgnoreFiles, Is, Rules, is_ignored, join, read_beneath};
 use super::{FileProblem, Kind, Workspace, kind_of};
 use crate::protocol::RelPath;
 
@@ -83,9 +84,10 @@ impl Workspace {
         let mut rules = None;
         let mut directory = String::new();
         for name in path.components() {
-            rules = Rules::read(self, &directory, IgnoreFiles::POSSIBLE, rules);
+            let read = |name: &str| read_beneath(self, &directory, name);
+            rules = Rules::read(read, Path::new(&directory), IgnoreFiles::POSSIBLE, rules);
             directory = join(&directory, name);
-            if is_ignored(rules.as_deref(), &directory, Is::Directory) {
+            if is_ignored(rules.as_deref(), Path::new(&directory), Is::Directory) {
                 return None;
             }
         }
@@ -145,7 +147,8 @@ impl Looked {
         } else {
             Is::File
         };
-        if is_hidden(path.file_name()) || is_ignored(rules.map(AsRef::as_ref), path.as_str(), is) {
+        let rules_here = rules.map(AsRef::as_ref);
+        if is_hidden(path.file_name()) || is_ignored(rules_here, Path::new(path.as_str()), is) {
             return;
         }
         if file_type.is_dir() {
@@ -176,7 +179,7 @@ impl Walk<'_> {
         let mut walked = Walked::default();
         let mut level = vec![start];
         while !level.is_empty() {
-            let looked = self.look_into_all(&level);
+            let looked = in_parallel(&level, |one| self.look_into(one));
             level.clear();
             for one in looked {
                 walked.files.extend(one.files);
@@ -189,42 +192,17 @@ impl Walk<'_> {
         walked
     }
 
-    fn look_into_all(&self, level: &[Directory]) -> Vec<Looked> {
-        if level.len() < WORTH_THREADS {
-            return level.iter().map(|one| self.look_into(one)).collect();
-        }
-        let threads = thread::available_parallelism()
-            .map_or(1, NonZeroUsize::get)
-            .min(MAX_THREADS);
-        let next = AtomicUsize::new(0);
-        let work = || -> Vec<Looked> {
-            let take = || level.get(next.fetch_add(1, Ordering::Relaxed));
-            std::iter::from_fn(take)
-                .map(|one| self.look_into(one))
-                .collect()
-        };
-        thread::scope(|scope| {
-            let workers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let mut looked = work();
-            for worker in workers {
-                looked.extend(worker.join().unwrap_or_default());
-            }
-            looked
-        })
-    }
-
     /// Looks into one directory; one that cannot be read, or vanished, holds nothing.
     fn look_into(&self, directory: &Directory) -> Looked {
         let mut looked = Looked::default();
         let Ok(entries) = self.entries_of(directory) else {
             return looked;
         };
-        let names = entries.iter().map(|(name, _)| name.as_os_str());
-        let ignore_files = IgnoreFiles::among(names, &directory.path);
+        let has = |wanted: &str| entries.iter().any(|(name, _)| name == wanted);
         let rules = Rules::read(
-            self.workspace,
-            &directory.path,
-            ignore_files,
+            |name| read_beneath(self.workspace, &directory.path, name),
+            Path::new(&directory.path),
+            IgnoreFiles::among(has, directory.path.is_empty()),
             directory.rules.clone(),
         );
         for (name, entry) in &entries {
@@ -253,6 +231,39 @@ impl Walk<'_> {
     }
 }
 
+/// Does the same to every item, on several threads if there are many; the answers in their order.
+pub(super) fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    if items.len() < WORTH_THREADS {
+        return items.iter().map(work).collect();
+    }
+    let threads = thread::available_parallelism()
+        .map_or(1, NonZeroUsize::get)
+        .min(MAX_THREADS);
+    let next = AtomicUsize::new(0);
+    let share = || -> Vec<(usize, R)> {
+        let take = || {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            Some((index, items.get(index)?))
+        };
+        std::iter::from_fn(take)
+            .map(|(index, item)| (index, work(item)))
+            .collect()
+    };
+    let mut done = thread::scope(|scope| {
+        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(share)).collect();
+        let mut done = share();
+        for worker in workers {
+            match worker.join() {
+                Ok(more) => done.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, answer)| answer).collect()
+}
+
 fn modified(metadata: &Metadata) -> i64 {
     let time = metadata.modified().ok();
     let since = time.and_then(|time| time.into_std().duration_since(UNIX_EPOCH).ok());
@@ -270,7 +281,7 @@ fn nameable(directory: &Directory, name: &str) -> Option<RelPath> {
 }
 
 /// The repository's own files and ours; on some file systems in any letter case.
-fn is_hidden(name: &str) -> bool {
+pub(super) fn is_hidden(name: &str) -> bool {
     name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case(".agent")
 }
 

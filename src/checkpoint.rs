@@ -1,0 +1,316 @@
+//! Checkpoints: what the workspace was before and after a round, so that a round can be taken back.
+//!
+//! A snapshot is a tree of hashes; the content lies in a private store beside the sessions, each
+//! content once, whoever changed the file and however. Taking one is a walk over the workspace that
+//! reads only what changed since the last. The project's own repository is neither needed nor
+//! touched. Which snapshots belong to which round is for the session to know.
+//!
+//! ```text
+//! packs/<id>.pack     objects: contents of files, targets of links, trees      (pack, objects)
+//! cache/<id>          what the last snapshot of a workspace saw                 (cache)
+//! damaged/            packs that a broken disk left
+//! lock                held by whoever changes the store; shared by its readers
+//! ```
+//!
+//! A store of our own was taken rather than a shadow git repository: it works without git, asks no
+//! index of 80,000 entries to be rewritten by another program, and covers what git cannot (modes,
+//! empty directories, ignored files that are small).
+
+mod cache;
+mod changes;
+mod diff;
+mod objects;
+mod pack;
+mod restore;
+mod take;
+mod tidy;
+mod tree;
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use blake3::Hash;
+use serde::{Deserialize, Serialize};
+
+pub use changes::{Change, Difference, What};
+pub use diff::{DiffLimits, Lines, Stat};
+pub use restore::{Conflict, Force, Kept, Plan, Restored, Step, Why};
+pub use tidy::Tidied;
+pub use tree::{Node, Reason};
+
+use crate::error::{Error, Result};
+use crate::fs::create_directory;
+use crate::platform;
+use crate::workspace::Workspace;
+use crate::workspace::survey::Scope;
+use cache::Cache;
+use objects::Objects;
+use take::Taking;
+
+/// What a checkpoint covers.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Files with more bytes than these are passed over, and named.
+    pub max_file_bytes: u64,
+    /// Ignored files with more bytes than these are passed over in silence.
+    pub max_ignored_bytes: u64,
+    /// The most new content that one snapshot stores, in bytes; what is more is passed over.
+    pub max_new_bytes: u64,
+    /// What is looked at: leave out the directories of our own that lie in the workspace.
+    pub scope: Scope,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_file_bytes: 10 * 1024 * 1024,
+            max_ignored_bytes: 64 * 1024,
+            max_new_bytes: 4 * 1024 * 1024 * 1024,
+            scope: Scope {
+                max_entries: 1_000_000,
+                leave_out: Vec::new(),
+            },
+        }
+    }
+}
+
+/// The state of a workspace at one time; equal ones are the same files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Snapshot(Hash);
+
+/// A snapshot that was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// Which.
+    pub snapshot: Snapshot,
+    /// What it does not cover, but for what is ignored: the first thousand, sorted by path.
+    pub passed_over: Vec<PassedOver>,
+    /// How many it does not cover.
+    pub passed_over_count: u64,
+    /// How many files were read, because they changed since the last snapshot or just now.
+    pub files_read: u64,
+}
+
+/// Something that a snapshot does not cover.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassedOver {
+    /// Where, relative to the workspace.
+    pub path: PathBuf,
+    /// Why not.
+    pub reason: Reason,
+}
+
+/// From one snapshot to another: from after a round to before it is its undo, the other way its
+/// redo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// As the workspace should be now.
+    pub from: Snapshot,
+    /// As it should be then.
+    pub to: Snapshot,
+}
+
+/// The checkpoints of all sessions of a base directory.
+#[derive(Debug)]
+pub struct Store {
+    directory: PathBuf,
+    objects: Objects,
+    clock: fn() -> SystemTime,
+}
+
+impl Store {
+    /// Opens the store in this directory, and makes it if there is none.
+    pub fn open(directory: &Path) -> Result<Self> {
+        for part in ["packs", "cache"] {
+            create_directory(&directory.join(part))?;
+        }
+        platform::make_private(directory)
+            .map_err(|cause| Error::file("make private", directory, cause))?;
+        let directory = directory
+            .canonicalize()
+            .map_err(|cause| Error::file("open", directory, cause))?;
+        Ok(Self {
+            objects: Objects::new(&directory.join("packs")),
+            directory,
+            clock: SystemTime::now,
+        })
+    }
+
+    /// Takes a snapshot of the workspace.
+    ///
+    /// What is new is on the disk when it returns. A kill in the middle leaves the store as it was.
+    pub fn take(&mut self, workspace: &Workspace, limits: &Limits) -> Result<Taken> {
+        let _alone = self.lock_alone()?;
+        self.refresh_alone()?;
+        let mut limits = limits.clone();
+        // A store that stores itself would grow with every look.
+        if let Ok(own) = self.directory.strip_prefix(workspace.path()) {
+            limits.scope.leave_out.push(own.to_owned());
+        }
+        let cache_path = take::cache_path(&self.directory.join("cache"), workspace);
+        let cache = Cache::read(&cache_path);
+        let found = Taking::new(&self.objects, &limits, &cache, (self.clock)()).run(workspace)?;
+        self.objects.commit(found.new)?;
+        if let Some(cache) = found.cache {
+            cache.write(&cache_path)?;
+        }
+        self.objects.merge()?;
+        Ok(Taken {
+            snapshot: Snapshot(found.root),
+            passed_over: found.passed_over,
+            passed_over_count: found.passed_over_count,
+            files_read: found.files_read,
+        })
+    }
+
+    /// What was changed between two snapshots, sorted by path.
+    pub fn changes(&mut self, from: &Snapshot, to: &Snapshot) -> Result<Vec<Change>> {
+        let _shared = self.lock_shared()?;
+        self.objects.refresh()?;
+        self.changes_locked(from, to)
+    }
+
+    /// The changes between two snapshots as a unified diff.
+    pub fn diff(&mut self, from: &Snapshot, to: &Snapshot, limits: &DiffLimits) -> Result<String> {
+        let _shared = self.lock_shared()?;
+        self.objects.refresh()?;
+        let changes = self.changes_locked(from, to)?;
+        diff::diff(&self.objects, &changes, limits)
+    }
+
+    /// The changes between two snapshots with the number of lines.
+    pub fn stat(
+        &mut self,
+        from: &Snapshot,
+        to: &Snapshot,
+        limits: &DiffLimits,
+    ) -> Result<Vec<Stat>> {
+        let _shared = self.lock_shared()?;
+        self.objects.refresh()?;
+        let changes = self.changes_locked(from, to)?;
+        diff::stat(&self.objects, changes, limits)
+    }
+
+    /// What a file or link was in a snapshot: its content, or where it led.
+    pub fn content(&mut self, node: &Node) -> Result<Option<Vec<u8>>> {
+        let _shared = self.lock_shared()?;
+        self.objects.refresh()?;
+        match node {
+            Node::File { content, .. } => self.objects.read(content).map(Some),
+            Node::Link { target } => self.objects.read(target).map(Some),
+            Node::Directory { .. } | Node::PassedOver { .. } => Ok(None),
+        }
+    }
+
+    /// Plans to go through these turns, one after the other: the latest round first to undo.
+    ///
+    /// Changes nothing. Only what differs within a turn is touched, so that what a person changed
+    /// between two rounds stays.
+    pub fn plan(&mut self, workspace: &Workspace, turns: &[Turn]) -> Result<Plan> {
+        let _shared = self.lock_shared()?;
+        self.objects.refresh()?;
+        let differences = turns
+            .iter()
+            .map(|turn| changes::differences(&self.objects, turn.from.0, turn.to.0))
+            .collect::<Result<Vec<_>>>()?;
+        Ok(restore::plan(workspace, differences))
+    }
+
+    /// Carries out a plan; every trouble with a file is told in what comes back.
+    pub fn restore(
+        &mut self,
+        workspace: &Workspace,
+        plan: &Plan,
+        force: Force,
+    ) -> Result<Restored> {
+        let _shared = self.lock_shared()?;
+        self.objects.refresh()?;
+        Ok(restore::restore(workspace, &self.objects, plan, force))
+    }
+
+    /// Removes what neither these snapshots nor the next one needs.
+    ///
+    /// The caller names all snapshots of all sessions that can still be undone, and sees to it that
+    /// no session is going on beside.
+    pub fn tidy(&mut self, keep: &[Snapshot]) -> Result<Tidied> {
+        let _alone = self.lock_alone()?;
+        self.refresh_alone()?;
+        tidy::tidy(&mut self.objects, &self.directory.join("cache"), keep)
+    }
+
+    fn changes_locked(&self, from: &Snapshot, to: &Snapshot) -> Result<Vec<Change>> {
+        let differences = changes::differences(&self.objects, from.0, to.0)?;
+        Ok(changes::changes(differences))
+    }
+
+    /// Learns which packs there are, and removes what a killed writer or a broken disk left.
+    fn refresh_alone(&mut self) -> Result<()> {
+        self.objects.refresh()?;
+        if self.objects.clean(&self.directory.join("damaged"))? {
+            // The caches may name what was lost.
+            let cache = self.directory.join("cache");
+            std::fs::remove_dir_all(&cache)
+                .map_err(|cause| Error::file("remove", &cache, cause))?;
+            create_directory(&cache)?;
+        }
+        Ok(())
+    }
+
+    fn lock_alone(&self) -> Result<File> {
+        let path = self.directory.join("lock");
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        platform::private(&mut options);
+        let lock = options
+            .open(&path)
+            .map_err(|cause| Error::file("open", &path, cause))?;
+        granted(lock.lock()).map_err(|cause| Error::file("lock", &path, cause))?;
+        Ok(lock)
+    }
+
+    /// Reading works in a base that cannot be written to.
+    fn lock_shared(&self) -> Result<Option<File>> {
+        let path = self.directory.join("lock");
+        let Ok(lock) = File::open(&path) else {
+            return Ok(None);
+        };
+        granted(lock.lock_shared()).map_err(|cause| Error::file("lock", &path, cause))?;
+        Ok(Some(lock))
+    }
+}
+
+/// Some network file systems know no locks: there only one program at a time is safe.
+fn granted(locked: io::Result<()>) -> io::Result<()> {
+    match locked {
+        Err(cause) if cause.kind() == io::ErrorKind::Unsupported => Ok(()),
+        other => other,
+    }
+}
+
+impl fmt::Display for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.to_hex())
+    }
+}
+
+impl From<Snapshot> for String {
+    fn from(snapshot: Snapshot) -> Self {
+        snapshot.to_string()
+    }
+}
+
+impl TryFrom<String> for Snapshot {
+    type Error = blake3::HexError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Hash::from_hex(text).map(Self)
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;

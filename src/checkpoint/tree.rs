@@ -1,0 +1,213 @@
+//! A directory as it was: names, sorted, and what each stood for.
+//!
+//! A tree is stored under the hash of its bytes, so that equal directories are stored once and two
+//! snapshots are compared by looking only at what differs. Times and inodes are not in it: the same
+//! files give the same tree, whenever and wherever.
+//!
+//! ```text
+//! tree  = entry*                       sorted by the bytes of the name
+//! entry = tag:u8 mode:u16 size:u64 hash:[u8; 32] length:u16 name     numbers little-endian
+//! ```
+
+use blake3::Hash;
+
+/// The bytes of an entry before its name.
+const HEAD: usize = 1 + 2 + 8 + 32 + 2;
+
+/// What a name stood for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Node {
+    /// A regular file.
+    File {
+        /// The hash of its content, under which it is stored.
+        content: Hash,
+        /// In bytes.
+        size: u64,
+        /// The permission bits.
+        mode: u16,
+    },
+    /// A symbolic link.
+    Link {
+        /// The hash of its target, under which that is stored.
+        target: Hash,
+    },
+    /// A directory.
+    Directory {
+        /// The hash of its tree.
+        tree: Hash,
+        /// The permission bits.
+        mode: u16,
+    },
+    /// Something that was there and whose content is not known.
+    PassedOver {
+        /// Why it was passed over.
+        reason: Reason,
+        /// Differs when it was changed, where that is known without reading it.
+        mark: u64,
+    },
+}
+
+/// Why something was passed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// An ignored directory, or an ignored file that is not small.
+    Ignored,
+    /// Larger than the limit.
+    TooLarge,
+    /// It could not be read.
+    Unreadable,
+    /// A pipe, a socket or a device.
+    Special,
+    /// The workspace has more names than the limit.
+    TooMany,
+    /// The limit on new content for one snapshot was met.
+    NoRoom,
+}
+
+impl Reason {
+    const ALL: [Self; 6] = [
+        Self::Ignored,
+        Self::TooLarge,
+        Self::Unreadable,
+        Self::Special,
+        Self::TooMany,
+        Self::NoRoom,
+    ];
+
+    /// In words, after the name of the file.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Ignored => "is ignored",
+            Self::TooLarge => "is larger than the limit",
+            Self::Unreadable => "could not be read",
+            Self::Special => "is not a regular file",
+            Self::TooMany => "is beyond the limit on the number of files",
+            Self::NoRoom => "is beyond the limit on new content",
+        }
+    }
+}
+
+impl Node {
+    /// The object that holds its content; none for what has no content of its own.
+    pub(super) fn object(&self) -> Option<Hash> {
+        match *self {
+            Self::File { content, .. } => Some(content),
+            Self::Link { target } => Some(target),
+            Self::Directory { tree, .. } => Some(tree),
+            Self::PassedOver { .. } => None,
+        }
+    }
+
+    /// Whether it is a directory.
+    pub fn is_directory(&self) -> bool {
+        matches!(self, Self::Directory { .. })
+    }
+
+    /// Why it was passed over, if it was.
+    pub fn passed_over(&self) -> Option<Reason> {
+        match *self {
+            Self::PassedOver { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// Appends the entry of this name to a tree.
+    pub(super) fn encode(&self, name: &[u8], bytes: &mut Vec<u8>) {
+        let nothing = [0; 32];
+        let (tag, mode, size, hash) = match self {
+            Self::File {
+                content,
+                size,
+                mode,
+            } => (1, *mode, *size, content.as_bytes()),
+            Self::Link { target } => (2, 0, 0, target.as_bytes()),
+            Self::Directory { tree, mode } => (3, *mode, 0, tree.as_bytes()),
+            Self::PassedOver { reason, mark } => (4, *reason as u16, *mark, &nothing),
+        };
+        // No file system has names that do not fit.
+        let length = u16::try_from(name.len()).unwrap_or(u16::MAX);
+        bytes.push(tag);
+        bytes.extend_from_slice(&mode.to_le_bytes());
+        bytes.extend_from_slice(&size.to_le_bytes());
+        bytes.extend_from_slice(hash);
+        bytes.extend_from_slice(&length.to_le_bytes());
+        bytes.extend_from_slice(&name[..usize::from(length)]);
+    }
+
+    /// Takes one entry off the front of the bytes.
+    pub(super) fn decode<'a>(bytes: &mut &'a [u8]) -> Option<(&'a [u8], Self)> {
+        let (head, rest) = bytes.split_at_checked(HEAD)?;
+        let tag = head[0];
+        let mode = u16::from_le_bytes(head[1..3].try_into().ok()?);
+        let size = u64::from_le_bytes(head[3..11].try_into().ok()?);
+        let hash = Hash::from_bytes(head[11..43].try_into().ok()?);
+        let length = u16::from_le_bytes(head[43..45].try_into().ok()?);
+        let (name, rest) = rest.split_at_checked(usize::from(length))?;
+        *bytes = rest;
+        let node = match tag {
+            1 => Self::File {
+                content: hash,
+                size,
+                mode,
+            },
+            2 => Self::Link { target: hash },
+            3 => Self::Directory { tree: hash, mode },
+            4 => Self::PassedOver {
+                reason: *Reason::ALL.get(usize::from(mode))?,
+                mark: size,
+            },
+            _ => return None,
+        };
+        Some((name, node))
+    }
+}
+
+/// The entries of a stored tree; `None` if the bytes are none.
+pub(super) fn decode_tree(mut bytes: &[u8]) -> Option<Vec<(&[u8], Node)>> {
+    let mut entries = Vec::new();
+    while !bytes.is_empty() {
+        entries.push(Node::decode(&mut bytes)?);
+    }
+    Some(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_entry_comes_back() {
+        let hash = blake3::hash(b"x");
+        let mut nodes = vec![
+            Node::File {
+                content: hash,
+                size: 7,
+                mode: 0o755,
+            },
+            Node::Link { target: hash },
+            Node::Directory {
+                tree: hash,
+                mode: 0o700,
+            },
+        ];
+        nodes.extend(
+            Reason::ALL
+                .into_iter()
+                .map(|reason| Node::PassedOver { reason, mark: 9 }),
+        );
+        let mut bytes = Vec::new();
+        for node in &nodes {
+            node.encode(b"caf\xe9\n", &mut bytes);
+        }
+        let entries = decode_tree(&bytes).unwrap();
+        assert!(entries.iter().all(|(name, _)| name == b"caf\xe9\n"));
+        assert_eq!(
+            entries.iter().map(|(_, node)| *node).collect::<Vec<_>>(),
+            nodes
+        );
+        for cut in 1..bytes.len() {
+            let whole = decode_tree(&bytes[..cut]).map_or(0, |entries| entries.len());
+            assert!(whole < nodes.len());
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Changing files by their exact names, whatever the names are: for undo.
+//!
+//! A `RelPath` is a path that a model can write; undo must also bring back names that no model can.
+//! The confinement is the same: every component is opened beneath the root without following a
+//! link. `.git` and `.agent` cannot be named here at all.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read, Write};
+use std::path::{Component, Path, PathBuf};
+
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_std::fs::{Dir, OpenOptions, ReadDir};
+use uuid::Uuid;
+
+use super::survey::{Stat, is_passed_by};
+use super::{Kind, Workspace, create_private};
+use crate::fs::TEMPORARY;
+use crate::platform::files;
+
+/// What a kept copy is called: `name` and this.
+const KEPT: &str = ".kept";
+
+impl Workspace {
+    /// What stands at the path; `None` if nothing does, or something other than a directory is
+    /// above it.
+    pub fn stat_exact(&self, path: &Path) -> io::Result<Option<Stat>> {
+        let found = (self.at(path)).and_then(|(directory, name)| directory.symlink_metadata(name));
+        match found {
+            Ok(metadata) => Ok(Some(Stat::of(&metadata))),
+            Err(cause) if is_absence(&cause) => Ok(None),
+            Err(cause) => Err(cause),
+        }
+    }
+
+    /// Reads a regular file of at most so many bytes; `None` if it is larger or none.
+    pub fn read_exact(&self, path: &Path, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+        let (directory, name) = self.at(path)?;
+        let mut options = OpenOptions::new();
+        options.read(true).nonblock(true).follow(FollowSymlinks::No);
+        let file = directory.open_with(name, &options)?;
+        if !file.metadata()?.is_file() {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        file.take(max_bytes.saturating_add(1))
+            .read_to_end(&mut bytes)?;
+        Ok((bytes.len() as u64 <= max_bytes).then_some(bytes))
+    }
+
+    /// Where a link leads.
+    pub fn read_link_exact(&self, path: &Path) -> io::Result<OsString> {
+        let (directory, name) = self.at(path)?;
+        Ok(directory.read_link_contents(name)?.into_os_string())
+    }
+
+    /// The names in a directory; empty for the root.
+    pub fn names_exact(&self, path: &Path) -> io::Result<Vec<OsString>> {
+        self.open_beneath(path)?
+            .map(|entry| Ok(entry?.file_name()))
+            .collect()
+    }
+
+    /// Replaces or makes a file with these permission bits: the old one or the whole new one.
+    ///
+    /// A link of that name is replaced, not followed.
+    pub fn write_exact(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+        let (directory, name) = self.at(path)?;
+        replace(&directory, name, |temporary| {
+            let mut file = create_private(&directory, temporary, false)?;
+            file.write_all(content)?;
+            set_file_mode(&file, mode)
+        })
+    }
+
+    /// Replaces or makes a link.
+    pub fn link_exact(&self, path: &Path, target: &OsStr) -> io::Result<()> {
+        let (directory, name) = self.at(path)?;
+        replace(&directory, name, |temporary| {
+            make_link(&directory, target, temporary)
+        })
+    }
+
+    /// Makes a directory; its parent must be there.
+    pub fn make_directory_exact(&self, path: &Path) -> io::Result<()> {
+        let (directory, name) = self.at(path)?;
+        directory.create_dir(name)
+    }
+
+    /// Removes a file or a link.
+    pub fn remove_exact(&self, path: &Path) -> io::Result<()> {
+        let (directory, name) = self.at(path)?;
+        directory.remove_file_or_symlink(name)
+    }
+
+    /// Removes a directory, if it is empty.
+    pub fn remove_directory_exact(&self, path: &Path) -> io::Result<()> {
+        let (directory, name) = self.at(path)?;
+        directory.remove_dir(name)
+    }
+
+    /// Sets the permission bits of a file or directory, never those of what a link leads to.
+    #[cfg(unix)]
+    pub fn set_mode_exact(&self, path: &Path, mode: u32) -> io::Result<()> {
+        use cap_std::fs::{Permissions, PermissionsExt};
+
+        let (directory, name) = self.at(path)?;
+        if directory.symlink_metadata(name)?.is_symlink() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        // Older kernels cannot do it without following; a link that comes in between stays inside.
+        directory.set_permissions(name, Permissions::from_mode(mode))
+    }
+
+    /// Sets the permission bits: there are none here.
+    #[cfg(not(unix))]
+    pub fn set_mode_exact(&self, _path: &Path, _mode: u32) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Gives what stands at the path another name beside it, and tells which.
+    pub fn set_aside_exact(&self, path: &Path) -> io::Result<PathBuf> {
+        let (directory, name) = self.at(path)?;
+        for count in 1..1_000 {
+            let mut kept = name.to_owned();
+            kept.push(KEPT);
+            if count > 1 {
+                kept.push(format!("-{count}"));
+            }
+            match rename_to_free(&directory, name, &kept) {
+                Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
+                done => return done.map(|()| path.with_file_name(kept)),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// The names of a directory that is reached without following a link.
+    pub(super) fn open_beneath(&self, path: &Path) -> io::Result<ReadDir> {
+        self.walk_exact(path)?.entries()
+    }
+
+    /// The directory that holds the path, and the name in it.
+    fn at<'a>(&self, path: &'a Path) -> io::Result<(Dir, &'a OsStr)> {
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        if is_passed_by(name) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let parent = path.parent().unwrap_or(Path::new(""));
+        Ok((self.walk_exact(parent)?, name))
+    }
+
+    fn walk_exact(&self, path: &Path) -> io::Result<Dir> {
+        let mut directory = self.root.try_clone()?;
+        for component in path.components() {
+            let Component::Normal(name) = component else {
+                return Err(io::ErrorKind::InvalidInput.into());
+            };
+            if is_passed_by(name) {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+            directory = match directory.open_dir_nofollow(name) {
+                Ok(next) => next,
+                // A link is refused in different ways.
+                Err(cause) => match directory.symlink_metadata(name) {
+                    Ok(metadata) if !metadata.is_dir() => {
+                        return Err(io::ErrorKind::NotADirectory.into());
+                    }
+                    _ => return Err(cause),
+                },
+            };
+        }
+        Ok(directory)
+    }
+}
+
+/// Whether it says that nothing is there.
+fn is_absence(cause: &io::Error) -> bool {
+    matches!(
+        cause.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+fn replace(
+    directory: &Dir,
+    name: &OsStr,
+    make: impl FnOnce(&str) -> io::Result<()>,
+) -> io::Result<()> {
+    let temporary = format!("{TEMPORARY}{}.tmp", Uuid::new_v4().simple());
+    make(&temporary)
+        .and_then(|()| directory.rename(&temporary, directory, name))
+        .inspect_err(|_| {
+            // What is left of it helps nobody; the first error is the one to tell.
+            let _ = directory.remove_file_or_symlink(&temporary);
+        })
+}
+
+fn rename_to_free(directory: &Dir, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    match files::rename_without_replacing(directory, from, directory, to) {
+        Err(cause) if cause.kind() == io::ErrorKind::Unsupported => {
+            if directory.symlink_metadata(to).is_ok() {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            directory.rename(from, directory, to)
+        }
+        other => other,
+    }
+}
+
+#[cfg(unix)]
+fn set_file_mode(file: &cap_std::fs::File, mode: u32) -> io::Result<()> {
+    use cap_std::fs::{Permissions, PermissionsExt};
+    file.set_permissions(Permissions::from_mode(mode & 0o777))
+}
+
+#[cfg(not(unix))]
+fn set_file_mode(_file: &cap_std::fs::File, _mode: u32) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn make_link(directory: &Dir, target: &OsStr, name: &str) -> io::Result<()> {
+    directory.symlink_contents(target, name)
+}
+
+#[cfg(not(unix))]
+fn make_link(_directory: &Dir, _target: &OsStr, _name: &str) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+impl Stat {
+    /// Whether it is a directory.
+    pub fn is_directory(&self) -> bool {
+        self.kind == Kind::Directory
+    }
+}

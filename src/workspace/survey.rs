@@ -1,0 +1,343 @@
+//! Everything the workspace holds, by its exact names, with what the system knows of each.
+//!
+//! `walk` names what a model may be told; a survey names all that a checkpoint must know: ignored
+//! files, empty directories, names that are not UTF-8. The same ignore rules decide which
+//! directories are gone into. `.git`, `.agent` and files of ours that are not whole yet are passed
+//! by in silence. Nothing is followed and nothing is changed.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_std::fs::{DirEntry, Metadata, OpenOptions};
+
+use super::ignored::{IgnoreFiles, Is, MAX_IGNORE_BYTES, Rules, is_ignored};
+use super::walk::{in_parallel, is_hidden};
+use super::{Kind, Workspace, kind_of};
+use crate::error::{Error, Result};
+use crate::fs::TEMPORARY;
+use crate::protocol::RelPath;
+
+/// What the system knows of a file without reading it, links not followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    /// What it is.
+    pub kind: Kind,
+    /// The permission bits; 0 where there are none.
+    pub mode: u32,
+    /// In bytes.
+    pub size: u64,
+    /// When its content was last changed, in nanoseconds since 1970.
+    pub modified: i64,
+    /// When anything of it was last changed, in nanoseconds since 1970: nobody can set it back.
+    pub changed: i64,
+    /// Its number in the file system; 0 where there is none.
+    pub inode: u64,
+}
+
+/// What is surveyed and what is not.
+#[derive(Debug, Clone, Default)]
+pub struct Scope {
+    /// The most names that are looked at.
+    pub max_entries: usize,
+    /// Directories that are passed by as if they were not there, relative to the root.
+    pub leave_out: Vec<PathBuf>,
+}
+
+/// One directory, while it is looked at.
+pub struct Directory<'a> {
+    workspace: &'a Workspace,
+    place: &'a Place,
+    rules: Option<Arc<Rules>>,
+    /// What it holds, sorted by name.
+    pub entries: Vec<Surveyed>,
+    /// Whether its names could be read, all of them.
+    pub state: State,
+}
+
+/// Whether a directory could be looked into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// All its names are known.
+    Known,
+    /// It could not be read.
+    Unreadable,
+    /// The limit on names was met.
+    TooMany,
+}
+
+/// One name in a directory.
+pub struct Surveyed {
+    /// The exact name.
+    pub name: OsString,
+    /// What the system knows of it.
+    pub stat: Stat,
+    /// Whether it is a directory that is gone into.
+    pub is_entered: bool,
+    entry: DirEntry,
+}
+
+/// What the visitor made of a directory, and where in the answers its directories are.
+#[derive(Debug)]
+pub struct Visited<T> {
+    /// What the visitor said.
+    pub value: T,
+    /// Those that are gone into, in the order of their names.
+    pub children: Range<usize>,
+}
+
+/// A directory to look into.
+struct Place {
+    path: PathBuf,
+    rules: Option<Arc<Rules>>,
+}
+
+impl Workspace {
+    /// Shows every directory to the visitor, on several threads; parents stand before children.
+    pub fn survey<T: Send>(
+        &self,
+        scope: &Scope,
+        visit: impl Fn(&Directory<'_>) -> T + Sync,
+    ) -> Result<Vec<Visited<T>>> {
+        self.ensure_in_place()?;
+        let seen = AtomicUsize::new(0);
+        let look = |place: &Place| {
+            let directory = Directory::look(self, place, scope, &seen);
+            (visit(&directory), directory.places())
+        };
+        let mut visited: Vec<Visited<T>> = Vec::new();
+        let mut level = vec![Place {
+            path: PathBuf::new(),
+            rules: None,
+        }];
+        while !level.is_empty() {
+            let mut next = Vec::new();
+            let after = visited.len() + level.len();
+            for (value, places) in in_parallel(&level, look) {
+                let start = after + next.len();
+                visited.push(Visited {
+                    value,
+                    children: start..start + places.len(),
+                });
+                next.extend(places);
+            }
+            level = next;
+        }
+        Ok(visited)
+    }
+
+    /// A directory that was deleted while it is open looks empty, which would be a terrible lie.
+    fn ensure_in_place(&self) -> Result<()> {
+        let gone = || {
+            Error::mendable(format!(
+                "the workspace `{}` was moved or deleted",
+                self.path.display()
+            ))
+            .hint("put it back, or start again with `--workspace`")
+        };
+        let there = std::fs::metadata(&self.path).map_err(|cause| gone().because(cause))?;
+        let here = (self.root.dir_metadata()).map_err(|cause| gone().because(cause))?;
+        if is_same(&there, &here) {
+            Ok(())
+        } else {
+            Err(gone())
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_same(there: &std::fs::Metadata, here: &Metadata) -> bool {
+    use cap_std::fs::MetadataExt as _;
+    use std::os::unix::fs::MetadataExt as _;
+    there.dev() == here.dev() && there.ino() == here.ino()
+}
+
+#[cfg(not(unix))]
+fn is_same(there: &std::fs::Metadata, _here: &Metadata) -> bool {
+    there.is_dir()
+}
+
+impl<'a> Directory<'a> {
+    fn look(workspace: &'a Workspace, place: &'a Place, scope: &Scope, seen: &AtomicUsize) -> Self {
+        let mut directory = Self {
+            workspace,
+            place,
+            rules: None,
+            entries: Vec::new(),
+            state: State::Known,
+        };
+        match directory.names(scope.max_entries, seen) {
+            Ok(entries) => directory.sort_in(entries, scope),
+            Err(state) => directory.state = state,
+        }
+        directory
+    }
+
+    fn names(&self, max_entries: usize, seen: &AtomicUsize) -> Result<Vec<DirEntry>, State> {
+        let path = &self.place.path;
+        let opened = if path.as_os_str().is_empty() {
+            self.workspace.root.entries()
+        } else {
+            self.workspace.open_beneath(path)
+        };
+        let mut entries = Vec::new();
+        for entry in opened.map_err(|_| State::Unreadable)? {
+            if seen.fetch_add(1, Ordering::Relaxed) >= max_entries {
+                return Err(State::TooMany);
+            }
+            entries.push(entry.map_err(|_| State::Unreadable)?);
+        }
+        Ok(entries)
+    }
+
+    fn sort_in(&mut self, entries: Vec<DirEntry>, scope: &Scope) {
+        let mut named: Vec<(OsString, DirEntry)> = entries
+            .into_iter()
+            .map(|entry| (entry.file_name(), entry))
+            .collect();
+        named.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        self.rules = self.rules_here(&named);
+        for (name, entry) in named {
+            if is_passed_by(&name) {
+                continue;
+            }
+            // What vanished in the meantime is not there.
+            let Ok(metadata) = entry.metadata() else {
+                continue;
+            };
+            let stat = Stat::of(&metadata);
+            let is_entered = stat.kind == Kind::Directory && {
+                let path = self.path().join(&name);
+                if scope.leave_out.contains(&path) {
+                    continue;
+                }
+                !is_ignored(self.rules.as_deref(), &path, Is::Directory)
+            };
+            self.entries.push(Surveyed {
+                name,
+                stat,
+                is_entered,
+                entry,
+            });
+        }
+    }
+
+    fn rules_here(&self, named: &[(OsString, DirEntry)]) -> Option<Arc<Rules>> {
+        let find = |wanted: &str| named.iter().find(|(name, _)| name == wanted);
+        let read = |wanted: &str| {
+            if let Some((_, entry)) = find(wanted) {
+                return read_entry(entry, MAX_IGNORE_BYTES).ok().flatten();
+            }
+            // The one that lies deeper, in the repository.
+            let path = RelPath::parse(wanted).ok()?;
+            self.workspace.read(&path, MAX_IGNORE_BYTES).ok()
+        };
+        let is_root = self.path().as_os_str().is_empty();
+        let which = IgnoreFiles::among(|wanted| find(wanted).is_some(), is_root);
+        Rules::read(read, self.path(), which, self.place.rules.clone())
+    }
+
+    /// Where it is, relative to the root, which is empty.
+    pub fn path(&self) -> &Path {
+        &self.place.path
+    }
+
+    /// Whether the ignore rules pass over a file of this directory.
+    pub fn is_ignored(&self, entry: &Surveyed) -> bool {
+        let path = self.path().join(&entry.name);
+        is_ignored(self.rules.as_deref(), &path, Is::File)
+    }
+
+    /// Where a link of this directory leads.
+    pub fn read_link(&self, entry: &Surveyed) -> io::Result<OsString> {
+        let path = self.path().join(&entry.name);
+        let target = self.workspace.root.read_link_contents(path)?;
+        Ok(target.into_os_string())
+    }
+
+    fn places(&self) -> Vec<Place> {
+        let entered = self.entries.iter().filter(|entry| entry.is_entered);
+        entered
+            .map(|entry| Place {
+                path: self.path().join(&entry.name),
+                rules: self.rules.clone(),
+            })
+            .collect()
+    }
+}
+
+impl Surveyed {
+    /// Reads the file; `None` if it has more than so many bytes, or is no regular file any more.
+    pub fn read(&self, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+        read_entry(&self.entry, max_bytes)
+    }
+}
+
+fn read_entry(entry: &DirEntry, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut options = OpenOptions::new();
+    // Without `nonblock`, opening a pipe would wait for somebody to write into it.
+    options.read(true).nonblock(true).follow(FollowSymlinks::No);
+    let file = entry.open_with(&options)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.len() > max_bytes {
+        return Ok(None);
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
+    // It may grow while it is read.
+    file.take(max_bytes.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= max_bytes).then_some(bytes))
+}
+
+/// The repository's own files and ours.
+pub(super) fn is_passed_by(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else {
+        return false;
+    };
+    let is_temporary = || name.strip_prefix(TEMPORARY)?.strip_suffix(".tmp");
+    is_hidden(name) || is_temporary().is_some()
+}
+
+impl Stat {
+    #[cfg(unix)]
+    pub(super) fn of(metadata: &Metadata) -> Self {
+        use cap_std::fs::MetadataExt;
+
+        let nanoseconds =
+            |seconds: i64, rest: i64| (seconds.saturating_mul(1_000_000_000)).saturating_add(rest);
+        Self {
+            kind: kind_of(metadata),
+            mode: metadata.mode() & 0o7777,
+            size: metadata.len(),
+            modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+            changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+            inode: metadata.ino(),
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn of(metadata: &Metadata) -> Self {
+        let nanoseconds = |time: io::Result<cap_std::time::SystemTime>| {
+            time.ok()
+                .and_then(|time| {
+                    time.into_std()
+                        .duration_since(std::time::SystemTime::UNIX_EPOCH)
+                        .ok()
+                })
+                .and_then(|since| i64::try_from(since.as_nanos()).ok())
+                .unwrap_or_default()
+        };
+        Self {
+            kind: kind_of(metadata),
+            mode: 0,
+            size: metadata.len(),
+            modified: nanoseconds(metadata.modified()),
+            changed: nanoseconds(metadata.created()),
+            inode: 0,
+        }
+    }
+}
