@@ -116,14 +116,15 @@ impl<'a> Taking<'a> {
         self.assemble(seen)
     }
 
-    fn see(&self, directory: &Directory<'_>) -> Seen {
+    fn see(&self, mut directory: Directory<'_>) -> Seen {
+        let surveyed = std::mem::take(&mut directory.entries);
         let path = directory.path();
         let cached = bytes_of_name(path.as_os_str()).and_then(|path| self.cached.get(path));
         let mut known = cached.map(|cached| cached.entries().peekable());
-        let mut entries = Vec::with_capacity(directory.entries.len());
+        let mut entries = Vec::with_capacity(surveyed.len());
         let mut has_same_names = cached.is_some();
         let mut is_news = cached.is_none();
-        for surveyed in &directory.entries {
+        for surveyed in surveyed {
             let Some(name) = bytes_of_name(&surveyed.name) else {
                 continue;
             };
@@ -135,7 +136,7 @@ impl<'a> Taking<'a> {
                 known_here = known.next_if(|(other, ..)| *other == name);
             }
             let known_here = known_here.map(|(_, print, node)| (print, node));
-            let entry = self.enter(directory, surveyed, known_here);
+            let entry = self.enter(&directory, surveyed, known_here);
             has_same_names &= known_here.is_some();
             is_news |= known_here.is_none_or(|(print, _)| print != entry.print);
             entries.push(entry);
@@ -153,7 +154,7 @@ impl<'a> Taking<'a> {
     fn enter(
         &self,
         directory: &Directory<'_>,
-        surveyed: &Surveyed,
+        surveyed: Surveyed,
         known: Option<(Print, Node)>,
     ) -> Entry {
         let stat = &surveyed.stat;
@@ -179,12 +180,12 @@ impl<'a> Taking<'a> {
             {
                 node
             }
-            (Kind::File { .. }, _) => self.file(directory, surveyed),
-            (Kind::Link, _) => self.link(directory, surveyed),
+            (Kind::File { .. }, _) => self.file(directory, &surveyed),
+            (Kind::Link, _) => self.link(directory, &surveyed),
             (Kind::Special, _) => passed_over(Reason::Special),
         };
         Entry {
-            name: surveyed.name.clone(),
+            name: surveyed.name,
             node,
             print,
             is_entered: surveyed.is_entered,
@@ -205,7 +206,7 @@ impl<'a> Taking<'a> {
             return too_large();
         }
         self.files_read.fetch_add(1, Ordering::Relaxed);
-        match surveyed.read(self.limits.max_file_bytes) {
+        match directory.read(surveyed, self.limits.max_file_bytes) {
             Ok(Some(content)) => {
                 let size = content.len() as u64;
                 match self.keep(&content) {

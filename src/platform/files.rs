@@ -104,3 +104,32 @@ pub fn name_of_bytes(bytes: &[u8]) -> Option<OsString> {
 pub fn name_of_bytes(bytes: &[u8]) -> Option<OsString> {
     std::str::from_utf8(bytes).ok().map(OsString::from)
 }
+
+/// The names in a directory, in no order.
+#[cfg(unix)]
+pub fn names_in(directory: &Dir) -> io::Result<impl Iterator<Item = io::Result<OsString>>> {
+    use std::os::unix::ffi::OsStringExt;
+
+    use rustix::fs::{Mode, OFlags, openat};
+
+    // cap-std's own listing opens the directory twice more and locks at every name.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = openat(directory, ".", flags, Mode::empty())?;
+    Ok(
+        rustix::fs::Dir::new(opened)?.filter_map(|entry| match entry {
+            Ok(entry) => {
+                let name = entry.file_name().to_bytes();
+                let is_real = name != b"." && name != b"..";
+                is_real.then(|| Ok(OsString::from_vec(name.to_vec())))
+            }
+            Err(errno) => Some(Err(errno.into())),
+        }),
+    )
+}
+
+/// The names in a directory, in no order.
+#[cfg(not(unix))]
+pub fn names_in(directory: &Dir) -> io::Result<impl Iterator<Item = io::Result<OsString>>> {
+    let entries = directory.entries()?;
+    Ok(entries.map(|entry| Ok(entry?.file_name())))
+}

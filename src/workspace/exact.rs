@@ -5,14 +5,14 @@
 //! link. `.git` and `.agent` cannot be named here at all.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
-use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
-use cap_std::fs::{Dir, OpenOptions, ReadDir};
+use cap_fs_ext::DirExt;
+use cap_std::fs::Dir;
 use uuid::Uuid;
 
-use super::survey::{Stat, is_passed_by};
+use super::survey::{Stat, is_passed_by, read_regular};
 use super::{Kind, Workspace, create_private};
 use crate::fs::TEMPORARY;
 use crate::platform::files;
@@ -35,16 +35,7 @@ impl Workspace {
     /// Reads a regular file of at most so many bytes; `None` if it is larger or none.
     pub fn read_exact(&self, path: &Path, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
         let (directory, name) = self.at(path)?;
-        let mut options = OpenOptions::new();
-        options.read(true).nonblock(true).follow(FollowSymlinks::No);
-        let file = directory.open_with(name, &options)?;
-        if !file.metadata()?.is_file() {
-            return Ok(None);
-        }
-        let mut bytes = Vec::new();
-        file.take(max_bytes.saturating_add(1))
-            .read_to_end(&mut bytes)?;
-        Ok((bytes.len() as u64 <= max_bytes).then_some(bytes))
+        read_regular(&directory, name, max_bytes)
     }
 
     /// Where a link leads.
@@ -55,9 +46,7 @@ impl Workspace {
 
     /// The names in a directory; empty for the root.
     pub fn names_exact(&self, path: &Path) -> io::Result<Vec<OsString>> {
-        self.open_beneath(path)?
-            .map(|entry| Ok(entry?.file_name()))
-            .collect()
+        files::names_in(&self.walk_exact(path)?)?.collect()
     }
 
     /// Replaces or makes a file with these permission bits: the old one or the whole new one.
@@ -132,11 +121,6 @@ impl Workspace {
             }
         }
         Err(io::ErrorKind::AlreadyExists.into())
-    }
-
-    /// The names of a directory that is reached without following a link.
-    pub(super) fn open_beneath(&self, path: &Path) -> io::Result<ReadDir> {
-        self.walk_exact(path)?.entries()
     }
 
     /// The directory that holds the path, and the name in it.
@@ -232,5 +216,55 @@ impl Stat {
     /// Whether it is a directory.
     pub fn is_directory(&self) -> bool {
         self.kind == Kind::Directory
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    fn workspace() -> (tempfile::TempDir, Workspace) {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path()).unwrap();
+        (directory, workspace)
+    }
+
+    #[test]
+    fn any_name_can_be_written_and_read() {
+        let (_directory, workspace) = workspace();
+        let path = Path::new(OsStr::from_bytes(b" caf\xe9\n\\"));
+        workspace.write_exact(path, b"content", 0o640).unwrap();
+        let stat = workspace.stat_exact(path).unwrap().unwrap();
+        assert_eq!((stat.size, stat.mode), (7, 0o640));
+        assert_eq!(workspace.read_exact(path, 7).unwrap().unwrap(), b"content");
+        assert_eq!(workspace.read_exact(path, 6).unwrap(), None);
+        assert_eq!(workspace.names_exact(Path::new("")).unwrap(), [path]);
+    }
+
+    #[test]
+    fn neither_the_repository_nor_the_outside_can_be_named() {
+        let (directory, workspace) = workspace();
+        std::fs::create_dir(directory.path().join(".git")).unwrap();
+        std::os::unix::fs::symlink("/tmp", directory.path().join("out")).unwrap();
+        for path in [
+            ".git",
+            ".git/x",
+            "a/.GIT/x",
+            "../x",
+            "/etc/passwd",
+            ".",
+            "",
+            "out/x",
+        ] {
+            let path = Path::new(path);
+            assert!(workspace.write_exact(path, b"", 0o600).is_err(), "{path:?}");
+            assert!(workspace.remove_exact(path).is_err(), "{path:?}");
+            assert!(workspace.set_mode_exact(path, 0o600).is_err(), "{path:?}");
+        }
+        assert!(workspace.set_mode_exact(Path::new("out"), 0o600).is_err());
+        assert_eq!(workspace.stat_exact(Path::new("out/x")).unwrap(), None);
     }
 }

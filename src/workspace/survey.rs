@@ -12,14 +12,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
-use cap_std::fs::{DirEntry, Metadata, OpenOptions};
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_std::fs::{Dir, Metadata, OpenOptions};
 
 use super::ignored::{IgnoreFiles, Is, MAX_IGNORE_BYTES, Rules, is_ignored};
 use super::walk::{in_parallel, is_hidden};
 use super::{Kind, Workspace, kind_of};
 use crate::error::{Error, Result};
 use crate::fs::TEMPORARY;
+use crate::platform::files;
 use crate::protocol::RelPath;
 
 /// What the system knows of a file without reading it, links not followed.
@@ -52,6 +53,8 @@ pub struct Scope {
 pub struct Directory<'a> {
     workspace: &'a Workspace,
     place: &'a Place,
+    /// None if it could not be opened.
+    opened: Option<Dir>,
     rules: Option<Arc<Rules>>,
     /// What it holds, sorted by name.
     pub entries: Vec<Surveyed>,
@@ -78,7 +81,6 @@ pub struct Surveyed {
     pub stat: Stat,
     /// Whether it is a directory that is gone into.
     pub is_entered: bool,
-    entry: DirEntry,
 }
 
 /// What the visitor made of a directory, and where in the answers its directories are.
@@ -101,13 +103,14 @@ impl Workspace {
     pub fn survey<T: Send>(
         &self,
         scope: &Scope,
-        visit: impl Fn(&Directory<'_>) -> T + Sync,
+        visit: impl Fn(Directory<'_>) -> T + Sync,
     ) -> Result<Vec<Visited<T>>> {
         self.ensure_in_place()?;
         let seen = AtomicUsize::new(0);
         let look = |place: &Place| {
             let directory = Directory::look(self, place, scope, &seen);
-            (visit(&directory), directory.places())
+            let places = directory.places();
+            (visit(directory), places)
         };
         let mut visited: Vec<Visited<T>> = Vec::new();
         let mut level = vec![Place {
@@ -163,50 +166,50 @@ fn is_same(there: &std::fs::Metadata, _here: &Metadata) -> bool {
 
 impl<'a> Directory<'a> {
     fn look(workspace: &'a Workspace, place: &'a Place, scope: &Scope, seen: &AtomicUsize) -> Self {
+        let path = &place.path;
+        let opened = if path.as_os_str().is_empty() {
+            workspace.root.try_clone()
+        } else {
+            workspace.root.open_dir_nofollow(path)
+        };
         let mut directory = Self {
             workspace,
             place,
+            opened: opened.ok(),
             rules: None,
             entries: Vec::new(),
             state: State::Known,
         };
         match directory.names(scope.max_entries, seen) {
-            Ok(entries) => directory.sort_in(entries, scope),
+            Ok(names) => directory.sort_in(names, scope),
             Err(state) => directory.state = state,
         }
         directory
     }
 
-    fn names(&self, max_entries: usize, seen: &AtomicUsize) -> Result<Vec<DirEntry>, State> {
-        let path = &self.place.path;
-        let opened = if path.as_os_str().is_empty() {
-            self.workspace.root.entries()
-        } else {
-            self.workspace.open_beneath(path)
-        };
-        let mut entries = Vec::new();
-        for entry in opened.map_err(|_| State::Unreadable)? {
+    fn names(&self, max_entries: usize, seen: &AtomicUsize) -> Result<Vec<OsString>, State> {
+        let opened = self.opened.as_ref().ok_or(State::Unreadable)?;
+        let mut names = Vec::new();
+        for name in files::names_in(opened).map_err(|_| State::Unreadable)? {
             if seen.fetch_add(1, Ordering::Relaxed) >= max_entries {
                 return Err(State::TooMany);
             }
-            entries.push(entry.map_err(|_| State::Unreadable)?);
+            names.push(name.map_err(|_| State::Unreadable)?);
         }
-        Ok(entries)
+        names.sort_unstable();
+        Ok(names)
     }
 
-    fn sort_in(&mut self, entries: Vec<DirEntry>, scope: &Scope) {
-        let mut named: Vec<(OsString, DirEntry)> = entries
-            .into_iter()
-            .map(|entry| (entry.file_name(), entry))
-            .collect();
-        named.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        self.rules = self.rules_here(&named);
-        for (name, entry) in named {
+    fn sort_in(&mut self, names: Vec<OsString>, scope: &Scope) {
+        self.rules = self.rules_here(&names);
+        self.entries.reserve(names.len());
+        for name in names {
             if is_passed_by(&name) {
                 continue;
             }
             // What vanished in the meantime is not there.
-            let Ok(metadata) = entry.metadata() else {
+            let opened = self.opened.as_ref();
+            let Some(Ok(metadata)) = opened.map(|opened| opened.symlink_metadata(&name)) else {
                 continue;
             };
             let stat = Stat::of(&metadata);
@@ -221,24 +224,41 @@ impl<'a> Directory<'a> {
                 name,
                 stat,
                 is_entered,
-                entry,
             });
         }
     }
 
-    fn rules_here(&self, named: &[(OsString, DirEntry)]) -> Option<Arc<Rules>> {
-        let find = |wanted: &str| named.iter().find(|(name, _)| name == wanted);
+    fn rules_here(&self, names: &[OsString]) -> Option<Arc<Rules>> {
+        let has = |wanted: &str| {
+            names
+                .binary_search_by(|name| name.as_os_str().cmp(OsStr::new(wanted)))
+                .is_ok()
+        };
         let read = |wanted: &str| {
-            if let Some((_, entry)) = find(wanted) {
-                return read_entry(entry, MAX_IGNORE_BYTES).ok().flatten();
+            if has(wanted) {
+                return self
+                    .read_name(OsStr::new(wanted), MAX_IGNORE_BYTES)
+                    .ok()
+                    .flatten();
             }
             // The one that lies deeper, in the repository.
             let path = RelPath::parse(wanted).ok()?;
             self.workspace.read(&path, MAX_IGNORE_BYTES).ok()
         };
         let is_root = self.path().as_os_str().is_empty();
-        let which = IgnoreFiles::among(|wanted| find(wanted).is_some(), is_root);
+        let which = IgnoreFiles::among(has, is_root);
         Rules::read(read, self.path(), which, self.place.rules.clone())
+    }
+
+    /// Reads a file of this directory; `None` if it has more than so many bytes, or is no regular
+    /// file any more.
+    pub fn read(&self, entry: &Surveyed, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+        self.read_name(&entry.name, max_bytes)
+    }
+
+    fn read_name(&self, name: &OsStr, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+        let opened = self.opened.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        read_regular(opened, name, max_bytes)
     }
 
     /// Where it is, relative to the root, which is empty.
@@ -254,9 +274,8 @@ impl<'a> Directory<'a> {
 
     /// Where a link of this directory leads.
     pub fn read_link(&self, entry: &Surveyed) -> io::Result<OsString> {
-        let path = self.path().join(&entry.name);
-        let target = self.workspace.root.read_link_contents(path)?;
-        Ok(target.into_os_string())
+        let opened = self.opened.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        Ok(opened.read_link_contents(&entry.name)?.into_os_string())
     }
 
     fn places(&self) -> Vec<Place> {
@@ -270,18 +289,16 @@ impl<'a> Directory<'a> {
     }
 }
 
-impl Surveyed {
-    /// Reads the file; `None` if it has more than so many bytes, or is no regular file any more.
-    pub fn read(&self, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
-        read_entry(&self.entry, max_bytes)
-    }
-}
-
-fn read_entry(entry: &DirEntry, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+/// Reads a regular file, no link; `None` if it has more than so many bytes.
+pub(super) fn read_regular(
+    directory: &Dir,
+    name: &OsStr,
+    max_bytes: u64,
+) -> io::Result<Option<Vec<u8>>> {
     let mut options = OpenOptions::new();
     // Without `nonblock`, opening a pipe would wait for somebody to write into it.
     options.read(true).nonblock(true).follow(FollowSymlinks::No);
-    let file = entry.open_with(&options)?;
+    let file = directory.open_with(name, &options)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() || metadata.len() > max_bytes {
         return Ok(None);
