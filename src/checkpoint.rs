@@ -70,7 +70,7 @@ impl Default for Limits {
             max_ignored_bytes: 64 * 1024,
             max_new_bytes: 4 * 1024 * 1024 * 1024,
             scope: Scope {
-                max_entries: 1_000_000,
+                max_entries: 500_000,
                 leave_out: Vec::new(),
             },
         }
@@ -215,7 +215,10 @@ impl Store {
         self.objects.refresh()?;
         let differences = turns
             .iter()
-            .map(|turn| changes::differences(&self.objects, turn.from.0, turn.to.0))
+            .map(|turn| {
+                let differences = changes::differences(&self.objects, turn.from.0, turn.to.0)?;
+                changes::expand(&self.objects, differences)
+            })
             .collect::<Result<Vec<_>>>()?;
         Ok(restore::plan(workspace, differences))
     }

@@ -86,6 +86,37 @@ pub(super) fn differences(objects: &Objects, before: Hash, after: Hash) -> Resul
     Ok(differences)
 }
 
+/// Adds what lies in directories of which only the second state is known.
+///
+/// To put a directory back that was covered and is not any more, each file of it must be looked at.
+pub(super) fn expand(objects: &Objects, differences: Vec<Difference>) -> Result<Vec<Difference>> {
+    let mut expanded = Vec::with_capacity(differences.len());
+    let mut rest = differences;
+    while let Some(difference) = rest.pop() {
+        let is_unknown = |node: Node| node.passed_over().is_some();
+        if difference.before.is_some_and(is_unknown)
+            && let Some(Node::Directory { tree, .. }) = difference.after
+        {
+            for (name, node) in entries(objects, Some(tree))? {
+                rest.push(Difference {
+                    path: difference.path.join(path_of(&name)?),
+                    before: difference.before,
+                    after: Some(node),
+                });
+            }
+        }
+        expanded.push(difference);
+    }
+    expanded.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok(expanded)
+}
+
+fn path_of(name: &[u8]) -> Result<PathBuf> {
+    let name = name_of_bytes(name)
+        .ok_or_else(|| Error::mendable("a checkpoint has a name that this system has not"))?;
+    Ok(PathBuf::from(name))
+}
+
 type Entries = Vec<(Box<[u8]>, Node)>;
 
 fn entries(objects: &Objects, tree: Option<Hash>) -> Result<Entries> {
@@ -132,9 +163,7 @@ fn compare(
         if before == after {
             continue;
         }
-        let name = name_of_bytes(name)
-            .ok_or_else(|| Error::mendable("a checkpoint has a name that this system has not"))?;
-        let path = path.join(name);
+        let path = path.join(path_of(name)?);
         let is_known = |node: Option<Node>| node.is_none_or(|node| node.passed_over().is_none());
         let (old_tree, new_tree) = (tree_of(before), tree_of(after));
         if is_known(before) && is_known(after) && (old_tree.is_some() || new_tree.is_some()) {

@@ -165,6 +165,10 @@ fn decide(workspace: &Workspace, path: &Path, course: &Course) -> Verdict {
         return Verdict::Nothing;
     }
     let passed_over = |node: Option<Node>| node.and_then(|node| node.passed_over());
+    // Nothing is lost by making what is missing.
+    if actual.is_none() && then.is_some() && passed_over(then).is_none() {
+        return Verdict::Do(actual);
+    }
     if let Some(reason) = passed_over(now).or(passed_over(then)) {
         return Verdict::Not(Why::NotCovered(reason));
     }
@@ -172,10 +176,8 @@ fn decide(workspace: &Workspace, path: &Path, course: &Course) -> Verdict {
         return Verdict::Not(Why::ChangedBetween);
     }
     match (actual, now, then) {
-        // Nothing is lost by making what is missing, nor by removing what is empty.
-        (None, _, Some(_)) | (Some(Node::Directory { .. }), Some(Node::Directory { .. }), None) => {
-            Verdict::Do(actual)
-        }
+        // Nothing is lost by removing what is empty.
+        (Some(Node::Directory { .. }), Some(Node::Directory { .. }), None) => Verdict::Do(actual),
         // Somebody made the directory already, with rights of their own.
         (Some(Node::Directory { .. }), None, Some(Node::Directory { .. })) => Verdict::Nothing,
         _ if is_alike(actual, now) => Verdict::Do(actual),
@@ -305,8 +307,10 @@ pub(super) fn restore(
     let mut restored = restoring.restored;
     restored.done.sort_by(|a, b| a.path.cmp(&b.path));
     restored.skipped.sort_by(|a, b| a.path.cmp(&b.path));
-    // The next snapshot tells the truth in any case.
-    let _ = workspace.sync();
+    if !restored.done.is_empty() || !restored.kept.is_empty() {
+        // The next snapshot tells the truth in any case.
+        let _ = workspace.sync();
+    }
     restored
 }
 
@@ -319,12 +323,17 @@ struct Restoring<'a> {
 impl Restoring<'_> {
     /// Sets aside what is in the way of a conflict; tells whether the file can be put back now.
     fn make_way(&mut self, conflict: &Conflict) -> bool {
-        let can_be_put = conflict
+        let stat = self.workspace.stat_exact(&conflict.path).ok().flatten();
+        let is_directory_still =
+            has_directory(conflict.then) && stat.is_some_and(|stat| stat.is_directory());
+        let is_unknown = conflict
             .then
-            .is_none_or(|node| node.passed_over().is_none());
-        let is_there = matches!(self.workspace.stat_exact(&conflict.path), Ok(Some(_)));
-        if !can_be_put || !is_there {
-            return can_be_put;
+            .is_some_and(|node| node.passed_over().is_some());
+        if is_unknown || is_directory_still {
+            return false;
+        }
+        if stat.is_none() {
+            return true;
         }
         match self.workspace.set_aside_exact(&conflict.path) {
             Ok(copy) => {
@@ -364,9 +373,18 @@ impl Restoring<'_> {
             self.attempt(step, Self::put);
         }
         for step in steps.iter().rev() {
-            if let Some(Node::Directory { mode, .. }) = step.then {
-                let _ = self.workspace.set_mode_exact(&step.path, u32::from(mode));
-            }
+            self.settle_mode(step);
+        }
+    }
+
+    /// Gives a directory its mode, also one that was opened to be removed and stays.
+    fn settle_mode(&self, step: &Step) {
+        let Some(Node::Directory { mode, .. }) = step.then.or(step.now) else {
+            return;
+        };
+        let stat = self.workspace.stat_exact(&step.path);
+        if matches!(stat, Ok(Some(stat)) if stat.is_directory() && mode_of(stat.mode) != mode) {
+            let _ = self.workspace.set_mode_exact(&step.path, u32::from(mode));
         }
     }
 

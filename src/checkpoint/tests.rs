@@ -314,6 +314,23 @@ fn what_was_ignored_before_is_not_deleted_when_a_round_stops_ignoring_it() {
 }
 
 #[test]
+fn what_a_round_hid_by_ignoring_it_is_named_if_it_changed() {
+    let mut bench = bench();
+    bench.shell("mkdir -p d/e; printf 1 > d/same; printf 1 > d/e/changed; printf 1 > d/e/gone");
+    let before = bench.take();
+    bench
+        .shell("printf 'd/\n' > .gitignore; printf 2 > d/e/changed; rm d/e/gone; printf 2 > d/new");
+    let after = bench.take();
+    let plan = bench.plan(after, before);
+    let conflicts: Vec<_> = plan.conflicts.iter().map(|one| &one.path).collect();
+    assert_eq!(conflicts, [Path::new("d/e/changed")]);
+    bench.restore(&plan, Force::KeepCopies);
+    assert_eq!(bench.text("d/e/changed") + &bench.text("d/e/gone"), "11");
+    assert_eq!(bench.text("d/e/changed.kept") + &bench.text("d/new"), "22");
+    assert!(!bench.has(".gitignore"));
+}
+
+#[test]
 fn a_directory_with_files_of_the_person_stays() {
     let mut bench = bench();
     bench.shell("printf 1 > was-file");
