@@ -6,19 +6,23 @@
 
 mod accept;
 pub mod apply;
+mod checkpoints;
 pub mod consult;
 mod permit;
 mod publish;
 mod questions;
 mod recover;
 mod round;
+pub mod undo;
 
 use std::path::{Path, PathBuf};
 
 pub use self::accept::{ANYWAY, identity};
 use self::accept::{Judged, Verdict};
+use self::checkpoints::Checkpoints;
 pub use self::permit::Permit;
 use self::questions::Answered;
+use crate::checkpoint;
 use crate::compose::Content;
 use crate::error::Result;
 use crate::execute::Limits;
@@ -43,6 +47,8 @@ pub struct Agent {
     pub store: Store,
     /// The bounds of what steps may do.
     pub limits: Limits,
+    /// What checkpoints cover, and undo with them.
+    pub covered: checkpoint::Limits,
     /// The bounds of what an outbox may hold, and how failures are taken.
     pub manner: Manner,
     /// The voice.
@@ -96,6 +102,7 @@ struct Conversation<'a> {
     journal: Journal,
     /// What the next outbox shows of files, read when the round was concluded.
     contents: Option<Vec<Content>>,
+    checkpoints: Checkpoints,
 }
 
 impl Agent {
@@ -110,6 +117,7 @@ impl Agent {
             if let Some(ending) = conversation.settle(Patience::Session)? {
                 return Ok(ending);
             }
+            conversation.prepare_undo();
             match conversation.wait(&mut inbox)? {
                 Some(taken) => conversation.step(taken, Patience::Session)?,
                 None => return Ok(conversation.stopped(Ending::Interrupted)),
@@ -156,6 +164,7 @@ impl Agent {
     /// Ends a session because the person says so; the files stay as they are.
     pub fn end(&self, session: Session) -> Result<()> {
         let (mut conversation, _) = Conversation::restore(self, session)?;
+        let _alone = conversation.alone()?;
         conversation.session.is_complete = true;
         conversation.save()
     }
@@ -245,13 +254,16 @@ impl Conversation<'_> {
     /// Executes a reply and moves the session on by one round.
     ///
     /// If the person interrupts while they are asked, the reply stays claimed and nothing is done:
-    /// the next run comes back to it.
+    /// the next run comes back to it. While they are asked they can take earlier rounds back.
     fn step(&mut self, taken: Taken, patience: Patience) -> Result<()> {
         self.announce(&taken);
         let Some(consent) = self.consult(&taken, patience)? else {
             return Ok(());
         };
-        let results = self.execute(&taken, &consent)?;
+        let _alone = self.alone()?;
+        let before = self.checkpoint_before(&taken.reply.steps);
+        let results = self.execute(&taken, &consent, before)?;
+        self.checkpoint_after(before, &taken.reply.steps, &results)?;
         self.conclude(taken, results)
     }
 

@@ -6,6 +6,7 @@ mod apply;
 mod approve;
 mod config;
 mod demo;
+mod diff;
 mod doctor;
 mod end;
 mod guard;
@@ -21,6 +22,7 @@ mod resume;
 mod say;
 mod status;
 mod step;
+mod undo;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -93,6 +95,9 @@ enum Verb {
     Parse(parse::Parse),
     Status(status::Status),
     List(list::List),
+    Diff(diff::Diff),
+    Undo(undo::Undo),
+    Redo(undo::Redo),
     Paste(paste::Paste),
     Say(say::Say),
     Approve(approve::Approve),
@@ -238,6 +243,9 @@ impl Verb {
             Self::Parse(verb) => verb.run(&ui),
             Self::Status(verb) => verb.run(common, ui),
             Self::List(_) => list::run(common, ui),
+            Self::Diff(verb) => verb.run(common, ui),
+            Self::Undo(verb) => verb.run(common, ui),
+            Self::Redo(verb) => verb.run(common, ui),
             Self::Paste(verb) => verb.run(common, ui),
             Self::Say(verb) => verb.run(common, ui),
             Self::Approve(verb) => verb.run(common, ui),

@@ -3,6 +3,7 @@
 //! The file `sessions/<id>.json` holds no more than the next outbox needs, so that saving it costs
 //! the same in the thousandth round as in the first. What happened on the way is in the journal.
 
+mod history;
 mod journal;
 mod lock;
 mod notes;
@@ -13,9 +14,10 @@ use std::collections::{BTreeSet, VecDeque};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+pub use self::history::{Checkpoint, History};
 pub use self::journal::{Journal, Record, Recovered, Sync};
-pub use self::lock::{Holder, LoopLock};
-pub use self::notes::{Note, Notes};
+pub use self::lock::{Holder, LoopLock, RoundLock};
+pub use self::notes::{Note, Notes, Source};
 pub use self::store::Store;
 use crate::protocol::{EndMark, ReadRequest, RelPath, Seen, SessionId, StepResult};
 use crate::reply::{Cut, Issue};
@@ -28,6 +30,9 @@ const REMEMBERED_REPLIES: usize = 50;
 
 /// How many changed files are remembered.
 const REMEMBERED_FILES: usize = 1_000;
+
+/// Of how many rounds the session knows the checkpoints; these are kept when the store is tidied.
+const REMEMBERED_CHECKPOINTS: usize = 50;
 
 /// The state of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +93,9 @@ pub struct Session {
     /// Identities of the latest replies, oldest first.
     #[serde(default)]
     pub replies: VecDeque<String>,
+    /// The workspace around the latest rounds that changed it, oldest first.
+    #[serde(default)]
+    pub checkpoints: VecDeque<Checkpoint>,
 }
 
 /// How much of the instructions an outbox carries.
@@ -146,6 +154,7 @@ impl Session {
             seen: Seen::default(),
             changed_files: BTreeSet::new(),
             replies: VecDeque::new(),
+            checkpoints: VecDeque::new(),
         }
     }
 
@@ -188,6 +197,16 @@ impl Session {
             self.replies.pop_front();
         }
         self.replies.push_back(identity);
+    }
+}
+
+impl Session {
+    /// Remembers the workspace around a round that changed it.
+    pub fn remember_checkpoint(&mut self, checkpoint: Checkpoint) {
+        if self.checkpoints.len() == REMEMBERED_CHECKPOINTS {
+            self.checkpoints.pop_front();
+        }
+        self.checkpoints.push_back(checkpoint);
     }
 }
 

@@ -143,6 +143,20 @@ impl Ui {
         write_all(&mut self.colored(io::stdout().lock(), &io::stdout()), &text);
     }
 
+    /// Prints a diff: in colour on a terminal, and as it is elsewhere, so that it can be applied.
+    pub fn patch(&self, text: &str) {
+        let stdout = io::stdout();
+        let is_plain = self.color == ColorChoice::Never
+            || (self.color == ColorChoice::Auto
+                && AutoStream::choice(&stdout) == ColorChoice::Never);
+        if is_plain {
+            self.text(text);
+        } else {
+            let text = diff::colored(text);
+            write_all(&mut self.colored(stdout.lock(), &stdout), &text);
+        }
+    }
+
     /// Prints an object as one line of JSON.
     pub fn data(&self, object: &impl Serialize) {
         if let Ok(json) = serde_json::to_string(object) {

@@ -63,6 +63,7 @@ impl Conversation<'_> {
         let seen = self.session.seen.clone();
         let contents = self.read_contents();
         if self.session.seen != seen {
+            let _alone = self.alone()?;
             self.save()?;
         }
         Ok(contents)

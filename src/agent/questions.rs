@@ -8,7 +8,7 @@ use std::thread;
 use super::{Conversation, Patience};
 use crate::error::Result;
 use crate::mailbox::Doorbell;
-use crate::session::Notes;
+use crate::session::{Note, Notes, Source};
 use crate::ui::{Answer, Answers, Event};
 
 /// Whether every question has its answer.
@@ -47,6 +47,7 @@ impl Conversation<'_> {
             if let Some(question) = self.session.open_question() {
                 question.answer = Some(answer.clone());
             }
+            let _alone = self.alone()?;
             self.save()?;
             let notes = self.agent.store.notes(&self.session.session_id);
             if let Some(note) = notes.all().iter().find(|note| note.text == answer) {
@@ -82,7 +83,8 @@ impl Conversation<'_> {
 /// Hands over the first note that somebody leaves.
 fn watch_notes(notes: &Notes, bell: &Doorbell, is_over: &AtomicBool, sender: &Sender<Answer>) {
     while !is_over.load(Ordering::SeqCst) {
-        if let Some(note) = notes.all().into_iter().next() {
+        let said = |note: &Note| note.source == Source::Person;
+        if let Some(note) = notes.all().into_iter().find(said) {
             let _ = sender.send(Answer::Text(note.text));
             return;
         }

@@ -8,13 +8,14 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::checkpoints::Checkpoints;
 use super::round::interrupted;
 use super::{Agent, Conversation, Patience, Taken, file_name, identity};
 use crate::error::{Error, Result};
 use crate::execute::Execution;
 use crate::protocol::{Command, Outcome, Step, StepResult};
 use crate::reply;
-use crate::session::{Recovered, Session};
+use crate::session::{Recovered, RoundLock, Session};
 
 impl<'a> Conversation<'a> {
     /// Opens a session for work and finishes what was left unfinished.
@@ -26,6 +27,7 @@ impl<'a> Conversation<'a> {
 
     /// Opens a session as it was last saved, and tells what was under way.
     pub(super) fn restore(agent: &'a Agent, session: Session) -> Result<(Self, Recovered)> {
+        let _alone = RoundLock::wait(agent.store.directory())?;
         let (journal, mut recovered) = agent.store.journal(&session.session_id)?;
         if recovered.torn_bytes > 0 {
             agent.ui.say(&format!(
@@ -49,7 +51,9 @@ impl<'a> Conversation<'a> {
             session,
             journal,
             contents: None,
+            checkpoints: Checkpoints::default(),
         };
+        conversation.forget(|round| recovered.undone.contains(&round));
         let confinement = agent.manner.permit.confinement.as_ref();
         let sandbox = confinement.map(|confinement| confinement.backend.name().to_owned());
         let is_other = conversation.session.sandbox != sandbox;
@@ -78,7 +82,11 @@ impl<'a> Conversation<'a> {
         self.agent.ui.say(
             "A reply was being executed when `agent` stopped. What is done stays, what was under way is reported to the model, and nothing is run twice.",
         );
-        let results = self.settle_steps(&taken.reply.steps, recovered);
+        let _alone = self.alone()?;
+        let steps = &taken.reply.steps;
+        let results = self.settle_steps(steps, recovered);
+        // The round ends now, so that it can be taken back like any other.
+        self.checkpoint_after(recovered.before, steps, &results)?;
         self.conclude(taken, results)
     }
 }

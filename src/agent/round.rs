@@ -7,11 +7,12 @@ use jiff::Timestamp;
 use super::permit::{Asking, Consent, Permission};
 use super::{Conversation, Patience, Taken, file_name};
 use crate::approve::Pending;
+use crate::checkpoint::Snapshot;
 use crate::error::Result;
 use crate::execute::Execution;
 use crate::protocol::{Command, Outcome, ReadRequest, Status, Step, StepResult};
 use crate::reply::{Issue, Reply};
-use crate::session::{CutReply, Instructions, Question, Record, Session, Sync};
+use crate::session::{CutReply, Instructions, Note, Question, Record, Session, Source, Sync};
 use crate::settings::OnFailure;
 use crate::ui::{Event, Input};
 
@@ -64,7 +65,12 @@ impl Conversation<'_> {
     ///
     /// The journal says on the disk what is about to be done before it is done: once for each run of
     /// consecutive file steps and once for each command.
-    pub(super) fn execute(&mut self, taken: &Taken, consent: &Consent) -> Result<Vec<StepResult>> {
+    pub(super) fn execute(
+        &mut self,
+        taken: &Taken,
+        consent: &Consent,
+        before: Option<Snapshot>,
+    ) -> Result<Vec<StepResult>> {
         let (agent, sequence) = (self.agent, self.session.sequence_number);
         let (steps, issues) = (&taken.reply.steps, &taken.reply.issues);
         let known = self.known_results(&taken.reply);
@@ -78,6 +84,7 @@ impl Conversation<'_> {
             file,
             identity: taken.identity.clone(),
         }];
+        pending.extend(before.map(|snapshot| Record::Before { sequence, snapshot }));
         let mut results: Vec<StepResult> = Vec::with_capacity(steps.len());
         for group in steps.chunk_by(|one, next| !runs(one) && !runs(next)) {
             let numbers = group.iter().map(|step| step.number).collect();
@@ -186,7 +193,7 @@ impl Conversation<'_> {
             notes.remove(note);
         }
         if self.session.is_complete {
-            self.say_done();
+            self.say_done(&said);
         }
         Ok(())
     }
@@ -201,7 +208,7 @@ impl Conversation<'_> {
         self.agent.store.save(&self.session)
     }
 
-    fn say_done(&self) {
+    fn say_done(&self, notes: &[Note]) {
         let session = &self.session;
         self.agent.ui.tell(&Event::Done {
             id: session.session_id.as_str(),
@@ -209,9 +216,11 @@ impl Conversation<'_> {
             rounds: session.sequence_number - 1,
             changed: session.changed_files.len(),
         });
-        for note in &session.notes {
-            let text =
-                format!("Your note came after the end, so the model has not seen it: {note}");
+        for note in notes.iter().filter(|note| note.source == Source::Person) {
+            let text = format!(
+                "Your note came after the end, so the model has not seen it: {}",
+                note.text
+            );
             self.agent.ui.say(&text);
         }
     }

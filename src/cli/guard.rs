@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Permit;
 use crate::approve::KeptRules;
+use crate::checkpoint;
 use crate::fs::{Durability, create_directory, write_atomic};
 use crate::policy::{self, Found, Grant, Lookup, Policy};
 use crate::protocol::RelPath;
@@ -127,6 +128,17 @@ fn own_paths(loaded: &Loaded, workspace: &Path) -> Vec<RelPath> {
         .filter_map(inside)
         .flatten()
         .collect()
+}
+
+/// What checkpoints look at: all but our own folders.
+pub(super) fn covered(loaded: &Loaded, workspace: &Path) -> checkpoint::Limits {
+    let mut covered = checkpoint::Limits::default();
+    let own = loaded.paths.own();
+    let inside = own
+        .iter()
+        .filter_map(|path| path.strip_prefix(workspace).ok());
+    covered.scope.leave_out.extend(inside.map(Path::to_owned));
+    covered
 }
 
 /// The program that a command of this name would start.

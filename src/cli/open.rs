@@ -100,6 +100,7 @@ pub(super) fn assemble(
         mailbox: Mailbox::open(paths.outbox.clone(), paths.inbox.clone())?,
         store: Store::open(paths.sessions.clone())?,
         limits: limits(settings),
+        covered: guard::covered(loaded, workspace.path()),
         manner: Manner {
             permit: guard::permit(loaded, workspace.path(), trust, guard::Testing::Remembered),
             on_failure: settings.on_failure,

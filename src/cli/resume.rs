@@ -84,3 +84,13 @@ fn beginning_with(store: &Store, text: &str) -> Result<Session> {
         ),
     }
 }
+
+/// The session that was named, the one that a loop works on, or the latest one, ended or not.
+pub(super) fn find_any(store: &Store, ui: &Ui, id: Option<&str>) -> Result<Session> {
+    let holder = LoopLock::holder(store.directory());
+    if id.is_some() || holder.is_some_and(|holder| holder.session.is_some()) {
+        find(store, ui, id)
+    } else {
+        store.latest()
+    }
+}

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{Common, open, resume};
 use crate::error::{Error, Result};
-use crate::session::LoopLock;
+use crate::session::{LoopLock, Source};
 use crate::ui::Ui;
 
 /// Answer the model's open question, or add a note to the next message
@@ -25,7 +25,8 @@ impl Say {
         }
         let agent = open::files(common, ui)?;
         let mut session = resume::find(&agent.store, &agent.ui, None)?;
-        agent.store.notes(&session.session_id).add(text.trim())?;
+        let notes = agent.store.notes(&session.session_id);
+        notes.add(Source::Person, text.trim())?;
         let is_running = LoopLock::holder(agent.store.directory()).is_some();
         let what = match session.open_question() {
             Some(question) if is_running => format!("Answers: {}", question.question.trim()),

@@ -6,12 +6,13 @@
 //! saved: should the session file be lost or stale, the journal has it.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::Session;
+use crate::checkpoint::Snapshot;
 use crate::error::{Error, Result};
 use crate::fs::sync_directory;
 use crate::protocol::StepResult;
@@ -28,6 +29,30 @@ pub enum Record {
         file: String,
         /// The identity of its text.
         identity: String,
+    },
+    /// What the workspace is before the steps of a round.
+    Before {
+        /// The round.
+        sequence: u32,
+        /// Its checkpoint.
+        snapshot: Snapshot,
+    },
+    /// What the steps of a round made of the workspace.
+    After {
+        /// The round.
+        sequence: u32,
+        /// Its checkpoint.
+        snapshot: Snapshot,
+    },
+    /// The person took these rounds back.
+    Undone {
+        /// The rounds.
+        rounds: Vec<u32>,
+    },
+    /// The person put these rounds again.
+    Redone {
+        /// The rounds.
+        rounds: Vec<u32>,
     },
     /// These steps are about to be executed, by their numbers.
     Started {
@@ -61,6 +86,10 @@ pub struct Recovered {
     pub started: Vec<u32>,
     /// Steps of that round that were finished.
     pub finished: Vec<StepResult>,
+    /// What the workspace was before that round.
+    pub before: Option<Snapshot>,
+    /// Rounds that were taken back since the session was saved.
+    pub undone: Vec<u32>,
     /// How many bytes of a half-written last line were cut off.
     pub torn_bytes: u64,
 }
@@ -75,10 +104,14 @@ pub enum Sync {
 }
 
 /// An open journal.
+///
+/// The loop and an undo may have it open at the same time; whoever appends holds the `RoundLock`.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
     file: File,
+    /// How much of it is known here, in bytes.
+    known: u64,
 }
 
 impl Journal {
@@ -96,14 +129,30 @@ impl Journal {
         if let (true, Some(directory)) = (is_new, path.parent()) {
             sync_directory(directory).map_err(failed)?;
         }
-        let recovered = read(path, &file)?;
-        Ok((
-            Self {
-                path: path.to_owned(),
-                file,
-            },
-            recovered,
-        ))
+        let (recovered, known) = read(path, &file)?;
+        let path = path.to_owned();
+        Ok((Self { path, file, known }, recovered))
+    }
+
+    /// What others appended since this was opened, or asked the last time.
+    pub fn news(&mut self) -> Result<Vec<Record>> {
+        let mut records = Vec::new();
+        let mut read = || -> std::io::Result<()> {
+            if self.file.metadata()?.len() <= self.known {
+                return Ok(());
+            }
+            let mut reader = BufReader::new(&self.file);
+            reader.seek(SeekFrom::Start(self.known))?;
+            let mut line = Vec::new();
+            while reader.read_until(b'\n', &mut line)? > 0 && line.ends_with(b"\n") {
+                self.known += line.len() as u64;
+                records.extend(serde_json::from_slice::<Record>(&line));
+                line.clear();
+            }
+            Ok(())
+        };
+        read().map_err(|cause| Error::file("read", &self.path, cause))?;
+        Ok(records)
     }
 
     /// Appends records in one write.
@@ -123,16 +172,19 @@ impl Journal {
                 Ok(())
             }
         };
-        write().map_err(|cause| Error::file("write", &self.path, cause))
+        write().map_err(|cause| Error::file("write", &self.path, cause))?;
+        self.known += lines.len() as u64;
+        Ok(())
     }
 }
 
-/// Reads what happened since the last finished round, and cuts off a torn last line.
+/// Reads what happened since the last finished round, and cuts off a torn last line; tells how long
+/// the journal is.
 ///
 /// Only the end of the journal is read, so that the cost does not grow with the rounds before.
 /// Records are appended in whole lines: one without its line break was torn by a crash, one that
 /// cannot be read in spite of it is damaged.
-fn read(path: &Path, file: &File) -> Result<Recovered> {
+fn read(path: &Path, file: &File) -> Result<(Recovered, u64)> {
     let failed = |cause: std::io::Error| Error::file("read", path, cause);
     let (start, mut tail) = read_tail(file).map_err(failed)?;
     let mut recovered = Recovered::default();
@@ -153,7 +205,7 @@ fn read(path: &Path, file: &File) -> Result<Recovered> {
         })?;
         recovered.take(record);
     }
-    Ok(recovered)
+    Ok((recovered, start + whole as u64))
 }
 
 /// The journal from its last `round` on, and where that begins; all of it if there is none.
@@ -183,6 +235,7 @@ impl Recovered {
         match record {
             Record::Claimed { file, .. } => {
                 self.claimed = Some(file);
+                self.before = None;
                 self.started.clear();
                 self.finished.clear();
             }
@@ -194,6 +247,10 @@ impl Recovered {
                     ..Self::default()
                 };
             }
+            Record::Before { snapshot, .. } => self.before = Some(snapshot),
+            Record::After { .. } => {}
+            Record::Undone { rounds } => self.undone.extend(rounds),
+            Record::Redone { rounds } => self.undone.retain(|round| !rounds.contains(round)),
         }
     }
 }
@@ -283,6 +340,22 @@ mod tests {
                 Some("r3.txt")
             );
         }
+    }
+
+    #[test]
+    fn what_another_process_appended_is_news_once() {
+        let (_directory, path) = journal_with(&[claimed(1)]);
+        let (mut ours, _) = Journal::open(&path).unwrap();
+        let (mut theirs, _) = Journal::open(&path).unwrap();
+        ours.append(&[claimed(2)], Sync::Later).unwrap();
+        assert!(ours.news().unwrap().is_empty());
+        let undone = Record::Undone { rounds: vec![1] };
+        theirs.news().unwrap();
+        theirs
+            .append(std::slice::from_ref(&undone), Sync::Later)
+            .unwrap();
+        assert_eq!(ours.news().unwrap(), [undone]);
+        assert!(ours.news().unwrap().is_empty());
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! One running loop for each base directory.
+//! One running loop for each base directory, and nobody who takes a round back while it runs.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -87,9 +88,68 @@ fn read_holder(directory: &Path) -> Option<Holder> {
     serde_json::from_slice(&fs::read(directory.join("loop.json")).ok()?).ok()
 }
 
+/// Held while a round is executed, while rounds are taken back, and while a journal is appended to.
+///
+/// An undo works beside a loop that waits for a reply; so it does not need the lock of the loop, but
+/// must not come between two steps.
+#[derive(Debug)]
+pub struct RoundLock {
+    _file: File,
+}
+
+impl RoundLock {
+    /// Waits until nobody else holds it; an undo takes no longer than its files need.
+    pub fn wait(directory: &Path) -> Result<Self> {
+        let (path, file) = Self::open(directory)?;
+        match file.lock() {
+            // Some network file systems know no locks: there only one program at a time is safe.
+            Err(cause) if cause.kind() != io::ErrorKind::Unsupported => {
+                Err(Error::file("lock", &path, cause))
+            }
+            _ => Ok(Self { _file: file }),
+        }
+    }
+
+    /// Takes it, or says that a round is under way.
+    pub fn take(directory: &Path) -> Result<Self> {
+        let (path, file) = Self::open(directory)?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                Err(Error::mendable("a reply is being carried out just now")
+                    .hint("try again when it is done; `agent status` shows where it stands"))
+            }
+            Err(TryLockError::Error(cause)) if cause.kind() != io::ErrorKind::Unsupported => {
+                Err(Error::file("lock", &path, cause))
+            }
+            _ => Ok(Self { _file: file }),
+        }
+    }
+
+    fn open(directory: &Path) -> Result<(PathBuf, File)> {
+        let path = directory.join("round.lock");
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        crate::platform::private(&mut options);
+        let file = options
+            .open(&path)
+            .map_err(|cause| Error::file("open", &path, cause))?;
+        Ok((path, file))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_undo_does_not_come_between_two_steps() {
+        let directory = tempfile::tempdir().unwrap();
+        let round = RoundLock::wait(directory.path()).unwrap();
+        let error = RoundLock::take(directory.path()).unwrap_err();
+        assert!(error.to_string().contains("being carried out"), "{error}");
+        drop(round);
+        RoundLock::take(directory.path()).unwrap();
+    }
 
     #[test]
     fn the_second_is_told_who_holds_it() {

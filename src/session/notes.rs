@@ -1,4 +1,4 @@
-//! What the person says between two rounds, each note a file, so that any process can leave one.
+//! What the model is told besides results, each note a file, so that any process can leave one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,28 @@ pub struct Notes {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     file: PathBuf,
-    /// What the person said.
+    /// Where it comes from.
+    pub source: Source,
+    /// What it says.
     pub text: String,
+}
+
+/// Where a note comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The person said it; it can be the answer to a question.
+    Person,
+    /// The person took a round back, or put it again.
+    Undo,
+}
+
+impl Source {
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Person => ".txt",
+            Self::Undo => ".undo.txt",
+        }
+    }
 }
 
 impl Notes {
@@ -32,11 +52,11 @@ impl Notes {
     }
 
     /// Leaves a note.
-    pub fn add(&self, text: &str) -> Result<()> {
+    pub fn add(&self, source: Source, text: &str) -> Result<()> {
         let directory = self.directory()?;
         let time = jiff::Timestamp::now().as_nanosecond();
         write_atomic(
-            &directory.join(format!("{time:020}.txt")),
+            &directory.join(format!("{time:020}{}", source.ending())),
             text.as_bytes(),
             Durability::Durable,
         )
@@ -52,7 +72,13 @@ impl Notes {
             .collect();
         files.sort();
         let read = |file: PathBuf| {
+            let is_undo = file.to_string_lossy().ends_with(Source::Undo.ending());
             Some(Note {
+                source: if is_undo {
+                    Source::Undo
+                } else {
+                    Source::Person
+                },
                 text: fs::read_to_string(&file).ok()?,
                 file,
             })
@@ -77,11 +103,14 @@ mod tests {
         let notes = Notes::new(directory.path().join("notes"));
         assert!(notes.all().is_empty());
         for text in ["one", "two", "three"] {
-            notes.add(text).unwrap();
+            notes.add(Source::Person, text).unwrap();
         }
         let texts: Vec<String> = notes.all().into_iter().map(|note| note.text).collect();
         assert_eq!(texts, ["one", "two", "three"]);
         notes.remove(&notes.all()[0]);
         assert_eq!(notes.all().len(), 2);
+        notes.add(Source::Undo, "four").unwrap();
+        let sources: Vec<Source> = notes.all().iter().map(|note| note.source).collect();
+        assert_eq!(sources, [Source::Person, Source::Person, Source::Undo]);
     }
 }

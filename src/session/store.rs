@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Journal, Notes, Recovered, SCHEMA, Session};
+use super::{History, Journal, Notes, Recovered, SCHEMA, Session};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, create_directory, write_atomic};
 use crate::protocol::SessionId;
@@ -30,6 +30,11 @@ impl Store {
         &self.directory
     }
 
+    /// Where checkpoints are kept, of all sessions together.
+    pub fn objects(&self) -> PathBuf {
+        self.directory.join("objects")
+    }
+
     /// The folder of one session: its log, its notes, what its listing was.
     pub fn folder(&self, id: &SessionId) -> PathBuf {
         self.directory.join(id.as_str())
@@ -42,6 +47,11 @@ impl Store {
     /// Opens the journal of a session.
     pub fn journal(&self, id: &SessionId) -> Result<(Journal, Recovered)> {
         Journal::open(&self.journal_path(id))
+    }
+
+    /// Which rounds of a session changed the workspace.
+    pub fn history(&self, id: &SessionId) -> Result<History> {
+        History::read(&self.journal_path(id))
     }
 
     fn journal_path(&self, id: &SessionId) -> PathBuf {
@@ -139,6 +149,17 @@ impl Store {
         }
         sessions.sort_by_key(|session| std::cmp::Reverse(session.updated_at));
         Ok((sessions, troubles))
+    }
+
+    /// The latest session, ended or not.
+    pub fn latest(&self) -> Result<Session> {
+        let (sessions, mut troubles) = self.all()?;
+        sessions.into_iter().next().ok_or_else(|| {
+            troubles.pop().unwrap_or_else(|| {
+                Error::mendable("there is no session here")
+                    .hint("`agent new \"<task>\"` begins one")
+            })
+        })
     }
 
     /// The latest session that has not ended.

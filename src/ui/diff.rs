@@ -74,6 +74,15 @@ mod tests {
     }
 
     #[test]
+    fn a_diff_in_colour_says_the_same() {
+        let patch = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n";
+        let shown = colored(patch);
+        assert!(shown.contains(&format!("{ADDED}+y{ADDED:#}")), "{shown}");
+        assert_eq!(anstream::adapter::strip_str(&shown).to_string(), patch);
+        assert!(!colored("+\u{1b}[2J").contains("\u{1b}[2J"));
+    }
+
+    #[test]
     fn shows_what_changed_as_a_unified_diff() {
         assert_eq!(
             plain("a.txt", Some("one\ntwo\n"), Some("one\n2\n")),

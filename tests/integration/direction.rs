@@ -12,6 +12,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         "agent",
         &[
             "approve",
+            "checkpoint",
             "compose",
             "execute",
             "fs",
@@ -35,7 +36,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("edit", &[]),
     ("workspace", &["fs", "platform"]),
     ("sandbox", &["platform"]),
-    ("session", &["fs", "platform", "reply"]),
+    ("checkpoint", &["fs", "platform", "workspace"]),
+    ("session", &["checkpoint", "fs", "platform", "reply"]),
     ("compose", &["reply", "session"]),
     ("settings", &["fs", "platform"]),
     ("ui", &["interrupt", "platform", "reply"]),

@@ -37,5 +37,8 @@ mod step;
 /// Sessions on a real terminal: questions, decisions, Ctrl-C, colour.
 #[cfg(target_os = "linux")]
 mod terminal;
+/// Taking rounds back, and putting them again.
+#[cfg(unix)]
+mod undo;
 /// The verbs around a session, their output and their exit codes.
 mod verbs;

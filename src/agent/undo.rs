@@ -1,0 +1,219 @@
+//! Taking rounds back, and putting them again.
+//!
+//! What would change is planned first and shown by the caller; it is carried out only if it is still
+//! the same. A loop that waits for a reply is not disturbed; one that carries a reply out is not
+//! come between. The model is told which files now look how, with the next message.
+
+use std::fmt::Write as _;
+
+use super::Agent;
+use crate::checkpoint::{self, Conflict, Force, Node, Plan, Restored, Step, Turn, Why};
+use crate::error::{Error, Result};
+use crate::protocol::SessionId;
+use crate::session::{Checkpoint, History, Journal, Record, RoundLock, Source, Sync};
+use crate::ui::escape_line;
+
+/// How many files the note to the model names.
+const NAMED: usize = 50;
+
+/// What the person wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// The latest round that changed something is taken back.
+    UndoLatest,
+    /// All rounds after this one are taken back.
+    UndoTo(u32),
+    /// What the latest undo took back is put again.
+    Redo,
+}
+
+/// Rounds to be taken back or put again, and what that would change.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Reversal {
+    /// What the person wants.
+    pub wish: Wish,
+    /// The rounds, in the order in which they are gone through.
+    pub rounds: Vec<u32>,
+    /// What would change.
+    pub plan: Plan,
+}
+
+impl Agent {
+    /// Tells what a wish would change; changes nothing.
+    pub fn plan(&self, id: &SessionId, wish: Wish) -> Result<Reversal> {
+        let _alone = RoundLock::take(self.store.directory())?;
+        let (_, reversal) = self.plan_alone(id, wish)?;
+        Ok(reversal)
+    }
+
+    /// Carries out what was shown, unless it would be something else by now.
+    pub fn carry_out(&self, id: &SessionId, shown: &Reversal, force: Force) -> Result<Restored> {
+        let _alone = RoundLock::take(self.store.directory())?;
+        let (mut journal, reversal) = self.plan_alone(id, shown.wish)?;
+        if reversal != *shown {
+            return Err(Error::mendable(
+                "the files, or the rounds, have changed since they were shown; nothing was done",
+            )
+            .hint("try again, and look again"));
+        }
+        let plan = &reversal.plan;
+        if plan.steps.is_empty() && !plan.conflicts.is_empty() && force == Force::Skip {
+            return Err(Error::mendable(
+                "every one of these files was changed since, so nothing was done",
+            )
+            .hint("`--force` does it all the same, and keeps a copy of each beside it"));
+        }
+        let mut store = checkpoint::Store::open(&self.store.objects())?;
+        let restored = store.restore(&self.workspace, plan, force)?;
+        // The note first: rather told twice than not at all, and an undo that was killed here is
+        // completed by the next one.
+        let note = note(&reversal, &restored);
+        self.store.notes(id).add(Source::Undo, &note)?;
+        let rounds = reversal.rounds;
+        let record = match reversal.wish {
+            Wish::UndoLatest | Wish::UndoTo(_) => Record::Undone { rounds },
+            Wish::Redo => Record::Redone { rounds },
+        };
+        journal.append(&[record], Sync::Now)?;
+        Ok(restored)
+    }
+
+    fn plan_alone(&self, id: &SessionId, wish: Wish) -> Result<(Journal, Reversal)> {
+        let (journal, recovered) = self.store.journal(id)?;
+        if recovered.claimed.is_some() {
+            return Err(Error::mendable(format!(
+                "a reply of session {id} was being carried out when `agent` stopped"
+            ))
+            .hint(format!("`agent resume {id}` settles that first")));
+        }
+        let rounds = choose(&self.store.history(id)?, wish)?;
+        let turns: Vec<Turn> = rounds.iter().map(|round| turn(round, wish)).collect();
+        let mut store = checkpoint::Store::open(&self.store.objects())?;
+        let reversal = Reversal {
+            wish,
+            rounds: rounds.iter().map(|round| round.round).collect(),
+            plan: store.plan(&self.workspace, &turns)?,
+        };
+        Ok((journal, reversal))
+    }
+}
+
+fn choose(history: &History, wish: Wish) -> Result<Vec<Checkpoint>> {
+    let (rounds, nothing) = match wish {
+        Wish::UndoLatest => {
+            let mut rounds = history.undoable(0);
+            rounds.truncate(1);
+            (rounds, "there is no round to take back".to_owned())
+        }
+        Wish::UndoTo(last) => (
+            history.undoable(last),
+            format!("there is no round after round {last} to take back"),
+        ),
+        Wish::Redo => (
+            history.redoable(),
+            "there is nothing to put again".to_owned(),
+        ),
+    };
+    if rounds.is_empty() {
+        let hint = match wish {
+            Wish::Redo => {
+                "only what an undo took back can be put again, and only until a later round changes files"
+            }
+            _ => {
+                "only rounds that changed files, and are not taken back already, can be taken back"
+            }
+        };
+        return Err(Error::mendable(nothing).hint(hint));
+    }
+    Ok(rounds)
+}
+
+fn turn(round: &Checkpoint, wish: Wish) -> Turn {
+    let (from, to) = match wish {
+        Wish::UndoLatest | Wish::UndoTo(_) => (round.after, round.before),
+        Wish::Redo => (round.before, round.after),
+    };
+    Turn { from, to }
+}
+
+/// `round 3`, or `rounds 4 and 3`, in words.
+pub fn named(rounds: &[u32]) -> String {
+    let numbers: Vec<String> = rounds.iter().map(ToString::to_string).collect();
+    match numbers.split_last() {
+        None => "no round".to_owned(),
+        Some((only, [])) => format!("round {only}"),
+        Some((last, others)) => format!("rounds {} and {last}", others.join(", ")),
+    }
+}
+
+/// What becomes of a file, in words after its name.
+pub fn effect(step: &Step) -> &'static str {
+    match (&step.now, &step.then) {
+        (_, None) => "does not exist any more",
+        (None, Some(_)) => "exists again",
+        (Some(_), Some(_)) => "is changed back",
+    }
+}
+
+/// Why a file is left alone, in words after its name.
+pub fn obstacle(conflict: &Conflict) -> String {
+    match &conflict.why {
+        Why::ChangedSince => "was changed since".to_owned(),
+        Why::ChangedBetween => "was changed between the rounds".to_owned(),
+        Why::NotCovered(reason) => format!("is not covered by checkpoints: it {}", reason.words()),
+        Why::NotEmpty => "holds files that the rounds did not create".to_owned(),
+        Why::Failed(cause) => format!("could not be restored: {cause}"),
+    }
+}
+
+/// What the model is told.
+fn note(reversal: &Reversal, restored: &Restored) -> String {
+    let rounds = named(&reversal.rounds);
+    let mut text = match reversal.wish {
+        Wish::UndoLatest | Wish::UndoTo(_) => {
+            format!("[undo] The user took back {rounds}: these files are now as before:")
+        }
+        Wish::Redo => format!("[redo] The user put {rounds} again: these files are now as after:"),
+    };
+    let files: Vec<&Step> = restored
+        .done
+        .iter()
+        .filter(|step| {
+            ![step.now, step.then]
+                .iter()
+                .flatten()
+                .any(Node::is_directory)
+        })
+        .collect();
+    let lines = files
+        .iter()
+        .map(|step| (&step.path, effect(step).to_owned()));
+    list(&mut text, lines);
+    if files.is_empty() {
+        text.push_str("\n- none");
+    }
+    if !restored.skipped.is_empty() {
+        text.push_str("\nThese were left as they are:");
+        let lines = restored.skipped.iter();
+        list(
+            &mut text,
+            lines.map(|conflict| (&conflict.path, obstacle(conflict))),
+        );
+    }
+    text.push_str("\nRead a file again before you change it.");
+    text
+}
+
+fn list<'a>(
+    text: &mut String,
+    lines: impl ExactSizeIterator<Item = (&'a std::path::PathBuf, String)>,
+) {
+    let rest = lines.len().saturating_sub(NAMED);
+    for (path, what) in lines.take(NAMED) {
+        let path = escape_line(&path.to_string_lossy());
+        let _ = write!(text, "\n- `{path}` {what}");
+    }
+    if rest > 0 {
+        let _ = write!(text, "\n- and {rest} more");
+    }
+}

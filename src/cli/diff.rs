@@ -1,0 +1,130 @@
+//! `agent diff`: what a round changed, whoever changed it.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{Common, open, resume};
+use crate::agent::Agent;
+use crate::checkpoint::{self, DiffLimits, Stat, What};
+use crate::error::{Error, Result};
+use crate::protocol::SessionId;
+use crate::session::Checkpoint;
+use crate::ui::{Ui, escape_line};
+
+/// Show what a round changed, its commands included
+#[derive(Debug, Args)]
+pub(super) struct Diff {
+    /// The session; the latest one if it is left out
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    /// The round; the latest one that changed files and is not taken back if it is left out
+    #[arg(long, value_name = "N")]
+    round: Option<u32>,
+    /// Only the names, with the number of lines
+    #[arg(long)]
+    stat: bool,
+}
+
+/// A changed file, as `--json` prints it.
+#[derive(Debug, Serialize)]
+struct Row {
+    round: u32,
+    path: String,
+    change: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    added: Option<u64>,
+    removed: Option<u64>,
+}
+
+impl Diff {
+    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+        let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
+        let id = resume::find_any(&agent.store, &agent.ui, self.id.as_deref())?.session_id;
+        let Checkpoint {
+            round,
+            before,
+            after,
+        } = self.choose(&agent, &id)?;
+        let mut store = checkpoint::Store::open(&agent.store.objects())?;
+        let limits = DiffLimits::default();
+        if common.json || self.stat {
+            for stat in store.stat(&before, &after, &limits)? {
+                let row = row(round, &stat);
+                if common.json {
+                    agent.ui.data(&row);
+                } else {
+                    agent.ui.line(&line(&row));
+                }
+            }
+        } else {
+            agent.ui.patch(&store.diff(&before, &after, &limits)?);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn choose(&self, agent: &Agent, id: &SessionId) -> Result<Checkpoint> {
+        let history = agent.store.history(id)?;
+        let found = match self.round {
+            Some(round) => history.round(round),
+            None => history.undoable(0).first().copied(),
+        };
+        let found = found.ok_or_else(|| {
+            Error::mendable(match self.round {
+                Some(round) => format!("round {round} of session {id} changed no files"),
+                None => format!("no round of session {id} changed files that it did not take back"),
+            })
+            .hint("`--round N` names a round; `agent list` shows the sessions that there are")
+        })?;
+        let round = found.round;
+        let back = if history.is_undone(round) {
+            ", which was taken back"
+        } else {
+            ""
+        };
+        agent
+            .ui
+            .say(&format!("Round {round} of session {id}{back}:"));
+        Ok(found)
+    }
+}
+
+fn row(round: u32, stat: &Stat) -> Row {
+    let (change, from) = match &stat.change.what {
+        What::Created => ("created", None),
+        What::Deleted => ("deleted", None),
+        What::Modified => ("modified", None),
+        What::Mode => ("mode", None),
+        What::Kind => ("kind", None),
+        What::Renamed { from } => ("renamed", Some(from.to_string_lossy().into_owned())),
+        What::NotCovered(_) => ("not covered", None),
+    };
+    Row {
+        round,
+        path: stat.change.path.to_string_lossy().into_owned(),
+        change,
+        from,
+        added: stat.lines.map(|lines| lines.added),
+        removed: stat.lines.map(|lines| lines.removed),
+    }
+}
+
+fn line(row: &Row) -> String {
+    let count = |sign: char, number: Option<u64>| {
+        number.map_or_else(String::new, |number| format!("{sign}{number}"))
+    };
+    let from = row
+        .from
+        .as_deref()
+        .map(|from| format!("{} -> ", escape_line(from)));
+    format!(
+        "{:<11}  {:>6} {:>6}  {}{}",
+        row.change,
+        count('+', row.added),
+        count('-', row.removed),
+        from.unwrap_or_default(),
+        escape_line(&row.path)
+    )
+}

@@ -1,0 +1,178 @@
+//! `agent undo` and `agent redo`: takes rounds back, and puts them again.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{Common, open, resume};
+use crate::agent::Agent;
+use crate::agent::undo::{Reversal, Wish, effect, named, obstacle};
+use crate::checkpoint::{Force, Restored};
+use crate::error::{Error, Kind, Result};
+use crate::protocol::SessionId;
+use crate::ui::{Answer, Ui, escape_line};
+
+/// Take back the latest round that changed files, whatever changed them
+#[derive(Debug, Args)]
+pub(super) struct Undo {
+    /// The session; the latest one if it is left out
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    /// Take back all rounds after this one; 0 takes back all
+    #[arg(long, value_name = "N")]
+    to: Option<u32>,
+    #[command(flatten)]
+    consent: Consent,
+}
+
+/// Put again what the latest undo took back
+#[derive(Debug, Args)]
+pub(super) struct Redo {
+    /// The session; the latest one if it is left out
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    #[command(flatten)]
+    consent: Consent,
+}
+
+#[derive(Debug, Args)]
+struct Consent {
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+    /// Files that were changed since too; a copy of each is kept beside it
+    #[arg(long)]
+    force: bool,
+}
+
+impl Undo {
+    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+        let wish = self.to.map_or(Wish::UndoLatest, Wish::UndoTo);
+        reverse(common, ui, self.id.as_deref(), wish, &self.consent)
+    }
+}
+
+impl Redo {
+    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+        reverse(common, ui, self.id.as_deref(), Wish::Redo, &self.consent)
+    }
+}
+
+/// Shows what would change, asks, and does it.
+fn reverse(
+    common: &Common,
+    ui: Ui,
+    id: Option<&str>,
+    wish: Wish,
+    consent: &Consent,
+) -> Result<ExitCode> {
+    let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
+    let id = resume::find_any(&agent.store, &agent.ui, id)?.session_id;
+    let reversal = agent.plan(&id, wish)?;
+    show(&agent, &id, &reversal, consent);
+    if !consent.yes && !is_agreed(&agent)? {
+        agent.ui.say("Nothing was done.");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let force = if consent.force {
+        Force::KeepCopies
+    } else {
+        Force::Skip
+    };
+    let restored = agent.carry_out(&id, &reversal, force)?;
+    tell(&agent, &reversal, &restored);
+    if common.json {
+        agent.ui.data(&Outcome::of(&reversal, &restored));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn is_agreed(agent: &Agent) -> Result<bool> {
+    match agent.ui.ask("Do it? [y/N]", &agent.interrupt) {
+        Answer::Text(answer) => Ok(matches!(answer.trim(), "y" | "Y" | "yes")),
+        Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
+        Answer::Nobody => Err(Error::mendable(
+            "there is no terminal to ask on, so nothing was done",
+        )
+        .hint("`--yes` does it without asking")),
+    }
+}
+
+fn show(agent: &Agent, id: &SessionId, reversal: &Reversal, consent: &Consent) {
+    let rounds = named(&reversal.rounds);
+    let plan = &reversal.plan;
+    let mut text = match reversal.wish {
+        Wish::UndoLatest | Wish::UndoTo(_) => format!("Taking back {rounds} of session {id}:"),
+        Wish::Redo => format!("Putting {rounds} of session {id} again:"),
+    };
+    for step in &plan.steps {
+        text.push_str(&item(&step.path, effect(step)));
+    }
+    if plan.steps.is_empty() && plan.conflicts.is_empty() {
+        text.push_str("\n  the files are so already");
+    }
+    if !plan.conflicts.is_empty() {
+        text.push_str(if consent.force {
+            "\nIn the way; a copy is kept beside:"
+        } else {
+            "\nLeft as they are:"
+        });
+        for conflict in &plan.conflicts {
+            text.push_str(&item(&conflict.path, &obstacle(conflict)));
+        }
+    }
+    agent.ui.say(&text);
+}
+
+fn item(path: &Path, what: &str) -> String {
+    format!("\n  {} {what}", escape_line(&path.to_string_lossy()))
+}
+
+fn tell(agent: &Agent, reversal: &Reversal, restored: &Restored) {
+    let rounds = named(&reversal.rounds);
+    let verb = if reversal.rounds.len() == 1 {
+        "is"
+    } else {
+        "are"
+    };
+    let mut text = match reversal.wish {
+        Wish::UndoLatest | Wish::UndoTo(_) => {
+            format!("Now {rounds} {verb} taken back; `agent redo` puts that again.")
+        }
+        Wish::Redo => format!("Now {rounds} {verb} there again."),
+    };
+    for kept in &restored.kept {
+        let copy = format!("is kept as {}", escape_line(&kept.copy.to_string_lossy()));
+        text.push_str(&item(&kept.path, &copy));
+    }
+    // Those in the plan were shown; these came up on the way.
+    let planned = &reversal.plan.conflicts;
+    for conflict in restored.skipped.iter().filter(|one| !planned.contains(one)) {
+        text.push_str(&item(&conflict.path, &obstacle(conflict)));
+    }
+    text.push_str("\nThe model is told with the message after the current one.");
+    agent.ui.say(&text);
+}
+
+/// What was done, as `--json` prints it.
+#[derive(Debug, Serialize)]
+struct Outcome<'a> {
+    rounds: &'a [u32],
+    restored: Vec<String>,
+    skipped: Vec<String>,
+    kept: Vec<String>,
+}
+
+impl<'a> Outcome<'a> {
+    fn of(reversal: &'a Reversal, restored: &Restored) -> Self {
+        let name = |path: &Path| path.to_string_lossy().into_owned();
+        Self {
+            rounds: &reversal.rounds,
+            restored: restored.done.iter().map(|step| name(&step.path)).collect(),
+            skipped: restored.skipped.iter().map(|one| name(&one.path)).collect(),
+            kept: restored.kept.iter().map(|kept| name(&kept.copy)).collect(),
+        }
+    }
+}

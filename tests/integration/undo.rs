@@ -1,0 +1,385 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use crate::harness::{Finished, Test, agent};
+
+const DONE: &str = "[DONE]\nall done\n[/DONE]\n{end}\n";
+
+/// What a command does to all kinds of files.
+const COMMAND: &str = "[RUN_COMMAND]\necho new > new.txt; rm gone.txt; mv old.txt moved.txt; printf x >> binary; chmod 755 tool.sh; mkdir -p deep/er; echo d > deep/er/d.txt; rm link; ln -s tool.sh link\n[/RUN_COMMAND]\n{end}\n";
+
+/// Everything about a file that undo gives back.
+#[derive(Debug, PartialEq, Eq)]
+enum Entry {
+    Directory,
+    File { mode: u32, content: Vec<u8> },
+    Link(PathBuf),
+}
+
+fn tree(workspace: &Path) -> BTreeMap<PathBuf, Entry> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![workspace.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let metadata = fs::symlink_metadata(&path).unwrap();
+            let entry = if metadata.is_symlink() {
+                Entry::Link(fs::read_link(&path).unwrap())
+            } else if metadata.is_dir() {
+                open.push(path.clone());
+                Entry::Directory
+            } else {
+                Entry::File {
+                    mode: metadata.permissions().mode(),
+                    content: fs::read(&path).unwrap(),
+                }
+            };
+            found.insert(path.strip_prefix(workspace).unwrap().to_owned(), entry);
+        }
+    }
+    found
+}
+
+fn workspace(base: &Path) -> PathBuf {
+    base.join("workspace")
+}
+
+/// A session whose workspace has one of each kind of file.
+fn session(arguments: &[&str]) -> Test {
+    let test = Test::new(arguments)
+        .file("appsettings.json", "{\"Agent\":{}}")
+        .file("workspace/gone.txt", "gone\n")
+        .file("workspace/old.txt", "old\r\nno end")
+        .file("workspace/binary", b"\0\xff\xfe\x80")
+        .file("workspace/tool.sh", "echo tool\n");
+    symlink("old.txt", workspace(&test.base()).join("link")).unwrap();
+    test
+}
+
+fn create(name: &str, content: &str) -> String {
+    format!(
+        "[CREATE_FILE path=\"{name}\" overwrite=\"true\"]\n{content}\n[/CREATE_FILE]\n{{end}}\n"
+    )
+}
+
+#[track_caller]
+fn beside(base: &Path, arguments: &[&str]) -> Output {
+    let output = agent(base).args(arguments).output().unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+fn id_of(outbox: &str) -> String {
+    outbox.lines().nth(1).unwrap()["Session: ".len()..].to_owned()
+}
+
+fn undo(finished: Finished) -> Finished {
+    Test::after(finished, &["undo", "--yes"]).run().code(0)
+}
+
+fn redo(finished: Finished) -> Finished {
+    Test::after(finished, &["redo", "--yes"]).run().code(0)
+}
+
+#[test]
+fn a_round_of_shell_commands_is_taken_back_byte_for_byte_and_put_again() {
+    let test = session(&["new", "task"]).reply(COMMAND).reply(DONE);
+    let before = tree(&workspace(&test.base()));
+    let finished = test.run().code(0);
+    let after = tree(&workspace(&finished.base()));
+    assert!(
+        after.contains_key(Path::new("deep/er/d.txt")),
+        "{}",
+        finished.stderr
+    );
+    let undone = undo(finished).said("new.txt does not exist any more");
+    assert_eq!(tree(&workspace(&undone.base())), before);
+    let redone = redo(undone);
+    assert_eq!(tree(&workspace(&redone.base())), after);
+    let undone = undo(redone);
+    assert_eq!(tree(&workspace(&undone.base())), before);
+    Test::after(undone, &["undo", "--yes"])
+        .run()
+        .code(1)
+        .said("there is no round to take back");
+}
+
+/// Three rounds that each write `a.txt`.
+fn three_rounds() -> Finished {
+    session(&["new", "task"])
+        .file("workspace/a.txt", "0\n")
+        .reply(&create("a.txt", "1"))
+        .reply(&create("a.txt", "2"))
+        .reply("[READ_FILE path=\"a.txt\"]\n{end}\n")
+        .reply(&create("a.txt", "4"))
+        .reply(DONE)
+        .run()
+        .code(0)
+        .workspace("a.txt", "4\n")
+}
+
+#[test]
+fn undo_goes_back_round_by_round_and_redo_forward() {
+    let finished = undo(three_rounds()).workspace("a.txt", "2\n");
+    let finished = undo(finished).workspace("a.txt", "1\n");
+    let finished = redo(finished).workspace("a.txt", "2\n");
+    let finished = redo(finished).workspace("a.txt", "4\n");
+    Test::after(finished, &["redo", "--yes"])
+        .run()
+        .code(1)
+        .said("there is nothing to put again");
+}
+
+#[test]
+fn several_rounds_are_taken_back_at_once() {
+    let finished = Test::after(three_rounds(), &["undo", "--to", "1", "--yes"])
+        .run()
+        .code(0)
+        .said("rounds 4 and 2")
+        .workspace("a.txt", "1\n");
+    let finished = redo(finished).workspace("a.txt", "4\n");
+    Test::after(finished, &["undo", "--to", "0", "--yes"])
+        .run()
+        .code(0)
+        .workspace("a.txt", "0\n");
+}
+
+#[test]
+fn what_the_person_changed_since_is_kept_and_named() {
+    let finished = session(&["new", "task"])
+        .reply(COMMAND)
+        .reply(DONE)
+        .run()
+        .code(0);
+    let mine = workspace(&finished.base()).join("moved.txt");
+    fs::write(&mine, "mine\n").unwrap();
+    let finished = undo(finished)
+        .said("moved.txt was changed since")
+        .workspace("moved.txt", "mine\n")
+        .workspace("gone.txt", "gone\n");
+    assert!(!workspace(&finished.base()).join("new.txt").exists());
+}
+
+#[test]
+fn by_force_a_copy_is_kept_beside() {
+    let finished = three_rounds();
+    let file = workspace(&finished.base()).join("a.txt");
+    fs::write(&file, "mine\n").unwrap();
+    let finished = Test::after(finished, &["undo", "--yes"])
+        .run()
+        .code(1)
+        .said("--force")
+        .workspace("a.txt", "mine\n");
+    let finished = Test::after(finished, &["undo", "--yes", "--force"])
+        .run()
+        .code(0)
+        .workspace("a.txt", "2\n");
+    let copies = tree(&workspace(&finished.base()));
+    let is_mine =
+        |entry: &Entry| matches!(entry, Entry::File { content, .. } if content == b"mine\n");
+    assert_eq!(copies.values().filter(|entry| is_mine(entry)).count(), 1);
+}
+
+#[test]
+fn without_a_terminal_nothing_is_done_unless_it_is_said() {
+    let finished = three_rounds();
+    Test::after(finished, &["undo"])
+        .run()
+        .code(1)
+        .said("a.txt is changed back")
+        .said("`--yes`")
+        .workspace("a.txt", "4\n");
+}
+
+#[test]
+fn the_model_is_told_with_the_next_message() {
+    let running = session(&["new", "task"])
+        .reply(&create("a.txt", "1"))
+        .start();
+    let id = id_of(&running.outbox(2));
+    let base = running.base();
+    beside(&base, &["undo", "--yes"]);
+    assert!(!workspace(&base).join("a.txt").exists());
+    fs::write(
+        base.join("inbox/next.txt"),
+        format!("[LIST_FILES]\n[END {id}#2]\n"),
+    )
+    .unwrap();
+    let outbox = running.outbox(3);
+    assert!(
+        outbox.contains("The user took back round 1: these files are now as before:\n- `a.txt` does not exist any more"),
+        "{outbox}"
+    );
+    beside(&base, &["redo", "--yes"]);
+    assert_eq!(
+        fs::read_to_string(workspace(&base).join("a.txt")).unwrap(),
+        "1\n"
+    );
+    fs::write(
+        base.join("inbox/last.txt"),
+        format!("[DONE]\nyes\n[/DONE]\n[END {id}#3]\n"),
+    )
+    .unwrap();
+    running.wait().code(0);
+}
+
+#[test]
+fn an_undo_does_not_answer_a_question() {
+    let running = session(&["new", "task"])
+        .reply("[CREATE_FILE path=\"a.txt\"]\n1\n[/CREATE_FILE]\n[ASK_USER]\ntabs?\n[/ASK_USER]\n{end}\n")
+        .start();
+    let base = running.base();
+    running.outbox(1);
+    while !workspace(&base).join("a.txt").exists() {
+        std::thread::yield_now();
+    }
+    while !agent(&base)
+        .args(["undo", "--yes"])
+        .output()
+        .unwrap()
+        .status
+        .success()
+    {
+        std::thread::yield_now();
+    }
+    beside(&base, &["say", "spaces"]);
+    let outbox = running.outbox(2);
+    assert!(outbox.contains("The user says: spaces"), "{outbox}");
+    running.signal("INT");
+    running.wait().code(130);
+}
+
+#[test]
+fn no_undo_comes_between_two_steps() {
+    let running = session(&["new", "task"])
+        .reply("[RUN_COMMAND]\necho ran > ran.txt; sleep 1000\n[/RUN_COMMAND]\n{end}\n")
+        .start();
+    let base = running.base();
+    while !workspace(&base).join("ran.txt").exists() {
+        std::thread::yield_now();
+    }
+    let output = agent(&base).args(["undo", "--yes"]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("a reply is being carried out"), "{said}");
+    let killed = running.kill();
+    let killed = Test::after(killed, &["undo", "--yes"])
+        .run()
+        .code(1)
+        .said("agent resume");
+    let resumed = Test::after(killed, &["resume"])
+        .reply_second(DONE)
+        .run()
+        .code(0)
+        .workspace("ran.txt", "ran\n");
+    let undone = undo(resumed);
+    assert!(!workspace(&undone.base()).join("ran.txt").exists());
+}
+
+#[test]
+fn a_diff_shows_what_commands_changed() {
+    let finished = session(&["new", "task"])
+        .reply(COMMAND)
+        .reply(&create("a.txt", "1"))
+        .reply(DONE)
+        .run()
+        .code(0);
+    let finished = Test::after(finished, &["diff"]).run().code(0);
+    assert!(
+        finished.stdout.contains("+++ b/a.txt\n@@ -0,0 +1 @@\n+1\n"),
+        "{}",
+        finished.stdout
+    );
+    let finished = Test::after(finished, &["diff", "--round", "1"])
+        .run()
+        .code(0);
+    for expected in [
+        "+++ b/new.txt",
+        "--- a/gone.txt",
+        "rename to moved.txt",
+        "new mode 100755",
+    ] {
+        assert!(
+            finished.stdout.contains(expected),
+            "{expected}: {}",
+            finished.stdout
+        );
+    }
+    let finished = Test::after(finished, &["diff", "--round", "1", "--stat"])
+        .run()
+        .code(0);
+    assert!(
+        finished.stdout.contains("old.txt -> moved.txt"),
+        "{}",
+        finished.stdout
+    );
+    let finished = Test::after(finished, &["diff", "--json"]).run().code(0);
+    assert!(
+        finished.stdout.contains(
+            "{\"round\":2,\"path\":\"a.txt\",\"change\":\"created\",\"added\":1,\"removed\":0}"
+        ),
+        "{}",
+        finished.stdout
+    );
+    Test::after(finished, &["diff", "--round", "7"])
+        .run()
+        .code(1);
+}
+
+#[test]
+fn the_repository_is_never_touched() {
+    let test = session(&["new", "task"])
+        .file("workspace/.git/HEAD", "ref: refs/heads/main\n")
+        .reply(&create("a.txt", "1"))
+        .reply(DONE);
+    let finished = test.run().code(0);
+    let git = workspace(&finished.base()).join(".git");
+    fs::write(git.join("HEAD"), "ref: refs/heads/other\n").unwrap();
+    fs::write(git.join("index"), "x").unwrap();
+    let before = tree(&git);
+    let finished = undo(finished);
+    assert_eq!(tree(&git), before);
+    assert!(!workspace(&finished.base()).join("a.txt").exists());
+}
+
+#[test]
+fn a_round_that_only_reads_costs_no_checkpoint() {
+    let finished = three_rounds();
+    let journals = finished.files("sessions");
+    let journal = journals
+        .iter()
+        .find(|(name, _)| name.ends_with(".journal.jsonl"))
+        .unwrap()
+        .1;
+    assert_eq!(journal.matches("\"event\":\"before\"").count(), 3);
+    assert_eq!(journal.matches("\"event\":\"after\"").count(), 3);
+}
+
+#[test]
+fn a_checkpoint_that_fails_does_not_stop_the_round() {
+    session(&["new", "task"])
+        .file("sessions/objects", "in the way")
+        .reply(&create("a.txt", "1"))
+        .reply(DONE)
+        .run()
+        .code(0)
+        .said("No checkpoint could be taken")
+        .workspace("a.txt", "1\n");
+}
+
+#[test]
+fn a_file_that_is_too_large_is_named() {
+    session(&["new", "task"])
+        .file("workspace/large.bin", vec![1; 10 * 1024 * 1024 + 1])
+        .reply(DONE)
+        .run()
+        .code(0)
+        .said("`large.bin` is larger than the limit");
+}
