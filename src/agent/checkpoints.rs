@@ -52,11 +52,12 @@ impl Conversation<'_> {
         Ok(lock)
     }
 
-    /// The rest of a reply cannot build on steps that were taken back.
+    /// If a reply that was cut off comes again as a whole, nothing of what was taken back is done.
     pub(super) fn forget(&mut self, is_undone: impl Fn(u32) -> bool) {
-        let cut = &mut self.session.last_cut;
-        if cut.as_ref().is_some_and(|cut| is_undone(cut.sequence)) {
-            *cut = None;
+        if let Some(cut) = &mut self.session.last_cut
+            && is_undone(cut.sequence)
+        {
+            cut.done.clear();
         }
     }
 

@@ -145,10 +145,12 @@ impl Conversation<'_> {
 
     /// What became of the first steps when this reply came the first time, cut off.
     fn known_results(&self, reply: &Reply) -> Vec<StepResult> {
-        if continues(&self.session, reply) {
-            self.session.last_results.clone()
-        } else {
-            Vec::new()
+        match &self.session.last_cut {
+            Some(cut) if continues(&self.session, reply) => {
+                let known = self.session.last_results.iter();
+                known.take(cut.done.len()).cloned().collect()
+            }
+            _ => Vec::new(),
         }
     }
 

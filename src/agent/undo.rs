@@ -92,10 +92,17 @@ impl Agent {
         let reversal = Reversal {
             wish,
             rounds: rounds.iter().map(|round| round.round).collect(),
-            plan: store.plan(&self.workspace, &turns)?,
+            plan: store.plan(&self.workspace, &turns).map_err(tidied)?,
         };
         Ok((journal, reversal))
     }
+}
+
+/// Adds why a checkpoint may be missing.
+pub fn tidied(error: Error) -> Error {
+    error.hint(
+        "checkpoints are kept of the latest 50 rounds, and for 30 days after the end of a session",
+    )
 }
 
 fn choose(history: &History, wish: Wish) -> Result<Vec<Checkpoint>> {

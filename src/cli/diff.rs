@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{Common, open, resume};
 use crate::agent::Agent;
+use crate::agent::undo::tidied;
 use crate::checkpoint::{self, DiffLimits, Stat, What};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
@@ -51,7 +52,7 @@ impl Diff {
         let mut store = checkpoint::Store::open(&agent.store.objects())?;
         let limits = DiffLimits::default();
         if common.json || self.stat {
-            for stat in store.stat(&before, &after, &limits)? {
+            for stat in store.stat(&before, &after, &limits).map_err(tidied)? {
                 let row = row(round, &stat);
                 if common.json {
                     agent.ui.data(&row);
@@ -60,7 +61,8 @@ impl Diff {
                 }
             }
         } else {
-            agent.ui.patch(&store.diff(&before, &after, &limits)?);
+            let text = store.diff(&before, &after, &limits).map_err(tidied)?;
+            agent.ui.patch(&text);
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -383,3 +383,64 @@ fn a_file_that_is_too_large_is_named() {
         .code(0)
         .said("`large.bin` is larger than the limit");
 }
+
+#[test]
+fn a_cut_reply_that_was_taken_back_and_comes_whole_is_done_from_its_beginning() {
+    let begin =
+        "[CREATE_FILE path=\"a.txt\"]\n1\n[/CREATE_FILE]\n[CREATE_FILE path=\"b.txt\"]\nhal";
+    let running = session(&["new", "task"]).reply(begin).start();
+    let id = id_of(&running.outbox(2));
+    let base = running.base();
+    beside(&base, &["undo", "--yes"]);
+    assert!(!workspace(&base).join("a.txt").exists());
+    let whole = format!("{begin}f\n[/CREATE_FILE]\n[END {id}#1]\n");
+    fs::write(base.join("inbox/whole.txt"), whole).unwrap();
+    running.outbox(3);
+    running.signal("INT");
+    running
+        .wait()
+        .code(130)
+        .workspace("a.txt", "1\n")
+        .workspace("b.txt", "half\n");
+}
+
+#[test]
+fn what_a_session_that_ended_long_ago_needed_is_tidied_away() {
+    let finished = session(&["new", "task"])
+        .reply(&create("a.txt", "1"))
+        .reply(DONE)
+        .run()
+        .code(0);
+    let base = finished.base();
+    let id = finished.session()["sessionId"].as_str().unwrap().to_owned();
+    let file = base.join(format!("sessions/{id}.json"));
+    let mut old = finished.session();
+    old["updatedAt"] = "2001-01-01T00:00:00Z".into();
+    fs::write(&file, old.to_string()).unwrap();
+    let mark = fs::File::options()
+        .write(true)
+        .open(base.join("sessions/objects/tidied"))
+        .unwrap();
+    mark.set_modified(std::time::UNIX_EPOCH).unwrap();
+    let finished = Test::after(finished, &["undo", &id])
+        .run()
+        .code(1)
+        .said("`--yes`");
+    fs::write(workspace(&base).join("a.txt"), "mine\n").unwrap();
+    fs::remove_file(workspace(&base).join("old.txt")).unwrap();
+    let running = Test::after(finished, &["new", "another"]).start();
+    let marked = || {
+        fs::metadata(base.join("sessions/objects/tidied"))
+            .unwrap()
+            .modified()
+    };
+    while marked().unwrap() == std::time::UNIX_EPOCH {
+        std::thread::yield_now();
+    }
+    running.signal("INT");
+    let finished = running.wait().code(130);
+    Test::after(finished, &["undo", &id, "--yes"])
+        .run()
+        .code(1)
+        .said("30 days");
+}
