@@ -153,12 +153,21 @@ pub fn named(rounds: &[u32]) -> String {
     }
 }
 
+/// The steps without those for directories, which follow from their files.
+pub fn files(steps: &[Step]) -> Vec<&Step> {
+    let is_directory = |step: &Step| {
+        let nodes = [step.now, step.then];
+        nodes.iter().flatten().any(Node::is_directory)
+    };
+    steps.iter().filter(|step| !is_directory(step)).collect()
+}
+
 /// What becomes of a file, in words after its name.
-pub fn effect(step: &Step) -> &'static str {
+fn effect(step: &Step) -> &'static str {
     match (&step.now, &step.then) {
         (_, None) => "does not exist any more",
         (None, Some(_)) => "exists again",
-        (Some(_), Some(_)) => "is changed back",
+        (Some(_), Some(_)) => "is changed",
     }
 }
 
@@ -182,16 +191,7 @@ fn note(reversal: &Reversal, restored: &Restored) -> String {
         }
         Wish::Redo => format!("[redo] The user put {rounds} again: these files are now as after:"),
     };
-    let files: Vec<&Step> = restored
-        .done
-        .iter()
-        .filter(|step| {
-            ![step.now, step.then]
-                .iter()
-                .flatten()
-                .any(Node::is_directory)
-        })
-        .collect();
+    let files = files(&restored.done);
     let lines = files
         .iter()
         .map(|step| (&step.path, effect(step).to_owned()));

@@ -48,7 +48,7 @@ impl Diff {
             round,
             before,
             after,
-        } = self.choose(&agent, &id)?;
+        } = self.choose(common, &agent, &id)?;
         let mut store = checkpoint::Store::open(&agent.store.objects())?;
         let limits = DiffLimits::default();
         if common.json || self.stat {
@@ -67,7 +67,7 @@ impl Diff {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn choose(&self, agent: &Agent, id: &SessionId) -> Result<Checkpoint> {
+    fn choose(&self, common: &Common, agent: &Agent, id: &SessionId) -> Result<Checkpoint> {
         let history = agent.store.history(id)?;
         let found = match self.round {
             Some(round) => history.round(round),
@@ -76,7 +76,7 @@ impl Diff {
         let found = found.ok_or_else(|| {
             Error::mendable(match self.round {
                 Some(round) => format!("round {round} of session {id} changed no files"),
-                None => format!("no round of session {id} changed files that it did not take back"),
+                None => format!("no round of session {id} changed files, or all are taken back"),
             })
             .hint("`--round N` names a round; `agent list` shows the sessions that there are")
         })?;
@@ -86,9 +86,11 @@ impl Diff {
         } else {
             ""
         };
-        agent
-            .ui
-            .say(&format!("Round {round} of session {id}{back}:"));
+        if !common.json {
+            agent
+                .ui
+                .say(&format!("Round {round} of session {id}{back}:"));
+        }
         Ok(found)
     }
 }

@@ -1,5 +1,6 @@
 //! `agent undo` and `agent redo`: takes rounds back, and puts them again.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -8,11 +9,14 @@ use serde::Serialize;
 
 use super::{Common, open, resume};
 use crate::agent::Agent;
-use crate::agent::undo::{Reversal, Wish, effect, named, obstacle};
+use crate::agent::undo::{Reversal, Wish, files, named, obstacle};
 use crate::checkpoint::{Force, Restored};
 use crate::error::{Error, Kind, Result};
 use crate::protocol::SessionId;
 use crate::ui::{Answer, Ui, escape_line};
+
+/// How many files of a kind are named on the terminal.
+const SHOWN: usize = 100;
 
 /// Take back the latest round that changed files, whatever changed them
 #[derive(Debug, Args)]
@@ -107,9 +111,17 @@ fn show(agent: &Agent, id: &SessionId, reversal: &Reversal, consent: &Consent) {
         Wish::UndoLatest | Wish::UndoTo(_) => format!("Taking back {rounds} of session {id}:"),
         Wish::Redo => format!("Putting {rounds} of session {id} again:"),
     };
-    for step in &plan.steps {
-        text.push_str(&item(&step.path, effect(step)));
+    let steps = files(&plan.steps);
+    for step in steps.iter().take(SHOWN) {
+        let verb = match (&step.now, &step.then) {
+            (_, None) => "delete",
+            (None, Some(_)) => "create",
+            (Some(_), Some(_)) => "change",
+        };
+        let path = escape_line(&step.path.to_string_lossy());
+        let _ = write!(text, "\n  {verb} {path}");
     }
+    text.push_str(&more(steps.len()));
     if plan.steps.is_empty() && plan.conflicts.is_empty() {
         text.push_str("\n  the files are so already");
     }
@@ -119,11 +131,19 @@ fn show(agent: &Agent, id: &SessionId, reversal: &Reversal, consent: &Consent) {
         } else {
             "\nLeft as they are:"
         });
-        for conflict in &plan.conflicts {
+        for conflict in plan.conflicts.iter().take(SHOWN) {
             text.push_str(&item(&conflict.path, &obstacle(conflict)));
         }
+        text.push_str(&more(plan.conflicts.len()));
     }
     agent.ui.say(&text);
+}
+
+fn more(count: usize) -> String {
+    match count.saturating_sub(SHOWN) {
+        0 => String::new(),
+        rest => format!("\n  and {rest} more"),
+    }
 }
 
 fn item(path: &Path, what: &str) -> String {
@@ -143,13 +163,14 @@ fn tell(agent: &Agent, reversal: &Reversal, restored: &Restored) {
         }
         Wish::Redo => format!("Now {rounds} {verb} there again."),
     };
-    for kept in &restored.kept {
+    for kept in restored.kept.iter().take(SHOWN) {
         let copy = format!("is kept as {}", escape_line(&kept.copy.to_string_lossy()));
         text.push_str(&item(&kept.path, &copy));
     }
     // Those in the plan were shown; these came up on the way.
     let planned = &reversal.plan.conflicts;
-    for conflict in restored.skipped.iter().filter(|one| !planned.contains(one)) {
+    let others = restored.skipped.iter().filter(|one| !planned.contains(one));
+    for conflict in others.take(SHOWN) {
         text.push_str(&item(&conflict.path, &obstacle(conflict)));
     }
     text.push_str("\nThe model is told with the message after the current one.");

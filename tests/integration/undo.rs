@@ -100,7 +100,7 @@ fn a_round_of_shell_commands_is_taken_back_byte_for_byte_and_put_again() {
         "{}",
         finished.stderr
     );
-    let undone = undo(finished).said("new.txt does not exist any more");
+    let undone = undo(finished).said("delete new.txt");
     assert_eq!(tree(&workspace(&undone.base())), before);
     let redone = redo(undone);
     assert_eq!(tree(&workspace(&redone.base())), after);
@@ -194,7 +194,7 @@ fn without_a_terminal_nothing_is_done_unless_it_is_said() {
     Test::after(finished, &["undo"])
         .run()
         .code(1)
-        .said("a.txt is changed back")
+        .said("change a.txt")
         .said("`--yes`")
         .workspace("a.txt", "4\n");
 }
