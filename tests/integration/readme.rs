@@ -366,3 +366,47 @@ fn with_commands_off_nothing_is_run() {
         .code(3);
     assert!(finished.files("workspace").is_empty());
 }
+
+/// Whether a test binary has a test of this name, where `*` at its end stands for any rest.
+fn has_test(suite: &str, module: &str, name: &str) -> bool {
+    let source = page(&format!("tests/{suite}/{module}.rs"));
+    let mut tests = source
+        .split("#[test]\nfn ")
+        .skip(1)
+        .filter_map(|rest| rest.split('(').next());
+    match name.strip_suffix('*') {
+        Some(begin) => tests.any(|test| test.starts_with(begin)),
+        None => tests.any(|test| test == name),
+    }
+}
+
+#[test]
+fn every_promise_of_the_security_page_names_a_test_that_exists() {
+    let mut named = 0;
+    for line in page("docs/security.md").lines() {
+        let place = line.find("`attacks: ").or_else(|| line.find("`sandbox: "));
+        let Some(place) = place else { continue };
+        let (mut suite, mut module) = ("", "");
+        for span in code_spans(&line[place..]) {
+            let name = match span.split_once(": ") {
+                Some((first, rest)) => {
+                    suite = first;
+                    rest
+                }
+                // In a table the names of one cell share what stands before the first.
+                None if line.starts_with('|') => span,
+                None => continue,
+            };
+            let name = match name.split_once("::") {
+                Some((first, rest)) => {
+                    module = first;
+                    rest
+                }
+                None => name,
+            };
+            assert!(has_test(suite, module, name), "`{span}` of {line}");
+            named += 1;
+        }
+    }
+    assert!(named > 30, "{named}");
+}
