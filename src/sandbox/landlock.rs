@@ -84,14 +84,16 @@ fn restrict(layout: &Layout, scratch: &Path) -> Result<(), String> {
             What::System => (path, Right::Read),
             // Those in `/dev` lead to descriptors, which need no right.
             What::Link(_) if !path.starts_with("/dev") => (path, Right::Read),
-            // What is hidden in it could not be taken out again.
-            What::Shown(_) if hides_something(layout, path) => continue,
             What::Shown(source) => (source, Right::Read),
             What::Open(source) => (source, Right::Change),
             What::Workspace | What::Device => (path, Right::Change),
             _ => continue,
         };
-        rules = allow(rules, source, right).map_err(cannot)?;
+        rules = match right {
+            Right::Read => allow_but_hidden(rules, source, layout),
+            Right::List | Right::Change => allow(rules, source, right),
+        }
+        .map_err(cannot)?;
     }
     let status = rules.restrict_self().map_err(cannot)?;
     if status.ruleset == RulesetStatus::NotEnforced {
@@ -100,11 +102,29 @@ fn restrict(layout: &Layout, scratch: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn hides_something(layout: &Layout, path: &Path) -> bool {
-    layout
+/// Lets a path be read. What is hidden in it cannot be taken out again, so where something is,
+/// the neighbours are let in one by one.
+fn allow_but_hidden(
+    rules: RulesetCreated,
+    path: &Path,
+    layout: &Layout,
+) -> Result<RulesetCreated, landlock::RulesetError> {
+    let is_hidden = |what: &What| matches!(what, What::Hidden | What::Masked);
+    if layout.get(path).is_some_and(is_hidden) {
+        return Ok(rules);
+    }
+    let hides_something = layout
         .range(path.to_owned()..)
         .take_while(|(beneath, _)| beneath.starts_with(path))
-        .any(|(beneath, what)| *what == What::Hidden && beneath.exists())
+        .any(|(beneath, what)| is_hidden(what) && beneath.symlink_metadata().is_ok());
+    if !hides_something {
+        return allow(rules, path, Right::Read);
+    }
+    let mut rules = allow(rules, path, Right::List)?;
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        rules = allow_but_hidden(rules, &entry.path(), layout)?;
+    }
+    Ok(rules)
 }
 
 /// Keeps the command from the local sockets without a path that a shared network brings along:
@@ -119,6 +139,8 @@ pub(super) fn part_sockets() {
 
 #[derive(Clone, Copy)]
 enum Right {
+    /// Only the names in a directory.
+    List,
     Read,
     Change,
 }
@@ -133,6 +155,7 @@ fn allow(
         return Ok(rules);
     };
     let mut access = match right {
+        Right::List => AccessFs::ReadDir.into(),
         Right::Read => AccessFs::from_read(VERSION),
         Right::Change => AccessFs::from_all(VERSION),
     };

@@ -1,7 +1,7 @@
 use agent::execute::run::End;
 use agent::sandbox::{Backend, Confinement};
 
-use crate::place::{DEADLINE, Place, SECRET, eventually, program, skipped};
+use crate::place::{DEADLINE, Place, SECRET, eventually, is_root, program, skipped};
 
 /// What every backend withstands.
 const CORE: [&str; 16] = [
@@ -51,6 +51,14 @@ fn withstand(backend: Backend, attacks: &[&str]) {
     confinement.home = place.home();
     confinement.limits.memory = Some(300 << 20);
     let begun = place.run("true", Some(&confinement), DEADLINE);
+    if backend == Backend::Landlock {
+        // What lies beside something hidden is still there.
+        let ran = place.run("ls /etc && cat /etc/passwd", Some(&confinement), DEADLINE);
+        assert!(
+            matches!(ran.end, End::Exited(0) | End::NotStarted(_)),
+            "{ran:?}"
+        );
+    }
     if let End::NotStarted(reason) = begun.end {
         return skipped(backend.name(), &reason);
     }
@@ -104,6 +112,16 @@ fn leaves_nobody(backend: Backend) {
         "{}",
         backend.name()
     );
+}
+
+#[test]
+fn password_hashes_are_read_by_none() {
+    if !is_root() {
+        return;
+    }
+    for backend in Backend::ALL {
+        withstand(backend, &["grep -q . /etc/shadow"]);
+    }
 }
 
 #[test]
