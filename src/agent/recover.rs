@@ -58,7 +58,8 @@ impl<'a> Conversation<'a> {
         let sandbox = confinement.map(|confinement| confinement.backend.name().to_owned());
         let is_other = conversation.session.sandbox != sandbox;
         conversation.session.sandbox = sandbox;
-        if is_new || is_other {
+        // While a round is under way nothing is saved: the journal would forget that it is.
+        if is_new || (is_other && recovered.claimed.is_none()) {
             conversation.save()?;
         }
         Ok((conversation, recovered))
