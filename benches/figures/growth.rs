@@ -1,9 +1,13 @@
 //! A session of a thousand rounds: the last ones cost what the first ones did.
+//!
+//! The first rounds are those of a second session, played in turns with the last ones of the long
+//! one, so that whatever else the machine does weighs on both alike.
 
+use std::error::Error;
 use std::time::Duration;
 
 use crate::Outcome;
-use crate::measure::{mean, median, process_time, ratio};
+use crate::measure::{median, process_time, ratio};
 use crate::round::three_changes;
 use crate::session::Session;
 use crate::table::{Goal, Row, Table, milliseconds};
@@ -18,33 +22,46 @@ const FIRST: usize = 5;
 
 const GOAL: f64 = 1.2;
 
+/// What rounds took, by the clock and of the processor.
+#[derive(Default)]
+struct Times {
+    clock: Vec<Duration>,
+    processor: Vec<Duration>,
+}
+
 pub(crate) fn measure(table: &mut Table) -> Outcome {
-    let mut session = Session::begin()?;
-    let (mut clock, mut processor) = (Vec::new(), Vec::new());
-    let mut before = process_time(session.process());
-    for number in 0..ROUNDS {
-        clock.push(session.round(&three_changes(number))?);
-        let now = process_time(session.process());
-        processor.push(now.saturating_sub(before));
-        before = now;
+    let (mut long, mut young) = (Session::begin()?, Session::begin()?);
+    for number in 0..ROUNDS - WINDOW {
+        long.round(&three_changes(number))?;
     }
-    let median = |window: &[Duration]| median(window.to_vec());
-    compare(table, "by the clock, median", &clock, median);
-    compare(table, "processor, mean", &processor, mean);
+    for number in 0..FIRST {
+        young.round(&three_changes(number))?;
+    }
+    let (mut late, mut early) = (Times::default(), Times::default());
+    for number in ROUNDS - WINDOW..ROUNDS {
+        late.play(&mut long, number)?;
+        early.play(&mut young, number)?;
+    }
+    compare(table, "by the clock", late.clock, early.clock);
+    compare(table, "processor", late.processor, early.processor);
     Ok(())
 }
 
-fn compare(
-    table: &mut Table,
-    name: &str,
-    times: &[Duration],
-    middle: impl Fn(&[Duration]) -> Duration,
-) {
-    let early = middle(&times[FIRST..FIRST + WINDOW]);
-    let late = middle(&times[ROUNDS - WINDOW..]);
+impl Times {
+    fn play(&mut self, session: &mut Session, number: usize) -> Result<(), Box<dyn Error>> {
+        let before = process_time(session.process());
+        self.clock.push(session.round(&three_changes(number))?);
+        let after = process_time(session.process());
+        self.processor.push(after.saturating_sub(before));
+        Ok(())
+    }
+}
+
+fn compare(table: &mut Table, name: &str, late: Vec<Duration>, early: Vec<Duration>) {
+    let (late, early) = (median(late), median(early));
     let times = ratio(late, early);
     table.add(&Row {
-        what: format!("growth: rounds 951 to 1000, 6 to 55, {name}"),
+        what: format!("growth: rounds 951 to 1000, rounds 6 to 55, {name}"),
         ours: milliseconds(late),
         beside: milliseconds(early),
         ratio: Some(times),

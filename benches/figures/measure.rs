@@ -40,12 +40,6 @@ pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// The arithmetic mean of the times; of none, nothing.
-pub(crate) fn mean(times: &[Duration]) -> Duration {
-    let count = u32::try_from(times.len()).unwrap_or(u32::MAX).max(1);
-    times.iter().sum::<Duration>() / count
-}
-
 /// How many times `other` goes into `this`.
 pub(crate) fn ratio(this: Duration, other: Duration) -> f64 {
     this.as_secs_f64() / other.as_secs_f64()
