@@ -1,8 +1,8 @@
 //! A real `agent new` that is driven through its files, and tells in JSON what it does.
 
 use std::error::Error;
-use std::fs;
-use std::io::{BufRead, BufReader};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
@@ -63,8 +63,10 @@ impl Session {
     pub(crate) fn round(&mut self, commands: &str) -> Result<Duration, Box<dyn Error>> {
         let reply = format!("{commands}[END {}#{}]\n", self.id, self.sequence);
         let path = self.base.path().join("inbox/reply.txt");
-        fs::write(path, reply)?;
+        let mut file = File::create(path)?;
+        file.write_all(reply.as_bytes())?;
         let began = Instant::now();
+        drop(file);
         let Published { sequence, path } = self.next_outbox()?;
         let time = began.elapsed();
         if sequence != self.sequence + 1 {
