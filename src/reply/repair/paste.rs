@@ -1,9 +1,9 @@
 //! A reply that was pasted twice, or in two parts that overlap.
 //!
 //! Twice: the second half of the text is the first once more. In parts: some lines stand twice in
-//! a row, the last of the first copy perhaps cut. Files repeat lines too, so an overlap counts only
-//! if what is repeated opens or closes more brackets than it closes or opens: a file that really
-//! said it twice would be out of balance.
+//! a row, the last of the first copy cut in its middle. Files repeat lines too, so an overlap counts
+//! only if a line was cut, and if what is repeated opens or closes more brackets than it closes or
+//! opens: a file that really said it twice would be out of balance.
 
 use super::{Changed, Done, Mended, is_structural};
 
@@ -87,6 +87,7 @@ fn repeats(lines: &[&str], before: usize, at: usize) -> bool {
         && whole == rest
         && !cut.is_empty()
         && complete.starts_with(cut)
+        && complete.len() > cut.len()
         && bytes().filter(is_solid).count() >= MIN_BYTES
         && balance(bytes()) != [0; 3]
 }
@@ -175,6 +176,13 @@ mod tests {
              first_argument,\n        second,\n    );\n}}\n[/CREATE_FILE]\n"
         );
         assert_eq!(mended(&parts), Some(whole));
+    }
+
+    #[test]
+    fn lines_that_a_diff_adds_again_and_again_stay() {
+        let added = "+if (x) {\n".repeat(9);
+        let text = format!("--- a/f\n+++ b/f\n@@ -1,2 +1,20 @@\n one\n{added} two\n{added}");
+        assert_eq!(mended(&text), None);
     }
 
     #[test]
