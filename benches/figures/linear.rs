@@ -54,7 +54,7 @@ const UNITS: &[(&str, &str)] = &[
     ("`<think>` lines", "<think>\n"),
     ("`&amp;`", "&amp;"),
     ("backslashes", "\\"),
-    ("`12 | ` lines", "12 | a\n"),
+    ("numbered lines", "12 | a\n"),
     ("blank lines", "\n"),
     ("non-breaking spaces", "\u{a0}"),
     ("one line said over and over", "The same line again.\n"),
