@@ -8,6 +8,7 @@ mod accept;
 pub mod apply;
 mod checkpoints;
 pub mod consult;
+mod network;
 mod permit;
 mod publish;
 mod questions;

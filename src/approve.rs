@@ -9,6 +9,7 @@ mod answer;
 mod decisions;
 mod dialog;
 mod editor;
+mod kind;
 mod pending;
 mod rules;
 mod verdict;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::decisions::Decisions;
 use self::dialog::Dialog;
+pub use self::kind::Kind;
 pub use self::pending::Pending;
 pub use self::rules::KeptRules;
 pub use self::verdict::Verdict;
@@ -30,10 +32,13 @@ use crate::policy::{Policy, Rule, Ruling};
 use crate::protocol::{Command, Step};
 use crate::ui::{Input, Ui};
 
-/// A question about one step, as it lies in `pending/<number>.json`.
+/// A question, as it lies in `pending/<number>.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
+    /// What is decided.
+    #[serde(default, skip_serializing_if = "Kind::is_step")]
+    pub kind: Kind,
     /// The step in the reply.
     pub number: u32,
     /// The round whose reply it is.
@@ -51,6 +56,23 @@ pub struct Question {
     /// What the answer "always" would allow, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<String>,
+}
+
+impl Question {
+    /// Whether a command that failed for want of the network, as it seems, is run again with it.
+    pub fn about_network(number: u32, round: u32, script: &str) -> Self {
+        Self {
+            kind: Kind::Network,
+            number,
+            round,
+            command: "RUN_COMMAND".to_owned(),
+            title: words::script_title(script),
+            shown: script.to_owned(),
+            why: "it failed, and what it printed looks as if it missed the network".to_owned(),
+            may: "run once more in the sandbox, this time with the network".to_owned(),
+            proposal: Some("every command of this session has the network".to_owned()),
+        }
+    }
 }
 
 /// A step that needs the person's decision.
@@ -90,6 +112,7 @@ impl<'a> Asked<'a> {
     fn question(&self, round: u32) -> Question {
         let rules: Vec<String> = self.proposal.iter().map(ToString::to_string).collect();
         Question {
+            kind: Kind::Step,
             number: self.step.number,
             round,
             command: self.step.command.name().to_owned(),
@@ -194,6 +217,7 @@ pub(crate) mod tests {
 
     pub(crate) fn question(number: u32, script: &str) -> Question {
         Question {
+            kind: Kind::Step,
             number,
             round: 1,
             command: "RUN_COMMAND".to_owned(),

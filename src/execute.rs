@@ -75,6 +75,7 @@ pub struct Execution<'a> {
     promised: BTreeSet<RelPath>,
     watch: Option<Watch<'a>>,
     confinement: Option<Confinement>,
+    missed_network: bool,
 }
 
 /// How the person follows and ends a running command.
@@ -115,12 +116,19 @@ impl<'a> Execution<'a> {
             promised,
             watch: None,
             confinement: None,
+            missed_network: false,
         }
     }
 
     /// From now on commands see and change no more than this; without it they are not confined.
     pub fn confine(&mut self, confinement: Option<Confinement>) {
         self.confinement = confinement;
+    }
+
+    /// Tells, once, whether the last command that ran failed for want of the network, as far as its
+    /// words tell.
+    pub fn take_missed_network(&mut self) -> bool {
+        std::mem::take(&mut self.missed_network)
     }
 
     /// The same, with somebody who follows the output of commands and may end them.

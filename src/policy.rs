@@ -113,6 +113,19 @@ pub enum Grant {
     Network,
 }
 
+/// Whether commands have the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Network {
+    /// They have none. On a terminal, a command that seems to have missed it is offered again.
+    #[default]
+    Off,
+    /// They have none at first; a command that seems to have missed it waits for the person.
+    Ask,
+    /// They have it.
+    On,
+}
+
 /// How commands are confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -156,6 +169,9 @@ from_words!(Approval, "`auto`, `edits`, `ask`, `plan`", {
 });
 from_words!(Strictness, "`normal`, `strict`", {
     "normal" => Self::Normal, "strict" => Self::Strict
+});
+from_words!(Network, "`off`, `ask`, `on`", {
+    "off" => Self::Off, "ask" => Self::Ask, "on" => Self::On
 });
 from_words!(Grant, "`git-write`, `network`", {
     "git-write" => Self::GitWrite, "network" => Self::Network

@@ -84,6 +84,9 @@ pub struct Session {
     /// What confined its commands when it last ran, if anything did.
     #[serde(default)]
     pub sandbox: Option<String>,
+    /// Whether the person gave commands the network for the rest of the session.
+    #[serde(default)]
+    pub network_granted: bool,
     /// What the model last saw of each file.
     #[serde(default)]
     pub seen: Seen,
@@ -151,6 +154,7 @@ impl Session {
             summary: None,
             instructions: Instructions::Full,
             sandbox: None,
+            network_granted: false,
             seen: Seen::default(),
             changed_files: BTreeSet::new(),
             replies: VecDeque::new(),

@@ -10,12 +10,14 @@ use std::time::{Duration, Instant};
 
 pub use self::rehearsal::{Difference, Rehearsal};
 use super::Permit;
+use super::network::{self, Offered, ran_twice};
 use super::permit::{Asking, Consent, Permission};
 use super::round::reason_to_skip;
-use crate::approve::Pending;
+use crate::approve::{Pending, Question};
 use crate::error::{Error, Result};
 use crate::execute::{self, Execution, Limits, Shown};
 use crate::interrupt::Interrupt;
+use crate::policy::Grant;
 use crate::protocol::{Command, Outcome, ReadRequest, Seen, Status, Step, StepResult};
 use crate::reply::Reply;
 use crate::settings::OnFailure;
@@ -53,6 +55,7 @@ impl Applying<'_> {
         let mut on_output = |_: &str| {};
         let mut execution = Execution::begin(self.workspace, self.limits, &mut seen, &reply.steps)
             .watched_by(self.interrupt.flag(), &mut on_output);
+        let mut has_network = None;
         let mut results = Vec::with_capacity(reply.steps.len());
         for step in &reply.steps {
             let began = Instant::now();
@@ -60,8 +63,20 @@ impl Applying<'_> {
                 Permission::Refused(outcome) => outcome,
                 Permission::Granted(grant) => {
                     tell(step, None);
-                    execution.confine(self.permit.confinement(grant));
-                    consent.carry_out(step, |step| execution.step(step))
+                    let grants = grant.into_iter().chain(has_network);
+                    execution.confine(self.permit.confinement(grants));
+                    let outcome = consent.carry_out(step, |step| execution.step(step));
+                    match self.offered(step, &consent, &mut execution)? {
+                        Offered::No => outcome,
+                        offered => {
+                            has_network =
+                                (offered == Offered::ForTheSession).then_some(Grant::Network);
+                            tell(step, None);
+                            let grants = grant.into_iter().chain([Grant::Network]);
+                            execution.confine(self.permit.confinement(grants));
+                            ran_twice(consent.carry_out(step, |step| execution.step(step)))
+                        }
+                    }
                 }
             };
             let result = StepResult::new(step, outcome, began.elapsed());
@@ -108,11 +123,29 @@ impl Applying<'_> {
         Ok(results)
     }
 
+    /// Offers a command again that missed the network, where there is a terminal.
+    fn offered(
+        &self,
+        step: &Step,
+        consent: &Consent,
+        execution: &mut Execution<'_>,
+    ) -> Result<Offered> {
+        let missed = execution.take_missed_network();
+        let revised = consent.revised(step);
+        match network::script(&revised) {
+            Some(script) if missed && self.permit.offers_network(self.ui, consent.input()) => {
+                let directory = pending_directory()?;
+                let question = Question::about_network(step.number, 1, script);
+                let pending = Pending::of(directory.path());
+                network::offer(self.ui, self.interrupt, &pending, &question)
+            }
+            _ => Ok(Offered::No),
+        }
+    }
+
     /// Asks the person about the steps that need it, where there is a terminal.
     fn consent(&self, reply: &Reply) -> Result<Option<Consent>> {
-        let directory = tempfile::tempdir().map_err(|cause| {
-            Error::mendable("could not make a temporary directory").because(cause)
-        })?;
+        let directory = pending_directory()?;
         let asking = Asking {
             workspace: self.workspace,
             limits: self.limits,
@@ -157,6 +190,12 @@ impl Applying<'_> {
             .map(|request| execute::read_file(self.workspace, &request, self.limits))
             .collect()
     }
+}
+
+/// Where questions lie while they are answered; it goes with the value.
+fn pending_directory() -> Result<tempfile::TempDir> {
+    tempfile::tempdir()
+        .map_err(|cause| Error::mendable("could not make a temporary directory").because(cause))
 }
 
 /// Whether all that a reply asked for was done.

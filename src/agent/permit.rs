@@ -3,6 +3,7 @@
 //! The rules decide; where they say that the person shall be asked, all questions of a reply are
 //! put before its first step is carried out.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use super::Agent;
@@ -11,7 +12,7 @@ use crate::approve::{Decisions, Desk, KeptRules, Pending};
 use crate::error::Result;
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
-use crate::policy::{Decision, Grant, Policy};
+use crate::policy::{Decision, Grant, Network, Policy};
 use crate::protocol::{Command, Outcome, Seen, Step};
 use crate::sandbox::{Confinement, Strength};
 use crate::settings::Commands;
@@ -29,6 +30,8 @@ pub struct Permit {
     pub kept_rules: KeptRules,
     /// How commands are confined; nothing where they are not.
     pub confinement: Option<Confinement>,
+    /// Whether commands have the network, and how it is offered where they have not.
+    pub network: Network,
     /// What the sandbox of this machine was found to hold.
     pub strength: Option<Strength>,
 }
@@ -52,6 +55,7 @@ pub(super) struct Consent {
     policy: Policy,
     decisions: Decisions,
     runs_commands: bool,
+    input: Input,
 }
 
 /// Whether a step is executed.
@@ -104,16 +108,21 @@ impl Permit {
             policy,
             decisions,
             runs_commands,
+            input: asking.input,
         }))
     }
 
     /// The confinement of one command, with what was granted for it.
-    pub(super) fn confinement(&self, grant: Option<Grant>) -> Option<Confinement> {
+    pub(super) fn confinement(
+        &self,
+        grants: impl IntoIterator<Item = Grant>,
+    ) -> Option<Confinement> {
         let mut confinement = self.confinement.clone()?;
-        match grant {
-            Some(Grant::GitWrite) => confinement.git_write = true,
-            Some(Grant::Network) => confinement.network = true,
-            None => {}
+        for grant in grants {
+            match grant {
+                Grant::GitWrite => confinement.git_write = true,
+                Grant::Network => confinement.network = true,
+            }
         }
         Some(confinement)
     }
@@ -149,10 +158,26 @@ impl Consent {
         }
     }
 
+    /// What the person granted for a step with their yes.
+    pub(super) fn needed(&self, step: &Step) -> Option<Grant> {
+        let ruling = self.policy.rule_on(&step.command);
+        ruling.needs.filter(|_| ruling.decision == Decision::Ask)
+    }
+
+    /// Whether the person is waited for.
+    pub(super) fn input(&self) -> Input {
+        self.input
+    }
+
+    /// The step as the person wants it carried out.
+    pub(super) fn revised<'a>(&self, step: &'a Step) -> Cow<'a, Step> {
+        self.decisions.revised(step)
+    }
+
     /// Carries a step out as the person decided, with their script if they changed it.
     pub(super) fn carry_out(&self, step: &Step, execute: impl FnOnce(&Step) -> Outcome) -> Outcome {
         self.decisions
-            .told(step.number, execute(&self.decisions.revised(step)))
+            .told(step.number, execute(&self.revised(step)))
     }
 }
 

@@ -85,7 +85,9 @@ impl<'a> Conversation<'a> {
         );
         let _alone = self.alone()?;
         let steps = &taken.reply.steps;
-        let results = self.settle_steps(steps, recovered);
+        let mut results = self.settle_steps(steps, recovered);
+        let input = self.input(patience);
+        self.settle_offer(steps, recovered, &mut results, input)?;
         // The round ends now, so that it can be taken back like any other.
         self.checkpoint_after(recovered.before, steps, &results)?;
         self.conclude(taken, results)

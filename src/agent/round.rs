@@ -36,7 +36,6 @@ impl Conversation<'_> {
     /// Before anything of the round is in the journal: a killed loop comes back to the questions.
     pub(super) fn consult(&self, taken: &Taken, patience: Patience) -> Result<Option<Consent>> {
         let agent = self.agent;
-        let waits = patience == Patience::Session || agent.ui.is_interactive();
         let asking = Asking {
             workspace: &agent.workspace,
             limits: &agent.limits,
@@ -45,11 +44,7 @@ impl Conversation<'_> {
             interrupt: &agent.interrupt,
             base: &agent.base,
             pending: &self.pending(),
-            input: if waits {
-                agent.ui.input()
-            } else {
-                Input::Refuse
-            },
+            input: self.input(patience),
         };
         agent
             .manner
@@ -57,7 +52,17 @@ impl Conversation<'_> {
             .consent(&asking, self.session.sequence_number, &taken.reply.steps)
     }
 
-    fn pending(&self) -> Pending {
+    /// Whether the person is waited for.
+    pub(super) fn input(&self, patience: Patience) -> Input {
+        let ui = &self.agent.ui;
+        if patience == Patience::Session || ui.is_interactive() {
+            ui.input()
+        } else {
+            Input::Refuse
+        }
+    }
+
+    pub(super) fn pending(&self) -> Pending {
         Pending::of(&self.agent.store.folder(&self.session.session_id))
     }
 
@@ -100,13 +105,12 @@ impl Conversation<'_> {
                     Some(result) => result.outcome.clone(),
                     None => self.outcome(step, &results, issues, consent, &mut execution),
                 };
-                let result = StepResult::new(step, outcome, began.elapsed());
-                let finished = Record::Finished {
-                    sequence,
-                    result: result.clone(),
-                };
-                self.journal.append(&[finished], Sync::Later)?;
-                agent.ui.tell(&Event::Step { result: &result });
+                let mut result = StepResult::new(step, outcome, began.elapsed());
+                self.finished(&result)?;
+                if let Some(outcome) = self.offer_network(step, consent, &mut execution)? {
+                    result = StepResult::new(step, outcome, began.elapsed());
+                    self.finished(&result)?;
+                }
                 results.push(result);
             }
         }
@@ -116,6 +120,17 @@ impl Conversation<'_> {
         execution.finish();
         self.session.seen = seen;
         Ok(results)
+    }
+
+    /// Writes down and tells what became of a step.
+    pub(super) fn finished(&mut self, result: &StepResult) -> Result<()> {
+        let record = Record::Finished {
+            sequence: self.session.sequence_number,
+            result: result.clone(),
+        };
+        self.journal.append(&[record], Sync::Later)?;
+        self.agent.ui.tell(&Event::Step { result });
+        Ok(())
     }
 
     fn outcome(
@@ -137,7 +152,8 @@ impl Conversation<'_> {
             Permission::Refused(outcome) => outcome,
             Permission::Granted(grant) => {
                 agent.ui.announce(&step.command);
-                execution.confine(agent.manner.permit.confinement(grant));
+                let grants = grant.into_iter().chain(self.granted());
+                execution.confine(agent.manner.permit.confinement(grants));
                 consent.carry_out(step, |step| execution.step(step))
             }
         }

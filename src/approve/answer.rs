@@ -3,7 +3,7 @@
 //! Only `n` may be followed by more words. A line that says yes and then something else is not
 //! understood, rather than taken for a yes.
 
-use super::Verdict;
+use super::{Kind, Verdict};
 
 /// What the person wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,9 +16,23 @@ pub(super) enum Typed {
     OneByOne,
 }
 
-/// Reads a line; nothing if it is no answer.
-pub(super) fn read(line: &str) -> Option<Typed> {
-    let line = line.trim();
+/// Reads a line as an answer to this kind of question; nothing if it is none.
+pub(super) fn read(kind: Kind, line: &str) -> Option<Typed> {
+    match (kind, line.trim()) {
+        (Kind::Network, "o" | "once") => Some(Typed::Verdict(Verdict::Yes)),
+        (Kind::Network, "s" | "session") => Some(Typed::Verdict(Verdict::Always)),
+        (Kind::Network, other) => decision(other).filter(|typed| {
+            let Typed::Verdict(verdict) = typed else {
+                return false;
+            };
+            matches!(verdict, Verdict::Yes | Verdict::No { .. } | Verdict::Stop)
+        }),
+        (Kind::Step, line) => decision(line),
+    }
+}
+
+/// Reads a line as an answer to a question about a step.
+fn decision(line: &str) -> Option<Typed> {
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
     let verdict = match word {
@@ -44,7 +58,11 @@ mod tests {
 
     #[track_caller]
     fn case(line: &str, expected: Option<Verdict>) {
-        assert_eq!(read(line), expected.map(Typed::Verdict), "{line}");
+        assert_eq!(
+            read(Kind::Step, line),
+            expected.map(Typed::Verdict),
+            "{line}"
+        );
     }
 
     #[test]
@@ -60,7 +78,7 @@ mod tests {
                 reason: Some("use cargo instead".to_owned()),
             }),
         );
-        assert_eq!(read("e"), Some(Typed::Edit));
+        assert_eq!(read(Kind::Step, "e"), Some(Typed::Edit));
     }
 
     #[test]
@@ -75,6 +93,29 @@ mod tests {
             "always ask",
         ] {
             case(line, None);
+        }
+    }
+
+    #[test]
+    fn the_network_is_given_once_for_the_session_or_not() {
+        let network = |line| read(Kind::Network, line);
+        for (line, expected) in [
+            ("o", Verdict::Yes),
+            ("yes", Verdict::Yes),
+            ("s", Verdict::Always),
+            ("n not now", no("not now")),
+            ("q", Verdict::Stop),
+        ] {
+            assert_eq!(network(line), Some(Typed::Verdict(expected)), "{line}");
+        }
+        for line in ["a", "e", "skip", "once more"] {
+            assert_eq!(network(line), None, "{line}");
+        }
+    }
+
+    fn no(reason: &str) -> Verdict {
+        Verdict::No {
+            reason: Some(reason.to_owned()),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 use self::watcher::Watcher;
 use super::answer::{self, Typed};
-use super::{Pending, Question, Verdict, editor, words};
+use super::{Kind, Pending, Question, Verdict, editor, words};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::mailbox::Doorbell;
@@ -145,7 +145,7 @@ impl<'a> Dialog<'a> {
             number: question.number,
             command: &question.command,
             title: &question.title,
-            decision: verdict.word(),
+            decision: question.kind.word(verdict),
             reason: verdict.reason(),
         });
         let proposal = question.proposal.clone();
@@ -171,9 +171,14 @@ impl<'a> Dialog<'a> {
     fn show(&mut self, at: usize) {
         let question = &self.items[at].question;
         let number = question.number;
-        let how = format!(
-            "Decide with `agent approve {number}` or `agent decline {number} --reason \"...\"` in this directory."
-        );
+        let how = match question.kind {
+            Kind::Step => format!(
+                "Decide with `agent approve {number}` or `agent decline {number} --reason \"...\"` in this directory."
+            ),
+            Kind::Network => format!(
+                "Run it again with the network: `agent approve {number}`, for the whole session `agent approve {number} --always`; else `agent decline {number}`."
+            ),
+        };
         self.ui.tell(&Event::Approval {
             number,
             round: question.round,
@@ -229,7 +234,7 @@ impl<'a> Dialog<'a> {
             return Ok(());
         };
         let is_joint = open.len() > 1 && self.manner == Manner::Together;
-        match answer::read(line) {
+        match answer::read(self.items[first].question.kind, line) {
             Some(Typed::OneByOne) if open.len() > 1 => {
                 self.manner = Manner::OneByOne;
                 self.last_shown = None;
@@ -318,6 +323,9 @@ impl<'a> Dialog<'a> {
 }
 
 fn single_prompt(item: &Item, open: usize) -> String {
+    if let Some(prompt) = item.question.kind.prompt() {
+        return prompt.to_owned();
+    }
     let mut choices = vec!["y yes".to_owned(), "n no (a reason may follow)".to_owned()];
     if open > 1 {
         choices.push("a all of this round".to_owned());

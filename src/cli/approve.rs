@@ -17,7 +17,7 @@ use crate::ui::{Event, Ui};
 pub(super) struct Approve {
     #[command(flatten)]
     choice: Choice,
-    /// Do not ask about commands like this one any more
+    /// Do not ask about commands like this one any more; for the network: in this session
     #[arg(long)]
     always: bool,
 }
@@ -96,7 +96,7 @@ impl Choice {
                 number: question.number,
                 command: &question.command,
                 title: &question.title,
-                decision: verdict.word(),
+                decision: question.kind.word(verdict),
                 reason: verdict.reason(),
             });
         }

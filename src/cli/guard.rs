@@ -58,6 +58,7 @@ pub(super) fn permit(loaded: &Loaded, workspace: &Path, trust: &Trust, testing: 
         policy,
         kept_rules: KeptRules::kept_in(trust.directory()),
         confinement,
+        network: settings.network.parse().unwrap_or_default(),
         strength,
     }
 }

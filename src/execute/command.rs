@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::run::{self, End, Job, Program, Ran};
 use super::{Execution, Watch};
 use crate::protocol::Outcome;
-use crate::sandbox;
+use crate::sandbox::{self, Confinement};
 
 impl Execution<'_> {
     /// Runs a script in the workspace.
@@ -17,6 +17,7 @@ impl Execution<'_> {
             })
             .min(self.limits.max_command_timeout);
         let ran = self.run(Program::Shell(script), &[], timeout);
+        self.missed_network = self.misses_network(&ran);
         let mut message = describe(&ran, timeout);
         if let Some(hint) = self.hint(&ran) {
             message = format!("{message}; {hint}");
@@ -26,6 +27,18 @@ impl Execution<'_> {
             _ => Outcome::failed(message),
         };
         outcome.with_detail(ran.output)
+    }
+
+    /// Whether a run failed and looks as if it had missed the network.
+    fn misses_network(&self, ran: &Ran) -> bool {
+        let has_none = |confinement: &Confinement| !confinement.network;
+        let failed = !matches!(
+            ran.end,
+            End::Exited(0) | End::Interrupted | End::NotStarted(_)
+        );
+        failed
+            && self.confinement.as_ref().is_some_and(has_none)
+            && sandbox::misses_network(&ran.output.text)
     }
 
     /// Which limit of the sandbox a command met, or what it lacked, if that shows.
@@ -40,9 +53,9 @@ impl Execution<'_> {
         if let Some(limit) = sandbox::limit_met(signal, output) {
             return Some(format!("the limit on {} was met", limit.name()));
         }
-        if !confinement.network && sandbox::misses_network(output) {
+        if self.missed_network {
             return Some(
-                "there is no network in the sandbox; only the user can allow it (`Network: on`)"
+                "there is no network in the sandbox; only the user can allow it (`--network ask` or `on`)"
                     .to_owned(),
             );
         }

@@ -76,7 +76,7 @@ pub fn limit_met(signal: Option<i32>, output: &str) -> Option<Limit> {
 
 /// Whether a failed command looks as if it had missed the network.
 pub fn misses_network(output: &str) -> bool {
-    const WORDS: [&str; 16] = [
+    const WORDS: [&str; 22] = [
         "Could not resolve host",
         "Temporary failure in name resolution",
         "Temporary failure resolving",
@@ -84,6 +84,12 @@ pub fn misses_network(output: &str) -> bool {
         "nodename nor servname provided",
         "no such host",
         "Network is unreachable",
+        "network is unreachable",
+        "unable to resolve host address",
+        "Couldn't resolve host",
+        "wget: bad address",
+        "server misbehaving",
+        "trouble with your network connection",
         "getaddrinfo EAI_AGAIN",
         "getaddrinfo ENOTFOUND",
         "ENETUNREACH",

@@ -239,7 +239,12 @@ impl Recovered {
                 self.started.clear();
                 self.finished.clear();
             }
-            Record::Started { steps, .. } => self.started.extend(steps),
+            Record::Started { steps, .. } => {
+                // A step that is begun a second time is not finished, whatever it was before.
+                self.finished
+                    .retain(|result| !steps.contains(&result.number));
+                self.started.extend(steps);
+            }
             Record::Finished { result, .. } => self.finished.push(result),
             Record::Round { session } => {
                 *self = Self {

@@ -101,9 +101,9 @@ pub static KEYS: &[Key] = &[
     loosening(
         "Network",
         "--network",
-        Shape::Choice(&["off", "on"]),
+        Shape::Choice(&["off", "ask", "on"]),
         "off",
-        "Whether commands in the sandbox can use the network.",
+        "Whether commands in the sandbox can use the network: `ask`, a command that seems to have missed it waits for your word to run again with it; with `off` that is offered on a terminal.",
     ),
     loosening(
         "Grants",

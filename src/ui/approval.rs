@@ -73,12 +73,14 @@ pub(super) fn decided(event: &Event<'_>) -> String {
         return String::new();
     };
     let style = match *decision {
-        "yes" | "all" | "always" | "edit" => GREEN,
+        "yes" | "all" | "always" | "edit" | "once" | "session" => GREEN,
         _ => YELLOW,
     };
     let word = match *decision {
         "yes" | "all" => "approved",
         "always" => "approved, now and always",
+        "once" => "again with the network:",
+        "session" => "again with the network, like all commands of this session:",
         "edit" => "approved with your changes",
         "no" => "declined",
         "skip" => "skipped",

@@ -465,3 +465,13 @@ fn outbox_or_stop(base: &Path, sequence: u32, stopped: &Receiver<()>) -> Option<
         let _ = changes.recv_timeout(Duration::from_millis(100));
     }
 }
+
+/// Waits until something is so.
+#[track_caller]
+pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < DEADLINE, "{what}: not so");
+        thread::sleep(Duration::from_millis(10));
+    }
+}

@@ -22,6 +22,9 @@ mod bad_input;
 mod console;
 /// Replies and patches collected from other programs, where they are at hand.
 mod corpus;
+/// Commands that miss the network, and the person who gives it.
+#[cfg(target_os = "linux")]
+mod network;
 /// README and docs, held to the program.
 mod readme;
 /// What chats really send, and how each is understood.

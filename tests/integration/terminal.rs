@@ -241,6 +241,27 @@ fn a_decline_carries_its_reason_to_the_model() {
 }
 
 #[test]
+fn on_a_terminal_a_command_that_missed_the_network_is_offered_again() {
+    if !has_script() {
+        return;
+    }
+    let mut terminal = Terminal::open(Test::new(&[]), "new task", &[]);
+    terminal.reply(
+        1,
+        "[RUN_COMMAND]\necho x >> runs; echo 'Could not resolve host: x'; exit 6\n[/RUN_COMMAND]\n{end}\n",
+    );
+    terminal.expect("Run again with the network?");
+    terminal.type_in("o\n");
+    let (_, outbox) = wait_for_outbox(&terminal.base(), 2);
+    assert!(outbox.contains("it was run twice"), "{outbox}");
+    let runs = std::fs::read_to_string(terminal.base().join("workspace/runs")).unwrap();
+    assert_eq!(runs, "x\nx\n");
+    terminal.reply(2, DONE);
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(0), "{shown}");
+}
+
+#[test]
 fn ctrl_c_while_waiting_ends_with_130_and_says_how_to_go_on() {
     if !has_script() {
         return;
