@@ -19,6 +19,7 @@ mod parse;
 mod paste;
 mod policy;
 mod resume;
+mod rm;
 mod say;
 mod status;
 mod step;
@@ -103,6 +104,7 @@ enum Verb {
     Approve(approve::Approve),
     Decline(approve::Decline),
     End(end::End),
+    Rm(rm::Rm),
     Config(config::Config),
     Policy(policy::Policy),
     Init(init::Init),
@@ -251,6 +253,7 @@ impl Verb {
             Self::Approve(verb) => verb.run(common, ui),
             Self::Decline(verb) => verb.run(common, ui),
             Self::End(verb) => verb.run(common, ui),
+            Self::Rm(verb) => verb.run(common, ui),
             Self::Config(_) => config::run(common, &ui),
             Self::Policy(verb) => verb.run(common, &ui),
             Self::Doctor(_) => Ok(doctor::run(common, &ui)),

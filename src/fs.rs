@@ -161,6 +161,21 @@ pub fn create_directory(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(|cause| Error::file("create", path, cause))
 }
 
+/// Removes a file or a directory with all that is in it; one that is not there is removed already.
+pub fn remove(path: &Path) -> Result<()> {
+    let removed = match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(cause) => Err(cause),
+    };
+    match removed {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+            Err(Error::file("remove", path, cause))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Makes a link that leads nowhere.
 pub fn make_dead_link(place: &Path) -> io::Result<()> {
     crate::platform::files::dangling_link(place)

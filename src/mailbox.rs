@@ -14,6 +14,7 @@ use crate::protocol::SessionId;
 mod claim;
 mod entry;
 mod inbox;
+mod letters;
 mod name;
 mod outbox;
 mod read;

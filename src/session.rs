@@ -3,11 +3,13 @@
 //! The file `sessions/<id>.json` holds no more than the next outbox needs, so that saving it costs
 //! the same in the thousandth round as in the first. What happened on the way is in the journal.
 
+mod find;
 mod history;
 mod journal;
 mod lock;
 mod notes;
 mod store;
+mod summary;
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -19,6 +21,7 @@ pub use self::journal::{Journal, Record, Recovered, Sync};
 pub use self::lock::{Holder, LoopLock, RoundLock};
 pub use self::notes::{Note, Notes, Source};
 pub use self::store::Store;
+pub use self::summary::{Count, State, Summary};
 use crate::protocol::{EndMark, ReadRequest, RelPath, Seen, SessionId, StepResult};
 use crate::reply::{Cut, Issue};
 

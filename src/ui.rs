@@ -10,6 +10,7 @@ mod diff;
 mod escape;
 mod event;
 mod plain;
+mod width;
 
 use std::io::{self, IsTerminal, Write};
 
@@ -20,6 +21,8 @@ use serde::Serialize;
 pub use self::ask::{Answer, Answers};
 pub use self::escape::{escape_line, escape_text};
 pub use self::event::Event;
+pub use self::plain::count;
+pub use self::width::shortened;
 use crate::error::Error;
 use crate::interrupt::Interrupt;
 use crate::protocol::Command;
@@ -119,6 +122,16 @@ impl Ui {
     /// Says a sentence of ours.
     pub fn say(&self, text: &str) {
         self.tell(&Event::Notice { text });
+    }
+
+    /// How many columns the terminal has that data goes to; nothing if it goes elsewhere.
+    pub fn columns(&self) -> Option<usize> {
+        let stdout = io::stdout();
+        if !stdout.is_terminal() {
+            return None;
+        }
+        let size = terminal_size::terminal_size_of(&stdout);
+        Some(size.map_or(80, |(width, _)| usize::from(width.0)))
     }
 
     /// Prints a line of data.

@@ -8,11 +8,19 @@ use serde::Serialize;
 
 use super::{Common, open};
 use crate::error::Result;
-use crate::session::Session;
-use crate::ui::{Ui, escape_line};
+use crate::session::{LoopLock, Summary};
+use crate::ui::{Ui, escape_line, shortened};
+
+const EXAMPLES: &str = "\
+Examples:
+  agent list
+  agent list --json
+
+A session is named by its id, the first few digits of it, or `latest`.";
 
 /// List the sessions, the latest first
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct List {}
 
 /// A session as a script sees it.
@@ -22,70 +30,84 @@ struct Row<'a> {
     id: &'a str,
     task: &'a str,
     state: &'static str,
+    is_running: bool,
     round: u32,
+    rounds: u32,
+    changed_files: usize,
+    created_at: Timestamp,
     updated_at: Timestamp,
 }
 
 pub(super) fn run(common: &Common, ui: Ui) -> Result<ExitCode> {
     let agent = open::files(common, ui)?;
-    let (sessions, troubles) = agent.store.all()?;
+    let (sessions, troubles) = agent.store.summaries()?;
     for trouble in &troubles {
         agent.ui.error(trouble);
+    }
+    let running = LoopLock::holder(agent.store.directory()).and_then(|holder| holder.session);
+    let is_running = |session: &Summary| running.as_ref() == Some(&session.session_id);
+    if common.json {
+        for session in &sessions {
+            agent.ui.data(&row(session, is_running(session)));
+        }
+        return Ok(ExitCode::SUCCESS);
     }
     if sessions.is_empty() {
         agent
             .ui
             .say("There are no sessions here yet. `agent new \"<task>\"` begins one.");
+        return Ok(ExitCode::SUCCESS);
     }
+    let now = Timestamp::now();
+    let mut table = format!("{HEADING}\n");
     for session in &sessions {
-        let row = row(session);
-        if common.json {
-            agent.ui.data(&row);
-        } else {
-            let task = row.task.lines().next().unwrap_or_default();
-            let task: String = task.chars().take(60).collect();
-            let age = age(Timestamp::now(), row.updated_at);
-            agent.ui.line(&format!(
-                "{}  {:<8}  round {:<3}  {age:>8}  {}",
-                row.id,
-                row.state,
-                row.round,
-                escape_line(&task)
-            ));
-        }
+        let columns = agent.ui.columns().unwrap_or(usize::MAX);
+        table.push_str(&line(session, is_running(session), now, columns));
+        table.push('\n');
     }
+    agent.ui.line(table.trim_end());
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(session: &Session) -> Row<'_> {
+const HEADING: &str = "ID        STATE     ROUNDS  FILES      AGE  TASK";
+
+fn line(session: &Summary, is_running: bool, now: Timestamp, columns: usize) -> String {
+    let start = format!(
+        "{}  {:<8}  {:>6}  {:>5}  {:>7}  ",
+        session.session_id,
+        word(session, is_running),
+        session.rounds(),
+        session.changed_files.words(),
+        age(now, session.updated_at),
+    );
+    let room = columns.saturating_sub(start.len());
+    format!("{start}{}", shortened(&escape_line(session.title()), room))
+}
+
+/// Where a session stands, for a person.
+fn word(session: &Summary, is_running: bool) -> &'static str {
+    match session.state().word() {
+        "waiting" if is_running => "running",
+        word => word,
+    }
+}
+
+fn row(session: &Summary, is_running: bool) -> Row<'_> {
     Row {
         id: session.session_id.as_str(),
         task: &session.task,
-        state: state(session),
+        state: session.state().word(),
+        is_running,
         round: session.sequence_number,
+        rounds: session.rounds(),
+        changed_files: session.changed_files.0,
+        created_at: session.created_at,
         updated_at: session.updated_at,
     }
 }
 
-/// One word for where a session stands.
-pub(super) fn state(session: &Session) -> &'static str {
-    if session.is_complete {
-        "done"
-    } else if session.is_at_limit() {
-        "at limit"
-    } else if session
-        .questions
-        .iter()
-        .any(|question| question.answer.is_none())
-    {
-        "asks"
-    } else {
-        "waiting"
-    }
-}
-
 /// How long ago, in the largest fitting unit.
-fn age(now: Timestamp, then: Timestamp) -> String {
+pub(super) fn age(now: Timestamp, then: Timestamp) -> String {
     let seconds = now.duration_since(then).as_secs().max(0);
     match seconds {
         0..60 => format!("{seconds} s"),
@@ -112,5 +134,17 @@ mod tests {
             let then = Timestamp::from_second(1_000_000 - seconds).unwrap();
             assert_eq!(age(now, then), expected);
         }
+    }
+
+    #[test]
+    fn a_line_fits_the_terminal_and_cannot_forge_another() {
+        let mut session = crate::session::tests::session("ab12cd34");
+        session.task = format!("\x1b[2J{}\nsecond line", "long ".repeat(40));
+        let line = line(&Summary::of(&session), true, Timestamp::UNIX_EPOCH, 80);
+        assert!(
+            line.starts_with("ab12cd34  running        0      0      0 s  \\u{1b}"),
+            "{line}"
+        );
+        assert_eq!(line.chars().count(), 80);
     }
 }

@@ -6,7 +6,6 @@ use clap::Args;
 
 use super::{Common, exit_code, log, open};
 use crate::error::{Error, Result};
-use crate::protocol::SessionId;
 use crate::session::{LoopLock, Session, Store};
 use crate::ui::{Event, Ui};
 
@@ -46,43 +45,19 @@ impl Resume {
     }
 }
 
-/// The session that was named, by its id or the beginning of it; else the one that a loop works on,
-/// or the latest unfinished one.
+/// The session that was named; else the one that a loop works on, or the latest unfinished one.
 pub(super) fn find(store: &Store, ui: &Ui, id: Option<&str>) -> Result<Session> {
     let running = LoopLock::holder(store.directory()).and_then(|holder| holder.session);
-    let id = match id {
-        None => match running {
-            Some(id) => id,
-            None => return store.latest_unfinished(),
-        },
-        Some(text) => match SessionId::parse(text) {
-            Ok(id) => id,
-            Err(_) => return beginning_with(store, text),
-        },
+    let id = match (id, running) {
+        (Some(text), _) => store.named(text)?,
+        (None, Some(id)) => id,
+        (None, None) => return store.latest_unfinished(),
     };
     let (session, word) = store.load_or_rebuild(&id)?;
     if let Some(word) = word {
         ui.say(&word);
     }
     Ok(session)
-}
-
-/// The only session whose id begins like this.
-fn beginning_with(store: &Store, text: &str) -> Result<Session> {
-    let start = text.trim().to_ascii_lowercase();
-    let (sessions, _) = store.all()?;
-    let mut fitting = sessions
-        .into_iter()
-        .filter(|session| !start.is_empty() && session.session_id.as_str().starts_with(&start));
-    match (fitting.next(), fitting.next()) {
-        (Some(session), None) => Ok(session),
-        (None, _) => Err(Error::mendable(format!("there is no session `{text}`"))
-            .hint("`agent list` shows the sessions that there are")),
-        (Some(_), Some(_)) => Err(
-            Error::mendable(format!("several sessions begin with `{text}`"))
-                .hint("give more digits; `agent list` shows them"),
-        ),
-    }
 }
 
 /// The session that was named, the one that a loop works on, or the latest one, ended or not.

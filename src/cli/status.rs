@@ -3,16 +3,25 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use jiff::Timestamp;
 
 use super::{Common, approve, list, open, resume};
 use crate::error::Result;
-use crate::session::LoopLock;
+use crate::session::{Count, LoopLock, Summary};
 use crate::ui::{Ui, escape_line};
+
+const EXAMPLES: &str = "\
+Examples:
+  agent status
+  agent status ab12
+  agent status --json latest";
 
 /// Say where the session stands and what to do now
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Status {
-    /// The session; the latest unfinished one if it is left out
+    /// The session: its id, the first few digits of it, or `latest`; the latest unfinished one if it
+    /// is left out
     #[arg(value_name = "ID")]
     id: Option<String>,
 }
@@ -26,22 +35,28 @@ impl Status {
             return Ok(ExitCode::SUCCESS);
         }
         let id = session.session_id.clone();
-        let state = list::state(&session);
+        let summary = Summary::of(&session);
+        let state = summary.state().word();
         let task = session.task.lines().next().unwrap_or_default();
         agent
             .ui
             .line(&format!("Session {id} ({state}): {}", escape_line(task)));
         agent.ui.line(&format!(
-            "Round {} of at most {}; workspace {}",
+            "Round {} of at most {}, {} changed, last saved {} ago",
             session.sequence_number,
             session.round_limit,
-            agent.workspace.display()
+            files_changed(summary.changed_files),
+            list::age(Timestamp::now(), summary.updated_at),
         ));
-        let is_running = LoopLock::holder(agent.store.directory()).is_some();
+        agent
+            .ui
+            .line(&format!("Workspace {}", agent.workspace.display()));
+        let running = LoopLock::holder(agent.store.directory()).and_then(|holder| holder.session);
+        let is_running = running.as_ref() == Some(&id);
         let outbox = agent.mailbox.outbox_path(&id, session.sequence_number);
         let pending = approve::show_pending(&agent, &id);
         let next = if session.is_complete {
-            "It has ended; nothing is to be done.".to_owned()
+            format!("It has ended. `agent resume {id} \"...\"` goes on with a further instruction.")
         } else if pending > 0 {
             "Decide with: agent approve [N|all], or agent decline [N|all] --reason \"...\""
                 .to_owned()
@@ -62,4 +77,9 @@ impl Status {
         agent.ui.line(&next);
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn files_changed(count: Count) -> String {
+    let plural = if count.0 == 1 { "" } else { "s" };
+    format!("{} file{plural}", count.words())
 }

@@ -1,6 +1,5 @@
 //! Where sessions lie: `sessions/<id>.json`, its journal and its folder.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -40,7 +39,7 @@ impl Store {
         self.directory.join(id.as_str())
     }
 
-    fn file(&self, id: &SessionId) -> PathBuf {
+    pub(super) fn file(&self, id: &SessionId) -> PathBuf {
         self.directory.join(format!("{id}.json"))
     }
 
@@ -110,6 +109,15 @@ impl Store {
         parse(&path, &json)
     }
 
+    /// Removes a session: its folder, its journal, and its file last, so that what a kill leaves is
+    /// still known by its name.
+    pub fn remove(&self, id: &SessionId) -> Result<()> {
+        for path in [self.folder(id), self.journal_path(id), self.file(id)] {
+            crate::fs::remove(&path)?;
+        }
+        Ok(())
+    }
+
     /// The notes of the person that no outbox has told yet.
     pub fn notes(&self, id: &SessionId) -> Notes {
         Notes::new(self.folder(id).join("notes"))
@@ -129,19 +137,8 @@ impl Store {
 
     /// All sessions, the latest first; those that cannot be read are named instead.
     pub fn all(&self) -> Result<(Vec<Session>, Vec<Error>)> {
-        let entries = fs::read_dir(&self.directory)
-            .map_err(|cause| Error::file("read", &self.directory, cause))?;
-        let mut ids = BTreeSet::new();
-        for entry in entries.filter_map(Result::ok) {
-            let name = entry.file_name();
-            let name = name.to_str().unwrap_or_default();
-            let id = name
-                .strip_suffix(".journal.jsonl")
-                .or_else(|| name.strip_suffix(".json"));
-            ids.extend(id.and_then(|id| SessionId::parse(id).ok()));
-        }
         let (mut sessions, mut troubles) = (Vec::new(), Vec::new());
-        for id in ids {
+        for id in self.ids()? {
             match self.load_or_rebuild(&id) {
                 Ok((session, _)) => sessions.push(session),
                 Err(trouble) => troubles.push(trouble),
@@ -153,30 +150,27 @@ impl Store {
 
     /// The latest session, ended or not.
     pub fn latest(&self) -> Result<Session> {
-        let (sessions, mut troubles) = self.all()?;
-        sessions.into_iter().next().ok_or_else(|| {
-            troubles.pop().unwrap_or_else(|| {
-                Error::mendable("there is no session here")
-                    .hint("`agent new \"<task>\"` begins one")
-            })
-        })
+        let summary = self.latest_summary()?;
+        (self.load_or_rebuild(&summary.session_id)).map(|(session, _)| session)
     }
 
     /// The latest session that has not ended.
     ///
     /// A session that cannot be read may be the latest: then nothing is chosen.
     pub fn latest_unfinished(&self) -> Result<Session> {
-        let (sessions, mut troubles) = self.all()?;
+        let (summaries, mut troubles) = self.summaries()?;
         if let Some(trouble) = troubles.pop() {
             return Err(trouble.hint("`agent resume <ID>` goes on with a session that you name"));
         }
-        sessions
-            .into_iter()
-            .find(|session| !session.is_complete)
-            .ok_or_else(|| {
-                Error::mendable("there is no unfinished session here")
-                    .hint("`agent new \"<task>\"` begins one")
-            })
+        let unfinished = summaries.into_iter().find(|summary| !summary.is_complete);
+        match unfinished {
+            Some(summary) => {
+                (self.load_or_rebuild(&summary.session_id)).map(|(session, _)| session)
+            }
+            None => Err(Error::mendable("there is no unfinished session here").hint(
+                "`agent new \"<task>\"` begins one; `agent list` shows those that have ended",
+            )),
+        }
     }
 }
 

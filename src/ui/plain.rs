@@ -318,7 +318,7 @@ fn shortened(text: &str, max: usize) -> String {
 }
 
 /// `1 file`, `2 files`, `12,345 files`.
-pub(super) fn count(amount: usize, noun: &str) -> String {
+pub fn count(amount: usize, noun: &str) -> String {
     let plural = if amount == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", number(amount))
 }

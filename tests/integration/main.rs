@@ -35,6 +35,8 @@ mod resume;
 mod running;
 /// Sessions from the task to `[DONE]`, every command used.
 mod session;
+/// Sessions as things: listed, shown, named, gone on with, removed.
+mod sessions;
 /// One reply at a time, for scripts and editors.
 mod step;
 /// Sessions on a real terminal: questions, decisions, Ctrl-C, colour.

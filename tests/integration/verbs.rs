@@ -377,7 +377,7 @@ fn version_and_help_are_data() {
         assert_eq!(finished.stderr, "");
     }
     for verb in [
-        "new", "resume", "step", "apply", "parse", "status", "list", "paste", "say", "end",
+        "new", "resume", "step", "apply", "parse", "status", "list", "paste", "say", "end", "rm",
         "config", "policy", "init", "doctor", "demo",
     ] {
         let finished = Test::new(&[verb, "--help"]).run().code(0);

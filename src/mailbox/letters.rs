@@ -1,0 +1,37 @@
+//! What the mailbox keeps of a session: its messages, and the replies that were used.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Mailbox;
+use crate::error::{Error, Result};
+use crate::protocol::SessionId;
+
+impl Mailbox {
+    /// The messages of a session and the replies to them that were used, each sorted by name.
+    ///
+    /// Nothing else in these directories is ours to touch: a name counts only if it begins as we
+    /// name the files of a round.
+    pub fn letters_of(&self, id: &SessionId) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
+        Ok((
+            of_session(self.outbox(), id)?,
+            of_session(&self.processed(), id)?,
+        ))
+    }
+}
+
+fn of_session(directory: &Path, id: &SessionId) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(directory).map_err(|cause| Error::file("read", directory, cause))?;
+    let start = format!("{id}_seq");
+    let is_ours = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.strip_prefix(&start)
+            .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+    };
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(is_ours)
+        .collect();
+    paths.sort();
+    Ok(paths)
+}
