@@ -10,6 +10,7 @@ mod checkpoints;
 pub mod consult;
 mod network;
 mod permit;
+mod planning;
 mod publish;
 mod questions;
 mod recover;
@@ -111,6 +112,7 @@ impl Agent {
     pub fn run(&self, session: Session) -> Result<Ending> {
         self.tell_confinement();
         let mut conversation = Conversation::open(self, session, Patience::Session)?;
+        conversation.tell_planning();
         let mut inbox = Inbox::watch(&self.mailbox, crate::reply::end_mark);
         let waker = inbox.waker();
         self.interrupt.on_raise(move || waker.wake());
@@ -187,7 +189,9 @@ impl Conversation<'_> {
         if self.session.is_complete {
             return Ok(Some(Ending::Done));
         }
-        if self.answer_questions(patience)? == Answered::Interrupted {
+        if self.answer_questions(patience)? == Answered::Interrupted
+            || self.decide_plan(patience)? == Answered::Interrupted
+        {
             return Ok(Some(self.stopped(Ending::Interrupted)));
         }
         self.publish(patience)?;

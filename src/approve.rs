@@ -28,7 +28,7 @@ pub use self::verdict::Verdict;
 pub use self::words::difference;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
-use crate::policy::{Policy, Rule, Ruling};
+use crate::policy::{Approval, Policy, Rule, Ruling};
 use crate::protocol::{Command, Step};
 use crate::ui::{Input, Ui};
 
@@ -59,6 +59,21 @@ pub struct Question {
 }
 
 impl Question {
+    /// Whether the work begins that a plan describes, in this mode.
+    pub fn about_plan(number: u32, round: u32, plan: &str, mode: Approval) -> Self {
+        Self {
+            kind: Kind::Plan,
+            number,
+            round,
+            command: "PLAN".to_owned(),
+            title: "the model's plan".to_owned(),
+            shown: plan.to_owned(),
+            why: "plan mode is on: nothing is changed before you approve a plan".to_owned(),
+            may: words::may_work(mode).to_owned(),
+            proposal: None,
+        }
+    }
+
     /// Whether a command that failed for want of the network, as it seems, is run again with it.
     pub fn about_network(number: u32, round: u32, script: &str) -> Self {
         Self {

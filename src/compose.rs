@@ -14,7 +14,7 @@ use std::time::Duration;
 
 pub use self::listing::{Listed, Listing};
 use crate::protocol::Capped;
-use crate::session::{Instructions, Session};
+use crate::session::{Instructions, Planning, Session};
 
 /// How much of the task a follow-up repeats, in characters.
 const TASK_REMINDER: usize = 400;
@@ -127,13 +127,7 @@ fn task(session: &Session) -> String {
 /// What the person says: answers and notes. Never cut.
 fn words(session: &Session) -> String {
     let mut text = String::new();
-    if let Some(plan) = session
-        .plan
-        .as_ref()
-        .filter(|_| session.instructions == Instructions::Full)
-    {
-        let _ = writeln!(text, "\n## Plan\n{}", plan.trim());
-    }
+    text.push_str(&plan(session));
     if !session.questions.is_empty() {
         text.push_str("\n## Answers\n");
         for question in &session.questions {
@@ -156,6 +150,23 @@ fn words(session: &Session) -> String {
         }
     }
     text
+}
+
+/// The plan where the chat may have forgotten it, and what the person says to it.
+fn plan(session: &Session) -> String {
+    let word = match session.planning {
+        Planning::Proposed => Some(
+            "The user has not decided about your plan yet. Change nothing; look at what else matters.",
+        ),
+        _ => session.plan_word(),
+    };
+    let is_full = session.instructions == Instructions::Full;
+    let plan = session.plan.as_deref().filter(|_| is_full);
+    if word.is_none() && plan.is_none() {
+        return String::new();
+    }
+    let lines: Vec<&str> = word.into_iter().chain(plan).map(str::trim).collect();
+    format!("\n## Plan\n{}\n", lines.join("\n\n"))
 }
 
 const CONTENTS_HEADING: &str = "\n## Requested File Contents\n";

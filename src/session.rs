@@ -8,6 +8,7 @@ mod history;
 mod journal;
 mod lock;
 mod notes;
+mod planning;
 mod store;
 mod summary;
 
@@ -20,6 +21,7 @@ pub use self::history::{Checkpoint, History};
 pub use self::journal::{Journal, Record, Recovered, Sync};
 pub use self::lock::{Holder, LoopLock, RoundLock};
 pub use self::notes::{Note, Notes, Source};
+pub use self::planning::{PlanNews, Planning};
 pub use self::store::Store;
 pub use self::summary::{Count, State, Summary};
 use crate::protocol::{EndMark, ReadRequest, RelPath, Seen, SessionId, StepResult};
@@ -79,6 +81,12 @@ pub struct Session {
     /// The model's latest plan.
     #[serde(default)]
     pub plan: Option<String>,
+    /// Whether the plan must be approved before anything is changed, and whether it was.
+    #[serde(default)]
+    pub planning: Planning,
+    /// What the person last decided about a plan.
+    #[serde(default)]
+    pub plan_news: Option<PlanNews>,
     /// How the model summed up its work.
     #[serde(default)]
     pub summary: Option<String>,
@@ -154,6 +162,8 @@ impl Session {
             notes: Vec::new(),
             questions: Vec::new(),
             plan: None,
+            planning: Planning::Off,
+            plan_news: None,
             summary: None,
             instructions: Instructions::Full,
             sandbox: None,
@@ -171,6 +181,12 @@ impl Session {
             session: self.session_id.clone(),
             sequence: self.sequence_number,
         }
+    }
+
+    /// What the current outbox tells of the person's decision about the plan.
+    pub fn plan_word(&self) -> Option<&str> {
+        let news = self.plan_news.as_ref()?;
+        (news.sequence == self.sequence_number).then_some(&news.text)
     }
 
     /// Whether all its rounds are used up.

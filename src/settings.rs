@@ -126,6 +126,8 @@ pub struct Untrusted {
 pub struct Loaded {
     /// The values.
     pub settings: Settings,
+    /// The `Approval` that would hold if nobody had said `plan`: for the work after a plan.
+    pub work_approval: String,
     /// Where each came from, by key; every key of the table is there.
     pub origins: BTreeMap<&'static str, Origin>,
     /// The directories, absolute.
@@ -203,6 +205,7 @@ impl Layers {
             self.leave_out(item)?;
         }
         let figment = self.figment();
+        let work_approval = self.work_approval();
         let settings = extract(&figment)?;
         let origins: BTreeMap<_, _> = KEYS
             .iter()
@@ -218,11 +221,25 @@ impl Layers {
         notices.extend(exposed_trust(&paths, trust));
         Ok(Loaded {
             settings,
+            work_approval,
             origins,
             paths,
             untrusted,
             notices,
         })
+    }
+
+    /// The strongest `Approval` that is not `plan`.
+    fn work_approval(&self) -> String {
+        let defaults = Layer::defaults();
+        let file = self.file.iter().map(|(_, layer)| layer);
+        let layers = std::iter::once(&defaults).chain(file).chain(&self.above);
+        let values = layers.flat_map(|layer| &layer.values);
+        let mut modes = values
+            .filter(|(key, _)| key.name == "Approval")
+            .map(|(_, value)| value.to_string())
+            .filter(|mode| mode != "plan");
+        modes.next_back().unwrap_or_default()
     }
 
     fn loosens(&self, key: &Key, value: &Value) -> bool {

@@ -153,6 +153,7 @@ impl Applying<'_> {
             ui: self.ui,
             interrupt: self.interrupt,
             base: self.workspace.path(),
+            approval: self.permit.policy.approval,
             pending: &Pending::of(directory.path()),
             input: if self.ui.is_interactive() {
                 self.ui.input()

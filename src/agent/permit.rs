@@ -12,7 +12,7 @@ use crate::approve::{Decisions, Desk, KeptRules, Pending};
 use crate::error::Result;
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
-use crate::policy::{Decision, Grant, Network, Policy};
+use crate::policy::{Approval, Decision, Grant, Network, Policy};
 use crate::protocol::{Command, Outcome, Seen, Step};
 use crate::sandbox::{Confinement, Strength};
 use crate::settings::Commands;
@@ -26,6 +26,8 @@ pub struct Permit {
     pub commands: Commands,
     /// The rules.
     pub policy: Policy,
+    /// When the person is asked once a plan is approved.
+    pub work_approval: Approval,
     /// What the person answered with "always".
     pub kept_rules: KeptRules,
     /// How commands are confined; nothing where they are not.
@@ -47,6 +49,7 @@ pub(super) struct Asking<'a> {
     pub(super) base: &'a Path,
     pub(super) pending: &'a Pending,
     pub(super) input: Input,
+    pub(super) approval: Approval,
 }
 
 /// What holds for the steps of one reply: the rules, and what the person decided.
@@ -81,6 +84,7 @@ impl Permit {
         steps: &[Step],
     ) -> Result<Option<Consent>> {
         let mut policy = self.policy.clone();
+        policy.approval = asking.approval;
         policy
             .person
             .allow

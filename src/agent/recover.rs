@@ -58,6 +58,7 @@ impl<'a> Conversation<'a> {
         let sandbox = confinement.map(|confinement| confinement.backend.name().to_owned());
         let is_other = conversation.session.sandbox != sandbox;
         conversation.session.sandbox = sandbox;
+        let is_other = conversation.begin_planning() || is_other;
         // While a round is under way nothing is saved: the journal would forget that it is.
         if is_new || (is_other && recovered.claimed.is_none()) {
             conversation.save()?;

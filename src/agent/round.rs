@@ -12,7 +12,9 @@ use crate::error::Result;
 use crate::execute::Execution;
 use crate::protocol::{Command, Outcome, ReadRequest, Status, Step, StepResult};
 use crate::reply::{Issue, Reply};
-use crate::session::{CutReply, Instructions, Note, Question, Record, Session, Source, Sync};
+use crate::session::{
+    CutReply, Instructions, Note, Planning, Question, Record, Session, Source, Sync,
+};
 use crate::settings::OnFailure;
 use crate::ui::{Event, Input};
 
@@ -43,6 +45,7 @@ impl Conversation<'_> {
             ui: &agent.ui,
             interrupt: &agent.interrupt,
             base: &agent.base,
+            approval: self.approval(),
             pending: &self.pending(),
             input: self.input(patience),
         };
@@ -151,12 +154,19 @@ impl Conversation<'_> {
         match consent.on(step, &agent.interrupt) {
             Permission::Refused(outcome) => outcome,
             Permission::Granted(grant) => {
-                agent.ui.announce(&step.command);
+                if !self.is_proposal(step) {
+                    agent.ui.announce(&step.command);
+                }
                 let grants = grant.into_iter().chain(self.granted());
                 execution.confine(agent.manner.permit.confinement(grants));
                 consent.carry_out(step, |step| execution.step(step))
             }
         }
+    }
+
+    /// Whether the step is a plan that the person is going to be asked about, which shows it.
+    fn is_proposal(&self, step: &Step) -> bool {
+        self.session.planning.is_open() && plan(step).is_some()
     }
 
     /// What became of the first steps when this reply came the first time, cut off.
@@ -173,7 +183,8 @@ impl Conversation<'_> {
     /// Moves the session on by one round, saves it, and says so if it has ended.
     pub(super) fn conclude(&mut self, taken: Taken, mut results: Vec<StepResult>) -> Result<()> {
         let reply = taken.reply;
-        let done = settle_done(&reply, &mut results);
+        let proposes = reply.steps.iter().any(|step| self.is_proposal(step));
+        let done = settle_done(&reply, &mut results, proposes);
         let session = &mut self.session;
         session.last_cut = reply.cut.clone().map(|cut| CutReply {
             sequence: session.sequence_number,
@@ -191,7 +202,10 @@ impl Conversation<'_> {
         if let Some(plan) = reply.steps.iter().rev().find_map(plan) {
             session.plan = Some(plan);
         }
-        session.instructions = instructions(session.sequence_number, &reply);
+        if proposes {
+            session.planning = Planning::Proposed;
+        }
+        session.instructions = instructions(session, &reply);
         let repairs = reply.repairs.iter().filter(|repair| repair.in_body);
         session.last_repairs = repairs.map(|repair| repair.what.clone()).collect();
         session.last_issues = reply.issues;
@@ -292,7 +306,7 @@ pub(super) fn continues(session: &Session, reply: &Reply) -> bool {
 }
 
 /// Decides about `[DONE]`: its summary if the session ends with this reply.
-fn settle_done(reply: &Reply, results: &mut [StepResult]) -> Option<String> {
+fn settle_done(reply: &Reply, results: &mut [StepResult], proposes: bool) -> Option<String> {
     let (at, summary) =
         reply
             .steps
@@ -318,6 +332,8 @@ fn settle_done(reply: &Reply, results: &mut [StepResult]) -> Option<String> {
         "the reply was cut off".to_owned()
     } else if asks {
         "the same reply asks the user a question".to_owned()
+    } else if proposes {
+        "the user has to decide about the plan".to_owned()
     } else {
         return Some(summary);
     };
@@ -354,7 +370,7 @@ fn questions(steps: &[Step], results: &[StepResult]) -> Vec<Question> {
 }
 
 /// What the model says to the person, within bounds: it is kept, shown and told again.
-fn bounded(text: &str) -> String {
+pub(super) fn bounded(text: &str) -> String {
     const MAX_CHARS: usize = 4_000;
     match text.char_indices().nth(MAX_CHARS) {
         None => text.to_owned(),
@@ -376,10 +392,13 @@ fn plan(step: &Step) -> Option<String> {
 }
 
 /// The full text comes back after a reply that broke the format, and now and then.
-fn instructions(next: u32, reply: &Reply) -> Instructions {
+fn instructions(session: &Session, reply: &Reply) -> Instructions {
     let broke_format = reply.issues.iter().any(|issue| issue.number.is_some())
         || (reply.steps.is_empty() && reply.cut.is_none());
-    if broke_format || next.is_multiple_of(FULL_INSTRUCTIONS_EVERY) {
+    let is_due = session
+        .sequence_number
+        .is_multiple_of(FULL_INSTRUCTIONS_EVERY);
+    if broke_format || is_due || session.plan_word().is_some() {
         Instructions::Full
     } else {
         Instructions::Reminder

@@ -21,13 +21,11 @@ pub(super) fn read(kind: Kind, line: &str) -> Option<Typed> {
     match (kind, line.trim()) {
         (Kind::Network, "o" | "once") => Some(Typed::Verdict(Verdict::Yes)),
         (Kind::Network, "s" | "session") => Some(Typed::Verdict(Verdict::Always)),
-        (Kind::Network, other) => decision(other).filter(|typed| {
-            let Typed::Verdict(verdict) = typed else {
-                return false;
-            };
-            matches!(verdict, Verdict::Yes | Verdict::No { .. } | Verdict::Stop)
+        (_, line) => decision(line).filter(|typed| match typed {
+            Typed::Verdict(verdict) => kind.takes(verdict),
+            Typed::Edit => kind != Kind::Network,
+            Typed::OneByOne => kind == Kind::Step,
         }),
-        (Kind::Step, line) => decision(line),
     }
 }
 

@@ -175,6 +175,10 @@ impl<'a> Dialog<'a> {
             Kind::Step => format!(
                 "Decide with `agent approve {number}` or `agent decline {number} --reason \"...\"` in this directory."
             ),
+            Kind::Plan => {
+                "Decide with `agent approve` or `agent decline --reason \"...\"` in this directory."
+                    .to_owned()
+            }
             Kind::Network => format!(
                 "Run it again with the network: `agent approve {number}`, for the whole session `agent approve {number} --always`; else `agent decline {number}`."
             ),
@@ -297,7 +301,8 @@ impl<'a> Dialog<'a> {
     /// Lets the person change the script, which is then asked about anew.
     fn edit(&mut self, at: usize) {
         let question = &self.items[at].question;
-        if question.command != "RUN_COMMAND" {
+        let is_plan = question.kind == Kind::Plan;
+        if question.command != "RUN_COMMAND" && !is_plan {
             self.ui
                 .say("Only scripts can be edited; say `n` and why to have a change made.");
             return;
@@ -308,11 +313,13 @@ impl<'a> Dialog<'a> {
         };
         match editor::edit(editor, &question.shown) {
             Ok(script) if script.trim().is_empty() => {
-                self.ui.say("The script is empty now; `s` skips the step.");
+                self.ui.say("There is nothing left; it stays as it was.");
             }
-            Ok(script) if script == question.shown => self.ui.say("The script is as it was."),
+            Ok(script) if script == question.shown => self.ui.say("It is as it was."),
             Ok(script) => {
-                self.items[at].question.title = words::script_title(&script);
+                if !is_plan {
+                    self.items[at].question.title = words::script_title(&script);
+                }
                 self.items[at].question.shown = script;
                 self.items[at].is_edited = true;
                 self.last_shown = None;

@@ -14,6 +14,8 @@ pub enum Kind {
     /// Whether a command that was run is run again with the network: `yes` is once, `always` is for
     /// the rest of the session.
     Network,
+    /// Whether the work begins that a plan describes.
+    Plan,
 }
 
 impl Kind {
@@ -35,12 +37,25 @@ impl Kind {
         }
     }
 
+    /// Whether a typed decision is one of the answers.
+    pub(super) fn takes(self, verdict: &Verdict) -> bool {
+        match self {
+            Self::Step => true,
+            Self::Network | Self::Plan => {
+                matches!(verdict, Verdict::Yes | Verdict::No { .. } | Verdict::Stop)
+            }
+        }
+    }
+
     /// What can be answered on the terminal, where it is not the usual.
     pub(super) fn prompt(self) -> Option<&'static str> {
         match self {
             Self::Step => None,
             Self::Network => {
                 Some("Run again with the network? o once, s this session, n no, q stop")
+            }
+            Self::Plan => {
+                Some("Approve the plan? y yes, n no (say what to change), e edit, q stop")
             }
         }
     }

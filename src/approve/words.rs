@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
-use crate::policy::{Confinement, Grant, Policy, Ruling};
+use crate::policy::{Approval, Confinement, Grant, Policy, Ruling};
 use crate::protocol::{Command, RelPath};
 
 /// The longest first line of a script in a title, in characters.
@@ -63,6 +63,17 @@ pub(super) fn may(policy: &Policy, ruling: &Ruling, command: &Command) -> String
         Command::DeleteFile { path } => format!("delete `{path}`"),
         Command::MoveFile { from, to } => format!("move `{from}` to `{to}`"),
         other => format!("change {}", listed(&other.changed_paths())),
+    }
+}
+
+/// What the model may do once its plan is approved.
+pub(super) fn may_work(mode: Approval) -> &'static str {
+    match mode {
+        Approval::Auto => "work as it proposes, in the mode `auto`: what the rules allow is done",
+        Approval::Edits => "work as it proposes, in the mode `edits`: you are asked about commands",
+        Approval::Ask | Approval::Plan => {
+            "work as it proposes, in the mode `ask`: you are asked about every change"
+        }
     }
 }
 

@@ -56,6 +56,7 @@ pub(super) fn permit(loaded: &Loaded, workspace: &Path, trust: &Trust, testing: 
     Permit {
         commands: settings.commands,
         policy,
+        work_approval: loaded.work_approval.parse().unwrap_or_default(),
         kept_rules: KeptRules::kept_in(trust.directory()),
         confinement,
         network: settings.network.parse().unwrap_or_default(),

@@ -19,6 +19,9 @@ new lines
 /// What is said where the person has switched commands off.
 const NO_COMMANDS: &str = "RUN_COMMAND is switched off in this session: work with files only, and tell the user in a MESSAGE what to run.";
 
+/// What is said while nothing is changed.
+const PLAN_MODE: &str = "PLAN MODE is on: only READ_FILE, LIST_FILES, SEARCH_TEXT, GIT_STATUS, GIT_DIFF, MESSAGE, ASK_USER and PLAN are carried out; what changes files or runs programs is refused. When you have seen enough, send one [PLAN] with the steps of the work in their order, the files they touch and how you will test it. The user approves it or says what to change; only then the work begins.";
+
 /// The protocol section.
 pub(super) fn text(session: &Session, facts: Facts) -> String {
     let text = match session.instructions {
@@ -29,16 +32,20 @@ pub(super) fn text(session: &Session, facts: Facts) -> String {
             .replace("{timeout}", &facts.command_timeout.as_secs().to_string()),
         Instructions::Reminder => REMINDER.to_owned(),
     };
-    if facts.runs_commands {
-        text
-    } else {
-        format!("{text}\n{NO_COMMANDS}")
+    let mut lines = vec![text.as_str()];
+    if session.planning.is_open() {
+        lines.push(PLAN_MODE);
+    } else if !facts.runs_commands {
+        lines.push(NO_COMMANDS);
     }
+    lines.join("\n")
 }
 
 /// The prompt: what to do now, and the end mark.
 pub(super) fn prompt(session: &Session) -> String {
-    let mut prompt = if session.sequence_number == 1 {
+    let mut prompt = if session.planning.is_open() && session.last_cut.is_none() {
+        "Plan the task in the header: look at what you need, then send the [PLAN]. Nothing is changed before the user approves it.".to_owned()
+    } else if session.sequence_number == 1 {
         "Do the task in the header. Look at what you need first, or begin with the work where it is clear.".to_owned()
     } else {
         next(session)
@@ -55,6 +62,9 @@ fn next(session: &Session) -> String {
             "Your last reply was cut off in {} (line {} of it). What came before it is done, see the results. Send that command again, whole, and what was to come after it; nothing that is done already. If it is long, split it over several replies.",
             cut.cut.what, cut.cut.line
         );
+    }
+    if session.plan_word().is_some() {
+        return "The plan is approved: carry it out step by step, and test it. What was refused before may be sent now.".to_owned();
     }
     if session.last_results.is_empty() && session.last_issues.is_empty() {
         return "Your last reply contained no command, so nothing was done. Write the commands for the next step in one code block as described above; if the work is finished, send [DONE].".to_owned();

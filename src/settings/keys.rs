@@ -82,7 +82,7 @@ pub static KEYS: &[Key] = &[
         "--approval",
         Shape::Choice(&["auto", "edits", "ask", "plan"]),
         "auto",
-        "When you are asked: `auto`, what the rules allow runs; `edits`, before commands; `ask`, before every change; `plan`, nothing is changed.",
+        "When you are asked: `auto`, what the rules allow runs; `edits`, before commands; `ask`, before every change; `plan`, nothing is changed before you approve a plan.",
     ),
     loosening(
         "Policy",

@@ -42,7 +42,7 @@ pub(super) fn asked(event: &Event<'_>) -> String {
         escape_line(command),
         escape_line(title)
     );
-    let body = if is_script {
+    let body = if is_script || *command == "PLAN" {
         escape_text(shown)
     } else {
         diff::colored(shown)

@@ -25,6 +25,8 @@ mod corpus;
 /// Commands that miss the network, and the person who gives it.
 #[cfg(target_os = "linux")]
 mod network;
+/// Sessions that plan before they work.
+mod planning;
 /// README and docs, held to the program.
 mod readme;
 /// What chats really send, and how each is understood.

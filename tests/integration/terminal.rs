@@ -262,6 +262,33 @@ fn on_a_terminal_a_command_that_missed_the_network_is_offered_again() {
 }
 
 #[test]
+fn a_plan_is_declined_changed_and_approved_on_the_terminal() {
+    if !has_script() {
+        return;
+    }
+    let editor = [("EDITOR", "sed -i s/tabs/spaces/")];
+    let mut terminal = Terminal::open(Test::new(&[]), "new --approval plan task", &editor);
+    terminal.reply(1, "[PLAN]\nwith tabs\n[/PLAN]\n{end}\n");
+    terminal.expect(" with tabs");
+    terminal.expect("Approve the plan?");
+    terminal.type_in("n think again\n");
+    let (_, outbox) = wait_for_outbox(&terminal.base(), 2);
+    assert!(outbox.contains("declined your plan: think again"));
+    terminal.reply(2, "[PLAN]\nstill with tabs\n[/PLAN]\n{end}\n");
+    terminal.expect("Approve the plan?");
+    terminal.type_in("e\n");
+    terminal.expect(" still with spaces");
+    terminal.expect("Approve the plan?");
+    terminal.type_in("y\n");
+    let (_, outbox) = wait_for_outbox(&terminal.base(), 3);
+    assert!(outbox.contains("The user changed your plan"), "{outbox}");
+    assert!(outbox.contains("still with spaces"), "{outbox}");
+    terminal.reply(3, DONE);
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(0), "{shown}");
+}
+
+#[test]
 fn ctrl_c_while_waiting_ends_with_130_and_says_how_to_go_on() {
     if !has_script() {
         return;

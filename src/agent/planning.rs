@@ -1,0 +1,137 @@
+//! Plan mode: nothing is changed before the person has approved a plan.
+//!
+//! Where a session stands is kept in it, so a restart neither forgets a plan nor lets the work
+//! begin early, whatever the settings say by then.
+
+use super::Conversation;
+use super::Patience;
+use super::questions::Answered;
+use super::round::bounded;
+use crate::approve::{self, Question, Verdict};
+use crate::error::Result;
+use crate::policy::Approval;
+use crate::session::{Instructions, PlanNews, Planning};
+use crate::ui::Input;
+
+impl Conversation<'_> {
+    /// When the person is asked, now.
+    pub(super) fn approval(&self) -> Approval {
+        let permit = &self.agent.manner.permit;
+        match self.session.planning {
+            Planning::Off => permit.policy.approval,
+            Planning::Underway | Planning::Proposed => Approval::Plan,
+            Planning::Approved => permit.work_approval,
+        }
+    }
+
+    /// Enters plan mode if the settings say so and no plan was approved; tells whether that is new.
+    pub(super) fn begin_planning(&mut self) -> bool {
+        let is_wanted = self.agent.manner.permit.policy.approval == Approval::Plan;
+        let begins = is_wanted && self.session.planning == Planning::Off;
+        if begins {
+            self.session.planning = Planning::Underway;
+        }
+        begins
+    }
+
+    /// Says that nothing is going to be changed, if so.
+    pub(super) fn tell_planning(&self) {
+        if self.session.planning.is_open() {
+            self.agent
+                .ui
+                .say("Plan mode: nothing is changed before you approve a plan.");
+        }
+    }
+
+    /// Gets the decision about a plan that waits for it.
+    ///
+    /// Where nobody is waited for, the question stays, and the next run goes by the answer.
+    pub(super) fn decide_plan(&mut self, patience: Patience) -> Result<Answered> {
+        let Some(plan) = self.session.plan.clone() else {
+            return Ok(Answered::Yes);
+        };
+        if self.session.planning != Planning::Proposed {
+            return Ok(Answered::Yes);
+        }
+        let ui = &self.agent.ui;
+        if ui.input() == Input::Refuse {
+            let reason = Some("nobody can be asked about it now".to_owned());
+            return self.settle_plan(Verdict::No { reason });
+        }
+        let question = self.question_about(&plan);
+        let pending = self.pending();
+        pending.put(&question)?;
+        if patience == Patience::OneReply && !ui.is_interactive() {
+            if let Some(verdict) = pending.decided(question.number) {
+                return self.settle_plan(verdict);
+            }
+            ui.say("The plan waits for your decision: `agent approve`, or `agent decline --reason \"...\"`.");
+            return Ok(Answered::Yes);
+        }
+        let verdicts = approve::decide(ui, &self.agent.interrupt, &pending, &[question])?;
+        match verdicts.and_then(|verdicts| verdicts.into_iter().next()) {
+            Some(verdict) => self.settle_plan(verdict),
+            None => Ok(Answered::Interrupted),
+        }
+    }
+
+    fn question_about(&self, plan: &str) -> Question {
+        let is_plan = |result: &&crate::protocol::StepResult| result.command == "PLAN";
+        let step = self.session.last_results.iter().find(is_plan);
+        let number = step.map_or(1, |result| result.number);
+        let mode = self.agent.manner.permit.work_approval;
+        Question::about_plan(number, self.session.sequence_number - 1, plan, mode)
+    }
+
+    /// Goes by the person's decision; the model learns of it in the next outbox that is written.
+    fn settle_plan(&mut self, verdict: Verdict) -> Result<Answered> {
+        let (planning, text) = match verdict {
+            Verdict::Yes | Verdict::AllOfThisRound | Verdict::Always => (
+                Planning::Approved,
+                "The user approved this plan. Carry it out now: all commands are open again."
+                    .to_owned(),
+            ),
+            Verdict::Edit { script } => {
+                self.session.plan = Some(bounded(&script));
+                (
+                    Planning::Approved,
+                    "The user changed your plan and approved it like this. Carry it out now: all commands are open again.".to_owned(),
+                )
+            }
+            Verdict::No { reason } => {
+                let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+                (
+                    Planning::Underway,
+                    format!("The user declined your plan{why}\nSend a better [PLAN]."),
+                )
+            }
+            Verdict::Skip => (
+                Planning::Underway,
+                "The user did not decide about your plan. Send another [PLAN].".to_owned(),
+            ),
+            Verdict::Stop => {
+                // The next run asks again.
+                self.pending().clear()?;
+                self.agent.interrupt.raise();
+                return Ok(Answered::Interrupted);
+            }
+        };
+        let session = &mut self.session;
+        let sequence = session.sequence_number;
+        let mailbox = &self.agent.mailbox;
+        let is_written = mailbox.outbox_path(&session.session_id, sequence).exists();
+        session.planning = planning;
+        session.plan_news = Some(PlanNews {
+            sequence: sequence + u32::from(is_written),
+            text,
+        });
+        if planning == Planning::Approved {
+            // The work needs the commands that plan mode left out, and the plan.
+            session.instructions = Instructions::Full;
+        }
+        let _alone = self.alone()?;
+        self.save()?;
+        self.pending().clear()?;
+        Ok(Answered::Yes)
+    }
+}
