@@ -25,6 +25,7 @@ mod repair;
 mod search_replace;
 mod tags;
 mod thinking;
+mod trim;
 mod whole_file;
 
 pub use decode::decode;

@@ -11,6 +11,7 @@ use super::tags::{Name, Tags, copy_button};
 use super::{Cut, Issue, Repair, Reply, code_fence, invented, prose, thinking};
 use super::{diff, json, patch, search_replace, whole_file};
 use crate::protocol::{Command, RelPath, Step};
+use crate::reply::trim::{lead, trim};
 
 mod angled;
 mod quoted;
@@ -23,8 +24,8 @@ const VAIN_LOOKS: u32 = 16;
 
 /// Turns repaired text into a reply; `done` is what was done to it before.
 pub(super) fn assemble(text: &str, done: &[Done]) -> Reply {
-    let mut lines: Vec<&str> = text.split_terminator('\n').collect();
-    let thoughts = thinking::remove(&mut lines);
+    let mut lines = super::trim::lines(text);
+    let thoughts = thinking::remove(text, &mut lines);
     let tags = Tags::of(&lines);
     let mut assembly = Assembly {
         lines,
@@ -92,6 +93,7 @@ impl Assembly<'_> {
             while coming.next_if(|tag| tag.line < at).is_some() {}
             let next = match coming.peek() {
                 Some(tag) if tag.line == at => self.tag(tag),
+                _ if self.is_plain(at) => Some(at + 1),
                 _ => {
                     self.unquote(at);
                     self.dialect(at)
@@ -102,6 +104,14 @@ impl Assembly<'_> {
                 None => self.prose(at),
             };
         }
+    }
+
+    /// Whether a line begins as nothing does that anybody looks for, as most lines do.
+    fn is_plain(&self, at: usize) -> bool {
+        let may_claim_output = self
+            .last_body
+            .is_some_and(|(name, _)| name == Name::RunCommand);
+        !may_claim_output && begins_nothing(self.lines[at])
     }
 
     /// Offers a line to the other dialects; returns the line below the block.
@@ -195,9 +205,9 @@ impl Assembly<'_> {
     /// Looks at a line that nobody knows; returns the next one to look at.
     fn prose(&mut self, at: usize) -> usize {
         let line = self.lines[at];
-        if copy_button::is_button(line.trim()) {
+        if copy_button::is_button(trim(line)) {
             self.lines[at] = "";
-            if at > self.free_from && copy_button::is_language(self.lines[at - 1].trim()) {
+            if at > self.free_from && copy_button::is_language(trim(self.lines[at - 1])) {
                 self.lines[at - 1] = "";
             }
             self.repaired("removed the words of a copy button", 1, false);
@@ -214,7 +224,7 @@ impl Assembly<'_> {
 
     /// Where the prompt of ours ends that begins here, copied together with the answer.
     fn own_prompt(&mut self, at: usize) -> Option<usize> {
-        let is_line = |line: &&str, text: &str| line.trim() == text;
+        let is_line = |line: &&str, text: &str| trim(line) == text;
         if self.knows_no_prompt || !is_line(&self.lines[at], invented::FIRST_SECTION) {
             return None;
         }
@@ -315,6 +325,12 @@ impl Assembly<'_> {
     }
 }
 
+/// Whether a line is blank, or begins with a letter that begins neither a diff (`diff`, `Index:`)
+/// nor the name of a button (`Copy`, `Edit`). All that counts otherwise begins with another mark.
+fn begins_nothing(line: &str) -> bool {
+    lead(line).is_none_or(|lead| lead.is_ascii_alphabetic() && !b"dICE".contains(&lead))
+}
+
 /// The lines with the first and the last fence blanked: they may be as long as those inside.
 fn without_outer_fence<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let mut inner = lines.to_vec();
@@ -342,4 +358,37 @@ fn subject(command: &Command) -> String {
 /// A line as people count them, from 1.
 fn number(line: usize) -> u32 {
     u32::try_from(line).map_or(u32::MAX, |line| line.saturating_add(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::tags::{crowded, read_angled};
+    use super::*;
+
+    proptest! {
+        /// Holds the short cut of `walk` to what it passes over.
+        #[test]
+        fn nobody_wants_a_line_that_begins_nothing(
+            lead in "[ \t]{0,3}[a-zA-Z]?",
+            rest in "(iff --git |iff --cc |ndex: |opy code|opy|dit|[ -~\u{201c}]{0,12})",
+            next in "(\\+\\+\\+ b|=====|\\{\"|--- a|\\*\\*\\*\\*\\*|[ -~]{0,6})",
+        ) {
+            let line = format!("{lead}{rest}");
+            let lines = [line.as_str(), next.as_str(), "*****", "x"];
+            if begins_nothing(&line) {
+                prop_assert!(patch::find(&lines, 0).is_none());
+                prop_assert!(diff::find(&lines, 0).is_none());
+                prop_assert!(json::find(&lines, 0).is_none());
+                prop_assert!(json::find_curly(&lines, 0).is_none());
+                prop_assert!(search_replace::find(&lines, 0, None).is_none());
+                prop_assert!(read_angled(0, &line).is_none());
+                prop_assert!(crowded(&line).is_none());
+                prop_assert!(!quoted::is_quoted(&line));
+                prop_assert!(!copy_button::is_button(line.trim()));
+                prop_assert!(!invented::is_heading(&line) && !invented::is_outcome(&line));
+            }
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use super::code_fence::Fence;
 use super::{diff, patch, search_replace};
 use crate::protocol::{Command, Edit, FileChange, RelPath};
+use crate::reply::trim::is_blank;
 
 /// What is wrong with a body, and what to write instead.
 type Trouble = (String, String);
@@ -13,7 +14,7 @@ type Trouble = (String, String);
 pub(super) fn begin_with_edits(lines: &[&str]) -> bool {
     lines
         .iter()
-        .find(|line| !line.trim().is_empty() && Fence::read(line).is_none())
+        .find(|line| !is_blank(line) && Fence::read(line).is_none())
         .is_some_and(|line| search_replace::is_head(line))
 }
 

@@ -3,6 +3,7 @@
 //! A fence closes only what stands at least as far to the right: a fence line inside a diff has a
 //! mark before it and does not end the block.
 
+use crate::reply::trim::{is_blank, trim, trim_start};
 use std::ops::Range;
 
 /// The line that begins a code block.
@@ -19,7 +20,7 @@ pub(super) struct Fence<'a> {
 impl<'a> Fence<'a> {
     /// Reads a line of three or more backticks or tildes.
     pub(super) fn read(line: &'a str) -> Option<Self> {
-        let text = line.trim_start();
+        let text = trim_start(line);
         let indent = line.len() - text.len();
         let mark = *text.as_bytes().first()?;
         if mark != b'`' && mark != b'~' {
@@ -69,7 +70,7 @@ pub(super) fn is_bare(line: &str) -> bool {
 
 /// Whether the line is a tag of our own protocol: no other dialect goes on beyond one unnoticed.
 pub(super) fn is_tag(line: &str) -> bool {
-    let text = line.trim();
+    let text = trim(line);
     let Some(rest) = text.strip_prefix('[').filter(|_| text.ends_with(']')) else {
         return false;
     };
@@ -117,7 +118,7 @@ pub(super) fn widen(
 ) -> Range<usize> {
     let mut start = block.start;
     if let Some(enclosure) = enclosure
-        && is_blank(&lines[enclosure.line + 1..block.start])
+        && all_blank(&lines[enclosure.line + 1..block.start])
     {
         start = enclosure.line;
     }
@@ -135,12 +136,12 @@ pub(super) fn skip_blank(lines: &[&str], at: usize) -> usize {
     lines
         .iter()
         .skip(at)
-        .position(|line| !line.trim().is_empty())
+        .position(|line| !is_blank(line))
         .map_or(lines.len(), |found| at + found)
 }
 
-fn is_blank(lines: &[&str]) -> bool {
-    lines.iter().all(|line| line.trim().is_empty())
+fn all_blank(lines: &[&str]) -> bool {
+    lines.iter().all(|line| is_blank(line))
 }
 
 #[cfg(test)]

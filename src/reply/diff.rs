@@ -27,6 +27,7 @@ use crate::protocol::{Command, FileChange, RelPath};
 use super::code_fence::{self, Enclosure};
 use super::file_name;
 use super::found::{Found, Item};
+use crate::reply::trim::is_blank;
 use reader::{Reader, Surroundings};
 
 /// What is wrong, and what to write instead.
@@ -81,7 +82,7 @@ fn is_of_diff(enclosure: &Enclosure<'_>, lines: &[&str], start: usize) -> bool {
     matches!(language, "diff" | "patch")
         || lines[enclosure.line + 1..start]
             .iter()
-            .all(|line| line.trim().is_empty())
+            .all(|line| is_blank(line))
 }
 
 /// A line such as `diff -u a b` or `git apply <<'EOF'` directly above belongs to the diff.
@@ -106,7 +107,7 @@ fn named_above<'a>(lines: &[&'a str], at: usize) -> Option<&'a str> {
         .iter()
         .rev()
         .take(2)
-        .find(|line| !line.trim().is_empty());
+        .find(|line| !is_blank(line));
     info.or_else(|| {
         above.and_then(|line| file_name::alone(line).or_else(|| file_name::in_sentence(line)))
     })

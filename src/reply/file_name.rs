@@ -3,6 +3,8 @@
 //! Everything here gives the text of a name; whether it is a path in the workspace is decided by
 //! `RelPath`, and a name that is refused there is news for the model rather than prose.
 
+use crate::reply::trim::trim;
+
 /// Files that are known without an extension.
 const WELL_KNOWN: [&str; 22] = [
     "Makefile",
@@ -66,7 +68,7 @@ pub(super) fn word(line: &str) -> Option<&str> {
     if line.len() > MAX_BYTES {
         return None;
     }
-    let mut text = line.trim();
+    let mut text = trim(line);
     let mut quoted = false;
     loop {
         let (next, in_quotes) = undecorate(text);
@@ -84,7 +86,7 @@ pub(super) fn word(line: &str) -> Option<&str> {
 ///
 /// The sentence must be a heading, be bold or end with a colon, so that it belongs to what follows.
 pub(super) fn in_sentence(line: &str) -> Option<&str> {
-    let text = line.trim();
+    let text = trim(line);
     let leads = text.ends_with(':')
         || text.ends_with(":**")
         || text.starts_with('#')

@@ -1,5 +1,7 @@
 //! Results that a model made up: only the person's machine can have them.
 
+use crate::reply::trim::trim;
+
 /// What the model is told.
 pub(super) const MESSAGE: &str = "the reply contains results, which only the person's machine has";
 pub(super) const HINT: &str = "Send commands only; their results come with the next message. What \
@@ -11,7 +13,7 @@ pub(super) const LAST_SECTION: &str = "=== PROMPT ===";
 
 /// Whether a line is the heading of a section that only we write.
 pub(super) fn is_heading(line: &str) -> bool {
-    let text = line.trim();
+    let text = trim(line);
     match text.as_bytes().first() {
         Some(b'=') => matches!(
             text,
@@ -27,7 +29,7 @@ pub(super) fn is_heading(line: &str) -> bool {
 
 /// Whether a line after a command to run pretends to be its output.
 pub(super) fn claims_output(line: &str) -> bool {
-    let text = line.trim().trim_start_matches(['*', '_', '`']);
+    let text = trim(line).trim_start_matches(['*', '_', '`']);
     ["Output:", "Result:", "Results:", "Exit code:", "stdout:"]
         .iter()
         .any(|word| {
@@ -38,7 +40,7 @@ pub(super) fn claims_output(line: &str) -> bool {
 
 /// Whether a line is one of our results: `[OK] CREATE_FILE: ...`, perhaps with a number before it.
 pub(super) fn is_outcome(line: &str) -> bool {
-    let text = line.trim();
+    let text = trim(line);
     if !text.starts_with(|c: char| c == '[' || c.is_ascii_digit()) {
         return false;
     }

@@ -1,10 +1,11 @@
 //! What Markdown puts around a tag on its line.
 
 use super::code_fence::Fence;
+use crate::reply::trim::{is_blank, trim_start};
 
 /// Whether a line holds nothing: only white space, or only a fence.
 pub(super) fn is_blank_or_fence(line: &str) -> bool {
-    line.trim().is_empty() || Fence::read(line).is_some()
+    is_blank(line) || Fence::read(line).is_some()
 }
 
 /// What stands around a tag on its line.
@@ -28,7 +29,10 @@ pub(super) struct Decorated<'a> {
 
 /// Takes off the marks around what may be a tag; nothing where no bracket is left at both ends.
 pub(super) fn undecorate(line: &str) -> Option<Decorated<'_>> {
-    let mut rest = line.trim_start_matches(is_space);
+    let mut rest = trim_start(line);
+    if !rest.as_bytes().first()?.is_ascii() {
+        rest = rest.trim_start_matches(is_space);
+    }
     let indent = line.len() - rest.len();
     let mut decoration = Decoration::Indented(indent);
     loop {

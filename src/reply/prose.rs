@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::code_fence::Fence;
+use crate::reply::trim::trim_end;
 
 /// The most that is kept, in bytes.
 const MAX_BYTES: usize = 20_000;
@@ -73,7 +74,7 @@ impl<'a> Prose<'a> {
     }
 
     fn push(&mut self, line: &str) {
-        let line = line.trim_end();
+        let line = trim_end(line);
         if line.is_empty() && (self.text.is_empty() || self.text.ends_with("\n\n")) {
             return;
         }

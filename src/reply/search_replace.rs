@@ -21,6 +21,7 @@ use crate::protocol::{Command, Edit, RelPath, Replacement};
 use super::code_fence::{self, Fence};
 use super::file_name;
 use super::found::{Found, Item};
+use crate::reply::trim::{is_blank, trim, trim_start};
 use block::{Block, Ending, Trouble};
 
 /// How many lines above a block are looked at for the name of its file.
@@ -100,7 +101,7 @@ fn look_above<'a>(lines: &[&'a str], at: usize) -> Above<'a> {
     };
     for index in (at.saturating_sub(LINES_ABOVE)..at).rev() {
         let line = lines[index];
-        if line.trim().is_empty() {
+        if is_blank(line) {
             continue;
         }
         if let Some(fence) = Fence::read(line) {
@@ -152,7 +153,7 @@ fn start_with_fence(lines: &[&str], name: usize) -> usize {
 
 /// Other fences that aider asks for: `<source>`, `<code>`, `<pre>`.
 fn is_source_tag(line: &str) -> bool {
-    let text = line.trim();
+    let text = trim(line);
     ["<source", "<code", "<pre", "</source", "</code", "</pre"]
         .iter()
         .any(|tag| text.starts_with(tag))
@@ -203,7 +204,7 @@ fn first(lines: &[&str], from: usize, is_end: impl Fn(&str) -> bool) -> Option<u
 fn closes(fence: Option<Fence<'_>>, line: &str) -> bool {
     match fence {
         Some(fence) => fence.is_closed_by(line),
-        None => code_fence::is_bare(line) || line.trim_start().starts_with("</source>"),
+        None => code_fence::is_bare(line) || trim_start(line).starts_with("</source>"),
     }
 }
 

@@ -21,6 +21,7 @@ use std::borrow::Cow;
 
 use super::line::{Decorated, Decoration, undecorate};
 use crate::protocol::{EndMark, SessionId};
+use crate::reply::trim::trim_start;
 
 mod angled;
 mod attributes;
@@ -219,7 +220,7 @@ pub(super) struct Crowded {
 
 /// Reads a line that begins with a tag and goes on after it, or that ends before the tag does.
 pub(super) fn crowded(line: &str) -> Option<Crowded> {
-    let text = line.trim_start().trim_start_matches(['*', '`']);
+    let text = trim_start(line).trim_start_matches(['*', '`']);
     let inner = text.strip_prefix('[')?;
     // `[READ_FILE: src/main.rs]` is meant as a command, too.
     let (written, rest) = word(inner).or_else(|| inner.split_once(':'))?;

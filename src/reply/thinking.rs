@@ -7,14 +7,20 @@ use std::ops::Range;
 
 use super::code_fence::Fence;
 use super::tags::{self, Kind, Name};
+use crate::reply::trim::{is_blank, trim_end, trim_start};
 
 const NAMES: [&str; 3] = ["think", "thinking", "reasoning"];
 
 /// Blanks the lines of a reply that are thinking, and tells which.
 ///
-/// What follows a closing tag on its line stays, and stands there alone.
-pub(super) fn remove(lines: &mut [&str]) -> Vec<Range<usize>> {
+/// What follows a closing tag on its line stays, and stands there alone. `text` is the same as the
+/// lines: without a closing tag in it they need not be looked at.
+pub(super) fn remove(text: &str, lines: &mut [&str]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
+    let has_closing = |name: &&str| after_closing(text, name).is_some();
+    if !NAMES.iter().any(has_closing) {
+        return found;
+    }
     let mut at = 0;
     let mut fence: Option<Fence<'_>> = None;
     let mut is_top = true;
@@ -32,7 +38,7 @@ pub(super) fn remove(lines: &mut [&str]) -> Vec<Range<usize>> {
                 }
                 Thought::Endless => break,
                 Thought::None if fence.is_none() && tags::read(at, line).is_some() => break,
-                Thought::None => is_top &= line.trim().is_empty(),
+                Thought::None => is_top &= is_blank(line),
             }
         }
         at += 1;
@@ -57,7 +63,7 @@ enum Thought {
 
 /// Follows the thinking that begins here; what follows its end is put on a line of its own.
 fn thought(lines: &mut [&str], at: usize) -> Thought {
-    let text = lines[at].trim_start();
+    let text = trim_start(lines[at]);
     if !text.starts_with('<') {
         return Thought::None;
     }
@@ -95,7 +101,7 @@ fn follow<'a>(open: Option<Fence<'a>>, line: Fence<'a>) -> Option<Fence<'a>> {
 /// Commands above it were only thought of, if others follow it and it is not part of a body. In
 /// the frame around a whole reply only commands that follow tell it from a text about such tags.
 fn headless(lines: &[&str]) -> Option<Range<usize>> {
-    let first = lines.iter().position(|line| !line.trim().is_empty())?;
+    let first = lines.iter().position(|line| !is_blank(line))?;
     let is_framed = Fence::read(lines[first]).is_some_and(|fence| is_frame(&fence));
     let top = first + usize::from(is_framed);
     let mut fence: Option<Fence<'_>> = None;
@@ -149,7 +155,7 @@ fn is_answered(lines: &[&str], open: &[Name]) -> bool {
 
 /// Whether a line is a closing tag and nothing else.
 fn is_lone_closing(line: &str) -> bool {
-    let text = line.trim_end();
+    let text = trim_end(line);
     let is_closed = |name: &&str| after_closing(text, name).is_some_and(str::is_empty);
     text.starts_with("</") && NAMES.iter().any(is_closed)
 }
@@ -177,7 +183,7 @@ mod tests {
     #[track_caller]
     fn case(text: &str, thoughts: &[(usize, usize)], left: &str) {
         let mut lines: Vec<&str> = text.split('\n').collect();
-        let found: Vec<_> = remove(&mut lines)
+        let found: Vec<_> = remove(text, &mut lines)
             .into_iter()
             .map(|thought| (thought.start, thought.end))
             .collect();

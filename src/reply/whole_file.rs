@@ -11,6 +11,7 @@ use crate::protocol::{Command, RelPath};
 use super::code_fence::Fence;
 use super::file_name;
 use super::found::{Found, Item};
+use crate::reply::trim::{is_blank, trim, trim_start};
 
 /// All files of a reply.
 ///
@@ -112,7 +113,7 @@ fn named<'a>(lines: &[&'a str], at: usize, after: usize, fence: &Fence<'a>) -> O
     let above = (after..at)
         .rev()
         .take(2)
-        .find(|line| !lines[*line].trim().is_empty())
+        .find(|line| !is_blank(lines[*line]))
         .and_then(|line| Some((line, named_above(lines[line], line + 1 == at)?)));
     let inside = || Some((at, labelled(lines.get(at + 1)?)?));
     let is_inside = above.is_none();
@@ -135,7 +136,7 @@ fn named_above(line: &str, is_next: bool) -> Option<&str> {
 fn labelled(line: &str) -> Option<&str> {
     const COMMENTS: [&str; 6] = ["//", "#", "--", ";", "/*", "<!--"];
     const LABELS: [&str; 4] = ["filepath:", "file:", "path:", "filename:"];
-    let text = line.trim();
+    let text = trim(line);
     let comment = COMMENTS
         .iter()
         .find_map(|mark| text.strip_prefix(mark))?
@@ -154,7 +155,7 @@ fn labelled(line: &str) -> Option<&str> {
 /// Whether a comment says that lines were left out: `// ...existing code...`.
 fn is_shortened(lines: &[&str]) -> bool {
     lines.iter().any(|line| {
-        let text = line.trim();
+        let text = trim(line);
         let words = text.trim_start_matches(['/', '#', '-', ';', '*', '<', '!', '{', ' ']);
         words.len() < text.len() && (words.starts_with("...") || words.starts_with('\u{2026}'))
     })
@@ -217,7 +218,7 @@ fn announced(line: &str) -> Option<&str> {
         "change", "changes", "excerpt", "lines", "output", "part", "run", "section", "snippet",
         "usage", "use",
     ];
-    let text = line.trim();
+    let text = trim(line);
     let name = file_name::in_sentence(text).filter(|_| text.ends_with(':'))?;
     let (before, after) = text.split_once(name)?;
     // "No problem! Here is ...": only the last sentence announces it.
@@ -315,7 +316,7 @@ fn part(name: &str) -> Item {
 fn content(lines: &[&str], indent: usize) -> String {
     let mut content = String::new();
     for line in lines {
-        let white = line.len() - line.trim_start().len();
+        let white = line.len() - trim_start(line).len();
         let cut = indent.min(white);
         content.push_str(line.get(cut..).unwrap_or(line));
         content.push('\n');

@@ -7,6 +7,7 @@
 use super::Assembly;
 use super::tagged::BodyAt;
 use crate::reply::tags::{Kind, Name, Opening, TagLine, read_angled};
+use crate::reply::trim::trim;
 
 /// How a command in angle brackets ends.
 enum End {
@@ -68,7 +69,7 @@ impl Assembly<'_> {
     fn angled_end(&self, at: usize, name: Name) -> End {
         let name = name.as_str();
         for (line, text) in self.lines.iter().enumerate().skip(at + 1) {
-            let text = text.trim();
+            let text = trim(text);
             let Some(rest) = text.strip_prefix(['<', '[']) else {
                 continue;
             };

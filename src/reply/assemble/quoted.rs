@@ -104,7 +104,7 @@ impl Assembly<'_> {
 }
 
 /// Whether a line has one quote mark; two of them may be the end of a block or a prompt.
-fn is_quoted(line: &str) -> bool {
+pub(super) fn is_quoted(line: &str) -> bool {
     let rest = line.trim_start_matches(' ');
     line.len() - rest.len() <= 3 && rest.starts_with('>') && !rest.starts_with(">>")
 }

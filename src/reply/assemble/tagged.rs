@@ -6,6 +6,7 @@ use crate::reply::code_fence::{self, Fence};
 use crate::reply::tags::{
     Around, Close, Closer, Damage, Kind, Name, Opening, TagLine, build, crowded,
 };
+use crate::reply::trim::is_blank;
 
 /// Where the body of a command stands.
 #[derive(Clone, Copy)]
@@ -165,7 +166,7 @@ impl Assembly<'_> {
     }
 
     fn around<'t>(&self, tag: &TagLine<'t>, end: usize) -> Around<'t> {
-        let is_text = |line: &&&str| !line.trim().is_empty();
+        let is_text = |line: &&&str| !is_blank(line);
         let is_fence = |line: Option<&&str>| line.and_then(|line| Fence::read(line)).is_some();
         let above = &self.lines[self.free_from.min(tag.line)..tag.line];
         Around {

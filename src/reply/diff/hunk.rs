@@ -4,6 +4,7 @@ use crate::protocol::{Hunk, HunkLine};
 
 use super::super::code_fence::{self, Fence};
 use super::{Trouble, name, unified_hint};
+use crate::reply::trim::{is_blank, trim_end};
 
 /// What was read.
 pub(super) struct ReadHunk {
@@ -164,7 +165,7 @@ fn end_by_counts(lines: &[&str], start: usize, range: &Range) -> Option<usize> {
     }
     let goes_on = lines
         .get(at)
-        .is_some_and(|line| line.starts_with(['+', '-', ' ']) && !line.trim().is_empty());
+        .is_some_and(|line| line.starts_with(['+', '-', ' ']) && !is_blank(line));
     let is_sound = !goes_on || is_header(lines, at) || is_signature(lines, at);
     (is_sound && !swallowed_header(lines, start, at)).then_some(at)
 }
@@ -191,7 +192,7 @@ fn are_names(lines: &[&str], at: usize) -> bool {
 
 /// Whether the end of a mail stands here: `-- ` over a version.
 fn is_signature(lines: &[&str], at: usize) -> bool {
-    lines[at].trim_end() == "--"
+    trim_end(lines[at]) == "--"
         && lines.get(at + 1).is_none_or(|next| {
             next.is_empty()
                 || (next.contains('.') && next.starts_with(|c: char| c.is_ascii_digit()))

@@ -4,6 +4,7 @@ use super::super::code_fence::{self, Fence};
 use super::Trouble;
 use super::header::{Header, read_header};
 use super::hunk::{self, ReadHunk};
+use crate::reply::trim::{is_blank, trim_end};
 
 /// The longest stretch between two mails of one series.
 const MAX_MAIL_LINES: usize = 500;
@@ -211,11 +212,9 @@ fn is_between(lines: &[&str], at: usize) -> bool {
         "Property changes on",
     ];
     let line = lines[at];
-    let above = at
-        .checked_sub(1)
-        .map_or("", |above| lines[above].trim_end());
-    line.trim().is_empty()
-        || line.trim_end() == "--"
+    let above = at.checked_sub(1).map_or("", |above| trim_end(lines[above]));
+    is_blank(line)
+        || trim_end(line) == "--"
         || (above == "--" && line.starts_with(|c: char| c.is_ascii_digit()))
         || STARTS.iter().any(|start| line.starts_with(start))
 }

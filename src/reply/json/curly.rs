@@ -7,6 +7,7 @@
 use super::super::code_fence;
 use super::super::found::{Found, Item};
 use super::{extent, is_ours, items_of};
+use crate::reply::trim::{trim, trim_start};
 
 /// The plan or tool call in curly quotes that begins on the line `at` and ends with a line.
 pub(in crate::reply) fn find_curly(lines: &[&str], at: usize) -> Option<Found> {
@@ -28,8 +29,8 @@ pub(in crate::reply) fn find_curly(lines: &[&str], at: usize) -> Option<Found> {
 }
 
 fn may_begin(lines: &[&str], at: usize) -> bool {
-    let next = lines.get(at + 1).map_or("", |line| line.trim_start());
-    let text = lines[at].trim();
+    let next = lines.get(at + 1).map_or("", |line| trim_start(line));
+    let text = trim(lines[at]);
     match text.trim_start_matches(['[', '{', ' ']) {
         "" => text.contains('{') && next.trim_start_matches(['{', ' ']).starts_with(is_curly),
         rest => text.starts_with(['[', '{']) && rest.starts_with(is_curly),

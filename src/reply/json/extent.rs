@@ -5,6 +5,7 @@
 //! million lines with one.
 
 use super::super::code_fence;
+use crate::reply::trim::trim_start;
 
 /// Deeper than any tool call; each bracket deeper than this would be looked at once more from
 /// every line that begins with one.
@@ -64,7 +65,7 @@ impl Extent {
 /// Whether the line begins with what a plan or a call begins with: `{"`, `[{` or a bracket alone
 /// over one of these.
 pub(super) fn may_begin(lines: &[&str], at: usize) -> bool {
-    if !lines[at].trim_start().starts_with(['{', '[']) {
+    if !trim_start(lines[at]).starts_with(['{', '[']) {
         return false;
     }
     let mut characters = lines[at..]

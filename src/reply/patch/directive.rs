@@ -1,5 +1,7 @@
 //! The lines of an envelope that begin with three stars.
 
+use crate::reply::trim::trim_start;
+
 /// What such a line says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Directive<'a> {
@@ -14,7 +16,7 @@ pub(super) enum Directive<'a> {
 
 /// Reads a directive, white space and closing stars aside.
 pub(super) fn directive(line: &str) -> Option<Directive<'_>> {
-    let text = line.trim_start().strip_prefix("***")?.trim();
+    let text = trim_start(line).strip_prefix("***")?.trim();
     let text = text.strip_suffix("***").map_or(text, str::trim_end);
     for (words, directive) in [
         ("Begin Patch", Directive::Begin),

@@ -3,6 +3,7 @@
 use crate::protocol::{FileChange, Hunk, HunkLine};
 
 use super::{Directive, Trouble, directive, path_of};
+use crate::reply::trim::{is_blank, trim, trim_start};
 
 /// Reads files until the end of an envelope or, without one, until a line that is not of a patch.
 pub(super) struct Files<'a> {
@@ -33,7 +34,7 @@ impl<'a> Files<'a> {
                 Some(Err(wrong)) => {
                     trouble.get_or_insert(wrong);
                 }
-                None if line.trim().is_empty() => {
+                None if is_blank(line) => {
                     self.at += 1;
                 }
                 None if self.closed || is_strange_directive(line) => {
@@ -49,7 +50,7 @@ impl<'a> Files<'a> {
 
     /// The blank lines below an unfinished patch are not its own.
     fn drop_blank_end(&mut self) {
-        while self.at > 0 && self.lines[self.at - 1].trim().is_empty() {
+        while self.at > 0 && is_blank(self.lines[self.at - 1]) {
             self.at -= 1;
         }
     }
@@ -190,7 +191,7 @@ impl<'a> Files<'a> {
         let start = self.at;
         while let Some(rest) = self.peek().and_then(|line| line.strip_prefix("@@")) {
             self.at += 1;
-            let text = rest.trim();
+            let text = trim(rest);
             if let Some(number) = old_start(text) {
                 hunk.old_start = Some(number);
                 continue;
@@ -230,7 +231,7 @@ impl<'a> Files<'a> {
 
 /// A line that is meant as a directive and is none: `*** Rename File: x`.
 fn is_strange_directive(line: &str) -> bool {
-    let text = line.trim_start();
+    let text = trim_start(line);
     text.starts_with("***") && text.contains(" File:")
 }
 

@@ -7,6 +7,7 @@ use memchr::memmem;
 
 use super::{Changed, Done, Mended};
 use crate::reply::code_fence::Fence;
+use crate::reply::trim::{trim_end, trim_start};
 
 /// Decodes a text in which every `<`, `&` and quote arrived as an entity.
 pub(super) fn repair_entities(text: &str) -> Mended {
@@ -43,7 +44,7 @@ pub(super) fn repair_backslashes(text: &str) -> Mended {
     memchr::memchr(b'\\', text.as_bytes())?;
     let mut shown = false;
     for line in text.split('\n') {
-        let start = line.trim_start();
+        let start = trim_start(line);
         let plain = start.starts_with("<<<<<")
             || start.starts_with("*** Begin")
             || start.starts_with("+++ ")
@@ -73,7 +74,7 @@ pub(super) fn repair_backslashes(text: &str) -> Mended {
 
 /// The divider of a SEARCH/REPLACE block that arrived as `\=======`.
 fn divider(line: &str) -> Option<&str> {
-    let marks = line.trim_end().strip_prefix('\\')?;
+    let marks = trim_end(line).strip_prefix('\\')?;
     (marks.len() >= 3 && marks.bytes().all(|byte| byte == b'=')).then_some(marks)
 }
 

@@ -6,6 +6,7 @@
 //! opens: a file that really said it twice would be out of balance.
 
 use super::{Changed, Done, Mended, is_structural};
+use crate::reply::trim::{split, trim_start};
 
 /// The shortest text without an end mark that is taken for a second copy.
 const MIN_COPY: usize = 400;
@@ -45,7 +46,7 @@ fn twice(text: &str) -> Mended {
 }
 
 fn overlap(text: &str) -> Mended {
-    let lines: Vec<&str> = text.split('\n').collect();
+    let lines = split(text);
     let mut last = LastSeen::new();
     let mut at = 0;
     let seam = loop {
@@ -58,7 +59,7 @@ fn overlap(text: &str) -> Mended {
         }
         at += 1;
     };
-    let is_reply = lines.iter().any(|line| is_structural(line.trim_start()));
+    let is_reply = lines.iter().any(|line| is_structural(trim_start(line)));
     is_reply.then(|| {
         let done = Done {
             what: "left out lines that two pasted parts share",

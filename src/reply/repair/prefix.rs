@@ -6,9 +6,10 @@
 
 use super::gutter::without_line_numbers;
 use super::{Changed, Done, Mended, is_structural};
+use crate::reply::trim::is_blank;
 
 pub(super) fn repair(text: &str) -> Mended {
-    let first = text.split('\n').find(|line| !line.trim().is_empty())?;
+    let first = text.split('\n').find(|line| !is_blank(line))?;
     let (lines, what) = match first.trim_start().as_bytes().first()? {
         // A lone end marker of a SEARCH/REPLACE block is no quotation.
         b'>' if !first.trim_start().starts_with(">>>") => {
@@ -77,7 +78,7 @@ fn without_indentation(text: &str) -> Option<Vec<&str>> {
     let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let width = text
         .split('\n')
-        .filter(|line| !line.trim().is_empty())
+        .filter(|line| !is_blank(line))
         .map(indent)
         .min()
         .filter(|width| *width > 0)?;
@@ -87,7 +88,7 @@ fn without_indentation(text: &str) -> Option<Vec<&str>> {
 /// Every line without its prefix; blank lines stay as they are.
 fn each_line(text: &str, strip: impl Fn(&str) -> Option<&str>) -> Option<Vec<&str>> {
     text.split('\n')
-        .map(|line| strip(line).or_else(|| line.trim().is_empty().then_some("")))
+        .map(|line| strip(line).or_else(|| is_blank(line).then_some("")))
         .collect()
 }
 

@@ -10,6 +10,7 @@
 use memchr::memmem;
 
 use super::{Changed, Done, Mended, is_structural};
+use crate::reply::trim::trim_start;
 
 const NO_BREAK: char = '\u{a0}';
 
@@ -59,7 +60,7 @@ pub(super) fn restore_spaces(text: &str) -> Mended {
 /// Whether a line with non-breaking spaces is a tag or a marker without them.
 fn is_marker(line: &str) -> bool {
     let plain = line.replace(NO_BREAK, " ");
-    let start = plain.trim_start();
+    let start = trim_start(&plain);
     start.starts_with("***") || start.starts_with(">>>") || is_structural(start)
 }
 

@@ -1,6 +1,7 @@
 //! The three marker lines of a SEARCH/REPLACE block.
 
 use super::file_name;
+use crate::reply::trim::trim;
 
 /// How many characters a marker has.
 const LENGTH: std::ops::RangeInclusive<usize> = 3..=9;
@@ -33,13 +34,13 @@ pub(super) fn is_tail(line: &str) -> bool {
 
 /// The length of a line of nothing but `=`.
 pub(super) fn divider(line: &str) -> Option<usize> {
-    let text = line.trim();
+    let text = trim(line);
     (LENGTH.contains(&text.len()) && text.bytes().all(|byte| byte == b'=')).then_some(text.len())
 }
 
 /// Whether the line is the rule under Roo's `:start_line:`.
 pub(super) fn is_rule(line: &str) -> bool {
-    let text = line.trim();
+    let text = trim(line);
     LENGTH.contains(&text.len()) && text.bytes().all(|byte| byte == b'-')
 }
 
@@ -61,7 +62,7 @@ pub(super) fn unescape(line: &str) -> &str {
 /// A run of one of these characters, white space, one of these words; gives the run's length and
 /// what follows.
 fn marker<'a>(line: &'a str, characters: &[u8], words: &[&str]) -> Option<(usize, &'a str)> {
-    let text = line.trim();
+    let text = trim(line);
     let first = text.bytes().next()?;
     if !characters.contains(&first) {
         return None;

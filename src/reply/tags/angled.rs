@@ -4,12 +4,13 @@ use std::borrow::Cow;
 
 use super::{Damage, Kind, Name, TagLine, word};
 use crate::reply::line::Decoration;
+use crate::reply::trim::trim;
 
 /// Reads a line as an opening tag in angle brackets, in the protocol's own letters.
 ///
 /// The body and the closing tag may stand on the same line.
 pub(in crate::reply) fn read_angled(line: usize, text: &str) -> Option<TagLine<'_>> {
-    let text = text.trim();
+    let text = trim(text);
     let inner = text.strip_prefix('<')?.strip_suffix('>')?;
     let inner_end = inner.find('>').unwrap_or(inner.len());
     let (written, _) = word(inner[..inner_end].trim_end_matches('/'))?;

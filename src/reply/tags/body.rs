@@ -15,6 +15,7 @@ use std::borrow::Cow;
 use super::copy_button::{is_button, is_language};
 use crate::reply::code_fence::Fence;
 use crate::reply::repair;
+use crate::reply::trim::{is_blank, trim};
 
 /// What a body is for, which decides what may be taken off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,7 +126,7 @@ impl<'a> Body<'a> {
         } else {
             own
         };
-        let listed = !own.trim().is_empty();
+        let listed = !is_blank(own);
         let width = own.trim_end_matches(['*', '_', '`', '#']).chars().count();
         let certain = listed || !matches!(place, Place::Part { .. } | Place::Words);
         if width == 0 || !certain {
@@ -139,7 +140,7 @@ impl<'a> Body<'a> {
                 if spaces >= width {
                     Some(&line[width..])
                 } else {
-                    line.trim().is_empty().then_some("")
+                    is_blank(line).then_some("")
                 }
             })
             .collect();
@@ -150,7 +151,7 @@ impl<'a> Body<'a> {
     }
 
     fn remove_copy_button(&mut self, place: Place) {
-        let line = |at: usize| self.lines.get(at).map_or("", |line| line.trim());
+        let line = |at: usize| self.lines.get(at).map_or("", |line| trim(line));
         let language = usize::from(is_language(line(0)));
         let buttons = (language..language + 2)
             .take_while(|at| is_button(line(*at)))
@@ -227,7 +228,7 @@ pub(in crate::reply) fn is_prose_file(name: &str) -> bool {
 
 /// The first and the last line that are not blank.
 fn outer_lines(lines: &[&str]) -> Option<(usize, usize)> {
-    let is_text = |line: &&str| !line.trim().is_empty();
+    let is_text = |line: &&str| !is_blank(line);
     let first = lines.iter().position(is_text)?;
     let last = lines.iter().rposition(is_text)?;
     Some((first, last))

@@ -9,6 +9,7 @@
 //! known.
 
 use super::Name;
+use crate::reply::trim::trim;
 
 /// A closing tag that is not written as the protocol says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +30,7 @@ pub(super) fn read(line: usize, text: &str, name: Name) -> Option<Closer> {
 }
 
 fn is_misspelled(line: &str, name: Name) -> bool {
-    let text = line.trim().trim_matches(['*', '`']);
+    let text = trim(line).trim_matches(['*', '`']);
     let name = name.as_str();
     if let Some(inner) = between(text, '<', '>') {
         return inner.strip_prefix('/') == Some(name);
