@@ -325,10 +325,12 @@ impl Assembly<'_> {
     }
 }
 
-/// Whether a line is blank, or begins with a letter that begins neither a diff (`diff`, `Index:`)
-/// nor the name of a button (`Copy`, `Edit`). All that counts otherwise begins with another mark.
+/// Whether a line is blank, or begins with no mark that counts and with no letter that begins a diff
+/// (`diff`, `Index:`) or the name of a button (`Copy`, `Edit`).
 fn begins_nothing(line: &str) -> bool {
-    lead(line).is_none_or(|lead| lead.is_ascii_alphabetic() && !b"dICE".contains(&lead))
+    const MARKS: &[u8] = b"*-@{[<>=#`dICE";
+    lead(line)
+        .is_none_or(|lead| lead.is_ascii() && !lead.is_ascii_digit() && !MARKS.contains(&lead))
 }
 
 /// The lines with the first and the last fence blanked: they may be as long as those inside.
@@ -371,7 +373,7 @@ mod tests {
         /// Holds the short cut of `walk` to what it passes over.
         #[test]
         fn nobody_wants_a_line_that_begins_nothing(
-            lead in "[ \t]{0,3}[a-zA-Z]?",
+            lead in "[ \t]{0,3}[!-~]{0,2}",
             rest in "(iff --git |iff --cc |ndex: |opy code|opy|dit|[ -~\u{201c}]{0,12})",
             next in "(\\+\\+\\+ b|=====|\\{\"|--- a|\\*\\*\\*\\*\\*|[ -~]{0,6})",
         ) {
