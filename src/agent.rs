@@ -8,6 +8,7 @@ mod accept;
 pub mod apply;
 mod checkpoints;
 pub mod consult;
+mod instruct;
 mod network;
 mod permit;
 mod planning;

@@ -5,6 +5,7 @@
 //! decided in `budget`, and each cut says so in the text. Writing it to a file is left to `mailbox`.
 
 pub mod budget;
+mod history;
 mod instructions;
 mod listing;
 mod results;
@@ -15,9 +16,6 @@ use std::time::Duration;
 pub use self::listing::{Listed, Listing};
 use crate::protocol::Capped;
 use crate::session::{Instructions, Planning, Session};
-
-/// How much of the task a follow-up repeats, in characters.
-const TASK_REMINDER: usize = 400;
 
 /// What an outbox is made of.
 #[derive(Debug)]
@@ -71,9 +69,10 @@ pub fn compose(material: &Material<'_>) -> Outbox {
     let head = head(session, material.facts);
     let prompt = format!("=== PROMPT ===\n{}", instructions::prompt(session));
     let words = words(session);
+    let history = history::render(&session.history);
     let room = material
         .max_chars
-        .saturating_sub(chars(&head) + chars(&words) + chars(&prompt) + 2);
+        .saturating_sub(chars(&head) + chars(&history) + chars(&words) + chars(&prompt) + 2);
 
     let results = results::Results::new(session);
     let files = listing::render(
@@ -93,6 +92,7 @@ pub fn compose(material: &Material<'_>) -> Outbox {
     let mut cuts = Vec::new();
     let mut context = String::new();
     context.push_str(&files.fit(rooms[2], &mut cuts));
+    context.push_str(&history);
     context.push_str(&results.fit(rooms[0], &mut cuts));
     context.push_str(&fit_contents(material.contents, rooms[1], &mut cuts));
     context.push_str(&words);
@@ -109,19 +109,9 @@ fn head(session: &Session, facts: Facts) -> String {
         "=== HEADER ===\nSession: {}\nSequence: {}\nTask: {}\nProtocol: 2\n\n=== PROTOCOL ===\n{}\n\n=== CONTEXT ===\n",
         session.session_id,
         session.sequence_number,
-        task(session),
+        instructions::tasks(session),
         instructions::text(session, facts),
     )
-}
-
-fn task(session: &Session) -> String {
-    let task = session.task.trim();
-    let known = session.sequence_number > 1 && session.instructions == Instructions::Reminder;
-    if !known || chars(task) <= TASK_REMINDER {
-        return task.to_owned();
-    }
-    let start: String = task.chars().take(TASK_REMINDER).collect();
-    format!("{start} ... (the whole task is in the first message)")
 }
 
 /// What the person says: answers and notes. Never cut.

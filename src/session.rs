@@ -9,6 +9,7 @@ mod journal;
 mod lock;
 mod notes;
 mod planning;
+mod recap;
 mod store;
 mod summary;
 
@@ -22,6 +23,7 @@ pub use self::journal::{Journal, Record, Recovered, Sync};
 pub use self::lock::{Holder, LoopLock, RoundLock};
 pub use self::notes::{Note, Notes, Source};
 pub use self::planning::{PlanNews, Planning};
+pub use self::recap::{Named, Recap, RoundRecap};
 pub use self::store::Store;
 pub use self::summary::{Count, State, Summary};
 use crate::protocol::{EndMark, ReadRequest, RelPath, Seen, SessionId, StepResult};
@@ -34,7 +36,10 @@ pub const SCHEMA: u32 = 1;
 const REMEMBERED_REPLIES: usize = 50;
 
 /// How many changed files are remembered.
-const REMEMBERED_FILES: usize = 1_000;
+pub const REMEMBERED_FILES: usize = 1_000;
+
+/// How many further instructions are remembered.
+const REMEMBERED_INSTRUCTIONS: usize = 10;
 
 /// Of how many rounds the session knows the checkpoints; these are kept when the store is tidied.
 const REMEMBERED_CHECKPOINTS: usize = 50;
@@ -110,6 +115,21 @@ pub struct Session {
     /// The workspace around the latest rounds that changed it, oldest first.
     #[serde(default)]
     pub checkpoints: VecDeque<Checkpoint>,
+    /// What the latest rounds did, in short.
+    #[serde(default)]
+    pub history: Recap,
+    /// What the person wants beyond the task, the latest last.
+    #[serde(default)]
+    pub further: VecDeque<Further>,
+}
+
+/// What the person wants beyond the task, said when they went on with the session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Further {
+    /// The outbox that told it first.
+    pub sequence: u32,
+    /// What they said.
+    pub text: String,
 }
 
 /// How much of the instructions an outbox carries.
@@ -172,6 +192,8 @@ impl Session {
             changed_files: BTreeSet::new(),
             replies: VecDeque::new(),
             checkpoints: VecDeque::new(),
+            history: Recap::default(),
+            further: VecDeque::new(),
         }
     }
 
@@ -201,17 +223,43 @@ impl Session {
             .find(|question| question.answer.is_none())
     }
 
-    /// Remembers which files the results of a round say were changed.
-    pub fn remember_changes(&mut self) {
-        for path in self
-            .last_results
-            .iter()
-            .flat_map(|result| &result.outcome.changed)
-        {
-            if self.changed_files.len() < REMEMBERED_FILES {
-                self.changed_files.insert(path.clone());
+    /// Remembers what the last round did: what its results say, and which files changed besides.
+    pub fn remember_round(&mut self, changed_besides: Vec<RelPath>) {
+        let results = self.last_results.iter();
+        let told = results.flat_map(|result| result.outcome.changed.iter().cloned());
+        let mut changed: Vec<RelPath> = Vec::new();
+        let mut known = BTreeSet::new();
+        for path in told.chain(changed_besides) {
+            if known.insert(path.clone()) {
+                changed.push(path);
             }
         }
+        let names = changed.iter().map(ToString::to_string);
+        let round = self.sequence_number.saturating_sub(1);
+        let recap = RoundRecap::of(round, names, &self.last_results, &self.last_issues);
+        self.history.remember(recap);
+        for path in changed {
+            if self.changed_files.len() >= REMEMBERED_FILES {
+                break;
+            }
+            self.changed_files.insert(path);
+        }
+    }
+
+    /// Takes what the person wants beyond the task; a session that has ended goes on.
+    pub fn instruct(&mut self, text: String) {
+        if self.is_complete {
+            self.is_complete = false;
+            // The chat may be another by now, or have forgotten.
+            self.instructions = Instructions::Full;
+        }
+        if self.further.len() == REMEMBERED_INSTRUCTIONS {
+            self.further.pop_front();
+        }
+        self.further.push_back(Further {
+            sequence: self.sequence_number,
+            text,
+        });
     }
 
     /// Remembers the identity of a reply, so that it is known when it comes again.

@@ -15,8 +15,8 @@ use super::Conversation;
 use crate::checkpoint::{PassedOver, Snapshot, Store, Taken};
 use crate::error::Result;
 use crate::fs::{Durability, write_atomic};
-use crate::protocol::{Command, Status, Step, StepResult};
-use crate::session::{Checkpoint, Record, RoundLock, Session, Sync};
+use crate::protocol::{Command, RelPath, Status, Step, StepResult};
+use crate::session::{Checkpoint, REMEMBERED_FILES, Record, RoundLock, Session, Sync};
 use crate::ui::escape_line;
 
 /// How many files are named that checkpoints pass over.
@@ -33,6 +33,8 @@ pub(super) struct Checkpoints {
     is_prepared: bool,
     /// What was said to be passed over already.
     told: BTreeSet<PathBuf>,
+    /// The files that the round under way changed, as far as they can be named.
+    changed: Vec<RelPath>,
 }
 
 /// Whether a step can make the workspace another.
@@ -45,20 +47,30 @@ impl Conversation<'_> {
     pub(super) fn alone(&mut self) -> Result<RoundLock> {
         let lock = RoundLock::wait(self.agent.store.directory())?;
         for record in self.journal.news()? {
-            if let Record::Undone { rounds } = record {
-                self.forget(|round| rounds.contains(&round));
+            match record {
+                Record::Undone { rounds } => self.undone(&rounds),
+                Record::Redone { rounds } => self.session.history.mark(&rounds, false),
+                _ => {}
             }
         }
         Ok(lock)
     }
 
+    /// Learns that rounds were taken back.
+    ///
     /// If a reply that was cut off comes again as a whole, nothing of what was taken back is done.
-    pub(super) fn forget(&mut self, is_undone: impl Fn(u32) -> bool) {
+    pub(super) fn undone(&mut self, rounds: &[u32]) {
+        self.session.history.mark(rounds, true);
         if let Some(cut) = &mut self.session.last_cut
-            && is_undone(cut.sequence)
+            && rounds.contains(&cut.sequence)
         {
             cut.done.clear();
         }
+    }
+
+    /// The files that changed between the checkpoints of this round, for the session to remember.
+    pub(super) fn take_changed(&mut self) -> Vec<RelPath> {
+        std::mem::take(&mut self.checkpoints.changed)
     }
 
     /// Takes the first checkpoint, while the person is busy with the message: it reads every file,
@@ -101,6 +113,7 @@ impl Conversation<'_> {
         };
         self.journal.append(&[record], Sync::Later)?;
         if before != after {
+            self.checkpoints.changed = self.changed_between(&before, &after);
             self.session.remember_checkpoint(Checkpoint {
                 round,
                 before,
@@ -108,6 +121,19 @@ impl Conversation<'_> {
             });
         }
         Ok(())
+    }
+
+    /// What a round changed, whoever did; as many files as a session remembers.
+    fn changed_between(&mut self, before: &Snapshot, after: &Snapshot) -> Vec<RelPath> {
+        let changes = self
+            .store()
+            .and_then(|store| store.changes(before, after))
+            .unwrap_or_default();
+        changes
+            .iter()
+            .filter_map(|change| RelPath::parse(change.path.to_str()?).ok())
+            .take(REMEMBERED_FILES)
+            .collect()
     }
 
     fn checkpoint(&mut self) -> Option<Snapshot> {

@@ -58,6 +58,13 @@ impl Conversation<'_> {
         Ok(())
     }
 
+    /// Takes the message of this round back, so that it is written anew, with the whole listing.
+    pub(super) fn withdraw(&mut self) -> Result<()> {
+        let (agent, id) = (self.agent, &self.session.session_id);
+        agent.mailbox.withdraw(id, self.session.sequence_number)?;
+        crate::fs::remove(&agent.store.folder(id).join(LISTING))
+    }
+
     /// The contents read anew: what is shown now must be what the model is known to have seen.
     fn contents_after_restart(&mut self) -> Result<Vec<Content>> {
         let seen = self.session.seen.clone();

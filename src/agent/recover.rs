@@ -53,7 +53,8 @@ impl<'a> Conversation<'a> {
             contents: None,
             checkpoints: Checkpoints::default(),
         };
-        conversation.forget(|round| recovered.undone.contains(&round));
+        conversation.undone(&recovered.undone);
+        (conversation.session.history).mark(&recovered.redone, false);
         let confinement = agent.manner.permit.confinement.as_ref();
         let sandbox = confinement.map(|confinement| confinement.backend.name().to_owned());
         let is_other = conversation.session.sandbox != sandbox;

@@ -183,6 +183,7 @@ impl Conversation<'_> {
     /// Moves the session on by one round, saves it, and says so if it has ended.
     pub(super) fn conclude(&mut self, taken: Taken, mut results: Vec<StepResult>) -> Result<()> {
         let reply = taken.reply;
+        let changed = self.take_changed();
         let proposes = reply.steps.iter().any(|step| self.is_proposal(step));
         let done = settle_done(&reply, &mut results, proposes);
         let session = &mut self.session;
@@ -210,7 +211,7 @@ impl Conversation<'_> {
         session.last_repairs = repairs.map(|repair| repair.what.clone()).collect();
         session.last_issues = reply.issues;
         session.last_results = results;
-        session.remember_changes();
+        session.remember_round(changed);
         if let Some(summary) = done {
             session.is_complete = true;
             session.summary = Some(summary);

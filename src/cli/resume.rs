@@ -4,29 +4,55 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, exit_code, log, open};
+use super::{Common, exit_code, log, open, read_standard_input};
 use crate::error::{Error, Result};
 use crate::session::{LoopLock, Session, Store};
 use crate::ui::{Event, Ui};
 
-/// Go on with the latest unfinished session, or with this one
+const EXAMPLES: &str = "\
+Examples:
+  agent resume
+  agent resume ab12
+  agent resume ab12 \"now add tests\"
+  agent resume \"now add tests\"
+
+With an instruction the next message asks the model for it, and a session that has ended goes on.
+The latest session is meant if only an instruction is given.";
+
+/// Go on with a session, also with a further instruction
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Resume {
-    /// The session: 8 hex digits, or the first few of them
+    /// The session: its id, the first few digits of it, or `latest`
     #[arg(value_name = "ID")]
     id: Option<String>,
+    /// What the model shall do next; the words are joined, `-` reads it from standard input
+    #[arg(value_name = "INSTRUCTION")]
+    instruction: Vec<String>,
+    /// Write the message and exit, for scripts that go on with `agent step`
+    #[arg(long)]
+    no_wait: bool,
 }
+
+/// The most characters of a further instruction.
+const MAX_INSTRUCTION: usize = 4_000;
 
 impl Resume {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+        let (id, instruction) = self.understood()?;
         let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
         let lock = LoopLock::take(agent.store.directory())?;
-        let mut session = find(&agent.store, &agent.ui, self.id.as_deref())?;
-        if session.is_complete {
-            return Err(
-                Error::mendable(format!("session {} has ended", session.session_id))
-                    .hint("`agent new \"<task>\"` begins another one"),
-            );
+        let mut session = match &instruction {
+            Some(_) => find_any(&agent.store, &agent.ui, id.as_deref())?,
+            None => find(&agent.store, &agent.ui, id.as_deref())?,
+        };
+        if session.is_complete && instruction.is_none() {
+            let id = &session.session_id;
+            return Err(Error::mendable(format!("session {id} has ended"))
+                .hint(format!(
+                    "`agent resume {id} \"<what to do next>\"` goes on with it"
+                ))
+                .hint("`agent new \"<task>\"` begins another one"));
         }
         if session.is_at_limit() {
             session.round_limit = session.sequence_number - 1 + agent.manner.max_rounds;
@@ -41,7 +67,44 @@ impl Resume {
             workspace: agent.workspace.path(),
             resumed: true,
         });
-        agent.run(session).map(exit_code)
+        if let Some(instruction) = instruction {
+            session = agent.instruct(session, instruction)?;
+        }
+        let ending = if self.no_wait {
+            agent.begin(session)
+        } else {
+            agent.run(session)
+        };
+        ending.map(exit_code)
+    }
+
+    /// The session and the instruction; the only word that has spaces is no session.
+    fn understood(&self) -> Result<(Option<String>, Option<String>)> {
+        let mut words = self.instruction.clone();
+        let mut id = self.id.clone();
+        if let Some(text) = id.take_if(|text| text.trim().contains(char::is_whitespace)) {
+            words.insert(0, text);
+        }
+        if words.is_empty() {
+            return Ok((id, None));
+        }
+        let text = if words == ["-"] {
+            crate::reply::decode(&read_standard_input("the instruction")?).0
+        } else {
+            words.join(" ")
+        };
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(Error::usage("the instruction is empty")
+                .hint("say what the model shall do next: agent resume ab12 \"now add tests\""));
+        }
+        if text.chars().count() > MAX_INSTRUCTION {
+            return Err(Error::usage(format!(
+                "the instruction has more than {MAX_INSTRUCTION} characters"
+            ))
+            .hint("put the long part into a file of the workspace and name it"));
+        }
+        Ok((id, Some(text.to_owned())))
     }
 }
 

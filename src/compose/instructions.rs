@@ -1,6 +1,8 @@
 //! The words that the model reads about how to answer.
 
-use super::Facts;
+use std::fmt::Write as _;
+
+use super::{Facts, chars};
 use crate::protocol::{Status, StepResult};
 use crate::session::{Instructions, Session};
 
@@ -15,6 +17,12 @@ lines exactly as they are in the file
 =======
 new lines
 >>>>>>> REPLACE";
+
+/// How much of the task, and of each further instruction, a follow-up repeats, in characters.
+const TASK_REMINDER: usize = 400;
+
+/// How many further instructions a message repeats.
+const FURTHER_REMINDERS: usize = 3;
 
 /// What is said where the person has switched commands off.
 const NO_COMMANDS: &str = "RUN_COMMAND is switched off in this session: work with files only, and tell the user in a MESSAGE what to run.";
@@ -41,15 +49,63 @@ pub(super) fn text(session: &Session, facts: Facts) -> String {
     lines.join("\n")
 }
 
+/// The task, and what the person wanted besides in earlier rounds.
+pub(super) fn tasks(session: &Session) -> String {
+    let is_known = session.sequence_number > 1 && session.instructions == Instructions::Reminder;
+    let mut text = if is_known {
+        beginning(&session.task, "the whole task is in the first message")
+    } else {
+        session.task.trim().to_owned()
+    };
+    let earlier: Vec<_> = session
+        .further
+        .iter()
+        .filter(|further| further.sequence < session.sequence_number)
+        .collect();
+    for further in &earlier[earlier.len().saturating_sub(FURTHER_REMINDERS)..] {
+        let number = further.sequence;
+        let said = beginning(&further.text, &format!("the whole is in message {number}"));
+        let _ = write!(text, "\nThe user added in message {number}: {said}");
+    }
+    text
+}
+
+fn beginning(text: &str, where_it_is: &str) -> String {
+    let text = text.trim();
+    if chars(text) <= TASK_REMINDER {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(TASK_REMINDER).collect();
+    format!("{start} ... ({where_it_is})")
+}
+
+/// What the person wants from this message on, beyond the task.
+fn further(session: &Session) -> String {
+    let new = session
+        .further
+        .iter()
+        .filter(|further| further.sequence == session.sequence_number);
+    new.fold(String::new(), |mut text, further| {
+        let _ = write!(
+            text,
+            "THE USER ASKS FOR MORE, beyond the task in the header:\n{}\n\n",
+            further.text.trim()
+        );
+        text
+    })
+}
+
 /// The prompt: what to do now, and the end mark.
 pub(super) fn prompt(session: &Session) -> String {
-    let mut prompt = if session.planning.is_open() && session.last_cut.is_none() {
+    let mut prompt = further(session);
+    let now = if session.planning.is_open() && session.last_cut.is_none() {
         "Plan the task in the header: look at what you need, then send the [PLAN]. Nothing is changed before the user approves it.".to_owned()
     } else if session.sequence_number == 1 {
         "Do the task in the header. Look at what you need first, or begin with the work where it is clear.".to_owned()
     } else {
         next(session)
     };
+    prompt.push_str(&now);
     prompt.push_str("\nThe last line of your code block is:\n");
     prompt.push_str(&session.end_mark().to_string());
     prompt.push('\n');
@@ -57,6 +113,11 @@ pub(super) fn prompt(session: &Session) -> String {
 }
 
 fn next(session: &Session) -> String {
+    let is_reopened = session.summary.is_some()
+        && (session.further.back()).is_some_and(|last| last.sequence == session.sequence_number);
+    if is_reopened {
+        return "You had ended the task; what you did is there. Do what the user asks for now. When it is finished and tested, send [DONE] with a short summary.".to_owned();
+    }
     if let Some(cut) = &session.last_cut {
         return format!(
             "Your last reply was cut off in {} (line {} of it). What came before it is done, see the results. Send that command again, whole, and what was to come after it; nothing that is done already. If it is long, split it over several replies.",

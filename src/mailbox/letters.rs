@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Mailbox;
+use super::{Mailbox, round_prefix};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
 
@@ -18,6 +18,22 @@ impl Mailbox {
             of_session(&self.processed(), id)?,
         ))
     }
+}
+
+impl Mailbox {
+    /// Removes the message of a round, all parts of it.
+    pub fn withdraw(&self, id: &SessionId, sequence: u32) -> Result<()> {
+        let (messages, _) = self.letters_of(id)?;
+        let is_of_round = |path: &&PathBuf| belongs(path, &round_prefix(id, sequence));
+        (messages.iter().filter(is_of_round)).try_for_each(|path| crate::fs::remove(path))
+    }
+}
+
+/// Whether a file is of the round whose names begin so: `ab12cd34_seq0001.txt` is not of round 10.
+fn belongs(path: &Path, prefix: &str) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.strip_prefix(prefix)
+        .is_some_and(|rest| rest.starts_with(['.', '_']))
 }
 
 fn of_session(directory: &Path, id: &SessionId) -> Result<Vec<PathBuf>> {

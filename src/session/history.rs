@@ -75,10 +75,7 @@ impl History {
                 self.mark(rounds, Some(self.undos));
             }
             Record::Redone { rounds } => self.mark(rounds, None),
-            Record::Claimed { .. }
-            | Record::Started { .. }
-            | Record::Finished { .. }
-            | Record::Round { .. } => {}
+            _ => {}
         }
     }
 

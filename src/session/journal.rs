@@ -15,7 +15,7 @@ use super::Session;
 use crate::checkpoint::Snapshot;
 use crate::error::{Error, Result};
 use crate::fs::sync_directory;
-use crate::protocol::StepResult;
+use crate::protocol::{SessionId, StepResult};
 
 /// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +54,30 @@ pub enum Record {
         /// The rounds.
         rounds: Vec<u32>,
     },
+    /// The person opened a session again that had ended.
+    Reopened {
+        /// The round that comes next.
+        sequence: u32,
+    },
+    /// The person said what they want beyond the task.
+    Instructed {
+        /// The round whose message tells it first.
+        sequence: u32,
+        /// What they said.
+        text: String,
+    },
+    /// The message of a round was written anew for a chat that knows nothing.
+    HandedOver {
+        /// The round.
+        sequence: u32,
+    },
+    /// The session goes on from a round of another one.
+    Forked {
+        /// The other session.
+        from: SessionId,
+        /// The last round that they have in common.
+        round: u32,
+    },
     /// These steps are about to be executed, by their numbers.
     Started {
         /// The round.
@@ -90,6 +114,8 @@ pub struct Recovered {
     pub before: Option<Snapshot>,
     /// Rounds that were taken back since the session was saved.
     pub undone: Vec<u32>,
+    /// Rounds that were put again since the session was saved.
+    pub redone: Vec<u32>,
     /// How many bytes of a half-written last line were cut off.
     pub torn_bytes: u64,
 }
@@ -253,9 +279,19 @@ impl Recovered {
                 };
             }
             Record::Before { snapshot, .. } => self.before = Some(snapshot),
-            Record::After { .. } => {}
-            Record::Undone { rounds } => self.undone.extend(rounds),
-            Record::Redone { rounds } => self.undone.retain(|round| !rounds.contains(round)),
+            Record::Undone { rounds } => {
+                self.redone.retain(|round| !rounds.contains(round));
+                self.undone.extend(rounds);
+            }
+            Record::Redone { rounds } => {
+                self.undone.retain(|round| !rounds.contains(round));
+                self.redone.extend(rounds);
+            }
+            Record::After { .. }
+            | Record::Reopened { .. }
+            | Record::Instructed { .. }
+            | Record::HandedOver { .. }
+            | Record::Forked { .. } => {}
         }
     }
 }

@@ -153,3 +153,105 @@ fn a_session_at_work_is_not_removed() {
         .run()
         .code(0);
 }
+
+#[test]
+fn every_message_after_the_first_tells_what_the_rounds_did() {
+    let finished = Test::new(&["new", "task"])
+        .reply("[RUN_COMMAND]\necho x > made.txt; exit 3\n[/RUN_COMMAND]\n{end}\n")
+        .reply("[EDIT_FILE path=\"none.txt\"]\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n[/EDIT_FILE]\n{end}\n")
+        .reply(&create("a.txt", "hello"))
+        .reply(DONE)
+        .run()
+        .code(0);
+    assert!(!finished.outbox(1).contains("## History"));
+    let first = "Round 1: changed made.txt; ran `echo x > made.txt; exit 3` (exit code 3)\n";
+    assert!(finished.outbox(2).contains(&format!("## History\n{first}")));
+    let last = finished.outbox(4);
+    let expected = format!(
+        "## History\n{first}Round 2: did not work: EDIT_FILE `none.txt` failed\nRound 3: changed a.txt\n"
+    );
+    assert!(last.contains(&expected), "{last}");
+}
+
+#[test]
+fn the_history_says_which_rounds_were_taken_back() {
+    let finished = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+    let step = |finished: Finished, reply: &str| {
+        let reply = reply.replace("{end}\n", "");
+        Test::after(finished, &["step", "--reply", "-"])
+            .input(&reply)
+            .run()
+            .code(0)
+    };
+    let finished = step(finished, &create("a.txt", "hello"));
+    let finished = Test::after(finished, &["undo", "--yes"]).run().code(0);
+    let finished = step(finished, "[LIST_FILES]\n");
+    let told = "Round 1 (taken back by the user since): changed a.txt\n";
+    assert!(finished.outbox(3).contains(told), "{}", finished.outbox(3));
+    let finished = Test::after(finished, &["redo", "--yes"]).run().code(0);
+    let finished = step(finished, "[LIST_FILES]\n[LIST_FILES]\n");
+    let told = "Round 1: changed a.txt\n";
+    assert!(finished.outbox(4).contains(told), "{}", finished.outbox(4));
+}
+
+#[test]
+fn an_ended_session_goes_on_with_a_further_instruction() {
+    let finished = ended();
+    let id = id_of(&finished);
+    let finished = Test::after(finished, &["resume", &id])
+        .run()
+        .code(1)
+        .said("has ended")
+        .said(&format!("agent resume {id}"));
+    let finished = Test::after(finished, &["resume", &id[..4], "now", "add tests"])
+        .reply_second(&create("test.txt", "tested"))
+        .reply(DONE)
+        .run()
+        .code(0)
+        .workspace("test.txt", "tested\n");
+    let outbox = finished.outbox(3);
+    let asks = "THE USER ASKS FOR MORE, beyond the task in the header:\nnow add tests\n";
+    assert!(outbox.contains(asks), "{outbox}");
+    assert!(
+        outbox.contains("## History\nRound 1: changed a.txt"),
+        "{outbox}"
+    );
+    assert!(outbox.contains("You cannot see the machine"), "{outbox}");
+    let later = finished.outbox(4);
+    assert!(
+        later.contains("Task: write a greeting\nThe user added in message 3: now add tests\n"),
+        "{later}"
+    );
+    assert!(!later.contains("THE USER ASKS"), "{later}");
+    assert_eq!(finished.session()["isComplete"], true);
+    let journal = fs::read_to_string(finished.base().join(format!("sessions/{id}.journal.jsonl")));
+    assert!(
+        journal
+            .unwrap()
+            .contains("{\"event\":\"reopened\",\"sequence\":3}")
+    );
+}
+
+#[test]
+fn an_instruction_alone_goes_to_the_latest_session_and_into_its_current_message() {
+    let finished = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+    let finished = Test::after(finished, &["step", "--reply", "-"])
+        .input("[LIST_FILES]\n")
+        .run()
+        .code(0);
+    assert!(!finished.outbox(2).contains("in French"));
+    let finished = Test::after(finished, &["resume", "--no-wait", "in French please"])
+        .run()
+        .code(0);
+    let outbox = finished.outbox(2);
+    assert!(
+        outbox.contains("in the header:\nin French please\n"),
+        "{outbox}"
+    );
+    assert!(outbox.contains("1. [OK] LIST_FILES"), "{outbox}");
+    assert_eq!(finished.outboxes(), 2);
+    Test::after(finished, &["resume", "nosuch"])
+        .run()
+        .code(1)
+        .said("there is no session `nosuch`");
+}

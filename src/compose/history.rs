@@ -1,0 +1,183 @@
+//! What happened in the rounds before, in at most 500 tokens.
+//!
+//! A chat forgets, and a new one never knew. The latest rounds are told with names, earlier ones by
+//! their numbers, the earliest only counted.
+
+use std::fmt::Write as _;
+
+use super::estimated_tokens;
+use crate::session::{Named, Recap, RoundRecap};
+
+/// The most tokens of the section.
+const MAX_TOKENS: usize = 500;
+
+/// Up to how many tokens rounds are told with names.
+const DETAILED_TOKENS: usize = 320;
+
+/// What the word about rounds that are left out may need.
+const RESERVE: usize = 20;
+
+const HEADING: &str = "\n## History\n";
+
+/// The section; nothing before the second outbox.
+pub(super) fn render(recap: &Recap) -> String {
+    let Some(last) = recap.rounds.back() else {
+        return String::new();
+    };
+    let mut lines: Vec<String> = Vec::new();
+    let mut size = estimated_tokens(HEADING) + RESERVE;
+    let mut first = last.round + 1;
+    for round in recap.rounds.iter().rev() {
+        let detailed = detailed(round);
+        let tokens = estimated_tokens(&detailed) + 1;
+        let line = if size + tokens <= DETAILED_TOKENS {
+            detailed
+        } else {
+            condensed(round)
+        };
+        size += estimated_tokens(&line) + 1;
+        if size > MAX_TOKENS {
+            break;
+        }
+        lines.push(line);
+        first = round.round;
+    }
+    let mut text = HEADING.to_owned();
+    match first {
+        0 | 1 => {}
+        2 => text.push_str("Round 1: left out here.\n"),
+        _ => {
+            let _ = writeln!(text, "Rounds 1 to {}: left out here.", first - 1);
+        }
+    }
+    for line in lines.iter().rev() {
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+fn heading(round: &RoundRecap) -> String {
+    let back = if round.is_undone {
+        " (taken back by the user since)"
+    } else {
+        ""
+    };
+    format!("Round {}{back}:", round.round)
+}
+
+fn detailed(round: &RoundRecap) -> String {
+    let parts = [
+        list("changed ", &round.files),
+        list("ran ", &round.commands),
+        list("did not work: ", &round.failures),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        return format!("{} changed nothing", heading(round));
+    }
+    format!("{} {}", heading(round), parts.join("; "))
+}
+
+fn list(verb: &str, named: &Named) -> Option<String> {
+    let more = named.count.saturating_sub(named.first.len());
+    let rest = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    (!named.is_empty()).then(|| format!("{verb}{}{rest}", named.first.join(", ")))
+}
+
+fn condensed(round: &RoundRecap) -> String {
+    let count = |named: &Named, noun: &str| match named.count {
+        0 => None,
+        1 => Some(format!("1 {noun}")),
+        many => Some(format!("{many} {noun}s")),
+    };
+    let parts = [
+        count(&round.files, "file"),
+        count(&round.commands, "command"),
+        count(&round.failures, "failure"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        return format!("{} changed nothing", heading(round));
+    }
+    format!("{} {}", heading(round), parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn named(items: &[&str], count: usize) -> Named {
+        Named {
+            first: items.iter().map(ToString::to_string).collect(),
+            count,
+        }
+    }
+
+    fn round(number: u32) -> RoundRecap {
+        RoundRecap {
+            round: number,
+            files: named(&["src/a.rs", "src/b.rs"], 7),
+            commands: named(&["`make` (exit code 2)"], 1),
+            ..RoundRecap::default()
+        }
+    }
+
+    fn recap(rounds: impl Iterator<Item = RoundRecap>) -> Recap {
+        Recap {
+            rounds: rounds.collect(),
+        }
+    }
+
+    #[test]
+    fn nothing_happened_before_the_first_round() {
+        assert_eq!(render(&Recap::default()), "");
+    }
+
+    #[test]
+    fn few_rounds_are_told_with_names() {
+        let mut undone = round(2);
+        undone.is_undone = true;
+        undone.files = Named::default();
+        undone.failures = named(&["EDIT_FILE `a` failed"], 1);
+        assert_eq!(
+            render(&recap([round(1), undone].into_iter())),
+            "\n## History\nRound 1: changed src/a.rs, src/b.rs and 5 more; ran `make` (exit code 2)\nRound 2 (taken back by the user since): ran `make` (exit code 2); did not work: EDIT_FILE `a` failed\n"
+        );
+    }
+
+    #[test]
+    fn earlier_rounds_are_counted_and_the_earliest_left_out() {
+        let text = render(&recap((61..=100).map(round)));
+        assert!(text.contains("\nRound 100: changed src/a.rs"), "{text}");
+        assert!(text.contains(": 7 files, 1 command\n"), "{text}");
+        assert!(text.starts_with("\n## History\nRounds 1 to "), "{text}");
+        assert!(estimated_tokens(&text) <= MAX_TOKENS, "{text}");
+        assert!(estimated_tokens(&text) > MAX_TOKENS - 60, "{text}");
+    }
+
+    proptest! {
+        #[test]
+        fn never_more_than_its_tokens(
+            names in proptest::collection::vec("\\PC{0,60}", 0..6),
+            rounds in 0_u32..60,
+            count in 0_usize..100_000,
+        ) {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let many = || named(&names, names.len() + count);
+            let rounds = (1..=rounds).map(|number| RoundRecap {
+                round: number * 1_000,
+                files: many(),
+                commands: many(),
+                failures: many(),
+                is_undone: number % 2 == 0,
+            });
+            prop_assert!(estimated_tokens(&render(&recap(rounds))) <= MAX_TOKENS);
+        }
+    }
+}
