@@ -15,6 +15,7 @@ mod planning;
 mod publish;
 mod questions;
 mod recover;
+mod report;
 mod round;
 pub mod undo;
 

@@ -148,6 +148,7 @@ fn value_name(shape: &Shape) -> String {
         Shape::Choice(words) => words.join("|"),
         Shape::Words(words) => words.join(","),
         Shape::Paths => "PATHS".to_owned(),
+        Shape::Rules => "COMMANDS".to_owned(),
     }
 }
 

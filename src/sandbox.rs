@@ -64,39 +64,13 @@ pub use probe::{boot_id, probe, try_out};
 use reserve::Reserved;
 pub use strength::{Property, Strength};
 
+pub use crate::protocol::obeyed::{TOOL_CONFIGURATION as PROTECTED, WORKFLOWS};
+
 /// The first argument that makes this program the supervisor of a confined command.
 pub const SUBCOMMAND: &str = "__sandbox";
 
-/// Names at the top of a workspace that commands cannot change: they tell the person's own tools
-/// what to run.
-pub const PROTECTED: [&str; 4] = [".vscode", ".idea", ".envrc", ".mcp.json"];
-
-/// What tells a build service what to run, with the project's secrets. Of these, the names that
-/// [`RESERVED_WORKFLOWS`] does not hold are protected only where they exist.
-pub const WORKFLOWS: [&str; 20] = [
-    ".github/workflows",
-    ".github/actions",
-    ".gitea/workflows",
-    ".forgejo/workflows",
-    ".gitlab-ci.yml",
-    ".gitlab-ci.yaml",
-    ".travis.yml",
-    ".drone.yml",
-    ".appveyor.yml",
-    "appveyor.yml",
-    ".cirrus.yml",
-    "azure-pipelines.yml",
-    "azure-pipelines.yaml",
-    "bitbucket-pipelines.yml",
-    "cloudbuild.yaml",
-    "Jenkinsfile",
-    ".circleci",
-    ".buildkite",
-    ".woodpecker",
-    ".semaphore",
-];
-
 /// The most usual of [`WORKFLOWS`], which cannot be made either, with the directories above them.
+/// The others are protected only where they exist.
 pub const RESERVED_WORKFLOWS: [&str; 3] = [".github", ".github/workflows", ".gitlab-ci.yml"];
 
 /// Our own state, which commands do not even see: it holds what was redacted elsewhere.
@@ -179,6 +153,25 @@ pub struct Identity {
     pub device: u64,
     /// Its number on the device.
     pub inode: u64,
+}
+
+impl Identity {
+    /// That of what lies there now, where the system tells.
+    #[cfg(unix)]
+    pub fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let found = std::fs::metadata(path).ok()?;
+        Some(Self {
+            device: found.dev(),
+            inode: found.ino(),
+        })
+    }
+
+    /// That of what lies there now, where the system tells.
+    #[cfg(not(unix))]
+    pub fn of(_path: &Path) -> Option<Self> {
+        None
+    }
 }
 
 /// What a command may see and change, and how much it may use. All paths are absolute.

@@ -6,6 +6,7 @@
 
 mod rehearsal;
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 pub use self::rehearsal::{Difference, Rehearsal};
@@ -27,6 +28,8 @@ use crate::workspace::Workspace;
 /// Where and how a reply is applied.
 #[derive(Debug)]
 pub struct Applying<'a> {
+    /// The base directory, for which the person's rules hold.
+    pub base: &'a Path,
     /// The files.
     pub workspace: &'a Workspace,
     /// The bounds of what steps may do.
@@ -152,7 +155,7 @@ impl Applying<'_> {
             seen: &Seen::default(),
             ui: self.ui,
             interrupt: self.interrupt,
-            base: self.workspace.path(),
+            base: self.base,
             approval: self.permit.policy.approval,
             pending: &Pending::of(directory.path()),
             input: if self.ui.is_interactive() {

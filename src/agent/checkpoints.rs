@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 use jiff::{SignedDuration, Timestamp};
 
 use super::Conversation;
+use super::report::{Hooks, hooks_in};
 use crate::checkpoint::{PassedOver, Snapshot, Store, Taken};
 use crate::error::Result;
 use crate::fs::{Durability, write_atomic};
@@ -31,6 +32,8 @@ const TIDY_EVERY: Duration = Duration::from_hours(24);
 pub(super) struct Checkpoints {
     store: Option<Store>,
     is_prepared: bool,
+    /// The hooks of the repository before the round that is under way.
+    hooks: Option<Hooks>,
     /// What was said to be passed over already.
     told: BTreeSet<PathBuf>,
     /// The files that the round under way changed, as far as they can be named.
@@ -87,7 +90,10 @@ impl Conversation<'_> {
     /// The checkpoint before the steps of a reply, if they can change something.
     pub(super) fn checkpoint_before(&mut self, steps: &[Step]) -> Option<Snapshot> {
         let snapshot = steps.iter().any(may_change).then(|| self.checkpoint());
-        snapshot.flatten()
+        let snapshot = snapshot.flatten();
+        let workspace = self.agent.workspace.path();
+        self.checkpoints.hooks = snapshot.map(|_| hooks_in(workspace));
+        snapshot
     }
 
     /// The checkpoint after them, if one was taken before and something was tried.
@@ -112,6 +118,8 @@ impl Conversation<'_> {
             snapshot: after,
         };
         self.journal.append(&[record], Sync::Later)?;
+        let hooks = self.checkpoints.hooks.take();
+        self.report(before, after, hooks);
         if before != after {
             self.checkpoints.changed = self.changed_between(&before, &after);
             self.session.remember_checkpoint(Checkpoint {
@@ -158,7 +166,7 @@ impl Conversation<'_> {
         self.store()?.take(&agent.workspace, &agent.covered)
     }
 
-    fn store(&mut self) -> Result<&mut Store> {
+    pub(super) fn store(&mut self) -> Result<&mut Store> {
         let store = match self.checkpoints.store.take() {
             Some(store) => store,
             None => Store::open(&self.agent.store.objects())?,

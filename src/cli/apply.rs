@@ -74,6 +74,7 @@ impl Apply {
         let place = open::place(common, ui, testing)?;
         let interrupt = Interrupt::from_signals()?;
         let applying = Applying {
+            base: &place.base,
             workspace: &place.workspace,
             limits: &place.limits,
             permit: &place.permit,
@@ -240,6 +241,8 @@ impl Teller<'_> {
 
 /// The workspace and the bounds that hold in it.
 pub(super) struct Place {
+    /// For which the person's rules hold.
+    pub(super) base: PathBuf,
     pub(super) workspace: Workspace,
     pub(super) limits: crate::execute::Limits,
     pub(super) permit: crate::agent::Permit,

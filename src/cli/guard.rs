@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::agent::Permit;
 use crate::approve::KeptRules;
 use crate::checkpoint;
+use crate::error::{Error, Result};
 use crate::fs::{Durability, create_directory, write_atomic};
-use crate::policy::{self, Found, Grant, Lookup, Policy};
+use crate::policy::{self, Found, Grant, Lookup, PersonRules, Policy, ProjectRules, Rule};
 use crate::protocol::RelPath;
-use crate::sandbox::{self, Confinement, Mode, ResourceLimits, Strength};
-use crate::settings::{Loaded, Settings, Trust};
+use crate::sandbox::{self, Confinement, Identity, Mode, ResourceLimits, Strength};
+use crate::settings::{Loaded, Origin, Settings, Trust};
+use crate::ui::escape_line;
 
 /// How much is done to know the sandbox of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +27,12 @@ pub(super) enum Testing {
 }
 
 /// Joins rules and sandbox for a workspace.
-pub(super) fn permit(loaded: &Loaded, workspace: &Path, trust: &Trust, testing: Testing) -> Permit {
+pub(super) fn permit(
+    loaded: &Loaded,
+    workspace: &Path,
+    trust: &Trust,
+    testing: Testing,
+) -> Result<Permit> {
     let settings = &loaded.settings;
     let mode = match settings.sandbox.as_str() {
         "required" => Mode::Required,
@@ -53,7 +60,8 @@ pub(super) fn permit(loaded: &Loaded, workspace: &Path, trust: &Trust, testing: 
     policy.grants = grants(settings);
     policy.own_paths = own_paths(loaded, workspace);
     policy.lookup = Lookup::new(find_program);
-    Permit {
+    (policy.person, policy.project) = written_rules(loaded)?;
+    Ok(Permit {
         commands: settings.commands,
         policy,
         work_approval: loaded.work_approval.parse().unwrap_or_default(),
@@ -61,7 +69,44 @@ pub(super) fn permit(loaded: &Loaded, workspace: &Path, trust: &Trust, testing: 
         confinement,
         network: settings.network.parse().unwrap_or_default(),
         strength,
+    })
+}
+
+/// The rules of the settings: those of a settings file are the project's, and only `Allow` needs
+/// the trust that it was read with.
+fn written_rules(loaded: &Loaded) -> Result<(PersonRules, ProjectRules)> {
+    let settings = &loaded.settings;
+    let origin = |key| loaded.origins.get(key).unwrap_or(&Origin::Default);
+    let parse = |key: &'static str, text: &str| -> Result<Vec<Rule>> {
+        let rules = text.split(',').filter(|text| !text.is_empty());
+        let rule = |text: &str| {
+            Rule::parse(text).map_err(|problem| {
+                Error::mendable(format!(
+                    "`{key}` ({}) holds `{}`, which is no rule",
+                    origin(key),
+                    escape_line(text)
+                ))
+                .because(problem)
+            })
+        };
+        rules.map(rule).collect()
+    };
+    let (mut person, mut project) = (PersonRules::default(), ProjectRules::default());
+    let is_of_project = |key| matches!(origin(key), Origin::File(_));
+    person.allow = parse("Allow", &settings.allow)?;
+    let ask = parse("Ask", &settings.ask)?;
+    let deny = parse("Deny", &settings.deny)?;
+    if is_of_project("Ask") {
+        project.ask = ask;
+    } else {
+        person.ask = ask;
     }
+    if is_of_project("Deny") {
+        project.deny = deny;
+    } else {
+        person.deny = deny;
+    }
+    Ok((person, project))
 }
 
 fn grants(settings: &Settings) -> Vec<Grant> {
@@ -86,6 +131,7 @@ fn confinement(loaded: &Loaded, workspace: &Path, trust: &Trust, testing: Testin
             .collect()
     };
     let mut confinement = Confinement::of_workspace(workspace);
+    confinement.identity = Identity::of(workspace);
     confinement.network = grants.contains(&Grant::Network);
     confinement.git_write = grants.contains(&Grant::GitWrite);
     confinement.extra_read = paths(&settings.extra_read_paths);

@@ -69,16 +69,19 @@ pub(super) fn place(common: &Common, ui: &Ui, testing: guard::Testing) -> Result
         .get("WorkspaceDir")
         .is_some_and(|origin| *origin != Origin::Default);
     let in_place = base.settings_file.is_none() && !is_set;
+    let base = base.directory;
     let directory = if in_place {
-        base.directory
+        base.clone()
     } else {
         loaded.paths.workspace.clone()
     };
     let workspace = Workspace::open(&directory)?;
+    let permit = guard::permit(&loaded, &directory, &trust(), testing)?;
     Ok(Place {
+        base,
         workspace,
         limits: limits(&loaded.settings),
-        permit: guard::permit(&loaded, &directory, &trust(), testing),
+        permit,
         on_failure: loaded.settings.on_failure,
     })
 }
@@ -102,7 +105,7 @@ pub(super) fn assemble(
         limits: limits(settings),
         covered: guard::covered(loaded, workspace.path()),
         manner: Manner {
-            permit: guard::permit(loaded, workspace.path(), trust, guard::Testing::Remembered),
+            permit: guard::permit(loaded, workspace.path(), trust, guard::Testing::Remembered)?,
             on_failure: settings.on_failure,
             max_outbox_chars: settings.max_outbox_chars,
             max_rounds: settings.max_rounds,

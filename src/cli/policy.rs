@@ -1,13 +1,16 @@
-//! `agent policy`: the rules in words.
+//! `agent policy`: the rules in words, and those that the person gave with "always".
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 
 use super::guard::Testing;
 use super::{Common, open};
-use crate::error::Result;
-use crate::policy::Decision;
+use crate::approve::KeptRules;
+use crate::error::{Error, Result};
+use crate::policy::{self, Rule};
 use crate::ui::{Ui, escape_line};
 
 /// Show the rules in words, or what would happen to one command
@@ -25,53 +28,137 @@ enum Verb {
         #[arg(required = true, value_name = "COMMAND")]
         script: Vec<String>,
     },
+    /// Take back rules that you gave with "always"; `agent policy` numbers them
+    Forget {
+        /// The numbers of the rules, or `all`
+        #[arg(required = true, value_name = "N|all")]
+        which: Vec<Which>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Which {
+    All,
+    Rule(usize),
+}
+
+impl FromStr for Which {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.parse()) {
+            ("all", _) => Ok(Self::All),
+            (_, Ok(number)) => Ok(Self::Rule(number)),
+            _ => Err("give the number of a rule, or `all`".to_owned()),
+        }
+    }
+}
+
+/// A rule that was given with "always", for scripts.
+#[derive(Debug, serde::Serialize)]
+struct Kept {
+    /// By which `agent policy forget` knows it.
+    number: usize,
+    /// The beginning of the commands that it allows.
+    allows: String,
 }
 
 impl Policy {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let policy = open::place(common, ui, Testing::Unremembered)?
-            .permit
-            .policy;
-        let Some(Verb::Check { script }) = self.verb else {
-            for row in policy.table() {
-                if common.json {
-                    ui.data(&row);
-                } else {
-                    ui.line(&format!(
-                        "{:8} {}\n         {}",
-                        word(row.decision),
-                        row.rule,
-                        row.why
-                    ));
-                }
+        let place = open::place(common, ui, Testing::Unremembered)?;
+        let (base, kept) = (&place.base, &place.permit.kept_rules);
+        let always = kept.load(base)?;
+        let mut policy = place.permit.policy;
+        match self.verb {
+            None => {
+                table(&policy, common, ui);
+                list(kept, &always, common, ui);
             }
-            return Ok(ExitCode::SUCCESS);
-        };
-        for ruling in policy.explain(&script.join(" ")) {
-            if common.json {
-                ui.data(&ruling);
-            } else {
-                let about = if ruling.about.is_empty() {
-                    String::new()
-                } else {
-                    format!(" (`{}`)", escape_line(&ruling.about))
-                };
-                ui.line(&format!(
-                    "{}{about}: {}\n         rule: {}",
-                    word(ruling.decision),
-                    ruling.why,
-                    ruling.rule
-                ));
+            Some(Verb::Check { script }) => {
+                policy.person.allow.extend(always);
+                explain(&policy, &script.join(" "), common, ui);
             }
+            Some(Verb::Forget { which }) => forget(kept, base, &always, &which, ui)?,
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn word(decision: Decision) -> &'static str {
-    match decision {
-        Decision::Allow => "allowed",
-        Decision::Ask => "asked",
-        Decision::Deny => "refused",
+fn table(policy: &policy::Policy, common: &Common, ui: &Ui) {
+    for row in policy.table() {
+        if common.json {
+            ui.data(&row);
+        } else {
+            ui.line(&format!(
+                "{:8} {}\n         {}",
+                row.decision.word(),
+                escape_line(&row.rule),
+                row.why
+            ));
+        }
     }
+}
+
+fn list(kept: &KeptRules, always: &[Rule], common: &Common, ui: &Ui) {
+    if common.json {
+        for (number, rule) in (1..).zip(always) {
+            let allows = rule.text();
+            ui.data(&Kept { number, allows });
+        }
+        return;
+    }
+    if always.is_empty() {
+        return;
+    }
+    ui.line("\nAllowed here because you said \"always\":");
+    for (number, rule) in (1..).zip(always) {
+        ui.line(&format!("{number:8} {}", escape_line(&rule.to_string())));
+    }
+    let file = kept.file().unwrap_or_default();
+    ui.line(&format!(
+        "`agent policy forget N` takes one back; they are kept in `{}`.",
+        file.display()
+    ));
+}
+
+fn explain(policy: &policy::Policy, script: &str, common: &Common, ui: &Ui) {
+    for ruling in policy.explain(script) {
+        if common.json {
+            ui.data(&ruling);
+            continue;
+        }
+        let about = if ruling.about.is_empty() {
+            String::new()
+        } else {
+            format!(" (`{}`)", escape_line(&ruling.about))
+        };
+        ui.line(&format!(
+            "{}{about}: {}\n         rule: {}",
+            ruling.decision.word(),
+            ruling.why,
+            escape_line(&ruling.rule)
+        ));
+    }
+}
+
+fn forget(kept: &KeptRules, base: &Path, always: &[Rule], which: &[Which], ui: &Ui) -> Result<()> {
+    let mut chosen: Vec<&Rule> = Vec::new();
+    for which in which {
+        match which {
+            Which::All => chosen.extend(always),
+            Which::Rule(number) => {
+                let rule = number.checked_sub(1).and_then(|at| always.get(at));
+                chosen.push(rule.ok_or_else(|| {
+                    Error::mendable(format!("there is no rule {number}"))
+                        .hint("`agent policy` shows those that you gave with \"always\"")
+                })?);
+            }
+        }
+    }
+    for rule in chosen {
+        if kept.remove(base, rule)? {
+            ui.say(&format!("You are asked again about {rule}."));
+        }
+    }
+    Ok(())
 }

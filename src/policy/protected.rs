@@ -5,6 +5,7 @@
 //! a link leads to is decided by `workspace`, what a command may write by the sandbox.
 
 use crate::protocol::RelPath;
+use crate::protocol::obeyed::{TOOL_CONFIGURATION, WORKFLOWS};
 
 /// The entries of a git directory that the grant `git-write` opens.
 const GIT_OPEN: [&str; 9] = [
@@ -17,34 +18,6 @@ const GIT_OPEN: [&str; 9] = [
     "orig_head",
     "fetch_head",
     "commit_editmsg",
-];
-
-/// Files at the top of the workspace that tell a build service what to run.
-const CI_FILES: [&str; 15] = [
-    ".gitlab-ci.yml",
-    ".gitlab-ci.yaml",
-    ".travis.yml",
-    ".drone.yml",
-    ".woodpecker.yml",
-    ".appveyor.yml",
-    "appveyor.yml",
-    ".cirrus.yml",
-    ".semaphore.yml",
-    "azure-pipelines.yml",
-    "azure-pipelines.yaml",
-    "bitbucket-pipelines.yml",
-    "cloudbuild.yaml",
-    "cloudbuild.yml",
-    "jenkinsfile",
-];
-
-/// Directories of build services.
-const CI_DIRECTORIES: [&str; 5] = [
-    ".circleci",
-    ".buildkite",
-    ".woodpecker",
-    ".semaphore",
-    ".azure-pipelines",
 ];
 
 /// Whether the path is a git directory or lies in one.
@@ -80,7 +53,7 @@ pub(super) fn is_within(path: &RelPath, directory: &RelPath) -> bool {
 
 /// Whether an editor or a tool would act on the file when the person opens the project.
 pub(super) fn is_tool_configuration(path: &RelPath) -> bool {
-    [".vscode", ".idea", ".envrc", ".mcp.json"]
+    TOOL_CONFIGURATION
         .iter()
         .any(|name| has_component(path, name))
 }
@@ -88,14 +61,12 @@ pub(super) fn is_tool_configuration(path: &RelPath) -> bool {
 /// Whether the file tells a build service what to run.
 pub(super) fn is_build_service_file(path: &RelPath) -> bool {
     let names: Vec<String> = path.components().map(plain_name).collect();
-    names.iter().any(|name| {
-        CI_FILES.iter().any(|file| is_named(name, file))
-            || CI_DIRECTORIES.iter().any(|file| is_named(name, file))
-    }) || names.windows(2).any(|pair| {
-        [".github", ".gitea", ".forgejo"]
-            .iter()
-            .any(|directory| is_named(&pair[0], directory))
-            && (is_named(&pair[1], "workflows") || is_named(&pair[1], "actions"))
+    WORKFLOWS.iter().any(|workflow| {
+        let parts: Vec<String> = workflow.split('/').map(str::to_lowercase).collect();
+        names.windows(parts.len()).any(|window| {
+            let mut pairs = window.iter().zip(&parts);
+            pairs.all(|(name, part)| is_named(name, part))
+        })
     })
 }
 

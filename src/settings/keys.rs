@@ -113,6 +113,23 @@ pub static KEYS: &[Key] = &[
         "What you allow beyond the defaults: `git-write` lets commands write to the repository.",
     ),
     loosening(
+        "Allow",
+        "--allow",
+        Shape::Rules,
+        "",
+        "Commands that you are not asked about, by how they begin; what is refused stays refused.",
+    ),
+    rules(
+        "Ask",
+        "--ask",
+        "Commands that you are always asked about, by how they begin.",
+    ),
+    rules(
+        "Deny",
+        "--deny",
+        "Commands that are refused, by how they begin.",
+    ),
+    loosening(
         "ExtraReadPaths",
         "--extra-read-paths",
         Shape::Paths,
@@ -276,6 +293,18 @@ const fn loosening(
     }
 }
 
+/// Rules that make things stricter, which everybody may add.
+const fn rules(name: &'static str, flag: &'static str, meaning: &'static str) -> Key {
+    Key {
+        name,
+        flag,
+        default: Value::Text(Cow::Borrowed("")),
+        shape: Shape::Rules,
+        meaning,
+        loosens: Loosens::Never,
+    }
+}
+
 /// The first word is the default.
 const fn choice(
     name: &'static str,
@@ -329,7 +358,9 @@ impl Key {
         let may_be = match &self.shape {
             Shape::Directory => "a directory".to_owned(),
             Shape::Number(range) => format!("{} to {}", range.start(), range.end()),
-            Shape::Choice(_) | Shape::Words(_) | Shape::Paths => self.shape.to_string(),
+            Shape::Choice(_) | Shape::Words(_) | Shape::Paths | Shape::Rules => {
+                self.shape.to_string()
+            }
         };
         format!(
             "| `{}` | `{}` | {may_be}{trust} | `{}` | {} |\n",

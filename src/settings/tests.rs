@@ -81,6 +81,7 @@ fn every_value_in_range_fits_its_field() {
             Shape::Choice(words) => words.iter().map(ToString::to_string).collect(),
             Shape::Words(words) => vec![words.join(",")],
             Shape::Paths => vec![String::new()],
+            Shape::Rules => vec!["git push,make".to_owned()],
             Shape::Directory => vec!["123456".to_owned()],
         };
         for value in values {

@@ -27,6 +27,9 @@ pub enum Shape {
     Words(&'static [&'static str]),
     /// Absolute paths, separated as in `PATH`; in the file also as a list.
     Paths,
+    /// Beginnings of commands, separated by commas; in the file also as a list. What a rule may be
+    /// is left to the policy.
+    Rules,
 }
 
 /// The value of a setting.
@@ -61,6 +64,7 @@ impl Shape {
             Shape::Paths => {
                 read_paths(text).ok_or_else(|| self.misfit(&format!("`{}`", shown(text))))
             }
+            Shape::Rules => Ok(read_rules(text)),
         }
     }
 
@@ -74,7 +78,9 @@ impl Shape {
                 .ok_or_else(|| self.misfit(&format!("`{number}`"))),
             (Shape::Number(_), _) => Err(self.misfit(&described(json))),
             (_, serde_json::Value::String(text)) => self.read_text(text),
-            (Shape::Words(_), serde_json::Value::Array(items)) => self.read_list(items, ","),
+            (Shape::Words(_) | Shape::Rules, serde_json::Value::Array(items)) => {
+                self.read_list(items, ",")
+            }
             (Shape::Paths, serde_json::Value::Array(items)) => {
                 self.read_list(items, PATH_SEPARATOR)
             }
@@ -106,6 +112,12 @@ fn read_words(text: &str, words: &[&'static str]) -> Option<Value> {
         chosen.push(*words.iter().find(|word| word.eq_ignore_ascii_case(part))?);
     }
     Some(Value::Text(Cow::Owned(chosen.join(","))))
+}
+
+fn read_rules(text: &str) -> Value {
+    let rules = text.split(',').map(str::trim);
+    let rules: Vec<&str> = rules.filter(|rule| !rule.is_empty()).collect();
+    Value::Text(Cow::Owned(rules.join(",")))
 }
 
 fn read_paths(text: &str) -> Option<Value> {
@@ -152,6 +164,7 @@ impl fmt::Display for Shape {
         match self {
             Self::Directory => f.write_str("the name of a directory"),
             Self::Words(words) => write!(f, "any of `{}`, separated by commas", words.join("`, `")),
+            Self::Rules => f.write_str("beginnings of commands, separated by commas"),
             Self::Paths => write!(f, "absolute paths, separated by `{PATH_SEPARATOR}`"),
             Self::Number(range) => write!(
                 f,

@@ -33,6 +33,8 @@ mod readme;
 mod replies;
 /// Going on after any interruption.
 mod resume;
+/// Rules that people write, give and take back, and what they learn after a round.
+mod rules;
 /// Commands that run too long, print too much, or leave something behind.
 mod running;
 /// Sessions from the task to `[DONE]`, every command used.

@@ -1,0 +1,209 @@
+//! What a round left behind that other programs would run, or that leads out of the workspace.
+//!
+//! Told to the person after the round, from its checkpoints: nothing is walked for it. Git's own
+//! hooks are in no checkpoint; those of the workspace and of directories that the round made are
+//! looked at by themselves. Nothing is prevented here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
+
+use super::Conversation;
+use crate::checkpoint::{Change, Node, Snapshot};
+use crate::error::Result;
+use crate::ui::escape_line;
+
+/// How many of a kind are named.
+const NAMED: usize = 5;
+/// In how many new directories a repository is looked for.
+const MAX_DIRECTORIES: usize = 1_000;
+/// Directories whose files hook managers run.
+const HOOK_DIRECTORIES: [&str; 3] = [".husky", ".githooks", ".git-hooks"];
+
+/// The hooks that git would run, with what tells a changed one from an old one.
+pub(super) type Hooks = BTreeMap<PathBuf, (u64, Option<SystemTime>)>;
+
+/// The hooks of the repository in a directory; git's samples are none.
+pub(super) fn hooks_in(directory: &Path) -> Hooks {
+    let entries = fs::read_dir(directory.join(".git/hooks"));
+    let mut hooks = Hooks::new();
+    for entry in entries.into_iter().flatten().flatten() {
+        let is_sample = entry.path().extension().is_some_and(|end| end == "sample");
+        if let (false, Ok(file)) = (is_sample, entry.metadata()) {
+            hooks.insert(entry.path(), (file.len(), file.modified().ok()));
+        }
+    }
+    hooks
+}
+
+/// What is worth the person's eye, by kind.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Report {
+    hooks: Vec<String>,
+    executables: Vec<String>,
+    links: Vec<String>,
+}
+
+impl Report {
+    /// Sorts a change in; `target` is where a link leads.
+    fn add(&mut self, workspace: &Path, change: &Change, target: Option<&Path>) {
+        let shown = escape_line(&change.path.to_string_lossy());
+        if let Some(target) = target {
+            if leads_out(workspace, &change.path, target) {
+                let target = escape_line(&target.to_string_lossy());
+                self.links.push(format!("`{shown}` (to `{target}`)"));
+            }
+        } else if is_hook(&change.path) && change.after.is_some() {
+            self.hooks.push(format!("`{shown}`"));
+        } else if is_executable(change.after) && !is_executable(change.before) {
+            self.executables.push(format!("`{shown}`"));
+        }
+    }
+
+    /// The words; none if there is nothing to tell.
+    fn words(&self) -> String {
+        let mut text = String::new();
+        for (what, names) in [
+            ("Git or a hook manager would run", &self.hooks),
+            ("New executables:", &self.executables),
+            ("Links that lead out of the workspace:", &self.links),
+        ] {
+            if names.is_empty() {
+                continue;
+            }
+            let mut shown = names[..names.len().min(NAMED)].join(", ");
+            if names.len() > NAMED {
+                let _ = write!(shown, " and {} more", names.len() - NAMED);
+            }
+            let _ = writeln!(text, "{what} {shown}");
+        }
+        text
+    }
+}
+
+fn is_executable(node: Option<Node>) -> bool {
+    matches!(node, Some(Node::File { mode, .. }) if mode & 0o111 != 0)
+}
+
+/// Whether the file is one that a hook manager runs.
+fn is_hook(path: &Path) -> bool {
+    path.parent().is_some_and(|parent| {
+        parent.components().any(|part| {
+            HOOK_DIRECTORIES
+                .iter()
+                .any(|name| part.as_os_str() == *name)
+        })
+    })
+}
+
+/// Whether a link leads out by its words; what it passes on the way is a link of its own.
+fn leads_out(workspace: &Path, link: &Path, target: &Path) -> bool {
+    if target.is_absolute() {
+        return !target.starts_with(workspace) || has_parent(target);
+    }
+    let mut depth = link.components().count() - 1;
+    for part in target.components() {
+        match part {
+            Component::ParentDir if depth == 0 => return true,
+            Component::ParentDir => depth -= 1,
+            Component::Normal(_) => depth += 1,
+            _ => {}
+        }
+    }
+    false
+}
+
+fn has_parent(path: &Path) -> bool {
+    path.components().any(|part| part == Component::ParentDir)
+}
+
+impl Conversation<'_> {
+    /// Tells the person what the round left that they should know before they run anything.
+    ///
+    /// `hooks` are those from before the round, where they are known.
+    pub(super) fn report(&mut self, before: Snapshot, after: Snapshot, hooks: Option<Hooks>) {
+        // What cannot be read here cannot be taken back either, which says so when it matters.
+        if let Ok(report) = self.reported(before, after, hooks)
+            && report != Report::default()
+        {
+            self.agent.ui.say(report.words().trim_end());
+        }
+    }
+
+    fn reported(
+        &mut self,
+        before: Snapshot,
+        after: Snapshot,
+        hooks: Option<Hooks>,
+    ) -> Result<Report> {
+        let workspace = self.agent.workspace.path();
+        let store = self.store()?;
+        let mut report = Report::default();
+        let mut made = BTreeSet::new();
+        for change in store.changes(&before, &after)? {
+            let target = match &change.after {
+                Some(link @ Node::Link { .. }) => store.content(link)?,
+                _ => None,
+            };
+            let target = target.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            report.add(workspace, &change, target.as_deref().map(Path::new));
+            let is_directory = change.after.is_some_and(|node| node.is_directory());
+            let directory = if is_directory {
+                Some(change.path.as_path())
+            } else {
+                change.path.parent()
+            };
+            if let Some(directory) = directory
+                && change.before.is_none()
+                && made.len() < MAX_DIRECTORIES
+                && directory != Path::new("")
+            {
+                made.insert(directory.to_owned());
+            }
+        }
+        let mut found: Hooks = made
+            .iter()
+            .flat_map(|directory| hooks_in(&workspace.join(directory)))
+            .collect();
+        if let Some(known) = hooks {
+            let own = hooks_in(workspace).into_iter();
+            found.extend(own.filter(|(path, mark)| known.get(path) != Some(mark)));
+        }
+        let names = found.into_keys().map(|path| {
+            let path = path.strip_prefix(workspace).unwrap_or(&path).to_owned();
+            format!("`{}`", escape_line(&path.to_string_lossy()))
+        });
+        report.hooks.extend(names);
+        Ok(report)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_leads_out_by_its_words() {
+        let case = |link: &str, target: &str| {
+            leads_out(Path::new("/w"), Path::new(link), Path::new(target))
+        };
+        assert!(case("a", "/etc/passwd") && case("a", "../x") && case("a/b", "../../x"));
+        assert!(case("a", "b/../../x") && case("a", "/w/../etc") && case("a", "/wide"));
+        assert!(!case("a", "b") && !case("a/b", "../x") && !case("a", "/w/x"));
+        assert!(!case("a/b/c", "../../x/./y"));
+    }
+
+    #[test]
+    fn many_are_counted() {
+        let report = Report {
+            executables: (0..9).map(|number| format!("`x{number}`")).collect(),
+            ..Report::default()
+        };
+        assert_eq!(
+            report.words(),
+            "New executables: `x0`, `x1`, `x2`, `x3`, `x4` and 4 more\n"
+        );
+    }
+}
