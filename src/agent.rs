@@ -8,6 +8,8 @@ mod accept;
 pub mod apply;
 mod checkpoints;
 pub mod consult;
+pub mod fork;
+mod handover;
 mod instruct;
 mod network;
 mod permit;

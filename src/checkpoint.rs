@@ -239,6 +239,20 @@ impl Store {
         Ok(restore::restore(workspace, &self.objects, plan, force))
     }
 
+    /// Puts the files of a snapshot into a workspace that has none of them.
+    pub fn lay_out(&mut self, workspace: &Workspace, snapshot: &Snapshot) -> Result<Restored> {
+        let _shared = self.lock_shared()?;
+        self.objects.refresh()?;
+        let all = changes::from_nothing(&self.objects, snapshot.0)?;
+        let plan = plan::plan(workspace, vec![all]);
+        Ok(restore::restore(
+            workspace,
+            &self.objects,
+            &plan,
+            Force::Skip,
+        ))
+    }
+
     /// Removes what neither these snapshots nor the next one needs.
     ///
     /// The caller names all snapshots of all sessions that can still be undone, and sees to it that

@@ -9,7 +9,10 @@ mod demo;
 mod diff;
 mod doctor;
 mod end;
+mod export;
+mod fork;
 mod guard;
+mod handoff;
 mod init;
 mod list;
 mod log;
@@ -21,6 +24,7 @@ mod policy;
 mod resume;
 mod rm;
 mod say;
+mod show;
 mod status;
 mod step;
 mod undo;
@@ -96,6 +100,7 @@ enum Verb {
     Parse(parse::Parse),
     Status(status::Status),
     List(list::List),
+    Show(show::Show),
     Diff(diff::Diff),
     Undo(undo::Undo),
     Redo(undo::Redo),
@@ -104,6 +109,9 @@ enum Verb {
     Approve(approve::Approve),
     Decline(approve::Decline),
     End(end::End),
+    Handoff(handoff::Handoff),
+    Fork(fork::Fork),
+    Export(export::Export),
     Rm(rm::Rm),
     Config(config::Config),
     Policy(policy::Policy),
@@ -246,6 +254,7 @@ impl Verb {
             Self::Parse(verb) => verb.run(&ui),
             Self::Status(verb) => verb.run(common, ui),
             Self::List(_) => list::run(common, ui),
+            Self::Show(verb) => verb.run(common, ui),
             Self::Diff(verb) => verb.run(common, ui),
             Self::Undo(verb) => verb.run(common, ui),
             Self::Redo(verb) => verb.run(common, ui),
@@ -254,6 +263,9 @@ impl Verb {
             Self::Approve(verb) => verb.run(common, ui),
             Self::Decline(verb) => verb.run(common, ui),
             Self::End(verb) => verb.run(common, ui),
+            Self::Handoff(verb) => verb.run(common, ui),
+            Self::Fork(verb) => verb.run(common, ui),
+            Self::Export(verb) => verb.run(common, ui),
             Self::Rm(verb) => verb.run(common, ui),
             Self::Config(_) => config::run(common, &ui),
             Self::Policy(verb) => verb.run(common, &ui),

@@ -5,6 +5,7 @@
 //! decided in `budget`, and each cut says so in the text. Writing it to a file is left to `mailbox`.
 
 pub mod budget;
+mod handover;
 mod history;
 mod instructions;
 mod listing;
@@ -13,6 +14,7 @@ mod results;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+pub use self::handover::{Handover, hand_over};
 pub use self::listing::{Listed, Listing};
 use crate::protocol::Capped;
 use crate::session::{Instructions, Planning, Session};
@@ -69,7 +71,7 @@ pub fn compose(material: &Material<'_>) -> Outbox {
     let head = head(session, material.facts);
     let prompt = format!("=== PROMPT ===\n{}", instructions::prompt(session));
     let words = words(session);
-    let history = history::render(&session.history);
+    let history = history::render(&session.history, history::Tokens::default());
     let room = material
         .max_chars
         .saturating_sub(chars(&head) + chars(&history) + chars(&words) + chars(&prompt) + 2);

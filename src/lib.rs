@@ -28,6 +28,7 @@ pub mod sandbox;
 
 pub mod checkpoint;
 pub mod session;
+pub mod transcript;
 
 pub mod compose;
 

@@ -9,6 +9,7 @@
 //! printing are left to others; the environment is handed in as values.
 
 mod base;
+mod copied;
 mod environment;
 mod file;
 mod keys;
@@ -27,11 +28,13 @@ use figment::Figment;
 use serde::{Deserialize, Serialize};
 
 pub use self::base::{Base, DIRECTORY_NAME, FILE_NAME, Found, init};
+pub use self::copied::copy;
 pub use self::environment::process_environment;
 pub use self::keys::{KEYS, Key, Loosens, markdown};
 pub use self::layer::Overrides;
 pub use self::origin::Origin;
 pub use self::paths::Paths;
+pub use self::suggestion::quoted;
 pub use self::trust::Trust;
 pub use self::value::{Shape, Value};
 

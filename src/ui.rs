@@ -21,7 +21,7 @@ use serde::Serialize;
 pub use self::ask::{Answer, Answers};
 pub use self::escape::{escape_line, escape_text};
 pub use self::event::Event;
-pub use self::plain::count;
+pub use self::plain::{count, heading, quoted, step_lines};
 pub use self::width::shortened;
 use crate::error::Error;
 use crate::interrupt::Interrupt;
@@ -132,6 +132,13 @@ impl Ui {
         }
         let size = terminal_size::terminal_size_of(&stdout);
         Some(size.map_or(80, |(width, _)| usize::from(width.0)))
+    }
+
+    /// Prints a text of ours, in colour where the terminal wants it; what others wrote in it is
+    /// escaped already.
+    pub fn page(&self, text: &str) {
+        let stdout = io::stdout();
+        write_all(&mut self.colored(stdout.lock(), &stdout), text);
     }
 
     /// Prints a line of data.

@@ -144,7 +144,7 @@ impl Conversation<'_> {
             .collect()
     }
 
-    fn checkpoint(&mut self) -> Option<Snapshot> {
+    pub(super) fn checkpoint(&mut self) -> Option<Snapshot> {
         match self.take_checkpoint() {
             Ok(taken) => {
                 self.tell_passed_over(&taken.passed_over);

@@ -53,9 +53,15 @@ impl Conversation<'_> {
             .agent
             .mailbox
             .write_outbox(&id, sequence, &outbox.text)?;
-        self.agent.store.put_aside(&id, LISTING, &listing)?;
+        self.keep_listing(&listing)?;
         self.tell_outbox(&path, &outbox.text, &outbox.cuts, patience);
         Ok(())
+    }
+
+    /// Remembers which files a message has listed, so that the next one tells only the difference.
+    pub(super) fn keep_listing(&self, listing: &Listing) -> Result<()> {
+        let id = &self.session.session_id;
+        self.agent.store.put_aside(id, LISTING, listing)
     }
 
     /// Takes the message of this round back, so that it is written anew, with the whole listing.
@@ -108,7 +114,7 @@ impl Conversation<'_> {
     }
 
     /// The files of the workspace; none, and a word about it, where it cannot be walked.
-    fn listing(&self) -> Listing {
+    pub(super) fn listing(&self) -> Listing {
         match self.agent.workspace.walk(None) {
             Ok(walked) => Listing {
                 files: walked

@@ -68,11 +68,24 @@ struct Pair {
 
 /// Every path that differs, sorted; directories stand before what is in them.
 pub(super) fn differences(objects: &Objects, before: Hash, after: Hash) -> Result<Vec<Difference>> {
+    between(objects, Some(before), Some(after))
+}
+
+/// Every path of a snapshot, as if all of it were new.
+pub(super) fn from_nothing(objects: &Objects, after: Hash) -> Result<Vec<Difference>> {
+    between(objects, None, Some(after))
+}
+
+fn between(
+    objects: &Objects,
+    before: Option<Hash>,
+    after: Option<Hash>,
+) -> Result<Vec<Difference>> {
     let mut differences = Vec::new();
     let mut pairs = vec![Pair {
         path: PathBuf::new(),
-        before: Some(before),
-        after: Some(after),
+        before,
+        after,
     }];
     while let Some(pair) = pairs.pop() {
         if pair.before == pair.after {

@@ -11,7 +11,7 @@ use crate::execute::Limits;
 use crate::interrupt::Interrupt;
 use crate::mailbox::Mailbox;
 use crate::session::Store;
-use crate::settings::{self, Base, Found, Loaded, Origin, Settings, Trust};
+use crate::settings::{self, Base, Found, Loaded, Origin, Overrides, Settings, Trust};
 use crate::ui::{Answer, Ui};
 use crate::workspace::Workspace;
 
@@ -115,6 +115,38 @@ pub(super) fn assemble(
         ui,
         interrupt,
     })
+}
+
+/// Makes a base directory for a fork, with the settings of this one but for its folders, and opens
+/// it.
+///
+/// Flags are not passed on: those that were given name folders of this one.
+pub(super) fn another(common: &Common, directory: &Path, agent: &Agent) -> Result<Agent> {
+    let is_free = std::fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none());
+    if !is_free {
+        return Err(
+            Error::mendable(format!("`{}` is not empty", directory.display()))
+                .hint("`--into DIR` names a new directory"),
+        );
+    }
+    crate::fs::create_directory(directory)?;
+    settings::copy(&agent.base, directory)?;
+    let base = Base::create(directory)?;
+    let (trust, flags) = (trust(), Overrides::given_in(base.directory.clone()));
+    let layers = settings::read(&base, settings::process_environment(), &flags)?;
+    let loaded = layers.settle(&trust)?;
+    if !loaded.paths.workspace.starts_with(&base.directory) {
+        return Err(Error::mendable(format!(
+            "the workspace of the fork would be `{}`, which is not its own",
+            loaded.paths.workspace.display()
+        ))
+        .hint("unset `Agent__WorkspaceDir`, or fork with `--in-place`"));
+    }
+    for notice in &loaded.notices {
+        agent.ui.say(notice);
+    }
+    let interrupt = agent.interrupt.clone();
+    assemble(base.directory, &loaded, &trust, common.ui(), interrupt)
 }
 
 fn limits(settings: &Settings) -> Limits {

@@ -85,27 +85,32 @@ impl Resume {
         if let Some(text) = id.take_if(|text| text.trim().contains(char::is_whitespace)) {
             words.insert(0, text);
         }
-        if words.is_empty() {
-            return Ok((id, None));
-        }
-        let text = if words == ["-"] {
-            crate::reply::decode(&read_standard_input("the instruction")?).0
-        } else {
-            words.join(" ")
-        };
-        let text = text.trim();
-        if text.is_empty() {
-            return Err(Error::usage("the instruction is empty")
-                .hint("say what the model shall do next: agent resume ab12 \"now add tests\""));
-        }
-        if text.chars().count() > MAX_INSTRUCTION {
-            return Err(Error::usage(format!(
-                "the instruction has more than {MAX_INSTRUCTION} characters"
-            ))
-            .hint("put the long part into a file of the workspace and name it"));
-        }
-        Ok((id, Some(text.to_owned())))
+        Ok((id, instruction(&words)?))
     }
+}
+
+/// What the model shall do next, from the words of the command line or from standard input.
+pub(super) fn instruction(words: &[String]) -> Result<Option<String>> {
+    if words.is_empty() {
+        return Ok(None);
+    }
+    let text = if words == ["-"] {
+        crate::reply::decode(&read_standard_input("the instruction")?).0
+    } else {
+        words.join(" ")
+    };
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Error::usage("the instruction is empty")
+            .hint("say what the model shall do next: agent resume ab12 \"now add tests\""));
+    }
+    if text.chars().count() > MAX_INSTRUCTION {
+        return Err(Error::usage(format!(
+            "the instruction has more than {MAX_INSTRUCTION} characters"
+        ))
+        .hint("put the long part into a file of the workspace and name it"));
+    }
+    Ok(Some(text.to_owned()))
 }
 
 /// The session that was named; else the one that a loop works on, or the latest unfinished one.

@@ -79,7 +79,7 @@ impl Status {
     }
 }
 
-fn files_changed(count: Count) -> String {
+pub(super) fn files_changed(count: Count) -> String {
     let plural = if count.0 == 1 { "" } else { "s" };
     format!("{} file{plural}", count.words())
 }

@@ -75,16 +75,16 @@ fn reverse(
     let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
     let id = resume::find_any(&agent.store, &agent.ui, id)?.session_id;
     let reversal = agent.plan(&id, wish)?;
-    show(&agent, &id, &reversal, consent);
-    if !consent.yes && !is_agreed(&agent)? {
-        agent.ui.say("Nothing was done.");
-        return Ok(ExitCode::SUCCESS);
-    }
     let force = if consent.force {
         Force::KeepCopies
     } else {
         Force::Skip
     };
+    show(&agent, &id, &reversal, force);
+    if !consent.yes && !is_agreed(&agent)? {
+        agent.ui.say("Nothing was done.");
+        return Ok(ExitCode::SUCCESS);
+    }
     let restored = agent.carry_out(&id, &reversal, force)?;
     tell(&agent, &reversal, &restored);
     if common.json {
@@ -93,7 +93,7 @@ fn reverse(
     Ok(ExitCode::SUCCESS)
 }
 
-fn is_agreed(agent: &Agent) -> Result<bool> {
+pub(super) fn is_agreed(agent: &Agent) -> Result<bool> {
     match agent.ui.ask("Do it? [y/N]", &agent.interrupt) {
         Answer::Text(answer) => Ok(matches!(answer.trim(), "y" | "Y" | "yes")),
         Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
@@ -104,7 +104,7 @@ fn is_agreed(agent: &Agent) -> Result<bool> {
     }
 }
 
-fn show(agent: &Agent, id: &SessionId, reversal: &Reversal, consent: &Consent) {
+pub(super) fn show(agent: &Agent, id: &SessionId, reversal: &Reversal, force: Force) {
     let rounds = named(&reversal.rounds);
     let plan = &reversal.plan;
     let mut text = match reversal.wish {
@@ -126,7 +126,7 @@ fn show(agent: &Agent, id: &SessionId, reversal: &Reversal, consent: &Consent) {
         text.push_str("\n  the files are so already");
     }
     if !plan.conflicts.is_empty() {
-        text.push_str(if consent.force {
+        text.push_str(if force == Force::KeepCopies {
             "\nIn the way; a copy is kept beside:"
         } else {
             "\nLeft as they are:"
@@ -150,7 +150,7 @@ fn item(path: &Path, what: &str) -> String {
     format!("\n  {} {what}", escape_line(&path.to_string_lossy()))
 }
 
-fn tell(agent: &Agent, reversal: &Reversal, restored: &Restored) {
+pub(super) fn tell(agent: &Agent, reversal: &Reversal, restored: &Restored) {
     let rounds = named(&reversal.rounds);
     let verb = if reversal.rounds.len() == 1 {
         "is"

@@ -8,11 +8,23 @@ use std::fmt::Write as _;
 use super::estimated_tokens;
 use crate::session::{Named, Recap, RoundRecap};
 
-/// The most tokens of the section.
-const MAX_TOKENS: usize = 500;
+/// How long the section may be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tokens {
+    /// Up to how many tokens rounds are told with names.
+    pub(super) detailed: usize,
+    /// The most tokens.
+    pub(super) all: usize,
+}
 
-/// Up to how many tokens rounds are told with names.
-const DETAILED_TOKENS: usize = 320;
+impl Default for Tokens {
+    fn default() -> Self {
+        Self {
+            detailed: 320,
+            all: 500,
+        }
+    }
+}
 
 /// What the word about rounds that are left out may need.
 const RESERVE: usize = 20;
@@ -20,7 +32,7 @@ const RESERVE: usize = 20;
 const HEADING: &str = "\n## History\n";
 
 /// The section; nothing before the second outbox.
-pub(super) fn render(recap: &Recap) -> String {
+pub(super) fn render(recap: &Recap, max: Tokens) -> String {
     let Some(last) = recap.rounds.back() else {
         return String::new();
     };
@@ -30,13 +42,13 @@ pub(super) fn render(recap: &Recap) -> String {
     for round in recap.rounds.iter().rev() {
         let detailed = detailed(round);
         let tokens = estimated_tokens(&detailed) + 1;
-        let line = if size + tokens <= DETAILED_TOKENS {
+        let line = if size + tokens <= max.detailed {
             detailed
         } else {
             condensed(round)
         };
         size += estimated_tokens(&line) + 1;
-        if size > MAX_TOKENS {
+        if size > max.all {
             break;
         }
         lines.push(line);
@@ -111,6 +123,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    const MAX_TOKENS: usize = 500;
+
+    fn render(recap: &Recap) -> String {
+        super::render(recap, Tokens::default())
+    }
 
     fn named(items: &[&str], count: usize) -> Named {
         Named {

@@ -80,7 +80,7 @@ fn beginning(text: &str, where_it_is: &str) -> String {
 }
 
 /// What the person wants from this message on, beyond the task.
-fn further(session: &Session) -> String {
+pub(super) fn further(session: &Session) -> String {
     let new = session
         .further
         .iter()

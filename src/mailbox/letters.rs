@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Mailbox, round_prefix};
+use super::{Mailbox, Reading, read_reply, round_prefix};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
 
@@ -21,12 +21,42 @@ impl Mailbox {
 }
 
 impl Mailbox {
+    /// The message of a round as it lies in `outbox/`: its first file, and the text of all parts.
+    pub fn message(&self, id: &SessionId, sequence: u32) -> Option<(String, String)> {
+        let whole = self.outbox_path(id, sequence);
+        let paths = if whole.exists() {
+            vec![whole]
+        } else {
+            let (mut messages, _) = self.letters_of(id).ok()?;
+            messages.retain(|path| belongs(path, &round_prefix(id, sequence)));
+            messages
+        };
+        let name = file_name(paths.first()?);
+        let texts = paths.iter().filter_map(|path| fs::read(path).ok());
+        let text: Vec<u8> = texts.flatten().collect();
+        Some((name, String::from_utf8_lossy(&text).into_owned()))
+    }
+
+    /// A reply that was used: its name, and its bytes.
+    pub fn processed_reply(&self, name: &str) -> Option<(String, Vec<u8>)> {
+        let path = self.processed().join(name);
+        match read_reply(&path) {
+            Ok(Reading::Text(bytes)) => Some((file_name(&path), bytes)),
+            _ => None,
+        }
+    }
+
     /// Removes the message of a round, all parts of it.
     pub fn withdraw(&self, id: &SessionId, sequence: u32) -> Result<()> {
         let (messages, _) = self.letters_of(id)?;
         let is_of_round = |path: &&PathBuf| belongs(path, &round_prefix(id, sequence));
         (messages.iter().filter(is_of_round)).try_for_each(|path| crate::fs::remove(path))
     }
+}
+
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 /// Whether a file is of the round whose names begin so: `ab12cd34_seq0001.txt` is not of round 10.

@@ -66,7 +66,7 @@ impl History {
     }
 
     /// Learns from the next record of the journal.
-    fn take(&mut self, record: &Record) {
+    pub(super) fn take(&mut self, record: &Record) {
         match record {
             Record::Before { sequence, snapshot } => self.begun = Some((*sequence, *snapshot)),
             Record::After { sequence, snapshot } => self.finish(*sequence, *snapshot),
@@ -113,6 +113,20 @@ impl History {
             .iter()
             .find(|round| round.checkpoint.round == number);
         found.map(|round| round.checkpoint)
+    }
+
+    /// The first round that changed something.
+    pub fn first(&self) -> Option<Checkpoint> {
+        self.rounds.first().map(|round| round.checkpoint)
+    }
+
+    /// What the workspace was after a round; nothing if no later round changed it, so that it is
+    /// as it is now.
+    pub fn after(&self, number: u32) -> Option<Snapshot> {
+        let is_later = |round: &&Round| round.checkpoint.round > number;
+        let next = self.rounds.iter().find(is_later)?;
+        let last = self.rounds.iter().rfind(|round| !is_later(round));
+        Some(last.map_or(next.checkpoint.before, |last| last.checkpoint.after))
     }
 
     /// Whether the round was taken back.

@@ -53,7 +53,7 @@ impl Store {
         History::read(&self.journal_path(id))
     }
 
-    fn journal_path(&self, id: &SessionId) -> PathBuf {
+    pub(super) fn journal_path(&self, id: &SessionId) -> PathBuf {
         self.directory.join(format!("{id}.journal.jsonl"))
     }
 

@@ -43,7 +43,7 @@ pub(super) fn shown(text: &str) -> String {
 /// A path for a command that the person may copy into a shell.
 ///
 /// A project chooses its paths: unquoted, `; rm -r x` in one would run.
-pub(super) fn quoted(path: &Path) -> String {
+pub fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '\\' | ':' | '.' | '_' | '-');
     if text.chars().all(is_plain) {

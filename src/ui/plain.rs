@@ -236,6 +236,24 @@ fn step(result: &StepResult) -> String {
     text
 }
 
+/// A step and what became of it, as the loop tells it.
+pub fn step_lines(result: &StepResult) -> String {
+    step(result)
+}
+
+/// A heading of ours.
+pub fn heading(text: &str) -> String {
+    format!("{BOLD}{text}{BOLD:#}")
+}
+
+/// What somebody said, under their name; nothing if they said nothing.
+pub fn quoted(name: &str, text: &str) -> String {
+    if text.trim().is_empty() {
+        return String::new();
+    }
+    block(name, text)
+}
+
 /// The last lines of a text, indented beneath their step.
 fn tail(text: &str, lines: usize) -> String {
     let all: Vec<&str> = text.lines().collect();

@@ -39,6 +39,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("checkpoint", &["fs", "platform", "workspace"]),
     ("session", &["checkpoint", "fs", "platform", "reply"]),
     ("compose", &["reply", "session"]),
+    ("transcript", &["checkpoint", "mailbox", "reply", "session"]),
     ("settings", &["fs", "platform"]),
     ("ui", &["interrupt", "platform", "reply"]),
     ("protocol", &[]),

@@ -255,3 +255,338 @@ fn an_instruction_alone_goes_to_the_latest_session_and_into_its_current_message(
         .code(1)
         .said("there is no session `nosuch`");
 }
+
+/// A session with a question, a failure, a shell command and an instruction after its end.
+fn eventful() -> Finished {
+    let first = "I look <b>first</b>.\n[PLAN]\n1. look\n[/PLAN]\n[RUN_COMMAND]\necho made > made.txt; echo gone wrong; exit 3\n[/RUN_COMMAND]\n{end}\n";
+    Test::new(&["new", "write a *greeting* <now>"])
+        .reply(first)
+        .reply(&create("a.txt", "<hello> & \u{1b}[31mred"))
+        .reply(DONE)
+        .run()
+        .code(0)
+}
+
+#[test]
+fn show_tells_the_conversation_in_short_and_a_round_whole() {
+    let finished = eventful();
+    let id = id_of(&finished);
+    let finished = Test::after(finished, &["show", &id[..5]]).run().code(0);
+    for text in [
+        &format!("Session {id} (done), 3 rounds, 2 files changed"),
+        "write a *greeting* <now>",
+        "Round 1 20",
+        &format!("  sent: {id}_seq0001.txt ("),
+        &format!("  came: {id}_seq0001_reply1.txt ("),
+        "I look <b>first</b>.",
+        "1. look",
+        " 2. failed RUN_COMMAND: `echo made > made.txt; echo gone wrong; exit 3`: exit code 3",
+        "gone wrong",
+        "all done",
+        "agent show",
+    ] {
+        prints(&finished, text);
+    }
+    let finished = Test::after(finished, &["show", &id, "--round", "2"])
+        .run()
+        .code(0);
+    prints(&finished, "=== HEADER ===");
+    prints(&finished, "[CREATE_FILE path=\"a.txt\"]");
+    prints(&finished, "1. [OK] CREATE_FILE");
+    prints(&finished, &format!("agent diff {id} --round 2"));
+    assert!(!finished.stdout.contains('\u{1b}'), "{}", finished.stdout);
+    let finished = Test::after(finished, &["show", "--json"]).run().code(0);
+    let rounds: Vec<serde_json::Value> = (finished.stdout.lines())
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(rounds.len(), 3);
+    assert_eq!(rounds[0]["results"][1]["status"], "failed");
+    assert!(
+        rounds[1]["reply"]["text"]
+            .as_str()
+            .unwrap()
+            .contains("a.txt")
+    );
+    Test::after(finished, &["show", &id, "--round", "9"])
+        .run()
+        .code(1)
+        .said("has no round 9");
+}
+
+#[test]
+fn show_of_a_session_that_waits_has_its_message() {
+    let finished = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+    let finished = Test::after(finished, &["show"]).run().code(0);
+    prints(&finished, "no reply yet");
+    let finished = Test::after(finished, &["show", "--round", "1"])
+        .run()
+        .code(0);
+    prints(&finished, "=== PROMPT ===");
+}
+
+#[test]
+fn an_export_is_one_file_with_everything_and_nothing_that_runs() {
+    let finished = eventful();
+    let finished = Test::after(finished, &["export"]).run().code(0);
+    for text in [
+        "# write a \\*greeting\\* \\<now\\>\n",
+        "> I look <b>first</b>.",
+        "- **failed** RUN_COMMAND `echo made > made.txt; echo gone wrong; exit 3`: exit code 3",
+        "```diff\ndiff --git a/a.txt b/a.txt",
+        "> all done",
+    ] {
+        prints(&finished, text);
+    }
+    let finished = Test::after(
+        finished,
+        &["export", "latest", "--format", "html", "-o", "t.html"],
+    )
+    .run()
+    .code(0)
+    .said("t.html");
+    let page = fs::read_to_string(finished.base().join("t.html")).unwrap();
+    for text in [
+        "<h1>write a *greeting* &lt;now&gt;</h1>",
+        "<span class=\"added\">+&lt;hello&gt; &amp; \u{fffd}[31mred</span>",
+        "I look &lt;b&gt;first&lt;/b&gt;.",
+        "prefers-color-scheme",
+    ] {
+        assert!(page.contains(text), "`{text}` is missing:\n{page}");
+    }
+    for text in [
+        "http://", "https://", "<script", "src=", "url(", "@import", "\u{1b}",
+    ] {
+        assert!(!page.contains(text), "`{text}`:\n{page}");
+    }
+    let finished = Test::after(finished, &["export", "--format", "json"])
+        .run()
+        .code(0);
+    let all: serde_json::Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert_eq!(all["isComplete"], true);
+    assert_eq!(all["rounds"].as_array().unwrap().len(), 3);
+    assert!(
+        all["rounds"][1]["diff"]
+            .as_str()
+            .unwrap()
+            .contains("+<hello>")
+    );
+}
+
+/// A session of three rounds that goes on: a command that fails, a file, a change to it.
+fn under_way() -> Finished {
+    let finished = Test::new(&["new", "--no-wait", "write a greeting"])
+        .run()
+        .code(0);
+    let replies = [
+        "[RUN_COMMAND]\necho gone wrong; exit 3\n[/RUN_COMMAND]\n",
+        "[CREATE_FILE path=\"a.txt\"]\nhello\n[/CREATE_FILE]\n",
+        "[CREATE_FILE path=\"b.txt\"]\nworld\n[/CREATE_FILE]\n[READ_FILE path=\"a.txt\"]\n",
+    ];
+    replies.iter().fold(finished, |finished, reply| {
+        Test::after(finished, &["step", "--reply", "-"])
+            .input(reply)
+            .run()
+            .code(0)
+    })
+}
+
+#[test]
+fn a_handover_has_all_that_a_new_chat_must_know_and_its_reply_is_taken() {
+    let finished = under_way();
+    let id = id_of(&finished);
+    assert!(!finished.outbox(4).contains("You Take Over"));
+    let finished = Test::after(finished, &["handoff"])
+        .run()
+        .code(0)
+        .said(&format!("{id}_seq0004.txt"))
+        .said(&format!("agent resume {id}"));
+    let message = finished.outbox(4);
+    for text in [
+        "Task: write a greeting\n",
+        "You cannot see the machine",
+        "## You Take Over",
+        "Round 2: changed a.txt",
+        "+++ b/b.txt\n@@ -0,0 +1 @@\n+world\n",
+        "- `echo gone wrong; exit 3` in round 1: exit code 3",
+        "gone wrong\n",
+        "## Workspace Files\na.txt (6 bytes)\nb.txt (6 bytes)\n",
+        "### a.txt",
+        &format!("[END {id}#4]\n"),
+    ] {
+        assert!(message.contains(text), "`{text}` is missing:\n{message}");
+    }
+    assert_eq!(finished.outboxes(), 4);
+    let reply = format!("[DONE]\nfine\n[/DONE]\n[END {id}#4]\n");
+    let finished = Test::after(finished, &["step", "--reply", "-"])
+        .input(&reply)
+        .run()
+        .code(0)
+        .said("fine");
+    Test::after(finished, &["handoff", &id])
+        .run()
+        .code(1)
+        .said("has ended");
+}
+
+#[test]
+fn a_handover_beside_a_running_loop_changes_only_the_message() {
+    let running = Test::new(&["new", "task"])
+        .reply(&create("a.txt", "hello"))
+        .start();
+    let before = running.outbox(2);
+    let output = agent(&running.base()).arg("handoff").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("The loop that runs takes the reply"),
+        "{said}"
+    );
+    let after = running.outbox(2);
+    assert!(
+        before != after && after.contains("You Take Over"),
+        "{after}"
+    );
+    let id = &after.lines().nth(1).unwrap()["Session: ".len()..];
+    let reply = format!("[CREATE_FILE path=\"b.txt\"]\nb\n[/CREATE_FILE]\n[END {id}#2]\n");
+    fs::write(running.base().join("inbox/b.txt"), reply).unwrap();
+    assert!(running.outbox(3).contains("Round 2: changed b.txt"));
+    running.signal("INT");
+    running.wait().code(130);
+}
+
+#[test]
+fn a_handover_fits_the_message_limit() {
+    let finished = under_way();
+    let big = "long line of text\n".repeat(3_000);
+    fs::write(finished.base().join("workspace/a.txt"), big).unwrap();
+    let finished = Test::after(finished, &["handoff", "--max-outbox-chars", "8000"])
+        .run()
+        .code(0);
+    let message = finished.outbox(4);
+    assert!(
+        message.chars().count() <= 8_000,
+        "{}",
+        message.chars().count()
+    );
+    assert!(message.contains("[TRUNCATED"), "{message}");
+}
+
+fn fork_directory(finished: &Finished) -> std::path::PathBuf {
+    let parent = finished.base().parent().unwrap().to_owned();
+    let entries = fs::read_dir(parent)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let is_fork = |path: &std::path::PathBuf| path.to_string_lossy().contains("base-fork-");
+    entries.into_iter().find(is_fork).unwrap()
+}
+
+#[test]
+fn a_fork_has_the_files_of_its_round_and_leaves_the_other_session_alone() {
+    let finished = under_way();
+    let id = id_of(&finished);
+    let before = finished.files("");
+    let finished = Test::after(finished, &["fork", &id, "--round", "2", "in", "French"])
+        .run()
+        .code(0)
+        .said(&format!("goes on from session {id} after round 2"));
+    let after = finished.files("");
+    for (name, text) in &before {
+        if !name.starts_with("sessions/objects") {
+            assert_eq!(after.get(name), Some(text), "{name}");
+        }
+    }
+    let fork = fork_directory(&finished);
+    assert_eq!(
+        fs::read_to_string(fork.join("workspace/a.txt")).unwrap(),
+        "hello\n"
+    );
+    assert!(!fork.join("workspace/b.txt").exists());
+    let output = agent(&fork).args(["list", "--json"]).output().unwrap();
+    let row: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_ne!(row["id"], *id);
+    assert_eq!(row["round"], 3);
+    let new = row["id"].as_str().unwrap();
+    let message = fs::read_to_string(fork.join(format!("outbox/{new}_seq0003.txt"))).unwrap();
+    for text in [
+        "## You Take Over",
+        "Round 2: changed a.txt",
+        "+hello",
+        "in the header:\nin French\n",
+        &format!("[END {new}#3]"),
+    ] {
+        assert!(message.contains(text), "`{text}` is missing:\n{message}");
+    }
+    assert!(!message.contains("b.txt"), "{message}");
+    let reply = fork.join("reply.txt");
+    fs::write(
+        &reply,
+        format!("[CREATE_FILE path=\"c.txt\"]\nsalut\n[/CREATE_FILE]\n[END {new}#3]\n"),
+    )
+    .unwrap();
+    let output = agent(&fork)
+        .args(["step", "--reply", "reply.txt"])
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(fork.join("workspace/c.txt").exists());
+    let output = agent(&fork).args(["undo", "--yes"]).output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(!fork.join("workspace/c.txt").exists());
+    let output = agent(&fork).args(["show"]).output().unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        shown.contains(&format!("Forked from session {id} after round 2")),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_fork_goes_where_it_is_told_and_never_over_other_files() {
+    let finished = under_way();
+    let finished = Test::after(finished, &["fork", "latest", "--into", "../second"])
+        .run()
+        .code(0);
+    let second = finished.base().with_file_name("second");
+    assert!(second.join("workspace/b.txt").exists());
+    Test::after(finished, &["fork", "latest", "--into", "../second"])
+        .run()
+        .code(1)
+        .said("is not empty")
+        .said("--into");
+}
+
+#[test]
+fn a_fork_in_place_takes_later_rounds_back_first() {
+    let finished = under_way();
+    let id = id_of(&finished);
+    let finished = Test::after(finished, &["fork", &id, "--round", "2", "--in-place"])
+        .run()
+        .code(1)
+        .said("delete b.txt")
+        .said("`--yes`")
+        .workspace("b.txt", "world\n");
+    let finished = Test::after(
+        finished,
+        &["fork", &id, "--round", "2", "--in-place", "--yes"],
+    )
+    .run()
+    .code(0)
+    .said("goes on from session")
+    .workspace("a.txt", "hello\n");
+    assert!(!finished.base().join("workspace/b.txt").exists());
+    let finished = Test::after(finished, &["list", "--json"]).run().code(0);
+    assert_eq!(finished.stdout.lines().count(), 2);
+    assert_ne!(json(&finished)["id"], *id);
+    Test::after(finished, &["fork", &id, "--round", "7"])
+        .run()
+        .code(1)
+        .said("has no round 7");
+}

@@ -378,7 +378,7 @@ fn version_and_help_are_data() {
     }
     for verb in [
         "new", "resume", "step", "apply", "parse", "status", "list", "paste", "say", "end", "rm",
-        "config", "policy", "init", "doctor", "demo",
+        "show", "export", "handoff", "fork", "config", "policy", "init", "doctor", "demo",
     ] {
         let finished = Test::new(&[verb, "--help"]).run().code(0);
         prints(&finished, &format!("Usage: agent {verb}"));

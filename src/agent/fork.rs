@@ -1,0 +1,119 @@
+//! A new session from a point of another one, in place or in a workspace of its own.
+//!
+//! The other session is not touched. The new one begins with a message that tells all that a new
+//! chat must know, because two ways cannot be tried in one chat.
+
+use jiff::Timestamp;
+
+use super::handover::{HandedOver, beginning};
+use super::undo::tidied;
+use super::{Agent, Conversation};
+use crate::checkpoint::{self, Restored, Snapshot};
+use crate::error::{Error, Result};
+use crate::protocol::SessionId;
+use crate::session::{Past, Record, RoundLock, Session, Sync};
+
+/// A point of a session from which another one can go on.
+#[derive(Debug)]
+pub struct ForkPoint {
+    /// The session.
+    pub session: SessionId,
+    /// The last round that both have.
+    pub round: u32,
+    /// The files after that round; those of now after the latest one.
+    pub files: Snapshot,
+    state: Session,
+    past: Past,
+    /// What the rounds until then changed.
+    diff: String,
+}
+
+/// A session that was forked.
+#[derive(Debug)]
+pub struct Forked {
+    /// Its name.
+    pub id: SessionId,
+    /// Its first message.
+    pub message: HandedOver,
+}
+
+impl Agent {
+    /// The point after a round; after the latest one if none is named.
+    pub fn fork_point(&self, id: &SessionId, round: Option<u32>) -> Result<ForkPoint> {
+        let _alone = RoundLock::take(self.store.directory())?;
+        let (session, _) = self.at_rest(id)?;
+        let mut past = self.store.past(id)?;
+        let latest = session.sequence_number.saturating_sub(1);
+        let round = round.unwrap_or(latest);
+        if round > latest {
+            return Err(
+                Error::mendable(format!("session {id} has no round {round} that is over"))
+                    .hint(format!("its latest is round {latest}; 0 is the beginning")),
+            );
+        }
+        let mut store = checkpoint::Store::open(&self.store.objects())?;
+        let files = match past.history.after(round) {
+            Some(files) => files,
+            None => store.take(&self.workspace, &self.covered)?.snapshot,
+        };
+        let diff = self.difference(&mut store, &beginning(&past, &session), &files);
+        let state = if round == latest {
+            session
+        } else {
+            self.store.after_round(id, round)?.ok_or_else(|| {
+                Error::mendable(format!(
+                    "the journal of session {id} does not tell how it stood after round {round}"
+                ))
+            })?
+        };
+        past.rounds.retain(|one| one.number <= round);
+        Ok(ForkPoint {
+            session: id.clone(),
+            round,
+            files,
+            state,
+            past,
+            diff,
+        })
+    }
+
+    /// Puts the files of a snapshot of this agent's into another workspace, which is empty.
+    pub fn copy_files(&self, files: &Snapshot, target: &Self) -> Result<Restored> {
+        let mut store = checkpoint::Store::open(&self.store.objects())?;
+        let laid_out = store.lay_out(&target.workspace, files);
+        laid_out.map_err(tidied)
+    }
+
+    /// Begins the new session here, with what the person wants of it.
+    pub fn fork(&self, point: ForkPoint, id: SessionId, further: Option<String>) -> Result<Forked> {
+        let now = Timestamp::now();
+        let mut session = Session {
+            session_id: id.clone(),
+            created_at: now,
+            updated_at: now,
+            round_limit: point.round.saturating_add(self.manner.max_rounds),
+            is_complete: false,
+            summary: None,
+            ..point.state
+        };
+        session.checkpoints.clear();
+        if let Some(text) = further {
+            session.instruct(text);
+        }
+        self.store.save(&session)?;
+        let _alone = RoundLock::wait(self.store.directory())?;
+        let (mut journal, _) = self.store.journal(&id)?;
+        let forked = Record::Forked {
+            from: point.session,
+            round: point.round,
+        };
+        let begun = Record::Round {
+            session: Box::new(session.clone()),
+        };
+        journal.append(&[forked, begun], Sync::Now)?;
+        let mut conversation: Conversation<'_> = self.conversation(session, journal);
+        let message = conversation.write_handover(&point.past, &point.diff)?;
+        conversation.save()?;
+        Ok(Forked { id, message })
+    }
+}

@@ -1,0 +1,167 @@
+//! A message from which a chat that knows nothing can go on, for a new chat or another vendor's.
+//!
+//! It takes the place of the current round's message, so that the reply to it is accepted as usual,
+//! also by a loop that waits in another terminal.
+
+use std::path::PathBuf;
+
+use super::checkpoints::Checkpoints;
+use super::{Agent, Conversation};
+use crate::checkpoint::{self, DiffLimits, Snapshot};
+use crate::compose::{self, Facts, Handover};
+use crate::error::{Error, Result};
+use crate::protocol::SessionId;
+use crate::session::{Checkpoint, Journal, LoopLock, Past, Record, RoundLock, Session, Sync};
+
+/// A message that was written for another chat.
+#[derive(Debug)]
+pub struct HandedOver {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Which round it is of.
+    pub sequence: u32,
+    /// Its length in characters.
+    pub characters: usize,
+    /// Its length in tokens, estimated.
+    pub tokens: usize,
+    /// What was left out for want of room, in words.
+    pub cuts: Vec<String>,
+}
+
+impl Agent {
+    /// Writes the message of the current round anew, for a chat that knows nothing.
+    pub fn hand_over(&self, id: &SessionId) -> Result<HandedOver> {
+        let _alone = RoundLock::take(self.store.directory())?;
+        let (session, journal) = self.at_rest(id)?;
+        if session.is_complete {
+            return Err(Error::mendable(format!("session {id} has ended")).hint(format!(
+                "`agent resume {id} --no-wait \"<what to do next>\"` opens it again; then hand it over"
+            )));
+        }
+        let past = self.store.past(id)?;
+        let starts = beginning(&past, &session);
+        let mut conversation = self.conversation(session, journal);
+        let diff = conversation.changes_since(&starts)?;
+        let handed = conversation.write_handover(&past, &diff)?;
+        let sequence = handed.sequence;
+        let record = Record::HandedOver { sequence };
+        conversation.journal.append(&[record], Sync::Later)?;
+        // A loop that waits has the session in its memory, and saves it itself.
+        if LoopLock::holder(self.store.directory()).is_none() {
+            conversation.save()?;
+        }
+        Ok(handed)
+    }
+
+    /// A session of which nothing is under way, and its journal; the caller holds the round lock.
+    pub(super) fn at_rest(&self, id: &SessionId) -> Result<(Session, Journal)> {
+        let (session, _) = self.store.load_or_rebuild(id)?;
+        let (journal, recovered) = self.store.journal(id)?;
+        let claimed = self.mailbox.claimed(id, session.sequence_number);
+        if recovered.claimed.is_some() || claimed.is_some() {
+            return Err(Error::mendable(format!(
+                "a reply of session {id} has been taken and not been carried out yet"
+            ))
+            .hint(format!(
+                "wait for it, or decide what is asked; if no loop runs, `agent resume {id}` settles it"
+            )));
+        }
+        let session = match recovered.session {
+            Some(newer) if newer.updated_at > session.updated_at => newer,
+            _ => session,
+        };
+        Ok((session, journal))
+    }
+
+    pub(super) fn conversation(&self, session: Session, journal: Journal) -> Conversation<'_> {
+        Conversation {
+            agent: self,
+            session,
+            journal,
+            contents: None,
+            checkpoints: Checkpoints::default(),
+        }
+    }
+}
+
+/// Where the changes of a session begin: before its first round, or the first that is known.
+pub(super) fn beginning(past: &Past, session: &Session) -> Vec<Snapshot> {
+    let first = past.history.first().map(|round| round.before);
+    let kept = session
+        .checkpoints
+        .front()
+        .map(|round: &Checkpoint| round.before);
+    first.into_iter().chain(kept).collect()
+}
+
+impl Conversation<'_> {
+    /// Composes the message and writes it in place of the one that is there.
+    pub(super) fn write_handover(&mut self, past: &Past, diff: &str) -> Result<HandedOver> {
+        let agent = self.agent;
+        let (id, sequence) = (
+            self.session.session_id.clone(),
+            self.session.sequence_number,
+        );
+        let contents = self.read_contents();
+        let listing = self.listing();
+        let notes: Vec<String> = (agent.store.notes(&id).all().into_iter())
+            .map(|note| note.text)
+            .collect();
+        let outbox = compose::hand_over(&Handover {
+            session: &self.session,
+            past,
+            diff,
+            notes: &notes,
+            listing: &listing,
+            contents: &contents,
+            facts: Facts {
+                command_timeout: agent.limits.command_timeout,
+                runs_commands: agent.manner.permit.runs_commands(),
+            },
+            max_list_items: agent.limits.max_list_items as usize,
+            max_chars: agent.manner.max_outbox_chars,
+        });
+        agent.mailbox.withdraw(&id, sequence)?;
+        let path = agent.mailbox.write_outbox(&id, sequence, &outbox.text)?;
+        self.keep_listing(&listing)?;
+        Ok(HandedOver {
+            path,
+            sequence,
+            characters: outbox.text.chars().count(),
+            tokens: compose::estimated_tokens(&outbox.text),
+            cuts: outbox.cuts,
+        })
+    }
+
+    /// What is different now since the first of these that is still known.
+    fn changes_since(&mut self, starts: &[Snapshot]) -> Result<String> {
+        if starts.is_empty() {
+            return Ok(String::new());
+        }
+        let Some(now) = self.checkpoint() else {
+            return Ok(String::new());
+        };
+        let mut store = checkpoint::Store::open(&self.agent.store.objects())?;
+        Ok(self.agent.difference(&mut store, starts, &now))
+    }
+}
+
+impl Agent {
+    /// What differs between the first of these that is still known and a later snapshot.
+    pub(super) fn difference(
+        &self,
+        store: &mut checkpoint::Store,
+        starts: &[Snapshot],
+        end: &Snapshot,
+    ) -> String {
+        let limits = DiffLimits {
+            // More than fits is cut again, to what fits.
+            max_bytes: self.manner.max_outbox_chars.saturating_mul(4),
+            ..DiffLimits::default()
+        };
+        let mut known = starts.iter();
+        known
+            .find_map(|start| store.diff(start, end, &limits).ok())
+            .unwrap_or_default()
+    }
+}

@@ -1,0 +1,82 @@
+//! `agent export`: a transcript to read, to keep or to show to others.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+
+use super::{Common, open, resume};
+use crate::checkpoint::DiffLimits;
+use crate::error::{Error, Result};
+use crate::fs::{Durability, write_atomic};
+use crate::transcript::{self, Transcript};
+use crate::ui::{Ui, count};
+
+const EXAMPLES: &str = "\
+Examples:
+  agent export latest > session.md
+  agent export ab12 --format html -o session.html
+  agent export ab12 --format json | jq .rounds[0].results";
+
+/// Write a transcript of a session: one file, nothing from elsewhere
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Export {
+    /// The session: its id, the first few digits of it, or `latest`; the latest one if it is left
+    /// out
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    /// Markdown, one HTML page, or JSON
+    #[arg(long, value_name = "FORMAT", default_value = "md")]
+    format: Format,
+    /// Write this file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Md,
+    Html,
+    Json,
+}
+
+impl Export {
+    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+        let files = open::files(common, ui)?;
+        let session = resume::find_any(&files.store, &files.ui, self.id.as_deref())?;
+        let transcript = Transcript::gather(&session, &files.store, &files.mailbox, None)?
+            .with_diffs(&files.store.objects(), &DiffLimits::default())
+            .redacted(&redact);
+        if transcript.unreadable_lines > 0 {
+            files.ui.say(&format!(
+                "{} of the journal could not be read and are left out.",
+                count(transcript.unreadable_lines, "line")
+            ));
+        }
+        let text = match self.format {
+            Format::Md => transcript::markdown(&transcript),
+            Format::Html => transcript::html(&transcript),
+            Format::Json => json(&transcript)?,
+        };
+        match &self.output {
+            Some(path) => {
+                write_atomic(path, text.as_bytes(), Durability::Atomic)?;
+                files.ui.say(&format!("Written to `{}`.", path.display()));
+            }
+            None => files.ui.text(&text),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn json(transcript: &Transcript) -> Result<String> {
+    serde_json::to_string_pretty(transcript)
+        .map(|text| text + "\n")
+        .map_err(|cause| Error::mendable("could not write the transcript").because(cause))
+}
+
+/// What leaves the machine with a transcript: the same that leaves it with a message.
+fn redact(text: &str) -> String {
+    text.to_owned()
+}

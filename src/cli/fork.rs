@@ -1,0 +1,156 @@
+//! `agent fork`: a new session from a point of another one.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{Common, open, resume, undo};
+use crate::agent::Agent;
+use crate::agent::fork::{ForkPoint, Forked};
+use crate::agent::undo::Wish;
+use crate::checkpoint::{Force, Restored};
+use crate::error::{Error, Result};
+use crate::protocol::SessionId;
+use crate::ui::{Ui, count, escape_line};
+
+const EXAMPLES: &str = "\
+Examples:
+  agent fork ab12
+  agent fork ab12 --round 3 \"try it with SQLite instead\"
+  agent fork ab12 --into ~/second-try
+  agent fork ab12 --round 3 --in-place
+
+By default the fork gets a directory of its own beside this one, with a copy of the files as they
+were after that round; both sessions can go on at the same time. With `--in-place` it works on the
+same files: later rounds are taken back first, after a question.";
+
+/// Begin a new session from a point of another one, to try another way
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Fork {
+    /// The session: its id, the first few digits of it, or `latest`
+    #[arg(value_name = "ID")]
+    id: String,
+    /// What the model shall do there, beyond the task; the words are joined
+    #[arg(value_name = "INSTRUCTION")]
+    instruction: Vec<String>,
+    /// After which round; 0 is the beginning, the latest one if it is left out
+    #[arg(long, value_name = "N")]
+    round: Option<u32>,
+    /// The new directory, with settings, messages and a workspace of its own
+    #[arg(long, value_name = "DIR", conflicts_with = "in_place")]
+    into: Option<PathBuf>,
+    /// Work on the same files; what later rounds changed is taken back first
+    #[arg(long)]
+    in_place: bool,
+    /// Do not ask before rounds are taken back
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// What was made, as `--json` prints it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row<'a> {
+    id: &'a str,
+    from: &'a str,
+    round: u32,
+    base: &'a Path,
+    workspace: &'a Path,
+    outbox: &'a Path,
+}
+
+impl Fork {
+    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+        let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
+        let from = agent.store.named(&self.id)?;
+        let further = resume::instruction(&self.instruction)?;
+        let point = agent.fork_point(&from, self.round)?;
+        let round = point.round;
+        let id = SessionId::from_uuid(uuid::Uuid::new_v4());
+        if self.in_place {
+            if !self.take_back(&agent, &point)? {
+                agent.ui.say("Nothing was done.");
+                return Ok(ExitCode::SUCCESS);
+            }
+            let forked = agent.fork(point, id, further)?;
+            tell(common, &agent, &forked, (&from, round));
+            return Ok(ExitCode::SUCCESS);
+        }
+        let directory = match &self.into {
+            Some(directory) => directory.clone(),
+            None => beside(&agent.base, &id)?,
+        };
+        let target = open::another(common, &directory, &agent)?;
+        let restored = agent.copy_files(&point.files, &target)?;
+        let forked = target.fork(point, id, further)?;
+        tell_missing(&agent, &restored);
+        tell(common, &target, &forked, (&from, round));
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Takes back what rounds after the point changed; tells whether the files are as they were.
+    fn take_back(&self, agent: &Agent, point: &ForkPoint) -> Result<bool> {
+        let history = agent.store.history(&point.session)?;
+        if history.undoable(point.round).is_empty() {
+            return Ok(true);
+        }
+        let reversal = agent.plan(&point.session, Wish::UndoTo(point.round))?;
+        undo::show(agent, &point.session, &reversal, Force::Skip);
+        if !self.yes && !undo::is_agreed(agent)? {
+            return Ok(false);
+        }
+        let restored = agent.carry_out(&point.session, &reversal, Force::Skip)?;
+        undo::tell(agent, &reversal, &restored);
+        Ok(true)
+    }
+}
+
+/// `project-fork-ab12cd34`, beside the project.
+fn beside(base: &Path, id: &SessionId) -> Result<PathBuf> {
+    let root = match (base.file_name(), base.parent()) {
+        (Some(name), Some(project)) if name == crate::settings::DIRECTORY_NAME => project,
+        _ => base,
+    };
+    match (root.file_name(), root.parent()) {
+        (Some(name), Some(parent)) => {
+            Ok(parent.join(format!("{}-fork-{id}", name.to_string_lossy())))
+        }
+        _ => Err(Error::mendable("there is no place beside this directory")
+            .hint("`--into DIR` names another one")),
+    }
+}
+
+fn tell_missing(agent: &Agent, restored: &Restored) {
+    if let Some(first) = restored.skipped.first() {
+        agent.ui.say(&format!(
+            "{} not copied, such as `{}`.",
+            count(restored.skipped.len(), "file"),
+            escape_line(&first.path.to_string_lossy())
+        ));
+    }
+}
+
+fn tell(common: &Common, agent: &Agent, forked: &Forked, (from, round): (&SessionId, u32)) {
+    let id = &forked.id;
+    if common.json {
+        agent.ui.data(&Row {
+            id: id.as_str(),
+            from: from.as_str(),
+            round,
+            base: &agent.base,
+            workspace: agent.workspace.path(),
+            outbox: &forked.message.path,
+        });
+        return;
+    }
+    let shown = |path: &Path| escape_line(&path.display().to_string());
+    agent.ui.say(&format!(
+        "Session {id} goes on from session {from} after round {round}.\nWorkspace: {}\nMessage for a new chat: {}\nTo go on:\n  cd {} && agent resume {id}",
+        shown(agent.workspace.path()),
+        shown(&forked.message.path),
+        crate::settings::quoted(&agent.base),
+    ));
+}

@@ -1,0 +1,244 @@
+//! `agent show`: the conversation of a session.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use clap::Args;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::{Common, list, open, resume};
+use crate::error::{Error, Result};
+use crate::session::{Session, Summary};
+use crate::transcript::{Letter, Round, Transcript};
+use crate::ui::{Ui, count, escape_line, escape_text, heading, quoted, step_lines};
+
+const EXAMPLES: &str = "\
+Examples:
+  agent show latest
+  agent show ab12 --round 3
+  agent show ab12 --json | jq .results
+
+Without `--round` each round is told in short; with it, the whole message, the whole reply and the
+whole results of that round.";
+
+/// Show the conversation of a session: what was sent, what came, what was done
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Show {
+    /// The session: its id, the first few digits of it, or `latest`; the latest one if it is left
+    /// out
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    /// Only this round, with all of its texts
+    #[arg(long, value_name = "N")]
+    round: Option<u32>,
+}
+
+impl Show {
+    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+        let files = open::files(common, ui)?;
+        let session = resume::find_any(&files.store, &files.ui, self.id.as_deref())?;
+        let transcript = Transcript::gather(&session, &files.store, &files.mailbox, self.round)?;
+        if let (Some(number), true) = (self.round, transcript.rounds.is_empty()) {
+            return Err(no_round(&session, number));
+        }
+        if transcript.unreadable_lines > 0 {
+            files.ui.say(&format!(
+                "{} of the journal could not be read and are left out.",
+                count(transcript.unreadable_lines, "line")
+            ));
+        }
+        if common.json {
+            for round in &transcript.rounds {
+                files.ui.data(round);
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+        let text = match (self.round, transcript.rounds.first()) {
+            (Some(_), Some(round)) => whole(&session, round),
+            _ => overview(&session, &transcript),
+        };
+        files.ui.page(&text);
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+pub(super) fn no_round(session: &Session, number: u32) -> Error {
+    let id = &session.session_id;
+    Error::mendable(format!("session {id} has no round {number}")).hint(format!(
+        "its current round is {}; `agent show {id}` tells all in short",
+        session.sequence_number
+    ))
+}
+
+/// All rounds in short.
+fn overview(session: &Session, transcript: &Transcript) -> String {
+    let summary = Summary::of(session);
+    let mut text = format!(
+        "{} ({}), {}, {} changed, last saved {} ago\n",
+        heading(&format!("Session {}", session.session_id)),
+        summary.state().word(),
+        count(summary.rounds() as usize, "round"),
+        super::status::files_changed(summary.changed_files),
+        list::age(Timestamp::now(), session.updated_at),
+    );
+    if let Some(origin) = &transcript.forked_from {
+        let _ = writeln!(
+            text,
+            "Forked from session {} after round {}",
+            origin.session, origin.round
+        );
+    }
+    text.push_str(&quoted("Task", &session.task));
+    for round in &transcript.rounds {
+        for further in transcript
+            .further
+            .iter()
+            .filter(|one| one.sequence == round.number)
+        {
+            text.push_str(&quoted("You", &further.text));
+        }
+        text.push_str(&in_short(round));
+    }
+    let id = &session.session_id;
+    let _ = writeln!(
+        text,
+        "\n`agent show {id} --round N` shows a round with all of its texts."
+    );
+    text
+}
+
+fn title(round: &Round) -> String {
+    let mut title = format!("\n{}", heading(&format!("Round {}", round.number)));
+    if let Some(at) = round.ended_at {
+        let at = at.to_zoned(TimeZone::system());
+        let _ = write!(title, " {}", at.strftime("%Y-%m-%d %H:%M"));
+    }
+    if round.is_undone {
+        title.push_str(", taken back");
+    }
+    title.push('\n');
+    title
+}
+
+fn in_short(round: &Round) -> String {
+    let mut text = title(round);
+    text.push_str(&letter("sent", round.message.as_ref()));
+    let Some(reply) = &round.reply else {
+        let word = if round.ended_at.is_some() {
+            "  came: a reply that is not kept any more\n"
+        } else {
+            "  no reply yet\n"
+        };
+        text.push_str(word);
+        text.push_str(&done(round));
+        return text;
+    };
+    text.push_str(&letter("came", Some(reply)));
+    text.push_str(&quoted("Model", &round.prose));
+    text.push_str(&done(round));
+    text
+}
+
+fn letter(verb: &str, letter: Option<&Letter>) -> String {
+    match letter {
+        Some(letter) => format!(
+            "  {verb}: {} ({})\n",
+            escape_line(&letter.file),
+            count(letter.text.chars().count(), "character")
+        ),
+        None => format!("  {verb}: a message that is not kept any more\n"),
+    }
+}
+
+/// What was done, and said on both sides.
+fn done(round: &Round) -> String {
+    let mut text = String::new();
+    for result in &round.results {
+        let said = round.said.iter().find(|said| said.number == result.number);
+        if let Some(said) = said {
+            text.push_str(&quoted(title_of(said.command), &said.text));
+        }
+        text.push_str(&step_lines(result));
+    }
+    for issue in round.issues.iter().filter(|issue| issue.number.is_some()) {
+        let _ = writeln!(
+            text,
+            "  not understood (line {}): {}",
+            issue.line,
+            escape_line(&issue.message)
+        );
+    }
+    for answer in round
+        .questions
+        .iter()
+        .filter_map(|question| question.answer.as_ref())
+    {
+        text.push_str(&quoted("You", answer));
+    }
+    for note in &round.notes {
+        text.push_str(&quoted("You", note));
+    }
+    text
+}
+
+fn title_of(command: &str) -> &'static str {
+    match command {
+        "PLAN" => "Plan",
+        "ASK_USER" => "The model asks",
+        "DONE" => "Done",
+        _ => "The model says",
+    }
+}
+
+/// A round with all of its texts.
+fn whole(session: &Session, round: &Round) -> String {
+    let id = &session.session_id;
+    let mut text = String::new();
+    let mut section = |name: &str, letter: Option<&Letter>| {
+        let file = letter.map(|letter| format!(" ({})", escape_line(&letter.file)));
+        let title = format!("Round {} of session {id}: {name}", round.number);
+        let _ = writeln!(text, "{}{}", heading(&title), file.unwrap_or_default());
+        let body = letter.map_or("(nothing, or it is not kept any more)\n", |letter| {
+            &letter.text
+        });
+        let _ = writeln!(text, "{}\n", escape_text(body.trim_end()));
+    };
+    section("what was sent", round.message.as_ref());
+    section("what came", round.reply.as_ref());
+    let title = format!("Round {} of session {id}: what was done", round.number);
+    let back = if round.is_undone { " (taken back)" } else { "" };
+    let _ = writeln!(text, "{}{back}", heading(&title));
+    for result in &round.results {
+        let outcome = &result.outcome;
+        let _ = writeln!(
+            text,
+            "{}. [{}] {} {}{}",
+            result.number,
+            outcome.status.label(),
+            escape_line(&result.command),
+            subject(&result.subject),
+            escape_line(&outcome.message)
+        );
+        for line in outcome.detail.text.lines() {
+            let _ = writeln!(text, "    {}", escape_text(line));
+        }
+    }
+    if round.changed_files() {
+        let _ = writeln!(
+            text,
+            "\n`agent diff {id} --round {}` shows what it changed.",
+            round.number
+        );
+    }
+    text
+}
+
+fn subject(subject: &str) -> String {
+    if subject.is_empty() {
+        String::new()
+    } else {
+        format!("`{}`: ", escape_line(subject))
+    }
+}

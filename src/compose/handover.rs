@@ -1,0 +1,437 @@
+//! One message from which a chat that knows nothing can go on with a session.
+//!
+//! What was decided and done is told from the journal, not from what the chat before believed: the
+//! answers and words of the user, what each round did, the changes as a diff, what failed last, and
+//! what is open. It never exceeds its length; what is cut says so.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::{
+    Content, Facts, Listing, Outbox, budget, chars, contents_chars, fenced, fit_contents, head,
+    history, listing, results,
+};
+use crate::protocol::{RelPath, Status, StepResult};
+use crate::session::{Instructions, Past, Session};
+
+/// What such a message is made of.
+#[derive(Debug)]
+pub struct Handover<'a> {
+    /// The session as it goes on.
+    pub session: &'a Session,
+    /// Its rounds.
+    pub past: &'a Past,
+    /// What its rounds changed, as a unified diff.
+    pub diff: &'a str,
+    /// What the person said that no message has told yet.
+    pub notes: &'a [String],
+    /// The files of the workspace.
+    pub listing: &'a Listing,
+    /// The contents that the chat before asked for.
+    pub contents: &'a [Content],
+    /// What the instructions must say of this session.
+    pub facts: Facts,
+    /// The most items that the listing shows.
+    pub max_list_items: usize,
+    /// The most characters that the message may have.
+    pub max_chars: usize,
+}
+
+/// How many tokens the rounds may take.
+const HISTORY: history::Tokens = history::Tokens {
+    detailed: 1_200,
+    all: 1_500,
+};
+
+/// How many of the failed commands, refusals and words of the user are told, the latest of each.
+const LATEST: usize = 20;
+
+/// How many characters of a failed command's output are told.
+const OUTPUT_CHARS: usize = 3_000;
+
+/// How many changed files are named above the diff.
+const NAMED_FILES: usize = 100;
+
+/// A section that has less room than this is left out: a word about its cut would fill it.
+const LEAST_CHARS: usize = 200;
+
+/// What the end of a code block that was cut may need.
+const LONGEST_FENCE: usize = 40;
+
+const OPENING: &str = "## You Take Over\nAnother chat worked on this task until now. You have not seen it and need nothing from it: what follows was recorded by `agent`, not by that chat. The files of the workspace are as the changes below left them. \"You\" and \"your reply\" in the records mean that chat.\n";
+
+/// Writes the message of the session's current round for a chat that knows nothing.
+pub fn hand_over(material: &Handover<'_>) -> Outbox {
+    let mut session = material.session.clone();
+    session.instructions = Instructions::Full;
+    let head = head(&session, material.facts) + OPENING;
+    let prompt = format!("=== PROMPT ===\n{}", prompt(&session));
+    let room = material
+        .max_chars
+        .saturating_sub(chars(&head) + chars(&prompt) + 1);
+
+    let sections = [
+        decisions(material),
+        plan(&session),
+        history::render(&session.history, HISTORY),
+        failures(material.past),
+        open(&session),
+    ];
+    let changes = changes(material);
+    let results = results::Results::new(&session);
+    let files = listing::render(material.listing, None, material.max_list_items);
+    let mut sizes: Vec<usize> = sections.iter().map(|section| chars(section)).collect();
+    sizes.extend([
+        chars(&changes),
+        results.chars(),
+        contents_chars(material.contents),
+        chars(&files.text) + 1,
+    ]);
+    let rooms = budget::shares(&sizes, room);
+
+    let mut cuts = Vec::new();
+    let fit = |at: usize, text: &str, cuts: &mut Vec<String>| {
+        if chars(text) <= rooms[at] {
+            return text.to_owned();
+        }
+        cuts.push(format!("the end of \"{}\"", title(text)));
+        if rooms[at] < LEAST_CHARS {
+            return String::new();
+        }
+        close_fence(budget::first_lines(text, rooms[at] - LONGEST_FENCE))
+    };
+    let mut context = String::new();
+    context.push_str(&fit(0, &sections[0], &mut cuts));
+    context.push_str(&fit(1, &sections[1], &mut cuts));
+    context.push_str(&fit(2, &sections[2], &mut cuts));
+    context.push_str(&fit(5, &changes, &mut cuts));
+    context.push_str(&fit(3, &sections[3], &mut cuts));
+    if rooms[6] >= LEAST_CHARS.min(sizes[6]) {
+        context.push_str(&results.fit(rooms[6], &mut cuts));
+    }
+    context.push_str(&fit(4, &sections[4], &mut cuts));
+    if rooms[8] >= LEAST_CHARS.min(sizes[8]) {
+        context.push('\n');
+        context.push_str(&files.fit(rooms[8].saturating_sub(1), &mut cuts));
+    }
+    if rooms[7] >= LEAST_CHARS.min(sizes[7]) {
+        context.push_str(&fit_contents(material.contents, rooms[7], &mut cuts));
+    }
+    Outbox {
+        text: format!("{head}{context}\n{prompt}"),
+        cuts,
+    }
+}
+
+fn title(section: &str) -> &str {
+    section
+        .lines()
+        .find_map(|line| line.strip_prefix("## "))
+        .unwrap_or_default()
+}
+
+/// Ends a code block that was cut in the middle.
+fn close_fence(text: String) -> String {
+    let mut open: Option<&str> = None;
+    for line in text.lines() {
+        let ticks = &line[..line.len() - line.trim_start_matches('`').len()];
+        match open {
+            None if ticks.len() >= 3 => open = Some(ticks),
+            Some(fence) if line == fence => open = None,
+            _ => {}
+        }
+    }
+    match open {
+        Some(fence) => format!("{text}{fence}\n"),
+        None => text,
+    }
+}
+
+/// What the user said, and what they or the rules refused.
+fn decisions(material: &Handover<'_>) -> String {
+    let mut lines = Vec::new();
+    for round in &material.past.rounds {
+        for question in &round.questions {
+            if let Some(answer) = &question.answer {
+                lines.push(format!(
+                    "- Asked in round {}: {} The user says: {}",
+                    round.number,
+                    one_line(&question.question),
+                    one_line(answer)
+                ));
+            }
+        }
+        for note in &round.notes {
+            lines.push(format!(
+                "- After round {}: {}",
+                round.number,
+                one_line(note)
+            ));
+        }
+        let refused = (round.results.iter()).filter(|one| one.outcome.status == Status::Refused);
+        for result in refused.filter(|result| result.command != "DONE") {
+            lines.push(format!(
+                "- Refused in round {}: {} `{}`: {}",
+                round.number,
+                result.command,
+                one_line(&result.subject),
+                one_line(&result.outcome.message)
+            ));
+        }
+    }
+    lines.extend((material.notes.iter()).map(|note| format!("- Now: {}", one_line(note))));
+    section("Decisions of the User", &lines)
+}
+
+fn section(title: &str, lines: &[String]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let left_out = lines.len().saturating_sub(LATEST);
+    let mut text = format!("\n## {title}\n");
+    if left_out > 0 {
+        let _ = writeln!(text, "({left_out} earlier ones are left out)");
+    }
+    for line in &lines[left_out..] {
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+fn one_line(text: &str) -> String {
+    const MAX_CHARS: usize = 1_000;
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{} ...", &line[..end]),
+        None => line,
+    }
+}
+
+fn plan(session: &Session) -> String {
+    match &session.plan {
+        Some(plan) => format!(
+            "\n## Plan (of the chat before; how much of it is done, the rest tells)\n{}\n",
+            plan.trim()
+        ),
+        None => String::new(),
+    }
+}
+
+fn changes(material: &Handover<'_>) -> String {
+    let session = material.session;
+    if material.diff.trim().is_empty() {
+        let word = if session.changed_files.is_empty() {
+            "Nothing was changed yet."
+        } else {
+            "The workspace is as it was when the session began, or what was changed is not known any more."
+        };
+        return format!("\n## Changes So Far\n{word}\n");
+    }
+    let names: Vec<&str> = (session.changed_files.iter().take(NAMED_FILES))
+        .map(RelPath::as_str)
+        .collect();
+    let more = session.changed_files.len().saturating_sub(names.len());
+    let rest = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    format!(
+        "\n## Changes So Far\nFiles that the rounds changed: {}{rest}. All of it as a diff, from the beginning until now:\n{}\n",
+        names.join(", "),
+        fenced(material.diff)
+    )
+}
+
+/// The commands that failed when they last ran, the output of each.
+fn failures(past: &Past) -> String {
+    let mut last: BTreeMap<&str, (u32, &StepResult)> = BTreeMap::new();
+    for round in &past.rounds {
+        let tried = |result: &&StepResult| {
+            let status = result.outcome.status;
+            result.command == "RUN_COMMAND" && matches!(status, Status::Ok | Status::Failed)
+        };
+        for result in round.results.iter().filter(tried) {
+            last.insert(&result.subject, (round.number, result));
+        }
+    }
+    let current = past.rounds.last().map_or(0, |round| round.number);
+    let mut failing: Vec<(u32, &StepResult)> = last
+        .into_values()
+        .filter(|(_, result)| result.outcome.status == Status::Failed)
+        .collect();
+    failing.sort_by_key(|(round, result)| (*round, result.number));
+    let lines: Vec<String> = failing
+        .iter()
+        .map(|(round, result)| {
+            let message = &result.outcome.message;
+            let head = format!("- `{}` in round {round}: {message}", result.subject);
+            let output = result.outcome.detail.text.trim();
+            if *round == current || output.is_empty() {
+                return head;
+            }
+            format!(
+                "{head}\n{}",
+                fenced(&budget::both_ends(output, OUTPUT_CHARS))
+            )
+        })
+        .collect();
+    section("Commands That Failed When They Last Ran", &lines)
+}
+
+fn open(session: &Session) -> String {
+    let mut lines = Vec::new();
+    for question in &session.questions {
+        if question.answer.is_none() {
+            lines.push(format!(
+                "- A question to the user that is not answered yet: {}",
+                one_line(&question.question)
+            ));
+        }
+    }
+    if let Some(cut) = &session.last_cut {
+        lines.push(format!(
+            "- The last reply was cut off in {} (line {} of it): that command and what was to come after it was not carried out.",
+            cut.cut.what, cut.cut.line
+        ));
+    }
+    for issue in (session.last_issues.iter()).filter(|issue| issue.number.is_some()) {
+        let command = issue.command.as_deref().unwrap_or("a command");
+        lines.push(format!(
+            "- {command} of the last reply was not understood: {}",
+            one_line(&issue.message)
+        ));
+    }
+    let undone = (session.last_results.iter()).filter(|one| one.outcome.status != Status::Ok);
+    for result in undone.filter(|result| result.command != "RUN_COMMAND") {
+        lines.push(format!(
+            "- Step {} of the last reply did not work: {} {}",
+            result.number, result.command, result.subject
+        ));
+    }
+    section("What Is Open", &lines)
+}
+
+fn prompt(session: &Session) -> String {
+    let further = super::instructions::further(session);
+    let task = if session.planning.is_open() {
+        "Plan the task in the header: look at what you need, then send the [PLAN]. Nothing is changed before the user approves it."
+    } else {
+        "Take over: go on with the task in the header from where the records above end. Read a file before you change it; nothing that is done already needs to be done again. When the task is finished and tested, send [DONE] with a short summary."
+    };
+    format!(
+        "{further}{task}\nThe last line of your code block is:\n{}\n",
+        session.end_mark()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::protocol::Outcome;
+    use crate::session::tests::session;
+    use crate::session::{PastRound, Question};
+
+    fn run(number: u32, subject: &str, outcome: Outcome) -> StepResult {
+        StepResult {
+            number,
+            command: "RUN_COMMAND".to_owned(),
+            subject: subject.to_owned(),
+            millis: 0,
+            outcome,
+        }
+    }
+
+    fn past() -> Past {
+        let rounds = vec![
+            PastRound {
+                number: 1,
+                results: vec![
+                    run(
+                        1,
+                        "make test",
+                        Outcome::failed("exit code 2 in 1 s").with_detail("old\n"),
+                    ),
+                    run(
+                        2,
+                        "make lint",
+                        Outcome::failed("exit code 1 in 1 s").with_detail("a.rs: bad\n"),
+                    ),
+                    run(
+                        3,
+                        "curl x",
+                        Outcome::refused("the user declined: no network"),
+                    ),
+                ],
+                questions: vec![Question {
+                    question: "Tabs?".to_owned(),
+                    answer: Some("Spaces".to_owned()),
+                }],
+                ..PastRound::default()
+            },
+            PastRound {
+                number: 2,
+                results: vec![run(1, "make test", Outcome::ok("exit code 0 in 1 s"))],
+                notes: vec!["mind the docs".to_owned()],
+                ..PastRound::default()
+            },
+        ];
+        Past {
+            rounds,
+            ..Past::default()
+        }
+    }
+
+    fn handed_over(diff: &str, max_chars: usize) -> Outbox {
+        let mut session = session("ab12cd34");
+        session.sequence_number = 3;
+        session.plan = Some("1. look\n2. do".to_owned());
+        session.changed_files = [RelPath::parse("a.rs").unwrap()].into();
+        session.questions = vec![Question {
+            question: "Which port?".to_owned(),
+            answer: None,
+        }];
+        hand_over(&Handover {
+            session: &session,
+            past: &past(),
+            diff,
+            notes: &["[undo] The user took back round 1".to_owned()],
+            listing: &Listing::default(),
+            contents: &[],
+            facts: Facts {
+                command_timeout: Duration::from_secs(30),
+                runs_commands: true,
+            },
+            max_list_items: 200,
+            max_chars,
+        })
+    }
+
+    #[test]
+    fn it_tells_all_that_a_new_chat_must_know() {
+        let outbox = handed_over("--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-x\n+y\n", 100_000);
+        let context = outbox.text.split("=== CONTEXT ===").nth(1).unwrap();
+        insta::assert_snapshot!(context);
+        assert!(outbox.text.contains("You cannot see the machine"));
+        assert!(outbox.cuts.is_empty());
+    }
+
+    #[test]
+    fn it_fits_however_much_there_is_to_tell() {
+        let diff = "+a line of the diff\n".repeat(100_000);
+        for max_chars in [5_000, 6_000, 20_000, 100_000] {
+            let outbox = handed_over(&diff, max_chars);
+            assert!(chars(&outbox.text) <= max_chars, "{max_chars}");
+            assert!(outbox.text.ends_with("[END ab12cd34#3]\n"));
+            assert!(!outbox.cuts.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_block_that_is_cut_is_closed() {
+        assert_eq!(close_fence("```\na\n".to_owned()), "```\na\n```\n");
+        assert_eq!(close_fence("```\na\n```\n".to_owned()), "```\na\n```\n");
+    }
+}

@@ -1,0 +1,180 @@
+//! The rounds of a session as its journal tells them, for those who look back.
+//!
+//! Nothing is changed or cut off here: the journal may be another process's, at work. A line that
+//! cannot be read is counted and passed over, because what can be read is still worth showing.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::{History, Question, Record, Session, Store};
+use crate::error::{Error, Result};
+use crate::protocol::{SessionId, StepResult};
+use crate::reply::Issue;
+
+/// What a journal tells of a session.
+#[derive(Debug, Default)]
+pub struct Past {
+    /// The rounds that are over, in their order.
+    pub rounds: Vec<PastRound>,
+    /// Which rounds changed the workspace, and which are taken back.
+    pub history: History,
+    /// From which session it was forked, and after which of its rounds.
+    pub origin: Option<(SessionId, u32)>,
+    /// How many lines could not be read.
+    pub unreadable: usize,
+}
+
+/// A round that is over.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PastRound {
+    /// Its number.
+    pub number: u32,
+    /// The reply to it: its file in `inbox/processed/`.
+    pub file: Option<String>,
+    /// When it was over.
+    pub ended_at: Option<Timestamp>,
+    /// What became of its steps.
+    pub results: Vec<StepResult>,
+    /// What of the reply could not be used.
+    pub issues: Vec<Issue>,
+    /// What the model asked, and what the person said.
+    pub questions: Vec<Question>,
+    /// What the person said besides, to be told with the next message.
+    pub notes: Vec<String>,
+}
+
+/// What matters of the session in a `round` record.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Saved {
+    sequence_number: u32,
+    updated_at: Timestamp,
+    last_results: Vec<StepResult>,
+    #[serde(default)]
+    last_issues: Vec<Issue>,
+    #[serde(default)]
+    notes: Vec<String>,
+    #[serde(default)]
+    questions: Vec<Question>,
+}
+
+#[derive(Debug, Deserialize)]
+struct RoundRecord {
+    session: Saved,
+}
+
+impl Store {
+    /// The rounds of a session.
+    pub fn past(&self, id: &SessionId) -> Result<Past> {
+        Past::read(&self.journal_path(id))
+    }
+}
+
+impl Store {
+    /// The session as it stood after a round.
+    ///
+    /// It may have been saved several times then, as when a question was answered: the last counts.
+    pub fn after_round(&self, id: &SessionId, round: u32) -> Result<Option<Session>> {
+        #[derive(Deserialize)]
+        struct Whole {
+            session: Session,
+        }
+        let path = self.journal_path(id);
+        let failed = |cause: io::Error| Error::file("read", &path, cause);
+        let mut reader = BufReader::new(File::open(&path).map_err(failed)?);
+        let (mut line, mut found) = (Vec::new(), Vec::new());
+        while reader.read_until(b'\n', &mut line).map_err(failed)? > 0 && line.ends_with(b"\n") {
+            if is_round(&line)
+                && let Ok(record) = serde_json::from_slice::<RoundRecord>(&line)
+                && record.session.sequence_number == round + 1
+            {
+                found = std::mem::take(&mut line);
+            }
+            line.clear();
+        }
+        if found.is_empty() {
+            return Ok(None);
+        }
+        let whole: Whole = serde_json::from_slice(&found).map_err(|cause| failed(cause.into()))?;
+        Ok(Some(whole.session))
+    }
+}
+
+fn is_round(line: &[u8]) -> bool {
+    line.starts_with(b"{\"event\":\"round\"")
+}
+
+impl Past {
+    fn read(path: &Path) -> Result<Self> {
+        let failed = |cause: io::Error| Error::file("read", path, cause);
+        let mut past = Self::default();
+        let file = match File::open(path) {
+            Ok(file) => file,
+            // One that was never at work.
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(past),
+            Err(cause) => return Err(failed(cause)),
+        };
+        let mut reader = BufReader::new(file);
+        let mut line = Vec::new();
+        let mut claimed = None;
+        // A last line without its end is torn, or being written.
+        while reader.read_until(b'\n', &mut line).map_err(failed)? > 0 && line.ends_with(b"\n") {
+            past.take(&line, &mut claimed);
+            line.clear();
+        }
+        Ok(past)
+    }
+
+    fn take(&mut self, line: &[u8], claimed: &mut Option<(u32, String)>) {
+        if is_round(line) {
+            match serde_json::from_slice::<RoundRecord>(line) {
+                Ok(record) => self.end(record.session, claimed),
+                Err(_) => self.unreadable += 1,
+            }
+            return;
+        }
+        // What steps did is told again at the end of their round, as the model is told it.
+        if line.starts_with(b"{\"event\":\"finished\"")
+            || line.starts_with(b"{\"event\":\"started\"")
+        {
+            return;
+        }
+        match serde_json::from_slice::<Record>(line) {
+            Ok(Record::Claimed { sequence, file, .. }) => *claimed = Some((sequence, file)),
+            Ok(Record::Forked { from, round }) => self.origin = Some((from, round)),
+            Ok(record) => self.history.take(&record),
+            Err(_) => self.unreadable += 1,
+        }
+    }
+
+    /// A session was saved: a round is over, or the last one has an answer more.
+    fn end(&mut self, saved: Saved, claimed: &mut Option<(u32, String)>) {
+        let number = saved.sequence_number.saturating_sub(1);
+        let last = self.rounds.last().map_or(0, |last| last.number);
+        // A fork begins in the middle: what was before is the past of another session.
+        let begun_with = self.origin.as_ref().map_or(0, |(_, round)| *round);
+        if number < last || number <= begun_with {
+            return;
+        }
+        let is_known = number == last;
+        if !is_known {
+            let file = claimed.take().filter(|(sequence, _)| *sequence == number);
+            self.rounds.push(PastRound {
+                number,
+                file: file.map(|(_, file)| file),
+                ended_at: Some(saved.updated_at),
+                ..PastRound::default()
+            });
+        }
+        if let Some(round) = self.rounds.last_mut() {
+            round.results = saved.last_results;
+            round.issues = saved.last_issues;
+            round.questions = saved.questions;
+            round.notes = saved.notes;
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! A session as a person reads it afterwards: what was sent, what came, what was done.
+//!
+//! It is gathered from the journal, `outbox/` and `inbox/processed/`, and nothing is changed. What
+//! is missing there is missing here. Before a transcript leaves the machine all its texts pass
+//! through `Transcript::redacted`, the one place that sees every one of them.
+
+mod html;
+mod markdown;
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::checkpoint::{self, DiffLimits};
+use crate::error::Result;
+use crate::mailbox::Mailbox;
+use crate::protocol::{Command, SessionId, Step, StepResult};
+use crate::reply::{self, Issue};
+use crate::session::{Checkpoint, Further, Past, PastRound, Question, Session, Store};
+
+pub use self::html::html;
+pub use self::markdown::markdown;
+
+/// A session and its rounds.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Transcript {
+    /// Its name.
+    pub id: SessionId,
+    /// What the person wants.
+    pub task: String,
+    /// What they wanted besides, later.
+    #[serde(skip_serializing_if = "VecDeque::is_empty")]
+    pub further: VecDeque<Further>,
+    /// From which session it was forked, and after which of its rounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<Origin>,
+    /// Whether it has ended.
+    pub is_complete: bool,
+    /// How the model summed up its work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When it was last saved.
+    pub updated_at: Timestamp,
+    /// The rounds, in their order; the last one may wait for its reply.
+    pub rounds: Vec<Round>,
+    /// How many lines of the journal could not be read.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unreadable_lines: usize,
+}
+
+/// Where a fork comes from.
+#[derive(Debug, Clone, Serialize)]
+pub struct Origin {
+    /// The session.
+    pub session: SessionId,
+    /// The round after which they differ.
+    pub round: u32,
+}
+
+/// A round.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Round {
+    /// Its number.
+    pub number: u32,
+    /// When it was over; nothing if it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// Whether the person took it back.
+    pub is_undone: bool,
+    /// What was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<Letter>,
+    /// What came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reply: Option<Letter>,
+    /// What the reply says around its commands.
+    pub prose: String,
+    /// What the model said to the person in commands: plans, messages, questions, the summary.
+    pub said: Vec<Said>,
+    /// What became of its steps.
+    pub results: Vec<StepResult>,
+    /// What of the reply could not be used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub issues: Vec<Issue>,
+    /// What the model asked, and what the person said.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Question>,
+    /// What the person said besides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What it changed, as a unified diff; nothing if it changed nothing or nobody knows any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    #[serde(skip)]
+    checkpoint: Option<Checkpoint>,
+}
+
+/// A message or a reply.
+#[derive(Debug, Clone, Serialize)]
+pub struct Letter {
+    /// The name of its file.
+    pub file: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// A word of the model to the person.
+#[derive(Debug, Clone, Serialize)]
+pub struct Said {
+    /// The number of its command.
+    pub number: u32,
+    /// The command, such as `PLAN`.
+    pub command: &'static str,
+    /// What it says.
+    pub text: String,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+impl Transcript {
+    /// Gathers the rounds of a session, or only one of them.
+    pub fn gather(
+        session: &Session,
+        store: &Store,
+        mailbox: &Mailbox,
+        only: Option<u32>,
+    ) -> Result<Self> {
+        let past = store.past(&session.session_id)?;
+        let id = &session.session_id;
+        let wanted = |number: u32| only.is_none_or(|only| only == number);
+        let mut rounds: Vec<Round> = past
+            .rounds
+            .iter()
+            .filter(|round| wanted(round.number))
+            .map(|round| Round::gather(round, &past, mailbox, id))
+            .collect();
+        let current = session.sequence_number;
+        let is_over = past
+            .rounds
+            .last()
+            .is_some_and(|last| last.number >= current);
+        if !session.is_complete && !is_over && wanted(current) {
+            let round = PastRound {
+                number: current,
+                ..PastRound::default()
+            };
+            rounds.push(Round::gather(&round, &past, mailbox, id));
+        }
+        Ok(Self {
+            id: id.clone(),
+            task: session.task.clone(),
+            further: session.further.clone(),
+            forked_from: past
+                .origin
+                .map(|(session, round)| Origin { session, round }),
+            is_complete: session.is_complete,
+            summary: session.summary.clone(),
+            created_at: session.created_at,
+            updated_at: session.updated_at,
+            rounds,
+            unreadable_lines: past.unreadable,
+        })
+    }
+
+    /// The same with what each round changed, as far as its checkpoints are still there.
+    #[must_use]
+    pub fn with_diffs(mut self, objects: &Path, limits: &DiffLimits) -> Self {
+        let Ok(mut checkpoints) = checkpoint::Store::open(objects) else {
+            return self;
+        };
+        for round in &mut self.rounds {
+            round.diff = round.checkpoint.and_then(|checkpoint| {
+                let diff = checkpoints.diff(&checkpoint.before, &checkpoint.after, limits);
+                diff.ok().filter(|diff| !diff.is_empty())
+            });
+        }
+        self
+    }
+
+    /// The same with every text passed through this function.
+    #[must_use]
+    pub fn redacted(mut self, redact: &dyn Fn(&str) -> String) -> Self {
+        let clean = |text: &mut String| *text = redact(text);
+        clean(&mut self.task);
+        self.summary.iter_mut().for_each(clean);
+        for further in &mut self.further {
+            clean(&mut further.text);
+        }
+        for round in &mut self.rounds {
+            round.each_text(&clean);
+        }
+        self
+    }
+}
+
+impl Round {
+    fn gather(round: &PastRound, past: &Past, mailbox: &Mailbox, id: &SessionId) -> Self {
+        let reply = (round.file.as_ref()).and_then(|file| mailbox.processed_reply(file));
+        let parsed = reply.as_ref().map(|(_, bytes)| reply::read(bytes));
+        let (text, parsed) = parsed.unzip();
+        let (prose, steps) = parsed.map(|reply| (reply.prose, reply.steps)).unzip();
+        Self {
+            number: round.number,
+            ended_at: round.ended_at,
+            is_undone: past.history.is_undone(round.number),
+            message: mailbox
+                .message(id, round.number)
+                .map(|(file, text)| Letter { file, text }),
+            reply: reply
+                .zip(text)
+                .map(|((file, _), text)| Letter { file, text }),
+            prose: prose.unwrap_or_default(),
+            said: steps.unwrap_or_default().iter().filter_map(said).collect(),
+            results: round.results.clone(),
+            issues: round.issues.clone(),
+            questions: round.questions.clone(),
+            notes: round.notes.clone(),
+            diff: None,
+            checkpoint: past.history.round(round.number),
+        }
+    }
+
+    /// Whether it changed files.
+    pub fn changed_files(&self) -> bool {
+        self.checkpoint.is_some()
+    }
+
+    fn each_text(&mut self, clean: &dyn Fn(&mut String)) {
+        for letter in self.message.iter_mut().chain(&mut self.reply) {
+            clean(&mut letter.text);
+        }
+        clean(&mut self.prose);
+        for said in &mut self.said {
+            clean(&mut said.text);
+        }
+        for result in &mut self.results {
+            clean(&mut result.subject);
+            clean(&mut result.outcome.message);
+            clean(&mut result.outcome.detail.text);
+        }
+        for issue in &mut self.issues {
+            clean(&mut issue.message);
+            clean(&mut issue.hint);
+        }
+        for question in &mut self.questions {
+            clean(&mut question.question);
+            question.answer.iter_mut().for_each(clean);
+        }
+        self.notes.iter_mut().for_each(clean);
+        self.diff.iter_mut().for_each(clean);
+    }
+}
+
+fn said(step: &Step) -> Option<Said> {
+    let text = match &step.command {
+        Command::Plan { text } | Command::Message { text } => text,
+        Command::AskUser { question } => question,
+        Command::Done { summary } => summary,
+        _ => return None,
+    };
+    Some(Said {
+        number: step.number,
+        command: step.command.name(),
+        text: text.clone(),
+    })
+}
+
+/// What a command of the model to the person is called.
+fn name_of(command: &str) -> &'static str {
+    match command {
+        "PLAN" => "Plan",
+        "ASK_USER" => "The model asks",
+        "DONE" => "Done",
+        _ => "The model says",
+    }
+}
+
+/// The beginning and the end of a long text.
+fn middle_out(text: &str, max_chars: usize) -> String {
+    let total = text.chars().count();
+    if total <= max_chars {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(max_chars / 3).collect();
+    let rest = max_chars - max_chars / 3;
+    let tail: String = text.chars().skip(total - rest).collect();
+    let omitted = total - max_chars;
+    format!("{head}\n[{omitted} characters left out]\n{tail}")
+}
