@@ -18,6 +18,7 @@ mod growth;
 mod linear;
 mod measure;
 mod memory;
+mod overhead;
 mod parse;
 mod replies;
 mod round;
@@ -43,6 +44,7 @@ const TOPICS: &[Topic] = &[
     ("growth", growth::measure),
     ("apply", apply::measure),
     ("memory", memory::measure),
+    ("overhead", overhead::measure),
 ];
 
 fn main() -> Outcome {

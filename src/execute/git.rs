@@ -1,7 +1,7 @@
 //! `GIT_STATUS` and `GIT_DIFF`, with nothing of the repository's own choosing being run.
 //!
 //! A repository's settings can name programs: hooks, a monitor of the file system, a pager, an
-//! external diff. All of them are switched off here, and the settings of the person and the machine
+//! external diff, filters. All of them are switched off here (filters only where there is no sandbox), and the settings of the person and the machine
 //! are not read. `git` itself is taken from `PATH`, but never from inside the workspace.
 
 use std::ffi::{OsStr, OsString};
@@ -36,6 +36,9 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
     ("GIT_ATTR_NOSYSTEM", "1"),
     ("GIT_TERMINAL_PROMPT", "0"),
+    // A partial clone would fetch what is missing, by a program that its settings name.
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
     ("GIT_PAGER", "cat"),
     ("LC_ALL", "C.UTF-8"),
 ];
@@ -79,7 +82,10 @@ impl Execution<'_> {
         // A name such as `:/` or `*.rs` means itself here, not a pattern.
         let literal = path.map_or(".".to_owned(), |path| format!(":(literal){path}"));
         let mut words: Vec<&OsStr> = vec![git.as_os_str()];
-        words.extend(HARDENED.iter().chain(arguments).map(OsStr::new));
+        words.extend(HARDENED.iter().map(OsStr::new));
+        let off = self.filters_off(&git);
+        words.extend(off.iter().map(OsStr::new));
+        words.extend(arguments.iter().map(OsStr::new));
         words.extend(["--", &literal].map(OsStr::new));
         let timeout = self.limits.command_timeout;
         let ran = self.run(Program::Exec(&words), ENVIRONMENT, timeout);
@@ -92,6 +98,38 @@ impl Execution<'_> {
             }
             _ => Outcome::failed(describe(&ran, timeout)).with_detail(ran.output),
         }
+    }
+}
+
+impl Execution<'_> {
+    /// Options that switch the repository's filters off where they would run unconfined.
+    ///
+    /// In the sandbox they may run: without them files of `git-lfs` and the like look changed.
+    fn filters_off(&mut self, git: &Path) -> Vec<String> {
+        if self.confinement.is_some() {
+            return Vec::new();
+        }
+        let filters = [
+            "config",
+            "--null",
+            "--name-only",
+            "--get-regexp",
+            "^filter[.]",
+        ];
+        let mut words: Vec<&OsStr> = vec![git.as_os_str()];
+        words.extend(filters.map(OsStr::new));
+        let timeout = self.limits.command_timeout;
+        let ran = self.run(Program::Exec(&words), ENVIRONMENT, timeout);
+        let keys = ran.output.text.split('\0').filter(|key| !key.is_empty());
+        let off = |key: &str| {
+            let value = if key.ends_with(".required") {
+                "false"
+            } else {
+                ""
+            };
+            ["-c".to_owned(), format!("{key}={value}")]
+        };
+        keys.flat_map(off).collect()
     }
 }
 

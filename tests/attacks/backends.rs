@@ -1,7 +1,7 @@
 use agent::execute::run::End;
 use agent::sandbox::{Backend, Confinement};
 
-use crate::place::{DEADLINE, Place, SECRET, eventually, is_root, program, skipped};
+use crate::place::{DEADLINE, Place, SECRET, cases, eventually, is_root, program, skipped};
 
 /// What every backend withstands.
 const CORE: [&str; 16] = [
@@ -20,7 +20,7 @@ const CORE: [&str; 16] = [
     "PYTHON 'import socket; socket.socket(socket.AF_UNIX).connect(\"SOCKET\")'",
     "head -c 1 /proc/STRANGER/environ | grep -q .",
     "PYTHON 'x = bytearray(400 << 20)'",
-    "echo x > /dev/shm/STRANGER.attack; PYTHON 'import os; os.kill(STRANGER, 0)' && rm /dev/shm/STRANGER.attack",
+    "echo x > /dev/shm/STRANGER.BACKEND; PYTHON 'import os; os.kill(STRANGER, 0)' && rm /dev/shm/STRANGER.BACKEND",
 ];
 
 /// What needs mounts, which Landlock has not.
@@ -72,6 +72,7 @@ fn withstand(backend: Backend, attacks: &[&str]) {
             .filled(attack)
             .replace("PORT", &port)
             .replace("SOCKET", socket.to_str().unwrap())
+            .replace("BACKEND", backend.name())
             .replace("STRANGER", &std::process::id().to_string());
         let ran = place.run(&script, Some(&confinement), DEADLINE);
         assert!(
@@ -81,6 +82,7 @@ fn withstand(backend: Backend, attacks: &[&str]) {
         );
         assert!(!ran.output.text.contains(SECRET), "{script}: {ran:?}");
         place.is_untouched(&script);
+        cases(1);
         let ran = place.run(&script, None, DEADLINE);
         assert_eq!(
             ran.end,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wait_timeout::ChildExt;
 
-use crate::place::{Place, SECRET, is_root, skipped};
+use crate::place::{Place, SECRET, cases, is_root, skipped};
 
 /// A place full of links, and the paths that lead from its workspace to the victim outside.
 fn hostile() -> (Place, Vec<String>) {
@@ -57,6 +57,7 @@ fn change(form: &str) {
     place.is_untouched(&applied.text);
     assert!(place.workspace().join("own").exists());
     assert!(place.workspace().join("leaf").is_symlink());
+    cases(1);
     // The counterpart: whoever joins the paths changes the victim.
     for path in paths {
         fs::write(place.workspace().join(&path), "overwritten").unwrap();

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use agent::execute::run::End;
 
 use crate::place::Plain::Always;
-use crate::place::{Place, SECRET, contents};
+use crate::place::{Place, SECRET, cases, contents};
 
 #[test]
 fn links_made_by_commands_do_not_lead_out() {
@@ -88,6 +88,7 @@ fn a_command_cannot_change_a_file_with_a_hard_link_outside() {
             "{script}"
         );
         place.is_untouched(script);
+        cases(1);
         let ran = with_hard_link().plain(script);
         assert_eq!(ran.end, End::Exited(0), "{script}");
     }

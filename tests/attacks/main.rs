@@ -35,5 +35,7 @@ mod protected;
 mod races;
 /// Text that wants to be more than text.
 mod terminal;
+/// Programs and settings of a workspace that want to be taken for the person's.
+mod tools;
 /// The whole suite again, by an ordinary user.
 mod user;

@@ -48,6 +48,13 @@ pub fn skipped(what: &str, why: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {what}: {why}");
 }
 
+/// Counts attacks that were withstood and have a counterpart, for the summary of the whole suite.
+pub fn cases(count: usize) {
+    if std::env::var_os("ATTACKS_COUNTED").is_some() {
+        let _ = writeln!(std::io::stderr(), "cases: {count}");
+    }
+}
+
 /// The program that is attacked.
 pub fn program() -> PathBuf {
     std::env::var_os("ATTACKED_PROGRAM")
@@ -220,6 +227,7 @@ impl Place {
             assert!(is_real, "{script}: {row}");
             assert!(!row.to_string().contains(SECRET), "{script}: {row}");
         }
+        cases(attacks.len());
         for (plain, script) in &attacks {
             if *plain == Plain::Always || is_root() {
                 let ran = self.plain(script);

@@ -31,6 +31,7 @@ fn an_ordinary_user_is_protected_just_as_root_is() {
         .env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
         .env("HOME", at("home"))
         .env("TMPDIR", at("tmp"))
+        .env("ATTACKS_COUNTED", "1")
         .env("ATTACKED_PROGRAM", at("agent"))
         .env("ATTACKED_STATE", at("home").join("state"))
         .uid(ORDINARY)
@@ -46,6 +47,15 @@ fn an_ordinary_user_is_protected_just_as_root_is() {
     for line in stderr.lines().filter(|line| line.starts_with("skipped: ")) {
         let _ = writeln!(std::io::stderr(), "by an ordinary user: {line}");
     }
+    let cases: usize = stderr
+        .lines()
+        .filter_map(|line| line.rsplit_once("cases: ")?.1.parse::<usize>().ok())
+        .sum();
+    let _ = writeln!(
+        std::io::stderr(),
+        "attacks: {cases} cases withstood by root and by an ordinary user, each with its counterpart"
+    );
+    assert!(cases >= 80, "only {cases} cases");
     let left = fs::read_dir(at("tmp")).unwrap().count();
     assert_eq!(left, 0, "nothing is left");
 }

@@ -14,6 +14,7 @@ mod files;
 mod kernel;
 mod processes;
 mod repository;
+mod usable;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -96,7 +97,12 @@ impl Place {
     }
 
     fn inside(&self, script: &str) -> Ran {
-        self.run(Program::Shell(script), Some(&self.confinement), TIMEOUT)
+        self.run(Program::Shell(script), Some(&self.confinement), TIMEOUT * 4)
+    }
+
+    /// Whether a script works without any sandbox.
+    fn plain(&self, script: &str) -> bool {
+        self.run(Program::Shell(script), None, TIMEOUT * 4).end == End::Exited(0)
     }
 
     #[track_caller]

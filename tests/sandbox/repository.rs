@@ -58,3 +58,30 @@ fn git_works_below_the_top_and_in_a_worktree() {
     place.works("git add y && git commit -q -m three");
     place.fails("echo x > ../.git/hooks/pre-commit");
 }
+
+#[test]
+fn git_works_in_a_submodule_and_above_it() {
+    let mut place = Place::new();
+    let made = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=b; git init -q ../other && git -C ../other commit -q --allow-empty -m one && git init -q . && git -c protocol.file.allow=always submodule --quiet add \"$PWD/../other\" module && git commit -q -m two && touch module/x";
+    assert!(place.plain(made));
+    place.prints("git -C module status --short", "?? x\n");
+    place.works("git status && git diff && git -C module log --oneline");
+    place.fails("git -C module add x");
+    let top = place.confinement.workspace.clone();
+    place.confinement.workspace = top.join("module");
+    place.prints("git status --short", "?? x\n");
+    place.fails("git add x");
+    place.confinement.git_write = true;
+    place.works("git add x && git commit -q -m three && git log --oneline | grep three");
+    for script in [
+        "echo x > ../.git/modules/module/hooks/pre-commit",
+        "echo x >> ../.git/modules/module/config",
+        "echo x > ../.git/hooks/pre-commit",
+        "git config core.fsmonitor ./evil",
+    ] {
+        place.fails(script);
+    }
+    place.confinement.workspace = top;
+    place.works("git add module && git commit -q -m four && git -C module status");
+    place.fails("echo x > .git/modules/module/hooks/pre-commit");
+}
