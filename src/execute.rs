@@ -17,6 +17,7 @@ mod replace;
 pub mod run;
 mod search;
 mod seen;
+mod select;
 #[cfg(test)]
 mod stage;
 mod write;
@@ -30,7 +31,7 @@ use crate::sandbox::Confinement;
 use crate::workspace::Workspace;
 use ledger::Ledger;
 
-pub use read::{Shown, read_file};
+pub use read::{Shown, read_files, read_requests};
 pub use seen::hash;
 
 /// The bounds of what a step reads, shows and takes.
@@ -159,13 +160,17 @@ impl<'a> Execution<'a> {
             Command::SearchText {
                 pattern,
                 path,
+                glob,
                 regex,
                 case_sensitive,
+                context,
             } => self.search_text(&search::Query {
                 pattern,
-                beneath: path.as_ref(),
+                places: path.as_ref(),
+                glob: glob.as_deref(),
                 is_regex: *regex,
                 is_case_sensitive: *case_sensitive,
+                context: *context,
             }),
             Command::RunCommand { script, timeout } => self.run_command(script, *timeout),
             Command::GitStatus { path } => self.git_status(path.as_ref()),

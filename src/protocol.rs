@@ -9,6 +9,7 @@ mod patch;
 mod path;
 mod round;
 mod seen;
+pub(crate) mod selection;
 
 pub use command::{Command, Edit, Pattern, Replacement, Step};
 pub use outcome::{Capped, Level, Outcome, Status, StepResult};
@@ -16,3 +17,4 @@ pub use patch::{FileChange, Hunk, HunkLine};
 pub use path::{PathProblem, RelPath};
 pub use round::{EndMark, SessionId, SessionIdProblem};
 pub use seen::{ReadRequest, Seen};
+pub use selection::Selection;

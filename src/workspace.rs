@@ -5,11 +5,14 @@
 //! that stays inside; whatever changes files follows none. Which paths may be changed is decided by
 //! `policy`, not here.
 
+mod crew;
 pub mod exact;
 mod ignored;
+mod look;
 mod problem;
 pub mod survey;
 pub mod text;
+pub mod tour;
 pub mod walk;
 
 use std::io::{self, Read, Write};
@@ -31,6 +34,8 @@ pub use problem::FileProblem;
 pub struct Workspace {
     root: Dir,
     path: PathBuf,
+    /// What walks pass by as if it were not there.
+    left_out: Vec<RelPath>,
 }
 
 /// What a name in the workspace stands for, links not followed.
@@ -77,7 +82,15 @@ impl Workspace {
         Ok(Self {
             root,
             path: absolute,
+            left_out: Vec::new(),
         })
+    }
+
+    /// The same, where listings and searches pass by these files and directories.
+    #[must_use]
+    pub fn leaving_out(mut self, paths: Vec<RelPath>) -> Self {
+        self.left_out = paths;
+        self
     }
 
     /// The absolute path, for display and as the working directory of commands.

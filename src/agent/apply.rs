@@ -186,13 +186,10 @@ impl Applying<'_> {
 
     /// What the reply asked to read, as it is now.
     pub fn contents(&self, reply: &Reply) -> Vec<Shown> {
-        let requests = reply
-            .steps
-            .iter()
-            .filter_map(|step| ReadRequest::of(&step.command));
-        requests
-            .map(|request| execute::read_file(self.workspace, &request, self.limits))
-            .collect()
+        let requests: Vec<ReadRequest> = (reply.steps.iter())
+            .flat_map(|step| execute::read_requests(self.workspace, &step.command))
+            .collect();
+        execute::read_files(self.workspace, &requests, self.limits)
     }
 }
 

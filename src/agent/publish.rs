@@ -100,8 +100,9 @@ impl Conversation<'_> {
             workspace, limits, ..
         } = self.agent;
         let mut contents = Vec::new();
-        for request in &self.session.read_file_requests {
-            let shown = execute::read_file(workspace, request, limits);
+        let requests = &self.session.read_file_requests;
+        let all = execute::read_files(workspace, requests, limits);
+        for (request, shown) in requests.iter().zip(all) {
             if let Some(hash) = shown.hash {
                 self.session.seen.note(&request.path, hash);
             }

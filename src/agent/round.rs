@@ -9,7 +9,7 @@ use super::{Conversation, Patience, Taken, file_name};
 use crate::approve::Pending;
 use crate::checkpoint::Snapshot;
 use crate::error::Result;
-use crate::execute::Execution;
+use crate::execute::{self, Execution};
 use crate::protocol::{Command, Outcome, ReadRequest, Status, Step, StepResult};
 use crate::reply::{Issue, Reply};
 use crate::session::{
@@ -17,6 +17,7 @@ use crate::session::{
 };
 use crate::settings::OnFailure;
 use crate::ui::{Event, Input};
+use crate::workspace::Workspace;
 
 /// After how many rounds the full instructions come back, because a chat forgets.
 const FULL_INSTRUCTIONS_EVERY: u32 = 10;
@@ -198,7 +199,7 @@ impl Conversation<'_> {
         });
         session.sequence_number += 1;
         session.remember_reply(taken.identity);
-        session.read_file_requests = read_requests(&reply.steps, &results);
+        session.read_file_requests = read_requests(&self.agent.workspace, &reply.steps, &results);
         session.questions = questions(&reply.steps, &results);
         if let Some(plan) = reply.steps.iter().rev().find_map(plan) {
             session.plan = Some(plan);
@@ -344,12 +345,16 @@ fn settle_done(reply: &Reply, results: &mut [StepResult], proposes: bool) -> Opt
     None
 }
 
-fn read_requests(steps: &[Step], results: &[StepResult]) -> Vec<ReadRequest> {
+fn read_requests(
+    workspace: &Workspace,
+    steps: &[Step],
+    results: &[StepResult],
+) -> Vec<ReadRequest> {
     let fine = steps
         .iter()
         .zip(results)
         .filter(|(_, result)| result.outcome.status == Status::Ok);
-    fine.filter_map(|(step, _)| ReadRequest::of(&step.command))
+    fine.flat_map(|(step, _)| execute::read_requests(workspace, &step.command))
         .collect()
 }
 

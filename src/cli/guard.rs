@@ -162,7 +162,7 @@ fn confinement(loaded: &Loaded, workspace: &Path, trust: &Trust, testing: Testin
 }
 
 /// Our own folders, where they lie in the workspace.
-fn own_paths(loaded: &Loaded, workspace: &Path) -> Vec<RelPath> {
+pub(super) fn own_paths(loaded: &Loaded, workspace: &Path) -> Vec<RelPath> {
     let inside = |path: &&Path| {
         path.strip_prefix(workspace)
             .ok()?

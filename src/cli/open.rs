@@ -75,7 +75,7 @@ pub(super) fn place(common: &Common, ui: &Ui, testing: guard::Testing) -> Result
     } else {
         loaded.paths.workspace.clone()
     };
-    let workspace = Workspace::open(&directory)?;
+    let workspace = Workspace::open(&directory)?.leaving_out(guard::own_paths(&loaded, &directory));
     let permit = guard::permit(&loaded, &directory, &trust(), testing)?;
     Ok(Place {
         base,
@@ -99,6 +99,8 @@ pub(super) fn assemble(
         crate::fs::create_directory(&paths.workspace)?;
     }
     let workspace = Workspace::open(&paths.workspace)?;
+    let own_paths = guard::own_paths(loaded, workspace.path());
+    let workspace = workspace.leaving_out(own_paths);
     Ok(Agent {
         mailbox: Mailbox::open(paths.outbox.clone(), paths.inbox.clone())?,
         store: Store::open(paths.sessions.clone())?,

@@ -1,35 +1,29 @@
 //! `LIST_FILES`: one file a line, with its size.
 
-use globset::{GlobBuilder, GlobMatcher};
-
-use super::write::explained;
+use super::select::Scope;
 use super::{Execution, count};
-use crate::protocol::{Capped, Outcome, RelPath};
+use crate::protocol::{Capped, Outcome, Selection};
 use crate::workspace::walk::{Found, Walked};
 
 impl Execution<'_> {
-    /// Lists the files beneath a directory that match a glob.
-    pub(super) fn list_files(&self, beneath: Option<&RelPath>, glob: Option<&str>) -> Outcome {
-        let glob = match glob.map(Glob::parse).transpose() {
-            Ok(glob) => glob,
-            Err(problem) => return Outcome::failed(problem),
+    /// Lists the files that are meant.
+    pub(super) fn list_files(&self, places: Option<&Selection>, glob: Option<&str>) -> Outcome {
+        let scope = match Scope::resolve(self.workspace, places, glob) {
+            Ok(scope) => scope,
+            Err(outcome) => return outcome,
         };
-        let walked = match self.workspace.walk(beneath) {
+        let walked = match scope.walk(self.workspace) {
             Ok(walked) => walked,
-            Err(problem) => return explained(self.workspace, &problem),
+            Err(outcome) => return outcome,
         };
-        let matches = |found: &&Found| {
-            glob.as_ref()
-                .is_none_or(|glob| glob.matches(&found.path, beneath))
-        };
-        let files: Vec<&Found> = walked.files.iter().filter(matches).collect();
         let limit = self.limits.max_list_items as usize;
-        Outcome::ok(summary(files.len(), &walked)).with_detail(listing(&files, limit))
+        let message = format!("{}{}", summary(&walked), scope.but_missing());
+        Outcome::ok(message).with_detail(listing(&walked.files, limit))
     }
 }
 
-fn summary(files: usize, walked: &Walked) -> String {
-    let mut parts = vec![match files {
+fn summary(walked: &Walked) -> String {
+    let mut parts = vec![match walked.files.len() {
         0 => "no files".to_owned(),
         files => count(files, "file"),
     }];
@@ -46,8 +40,8 @@ fn summary(files: usize, walked: &Walked) -> String {
     parts.join("; ")
 }
 
-fn listing(files: &[&Found], limit: usize) -> Capped {
-    let mut lines: Vec<String> = files.iter().take(limit).map(|found| line(found)).collect();
+fn listing(files: &[Found], limit: usize) -> Capped {
+    let mut lines: Vec<String> = files.iter().take(limit).map(line).collect();
     let omitted = files.len().saturating_sub(limit);
     if omitted > 0 {
         lines.push(format!("[TRUNCATED: first {limit} items]"));
@@ -70,43 +64,9 @@ fn line(found: &Found) -> String {
     }
 }
 
-/// Which files to list.
-///
-/// Without a `/` it is matched against the name alone, as git and ripgrep do; with one against the
-/// path from the root of the workspace or from the directory that is listed.
-struct Glob {
-    matcher: GlobMatcher,
-    is_name: bool,
-}
-
-impl Glob {
-    fn parse(text: &str) -> Result<Self, String> {
-        let text = text.trim().trim_start_matches("./");
-        let glob = GlobBuilder::new(text)
-            .literal_separator(true)
-            .build()
-            .map_err(|problem| format!("`{text}` is not a glob: {}", problem.kind()))?;
-        Ok(Self {
-            matcher: glob.compile_matcher(),
-            is_name: !text.contains('/'),
-        })
-    }
-
-    fn matches(&self, path: &RelPath, beneath: Option<&RelPath>) -> bool {
-        if self.is_name {
-            return self.matcher.is_match(path.file_name());
-        }
-        let from_there = beneath
-            .and_then(|directory| path.as_str().strip_prefix(directory.as_str()))
-            .map(|rest| rest.trim_start_matches('/'));
-        self.matcher.is_match(path.as_str())
-            || from_there.is_some_and(|path| self.matcher.is_match(path))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::stage::{path, stage};
+    use super::super::stage::{files, stage};
     use crate::protocol::{Command, Status};
 
     const FILES: &[(&str, &str)] = &[
@@ -122,7 +82,7 @@ mod tests {
         let mut stage = stage(FILES);
         stage.limits.max_list_items = 3;
         let outcome = stage.one(Command::ListFiles {
-            path: beneath.map(path),
+            path: beneath.map(files),
             glob: glob.map(str::to_owned),
         });
         assert_eq!(
@@ -178,7 +138,7 @@ mod tests {
         let mut stage = stage(FILES);
         let mut list = |beneath: Option<&str>, glob: Option<&str>| {
             let outcome = stage.one(Command::ListFiles {
-                path: beneath.map(path),
+                path: beneath.map(files),
                 glob: glob.map(str::to_owned),
             });
             assert_eq!(outcome.status, Status::Failed);

@@ -3,17 +3,25 @@
 //! The file is shown as it is at the end of the round, wherever the step stood in the reply, so
 //! that the line numbers hold for the next reply. Numbered lines read `12: text`.
 
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::seen::hash;
+use super::select::Scope;
 use super::write::explained;
 use super::{Execution, Limits, count};
-use crate::protocol::{Capped, Outcome, ReadRequest, RelPath};
+use crate::protocol::{Capped, Command, Outcome, ReadRequest, RelPath, Selection};
 use crate::workspace::text::TextFile;
-use crate::workspace::{FileProblem, Workspace};
+use crate::workspace::{FileProblem, Kind, Workspace};
 
 /// The most characters of one line that are shown.
 const MAX_LINE_CHARS: usize = 2000;
+
+/// The most files that one step shows.
+const MAX_FILES: usize = 50;
+/// How many times the lines of one file all files of a round may have together.
+const FILES_OF_LINES: usize = 10;
 
 /// The contents of a file, ready for an outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,8 +44,56 @@ impl Shown {
     }
 }
 
+/// The files that a step asks to see, as they are now; none if it is not `READ_FILE`.
+pub fn read_requests(workspace: &Workspace, command: &Command) -> Vec<ReadRequest> {
+    let Command::ReadFile {
+        path,
+        start_line,
+        end_line,
+        numbered,
+    } = command
+    else {
+        return Vec::new();
+    };
+    let request = |path| ReadRequest {
+        path,
+        start_line: *start_line,
+        end_line: *end_line,
+        numbered: *numbered,
+    };
+    match Wanted::find(workspace, path) {
+        Ok(wanted) => wanted.files.into_iter().map(request).collect(),
+        // What became of a file that was promised is told where its contents would stand.
+        Err(_) => path.only().cloned().map(request).into_iter().collect(),
+    }
+}
+
+/// Shows files, or the parts of them that were asked for, as they are now.
+///
+/// There is an answer for each request; the last ones are without contents if all of them together
+/// would have too many lines.
+pub fn read_files(workspace: &Workspace, requests: &[ReadRequest], limits: &Limits) -> Vec<Shown> {
+    let mut left = (limits.max_read_lines as usize).saturating_mul(FILES_OF_LINES);
+    let show = |request: &ReadRequest| {
+        if left == 0 {
+            return Shown::nothing(format!(
+                "{} (not shown: too many lines in one message; ask for it again)",
+                request.path
+            ));
+        }
+        let limits = Limits {
+            max_read_lines: (limits.max_read_lines).min(u32::try_from(left).unwrap_or(u32::MAX)),
+            ..limits.clone()
+        };
+        let shown = read_file(workspace, request, &limits);
+        left = left.saturating_sub(shown.contents.text.lines().count());
+        shown
+    };
+    requests.iter().map(show).collect()
+}
+
 /// Shows a file, or the part of it that was asked for, as it is now.
-pub fn read_file(workspace: &Workspace, request: &ReadRequest, limits: &Limits) -> Shown {
+pub(super) fn read_file(workspace: &Workspace, request: &ReadRequest, limits: &Limits) -> Shown {
     let path = &request.path;
     let content = match workspace.read(path, limits.max_file_bytes) {
         Ok(content) => content,
@@ -147,22 +203,102 @@ fn cut(line: &str) -> String {
     }
 }
 
+/// The files that a selection names.
+struct Wanted {
+    /// In the order of the selection, and of their paths where a glob found them.
+    files: Vec<RelPath>,
+    /// How many more there are.
+    omitted: usize,
+    /// What is said of those that are missing.
+    but: String,
+}
+
+impl Wanted {
+    fn find(workspace: &Workspace, selection: &Selection) -> Result<Self, Outcome> {
+        let scope = Scope::resolve(workspace, Some(selection), None)?;
+        let mut files: Vec<RelPath> = Vec::new();
+        let mut directory = None;
+        for place in &scope.places {
+            match (place.named, &place.beneath) {
+                (Some(Kind::Directory), Some(path)) => directory = Some(path),
+                (Some(_), Some(path)) => files.push(path.clone()),
+                _ => {
+                    let walked = (workspace.walk(place.beneath.as_ref()))
+                        .map_err(|problem| explained(workspace, &problem))?;
+                    let found = walked.files.into_iter().map(|found| found.path);
+                    files.extend(found.filter(|path| scope.includes(place, path)));
+                }
+            }
+        }
+        let mut known = BTreeSet::new();
+        files.retain(|path| known.insert(path.clone()));
+        match (files.as_slice(), directory) {
+            ([], Some(path)) => Err(explained(
+                workspace,
+                &FileProblem::IsDirectory(path.clone()),
+            )),
+            ([], None) => Err(Outcome::failed(format!("no file matches `{selection}`"))),
+            _ => {
+                let omitted = files.len().saturating_sub(MAX_FILES);
+                files.truncate(MAX_FILES);
+                let mut but = scope.but_missing();
+                if let Some(path) = directory {
+                    let _ = write!(but, "; `{path}` is a directory, not a file");
+                }
+                Ok(Self {
+                    files,
+                    omitted,
+                    but,
+                })
+            }
+        }
+    }
+}
+
 impl Execution<'_> {
     /// Says that the contents follow; fails at once if there is nothing to show.
-    pub(super) fn promise_contents(&mut self, path: &RelPath) -> Outcome {
-        match self.workspace.open_file(path) {
-            Ok(_) => Outcome::ok(format!("the contents of {path} are in this message")),
-            Err(FileProblem::NotFound(_)) if self.promised.contains(path) => {
-                Outcome::ok(format!("the contents of {path} are in this message"))
+    pub(super) fn promise_contents(&mut self, selection: &Selection) -> Outcome {
+        let promise =
+            |path: &RelPath| Outcome::ok(format!("the contents of {path} are in this message"));
+        if let Some(path) = selection.only()
+            && self.promised.contains(path)
+        {
+            return promise(path);
+        }
+        let wanted = match Wanted::find(self.workspace, selection) {
+            Ok(wanted) => wanted,
+            Err(outcome) => return outcome,
+        };
+        let Wanted {
+            files,
+            omitted,
+            but,
+        } = &wanted;
+        match files.as_slice() {
+            [path] if but.is_empty() => match self.workspace.open_file(path) {
+                Ok(_) => promise(path),
+                Err(problem) => explained(self.workspace, &problem),
+            },
+            files => {
+                let mut message = format!(
+                    "the contents of {} are in this message{but}",
+                    count(files.len(), "file")
+                );
+                if *omitted > 0 {
+                    let _ = write!(
+                        message,
+                        "; [TRUNCATED: first {MAX_FILES} items], {omitted} more match"
+                    );
+                }
+                Outcome::ok(message)
             }
-            Err(problem) => explained(self.workspace, &problem),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::stage::{path, stage};
+    use super::super::stage::{files, path, stage};
     use super::*;
     use crate::protocol::Command;
     use crate::protocol::Status;
@@ -263,7 +399,7 @@ mod tests {
     fn a_missing_file_fails_at_once_with_names_that_may_be_meant() {
         let mut stage = stage(&[("src/main.rs", ""), ("lib/util.rs", "")]);
         let read = |name: &str| Command::ReadFile {
-            path: path(name),
+            path: files(name),
             start_line: None,
             end_line: None,
             numbered: false,
@@ -292,5 +428,64 @@ mod tests {
             ]
         );
         assert_eq!(outcomes[0].status, Status::Failed);
+    }
+
+    #[test]
+    fn several_files_are_shown_at_once() {
+        let names: Vec<String> = (0..60).map(|n| format!("many/{n:02}.txt")).collect();
+        let mut all: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "1\n")).collect();
+        all.extend([("a.rs", "a\n"), ("b.rs", "b\n"), ("c/d.rs", "d\n")]);
+        let mut stage = stage(&all);
+        let mut case = |selection: &str, message: &str, first: &[&str]| {
+            let command = Command::ReadFile {
+                path: files(selection),
+                start_line: None,
+                end_line: None,
+                numbered: false,
+            };
+            let requests = read_requests(&stage.workspace, &command);
+            let shown = read_files(&stage.workspace, &requests, &stage.limits);
+            let headers: Vec<&str> = shown.iter().map(|shown| shown.header.as_str()).collect();
+            assert_eq!(headers[..first.len()], *first);
+            assert_eq!(stage.one(command).message, message);
+        };
+        let one = |name: &str| format!("{name} (1 line)");
+        let (a, b, d) = (one("a.rs"), one("b.rs"), one("c/d.rs"));
+        let words = "the contents of 2 files are in this message";
+        case("b.rs, a.rs", words, &[&b, &a]);
+        case("b.rs\nc/*.rs", words, &[&b, &d]);
+        case(
+            "a.rs, *.rs",
+            "the contents of 3 files are in this message",
+            &[&a, &b, &d],
+        );
+        case(
+            "a.rs, x.rs, c",
+            "the contents of 1 file are in this message; `x.rs` does not exist; `c` is a directory, not a file",
+            &[&a],
+        );
+        case(
+            "many/*",
+            "the contents of 50 files are in this message; [TRUNCATED: first 50 items], 10 more match",
+            &[&one("many/00.txt")],
+        );
+        case("*.zig", "no file matches `*.zig`", &[]);
+    }
+
+    #[test]
+    fn all_files_together_have_a_limit() {
+        let text = "line\n".repeat(8);
+        let mut stage = stage(&[("a", &text), ("b", &text), ("c", &text)]);
+        stage.limits.max_read_lines = 1;
+        let requests: Vec<ReadRequest> =
+            ["a", "b", "c"].repeat(4).into_iter().map(request).collect();
+        let shown = read_files(&stage.workspace, &requests, &stage.limits);
+        let last = shown.last().unwrap();
+        assert_eq!(
+            last.header,
+            "c (not shown: too many lines in one message; ask for it again)"
+        );
+        assert_eq!(last.hash, None);
+        assert!(shown[0].contents.text.starts_with("line\n[TRUNCATED: "));
     }
 }

@@ -1,24 +1,27 @@
 //! `SEARCH_TEXT`: `file:line: text`, with ripgrep's engine.
 //!
-//! Files are opened through the workspace, in the order of their paths, by as many threads as pay.
-//! Whatever the threads do, the lines that are shown are the first ones in that order.
+//! Files are searched while the workspace is walked, by as many threads as pay. Whatever the
+//! threads do, the lines that are shown are the first ones in the order of the paths: as soon as
+//! there are enough of them, only files that stand before the last of them are looked at. Lines
+//! around a match read `file-line- text`, with `--` where lines are left out.
 
-use std::fmt;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io;
-use std::num::NonZeroUsize;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+use grep_searcher::{
+    BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkMatch,
+};
 
+use super::select::{Place, Scope};
 use super::write::explained;
 use super::{Execution, count};
-use crate::protocol::{Capped, Outcome, RelPath};
-use crate::workspace::Workspace;
-use crate::workspace::walk::Found;
+use crate::protocol::{Capped, Outcome, RelPath, Selection};
+use crate::workspace::tour::{Batch, Visitor};
 
 /// The most characters of one line that are shown.
 const MAX_LINE_CHARS: usize = 200;
@@ -26,17 +29,17 @@ const MAX_LINE_CHARS: usize = 200;
 const MAX_LINE_BYTES: usize = 8 * 1024 * 1024;
 /// The largest program that a regular expression may become, in bytes.
 const MAX_REGEX_BYTES: usize = 4 * 1024 * 1024;
-/// How many files make it worth starting threads.
-const WORTH_THREADS: usize = 32;
-/// More threads than these only wait for the disk.
-const MAX_THREADS: usize = 8;
+/// The most lines that are shown before and after a match.
+const MAX_CONTEXT: u32 = 10;
 
 /// What to look for, and where.
 pub(super) struct Query<'a> {
     pub(super) pattern: &'a str,
-    pub(super) beneath: Option<&'a RelPath>,
+    pub(super) places: Option<&'a Selection>,
+    pub(super) glob: Option<&'a str>,
     pub(super) is_regex: bool,
     pub(super) is_case_sensitive: bool,
+    pub(super) context: u32,
 }
 
 impl Query<'_> {
@@ -62,6 +65,10 @@ impl Query<'_> {
                 )
             })
     }
+
+    fn context(&self) -> usize {
+        self.context.min(MAX_CONTEXT) as usize
+    }
 }
 
 impl Execution<'_> {
@@ -71,158 +78,211 @@ impl Execution<'_> {
             Ok(matcher) => matcher,
             Err(problem) => return Outcome::failed(problem),
         };
-        let walked = match self.workspace.walk(query.beneath) {
-            Ok(walked) => walked,
-            Err(problem) => return explained(self.workspace, &problem),
+        let scope = match Scope::resolve(self.workspace, query.places, query.glob) {
+            Ok(scope) => scope,
+            Err(outcome) => return outcome,
         };
-        let limit = self.limits.max_search_results as usize;
         let search = Search {
-            workspace: self.workspace,
-            files: &walked.files,
             matcher: &matcher,
-            limit,
+            context: query.context(),
+            limit: self.limits.max_search_results as usize,
             max_bytes: self.limits.max_file_bytes,
             too_large: AtomicUsize::new(0),
-            next: AtomicUsize::new(0),
-            found: AtomicUsize::new(0),
+            has_enough: AtomicBool::new(false),
+            hits: Mutex::new(BTreeMap::new()),
+            searchers: Mutex::new(Vec::new()),
         };
-        let mut hits = search.run();
-        let is_cut = hits.len() > limit || walked.cut;
-        hits.truncate(limit);
+        let mut is_cut = false;
+        for place in &scope.places {
+            let visit = Visit {
+                search: &search,
+                scope: &scope,
+                place,
+            };
+            match self.workspace.tour(place.beneath.as_ref(), &visit) {
+                Ok(toured) => is_cut |= toured.is_cut,
+                Err(problem) => return explained(self.workspace, &problem),
+            }
+        }
+        search.outcome(is_cut, &scope.but_missing())
+    }
+}
+
+/// Where a hit stands: the first ones are shown.
+type Position = (RelPath, u64);
+
+/// A line that matched.
+#[derive(Default)]
+struct Hit {
+    text: String,
+    /// The lines before and after it that were asked for, with their numbers.
+    before: Vec<(u64, String)>,
+    after: Vec<(u64, String)>,
+}
+
+/// A search under way.
+struct Search<'a> {
+    matcher: &'a RegexMatcher,
+    context: usize,
+    limit: usize,
+    max_bytes: u64,
+    too_large: AtomicUsize,
+    /// Whether there are more hits than can be shown.
+    has_enough: AtomicBool,
+    /// The first hits so far: one more than can be shown, at most.
+    hits: Mutex<BTreeMap<Position, Hit>>,
+    /// Those that are at rest; each has a buffer that is worth keeping.
+    searchers: Mutex<Vec<Searcher>>,
+}
+
+impl Search<'_> {
+    fn searcher(&self) -> Searcher {
+        let at_rest = lock(&self.searchers).pop();
+        at_rest.unwrap_or_else(|| {
+            SearcherBuilder::new()
+                .binary_detection(BinaryDetection::quit(0))
+                .line_terminator(LineTerminator::crlf())
+                .line_number(true)
+                .before_context(self.context)
+                .after_context(self.context)
+                .heap_limit(Some(MAX_LINE_BYTES))
+                .build()
+        })
+    }
+
+    /// Whether no hit at or after this path can be one of the first.
+    fn is_past(&self, path: &str) -> bool {
+        self.has_enough.load(Ordering::Relaxed)
+            && lock(&self.hits)
+                .last_key_value()
+                .is_some_and(|((last, _), _)| last.as_str() < path)
+    }
+
+    /// The hits in one file; a file that cannot be read, or is binary, has none.
+    fn search_one(&self, searcher: &mut Searcher, batch: &Batch<'_>, path: &RelPath) {
+        let Ok(file) = batch.open(path) else {
+            return;
+        };
+        if file
+            .metadata()
+            .is_ok_and(|file| file.len() > self.max_bytes)
+        {
+            self.too_large.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let mut collector = Collector {
+            search: self,
+            hits: Vec::new(),
+            before: Vec::new(),
+            is_binary: false,
+        };
+        let result = searcher.search_file(self.matcher, &file, &mut collector);
+        if result.is_err() || collector.is_binary || collector.hits.is_empty() {
+            return;
+        }
+        let mut hits = lock(&self.hits);
+        for (line, hit) in collector.hits {
+            hits.insert((path.clone(), line), hit);
+        }
+        while hits.len() > self.limit + 1 {
+            hits.pop_last();
+        }
+        if hits.len() > self.limit {
+            self.has_enough.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn outcome(self, is_cut: bool, but: &str) -> Outcome {
+        let mut hits = self
+            .hits
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let is_cut = is_cut || hits.len() > self.limit;
+        while hits.len() > self.limit {
+            hits.pop_last();
+        }
         let mut message = match hits.len() {
             0 => "no matches".to_owned(),
             lines => count(lines, "matching line"),
         };
-        let too_large = search.too_large.into_inner();
+        let too_large = self.too_large.into_inner();
         if too_large > 0 {
             let files = count(too_large, "file");
-            message = format!("{message}; not searched, too large: {files}");
+            let _ = write!(message, "; not searched, too large: {files}");
         }
-        Outcome::ok(message).with_detail(listing(&hits, is_cut, limit))
+        message.push_str(but);
+        let mut text = listing(&hits, self.context);
+        if is_cut {
+            let _ = write!(
+                text,
+                "[TRUNCATED: reached limit {} before completing search]",
+                self.limit
+            );
+        }
+        text.truncate(text.trim_end_matches('\n').len());
+        Outcome::ok(message).with_detail(Capped {
+            text,
+            // How many more there are is not known; there is one at least.
+            omitted: u64::from(is_cut),
+        })
     }
 }
 
-fn listing(hits: &[Hit<'_>], is_cut: bool, limit: usize) -> Capped {
-    let mut lines: Vec<String> = hits.iter().map(Hit::to_string).collect();
-    if is_cut {
-        lines.push(format!(
-            "[TRUNCATED: reached limit {limit} before completing search]"
-        ));
-    }
-    Capped {
-        text: lines.join("\n"),
-        // How many more there are is not known; there is one at least.
-        omitted: u64::from(is_cut),
-    }
+/// A search in one of the places that were named.
+struct Visit<'a> {
+    search: &'a Search<'a>,
+    scope: &'a Scope,
+    place: &'a Place,
 }
 
-/// A line that matched.
-struct Hit<'a> {
-    /// The place of its file in the order.
-    file: usize,
-    path: &'a RelPath,
-    line: u64,
-    text: String,
-}
-
-impl fmt::Display for Hit<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.path, self.line, self.text)
-    }
-}
-
-struct Search<'a> {
-    workspace: &'a Workspace,
-    files: &'a [Found],
-    matcher: &'a RegexMatcher,
-    limit: usize,
-    max_bytes: u64,
-    too_large: AtomicUsize,
-    next: AtomicUsize,
-    found: AtomicUsize,
-}
-
-impl<'a> Search<'a> {
-    /// Gives at least the first `limit` hits, and more than that only if there are more.
-    fn run(&self) -> Vec<Hit<'a>> {
-        let threads = if self.files.len() < WORTH_THREADS {
-            1
-        } else {
-            thread::available_parallelism()
-                .map_or(1, NonZeroUsize::get)
-                .min(MAX_THREADS)
-        };
-        let hits = Mutex::new(Vec::new());
-        thread::scope(|scope| {
-            for _ in 1..threads {
-                scope.spawn(|| self.work(&hits));
-            }
-            self.work(&hits);
-        });
-        let mut hits = hits.into_inner().unwrap_or_default();
-        hits.sort_by_key(|hit| (hit.file, hit.line));
-        hits
+impl Visitor for Visit<'_> {
+    fn is_past(&self, path: &str) -> bool {
+        self.search.is_past(path)
     }
 
-    /// Takes file after file until there are none or enough was found.
-    ///
-    /// Files are taken in order and each is finished, so the files searched are always the first
-    /// ones: that makes the result the same however the threads run.
-    fn work(&self, hits: &Mutex<Vec<Hit<'a>>>) {
-        let mut searcher = SearcherBuilder::new()
-            .binary_detection(BinaryDetection::quit(0))
-            .line_terminator(LineTerminator::crlf())
-            .line_number(true)
-            .heap_limit(Some(MAX_LINE_BYTES))
-            .build();
-        while self.found.load(Ordering::Relaxed) <= self.limit {
-            let index = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some(file) = self.files.get(index) else {
-                return;
-            };
-            let found = self.search_one(&mut searcher, index, file);
-            if !found.is_empty() {
-                self.found.fetch_add(found.len(), Ordering::Relaxed);
-                if let Ok(mut hits) = hits.lock() {
-                    hits.extend(found);
-                }
+    fn visit(&self, batch: &Batch<'_>) {
+        let mut searcher = self.search.searcher();
+        for path in batch.files {
+            if self.scope.includes(self.place, path) && !self.search.is_past(path.as_str()) {
+                self.search.search_one(&mut searcher, batch, path);
             }
         }
+        lock(&self.search.searchers).push(searcher);
     }
+}
 
-    /// The hits in one file; a file that cannot be read, or is binary, has none.
-    fn search_one(&self, searcher: &mut Searcher, index: usize, file: &'a Found) -> Vec<Hit<'a>> {
-        if file.is_link {
-            return Vec::new();
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn listing(hits: &BTreeMap<Position, Hit>, context: usize) -> String {
+    let mut text = String::new();
+    let mut last: Option<(&RelPath, u64)> = None;
+    for ((path, line), hit) in hits {
+        let first = hit.before.first().map_or(*line, |(number, _)| *number);
+        let is_gap = last.is_some_and(|last| last != (path, first.saturating_sub(1)));
+        if context > 0 && is_gap {
+            text.push_str("--\n");
         }
-        let Ok((opened, size)) = self.workspace.open_file(&file.path) else {
-            return Vec::new();
-        };
-        if size > self.max_bytes {
-            self.too_large.fetch_add(1, Ordering::Relaxed);
-            return Vec::new();
+        for (number, before) in &hit.before {
+            let _ = writeln!(text, "{path}-{number}- {before}");
         }
-        let mut collector = Collector {
-            search: self,
-            file: index,
-            path: &file.path,
-            hits: Vec::new(),
-            is_binary: false,
-        };
-        let result = searcher.search_file(self.matcher, &opened.into_std(), &mut collector);
-        if result.is_err() || collector.is_binary {
-            return Vec::new();
+        let _ = writeln!(text, "{path}:{line}: {}", hit.text);
+        for (number, after) in &hit.after {
+            let _ = writeln!(text, "{path}-{number}- {after}");
         }
-        collector.hits
+        let end = hit.after.last().map_or(*line, |(number, _)| *number);
+        last = Some((path, end));
     }
+    text
 }
 
 /// Takes the hits of one file, up to one more than can be shown.
 struct Collector<'s, 'a> {
     search: &'s Search<'a>,
-    file: usize,
-    path: &'a RelPath,
-    hits: Vec<Hit<'a>>,
+    hits: Vec<(u64, Hit)>,
+    /// The lines before the hit that is to come.
+    before: Vec<(u64, String)>,
     is_binary: bool,
 }
 
@@ -237,13 +297,26 @@ impl Sink for Collector<'_, '_> {
             .ok()
             .flatten()
             .map_or(0, |place| place.start());
-        self.hits.push(Hit {
-            file: self.file,
-            path: self.path,
-            line: found.line_number().unwrap_or_default(),
+        let hit = Hit {
             text: around(found.bytes(), at),
-        });
+            before: std::mem::take(&mut self.before),
+            after: Vec::new(),
+        };
+        self.hits
+            .push((found.line_number().unwrap_or_default(), hit));
         Ok(self.hits.len() <= self.search.limit)
+    }
+
+    fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> Result<bool, io::Error> {
+        let line = (
+            found.line_number().unwrap_or_default(),
+            around(found.bytes(), 0),
+        );
+        match (found.kind(), self.hits.last_mut()) {
+            (SinkContextKind::After, Some((_, hit))) => hit.after.push(line),
+            _ => self.before.push(line),
+        }
+        Ok(true)
     }
 
     fn binary_data(&mut self, _: &Searcher, _: u64) -> Result<bool, io::Error> {
@@ -279,7 +352,7 @@ fn around(line: &[u8], at: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stage::{path, stage};
+    use super::super::stage::{files, stage};
     use super::*;
     use crate::protocol::{Command, Status};
 
@@ -287,17 +360,21 @@ mod tests {
         Command::SearchText {
             pattern: pattern.to_owned(),
             path: None,
+            glob: None,
             regex: false,
             case_sensitive: false,
+            context: 0,
         }
     }
 
     fn regex(pattern: &str, beneath: Option<&str>) -> Command {
         Command::SearchText {
             pattern: pattern.to_owned(),
-            path: beneath.map(path),
+            path: beneath.map(files),
+            glob: None,
             regex: true,
             case_sensitive: true,
+            context: 0,
         }
     }
 
@@ -412,5 +489,36 @@ mod tests {
         assert_eq!(shown.chars().count(), MAX_LINE_CHARS + 6);
         let start = around("z".repeat(300).as_bytes(), 0);
         assert_eq!(start, format!("{}...", "z".repeat(MAX_LINE_CHARS)));
+    }
+
+    #[test]
+    fn lines_around_a_match_are_told_from_it() {
+        let lines: Vec<String> = (1..=20).map(|n| format!("line {n}\n")).collect();
+        let lines = lines.concat();
+        let mut stage = stage(&[("a.txt", &lines), ("b.md", "x\nline 5\ny\n")]);
+        let mut with = |pattern: &str, glob: Option<&str>| {
+            let outcome = stage.one(Command::SearchText {
+                pattern: pattern.to_owned(),
+                path: None,
+                glob: glob.map(str::to_owned),
+                regex: true,
+                case_sensitive: true,
+                context: 1,
+            });
+            outcome.detail.text
+        };
+        assert_eq!(
+            with("line (5|6|9)$", None),
+            "a.txt-4- line 4\na.txt:5: line 5\na.txt:6: line 6\na.txt-7- line 7\na.txt-8- line 8\n\
+             a.txt:9: line 9\na.txt-10- line 10\n--\nb.md-1- x\nb.md:2: line 5\nb.md-3- y"
+        );
+        assert_eq!(
+            with("line 5$", Some("*.md")),
+            "b.md-1- x\nb.md:2: line 5\nb.md-3- y"
+        );
+        assert_eq!(
+            with("line (1|20)$", Some("*.txt, *.rs")),
+            "a.txt:1: line 1\na.txt-2- line 2\n--\na.txt-19- line 19\na.txt:20: line 20"
+        );
     }
 }

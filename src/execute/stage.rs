@@ -2,10 +2,11 @@
 
 use std::fs;
 
-use super::{Execution, Limits, read_file};
+use super::read::read_file;
+use super::{Execution, Limits};
 use crate::protocol::{
     Command, Edit, FileChange, Hunk, HunkLine, Outcome, ReadRequest, RelPath, Replacement, Seen,
-    Status, Step,
+    Selection, Status, Step,
 };
 use crate::workspace::Workspace;
 
@@ -99,6 +100,10 @@ impl Stage {
 
 pub(super) fn path(text: &str) -> RelPath {
     RelPath::parse(text).unwrap()
+}
+
+pub(super) fn files(text: &str) -> Selection {
+    Selection::parse(text).unwrap()
 }
 
 pub(super) fn create(name: &str, content: &str) -> Command {

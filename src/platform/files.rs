@@ -133,3 +133,164 @@ pub fn names_in(directory: &Dir) -> io::Result<impl Iterator<Item = io::Result<O
     let entries = directory.entries()?;
     Ok(entries.map(|entry| Ok(entry?.file_name())))
 }
+
+/// What a directory says of one of its entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link,
+    /// A pipe, a socket or a device.
+    Special,
+}
+
+/// Whether to go on with a directory.
+pub type Flow = std::ops::ControlFlow<()>;
+
+/// Opens a directory beneath the root, not through a link at its end, and tells each entry in no
+/// order; an empty path is the root.
+#[cfg(target_os = "linux")]
+pub fn list_beneath(
+    root: &Dir,
+    path: &str,
+    mut tell: impl FnMut(&OsStr, EntryKind) -> Flow,
+) -> io::Result<Dir> {
+    use std::os::unix::ffi::OsStrExt;
+
+    use rustix::fs::{Mode, OFlags, RawDir, ResolveFlags, openat2};
+
+    const BUFFER: usize = 32 * 1024;
+    let place = if path.is_empty() { "." } else { path };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    let Ok(opened) = openat2(root, place, flags, Mode::empty(), resolve) else {
+        // An old kernel, or somebody renames directories at this moment: the slower way knows what
+        // to do.
+        return list_with_cap_std(root, path, tell);
+    };
+    let mut buffer = Vec::with_capacity(BUFFER);
+    let mut entries = RawDir::new(&opened, buffer.spare_capacity_mut());
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name == c"." || name == c".." {
+            continue;
+        }
+        let kind = match kind_of_type(entry.file_type()) {
+            Some(kind) => kind,
+            // Some file systems leave it to a look at the file itself.
+            None => {
+                match rustix::fs::statat(&opened, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(stat) => kind_of_type(rustix::fs::FileType::from_raw_mode(stat.st_mode))
+                        .unwrap_or(EntryKind::Special),
+                    Err(_) => continue,
+                }
+            }
+        };
+        if tell(OsStr::from_bytes(name.to_bytes()), kind).is_break() {
+            break;
+        }
+    }
+    Ok(Dir::from_std_file(opened.into()))
+}
+
+#[cfg(target_os = "linux")]
+fn kind_of_type(file_type: rustix::fs::FileType) -> Option<EntryKind> {
+    use rustix::fs::FileType;
+    match file_type {
+        FileType::RegularFile => Some(EntryKind::File),
+        FileType::Directory => Some(EntryKind::Directory),
+        FileType::Symlink => Some(EntryKind::Link),
+        FileType::Unknown => None,
+        _ => Some(EntryKind::Special),
+    }
+}
+
+/// Opens a directory beneath the root, not through a link at its end, and tells each entry in no
+/// order; an empty path is the root.
+#[cfg(not(target_os = "linux"))]
+pub fn list_beneath(
+    root: &Dir,
+    path: &str,
+    tell: impl FnMut(&OsStr, EntryKind) -> Flow,
+) -> io::Result<Dir> {
+    list_with_cap_std(root, path, tell)
+}
+
+fn list_with_cap_std(
+    root: &Dir,
+    path: &str,
+    mut tell: impl FnMut(&OsStr, EntryKind) -> Flow,
+) -> io::Result<Dir> {
+    let opened = if path.is_empty() {
+        root.try_clone()?
+    } else {
+        cap_fs_ext::DirExt::open_dir_nofollow(root, path)?
+    };
+    for entry in opened.entries()? {
+        let entry = entry?;
+        let Ok(file_type) = entry.file_type() else {
+            continue;
+        };
+        let kind = if file_type.is_dir() {
+            EntryKind::Directory
+        } else if file_type.is_symlink() {
+            EntryKind::Link
+        } else if file_type.is_file() {
+            EntryKind::File
+        } else {
+            EntryKind::Special
+        };
+        if tell(&entry.file_name(), kind).is_break() {
+            break;
+        }
+    }
+    Ok(opened)
+}
+
+/// The size in bytes and the time of the last change, in nanoseconds since 1970, of a file in a
+/// directory, links not followed.
+#[cfg(unix)]
+pub fn size_and_time(directory: &Dir, name: &str) -> io::Result<(u64, i64)> {
+    let stat = rustix::fs::statat(directory, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?;
+    let seconds = stat.st_mtime.saturating_mul(1_000_000_000);
+    let rest = i64::try_from(stat.st_mtime_nsec).unwrap_or_default();
+    let size = u64::try_from(stat.st_size).unwrap_or_default();
+    Ok((size, seconds.saturating_add(rest)))
+}
+
+/// The size in bytes and the time of the last change, in nanoseconds since 1970, of a file in a
+/// directory, links not followed.
+#[cfg(not(unix))]
+pub fn size_and_time(directory: &Dir, name: &str) -> io::Result<(u64, i64)> {
+    let metadata = directory.symlink_metadata(name)?;
+    let time = metadata.modified().ok().and_then(|time| {
+        let since = time.into_std().duration_since(std::time::UNIX_EPOCH).ok()?;
+        i64::try_from(since.as_nanos()).ok()
+    });
+    Ok((metadata.len(), time.unwrap_or_default()))
+}
+
+/// Opens a file of a directory for reading, no link, without waiting for whoever writes to a pipe.
+#[cfg(unix)]
+pub fn open_in(directory: &Dir, name: &str) -> io::Result<std::fs::File> {
+    use rustix::fs::{Mode, OFlags, openat};
+
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    debug_assert!(!name.contains('/'), "a name, not a path");
+    Ok(openat(directory, name, flags, Mode::empty())?.into())
+}
+
+/// Opens a file of a directory for reading, no link.
+#[cfg(not(unix))]
+pub fn open_in(directory: &Dir, name: &str) -> io::Result<std::fs::File> {
+    use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
+
+    let mut options = cap_std::fs::OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No);
+    Ok(directory.open_with(name, &options)?.into_std())
+}

@@ -10,7 +10,7 @@ use super::{
     Confinement, Decision, Grant, PERSON, Policy, Rule, Ruling, Script, asked, propose, protected,
     rules, shell, standing, words,
 };
-use crate::protocol::{Command, FileChange, RelPath};
+use crate::protocol::{Command, FileChange, RelPath, Selection};
 
 /// How much of a command is repeated in a ruling, in characters.
 const MAX_ABOUT: usize = 200;
@@ -63,7 +63,7 @@ impl Policy {
             }
         }
         for text in touched(command) {
-            findings.extend(self.hidden(text));
+            findings.extend(self.hidden(&text));
         }
         let standing = if command.changes_files() {
             standing::on_changes(self.approval)
@@ -336,15 +336,23 @@ fn paths_of_change(change: &FileChange) -> Vec<&RelPath> {
     }
 }
 
-/// Every path or pattern for paths that a step names.
-fn touched(command: &Command) -> Vec<&str> {
-    let mut touched: Vec<&str> = paths(command).into_iter().map(RelPath::as_str).collect();
-    match command {
-        Command::ListFiles {
-            glob: Some(glob), ..
-        } => touched.push(glob),
-        Command::Outline { path } => touched.push(path),
-        _ => {}
+/// Every path or pattern for paths that a step names, however a list is read.
+fn touched(command: &Command) -> Vec<String> {
+    let mut touched: Vec<String> = paths(command)
+        .into_iter()
+        .map(ToString::to_string)
+        .collect();
+    let readings = command.selection().map(Selection::readings);
+    touched.extend(readings.into_iter().flatten().map(String::from));
+    if let Command::ListFiles {
+        glob: Some(glob), ..
+    }
+    | Command::SearchText {
+        glob: Some(glob), ..
+    } = command
+    {
+        touched.extend(glob.split(',').map(|part| part.trim().to_owned()));
+        touched.push(glob.clone());
     }
     touched
 }

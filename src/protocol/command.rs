@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{FileChange, RelPath};
+use super::{FileChange, RelPath, Selection};
 
 /// One command of a reply, with its place in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,9 +46,9 @@ pub enum Command {
     DeleteFile { path: RelPath },
     /// Renames a file, never onto an existing one.
     MoveFile { from: RelPath, to: RelPath },
-    /// Asks for the contents of a file, or of a range of its lines, in the next outbox.
+    /// Asks for the contents of files, or of a range of their lines, in the next outbox.
     ReadFile {
-        path: RelPath,
+        path: Selection,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         start_line: Option<u32>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,10 +56,10 @@ pub enum Command {
         #[serde(default)]
         numbered: bool,
     },
-    /// Lists files beneath a directory; none is the whole workspace.
+    /// Lists files beneath directories; none is the whole workspace.
     ListFiles {
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        path: Option<RelPath>,
+        path: Option<Selection>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         glob: Option<String>,
     },
@@ -67,14 +67,22 @@ pub enum Command {
     SearchText {
         pattern: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        path: Option<RelPath>,
+        path: Option<Selection>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        glob: Option<String>,
         #[serde(default)]
         regex: bool,
         #[serde(default)]
         case_sensitive: bool,
+        /// How many lines around each match are shown.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        context: u32,
     },
-    /// Lists the symbols of source files; a path or a glob.
-    Outline { path: String },
+    /// Lists the symbols of source files; none is the whole workspace.
+    Outline {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<Selection>,
+    },
     /// Runs a shell script in the workspace.
     RunCommand {
         script: String,
@@ -174,6 +182,14 @@ impl Replacement {
     }
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 impl Command {
     /// The name in the protocol, as in `[CREATE_FILE ...]`.
     pub fn name(&self) -> &'static str {
@@ -205,13 +221,20 @@ impl Command {
             | Self::EditFile { path, .. }
             | Self::InsertText { path, .. }
             | Self::DeleteFile { path }
-            | Self::MoveFile { from: path, .. }
-            | Self::ReadFile { path, .. } => Some(path),
+            | Self::MoveFile { from: path, .. } => Some(path),
+            Self::GitStatus { path } | Self::GitDiff { path } => path.as_ref(),
+            Self::ApplyPatch { changes } => changes.first().map(FileChange::path),
+            _ => self.selection().and_then(Selection::only),
+        }
+    }
+
+    /// The files that it looks at, where it may be more than one.
+    pub fn selection(&self) -> Option<&Selection> {
+        match self {
+            Self::ReadFile { path, .. } => Some(path),
             Self::ListFiles { path, .. }
             | Self::SearchText { path, .. }
-            | Self::GitStatus { path }
-            | Self::GitDiff { path } => path.as_ref(),
-            Self::ApplyPatch { changes } => changes.first().map(FileChange::path),
+            | Self::Outline { path } => path.as_ref(),
             _ => None,
         }
     }

@@ -164,8 +164,11 @@ fn subject(command: &Command) -> String {
         Command::MoveFile { from, to } => format!("{from} -> {to}"),
         Command::SearchText { pattern, .. } => first_line(pattern),
         Command::RunCommand { script, .. } => first_line(without_options(script)),
-        Command::Outline { path } => path.clone(),
-        other => other.path().map(ToString::to_string).unwrap_or_default(),
+        other => match (other.selection(), other.path()) {
+            (Some(selection), _) => first_line(&selection.to_string()),
+            (None, Some(path)) => path.to_string(),
+            (None, None) => String::new(),
+        },
     }
 }
 

@@ -34,6 +34,9 @@ pub enum PathProblem {
     /// It is longer than any path can be.
     #[error("the path is longer than 4,096 bytes")]
     TooLong,
+    /// It is a list with too many parts.
+    #[error("the list is longer than 200 paths")]
+    TooMany,
 }
 
 impl RelPath {
@@ -79,6 +82,25 @@ impl RelPath {
             return Ok(None);
         }
         Self::parse(text).map(Some)
+    }
+
+    /// The path of an entry in a directory, if whoever writes it gets exactly this entry.
+    ///
+    /// `directory` is a path of this kind, or empty for the workspace itself; `name` has no `/`.
+    pub fn of_entry(directory: &str, name: &str) -> Option<Self> {
+        let mut text = String::with_capacity(directory.len() + 1 + name.len());
+        if !directory.is_empty() {
+            text.push_str(directory);
+            text.push('/');
+        }
+        text.push_str(name);
+        // Nearly all names are made of these, and nothing in them needs a second look.
+        let is_plain =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'+');
+        if text.len() <= MAX_BYTES && name.bytes().all(is_plain) && name != "." && name != ".." {
+            return Some(Self(text));
+        }
+        Self::parse(&text).ok().filter(|path| path.as_str() == text)
     }
 
     /// The path with `/` between its components.
@@ -213,6 +235,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn an_entry_is_what_its_written_path_would_be(
+            directory in "|a|a b/c|~a", name in "[a-c.~: \\\\\u{e4}-]{1,6}",
+        ) {
+            let text = if directory.is_empty() { name.clone() } else { format!("{directory}/{name}") };
+            let parsed = RelPath::parse(&text).ok().filter(|path| path.as_str() == text);
+            prop_assert_eq!(RelPath::of_entry(&directory, &name), parsed);
+        }
+
         #[test]
         fn never_escapes(text in "[a-c./\\\\~: ]{0,24}") {
             if let Ok(path) = RelPath::parse(&text) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Command, RelPath};
+use super::RelPath;
 
 /// A request for the contents of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,26 +21,6 @@ pub struct ReadRequest {
     /// Whether each line is shown with its number.
     #[serde(default)]
     pub numbered: bool,
-}
-
-impl ReadRequest {
-    /// What a command asks to see, if it is `READ_FILE`.
-    pub fn of(command: &Command) -> Option<Self> {
-        match command {
-            Command::ReadFile {
-                path,
-                start_line,
-                end_line,
-                numbered,
-            } => Some(Self {
-                path: path.clone(),
-                start_line: *start_line,
-                end_line: *end_line,
-                numbered: *numbered,
-            }),
-            _ => None,
-        }
-    }
 }
 
 /// The version of each file that the model last saw, as the identity of its content.

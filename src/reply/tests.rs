@@ -73,7 +73,7 @@ fn reads_every_command() {
                 to: path("d"),
             },
             Command::ReadFile {
-                path: path("a"),
+                path: path("a").into(),
                 start_line: Some(1),
                 end_line: Some(9),
                 numbered: true,
@@ -84,12 +84,14 @@ fn reads_every_command() {
             },
             Command::SearchText {
                 pattern: "fn [a-z]+".to_owned(),
-                path: Some(path("src")),
+                path: Some(path("src").into()),
+                glob: None,
                 regex: true,
                 case_sensitive: false,
+                context: 0,
             },
             Command::Outline {
-                path: "src/**/*.rs".to_owned(),
+                path: Some(path("src/**/*.rs").into()),
             },
             Command::RunCommand {
                 script: "cargo test".to_owned(),
@@ -241,7 +243,7 @@ fn says_what_is_wrong_with_numbers() {
 #[test]
 fn other_spellings_of_attributes_are_known() {
     let read = Command::ReadFile {
-        path: path("a"),
+        path: path("a").into(),
         start_line: Some(2),
         end_line: Some(4),
         numbered: false,

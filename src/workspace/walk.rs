@@ -5,27 +5,14 @@
 //! Hidden files are included, `.git` and `.agent` never. Links are named and not followed. Every
 //! directory and every ignore file is opened beneath the root, like all files of the workspace.
 
-use std::ffi::{OsStr, OsString};
-use std::num::NonZeroUsize;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::UNIX_EPOCH;
-use std::{io, thread};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use cap_fs_ext::DirExt;
-use cap_std::fs::{DirEntry, Metadata};
-
-use super::ignored::{IgnoreFiles, Is, Rules, is_ignored, join, read_beneath};
-use super::{FileProblem, Kind, Workspace, kind_of};
+use super::crew::work_off;
+use super::look::{Entry, Looker, Place, Start, path_order};
+use super::{FileProblem, Kind, Workspace};
+use crate::platform::files::{EntryKind, size_and_time};
 use crate::protocol::RelPath;
-
-/// The most files and directories that one walk names.
-const MAX_ENTRIES: usize = 200_000;
-/// How many directories of one depth make it worth starting threads.
-const WORTH_THREADS: usize = 16;
-/// More threads than these only wait for the disk.
-const MAX_THREADS: usize = 8;
 
 /// What a walk found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -57,41 +44,18 @@ impl Workspace {
     /// Ignored files are left out, unless the directory itself is ignored: whoever names it wants
     /// to see it.
     pub fn walk(&self, beneath: Option<&RelPath>) -> Result<Walked, FileProblem> {
-        let start = match beneath {
-            None => Directory {
-                path: String::new(),
-                rules: None,
-            },
-            Some(path) => match self.kind(path)? {
-                None => return Err(FileProblem::NotFound(path.clone())),
-                Some(Kind::Directory) => Directory {
-                    path: path.as_str().to_owned(),
-                    rules: self.rules_above(path),
-                },
-                Some(kind) => return Ok(only(path, kind)),
-            },
+        let place = match (self.start(beneath)?, beneath) {
+            (Start::Directory(place), _) => place,
+            (Start::File(kind), Some(path)) => return Ok(only(path, kind)),
+            (Start::File(_), None) => return Ok(Walked::default()),
         };
         let walk = Walk {
-            workspace: self,
-            entries: AtomicUsize::new(0),
-            cut: AtomicBool::new(false),
+            looker: Looker::new(self),
+            numbers: AtomicUsize::new(1),
+            visited: Mutex::new(Vec::new()),
         };
-        Ok(walk.run(start))
-    }
-
-    /// The rules that hold in a directory from those above it; none if they ignore it.
-    fn rules_above(&self, path: &RelPath) -> Option<Arc<Rules>> {
-        let mut rules = None;
-        let mut directory = String::new();
-        for name in path.components() {
-            let read = |name: &str| read_beneath(self, &directory, name);
-            rules = Rules::read(read, Path::new(&directory), IgnoreFiles::POSSIBLE, rules);
-            directory = join(&directory, name);
-            if is_ignored(rules.as_deref(), Path::new(&directory), Is::Directory) {
-                return None;
-            }
-        }
-        rules
+        work_off(vec![Task { place, number: 0 }], |task| walk.visit(&task));
+        Ok(walk.end())
     }
 }
 
@@ -112,178 +76,117 @@ fn only(path: &RelPath, kind: Kind) -> Walked {
     }
 }
 
-/// A directory to look into, and the rules from above it.
-struct Directory {
-    /// Relative to the root, which is empty.
-    path: String,
-    rules: Option<Arc<Rules>>,
+/// A directory to look into.
+struct Task {
+    place: Place,
+    /// Its own, to find what it holds again.
+    number: usize,
 }
 
-/// What one directory holds.
-#[derive(Default)]
-struct Looked {
-    files: Vec<Found>,
-    directories: Vec<Directory>,
-    unnamable: u64,
-}
-
-impl Looked {
-    fn sort_in(
-        &mut self,
-        name: &OsStr,
-        entry: &DirEntry,
-        directory: &Directory,
-        rules: Option<&Arc<Rules>>,
-    ) {
-        let Some(path) = name.to_str().and_then(|name| nameable(directory, name)) else {
-            self.unnamable += 1;
-            return;
-        };
-        let Ok(file_type) = entry.file_type() else {
-            return;
-        };
-        let is = if file_type.is_dir() {
-            Is::Directory
-        } else {
-            Is::File
-        };
-        let rules_here = rules.map(AsRef::as_ref);
-        if is_hidden(path.file_name()) || is_ignored(rules_here, Path::new(path.as_str()), is) {
-            return;
-        }
-        if file_type.is_dir() {
-            self.directories.push(Directory {
-                path: path.into(),
-                rules: rules.cloned(),
-            });
-        } else if file_type.is_symlink() {
-            self.files.extend(only(&path, Kind::Link).files);
-        } else if let Ok(metadata) = entry.metadata() {
-            let files = only(&path, kind_of(&metadata)).files.into_iter();
-            let modified = modified(&metadata);
-            self.files
-                .extend(files.map(|file| Found { modified, ..file }));
-        }
-    }
+/// What a directory holds, in the order of the paths.
+enum Item {
+    File(Found),
+    /// What another task found.
+    Beneath(usize),
 }
 
 struct Walk<'a> {
-    workspace: &'a Workspace,
-    entries: AtomicUsize,
-    cut: AtomicBool,
+    looker: Looker<'a>,
+    numbers: AtomicUsize,
+    /// What each directory held, in no order.
+    visited: Mutex<Vec<(usize, Vec<Item>)>>,
 }
 
 impl Walk<'_> {
-    /// Goes down one depth after the other, so that threads have something to share.
-    fn run(self, start: Directory) -> Walked {
-        let mut walked = Walked::default();
-        let mut level = vec![start];
-        while !level.is_empty() {
-            let looked = in_parallel(&level, |one| self.look_into(one));
-            level.clear();
-            for one in looked {
-                walked.files.extend(one.files);
-                walked.unnamable += one.unnamable;
-                level.extend(one.directories);
+    fn visit(&self, task: &Task) -> Vec<Task> {
+        let Some(looked) = self.looker.look(&task.place) else {
+            return Vec::new();
+        };
+        let directories = looked.entries.iter().filter(|entry| entry.is_directory());
+        let count = directories.count();
+        let mut number = self.numbers.fetch_add(count, Ordering::Relaxed);
+        let mut tasks = Vec::with_capacity(count);
+        let mut items = Vec::with_capacity(looked.entries.len());
+        for entry in looked.entries {
+            if entry.is_directory() {
+                let place = entry.place(looked.rules.as_ref());
+                tasks.push(Task { place, number });
+                items.push(Item::Beneath(number));
+                number += 1;
+            } else {
+                items.extend(found(entry, &looked.opened).map(Item::File));
             }
         }
-        walked.cut = self.cut.into_inner();
-        walked.files.sort_by(|a, b| a.path.cmp(&b.path));
-        walked
+        let mut visited = self.visited.lock().unwrap_or_else(PoisonError::into_inner);
+        visited.push((task.number, items));
+        tasks
     }
 
-    /// Looks into one directory; one that cannot be read, or vanished, holds nothing.
-    fn look_into(&self, directory: &Directory) -> Looked {
-        let mut looked = Looked::default();
-        let Ok(entries) = self.entries_of(directory) else {
-            return looked;
-        };
-        let has = |wanted: &str| entries.iter().any(|(name, _)| name == wanted);
-        let rules = Rules::read(
-            |name| read_beneath(self.workspace, &directory.path, name),
-            Path::new(&directory.path),
-            IgnoreFiles::among(has, directory.path.is_empty()),
-            directory.rules.clone(),
-        );
-        for (name, entry) in &entries {
-            looked.sort_in(name, entry, directory, rules.as_ref());
+    /// Puts together what the directories held: each is in order, so that nothing is to be sorted.
+    fn end(self) -> Walked {
+        let visited = self.visited.into_inner();
+        let visited = visited.unwrap_or_else(PoisonError::into_inner);
+        let mut directories: Vec<Vec<Item>> = Vec::new();
+        directories.resize_with(self.numbers.into_inner(), Vec::new);
+        let mut files = Vec::with_capacity(visited.iter().map(|(_, items)| items.len()).sum());
+        for (number, items) in visited {
+            directories[number] = items;
         }
-        looked
-    }
-
-    fn entries_of(&self, directory: &Directory) -> io::Result<Vec<(OsString, DirEntry)>> {
-        let root = &self.workspace.root;
-        let opened = if directory.path.is_empty() {
-            root.entries()?
-        } else {
-            root.open_dir_nofollow(&directory.path)?.entries()?
-        };
-        let mut entries = Vec::new();
-        for entry in opened {
-            if self.entries.fetch_add(1, Ordering::Relaxed) >= MAX_ENTRIES {
-                self.cut.store(true, Ordering::Relaxed);
-                break;
+        let mut open = vec![std::mem::take(&mut directories[0]).into_iter()];
+        while let Some(last) = open.last_mut() {
+            match last.next() {
+                Some(Item::File(found)) => files.push(found),
+                Some(Item::Beneath(number)) => {
+                    open.push(std::mem::take(&mut directories[number]).into_iter());
+                }
+                None => {
+                    open.pop();
+                }
             }
-            let entry = entry?;
-            entries.push((entry.file_name(), entry));
         }
-        Ok(entries)
+        Walked {
+            files,
+            unnamable: self.looker.unnamable() as u64,
+            cut: self.looker.is_cut(),
+        }
     }
 }
 
-/// Does the same to every item, on several threads if there are many; the answers in their order.
-pub(super) fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    if items.len() < WORTH_THREADS {
-        return items.iter().map(work).collect();
-    }
-    let threads = thread::available_parallelism()
-        .map_or(1, NonZeroUsize::get)
-        .min(MAX_THREADS);
-    let next = AtomicUsize::new(0);
-    let share = || -> Vec<(usize, R)> {
-        let take = || {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            Some((index, items.get(index)?))
-        };
-        std::iter::from_fn(take)
-            .map(|(index, item)| (index, work(item)))
-            .collect()
+/// What the system knows of a file; nothing if it has vanished.
+fn found(entry: Entry, directory: &cap_std::fs::Dir) -> Option<Found> {
+    let is_link = entry.kind == EntryKind::Link;
+    let (size, modified) = if is_link {
+        (0, 0)
+    } else {
+        size_and_time(directory, entry.path.file_name()).ok()?
     };
-    let mut done = thread::scope(|scope| {
-        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(share)).collect();
-        let mut done = share();
-        for worker in workers {
-            match worker.join() {
-                Ok(more) => done.extend(more),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        done
-    });
-    done.sort_unstable_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, answer)| answer).collect()
+    Some(Found {
+        path: entry.path,
+        size,
+        is_link,
+        modified,
+    })
 }
 
-fn modified(metadata: &Metadata) -> i64 {
-    let time = metadata.modified().ok();
-    let since = time.and_then(|time| time.into_std().duration_since(UNIX_EPOCH).ok());
-    since
-        .and_then(|since| i64::try_from(since.as_nanos()).ok())
-        .unwrap_or(0)
+impl Ord for Task {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        path_order((&self.place.path, true), (&other.place.path, true))
+    }
 }
 
-/// The path, if a model that writes it gets exactly this file.
-fn nameable(directory: &Directory, name: &str) -> Option<RelPath> {
-    let text = join(&directory.path, name);
-    RelPath::parse(&text)
-        .ok()
-        .filter(|path| path.as_str() == text)
+impl PartialOrd for Task {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
-/// The repository's own files and ours; on some file systems in any letter case.
-pub(super) fn is_hidden(name: &str) -> bool {
-    name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case(".agent")
+impl PartialEq for Task {
+    fn eq(&self, other: &Self) -> bool {
+        self.place.path == other.place.path
+    }
 }
+
+impl Eq for Task {}
 
 #[cfg(test)]
 #[cfg(unix)]

@@ -1,10 +1,14 @@
 //! Steps that read and change files.
 
 use super::*;
-use crate::protocol::{Edit, FileChange, Hunk};
+use crate::protocol::{Edit, FileChange, Hunk, Selection};
 
 fn path(text: &str) -> RelPath {
     RelPath::parse(text).unwrap()
+}
+
+fn files(text: &str) -> Selection {
+    Selection::parse(text).unwrap()
 }
 
 fn create(text: &str) -> Command {
@@ -16,7 +20,7 @@ fn create(text: &str) -> Command {
 
 fn read_file(text: &str) -> Command {
     Command::ReadFile {
-        path: path(text),
+        path: files(text),
         start_line: None,
         end_line: None,
         numbered: false,
@@ -160,8 +164,10 @@ fn our_state_cannot_be_read() {
         read_file("sessions/x.json"),
         read_file("Sessions/x.json"),
         read_file("appsettings.json"),
+        read_file("a, .agent/x"),
+        read_file("a\nb, Sessions/x"),
         Command::ListFiles {
-            path: Some(path(".agent")),
+            path: Some(files(".agent")),
             glob: None,
         },
         Command::ListFiles {
@@ -169,13 +175,23 @@ fn our_state_cannot_be_read() {
             glob: Some(".agent/**".to_owned()),
         },
         Command::Outline {
-            path: ".agent/x.rs".to_owned(),
+            path: Some(files(".agent/x.rs")),
         },
         Command::SearchText {
             pattern: "x".to_owned(),
-            path: Some(path(".agent")),
+            path: Some(files(".agent")),
+            glob: None,
             regex: false,
             case_sensitive: false,
+            context: 0,
+        },
+        Command::SearchText {
+            pattern: "x".to_owned(),
+            path: None,
+            glob: Some("*.rs, .agent/*".to_owned()),
+            regex: false,
+            case_sensitive: false,
+            context: 0,
         },
         Command::GitDiff {
             path: Some(path(".agent")),

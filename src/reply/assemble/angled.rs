@@ -38,7 +38,7 @@ impl Assembly<'_> {
         let body = match (inline.as_deref(), self.angled_end(at, *name)) {
             (Some(text), _) => BodyAt::Inline(text),
             (None, _) if is_closed && !opening.needs_body() => BodyAt::Nowhere,
-            (None, End::At(line)) if opening.needs_body() || self.is_short(*name, at, line) => {
+            (None, End::At(line)) if opening.needs_body() || self.is_short(&opening, at, line) => {
                 BodyAt::Until(line)
             }
             _ if !opening.needs_body() && has_attributes => BodyAt::Nowhere,
@@ -54,8 +54,8 @@ impl Assembly<'_> {
         Some(self.build(&tag, opening, body))
     }
 
-    fn is_short(&self, name: Name, at: usize, closing: usize) -> bool {
-        name == Name::Done || self.texts(at + 1..closing) <= 1
+    fn is_short(&self, opening: &Opening, at: usize, closing: usize) -> bool {
+        opening.may_have_lines() || self.texts(at + 1..closing) <= 1
     }
 
     fn not_closed(&mut self, tag: &TagLine<'_>, name: Name, next: usize) -> usize {

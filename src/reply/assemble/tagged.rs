@@ -54,7 +54,7 @@ impl Assembly<'_> {
     fn open(&mut self, tag: &TagLine<'_>, opening: Opening) -> Option<usize> {
         if !opening.needs_body() {
             let closing = self.tags.closed_next(tag).filter(|closing| {
-                opening.name == Name::Done || self.texts(tag.line + 1..*closing) <= 1
+                opening.may_have_lines() || self.texts(tag.line + 1..*closing) <= 1
             });
             let body = closing.map_or(BodyAt::Nowhere, BodyAt::Until);
             return Some(self.build(tag, opening, body));

@@ -29,7 +29,7 @@ fn path(text: &str) -> RelPath {
 
 fn read(file: &str) -> Command {
     Command::ReadFile {
-        path: path(file),
+        path: path(file).into(),
         start_line: None,
         end_line: None,
         numbered: false,

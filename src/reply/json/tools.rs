@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::protocol::{Command, Edit, Pattern, RelPath, Replacement};
+use crate::protocol::{Command, Edit, Pattern, RelPath, Replacement, Selection};
 
 use super::super::found::Item;
 use super::super::{diff, patch, search_replace};
@@ -167,7 +167,7 @@ fn squash(name: &str) -> String {
 fn command(name: &str, call: &Call<'_>) -> Result<Command, Trouble> {
     Ok(match name {
         "read_file" | "view_file" => Command::ReadFile {
-            path: path(call)?,
+            path: files(call)?,
             start_line: number(call, &["start_line", "from"])?,
             end_line: number(call, &["end_line", "to"])?,
             numbered: call.is_true(&["numbered"]),
@@ -194,17 +194,19 @@ fn command(name: &str, call: &Call<'_>) -> Result<Command, Trouble> {
             to: path_in(call, &["to", "destination"])?,
         },
         "list_files" => Command::ListFiles {
-            path: directory(call, &["path", "directory", "dir_path"])?,
+            path: places(call, &["path", "paths", "directory", "dir_path"])?,
             glob: call.text(&["glob"]).map(std::borrow::Cow::into_owned),
         },
         "search_text" => Command::SearchText {
             pattern: text(call, &["pattern", "query"])?,
-            path: directory(call, &["search_path", "path"])?,
+            path: places(call, &["search_path", "path", "paths"])?,
+            glob: (call.text(&["glob", "include"])).map(std::borrow::Cow::into_owned),
             regex: call.is_true(&["is_regex", "regex"]),
             case_sensitive: call.is_true(&["case_sensitive"]),
+            context: number(call, &["context", "context_lines"])?.unwrap_or_default(),
         },
         "outline" => Command::Outline {
-            path: text(call, &["path", "glob", "file_path"])?,
+            path: places(call, FILES)?,
         },
         "run" | "shell" | "run_command" => run(call)?,
         "git_status" => Command::GitStatus {
@@ -317,6 +319,16 @@ fn quote(word: &str) -> String {
     }
 }
 
+const FILES: &[&str] = &[
+    "path",
+    "paths",
+    "file_path",
+    "files",
+    "filename",
+    "file",
+    "glob",
+];
+
 fn path(call: &Call<'_>) -> Result<RelPath, Trouble> {
     path_in(call, &["path", "file_path", "filename", "file"])
 }
@@ -330,6 +342,17 @@ fn directory(call: &Call<'_>, names: &[&str]) -> Result<Option<RelPath>, Trouble
         return Ok(None);
     };
     RelPath::parse_directory(&text).map_err(|refused| refused_path(call, &refused))
+}
+
+fn files(call: &Call<'_>) -> Result<Selection, Trouble> {
+    Selection::parse(&text(call, FILES)?).map_err(|refused| refused_path(call, &refused))
+}
+
+fn places(call: &Call<'_>, names: &[&str]) -> Result<Option<Selection>, Trouble> {
+    let Some(text) = call.text(names) else {
+        return Ok(None);
+    };
+    Selection::parse_directory(&text).map_err(|refused| refused_path(call, &refused))
 }
 
 fn refused_path(call: &Call<'_>, refused: &crate::protocol::PathProblem) -> Trouble {

@@ -3,7 +3,7 @@
 use super::attributes::Attributes;
 use super::body::{Around, Body, Place, is_prose_file};
 use super::name::Name;
-use crate::protocol::{Command, Edit, RelPath};
+use crate::protocol::{Command, Edit, PathProblem, RelPath, Selection};
 use crate::reply::changes;
 
 /// What became of a tag.
@@ -60,6 +60,15 @@ impl Opening {
             && !(self.name == Name::RunCommand && self.attributes.peek(SCRIPT).is_some())
     }
 
+    /// Whether several lines below it can be its body, although it can do without.
+    pub(in crate::reply) fn may_have_lines(&self) -> bool {
+        match self.name {
+            Name::Done => true,
+            Name::ReadFile | Name::Outline => self.attributes.peek(PATHS).is_none(),
+            _ => false,
+        }
+    }
+
     /// The tag that closes it.
     pub(in crate::reply) fn closing(&self) -> String {
         match &self.mark {
@@ -110,6 +119,10 @@ const TO: &[&str] = &[
     "newpath",
     "target",
 ];
+const PATHS: &[&str] = &[
+    "path", "paths", "file", "files", "filename", "filepath", "target", "glob",
+];
+const DIRECTORY: &[&str] = &["path", "paths", "dir", "directory", "folder", "file"];
 const START: &[&str] = &["startline", "start", "from", "fromline", "line"];
 const END: &[&str] = &["endline", "to", "toline", "stop"];
 
@@ -135,7 +148,7 @@ impl Tag<'_> {
             }),
             Name::ReadFile => self.read(),
             Name::ListFiles => Ok(Command::ListFiles {
-                path: self.directory()?,
+                path: self.places(DIRECTORY)?,
                 glob: self.attributes.take(&["glob", "pattern"]),
             }),
             Name::SearchText => self.search(),
@@ -214,7 +227,7 @@ impl Tag<'_> {
     }
 
     fn read(&mut self) -> Result<Command, Trouble> {
-        let path = self.path()?;
+        let path = self.files()?;
         let (start_line, end_line) = self.range()?;
         let numbered = self.flag(&["numbered", "linenumbers", "numbers"])?;
         Ok(Command::ReadFile {
@@ -233,39 +246,28 @@ impl Tag<'_> {
         if pattern.is_empty() {
             return Err(self.trouble("`pattern` is missing"));
         }
-        let path = match self
-            .attributes
-            .take(&["path", "searchpath", "dir", "directory", "file"])
-        {
-            Some(text) => RelPath::parse_directory(&text)
-                .map_err(|problem| self.trouble(problem.to_string()))?,
-            None => None,
-        };
         Ok(Command::SearchText {
             pattern,
-            path,
+            path: self.places(&["path", "paths", "searchpath", "dir", "directory", "file"])?,
+            glob: self.attributes.take(&["glob", "include", "files"]),
             regex: self.flag(&["regex", "isregex", "regexp"])?,
             case_sensitive: self.flag(&["casesensitive", "matchcase"])?,
+            context: self.context()?,
         })
     }
 
     fn outline(&mut self) -> Result<Command, Trouble> {
-        let path = self
-            .attributes
-            .take(&["path", "glob", "file", "filename", "filepath", "pattern"])
-            .unwrap_or_else(|| self.words());
-        if path.is_empty() {
-            return Err(self.trouble("`path` is missing"));
-        }
-        match RelPath::parse_directory(&path) {
-            Ok(Some(path)) => Ok(Command::Outline {
-                path: path.as_str().to_owned(),
-            }),
-            Ok(None) => Ok(Command::Outline {
-                path: ".".to_owned(),
-            }),
-            Err(problem) => Err(self.trouble(problem.to_string())),
-        }
+        let written = self.written_files();
+        let path = Selection::parse_directory(&written).map_err(|problem| unusable(&problem))?;
+        Ok(Command::Outline { path })
+    }
+
+    fn context(&mut self) -> Result<u32, Trouble> {
+        let Some(text) = (self.attributes).take(&["context", "contextlines", "c"]) else {
+            return Ok(0);
+        };
+        let number = text.trim().parse();
+        number.map_err(|_| self.trouble(format!("`context=\"{text}\"` is not a number of lines")))
     }
 
     fn run(&mut self) -> Result<Command, Trouble> {
@@ -306,9 +308,47 @@ impl Tag<'_> {
         }
     }
 
+    /// The required files.
+    fn files(&mut self) -> Result<Selection, Trouble> {
+        let written = self.written_files();
+        match Selection::parse(&written) {
+            Ok(selection) => Ok(selection),
+            Err(PathProblem::Empty) if written.trim().is_empty() => {
+                Err(self.trouble("`path` is missing"))
+            }
+            Err(problem) => Err(unusable(&problem)),
+        }
+    }
+
+    /// Files as they are written: in attributes, or one on a line of the body.
+    fn written_files(&mut self) -> String {
+        let mut lines = Vec::new();
+        while let Some(text) = self.attributes.take(PATHS) {
+            lines.push(text);
+        }
+        if lines.is_empty() {
+            let body = self.words();
+            let line = |line: &str| {
+                let line = line.trim();
+                let line = line.strip_prefix("- ").unwrap_or(line);
+                line.trim().trim_matches('`').to_owned()
+            };
+            lines.extend(body.lines().map(line));
+        }
+        lines.join("\n")
+    }
+
+    /// Files and directories, where none means the whole workspace.
+    fn places(&mut self, names: &[&str]) -> Result<Option<Selection>, Trouble> {
+        match self.attributes.take(names) {
+            Some(text) => Selection::parse_directory(&text)
+                .map_err(|problem| self.trouble(problem.to_string())),
+            None => Ok(None),
+        }
+    }
+
     /// A directory, where none means the whole workspace.
     fn directory(&mut self) -> Result<Option<RelPath>, Trouble> {
-        const DIRECTORY: &[&str] = &["path", "dir", "directory", "folder", "file"];
         match self.attributes.take(DIRECTORY) {
             Some(text) => {
                 RelPath::parse_directory(&text).map_err(|problem| self.trouble(problem.to_string()))
@@ -383,10 +423,14 @@ impl Tag<'_> {
 }
 
 fn checked(path: &str) -> Result<RelPath, Trouble> {
-    RelPath::parse(path).map_err(|problem| Trouble {
+    RelPath::parse(path).map_err(|problem| unusable(&problem))
+}
+
+fn unusable(problem: &PathProblem) -> Trouble {
+    Trouble {
         message: problem.to_string(),
         hint: "Name a file by its path relative to the workspace, as in `src/main.rs`.".to_owned(),
-    })
+    }
 }
 
 impl From<(String, String)> for Trouble {

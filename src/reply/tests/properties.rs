@@ -189,8 +189,10 @@ fn command() -> impl Strategy<Value = Command> {
         "[a-z][a-z \"'\\[\\]]{0,12}[a-z]".prop_map(|pattern| Command::SearchText {
             pattern,
             path: None,
+            glob: None,
             regex: true,
             case_sensitive: false,
+            context: 0,
         }),
         Just(Command::RunCommand {
             script: "cargo test\nls -l".to_owned(),

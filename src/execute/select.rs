@@ -1,0 +1,301 @@
+//! Which files a step means: names, directories, globs, or several of them.
+//!
+//! A name that exists is taken as it is, whatever characters it has; otherwise a list is taken
+//! apart, and what looks like a glob is matched against the files that are not ignored. A glob
+//! without a `/` is about names anywhere, as in git and ripgrep; with one it is about the path from
+//! the root of the workspace.
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use super::write::explained;
+use crate::protocol::selection::split;
+use crate::protocol::{Outcome, RelPath, Selection};
+use crate::workspace::walk::{Found, Walked};
+use crate::workspace::{FileProblem, Kind, Workspace};
+
+/// What a step looks at.
+pub(super) struct Scope {
+    pub(super) places: Vec<Place>,
+    /// Names that nothing has.
+    pub(super) missing: Vec<RelPath>,
+    /// What all files must match besides.
+    glob: Option<Globs>,
+}
+
+/// Files beneath a directory, or one file.
+pub(super) struct Place {
+    /// Nothing is the whole workspace.
+    pub(super) beneath: Option<RelPath>,
+    /// Which of the files; all if there are none.
+    globs: Option<Globs>,
+    /// What it is, if it was named and not found by a glob.
+    pub(super) named: Option<Kind>,
+}
+
+impl Scope {
+    /// Finds out what is meant. It fails if none of it is there, or a glob cannot be read.
+    pub(super) fn resolve(
+        workspace: &Workspace,
+        selection: Option<&Selection>,
+        glob: Option<&str>,
+    ) -> Result<Self, Outcome> {
+        let mut scope = Self {
+            places: Vec::new(),
+            missing: Vec::new(),
+            glob: glob
+                .map(Globs::parse)
+                .transpose()
+                .map_err(Outcome::failed)?,
+        };
+        let Some(selection) = selection else {
+            scope.places.push(Place {
+                beneath: None,
+                globs: None,
+                named: Some(Kind::Directory),
+            });
+            return Ok(scope);
+        };
+        let mut globs = Vec::new();
+        for entry in selection.entries() {
+            if scope.name(workspace, entry)? {
+                continue;
+            }
+            for part in Selection::parts(entry) {
+                let is_whole = part == *entry;
+                if !is_whole && scope.name(workspace, &part)? {
+                    continue;
+                }
+                if Selection::is_glob(&part) {
+                    globs.push(part);
+                } else {
+                    scope.missing.push(part);
+                }
+            }
+        }
+        scope.add_globs(workspace, &globs)?;
+        if scope.places.is_empty()
+            && let Some(path) = scope.missing.first()
+        {
+            return Err(explained(workspace, &FileProblem::NotFound(path.clone())));
+        }
+        Ok(scope)
+    }
+
+    /// Adds a file or directory of exactly this name; says whether there is one.
+    fn name(&mut self, workspace: &Workspace, path: &RelPath) -> Result<bool, Outcome> {
+        match workspace.kind(path) {
+            Ok(None) => Ok(false),
+            Ok(named @ Some(_)) => {
+                self.places.push(Place {
+                    beneath: Some(path.clone()),
+                    globs: None,
+                    named,
+                });
+                Ok(true)
+            }
+            Err(problem) => Err(explained(workspace, &problem)),
+        }
+    }
+
+    fn add_globs(&mut self, workspace: &Workspace, globs: &[RelPath]) -> Result<(), Outcome> {
+        if globs.is_empty() {
+            return Ok(());
+        }
+        let matcher = Globs::build(globs.iter().map(RelPath::as_str)).map_err(Outcome::failed)?;
+        // One glob is looked for where it can be; several are worth one walk, not one each.
+        let beneath = match globs {
+            [glob] => plain_directory(glob),
+            _ => None,
+        };
+        let is_there = match &beneath {
+            Some(path) => matches!(workspace.kind(path), Ok(Some(Kind::Directory))),
+            None => true,
+        };
+        self.places.push(Place {
+            beneath: beneath.filter(|_| is_there),
+            globs: Some(matcher),
+            named: None,
+        });
+        Ok(())
+    }
+
+    /// Whether a file beneath one of its places is meant.
+    pub(super) fn includes(&self, place: &Place, path: &RelPath) -> bool {
+        let within = |globs: &Option<Globs>, beneath: Option<&RelPath>| {
+            (globs.as_ref()).is_none_or(|globs| globs.matches(path, beneath))
+        };
+        within(&place.globs, None) && within(&self.glob, place.beneath.as_ref())
+    }
+
+    /// Every file that is meant, sorted by path.
+    pub(super) fn walk(&self, workspace: &Workspace) -> Result<Walked, Outcome> {
+        let mut all = Walked::default();
+        for place in &self.places {
+            let walked = workspace
+                .walk(place.beneath.as_ref())
+                .map_err(|problem| explained(workspace, &problem))?;
+            let meant = |found: &Found| self.includes(place, &found.path);
+            all.files.extend(walked.files.into_iter().filter(meant));
+            all.unnamable += walked.unnamable;
+            all.cut |= walked.cut;
+        }
+        if self.places.len() > 1 {
+            all.files.sort_by(|a, b| a.path.cmp(&b.path));
+            all.files.dedup_by(|a, b| a.path == b.path);
+        }
+        Ok(all)
+    }
+
+    /// ``; `x` does not exist``, if there are files and something is missing.
+    pub(super) fn but_missing(&self) -> String {
+        const MAX_NAMED: usize = 5;
+        let mut words: Vec<String> = (self.missing.iter().take(MAX_NAMED))
+            .map(|path| format!("`{path}` does not exist"))
+            .collect();
+        let more = self.missing.len().saturating_sub(MAX_NAMED);
+        if more > 0 {
+            words.push(format!("nor do {more} others"));
+        }
+        let mut text = String::new();
+        for word in words {
+            text.push_str("; ");
+            text.push_str(&word);
+        }
+        text
+    }
+}
+
+/// The directory that all matches of a glob lie in, as far as it is written out.
+fn plain_directory(glob: &RelPath) -> Option<RelPath> {
+    let is_plain = |name: &&str| !name.contains(['*', '?', '[', ']', '{', '}', '\\']);
+    // Without a `/` it is about names anywhere.
+    glob.parent()?;
+    let names: Vec<&str> = glob.components().take_while(is_plain).collect();
+    RelPath::parse(&names.join("/")).ok()
+}
+
+/// Globs of which one must match.
+pub(super) struct Globs {
+    names: GlobSet,
+    paths: GlobSet,
+}
+
+impl Globs {
+    /// Reads a glob, or several with commas between them.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        Self::build(split(text))
+    }
+
+    fn build<'a>(globs: impl Iterator<Item = &'a str>) -> Result<Self, String> {
+        let (mut names, mut paths) = (GlobSetBuilder::new(), GlobSetBuilder::new());
+        let mut is_empty = true;
+        for text in globs {
+            let text = text.trim_start_matches("./").trim_start_matches('/');
+            let glob = GlobBuilder::new(text)
+                .literal_separator(true)
+                .build()
+                .map_err(|problem| format!("`{text}` is not a glob: {}", problem.kind()))?;
+            let set = if text.contains('/') {
+                &mut paths
+            } else {
+                &mut names
+            };
+            set.add(glob);
+            is_empty = false;
+        }
+        if is_empty {
+            names.add(
+                GlobBuilder::new("*")
+                    .build()
+                    .map_err(|problem| problem.to_string())?,
+            );
+        }
+        let too_large = |problem: globset::Error| format!("the globs cannot be used: {problem}");
+        Ok(Self {
+            names: names.build().map_err(too_large)?,
+            paths: paths.build().map_err(too_large)?,
+        })
+    }
+
+    fn matches(&self, path: &RelPath, beneath: Option<&RelPath>) -> bool {
+        let from_there = || {
+            let rest = path.as_str().strip_prefix(beneath?.as_str())?;
+            Some(rest.trim_start_matches('/'))
+        };
+        self.names.is_match(path.file_name())
+            || self.paths.is_match(path.as_str())
+            || (!self.paths.is_empty()
+                && from_there().is_some_and(|path| self.paths.is_match(path)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stage::stage;
+    use super::*;
+
+    #[track_caller]
+    fn case(selection: &str, glob: Option<&str>, expected: &[&str]) {
+        let stage = stage(&[
+            (".gitignore", "*.log\n/out\n"),
+            ("a, b.txt", ""),
+            ("a", ""),
+            ("b.txt", ""),
+            ("src/x*.rs", ""),
+            ("src/xy.rs", ""),
+            ("src/deep/z.rs", ""),
+            ("src/z.c", ""),
+            ("src/a.log", ""),
+            ("out/made.rs", ""),
+        ]);
+        let selection = Selection::parse_directory(selection).unwrap();
+        let scope = Scope::resolve(&stage.workspace, selection.as_ref(), glob);
+        let found = scope.and_then(|scope| scope.walk(&stage.workspace));
+        let paths: Vec<String> = match found {
+            Ok(walked) => walked
+                .files
+                .into_iter()
+                .map(|found| found.path.into())
+                .collect(),
+            Err(outcome) => vec![outcome.message],
+        };
+        assert_eq!(paths, expected, "{selection:?}");
+    }
+
+    #[test]
+    fn a_real_name_goes_before_a_list_or_a_glob() {
+        case("a, b.txt", None, &["a, b.txt"]);
+        case("a,b.txt", None, &["a", "b.txt"]);
+        case("src/x*.rs", None, &["src/x*.rs"]);
+        case("src/x?.rs", None, &["src/x*.rs", "src/xy.rs"]);
+    }
+
+    #[test]
+    fn globs_are_about_names_or_about_paths() {
+        case("z.*", None, &["src/deep/z.rs", "src/z.c"]);
+        case("src/z.*", None, &["src/z.c"]);
+        case("src/**/z.{c,rs}", None, &["src/deep/z.rs", "src/z.c"]);
+        case("src/*.c, *.txt", None, &["a, b.txt", "b.txt", "src/z.c"]);
+        case("gone/*.c", None, &[]);
+        case("src, a", Some("*.c,a"), &["a", "src/z.c"]);
+    }
+
+    #[test]
+    fn what_is_ignored_is_shown_to_whoever_names_it() {
+        case("*.log", None, &[]);
+        case("src/a.log", None, &["src/a.log"]);
+        case("out", None, &["out/made.rs"]);
+        case("out/*.rs", None, &["out/made.rs"]);
+    }
+
+    #[test]
+    fn says_what_is_missing() {
+        case("gone", None, &["`gone` does not exist"]);
+        case(
+            "a[",
+            None,
+            &["`a[` is not a glob: unclosed character class; missing ']'"],
+        );
+        case("gone, a", None, &["a"]);
+    }
+}

@@ -1,0 +1,136 @@
+//! Several threads that work off tasks, the first ones first.
+//!
+//! A task may bring new ones. What is taken next is always the first of those that wait, so whoever
+//! needs only the beginning can let the rest pass by. Threads are started only when there is enough
+//! to do for them; a small workspace is walked by the one that asks.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::num::NonZeroUsize;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// How many waiting tasks make it worth starting threads.
+const WORTH_THREADS: usize = 16;
+/// More threads than these only wait for the disk.
+const MAX_THREADS: usize = 8;
+
+/// Does the work for each task and for those that it brings, until none is left.
+pub(super) fn work_off<T: Ord + Send>(first: Vec<T>, work: impl Fn(T) -> Vec<T> + Sync) {
+    let crew = Crew {
+        queue: Mutex::new(Queue {
+            waiting: first.into_iter().map(Reverse).collect(),
+            at_work: 0,
+        }),
+        changed: Condvar::new(),
+        work,
+    };
+    while crew.lock().waiting.len() < WORTH_THREADS {
+        let Some(task) = crew.take() else { return };
+        crew.finish((crew.work)(task));
+    }
+    let threads = thread::available_parallelism()
+        .map_or(1, NonZeroUsize::get)
+        .min(MAX_THREADS);
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|| crew.serve());
+        }
+        crew.serve();
+    });
+}
+
+struct Crew<T, W> {
+    queue: Mutex<Queue<T>>,
+    changed: Condvar,
+    work: W,
+}
+
+struct Queue<T> {
+    waiting: BinaryHeap<Reverse<T>>,
+    /// How many tasks are being worked on, each of which may bring others.
+    at_work: usize,
+}
+
+/// Lets the others go on if the work on a task panics.
+struct Finish<'a, T: Ord, W: Fn(T) -> Vec<T>> {
+    crew: &'a Crew<T, W>,
+    brought: Vec<T>,
+}
+
+impl<T: Ord, W: Fn(T) -> Vec<T>> Drop for Finish<'_, T, W> {
+    fn drop(&mut self) {
+        self.crew.finish(std::mem::take(&mut self.brought));
+    }
+}
+
+impl<T: Ord, W: Fn(T) -> Vec<T>> Crew<T, W> {
+    fn lock(&self) -> MutexGuard<'_, Queue<T>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn serve(&self) {
+        while let Some(task) = self.take() {
+            let mut finish = Finish {
+                crew: self,
+                brought: Vec::new(),
+            };
+            finish.brought = (self.work)(task);
+        }
+    }
+
+    /// The first task that waits; none if none can come any more.
+    fn take(&self) -> Option<T> {
+        let mut queue = self.lock();
+        loop {
+            if let Some(Reverse(task)) = queue.waiting.pop() {
+                queue.at_work += 1;
+                return Some(task);
+            }
+            if queue.at_work == 0 {
+                return None;
+            }
+            queue = (self.changed.wait(queue)).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn finish(&self, brought: Vec<T>) {
+        let mut queue = self.lock();
+        queue.at_work -= 1;
+        let is_news = !brought.is_empty() || queue.at_work == 0;
+        queue.waiting.extend(brought.into_iter().map(Reverse));
+        drop(queue);
+        if is_news {
+            self.changed.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn every_task_is_done_once() {
+        let sum = AtomicU64::new(0);
+        // A tree of tasks: each number brings the two beneath it.
+        work_off(vec![1_u64], |task| {
+            sum.fetch_add(task, Ordering::Relaxed);
+            let beneath = [task * 2, task * 2 + 1];
+            beneath.into_iter().filter(|task| *task < 1 << 12).collect()
+        });
+        assert_eq!(sum.into_inner(), (1_u64..1 << 12).sum::<u64>());
+    }
+
+    #[test]
+    fn one_thread_takes_the_first_first() {
+        let order = Mutex::new(Vec::new());
+        work_off(vec![5, 1, 3], |task| {
+            order.lock().unwrap().push(task);
+            if task == 1 { vec![4, 2] } else { Vec::new() }
+        });
+        assert_eq!(order.into_inner().unwrap(), [1, 2, 3, 4, 5]);
+    }
+}
