@@ -11,6 +11,7 @@ mod ledger;
 mod lines;
 mod list;
 mod nearest;
+mod outline;
 mod patch;
 mod read;
 mod replace;
@@ -175,9 +176,7 @@ impl<'a> Execution<'a> {
             Command::RunCommand { script, timeout } => self.run_command(script, *timeout),
             Command::GitStatus { path } => self.git_status(path.as_ref()),
             Command::GitDiff { path } => self.git_diff(path.as_ref()),
-            Command::Outline { .. } => Outcome::failed(
-                "OUTLINE is not available in this version; use SEARCH_TEXT or READ_FILE",
-            ),
+            Command::Outline { path } => self.outline(path.as_ref()),
             Command::Plan { .. } => Outcome::ok("the plan was shown to the user"),
             Command::Message { .. } => Outcome::ok("the message was shown to the user"),
             Command::AskUser { .. } => Outcome::ok("the question was put to the user"),

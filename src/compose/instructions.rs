@@ -11,7 +11,7 @@ const FULL: &str = include_str!("../protocol/instructions.md");
 
 /// What a follow-up repeats of it.
 const REMINDER: &str = "\
-As in the first message: all commands in ONE code block fenced with six backticks, in the chat message itself; each tag alone on its line, attributes as name=\"value\", bodies verbatim; the end mark as the last line of the block. With a body and a closing tag such as [/EDIT_FILE]: CREATE_FILE (path), EDIT_FILE (path; SEARCH/REPLACE blocks, or start_line, end_line and the new lines), INSERT_TEXT (path, line), APPLY_PATCH, RUN_COMMAND, PLAN, MESSAGE, ASK_USER, DONE. Without: READ_FILE (path), LIST_FILES, SEARCH_TEXT (pattern), DELETE_FILE (path), MOVE_FILE (from, to), GIT_STATUS, GIT_DIFF. Never invent results. A SEARCH/REPLACE block:
+As in the first message: all commands in ONE code block fenced with six backticks, in the chat message itself; each tag alone on its line, attributes as name=\"value\", bodies verbatim; the end mark as the last line of the block. With a body and a closing tag such as [/EDIT_FILE]: CREATE_FILE (path), EDIT_FILE (path; SEARCH/REPLACE blocks, or start_line, end_line and the new lines), INSERT_TEXT (path, line), APPLY_PATCH, RUN_COMMAND, PLAN, MESSAGE, ASK_USER, DONE. Without: READ_FILE (path), LIST_FILES, SEARCH_TEXT (pattern), OUTLINE (path), DELETE_FILE (path), MOVE_FILE (from, to), GIT_STATUS, GIT_DIFF. Never invent results. A SEARCH/REPLACE block:
 <<<<<<< SEARCH
 lines exactly as they are in the file
 =======

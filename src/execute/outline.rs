@@ -1,0 +1,149 @@
+//! `OUTLINE`: the symbols of source files with their lines, the cheapest way to find one's way.
+//!
+//! One line for each symbol: where it stands and its signature, members indented beneath what they
+//! belong to, so that `READ_FILE` can be asked for exactly those lines. Syntax errors are no
+//! obstacle. Files are parsed by tree-sitter, each within a size and a time.
+
+mod language;
+mod symbols;
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use self::language::Language;
+use self::symbols::{Symbol, Trouble, symbols};
+use super::select::Scope;
+use super::{Execution, count};
+use crate::protocol::{Capped, Outcome, RelPath, Selection};
+use crate::workspace::text::TextFile;
+
+/// The most symbols that one step shows.
+const MAX_SYMBOLS: usize = 400;
+/// The most files that one step looks into.
+const MAX_FILES: usize = 200;
+/// The largest file that is parsed, in bytes; what is larger was hardly written by hand.
+const MAX_BYTES: u64 = 2 * 1024 * 1024;
+/// How long one file may take, and all of them together.
+const FILE_TIME: Duration = Duration::from_millis(500);
+const WHOLE_TIME: Duration = Duration::from_secs(5);
+
+/// What became of one file.
+struct Outlined {
+    header: String,
+    symbols: Vec<Symbol>,
+}
+
+impl Execution<'_> {
+    /// Lists the symbols of the files that are meant.
+    pub(super) fn outline(&self, selection: Option<&Selection>) -> Outcome {
+        let scope = match Scope::resolve(self.workspace, selection, None) {
+            Ok(scope) => scope,
+            Err(outcome) => return outcome,
+        };
+        let walked = match scope.walk(self.workspace) {
+            Ok(walked) => walked,
+            Err(outcome) => return outcome,
+        };
+        let is_named = |path: &RelPath| {
+            (scope.places.iter()).any(|place| place.beneath.as_ref() == Some(path))
+        };
+        let mut files: Vec<RelPath> = (walked.files.into_iter())
+            .map(|found| found.path)
+            .filter(|path| Language::of(path).is_some() || is_named(path))
+            .collect();
+        if files.is_empty() {
+            let known = Language::names();
+            return Outcome::failed(format!("no source files there; known are {known}"));
+        }
+        let more_files = files.len().saturating_sub(MAX_FILES);
+        files.truncate(MAX_FILES);
+        let end = Instant::now() + WHOLE_TIME;
+        let outlined: Vec<Outlined> = files
+            .iter()
+            .map(|path| self.outline_one(path, end))
+            .collect();
+        let message = format!(
+            "{} in {}{}",
+            count(outlined.iter().map(|one| one.symbols.len()).sum(), "symbol"),
+            count(outlined.len(), "file"),
+            scope.but_missing()
+        );
+        Outcome::ok(message).with_detail(rendered(&outlined, more_files))
+    }
+
+    fn outline_one(&self, path: &RelPath, end: Instant) -> Outlined {
+        let only = |header: String| Outlined {
+            header,
+            symbols: Vec::new(),
+        };
+        let content = match self.workspace.read(path, MAX_BYTES) {
+            Ok(content) => content,
+            Err(problem) => return only(problem.to_string()),
+        };
+        let size = content.len();
+        let Ok(file) = TextFile::decode(content) else {
+            return only(format!("{path} (binary file, {size} bytes)"));
+        };
+        let lines = count(file.text.lines().count(), "line");
+        let Some(language) = Language::of(path) else {
+            return only(format!(
+                "{path} ({lines}; no outline for this kind of file)"
+            ));
+        };
+        let end = end.min(Instant::now() + FILE_TIME);
+        match symbols(language, &file.text, end) {
+            Ok(found) => {
+                let errors = if found.has_errors {
+                    "; has syntax errors, symbols may be missing"
+                } else {
+                    ""
+                };
+                Outlined {
+                    header: format!("{path} ({lines}{errors})"),
+                    symbols: found.symbols,
+                }
+            }
+            Err(Trouble::TooSlow) => only(format!("{path} ({lines}; not parsed in time)")),
+            Err(Trouble::NoParser) => only(format!("{path} ({lines}; could not be parsed)")),
+        }
+    }
+}
+
+/// The outline in its room: members go first, then the last symbols.
+fn rendered(outlined: &[Outlined], more_files: usize) -> Capped {
+    let all = || outlined.iter().flat_map(|one| &one.symbols);
+    let total = all().count();
+    let deepest = if total > MAX_SYMBOLS { 0 } else { usize::MAX };
+    let mut text = String::new();
+    let mut shown = 0;
+    for one in outlined {
+        if shown == MAX_SYMBOLS {
+            break;
+        }
+        let _ = writeln!(text, "{}", one.header);
+        let fitting = one.symbols.iter().filter(|symbol| symbol.depth <= deepest);
+        for symbol in fitting.take(MAX_SYMBOLS - shown) {
+            shown += 1;
+            let _ = writeln!(text, "{symbol}");
+        }
+    }
+    let top = all().filter(|symbol| symbol.depth <= deepest).count();
+    if top < total {
+        let members = total - top;
+        let _ = writeln!(
+            text,
+            "[TRUNCATED: {members} members left out; outline fewer files]"
+        );
+    }
+    if shown < top || more_files > 0 {
+        let _ = writeln!(text, "[TRUNCATED: first {shown} items]");
+    }
+    text.truncate(text.trim_end().len());
+    Capped {
+        text,
+        omitted: (total - shown + more_files) as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests;
