@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::checkpoint::{self, DiffLimits};
 use crate::error::Result;
 use crate::mailbox::Mailbox;
-use crate::protocol::{Command, SessionId, Step, StepResult};
+use crate::protocol::{Command, SessionId, Status, Step, StepResult};
 use crate::reply::{self, Issue};
 use crate::session::{Checkpoint, Further, Past, PastRound, Question, Session, Store};
 
@@ -235,6 +235,20 @@ impl Round {
     /// Whether it changed files.
     pub fn changed_files(&self) -> bool {
         self.checkpoint.is_some()
+    }
+
+    /// The results but for words of the model that were only shown, which are told in full.
+    fn done(&self) -> impl Iterator<Item = &StepResult> {
+        let is_told = |result: &StepResult| {
+            let mut said = self.said.iter();
+            result.outcome.status == Status::Ok && said.any(|said| said.number == result.number)
+        };
+        self.results.iter().filter(move |result| !is_told(result))
+    }
+
+    fn answers(&self) -> impl Iterator<Item = &str> {
+        let questions = self.questions.iter();
+        questions.filter_map(|question| question.answer.as_deref())
     }
 
     fn each_text(&mut self, clean: &dyn Fn(&mut String)) {

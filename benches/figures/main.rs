@@ -23,6 +23,7 @@ mod parse;
 mod replies;
 mod round;
 mod session;
+mod sessions;
 mod start;
 mod table;
 
@@ -43,6 +44,7 @@ const TOPICS: &[Topic] = &[
     ("round", round::measure),
     ("growth", growth::measure),
     ("apply", apply::measure),
+    ("sessions", sessions::measure),
     ("memory", memory::measure),
     ("overhead", overhead::measure),
 ];

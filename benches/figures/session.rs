@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
@@ -80,6 +80,16 @@ impl Session {
     /// The last outbox.
     pub(crate) fn outbox(&self) -> &PathBuf {
         &self.outbox
+    }
+
+    /// The base directory.
+    pub(crate) fn base(&self) -> &Path {
+        self.base.path()
+    }
+
+    /// The name of the session.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
     }
 
     /// The process.

@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 use jiff::{SignedDuration, Timestamp};
 
 use super::Conversation;
+use super::publish::is_generated;
 use super::report::{Hooks, hooks_in};
 use crate::checkpoint::{PassedOver, Snapshot, Store, Taken};
 use crate::error::Result;
@@ -140,6 +141,7 @@ impl Conversation<'_> {
         changes
             .iter()
             .filter_map(|change| RelPath::parse(change.path.to_str()?).ok())
+            .filter(|path| !is_generated(path))
             .take(REMEMBERED_FILES)
             .collect()
     }

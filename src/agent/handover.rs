@@ -6,12 +6,15 @@
 use std::path::PathBuf;
 
 use super::checkpoints::Checkpoints;
+use super::publish::is_generated;
 use super::{Agent, Conversation};
 use crate::checkpoint::{self, DiffLimits, Snapshot};
 use crate::compose::{self, Facts, Handover};
 use crate::error::{Error, Result};
-use crate::protocol::SessionId;
-use crate::session::{Checkpoint, Journal, LoopLock, Past, Record, RoundLock, Session, Sync};
+use crate::protocol::{RelPath, SessionId};
+use crate::session::{
+    Checkpoint, Journal, LoopLock, Past, Record, RoundLock, Session, Source, Sync,
+};
 
 /// A message that was written for another chat.
 #[derive(Debug)]
@@ -32,11 +35,19 @@ impl Agent {
     /// Writes the message of the current round anew, for a chat that knows nothing.
     pub fn hand_over(&self, id: &SessionId) -> Result<HandedOver> {
         let _alone = RoundLock::take(self.store.directory())?;
-        let (session, journal) = self.at_rest(id)?;
+        let (mut session, journal) = self.at_rest(id)?;
         if session.is_complete {
             return Err(Error::mendable(format!("session {id} has ended")).hint(format!(
                 "`agent resume {id} --no-wait \"<what to do next>\"` opens it again; then hand it over"
             )));
+        }
+        let is_running = LoopLock::holder(self.store.directory()).is_some();
+        if let (true, Some(question)) = (is_running, session.open_question()) {
+            return Err(Error::mendable(format!(
+                "the model waits for an answer: {}",
+                question.question.trim()
+            ))
+            .hint("`agent say \"...\"` answers it; then hand the session over"));
         }
         let past = self.store.past(id)?;
         let starts = beginning(&past, &session);
@@ -47,7 +58,7 @@ impl Agent {
         let record = Record::HandedOver { sequence };
         conversation.journal.append(&[record], Sync::Later)?;
         // A loop that waits has the session in its memory, and saves it itself.
-        if LoopLock::holder(self.store.directory()).is_none() {
+        if !is_running {
             conversation.save()?;
         }
         Ok(handed)
@@ -66,10 +77,12 @@ impl Agent {
                 "wait for it, or decide what is asked; if no loop runs, `agent resume {id}` settles it"
             )));
         }
-        let session = match recovered.session {
+        let mut session = match recovered.session {
             Some(newer) if newer.updated_at > session.updated_at => newer,
             _ => session,
         };
+        session.history.mark(&recovered.undone, true);
+        session.history.mark(&recovered.redone, false);
         Ok((session, journal))
     }
 
@@ -104,7 +117,9 @@ impl Conversation<'_> {
         );
         let contents = self.read_contents();
         let listing = self.listing();
+        // What was taken back is in the history, and the changes are those of now.
         let notes: Vec<String> = (agent.store.notes(&id).all().into_iter())
+            .filter(|note| note.source == Source::Person)
             .map(|note| note.text)
             .collect();
         let outbox = compose::hand_over(&Handover {
@@ -124,6 +139,8 @@ impl Conversation<'_> {
         agent.mailbox.withdraw(&id, sequence)?;
         let path = agent.mailbox.write_outbox(&id, sequence, &outbox.text)?;
         self.keep_listing(&listing)?;
+        // It tells what is not answered; whoever goes on asks again if it matters.
+        (self.session.questions).retain(|question| question.answer.is_some());
         Ok(HandedOver {
             path,
             sequence,
@@ -160,8 +177,36 @@ impl Agent {
             ..DiffLimits::default()
         };
         let mut known = starts.iter();
-        known
-            .find_map(|start| store.diff(start, end, &limits).ok())
-            .unwrap_or_default()
+        let diff = known.find_map(|start| store.diff(start, end, &limits).ok());
+        without_generated(&diff.unwrap_or_default())
+    }
+}
+
+/// A diff without the files that tools make by themselves.
+fn without_generated(diff: &str) -> String {
+    let mut kept = String::with_capacity(diff.len());
+    let mut is_kept = true;
+    for line in diff.split_inclusive('\n') {
+        if let Some(names) = line.strip_prefix("diff --git ") {
+            let name = names.rsplit(" b/").next().unwrap_or_default();
+            is_kept = !RelPath::parse(name.trim_end()).is_ok_and(|path| is_generated(&path));
+        }
+        if is_kept {
+            kept.push_str(line);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_tools_make_by_themselves_is_no_change_to_hand_over() {
+        let kept = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n+y\n";
+        let made = "diff --git a/b/__pycache__/a.pyc b/b/__pycache__/a.pyc\nBinary files differ\n";
+        let diff = format!("{made}{kept}{made}");
+        assert_eq!(without_generated(&diff), kept);
     }
 }

@@ -67,8 +67,10 @@ impl Conversation<'_> {
     /// Takes the message of this round back, so that it is written anew, with the whole listing.
     pub(super) fn withdraw(&mut self) -> Result<()> {
         let (agent, id) = (self.agent, &self.session.session_id);
-        agent.mailbox.withdraw(id, self.session.sequence_number)?;
-        crate::fs::remove(&agent.store.folder(id).join(LISTING))
+        if agent.mailbox.withdraw(id, self.session.sequence_number)? > 0 {
+            crate::fs::remove(&agent.store.folder(id).join(LISTING))?;
+        }
+        Ok(())
     }
 
     /// The contents read anew: what is shown now must be what the model is known to have seen.
@@ -141,7 +143,7 @@ impl Conversation<'_> {
 }
 
 /// Whether a file lies in a directory that tools fill by themselves.
-fn is_generated(path: &RelPath) -> bool {
+pub(super) fn is_generated(path: &RelPath) -> bool {
     const DIRECTORIES: [&str; 6] = [
         "__pycache__",
         ".pytest_cache",

@@ -48,6 +48,8 @@ impl Conversation<'_> {
                 question.answer = Some(answer.clone());
             }
             let _alone = self.alone()?;
+            // One that was written without the answer does not tell it.
+            self.withdraw()?;
             self.save()?;
             let notes = self.agent.store.notes(&self.session.session_id);
             if let Some(note) = notes.all().iter().find(|note| note.text == answer) {

@@ -22,8 +22,8 @@ Examples:
   agent fork ab12 --into ~/second-try
   agent fork ab12 --round 3 --in-place
 
-By default the fork gets a directory of its own beside this one, with a copy of the files as they
-were after that round; both sessions can go on at the same time. With `--in-place` it works on the
+By default the fork gets a directory of its own beside this one, with a copy of the files as they \
+were after that round; both sessions can go on at the same time. With `--in-place` it works on the \
 same files: later rounds are taken back first, after a question.";
 
 /// Begin a new session from a point of another one, to try another way
@@ -147,10 +147,15 @@ fn tell(common: &Common, agent: &Agent, forked: &Forked, (from, round): (&Sessio
         return;
     }
     let shown = |path: &Path| escape_line(&path.display().to_string());
+    let is_here = std::env::current_dir().is_ok_and(|here| here.starts_with(&agent.base));
+    let place = if is_here {
+        String::new()
+    } else {
+        format!("cd {} && ", crate::settings::quoted(&agent.base))
+    };
     agent.ui.say(&format!(
-        "Session {id} goes on from session {from} after round {round}.\nWorkspace: {}\nMessage for a new chat: {}\nTo go on:\n  cd {} && agent resume {id}",
+        "Session {id} goes on from session {from} after round {round}.\nWorkspace: {}\nMessage for a new chat: {}\nTo go on: {place}agent resume {id}",
         shown(agent.workspace.path()),
         shown(&forked.message.path),
-        crate::settings::quoted(&agent.base),
     ));
 }

@@ -14,7 +14,7 @@ Examples:
   agent handoff
   agent handoff ab12
 
-Paste the message into a new chat, of the same vendor or another one. Its reply is taken as usual,
+Paste the message into a new chat, of the same vendor or another one. Its reply is taken as usual, \
 also by a loop that waits in another terminal.";
 
 /// Write the message anew for a chat that knows nothing, to go on in another one

@@ -16,7 +16,7 @@ Examples:
   agent resume ab12 \"now add tests\"
   agent resume \"now add tests\"
 
-With an instruction the next message asks the model for it, and a session that has ended goes on.
+With an instruction the next message asks the model for it, and a session that has ended goes on. \
 The latest session is meant if only an instruction is given.";
 
 /// Go on with a session, also with a further instruction

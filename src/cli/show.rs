@@ -19,7 +19,7 @@ Examples:
   agent show ab12 --round 3
   agent show ab12 --json | jq .results
 
-Without `--round` each round is told in short; with it, the whole message, the whole reply and the
+Without `--round` each round is told in short; with it, the whole message, the whole reply and the \
 whole results of that round.";
 
 /// Show the conversation of a session: what was sent, what came, what was done
@@ -113,7 +113,7 @@ fn title(round: &Round) -> String {
     let mut title = format!("\n{}", heading(&format!("Round {}", round.number)));
     if let Some(at) = round.ended_at {
         let at = at.to_zoned(TimeZone::system());
-        let _ = write!(title, " {}", at.strftime("%Y-%m-%d %H:%M"));
+        let _ = write!(title, ", {}", at.strftime("%Y-%m-%d %H:%M"));
     }
     if round.is_undone {
         title.push_str(", taken back");

@@ -74,7 +74,7 @@ pub fn hand_over(material: &Handover<'_>) -> Outbox {
         decisions(material),
         plan(&session),
         history::render(&session.history, HISTORY),
-        failures(material.past),
+        failures(material.past, &session),
         open(&session),
     ];
     let changes = changes(material);
@@ -152,18 +152,21 @@ fn decisions(material: &Handover<'_>) -> String {
     let mut lines = Vec::new();
     for round in &material.past.rounds {
         for question in &round.questions {
-            if let Some(answer) = &question.answer {
-                lines.push(format!(
-                    "- Asked in round {}: {} The user says: {}",
-                    round.number,
-                    one_line(&question.question),
-                    one_line(answer)
-                ));
-            }
-        }
-        for note in &round.notes {
+            let answer = match &question.answer {
+                Some(answer) => format!("The user says: {}", one_line(answer)),
+                None => "Not answered at once.".to_owned(),
+            };
             lines.push(format!(
-                "- After round {}: {}",
+                "- Asked in round {}: {} {answer}",
+                round.number,
+                one_line(&question.question),
+            ));
+        }
+        // What was taken back is in the history, and the changes are those of now.
+        let is_reversal = |note: &&String| note.starts_with("[undo]") || note.starts_with("[redo]");
+        for note in round.notes.iter().filter(|note| !is_reversal(note)) {
+            lines.push(format!(
+                "- The user said after round {}: {}",
                 round.number,
                 one_line(note)
             ));
@@ -244,7 +247,7 @@ fn changes(material: &Handover<'_>) -> String {
 }
 
 /// The commands that failed when they last ran, the output of each.
-fn failures(past: &Past) -> String {
+fn failures(past: &Past, session: &Session) -> String {
     let mut last: BTreeMap<&str, (u32, &StepResult)> = BTreeMap::new();
     for round in &past.rounds {
         let tried = |result: &&StepResult| {
@@ -265,7 +268,14 @@ fn failures(past: &Past) -> String {
         .iter()
         .map(|(round, result)| {
             let message = &result.outcome.message;
-            let head = format!("- `{}` in round {round}: {message}", result.subject);
+            let is_old = (session.history.rounds.iter())
+                .any(|later| later.round > *round && !later.files.is_empty());
+            let since = if is_old {
+                " (files were changed since, and nobody tried it again)"
+            } else {
+                ""
+            };
+            let head = format!("- `{}` in round {round}: {message}{since}", result.subject);
             let output = result.outcome.detail.text.trim();
             if *round == current || output.is_empty() {
                 return head;
@@ -374,7 +384,10 @@ mod tests {
             PastRound {
                 number: 2,
                 results: vec![run(1, "make test", Outcome::ok("exit code 0 in 1 s"))],
-                notes: vec!["mind the docs".to_owned()],
+                notes: vec![
+                    "mind the docs".to_owned(),
+                    "[undo] The user took back round 1".to_owned(),
+                ],
                 ..PastRound::default()
             },
         ];
@@ -397,7 +410,7 @@ mod tests {
             session: &session,
             past: &past(),
             diff,
-            notes: &["[undo] The user took back round 1".to_owned()],
+            notes: &["no dependencies".to_owned()],
             listing: &Listing::default(),
             contents: &[],
             facts: Facts {

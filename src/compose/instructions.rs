@@ -57,14 +57,21 @@ pub(super) fn tasks(session: &Session) -> String {
     } else {
         session.task.trim().to_owned()
     };
-    let earlier: Vec<_> = session
+    let mut earlier: Vec<_> = session
         .further
         .iter()
         .filter(|further| further.sequence < session.sequence_number)
         .collect();
-    for further in &earlier[earlier.len().saturating_sub(FURTHER_REMINDERS)..] {
+    if is_known {
+        earlier.drain(..earlier.len().saturating_sub(FURTHER_REMINDERS));
+    }
+    for further in earlier {
         let number = further.sequence;
-        let said = beginning(&further.text, &format!("the whole is in message {number}"));
+        let said = if is_known {
+            beginning(&further.text, &format!("the whole is in message {number}"))
+        } else {
+            further.text.trim().to_owned()
+        };
         let _ = write!(text, "\nThe user added in message {number}: {said}");
     }
     text

@@ -46,11 +46,14 @@ impl Mailbox {
         }
     }
 
-    /// Removes the message of a round, all parts of it.
-    pub fn withdraw(&self, id: &SessionId, sequence: u32) -> Result<()> {
-        let (messages, _) = self.letters_of(id)?;
-        let is_of_round = |path: &&PathBuf| belongs(path, &round_prefix(id, sequence));
-        (messages.iter().filter(is_of_round)).try_for_each(|path| crate::fs::remove(path))
+    /// Removes the message of a round, all parts of it, and tells how many there were.
+    pub fn withdraw(&self, id: &SessionId, sequence: u32) -> Result<usize> {
+        let (mut messages, _) = self.letters_of(id)?;
+        messages.retain(|path| belongs(path, &round_prefix(id, sequence)));
+        for message in &messages {
+            crate::fs::remove(message)?;
+        }
+        Ok(messages.len())
     }
 }
 

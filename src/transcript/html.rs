@@ -77,8 +77,8 @@ fn write_round(page: &mut String, round: &Round) {
         page.push_str(&bubble("model", super::name_of(said.command), &said.text));
     }
     if !round.results.is_empty() || !round.issues.is_empty() {
-        page.push_str("<ol class=\"steps\">\n");
-        for result in &round.results {
+        page.push_str("<ul class=\"steps\">\n");
+        for result in round.done() {
             write_result(page, result);
         }
         for issue in &round.issues {
@@ -88,10 +88,9 @@ fn write_round(page: &mut String, round: &Round) {
                 escape(&issue.message)
             );
         }
-        page.push_str("</ol>\n");
+        page.push_str("</ul>\n");
     }
-    for question in &round.questions {
-        let answer = question.answer.as_deref().unwrap_or("(no answer)");
+    for answer in round.answers() {
         page.push_str(&bubble("user", "The user answers", answer));
     }
     for note in &round.notes {

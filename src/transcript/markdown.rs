@@ -62,7 +62,7 @@ fn write_round(text: &mut String, round: &Round) {
         let name = super::name_of(said.command);
         let _ = writeln!(text, "**{name}**\n\n{}", quote(&said.text));
     }
-    for result in &round.results {
+    for result in round.done() {
         write_result(text, result);
     }
     for issue in &round.issues {
@@ -71,8 +71,7 @@ fn write_round(text: &mut String, round: &Round) {
     if !round.results.is_empty() || !round.issues.is_empty() {
         text.push('\n');
     }
-    for question in &round.questions {
-        let answer = question.answer.as_deref().unwrap_or("(no answer)");
+    for answer in round.answers() {
         let _ = writeln!(text, "**The user answers**\n\n{}", quote(answer));
     }
     for note in &round.notes {

@@ -275,7 +275,7 @@ fn show_tells_the_conversation_in_short_and_a_round_whole() {
     for text in [
         &format!("Session {id} (done), 3 rounds, 2 files changed"),
         "write a *greeting* <now>",
-        "Round 1 20",
+        "Round 1, 20",
         &format!("  sent: {id}_seq0001.txt ("),
         &format!("  came: {id}_seq0001_reply1.txt ("),
         "I look <b>first</b>.",
@@ -589,4 +589,38 @@ fn a_fork_in_place_takes_later_rounds_back_first() {
         .run()
         .code(1)
         .said("has no round 7");
+}
+
+#[test]
+fn an_open_question_is_handed_over_and_not_asked_again() {
+    let finished = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+    let finished = Test::after(finished, &["step", "--reply", "-"])
+        .input("[ASK_USER]\nWhich colour?\n[/ASK_USER]\n")
+        .run()
+        .code(0);
+    let finished = Test::after(finished, &["handoff"]).run().code(0);
+    let open = "## What Is Open\n- A question to the user that is not answered yet: Which colour?";
+    assert!(finished.outbox(2).contains(open), "{}", finished.outbox(2));
+    Test::after(finished, &["resume"]).reply(DONE).run().code(0);
+}
+
+#[test]
+fn an_answer_that_comes_later_is_told_by_the_message_that_waits() {
+    let finished = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+    let finished = Test::after(finished, &["step", "--reply", "-"])
+        .input("[ASK_USER]\nWhich colour?\n[/ASK_USER]\n")
+        .run()
+        .code(0);
+    assert!(finished.outbox(2).contains("not answered yet"));
+    let running = Test::after(finished, &["resume"]).start();
+    let output = agent(&running.base())
+        .args(["say", "blue"])
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    while !running.outbox(2).contains("The user says: blue") {
+        std::thread::yield_now();
+    }
+    running.signal("INT");
+    running.wait().code(130);
 }
