@@ -78,6 +78,14 @@ pub struct Execution<'a> {
     watch: Option<Watch<'a>>,
     confinement: Option<Confinement>,
     missed_network: bool,
+    /// Nothing in the workspace is shared with the outside; with `git-write`, nor in its `.git`.
+    unshared: Option<Unshared>,
+}
+
+/// How far nothing was found that commands must not change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Unshared {
+    in_git_too: bool,
 }
 
 /// How the person follows and ends a running command.
@@ -119,6 +127,7 @@ impl<'a> Execution<'a> {
             watch: None,
             confinement: None,
             missed_network: false,
+            unshared: None,
         }
     }
 

@@ -203,6 +203,8 @@ pub struct Confinement {
     /// is started: those with a hard link outside of it, and hooks and configuration of
     /// repositories further down.
     pub read_only: Vec<PathBuf>,
+    /// Whether `read_only` holds these too, so that they are not looked for again.
+    pub is_searched: bool,
     /// The person's home, of which only the tools are seen.
     pub home: PathBuf,
     /// Where the person's programs are: `PATH`, and the places that variables of tools name.
@@ -228,10 +230,27 @@ impl Confinement {
             cache: None,
             hidden: Vec::new(),
             read_only: Vec::new(),
+            is_searched: false,
             home: home.clone().unwrap_or_else(|| PathBuf::from("/tmp/home")),
             programs: programs_of(std::env::vars_os()),
             author: home.as_deref().and_then(Author::of_home),
         }
+    }
+
+    /// Looks for what lies in the workspace and must not be changed all the same; tells whether
+    /// nothing was found.
+    ///
+    /// Then nothing will be as long as only commands change the workspace: inside, no link to a
+    /// file outside can be made.
+    pub fn search(&mut self) -> bool {
+        #[cfg(target_os = "linux")]
+        let found = shared::in_workspace(self);
+        #[cfg(not(target_os = "linux"))]
+        let found: Vec<PathBuf> = Vec::new();
+        let is_nothing = found.is_empty();
+        self.read_only.extend(found);
+        self.is_searched = true;
+        is_nothing
     }
 
     /// What a command's environment must say for its tools to find their places inside.

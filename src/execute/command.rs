@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::run::{self, End, Job, Program, Ran};
-use super::{Execution, Watch};
+use super::{Execution, Unshared, Watch};
 use crate::protocol::Outcome;
 use crate::sandbox::{self, Confinement};
 
@@ -73,6 +73,7 @@ impl Execution<'_> {
         environment: &[(&str, &str)],
         timeout: Duration,
     ) -> Ran {
+        let confinement = self.searched();
         let never = AtomicBool::new(false);
         let mut nobody = |_: &str| {};
         let (cancelled, on_output): (&AtomicBool, &mut dyn FnMut(&str)) = match &mut self.watch {
@@ -90,8 +91,25 @@ impl Execution<'_> {
             max_output: self.limits.max_output,
             cancelled,
             on_output,
-            confinement: self.confinement.as_ref(),
+            confinement: confinement.as_ref(),
         })
+    }
+
+    /// The confinement with what was found in the workspace. It is looked through once for all
+    /// commands of a reply, if nothing was found: that is most of what a command costs in a large one.
+    fn searched(&mut self) -> Option<Confinement> {
+        let mut confinement = self.confinement.clone()?;
+        let in_git_too = confinement.git_write;
+        if self
+            .unshared
+            .is_some_and(|known| known.in_git_too || !in_git_too)
+        {
+            confinement.is_searched = true;
+        } else {
+            let is_nothing = confinement.search();
+            self.unshared = is_nothing.then_some(Unshared { in_git_too });
+        }
+        Some(confinement)
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::reserve::{Hold, Reserved};
-use super::{Confinement, Plan, SUBCOMMAND, shared};
+use super::{Confinement, Plan, SUBCOMMAND};
 
 /// What is said right before the command takes over; anything else said is why it did not.
 pub(super) const STARTED: u8 = 6;
@@ -31,9 +31,9 @@ impl Launch {
     ) -> Result<(Command, Stdio, Self), String> {
         let (supervisor, input) = UnixStream::pair().map_err(|error| error.to_string())?;
         let mut confinement = confinement.clone();
-        confinement
-            .read_only
-            .extend(shared::in_workspace(&confinement));
+        if !confinement.is_searched {
+            confinement.search();
+        }
         let (reserved, hold) = Reserved::make(&confinement);
         let mut launch = Self {
             plan: Vec::new(),

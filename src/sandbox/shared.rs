@@ -111,11 +111,11 @@ impl Walk<'_> {
 
     fn look_at(&mut self, entry: &DirEntry) {
         let Ok(file) = entry.metadata() else { return };
-        let path = entry.path();
         // That of a submodule says where its configuration is.
-        if is_git(&path) {
-            self.found.insert(path);
+        if entry.file_name().eq_ignore_ascii_case(".git") {
+            self.found.insert(entry.path());
         } else if file.nlink() > 1 {
+            let path = entry.path();
             let linked = self
                 .linked
                 .entry((file.dev(), file.ino()))

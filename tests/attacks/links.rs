@@ -130,3 +130,14 @@ fn very_many_links_are_all_protected() {
     applied.all(1, "ok");
     assert!(contents(&store).values().all(|text| text == "kept"));
 }
+
+#[test]
+fn a_link_that_one_command_found_is_closed_to_the_next_wherever_it_moves() {
+    let place = with_hard_link();
+    let applied = place.apply(
+        "[RUN_COMMAND]\nmv sub moved\n[/RUN_COMMAND]\n[RUN_COMMAND]\necho x >> moved/shared\n[/RUN_COMMAND]\n",
+    );
+    assert_eq!(applied.rows[1]["status"], "failed", "{}", applied.text);
+    place.is_untouched(&applied.text);
+    cases(1);
+}
