@@ -262,6 +262,10 @@ impl Execution<'_> {
             |path: &RelPath| Outcome::ok(format!("the contents of {path} are in this message"));
         if let Some(path) = selection.only()
             && self.promised.contains(path)
+            && matches!(
+                self.workspace.open_file(path),
+                Ok(_) | Err(FileProblem::NotFound(_))
+            )
         {
             return promise(path);
         }
