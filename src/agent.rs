@@ -27,16 +27,17 @@ pub use self::accept::{ANYWAY, identity};
 use self::accept::{Judged, Verdict};
 use self::checkpoints::Checkpoints;
 pub use self::permit::Permit;
+pub use self::publish::message_of;
 use self::questions::Answered;
 use crate::checkpoint;
-use crate::compose::Content;
+use crate::compose::{Carriage, Content};
 use crate::error::Result;
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
 use crate::mailbox::{Arrival, Candidate, Inbox, Mailbox};
 use crate::reply::Reply;
 use crate::session::{Journal, Session, Store};
-use crate::settings::OnFailure;
+use crate::settings::{Chat, OnFailure};
 use crate::ui::{Event, Ui};
 use crate::workspace::Workspace;
 
@@ -70,8 +71,10 @@ pub struct Manner {
     pub permit: Permit,
     /// What happens to commands after a failed change.
     pub on_failure: OnFailure,
-    /// The most characters of an outbox.
-    pub max_outbox_chars: usize,
+    /// The chat that the person uses.
+    pub chat: &'static Chat,
+    /// How messages are carried to it.
+    pub carriage: Carriage,
     /// How many rounds a session gets, and gets again when it is resumed at its limit.
     pub max_rounds: u32,
 }

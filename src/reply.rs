@@ -133,8 +133,28 @@ pub fn is_outbox(text: &str) -> bool {
     let Some(first) = lines.find(|line| !line.is_empty() && *line != "```") else {
         return false;
     };
+    if first.starts_with("=== PART ") && first.ends_with(" ===") {
+        return true;
+    }
     first == invented::FIRST_SECTION
         && lines.any(|line| line == "=== PROTOCOL ===" || line == invented::LAST_SECTION)
+}
+
+/// Which part of a prompt a text acknowledges, and of how many: `OK 1/3`.
+///
+/// Chats add a word or two; a text that says more is something else.
+pub fn acknowledged_part(text: &str) -> Option<(u32, u32)> {
+    const LONGEST: usize = 400;
+    if text.len() > LONGEST {
+        return None;
+    }
+    let mut lines = text.lines().map(|line| line.trim_matches(is_decoration));
+    let line = lines.find(|line| !line.is_empty())?;
+    let line = line.trim_matches(|c: char| matches!(c, '*' | '.' | '!'));
+    let numbers = line.get(..3).filter(|ok| ok.eq_ignore_ascii_case("ok "))?;
+    let (number, rest) = line[numbers.len()..].split_once('/')?;
+    let total: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    Some((number.trim().parse().ok()?, total.parse().ok()?))
 }
 
 fn is_decoration(c: char) -> bool {

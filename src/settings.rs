@@ -9,6 +9,7 @@
 //! printing are left to others; the environment is handed in as values.
 
 mod base;
+mod chat;
 mod copied;
 mod environment;
 mod file;
@@ -28,6 +29,7 @@ use figment::Figment;
 use serde::{Deserialize, Serialize};
 
 pub use self::base::{Base, DIRECTORY_NAME, FILE_NAME, Found, init};
+pub use self::chat::{Attach, Chat, WhenTooLong};
 pub use self::copied::copy;
 pub use self::environment::process_environment;
 pub use self::keys::{KEYS, Key, Loosens, markdown};
@@ -75,7 +77,11 @@ pub struct Settings {
     pub max_read_lines: u32,
     pub max_list_items: u32,
     pub max_search_results: u32,
+    pub chat: String,
     pub max_outbox_chars: usize,
+    pub max_outbox_tokens: usize,
+    pub max_parts: usize,
+    pub attach: Attach,
     pub max_file_bytes: u64,
 }
 
@@ -218,6 +224,7 @@ impl Layers {
             .map(|key| (key.name, Origin::of(key, figment.find_metadata(key.name))))
             .collect();
         refuse_impossible_timeouts(&settings, &origins)?;
+        refuse_tiny_messages(&settings, &origins)?;
         let paths = Paths::place(&self.base, &settings);
         paths.refuse_overlaps()?;
         paths.refuse_links_out(&self.base, |name| {
@@ -367,6 +374,35 @@ fn refuse_impossible_timeouts(
         origin(longest),
     ))
     .hint(format!("raise `{longest}` or lower `{usual}`")))
+}
+
+/// The least characters of a message: in fewer there is no room beside what tells the parts apart.
+const LEAST_MESSAGE: usize = 2000;
+
+fn refuse_tiny_messages(
+    settings: &Settings,
+    origins: &BTreeMap<&'static str, Origin>,
+) -> Result<()> {
+    let least = [
+        ("MaxOutboxChars", settings.max_outbox_chars, LEAST_MESSAGE),
+        (
+            "MaxOutboxTokens",
+            settings.max_outbox_tokens,
+            LEAST_MESSAGE / 2,
+        ),
+    ];
+    for (name, value, least) in least {
+        if value > 0 && value < least {
+            let origin = origins.get(name).unwrap_or(&Origin::Default);
+            return Err(Error::mendable(format!(
+                "`{name}` ({value}, in {origin}) leaves no room for a message"
+            ))
+            .hint(format!(
+                "it must be at least {least}, or 0 for what `Chat` says"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// In a workspace that holds the memory of trust, a command could trust whatever it likes.

@@ -9,6 +9,7 @@ mod ask;
 mod diff;
 mod escape;
 mod event;
+mod outbox;
 mod plain;
 mod width;
 
@@ -21,6 +22,7 @@ use serde::Serialize;
 pub use self::ask::{Answer, Answers};
 pub use self::escape::{escape_line, escape_text};
 pub use self::event::Event;
+pub use self::outbox::{length, space};
 pub use self::plain::{count, heading, quoted, step_lines};
 pub use self::width::shortened;
 use crate::error::Error;

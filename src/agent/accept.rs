@@ -63,6 +63,13 @@ impl Conversation<'_> {
                 "it is our own message; save the chat's reply to it instead".to_owned(),
             ));
         }
+        if reply.steps.is_empty()
+            && let Some((number, total)) = reply::acknowledged_part(&text)
+        {
+            return Ok(Verdict::Reject(format!(
+                "it is the chat's answer to part {number} of {total}; paste the next part, and save only the answer to the last one"
+            )));
+        }
         let identity = identity(&text);
         if let Some(why) = self.mismatch(&reply, &identity, &candidate.name) {
             return Ok(Verdict::Reject(why));

@@ -3,14 +3,13 @@
 //! It takes the place of the current round's message, so that the reply to it is accepted as usual,
 //! also by a loop that waits in another terminal.
 
-use std::path::PathBuf;
-
 use super::checkpoints::Checkpoints;
 use super::publish::is_generated;
 use super::{Agent, Conversation};
 use crate::checkpoint::{self, DiffLimits, Snapshot};
 use crate::compose::{self, Facts, Handover};
 use crate::error::{Error, Result};
+use crate::mailbox::Posted;
 use crate::protocol::{RelPath, SessionId};
 use crate::session::{
     Checkpoint, Journal, LoopLock, Past, Record, RoundLock, Session, Source, Sync,
@@ -20,13 +19,11 @@ use crate::session::{
 #[derive(Debug)]
 pub struct HandedOver {
     /// Where it lies.
-    pub path: PathBuf,
+    pub posted: Posted,
     /// Which round it is of.
     pub sequence: u32,
-    /// Its length in characters.
-    pub characters: usize,
-    /// Its length in tokens, estimated.
-    pub tokens: usize,
+    /// All of it.
+    pub text: String,
     /// What was left out for want of room, in words.
     pub cuts: Vec<String>,
 }
@@ -134,18 +131,17 @@ impl Conversation<'_> {
                 runs_commands: agent.manner.permit.runs_commands(),
             },
             max_list_items: agent.limits.max_list_items as usize,
-            max_chars: agent.manner.max_outbox_chars,
+            carriage: agent.manner.carriage,
         });
         agent.mailbox.withdraw(&id, sequence)?;
-        let path = agent.mailbox.write_outbox(&id, sequence, &outbox.text)?;
+        let posted = agent.post(&id, sequence, &outbox)?;
         self.keep_listing(&listing)?;
         // It tells what is not answered; whoever goes on asks again if it matters.
         (self.session.questions).retain(|question| question.answer.is_some());
         Ok(HandedOver {
-            path,
+            posted,
             sequence,
-            characters: outbox.text.chars().count(),
-            tokens: compose::estimated_tokens(&outbox.text),
+            text: outbox.text,
             cuts: outbox.cuts,
         })
     }
@@ -173,7 +169,7 @@ impl Agent {
     ) -> String {
         let limits = DiffLimits {
             // More than fits is cut again, to what fits.
-            max_bytes: self.manner.max_outbox_chars.saturating_mul(4),
+            max_bytes: self.manner.carriage.limit.characters.saturating_mul(4),
             ..DiffLimits::default()
         };
         let mut known = starts.iter();

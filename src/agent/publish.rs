@@ -1,13 +1,14 @@
 //! The outbox of a round: composed from the session and the workspace, and put where the person
 //! finds it.
 
-use std::path::Path;
+use std::path::PathBuf;
 
-use super::{Agent, Conversation, Patience};
-use crate::compose::{self, Content, Facts, Listed, Listing, Material};
+use super::{Agent, Conversation, Manner, Patience};
+use crate::compose::{self, Content, Facts, Form, Listed, Listing, Material, Outbox, parts};
 use crate::error::Result;
 use crate::execute;
-use crate::protocol::RelPath;
+use crate::mailbox::Posted;
+use crate::protocol::{RelPath, SessionId};
 use crate::ui::Event;
 
 /// Where the listing of the last outbox is kept, beside the session.
@@ -20,10 +21,9 @@ impl Conversation<'_> {
             self.session.session_id.clone(),
             self.session.sequence_number,
         );
-        let path = self.agent.mailbox.outbox_path(&id, sequence);
-        if let Ok(text) = std::fs::read_to_string(&path) {
+        if let Some(posted) = self.posted_before() {
             if patience == Patience::Session && !self.agent.interrupt.is_raised() {
-                self.tell_outbox(&path, &text, &[], patience);
+                self.tell_outbox(&posted, &message_of(&posted), &[], patience);
             }
             return Ok(());
         }
@@ -47,14 +47,11 @@ impl Conversation<'_> {
                 runs_commands: self.agent.manner.permit.runs_commands(),
             },
             max_list_items: self.agent.limits.max_list_items as usize,
-            max_chars: self.agent.manner.max_outbox_chars,
+            carriage: self.agent.manner.carriage,
         });
-        let path = self
-            .agent
-            .mailbox
-            .write_outbox(&id, sequence, &outbox.text)?;
+        let posted = self.agent.post(&id, sequence, &outbox)?;
         self.keep_listing(&listing)?;
-        self.tell_outbox(&path, &outbox.text, &outbox.cuts, patience);
+        self.tell_outbox(&posted, &outbox.text, &outbox.cuts, patience);
         Ok(())
     }
 
@@ -73,8 +70,23 @@ impl Conversation<'_> {
         Ok(())
     }
 
+    /// The outbox of this round if it is there already; only a restart can find one.
+    fn posted_before(&self) -> Option<Posted> {
+        if self.contents.is_some() {
+            return None;
+        }
+        let session = &self.session;
+        self.agent
+            .mailbox
+            .posted(&session.session_id, session.sequence_number)
+    }
+
     /// The contents read anew: what is shown now must be what the model is known to have seen.
+    ///
+    /// What a killed process wrote of the message in parts is removed: the new one may have others.
     fn contents_after_restart(&mut self) -> Result<Vec<Content>> {
+        let (id, sequence) = (&self.session.session_id, self.session.sequence_number);
+        self.agent.mailbox.remove_parts(id, sequence)?;
         let seen = self.session.seen.clone();
         let contents = self.read_contents();
         if self.session.seen != seen {
@@ -84,16 +96,11 @@ impl Conversation<'_> {
         Ok(contents)
     }
 
-    fn tell_outbox(&self, path: &Path, text: &str, cuts: &[String], patience: Patience) {
-        self.agent.ui.tell(&Event::Outbox {
-            path,
-            inbox: self.agent.mailbox.inbox(),
-            sequence: self.session.sequence_number,
-            characters: text.chars().count(),
-            tokens: compose::estimated_tokens(text),
-            cuts,
-            is_waiting: patience == Patience::Session && !self.session.is_at_limit(),
-        });
+    fn tell_outbox(&self, posted: &Posted, text: &str, cuts: &[String], patience: Patience) {
+        let is_waiting = patience == Patience::Session && !self.session.is_at_limit();
+        let sequence = self.session.sequence_number;
+        self.agent
+            .tell_outbox(sequence, posted, text, cuts, is_waiting);
     }
 
     /// What the model asked to read, as it is now; from now on the model has seen it.
@@ -139,6 +146,60 @@ impl Conversation<'_> {
                 Listing::default()
             }
         }
+    }
+}
+
+impl Agent {
+    /// Writes a message in the form that it has.
+    pub(super) fn post(&self, id: &SessionId, sequence: u32, outbox: &Outbox) -> Result<Posted> {
+        let mailbox = &self.mailbox;
+        match &outbox.form {
+            Form::Whole => mailbox.write_outbox(id, sequence, &outbox.text),
+            Form::Parts(parts) => mailbox.write_parts(id, sequence, parts),
+            Form::Attached { message } => {
+                mailbox.write_attached(id, sequence, message, &outbox.text)
+            }
+        }
+    }
+
+    /// Tells which message is ready, how long it is and what takes the space.
+    pub fn tell_outbox(
+        &self,
+        sequence: u32,
+        posted: &Posted,
+        text: &str,
+        cuts: &[String],
+        is_waiting: bool,
+    ) {
+        let Manner { carriage, chat, .. } = &self.manner;
+        let meter = compose::measure(text);
+        let takes = meter.takes.iter();
+        self.ui.tell(&Event::Outbox {
+            path: &posted.pastes[0],
+            pastes: &posted.pastes,
+            attachment: posted.attachment.as_deref(),
+            inbox: self.mailbox.inbox(),
+            sequence,
+            characters: meter.characters,
+            tokens: meter.tokens,
+            takes: takes.map(|takes| (takes.what, takes.characters)).collect(),
+            chat: &chat.name,
+            percent: carriage.limit.percent(&meter),
+            becomes_file: chat
+                .attaches_above
+                .is_some_and(|most| meter.characters > most),
+            cuts,
+            is_waiting,
+        });
+    }
+}
+
+/// The whole message as it was posted; what cannot be read any more is empty.
+pub fn message_of(posted: &Posted) -> String {
+    let read = |path: &PathBuf| std::fs::read_to_string(path).unwrap_or_default();
+    match &posted.attachment {
+        Some(attachment) => read(attachment),
+        None => parts::join(&posted.pastes.iter().map(read).collect::<Vec<_>>()),
     }
 }
 

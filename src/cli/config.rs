@@ -6,8 +6,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{Common, open};
+use crate::compose::{Limit, TooLong};
 use crate::error::Result;
-use crate::settings::KEYS;
+use crate::settings::{KEYS, Settings};
 use crate::ui::Ui;
 
 /// Show the settings in force and where each comes from
@@ -46,5 +47,26 @@ pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
             ));
         }
     }
+    if !common.json {
+        ui.line(&about_chat(&loaded.settings));
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What holds for messages, and where that comes from.
+fn about_chat(settings: &Settings) -> String {
+    let (chat, carriage) = (open::chat(settings), open::carriage(settings));
+    let Limit { characters, tokens } = carriage.limit;
+    let tokens = match tokens {
+        usize::MAX => String::new(),
+        tokens => format!(" or ~{tokens} tokens"),
+    };
+    let too_long = match carriage.too_long {
+        TooLong::Parts => format!("in up to {} parts", carriage.max_parts),
+        TooLong::Attachment { .. } => "as a file beside a short message".to_owned(),
+    };
+    format!(
+        "\nOne message has at most {characters} characters{tokens}; a longer one goes {too_long}.\n`{}` as of {}: {}.",
+        chat.name, chat.checked, chat.source
+    )
 }

@@ -142,7 +142,7 @@ fn tell(common: &Common, agent: &Agent, forked: &Forked, (from, round): (&Sessio
             round,
             base: &agent.base,
             workspace: agent.workspace.path(),
-            outbox: &forked.message.path,
+            outbox: &forked.message.posted.pastes[0],
         });
         return;
     }
@@ -156,6 +156,6 @@ fn tell(common: &Common, agent: &Agent, forked: &Forked, (from, round): (&Sessio
     agent.ui.say(&format!(
         "Session {id} goes on from session {from} after round {round}.\nWorkspace: {}\nMessage for a new chat: {}\nTo go on: {place}agent resume {id}",
         shown(agent.workspace.path()),
-        shown(&forked.message.path),
+        shown(&forked.message.posted.pastes[0]),
     ));
 }

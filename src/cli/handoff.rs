@@ -7,7 +7,7 @@ use clap::Args;
 use super::{Common, open, resume};
 use crate::error::Result;
 use crate::session::LoopLock;
-use crate::ui::{Event, Ui};
+use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,15 +32,13 @@ impl Handoff {
         let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
         let id = resume::find(&agent.store, &agent.ui, self.id.as_deref())?.session_id;
         let handed = agent.hand_over(&id)?;
-        agent.ui.tell(&Event::Outbox {
-            path: &handed.path,
-            inbox: agent.mailbox.inbox(),
-            sequence: handed.sequence,
-            characters: handed.characters,
-            tokens: handed.tokens,
-            cuts: &handed.cuts,
-            is_waiting: false,
-        });
+        agent.tell_outbox(
+            handed.sequence,
+            &handed.posted,
+            &handed.text,
+            &handed.cuts,
+            false,
+        );
         let is_running = LoopLock::holder(agent.store.directory())
             .is_some_and(|holder| holder.session.as_ref() == Some(&id));
         let next = if is_running {

@@ -26,7 +26,7 @@ impl New {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
         let task = self.task()?;
         let agent = open::agent(common, ui, open::FirstRun::Decide)?;
-        let longest = agent.manner.max_outbox_chars / 2;
+        let longest = agent.manner.carriage.limit.characters / 2;
         if task.chars().count() > longest {
             return Err(
                 Error::usage(format!("the task has more than {longest} characters"))

@@ -6,12 +6,15 @@ use std::time::Duration;
 use super::apply::Place;
 use super::{Common, guard};
 use crate::agent::{Agent, Manner};
+use crate::compose::{Carriage, Limit, TooLong};
 use crate::error::{Error, Kind, Result};
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
 use crate::mailbox::Mailbox;
 use crate::session::Store;
-use crate::settings::{self, Base, Found, Loaded, Origin, Overrides, Settings, Trust};
+use crate::settings::{
+    self, Attach, Base, Chat, Found, Loaded, Origin, Overrides, Settings, Trust, WhenTooLong,
+};
 use crate::ui::{Answer, Ui};
 use crate::workspace::Workspace;
 
@@ -47,6 +50,8 @@ pub(super) struct Files {
     pub(super) store: Store,
     pub(super) mailbox: Mailbox,
     pub(super) workspace: PathBuf,
+    pub(super) chat: &'static Chat,
+    pub(super) carriage: Carriage,
 }
 
 /// Opens sessions and messages, and nothing that runs.
@@ -54,6 +59,8 @@ pub(super) fn files(common: &Common, ui: Ui) -> Result<Files> {
     let (_, loaded) = settings(common, &ui, FirstRun::Refuse)?;
     Ok(Files {
         ui,
+        chat: chat(&loaded.settings),
+        carriage: carriage(&loaded.settings),
         store: Store::open(loaded.paths.sessions)?,
         mailbox: Mailbox::open(loaded.paths.outbox, loaded.paths.inbox)?,
         workspace: loaded.paths.workspace,
@@ -109,7 +116,8 @@ pub(super) fn assemble(
         manner: Manner {
             permit: guard::permit(loaded, workspace.path(), trust, guard::Testing::Remembered)?,
             on_failure: settings.on_failure,
-            max_outbox_chars: settings.max_outbox_chars,
+            chat: chat(settings),
+            carriage: carriage(settings),
             max_rounds: settings.max_rounds,
         },
         workspace,
@@ -149,6 +157,39 @@ pub(super) fn another(common: &Common, directory: &Path, agent: &Agent) -> Resul
     }
     let interrupt = agent.interrupt.clone();
     assemble(base.directory, &loaded, &trust, common.ui(), interrupt)
+}
+
+/// The chat of the settings.
+pub(super) fn chat(settings: &Settings) -> &'static Chat {
+    Chat::named(&settings.chat).expect("the settings allow no other name")
+}
+
+/// How messages are carried to that chat; own numbers count more than what is known of it.
+pub(super) fn carriage(settings: &Settings) -> Carriage {
+    /// Above how many characters a file is easier than a paste, where the chat has no opinion.
+    const LONG_PASTE: usize = 5000;
+    let chat = chat(settings);
+    let or = |own: usize, known: usize| if own > 0 { own } else { known };
+    let known_tokens = match settings.max_outbox_chars {
+        0 => chat.max_tokens.unwrap_or(usize::MAX),
+        _ => usize::MAX,
+    };
+    let never = usize::MAX;
+    let too_long = match (settings.attach, chat.when_too_long) {
+        (Attach::Always, _) => TooLong::Attachment {
+            above: chat.attaches_above.unwrap_or(LONG_PASTE),
+        },
+        (Attach::Auto, WhenTooLong::Attachment) => TooLong::Attachment { above: never },
+        (Attach::Auto | Attach::Never, _) => TooLong::Parts,
+    };
+    Carriage {
+        limit: Limit {
+            characters: or(settings.max_outbox_chars, chat.max_characters),
+            tokens: or(settings.max_outbox_tokens, known_tokens),
+        },
+        max_parts: settings.max_parts,
+        too_long,
+    }
 }
 
 fn limits(settings: &Settings) -> Limits {

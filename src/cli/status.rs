@@ -4,11 +4,15 @@ use std::process::ExitCode;
 
 use clap::Args;
 use jiff::Timestamp;
+use serde::Serialize;
 
 use super::{Common, approve, list, open, resume};
+use crate::agent::message_of;
+use crate::compose::{Meter, measure};
 use crate::error::Result;
-use crate::session::{Count, LoopLock, Summary};
-use crate::ui::{Ui, escape_line};
+use crate::mailbox::Posted;
+use crate::session::{Count, LoopLock, Session, Summary};
+use crate::ui::{Ui, escape_line, length, space};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,11 +34,16 @@ impl Status {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
         let agent = open::files(common, ui)?;
         let mut session = resume::find(&agent.store, &agent.ui, self.id.as_deref())?;
+        let id = session.session_id.clone();
+        let posted = agent.mailbox.posted(&id, session.sequence_number);
+        let message = posted.as_ref().map(|posted| Message::of(&agent, posted));
         if common.json {
-            agent.ui.data(&session);
+            agent.ui.data(&Report {
+                session: &session,
+                message,
+            });
             return Ok(ExitCode::SUCCESS);
         }
-        let id = session.session_id.clone();
         let summary = Summary::of(&session);
         let state = summary.state().word();
         let task = session.task.lines().next().unwrap_or_default();
@@ -51,9 +60,11 @@ impl Status {
         agent
             .ui
             .line(&format!("Workspace {}", agent.workspace.display()));
+        if let Some(message) = &message {
+            agent.ui.line(&message.to_string());
+        }
         let running = LoopLock::holder(agent.store.directory()).and_then(|holder| holder.session);
         let is_running = running.as_ref() == Some(&id);
-        let outbox = agent.mailbox.outbox_path(&id, session.sequence_number);
         let pending = approve::show_pending(&agent, &id);
         let next = if session.is_complete {
             format!("It has ended. `agent resume {id} \"...\"` goes on with a further instruction.")
@@ -68,11 +79,7 @@ impl Status {
         } else if !is_running {
             format!("No loop is running: `agent resume {id}` goes on.")
         } else {
-            format!(
-                "Paste {} into the chat and save the reply in {}",
-                outbox.display(),
-                agent.mailbox.inbox().display()
-            )
+            paste(posted.as_ref(), &agent)
         };
         agent.ui.line(&next);
         Ok(ExitCode::SUCCESS)
@@ -82,4 +89,78 @@ impl Status {
 pub(super) fn files_changed(count: Count) -> String {
     let plural = if count.0 == 1 { "" } else { "s" };
     format!("{} file{plural}", count.words())
+}
+
+/// What `--json` tells.
+#[derive(Serialize)]
+struct Report<'a> {
+    #[serde(flatten)]
+    session: &'a Session,
+    message: Option<Message<'a>>,
+}
+
+/// The message that is to be pasted.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Message<'a> {
+    #[serde(flatten)]
+    posted: &'a Posted,
+    #[serde(flatten)]
+    meter: Meter,
+    chat: &'a str,
+    percent: usize,
+}
+
+impl<'a> Message<'a> {
+    fn of(agent: &open::Files, posted: &'a Posted) -> Self {
+        let meter = measure(&message_of(posted));
+        Self {
+            posted,
+            percent: agent.carriage.limit.percent(&meter),
+            chat: &agent.chat.name,
+            meter,
+        }
+    }
+}
+
+impl std::fmt::Display for Message<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let takes = self.meter.takes.iter();
+        write!(
+            f,
+            "Its message: {}, {} % of what `{}` takes ({})",
+            length(self.meter.characters, self.meter.tokens),
+            self.percent,
+            self.chat,
+            space(&takes.map(|takes| (takes.what, takes.characters)).collect())
+        )
+    }
+}
+
+/// What to do with a message that waits.
+fn paste(posted: Option<&Posted>, agent: &open::Files) -> String {
+    let inbox = agent.mailbox.inbox().display();
+    let Some(posted) = posted else {
+        return "The next message is being written.".to_owned();
+    };
+    let pastes: Vec<String> = posted
+        .pastes
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    match &posted.attachment {
+        Some(file) => format!(
+            "Paste {} into the chat, drag {} into it, and save the reply in {inbox}",
+            pastes.join(", "),
+            file.display()
+        ),
+        None if pastes.len() > 1 => format!(
+            "Paste these into the chat, one after the other, and save its reply to the last one in {inbox}\n  {}",
+            pastes.join("\n  ")
+        ),
+        None => format!(
+            "Paste {} into the chat and save the reply in {inbox}",
+            pastes.join(", ")
+        ),
+    }
 }

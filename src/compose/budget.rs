@@ -1,7 +1,102 @@
-//! Who gets how much of an outbox that is too small for all.
+//! Who gets how much of a message that is too small for all.
 //!
-//! Fair shares: whoever needs less than an equal part gets all it needs, and what it leaves is
-//! divided among the others. So a short result is never cut because a long one stands beside it.
+//! Everything that wants room makes a claim: how much it needs, how little it can be cut to, and its
+//! rank. Where the room is short, the lower ranks are cut first, each down to its least before the
+//! next one loses anything. Within a rank the shares are fair: whoever needs less than an equal part
+//! gets all it needs, and what it leaves is divided among the others; so a short result is never cut
+//! because a long one stands beside it. What a cut keeps is decided here too: the beginning of a
+//! file, both ends of an output and more of its end.
+
+/// What is cut before what, the first one first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rank {
+    /// What nobody asked for, but may be of use.
+    Unasked,
+    /// The files of the workspace.
+    Listing,
+    /// What the project says about working on it.
+    Project,
+    /// Results of steps that succeeded.
+    Success,
+    /// Results of steps that did not.
+    Failure,
+    /// Contents that the model asked for.
+    Requested,
+    /// What the person says.
+    Words,
+}
+
+/// From the first to be cut to the last.
+const ORDER: [Rank; 7] = [
+    Rank::Unasked,
+    Rank::Listing,
+    Rank::Project,
+    Rank::Success,
+    Rank::Failure,
+    Rank::Requested,
+    Rank::Words,
+];
+
+impl Rank {
+    /// Whether it is worth another part of the message rather than being cut.
+    pub fn is_worth_a_part(self) -> bool {
+        self >= Self::Success
+    }
+}
+
+/// Something that wants room, in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claim {
+    /// When it is cut.
+    pub rank: Rank,
+    /// All that it could use.
+    pub need: usize,
+    /// What it can be cut to.
+    pub least: usize,
+}
+
+/// How much room it takes to tell all that is worth a part, and the rest at its least.
+pub fn required(claims: &[Claim]) -> usize {
+    let required = |claim: &Claim| {
+        if claim.rank.is_worth_a_part() {
+            claim.need
+        } else {
+            claim.least
+        }
+    };
+    claims.iter().map(required).sum()
+}
+
+/// Divides the room; if it is less than the least of all, even that is shared fairly.
+pub fn divide(claims: &[Claim], room: usize) -> Vec<usize> {
+    let mut given: Vec<usize> = claims.iter().map(|claim| claim.need).collect();
+    let mut excess = given.iter().sum::<usize>().saturating_sub(room);
+    for rank in ORDER {
+        if excess == 0 {
+            return given;
+        }
+        let members: Vec<usize> = (0..claims.len())
+            .filter(|index| claims[*index].rank == rank)
+            .collect();
+        let leasts = |index: &usize| claims[*index].least.min(claims[*index].need);
+        let least: usize = members.iter().map(leasts).sum();
+        let need: usize = members.iter().map(|index| claims[*index].need).sum();
+        let kept = need.saturating_sub(excess).max(least);
+        excess -= need - kept;
+        let extras: Vec<usize> = members
+            .iter()
+            .map(|index| claims[*index].need - leasts(index))
+            .collect();
+        let extra_shares = shares(&extras, kept - least);
+        for (index, extra) in members.iter().zip(extra_shares) {
+            given[*index] = leasts(index) + extra;
+        }
+    }
+    if excess > 0 {
+        return shares(&given, room);
+    }
+    given
+}
 
 /// Divides `room` among parts of these sizes.
 pub fn shares(sizes: &[usize], room: usize) -> Vec<usize> {
@@ -17,12 +112,15 @@ pub fn shares(sizes: &[usize], room: usize) -> Vec<usize> {
     shares
 }
 
+/// What the word about a cut may take, in characters.
+pub const CUT_WORDS: usize = 80;
+
 /// The first lines of a text that fit, with a word about the rest.
 pub fn first_lines(text: &str, room: usize) -> String {
     let total = text.lines().count();
     let (mut kept, mut used, mut lines) = (String::new(), 0, 0);
     // What the word itself may need.
-    let room = room.saturating_sub(80);
+    let room = room.saturating_sub(CUT_WORDS);
     for line in text.split_inclusive('\n') {
         used += line.chars().count();
         if used > room {
@@ -100,7 +198,46 @@ mod tests {
         );
     }
 
+    fn claim(rank: Rank, need: usize, least: usize) -> Claim {
+        Claim { rank, need, least }
+    }
+
+    #[test]
+    fn the_lower_ranks_are_cut_to_their_least_before_the_next_loses_anything() {
+        let claims = [
+            claim(Rank::Listing, 1000, 100),
+            claim(Rank::Failure, 300, 50),
+            claim(Rank::Success, 300, 50),
+            claim(Rank::Requested, 500, 80),
+        ];
+        assert_eq!(divide(&claims, 5000), [1000, 300, 300, 500]);
+        assert_eq!(divide(&claims, 1500), [400, 300, 300, 500]);
+        assert_eq!(divide(&claims, 1100), [100, 300, 200, 500]);
+        assert_eq!(divide(&claims, 900), [100, 250, 50, 500]);
+        assert_eq!(divide(&claims, 300), [100, 50, 50, 100]);
+        assert_eq!(required(&claims), 1200);
+    }
+
     proptest! {
+        #[test]
+        fn no_division_gives_more_than_there_is(
+            claims in prop::collection::vec((0_usize..7, 0_usize..5000, 0_usize..600), 0..30), room in 0_usize..40_000)
+        {
+            let claims: Vec<Claim> = claims.into_iter().map(|(rank, need, least)| claim(ORDER[rank], need, least)).collect();
+            let given = divide(&claims, room);
+            let needs: usize = claims.iter().map(|claim| claim.need).sum();
+            prop_assert_eq!(given.iter().sum::<usize>(), room.min(needs));
+            prop_assert!(given.iter().zip(&claims).all(|(given, claim)| *given <= claim.need));
+            // Whoever is cut below its least knows that all lower ranks are at theirs.
+            for (mine, claim) in given.iter().zip(&claims) {
+                if *mine < claim.need {
+                    for (other, lower) in given.iter().zip(&claims) {
+                        prop_assert!(lower.rank >= claim.rank || *other <= lower.least);
+                    }
+                }
+            }
+        }
+
         #[test]
         fn shares_never_exceed_room_or_need(sizes in prop::collection::vec(0_usize..5000, 0..20), room in 0_usize..20_000) {
             let shares = shares(&sizes, room);

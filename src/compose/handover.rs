@@ -7,9 +7,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::contents::{Requested, fenced};
 use super::{
-    Content, Facts, Listing, Outbox, budget, chars, contents_chars, fenced, fit_contents, head,
-    history, listing, results,
+    Carriage, Content, Facts, Listing, Outbox, budget, chars, fit, form, head, history, length,
+    listing, results,
 };
 use crate::protocol::{RelPath, Status, StepResult};
 use crate::session::{Instructions, Past, Session};
@@ -33,8 +34,8 @@ pub struct Handover<'a> {
     pub facts: Facts,
     /// The most items that the listing shows.
     pub max_list_items: usize,
-    /// The most characters that the message may have.
-    pub max_chars: usize,
+    /// How it travels; it is cut to what one paste may have.
+    pub carriage: Carriage,
 }
 
 /// How many tokens the rounds may take.
@@ -66,9 +67,8 @@ pub fn hand_over(material: &Handover<'_>) -> Outbox {
     session.instructions = Instructions::Full;
     let head = head(&session, material.facts) + OPENING;
     let prompt = format!("=== PROMPT ===\n{}", prompt(&session));
-    let room = material
-        .max_chars
-        .saturating_sub(chars(&head) + chars(&prompt) + 1);
+    let most = material.carriage.limit.characters;
+    let room = most.saturating_sub(chars(&head) + chars(&prompt) + 1);
 
     let sections = [
         decisions(material),
@@ -79,18 +79,19 @@ pub fn hand_over(material: &Handover<'_>) -> Outbox {
     ];
     let changes = changes(material);
     let results = results::Results::new(&session);
-    let files = listing::render(material.listing, None, material.max_list_items);
+    let files = listing::section(material.listing, None, material.max_list_items);
+    let contents = Requested(material.contents);
     let mut sizes: Vec<usize> = sections.iter().map(|section| chars(section)).collect();
     sizes.extend([
         chars(&changes),
-        results.chars(),
-        contents_chars(material.contents),
-        chars(&files.text) + 1,
+        length(&results),
+        length(&contents),
+        length(&files) + 1,
     ]);
     let rooms = budget::shares(&sizes, room);
 
     let mut cuts = Vec::new();
-    let fit = |at: usize, text: &str, cuts: &mut Vec<String>| {
+    let fit_text = |at: usize, text: &str, cuts: &mut Vec<String>| {
         if chars(text) <= rooms[at] {
             return text.to_owned();
         }
@@ -101,24 +102,26 @@ pub fn hand_over(material: &Handover<'_>) -> Outbox {
         close_fence(budget::first_lines(text, rooms[at] - LONGEST_FENCE))
     };
     let mut context = String::new();
-    context.push_str(&fit(0, &sections[0], &mut cuts));
-    context.push_str(&fit(1, &sections[1], &mut cuts));
-    context.push_str(&fit(2, &sections[2], &mut cuts));
-    context.push_str(&fit(5, &changes, &mut cuts));
-    context.push_str(&fit(3, &sections[3], &mut cuts));
+    context.push_str(&fit_text(0, &sections[0], &mut cuts));
+    context.push_str(&fit_text(1, &sections[1], &mut cuts));
+    context.push_str(&fit_text(2, &sections[2], &mut cuts));
+    context.push_str(&fit_text(5, &changes, &mut cuts));
+    context.push_str(&fit_text(3, &sections[3], &mut cuts));
     if rooms[6] >= LEAST_CHARS.min(sizes[6]) {
-        context.push_str(&results.fit(rooms[6], &mut cuts));
+        context.push_str(&fit(&results, rooms[6], &mut cuts));
     }
-    context.push_str(&fit(4, &sections[4], &mut cuts));
+    context.push_str(&fit_text(4, &sections[4], &mut cuts));
     if rooms[8] >= LEAST_CHARS.min(sizes[8]) {
         context.push('\n');
-        context.push_str(&files.fit(rooms[8].saturating_sub(1), &mut cuts));
+        context.push_str(&fit(&files, rooms[8].saturating_sub(1), &mut cuts));
     }
     if rooms[7] >= LEAST_CHARS.min(sizes[7]) {
-        context.push_str(&fit_contents(material.contents, rooms[7], &mut cuts));
+        context.push_str(&fit(&contents, rooms[7], &mut cuts));
     }
+    let text = format!("{head}{context}\n{prompt}");
     Outbox {
-        text: format!("{head}{context}\n{prompt}"),
+        form: form(&text, &session, material.carriage),
+        text,
         cuts,
     }
 }
@@ -418,7 +421,14 @@ mod tests {
                 runs_commands: true,
             },
             max_list_items: 200,
-            max_chars,
+            carriage: Carriage {
+                limit: super::super::Limit {
+                    characters: max_chars,
+                    tokens: usize::MAX,
+                },
+                max_parts: 1,
+                too_long: super::super::TooLong::Parts,
+            },
         })
     }
 

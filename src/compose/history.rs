@@ -5,7 +5,8 @@
 
 use std::fmt::Write as _;
 
-use super::estimated_tokens;
+use super::budget::{Claim, Rank};
+use super::{Section, chars, estimated_tokens};
 use crate::session::{Named, Recap, RoundRecap};
 
 /// How long the section may be.
@@ -31,7 +32,29 @@ const RESERVE: usize = 20;
 
 const HEADING: &str = "\n## History\n";
 
-/// The section; nothing before the second outbox.
+/// The section, which is never cut: it is short by itself.
+pub(super) struct History(String);
+
+pub(super) fn section(recap: &Recap) -> History {
+    History(render(recap, Tokens::default()))
+}
+
+impl Section for History {
+    fn claims(&self) -> Vec<Claim> {
+        let need = chars(&self.0);
+        vec![Claim {
+            rank: Rank::Project,
+            need,
+            least: need,
+        }]
+    }
+
+    fn fit(&self, _rooms: &[usize], _cuts: &mut Vec<String>) -> String {
+        self.0.clone()
+    }
+}
+
+/// The text; nothing before the second outbox.
 pub(super) fn render(recap: &Recap, max: Tokens) -> String {
     let Some(last) = recap.rounds.back() else {
         return String::new();

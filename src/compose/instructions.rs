@@ -119,6 +119,18 @@ pub(super) fn prompt(session: &Session) -> String {
     prompt
 }
 
+/// What is pasted where the message itself is an attached file.
+pub(super) fn beside_attachment(session: &Session) -> String {
+    format!(
+        "{}=== PROMPT ===\nThe message itself is in the attached file. Read all of it; then do what PROMPT at its end says, in the form that its PROTOCOL describes, and answer here in the chat.\nThe last line of your code block is:\n{}\n",
+        super::header(
+            session,
+            &beginning(&session.task, "the whole task is in the attached file")
+        ),
+        session.end_mark()
+    )
+}
+
 fn next(session: &Session) -> String {
     let is_reopened = session.summary.is_some()
         && (session.further.back()).is_some_and(|last| last.sequence == session.sequence_number);

@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::{budget, chars};
+use super::budget::{self, Claim, Rank};
+use super::{Section, chars};
 use crate::protocol::RelPath;
 
 /// The files of the workspace at one time, sorted by path.
@@ -31,22 +32,20 @@ pub struct Listed {
     pub modified: i64,
 }
 
-/// The section before it is cut to its room.
-#[derive(Debug)]
-pub(super) struct Rendered {
-    pub(super) text: String,
-}
+/// What the listing always has room for.
+const LEAST: usize = 1200;
 
-/// Writes the section: everything, or what is different since the last outbox.
-pub(super) fn render(now: &Listing, before: Option<&Listing>, max_items: usize) -> Rendered {
+/// The section before it is cut to its room.
+pub(super) struct Files(String);
+
+/// The section: everything, or what is different since the last outbox.
+pub(super) fn section(now: &Listing, before: Option<&Listing>, max_items: usize) -> Files {
     let (mut text, lines) = match before {
         None => ("## Workspace Files\n".to_owned(), all(now)),
         Some(before) => {
             let lines = difference(now, before);
             if lines.is_empty() {
-                return Rendered {
-                    text: String::new(),
-                };
+                return Files(String::new());
             }
             (
                 "## Workspace Files (what is different since the last message)\n".to_owned(),
@@ -68,7 +67,27 @@ pub(super) fn render(now: &Listing, before: Option<&Listing>, max_items: usize) 
             lines.len().min(max_items)
         );
     }
-    Rendered { text }
+    Files(text)
+}
+
+impl Section for Files {
+    fn claims(&self) -> Vec<Claim> {
+        let need = chars(&self.0);
+        vec![Claim {
+            rank: Rank::Listing,
+            need,
+            least: need.min(LEAST),
+        }]
+    }
+
+    fn fit(&self, rooms: &[usize], cuts: &mut Vec<String>) -> String {
+        let room = rooms.first().copied().unwrap_or_default();
+        if chars(&self.0) <= room {
+            return self.0.clone();
+        }
+        cuts.push("the end of the file listing".to_owned());
+        budget::first_lines(&self.0, room)
+    }
 }
 
 fn all(now: &Listing) -> Vec<String> {
@@ -107,16 +126,5 @@ fn bytes(size: u64) -> String {
         "1 byte".to_owned()
     } else {
         format!("{size} bytes")
-    }
-}
-
-impl Rendered {
-    /// The section in this room.
-    pub(super) fn fit(&self, room: usize, cuts: &mut Vec<String>) -> String {
-        if chars(&self.text) <= room {
-            return self.text.clone();
-        }
-        cuts.push("the end of the file listing".to_owned());
-        budget::first_lines(&self.text, room)
     }
 }

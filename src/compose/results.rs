@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{budget, chars, fenced};
+use super::budget::{self, CUT_WORDS, Claim, Rank};
+use super::contents::fenced;
+use super::{Section, chars};
 use crate::protocol::{Status, StepResult};
 use crate::reply::Issue;
 use crate::session::Session;
@@ -20,6 +22,7 @@ pub(super) struct Results {
 #[derive(Debug)]
 struct Block {
     number: u32,
+    rank: Rank,
     line: String,
     detail: String,
 }
@@ -42,53 +45,50 @@ impl Results {
         }
         Self { blocks, remarks }
     }
+}
 
-    /// The length of the whole section.
-    pub(super) fn chars(&self) -> usize {
-        if self.blocks.is_empty() && self.remarks.is_empty() {
-            return 0;
+impl Section for Results {
+    fn claims(&self) -> Vec<Claim> {
+        let heading = std::iter::once(chars(HEADING)).chain(std::iter::repeat(0));
+        let blocks = self.blocks.iter().zip(heading);
+        let mut claims: Vec<Claim> = blocks
+            .map(|(block, heading)| Claim {
+                rank: block.rank,
+                need: block.chars() + heading,
+                least: block.least() + heading,
+            })
+            .collect();
+        let heading = if claims.is_empty() { chars(HEADING) } else { 0 };
+        if !self.remarks.is_empty() {
+            let need = chars(&self.remarks) + heading;
+            claims.push(Claim {
+                rank: Rank::Failure,
+                need,
+                least: need.min(CUT_WORDS + heading),
+            });
         }
-        HEADING.len() + chars(&self.remarks) + self.blocks.iter().map(Block::chars).sum::<usize>()
+        claims
     }
 
-    /// The section in this room: every line stays as long as it can, details are cut fairly.
-    pub(super) fn fit(&self, room: usize, cuts: &mut Vec<String>) -> String {
-        if self.chars() == 0 {
-            return String::new();
+    fn fit(&self, rooms: &[usize], cuts: &mut Vec<String>) -> String {
+        let mut section = String::new();
+        let heading = |section: &str| if section.is_empty() { HEADING } else { "" };
+        for (block, room) in self.blocks.iter().zip(rooms) {
+            let heading = heading(&section);
+            section.push_str(heading);
+            block.write(&mut section, room.saturating_sub(chars(heading)), cuts);
         }
-        let lines: usize = self.blocks.iter().map(|block| chars(&block.line) + 1).sum();
-        let fixed = HEADING.len() + chars(&self.remarks) + lines;
-        let sizes: Vec<usize> = self
-            .blocks
-            .iter()
-            .map(|block| block.chars() - chars(&block.line) - 1)
-            .collect();
-        let rooms = budget::shares(&sizes, room.saturating_sub(fixed));
-        let mut section = HEADING.to_owned();
-        for ((block, size), room) in self.blocks.iter().zip(sizes).zip(rooms) {
-            section.push_str(&block.line);
-            section.push('\n');
-            if size == 0 {
-                continue;
-            }
-            let room = if room < size {
-                room.saturating_sub(size - chars(&block.detail))
+        if !self.remarks.is_empty() {
+            let heading = heading(&section);
+            section.push_str(heading);
+            let room = rooms.last().copied().unwrap_or_default();
+            let room = room.saturating_sub(chars(heading));
+            if chars(&self.remarks) <= room {
+                section.push_str(&self.remarks);
             } else {
-                usize::MAX
-            };
-            let _ = writeln!(
-                section,
-                "{}",
-                fenced(&budget::both_ends(&block.detail, room))
-            );
-            if room < size {
-                cuts.push(format!("the middle of result {}", block.number));
+                section.push_str(&budget::first_lines(&self.remarks, room));
+                cuts.push("some remarks about the last reply".to_owned());
             }
-        }
-        section.push_str(&self.remarks);
-        if chars(&section) > room {
-            section = budget::first_lines(&section, room);
-            cuts.push("the last results".to_owned());
         }
         section
     }
@@ -108,6 +108,10 @@ impl Block {
         };
         Self {
             number: result.number,
+            rank: match outcome.status {
+                Status::Ok => Rank::Success,
+                Status::Failed | Status::Refused | Status::Skipped => Rank::Failure,
+            },
             line: format!(
                 "{}. [{}] {}: {subject}{}",
                 result.number,
@@ -123,6 +127,7 @@ impl Block {
         let command = issue.command.as_deref().unwrap_or("COMMAND");
         Some(Self {
             number: issue.number?,
+            rank: Rank::Failure,
             line: format!(
                 "{}. [FAILED] {command}: not understood (line {} of your reply): {}",
                 issue.number?,
@@ -140,6 +145,34 @@ impl Block {
             chars(&fenced(&self.detail)) + 1
         };
         chars(&self.line) + 1 + detail
+    }
+
+    /// The line, and a word about what is missing below it.
+    fn least(&self) -> usize {
+        let all = self.chars();
+        all.min(all - chars(&self.detail) + CUT_WORDS)
+    }
+
+    /// Writes the line and as much below it as fits; at the worst the beginning of the line.
+    fn write(&self, section: &mut String, room: usize, cuts: &mut Vec<String>) {
+        let line = chars(&self.line) + 1;
+        if line > room {
+            let start: String = self.line.chars().take(room.saturating_sub(5)).collect();
+            let _ = writeln!(section, "{start} ...");
+            cuts.push(format!("most of result {}", self.number));
+            return;
+        }
+        let _ = writeln!(section, "{}", self.line);
+        let frame = self.chars() - line - chars(&self.detail);
+        if self.detail.is_empty() || line + frame + CUT_WORDS > room && self.chars() > room {
+            return;
+        }
+        let left = room - line - frame;
+        let detail = budget::both_ends(&self.detail, left);
+        let _ = writeln!(section, "{}", fenced(&detail));
+        if chars(&self.detail) > left {
+            cuts.push(format!("the middle of result {}", self.number));
+        }
     }
 }
 

@@ -394,6 +394,10 @@ fn our_own_prompt_is_not_obeyed() {
     )));
     assert_eq!(parse(text).steps, []);
     assert!(!is_outbox("Well, === HEADER ===\n=== PROMPT ==="));
+    assert!(is_outbox(
+        "=== PART 2 of 3 ===\nThis message comes in 3 parts"
+    ));
+    assert!(!is_outbox("=== PART 2 of 3\n"));
 }
 
 #[test]
@@ -407,4 +411,20 @@ fn an_end_mark_is_seen_from_the_tail_alone() {
     }
     assert_eq!(end_mark("[END ab12cd34#3]\nbye"), None);
     assert_eq!(end_mark(""), None);
+}
+
+#[test]
+fn knows_the_answer_to_a_part_of_a_prompt() {
+    for text in [
+        "OK 1/3",
+        "ok 1/3.\n",
+        "```\nOK 1/3\n```",
+        "**OK 1/3**",
+        "> OK 1/3, waiting for the next part",
+    ] {
+        assert_eq!(acknowledged_part(text), Some((1, 3)), "{text}");
+    }
+    for text in ["OK", "1/3", "OK, here is the plan", "OK a/3", "ok/", ""] {
+        assert_eq!(acknowledged_part(text), None, "{text}");
+    }
 }

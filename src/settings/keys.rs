@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
+use super::chat;
 use super::suggestion::nearest;
 use super::value::{Shape, Value};
 
@@ -226,12 +227,38 @@ pub static KEYS: &[Key] = &[
         1..=10_000,
         "Hits of one search.",
     ),
+    choice(
+        "Chat",
+        "--chat",
+        chat::NAMES,
+        "Which chat you use: how long a message may be, and what happens to a longer one.",
+    ),
     number(
         "MaxOutboxChars",
         "--max-outbox-chars",
-        100_000,
-        5000..=2_000_000,
-        "Characters of one message to the chat.",
+        0,
+        0..=2_000_000,
+        "Characters of one message to the chat; 0 is what `Chat` says.",
+    ),
+    number(
+        "MaxOutboxTokens",
+        "--max-outbox-tokens",
+        0,
+        0..=1_000_000,
+        "Estimated tokens of one message to the chat; 0 is what `Chat` says.",
+    ),
+    number(
+        "MaxParts",
+        "--max-parts",
+        4,
+        1..=20,
+        "Into how many parts a message that is too long may be split before what it tells is cut.",
+    ),
+    choice(
+        "Attach",
+        "--attach",
+        &["auto", "never", "always"],
+        "Whether a long message goes as a file beside a short one: `auto`, if it is too long to paste and the chat is good at files; `always`, also if the chat would make a file of the paste.",
     ),
     number(
         "MaxFileBytes",

@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
-use super::suggestion::shown;
+use super::suggestion::{nearest, shown};
 
 /// The longest path that is accepted, in bytes; the limit of Linux.
 const LONGEST_PATH: usize = 4096;
@@ -56,7 +56,13 @@ impl Shape {
                 .iter()
                 .find(|word| word.eq_ignore_ascii_case(text.trim()))
                 .map(|word| Value::Text(Cow::Borrowed(word)))
-                .ok_or_else(|| self.misfit(&format!("`{}`", shown(text)))),
+                .ok_or_else(|| {
+                    let misfit = self.misfit(&format!("`{}`", shown(text)));
+                    match nearest(text.trim(), words.iter().copied()) {
+                        Some(word) => format!("{misfit}; did you mean `{word}`?"),
+                        None => misfit,
+                    }
+                }),
             Shape::Directory => read_directory(text),
             Shape::Words(words) => {
                 read_words(text, words).ok_or_else(|| self.misfit(&format!("`{}`", shown(text))))
@@ -231,6 +237,15 @@ mod tests {
         text("MaxRounds", " 7 ", Ok("7"));
         text("Commands", "OFF", Ok("off"));
         text("OnFailure", "Skip-Commands", Ok("skip-commands"));
+    }
+
+    #[test]
+    fn a_word_that_is_nearly_right_is_told_which_was_meant() {
+        let error = Key::named("Chat").unwrap().shape.read_text("chatgpt");
+        let error = error.unwrap_err();
+        assert!(error.ends_with("; did you mean `chatgpt-pro`?"), "{error}");
+        let error = Key::named("Chat").unwrap().shape.read_text("gemni");
+        assert!(error.unwrap_err().ends_with("did you mean `gemini`?"));
     }
 
     #[test]

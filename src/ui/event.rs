@@ -1,6 +1,7 @@
 //! What can happen, as far as a person or a script wants to know.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -28,10 +29,16 @@ pub enum Event<'a> {
     /// An outbox is ready to be pasted.
     Outbox {
         path: &'a Path,
+        pastes: &'a [PathBuf],
+        attachment: Option<&'a Path>,
         inbox: &'a Path,
         sequence: u32,
         characters: usize,
         tokens: usize,
+        takes: BTreeMap<&'static str, usize>,
+        chat: &'a str,
+        percent: usize,
+        becomes_file: bool,
         cuts: &'a [String],
         is_waiting: bool,
     },

@@ -6,15 +6,15 @@ use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 
-use super::{Event, approval, escape_line, escape_text};
+use super::{Event, approval, escape_line, escape_text, outbox};
 use crate::error::{Error, Kind};
 use crate::protocol::{Status, StepResult};
 
-const BOLD: Style = Style::new().bold();
-const DIM: Style = Style::new().dimmed();
+pub(super) const BOLD: Style = Style::new().bold();
+pub(super) const DIM: Style = Style::new().dimmed();
 const GREEN: Style = AnsiColor::Green.on_default();
 const RED: Style = AnsiColor::Red.on_default();
-const YELLOW: Style = AnsiColor::Yellow.on_default();
+pub(super) const YELLOW: Style = AnsiColor::Yellow.on_default();
 const CYAN: Style = AnsiColor::Cyan.on_default();
 
 /// How many lines of a failed step's detail are shown.
@@ -36,7 +36,7 @@ pub(super) fn render(event: &Event<'_>) -> String {
             resumed,
             ..
         } => session(id, task, workspace, *resumed),
-        Event::Outbox { .. } => outbox(event),
+        Event::Outbox { .. } => outbox::ready(event),
         Event::Reply { name, commands, .. } => {
             format!(
                 "\nReply `{}`: {}\n",
@@ -143,47 +143,6 @@ fn session(id: &str, task: &str, workspace: &Path, resumed: bool) -> String {
         escape_line(&shortened(task, 100)),
         shown(workspace)
     )
-}
-
-fn outbox(event: &Event<'_>) -> String {
-    let Event::Outbox {
-        path,
-        inbox,
-        characters,
-        tokens,
-        cuts,
-        sequence,
-        is_waiting,
-    } = event
-    else {
-        return String::new();
-    };
-    let mut text = format!(
-        "\n{BOLD}Round {sequence}{BOLD:#}: your message is {} ({}, about {} tokens)\n",
-        shown(path),
-        count(*characters, "character"),
-        number(*tokens)
-    );
-    for cut in *cuts {
-        let _ = writeln!(text, "  left out for want of room: {}", escape_line(cut));
-    }
-    if !is_waiting {
-        return text;
-    }
-    if *sequence == 1 {
-        let _ = writeln!(
-            text,
-            "  1. Paste it into your chat.\n  2. Save the reply as a .txt or .md file in {}\n{DIM}Waiting for the reply. Ctrl-C stops; nothing is lost.{DIM:#}",
-            shown(inbox)
-        );
-    } else {
-        let _ = writeln!(
-            text,
-            "{DIM}Paste it into the chat; the reply goes into {}{DIM:#}",
-            shown(inbox)
-        );
-    }
-    text
 }
 
 fn running(script: &str) -> String {
@@ -315,7 +274,7 @@ fn done(id: &str, summary: &str, rounds: u32, changed: usize) -> String {
 }
 
 /// A path, from the current directory where it lies beneath it.
-fn shown(path: &Path) -> String {
+pub(super) fn shown(path: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     let path = path
         .strip_prefix(&here)
@@ -342,7 +301,7 @@ pub fn count(amount: usize, noun: &str) -> String {
 }
 
 /// A number with commas between its thousands.
-fn number(amount: usize) -> String {
+pub(super) fn number(amount: usize) -> String {
     let digits = amount.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {

@@ -41,6 +41,8 @@ mod running;
 mod session;
 /// Sessions as things: listed, shown, named, gone on with, removed.
 mod sessions;
+/// Messages that are too long: parts, attachments, the meter.
+mod size;
 /// One reply at a time, for scripts and editors.
 mod step;
 /// Sessions on a real terminal: questions, decisions, Ctrl-C, colour.

@@ -240,7 +240,7 @@ fn steady(line: &str, base: &str) -> String {
         let name = word.trim_start_matches("~/project/outbox/");
         let digits = name.bytes().take_while(u8::is_ascii_hexdigit).count();
         let is_amount = word
-            .trim_start_matches('(')
+            .trim_start_matches(['(', '~'])
             .bytes()
             .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b','));
         if digits == 8 {

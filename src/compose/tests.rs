@@ -1,0 +1,272 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::protocol::{Outcome, RelPath, StepResult};
+use crate::session::tests::session;
+use crate::session::{Instructions, Question};
+
+const FACTS: Facts = Facts {
+    command_timeout: Duration::from_secs(30),
+    runs_commands: true,
+};
+
+fn carriage(characters: usize) -> Carriage {
+    Carriage {
+        limit: Limit {
+            characters,
+            tokens: usize::MAX,
+        },
+        max_parts: 1,
+        too_long: TooLong::Parts,
+    }
+}
+
+fn listing(paths: &[&str]) -> Listing {
+    let files = paths.iter().map(|path| Listed {
+        path: RelPath::parse(path).unwrap(),
+        size: 10,
+        modified: 0,
+    });
+    Listing {
+        files: files.collect(),
+        omitted: 0,
+    }
+}
+
+fn material<'a>(
+    session: &'a Session,
+    listing: &'a Listing,
+    contents: &'a [Content],
+) -> Material<'a> {
+    Material {
+        session,
+        listing,
+        shown_before: None,
+        contents,
+        facts: FACTS,
+        max_list_items: 200,
+        carriage: carriage(100_000),
+    }
+}
+
+fn result(number: u32, outcome: Outcome) -> StepResult {
+    StepResult {
+        number,
+        command: "RUN_COMMAND".to_owned(),
+        subject: "make".to_owned(),
+        millis: 3,
+        outcome,
+    }
+}
+
+fn text(name: &str, text: &str) -> Content {
+    Content {
+        title: name.to_owned(),
+        text: text.into(),
+    }
+}
+
+#[test]
+fn the_first_outbox_has_its_four_sections_in_order() {
+    let (session, listing) = (session("ab12cd34"), listing(&["src/main.rs"]));
+    let outbox = compose(&material(&session, &listing, &[]));
+    insta::assert_snapshot!(outbox.text);
+}
+
+#[test]
+fn the_full_instructions_are_short() {
+    let outbox = instructions::text(&session("ab12cd34"), FACTS);
+    assert!(chars(&outbox) <= 3_700, "{}", chars(&outbox));
+}
+
+#[test]
+fn a_follow_up_with_small_results_stays_small() {
+    let mut session = session("ab12cd34");
+    session.sequence_number = 2;
+    session.instructions = Instructions::Reminder;
+    session.last_results = (1..10)
+        .map(|n| result(n, Outcome::ok("exit code 0")))
+        .collect();
+    session.task = "x ".repeat(10_000);
+    let listing = listing(&["src/main.rs"]);
+    let outbox = compose(&Material {
+        shown_before: Some(&listing),
+        ..material(&session, &listing, &[])
+    });
+    assert!(chars(&outbox.text) < 5_000, "{}", outbox.text);
+}
+
+#[test]
+fn a_follow_up_tells_everything_that_the_round_brought() {
+    let mut session = session("ab12cd34");
+    session.sequence_number = 2;
+    session.instructions = Instructions::Reminder;
+    session.last_results = vec![
+        result(
+            1,
+            Outcome::failed("exit code 2 in 0.1 s").with_detail("make: *** No targets\n"),
+        ),
+        result(3, Outcome::skipped("an earlier change failed")),
+    ];
+    session.last_issues = vec![crate::reply::Issue {
+        line: 7,
+        number: Some(2),
+        command: Some("EDIT_FILE".to_owned()),
+        message: "`path` is missing".to_owned(),
+        hint: "write [EDIT_FILE path=\"...\"]".to_owned(),
+    }];
+    session.questions = vec![Question {
+        question: "Tabs?".to_owned(),
+        answer: Some("Spaces".to_owned()),
+    }];
+    session.notes = vec!["mind the docs".to_owned()];
+    let (before, now) = (listing(&["a", "b"]), listing(&["b", "c"]));
+    let contents = [
+        text("a.md", "```\ncode\n```\n"),
+        text("e (empty file: 0 lines)", ""),
+    ];
+    let outbox = compose(&Material {
+        shown_before: Some(&before),
+        ..material(&session, &now, &contents)
+    });
+    insta::assert_snapshot!(outbox.text);
+}
+
+#[test]
+fn never_exceeds_its_length_and_says_what_was_cut() {
+    let mut session = session("ab12cd34");
+    session.last_results = (1..40)
+        .map(|n| {
+            result(
+                n,
+                Outcome::failed("no").with_detail("long line\n".repeat(900)),
+            )
+        })
+        .collect();
+    let names: Vec<String> = (0..5000)
+        .map(|n| format!("directory/file{n}.txt"))
+        .collect();
+    let listing = listing(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let contents: Vec<Content> = (0..30)
+        .map(|n| text(&format!("f{n}"), &"some content\n".repeat(800)))
+        .collect();
+    let outbox = compose(&Material {
+        carriage: carriage(30_000),
+        max_list_items: 5000,
+        ..material(&session, &listing, &contents)
+    });
+    assert!(chars(&outbox.text) <= 30_000, "{}", chars(&outbox.text));
+    assert!(chars(&outbox.text) > 25_000, "{}", chars(&outbox.text));
+    assert!(outbox.text.contains("[TRUNCATED: "));
+    assert!(!outbox.cuts.is_empty());
+}
+
+fn pastes(outbox: &Outbox) -> Vec<&str> {
+    match &outbox.form {
+        Form::Whole => vec![&outbox.text],
+        Form::Parts(parts) => parts.iter().map(String::as_str).collect(),
+        Form::Attached { message } => vec![message],
+    }
+}
+
+#[test]
+fn what_the_model_asked_for_is_worth_a_part_and_the_listing_is_not() {
+    let session = session("ab12cd34");
+    let names: Vec<String> = (0..3000).map(|n| format!("d/file{n}.txt")).collect();
+    let listing = listing(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let contents = [text("a", &"some content\n".repeat(2000))];
+    let outbox = compose(&Material {
+        max_list_items: 3000,
+        carriage: Carriage {
+            max_parts: 4,
+            ..carriage(20_000)
+        },
+        ..material(&session, &listing, &contents)
+    });
+    assert_eq!(pastes(&outbox).len(), 2);
+    assert_eq!(outbox.cuts, ["the end of the file listing"]);
+    assert!(outbox.text.contains(&"some content\n".repeat(2000)));
+}
+
+#[test]
+fn successes_are_cut_before_failures_and_failures_before_contents() {
+    let mut session = session("ab12cd34");
+    let long = "a line of output\n".repeat(400);
+    session.last_results = vec![
+        result(1, Outcome::ok("fine").with_detail(long.clone())),
+        result(
+            2,
+            Outcome::failed("exit code 2").with_detail(format!("{long}THE END")),
+        ),
+    ];
+    let listing = listing(&["a"]);
+    let contents = [text("a", &"some content\n".repeat(400))];
+    let of_length = |characters| {
+        compose(&Material {
+            carriage: carriage(characters),
+            ..material(&session, &listing, &contents)
+        })
+    };
+    assert_eq!(of_length(20_000).cuts, ["the middle of result 1"]);
+    let both = of_length(14_000);
+    assert_eq!(
+        both.cuts,
+        ["the middle of result 1", "the middle of result 2"]
+    );
+    assert!(both.text.contains("THE END\n"));
+    assert!(of_length(7_000).cuts.contains(&"the end of a".to_owned()));
+}
+
+#[test]
+fn a_long_message_goes_as_a_file_beside_a_short_one() {
+    let mut session = session("ab12cd34");
+    session.task = "word ".repeat(400);
+    let listing = listing(&["a"]);
+    let outbox = compose(&Material {
+        carriage: Carriage {
+            too_long: TooLong::Attachment { above: 3_000 },
+            ..carriage(100_000)
+        },
+        ..material(&session, &listing, &[])
+    });
+    let Form::Attached { message } = &outbox.form else {
+        panic!("{:?}", outbox.form);
+    };
+    insta::assert_snapshot!(message);
+    assert!(crate::reply::is_outbox(message));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn no_paste_is_above_the_limit_whatever_the_session_has(
+        details in prop::collection::vec((0_usize..3, "[a-z0-9 \n,.(){}é漢`]{0,40}", 0_usize..500), 0..12),
+        contents in prop::collection::vec(("[a-z0-9 \n`#=]{0,40}", 0_usize..900), 0..6),
+        notes in prop::collection::vec(0_usize..20_000, 0..3),
+        files in 0_usize..3000,
+        characters in 2_000_usize..40_000,
+        tokens in 1_000_usize..20_000,
+        max_parts in 1_usize..6,
+    ) {
+        let mut session = session("ab12cd34");
+        session.last_results = (1..).zip(&details).map(|(number, (status, line, times))| {
+            let outcome = if *status == 0 { Outcome::ok("ok") } else { Outcome::failed("no") };
+            result(number, outcome.with_detail(line.repeat(*times)))
+        }).collect();
+        session.notes = notes.iter().map(|length| "w".repeat(*length)).collect();
+        let names: Vec<String> = (0..files).map(|n| format!("d{}/file{n}.txt", n % 7)).collect();
+        let listing = listing(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        let contents: Vec<Content> = contents.iter().map(|(line, times)| text("f", &line.repeat(*times))).collect();
+        let limit = Limit { characters, tokens };
+        let outbox = compose(&Material {
+            max_list_items: 3000,
+            carriage: Carriage { limit, max_parts, too_long: TooLong::Parts },
+            ..material(&session, &listing, &contents)
+        });
+        for paste in pastes(&outbox) {
+            prop_assert!(limit.holds(paste), "{} {}", chars(paste), estimated_tokens(paste));
+        }
+        let parts: Vec<String> = pastes(&outbox).into_iter().map(str::to_owned).collect();
+        prop_assert_eq!(parts::join(&parts), outbox.text);
+    }
+}

@@ -1,0 +1,110 @@
+//! What the chats take: how long a message may be, and what they do with a longer one.
+//!
+//! The numbers stand in `chats.json`, each with its source and the month in which it was checked:
+//! vendors change them without a word, so they are meant to be corrected there. Whoever knows
+//! better sets `MaxOutboxChars` and `MaxOutboxTokens`.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+/// The names in the order of the file; a test holds the two together.
+pub(super) const NAMES: &[&str] = &[
+    "generic",
+    "chatgpt-free",
+    "chatgpt-plus",
+    "chatgpt-pro",
+    "claude",
+    "gemini",
+    "ai-studio",
+    "copilot",
+];
+
+static CHATS: LazyLock<Vec<Chat>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("chats.json")).expect("a test reads the same text")
+});
+
+/// What is known of a chat.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Chat {
+    /// What the setting `Chat` calls it.
+    pub name: String,
+    /// The most characters of one message.
+    pub max_characters: usize,
+    /// The most estimated tokens of one message, if the chat counts them.
+    pub max_tokens: Option<usize>,
+    /// How many tokens it remembers, question and answer together, if that is less than plenty.
+    pub chat_tokens: Option<usize>,
+    /// Above how many characters it makes an attachment of a paste by itself.
+    pub attaches_above: Option<usize>,
+    /// What is best if a message is too long for it.
+    pub when_too_long: WhenTooLong,
+    /// Where the numbers come from.
+    pub source: String,
+    /// The month in which they were last checked.
+    pub checked: String,
+}
+
+/// How a message travels that is too long for one paste.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenTooLong {
+    /// In parts, one paste each.
+    Parts,
+    /// As a file beside a short message.
+    Attachment,
+}
+
+/// Whether messages go as a file beside a short message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Attach {
+    /// If they are too long to be pasted and the chat is better at files than at parts.
+    Auto,
+    /// Never: in parts instead.
+    Never,
+    /// If they are too long to be pasted, or so long that the chat would make a file of them.
+    Always,
+}
+
+impl Chat {
+    /// All that are known.
+    pub fn all() -> &'static [Self] {
+        &CHATS
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        CHATS.iter().find(|chat| chat.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_has_the_names_of_the_setting() {
+        let names: Vec<&str> = Chat::all().iter().map(|chat| chat.name.as_str()).collect();
+        assert_eq!(names, NAMES);
+        assert!(Chat::named("generic").is_some_and(|chat| chat.max_characters == 100_000));
+    }
+
+    #[test]
+    fn every_number_has_a_source_and_a_date() {
+        for chat in Chat::all() {
+            assert!(chat.source.len() > 20, "{}", chat.name);
+            assert!(
+                chat.checked.len() == 7 && chat.checked.starts_with("20"),
+                "{}",
+                chat.name
+            );
+            assert!(
+                chat.max_characters >= super::super::LEAST_MESSAGE,
+                "{}",
+                chat.name
+            );
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! A message that is ready: which files, how long, what takes the space, and what to do with it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::plain::{BOLD, DIM, YELLOW, count, number, shown};
+use super::{Event, escape_line};
+
+/// The lines of an outbox event.
+pub(super) fn ready(event: &Event<'_>) -> String {
+    let Event::Outbox {
+        pastes,
+        attachment,
+        inbox,
+        sequence,
+        becomes_file,
+        cuts,
+        is_waiting,
+        ..
+    } = event
+    else {
+        return String::new();
+    };
+    let mut text = format!("\n{BOLD}Round {sequence}{BOLD:#}: {}\n", what(event));
+    let _ = writeln!(text, "  {DIM}{}{DIM:#}", how_long(event));
+    for cut in *cuts {
+        let _ = writeln!(
+            text,
+            "  {YELLOW}left out{YELLOW:#} for want of room: {}",
+            escape_line(cut)
+        );
+    }
+    if !is_waiting {
+        return text;
+    }
+    let inbox = shown(inbox);
+    match (attachment, pastes) {
+        (Some(file), _) => with_file(&mut text, file, &inbox),
+        (None, [_, _, ..]) => in_parts(&mut text, pastes, &inbox),
+        _ if *sequence == 1 => {
+            let file = if *becomes_file {
+                " It makes an attachment of it by itself; that is fine."
+            } else {
+                ""
+            };
+            let _ = writeln!(
+                text,
+                "  1. Paste it into your chat.{file}\n  2. Save the reply as a .txt or .md file in {inbox}\n{DIM}Waiting for the reply. Ctrl-C stops; nothing is lost.{DIM:#}",
+            );
+        }
+        _ => {
+            let _ = writeln!(
+                text,
+                "{DIM}Paste it into the chat; the reply goes into {inbox}{DIM:#}"
+            );
+        }
+    }
+    text
+}
+
+/// What the message is: its files.
+fn what(event: &Event<'_>) -> String {
+    let Event::Outbox {
+        path,
+        pastes,
+        attachment,
+        chat,
+        ..
+    } = event
+    else {
+        return String::new();
+    };
+    match (attachment, pastes.len()) {
+        (Some(attachment), _) => format!(
+            "your message is {}, with the file {}",
+            shown(path),
+            shown(attachment)
+        ),
+        (None, 0 | 1) => format!("your message is {}", shown(path)),
+        (None, parts) => format!(
+            "your message has {parts} parts, because `{}` does not take it at once",
+            escape_line(chat)
+        ),
+    }
+}
+
+/// How long it is, and what takes the space.
+fn how_long(event: &Event<'_>) -> String {
+    let Event::Outbox {
+        characters,
+        tokens,
+        takes,
+        chat,
+        percent,
+        ..
+    } = event
+    else {
+        return String::new();
+    };
+    format!(
+        "{}, {percent} % of what `{}` takes: {}",
+        length(*characters, *tokens),
+        escape_line(chat),
+        space(takes)
+    )
+}
+
+/// `12,345 characters, ~3,456 tokens`.
+pub fn length(characters: usize, tokens: usize) -> String {
+    format!(
+        "{}, ~{} tokens",
+        count(characters, "character"),
+        number(tokens)
+    )
+}
+
+/// What takes the space, in characters, the most first.
+pub fn space(takes: &BTreeMap<&'static str, usize>) -> String {
+    let mut takes: Vec<_> = takes.iter().collect();
+    takes.sort_by_key(|(_, characters)| std::cmp::Reverse(**characters));
+    let takes: Vec<String> = takes
+        .iter()
+        .map(|(what, characters)| format!("{what} {}", number(**characters)))
+        .collect();
+    takes.join(", ")
+}
+
+fn with_file(text: &mut String, file: &Path, inbox: &str) {
+    let _ = writeln!(
+        text,
+        "  1. Paste the message into your chat and drag {} into it, then send.\n  2. Save the reply as a .txt or .md file in {inbox}",
+        shown(file)
+    );
+}
+
+fn in_parts(text: &mut String, pastes: &[PathBuf], inbox: &str) {
+    let total = pastes.len();
+    for (number, path) in (1..).zip(pastes) {
+        let answer = if number < total {
+            format!("the chat answers OK {number}/{total}")
+        } else {
+            "the chat answers with its reply".to_owned()
+        };
+        let _ = writeln!(
+            text,
+            "  {number}. Paste {} and send it: {answer}.",
+            shown(path)
+        );
+    }
+    let _ = writeln!(
+        text,
+        "  {}. Save only that reply, as a .txt or .md file in {inbox}",
+        total + 1
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(pastes: &[&str], attachment: Option<&str>, cuts: &[String]) -> String {
+        let pastes: Vec<PathBuf> = pastes.iter().map(PathBuf::from).collect();
+        let text = ready(&Event::Outbox {
+            path: &pastes[0],
+            pastes: &pastes,
+            attachment: attachment.map(Path::new),
+            inbox: Path::new("inbox"),
+            sequence: 1,
+            characters: 12_345,
+            tokens: 3_456,
+            takes: [("instructions", 3_000), ("listing", 9_345)].into(),
+            chat: "chatgpt-free",
+            percent: 13,
+            becomes_file: true,
+            cuts,
+            is_waiting: true,
+        });
+        anstream::adapter::strip_str(&text).to_string()
+    }
+
+    #[test]
+    fn tells_how_to_carry_a_message_in_one_paste() {
+        insta::assert_snapshot!(plain(&["outbox/a.txt"], None, &[]));
+    }
+
+    #[test]
+    fn tells_how_to_carry_parts_and_what_was_cut() {
+        let cuts = ["the end of the file listing".to_owned()];
+        insta::assert_snapshot!(plain(&["a_part1of2.txt", "a_part2of2.txt"], None, &cuts));
+    }
+
+    #[test]
+    fn tells_how_to_carry_an_attachment() {
+        insta::assert_snapshot!(plain(&["a.txt"], Some("a_attachment.txt"), &[]));
+    }
+}

@@ -1,0 +1,115 @@
+use std::fs;
+
+use serde_json::Value;
+
+use crate::harness::{Finished, Test};
+
+const READ: &str = "``````\n[READ_FILE path=\"big.txt\"]\n{end}\n``````\n";
+
+/// A session whose second message shows a file of 20,000 characters.
+fn with_long_contents(arguments: &[&str]) -> Finished {
+    let line = "some words that fill a line of text\n";
+    let arguments = [&["--json"], arguments].concat();
+    let begun = Test::new(&[&arguments[..], &["new", "--no-wait", "read it"]].concat())
+        .file("workspace/big.txt", line.repeat(20_000 / line.len()))
+        .file("appsettings.json", r#"{"Agent": {"MaxReadLines": 2000}}"#)
+        .run()
+        .code(0);
+    let id = begun.session()["sessionId"].as_str().unwrap().to_owned();
+    let reply = READ.replace("{end}", &format!("[END {id}#1]"));
+    Test::after(begun, &[&arguments[..], &["step", "--reply", "-"]].concat())
+        .input(&reply)
+        .run()
+        .code(0)
+}
+
+fn last_outbox_event(finished: &Finished) -> Value {
+    let events = finished.stdout.lines().rev();
+    let mut events = events.map(|line| serde_json::from_str::<Value>(line).unwrap());
+    events.find(|event| event["event"] == "outbox").unwrap()
+}
+
+#[test]
+fn a_message_that_is_too_long_goes_in_parts_that_fit() {
+    let finished = with_long_contents(&["--chat", "copilot"]);
+    let event = last_outbox_event(&finished);
+    let pastes = event["pastes"].as_array().unwrap();
+    assert!(pastes.len() == 3, "{event}");
+    assert!(event["percent"].as_u64().unwrap() > 200, "{event}");
+    assert!(event["takes"]["contents"].as_u64().unwrap() > 19_000);
+    for (number, path) in (1..).zip(pastes) {
+        let path = path.as_str().unwrap();
+        let name = format!("_seq0002_part{number}of3.txt");
+        assert!(path.ends_with(&name), "{path}");
+        let text = fs::read_to_string(path).unwrap();
+        assert!(text.chars().count() <= 8_000, "{}", text.len());
+        assert!(text.starts_with(&format!("=== PART {number} of 3 ===\n")));
+    }
+    let status = Test::after(finished, &["--chat", "copilot", "status", "--json"]).run();
+    let status: Value = serde_json::from_str(&status.stdout).unwrap();
+    assert_eq!(status["message"]["pastes"].as_array().unwrap().len(), 3);
+    assert_eq!(status["message"]["chat"], "copilot");
+}
+
+#[test]
+fn parts_of_which_one_is_missing_are_written_again() {
+    let finished = with_long_contents(&["--chat", "copilot"]);
+    let first = last_outbox_event(&finished)["path"].clone();
+    let first = first.as_str().unwrap();
+    let text = fs::read_to_string(first).unwrap();
+    fs::remove_file(first).unwrap();
+    let resumed = Test::after(finished, &["--chat", "copilot", "step"])
+        .run()
+        .code(1);
+    assert_eq!(fs::read_to_string(first).unwrap(), text);
+    assert_eq!(resumed.outboxes(), 1 + 3);
+}
+
+#[test]
+fn the_answer_to_a_part_is_no_reply() {
+    let finished = with_long_contents(&["--chat", "copilot"]);
+    Test::after(finished, &["--chat", "copilot", "step", "--reply", "-"])
+        .input("OK 1/3\n")
+        .run()
+        .code(4)
+        .said("it is the chat's answer to part 1 of 3; paste the next part");
+}
+
+#[test]
+fn a_part_that_is_saved_as_a_reply_is_known() {
+    let finished = with_long_contents(&["--chat", "copilot"]);
+    let first = last_outbox_event(&finished)["path"].clone();
+    let text = fs::read_to_string(first.as_str().unwrap()).unwrap();
+    Test::after(finished, &["--chat", "copilot", "step", "--reply", "-"])
+        .input(&text)
+        .run()
+        .code(4)
+        .said("it is our own message");
+}
+
+#[test]
+fn a_long_message_goes_as_a_file_where_the_person_wants_it() {
+    let finished = with_long_contents(&["--attach", "always"]);
+    let event = last_outbox_event(&finished);
+    let attachment = event["attachment"].as_str().unwrap();
+    assert!(
+        attachment.ends_with("_seq0002_attachment.txt"),
+        "{attachment}"
+    );
+    let message = fs::read_to_string(event["path"].as_str().unwrap()).unwrap();
+    assert!(message.len() < 1_000 && message.contains("the attached file"));
+    let text = fs::read_to_string(attachment).unwrap();
+    assert!(text.len() > 20_000 && text.starts_with("=== HEADER ===\n"));
+}
+
+#[test]
+fn an_unknown_chat_is_told_which_was_meant() {
+    Test::new(&["--chat", "copylot", "new", "x"])
+        .run()
+        .code(2)
+        .said("did you mean `copilot`?");
+    Test::new(&["--max-outbox-chars", "10", "new", "x"])
+        .run()
+        .code(1)
+        .said("it must be at least 2000");
+}
