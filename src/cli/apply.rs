@@ -170,10 +170,11 @@ impl Teller<'_> {
             self.ui.tell(&Event::Issue { issue });
         }
         if let Some(cut) = &reply.cut {
-            self.ui.tell(&Event::Cut {
-                line: cut.line,
-                what: &cut.what,
-            });
+            let text = format!(
+                "  cut off in {} (line {}): it was not applied. Ask the chat for the rest.",
+                cut.what, cut.line
+            );
+            self.ui.tell(&Event::Notice { text: &text });
         }
     }
 

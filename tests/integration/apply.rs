@@ -229,7 +229,7 @@ fn a_cut_reply_is_applied_as_far_as_it_goes() {
     let changed = [("a.txt", "one\nTWO\nthree\n")];
     changes_only(apply(&[], &reply), &changed)
         .code(4)
-        .said("cut off");
+        .said("Ask the chat for the rest");
     let finished = apply(&["--json"], &reply).run().code(4);
     let rest = json_lines(&finished.stdout).pop().unwrap();
     assert_eq!(rest["cut"]["line"], 8, "{rest}");
