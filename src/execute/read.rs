@@ -258,8 +258,7 @@ impl Wanted {
 impl Execution<'_> {
     /// Says that the contents follow; fails at once if there is nothing to show.
     pub(super) fn promise_contents(&mut self, selection: &Selection) -> Outcome {
-        let promise =
-            |path: &RelPath| Outcome::ok(format!("the contents of {path} are in this message"));
+        let promise = |path: &RelPath| Outcome::ok(format!("the contents of {path} are below"));
         if let Some(path) = selection.only()
             && self.promised.contains(path)
             && matches!(
@@ -285,7 +284,7 @@ impl Execution<'_> {
             },
             files => {
                 let mut message = format!(
-                    "the contents of {} are in this message{but}",
+                    "the contents of {} are below{but}",
                     count(files.len(), "file")
                 );
                 if *omitted > 0 {
@@ -425,8 +424,8 @@ mod tests {
             [
                 "`src/mian.rs` does not exist; did you mean `src/main.rs`?",
                 "`util.rs` does not exist; did you mean `lib/util.rs`?",
-                "the contents of src/main.rs are in this message",
-                "the contents of later.rs are in this message",
+                "the contents of src/main.rs are below",
+                "the contents of later.rs are below",
                 "created later.rs (0 lines)",
                 "`src` is a directory, not a file",
             ]
@@ -455,22 +454,22 @@ mod tests {
         };
         let one = |name: &str| format!("{name} (1 line)");
         let (a, b, d) = (one("a.rs"), one("b.rs"), one("c/d.rs"));
-        let words = "the contents of 2 files are in this message";
+        let words = "the contents of 2 files are below";
         case("b.rs, a.rs", words, &[&b, &a]);
         case("b.rs\nc/*.rs", words, &[&b, &d]);
         case(
             "a.rs, *.rs",
-            "the contents of 3 files are in this message",
+            "the contents of 3 files are below",
             &[&a, &b, &d],
         );
         case(
             "a.rs, x.rs, c",
-            "the contents of 1 file are in this message; `x.rs` does not exist; `c` is a directory, not a file",
+            "the contents of 1 file are below; `x.rs` does not exist; `c` is a directory, not a file",
             &[&a],
         );
         case(
             "many/*",
-            "the contents of 50 files are in this message; [TRUNCATED: first 50 items], 10 more match",
+            "the contents of 50 files are below; [TRUNCATED: first 50 items], 10 more match",
             &[&one("many/00.txt")],
         );
         case("*.zig", "no file matches `*.zig`", &[]);
