@@ -22,10 +22,12 @@ mod overhead;
 mod parse;
 mod replies;
 mod round;
+mod scale;
 mod session;
 mod sessions;
 mod start;
 mod table;
+mod tree;
 
 use std::error::Error;
 
@@ -47,6 +49,7 @@ const TOPICS: &[Topic] = &[
     ("sessions", sessions::measure),
     ("memory", memory::measure),
     ("overhead", overhead::measure),
+    ("scale", scale::measure),
 ];
 
 fn main() -> Outcome {

@@ -73,7 +73,7 @@ fn peak_once(script: &str) -> Result<u32, Box<dyn Error>> {
 }
 
 /// The peak of a process in KiB.
-fn high_water(process: u32) -> Option<u32> {
+pub(crate) fn high_water(process: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     line.split_whitespace().nth(1)?.parse().ok()

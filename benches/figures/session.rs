@@ -17,6 +17,7 @@ pub(crate) struct Session {
     id: String,
     sequence: u64,
     outbox: PathBuf,
+    first_outbox: Duration,
 }
 
 /// What the program said that it wrote.
@@ -29,14 +30,21 @@ impl Session {
     /// Begins a session in a directory of its own and waits for its first outbox.
     pub(crate) fn begin() -> Result<Self, Box<dyn Error>> {
         let base = tempfile::tempdir()?;
+        let workspace = base.path().join("workspace");
+        Self::begin_in(base, &workspace)
+    }
+
+    /// The same on files that are there already.
+    pub(crate) fn begin_on(workspace: &Path) -> Result<Self, Box<dyn Error>> {
+        Self::begin_in(tempfile::tempdir()?, workspace)
+    }
+
+    fn begin_in(base: tempfile::TempDir, workspace: &Path) -> Result<Self, Box<dyn Error>> {
+        let began = Instant::now();
         let mut child = agent()
-            .args([
-                "new",
-                "--json",
-                "--max-rounds",
-                "5000",
-                "measure the rounds",
-            ])
+            .args(["new", "--json", "--max-rounds", "5000", "--workspace"])
+            .arg(workspace)
+            .arg("measure the rounds")
             .current_dir(base.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -49,8 +57,10 @@ impl Session {
             id: String::new(),
             sequence: 0,
             outbox: PathBuf::new(),
+            first_outbox: Duration::ZERO,
         };
         let Published { sequence, path } = session.next_outbox()?;
+        session.first_outbox = began.elapsed();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         session.id = name.chars().take(8).collect();
         session.sequence = sequence;
@@ -75,6 +85,11 @@ impl Session {
         self.sequence = sequence;
         self.outbox = path;
         Ok(time)
+    }
+
+    /// The time from the start of the program until its first outbox was there.
+    pub(crate) fn first_outbox(&self) -> Duration {
+        self.first_outbox
     }
 
     /// The last outbox.

@@ -14,6 +14,11 @@ pub(crate) const NOTHING: &str = "do-nothing";
 
 const RUNS: usize = 200;
 
+/// Other programs of this kind, and the one whose engine searches here.
+const OTHERS: [&str; 4] = ["rg", "codex", "aider", "gemini"];
+
+const OTHER_RUNS: usize = 9;
+
 /// How much longer than nothing a start may take.
 const GOAL: Duration = Duration::from_millis(2);
 
@@ -41,6 +46,9 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
         ratio: Some(ratio(ours, system)),
         goal: Goal::None,
     });
+    for other in OTHERS {
+        table.add(&beside_another(ours, other));
+    }
     let counted = instructions(&version())?.zip(instructions(&nothing())?);
     if let Some((ours, empty)) = counted {
         table.add(&Row {
@@ -52,6 +60,33 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
         });
     }
     Ok(())
+}
+
+/// The start of another program, if this machine has it.
+fn beside_another(ours: Duration, name: &str) -> Row {
+    let mut command = Command::new(name);
+    command.arg("--version");
+    let mut times = Vec::new();
+    for _ in 0..OTHER_RUNS {
+        // Whatever it says of itself, it has to be there.
+        match run_time(&mut command) {
+            Ok(time) => times.push(time),
+            Err(_) => break,
+        }
+    }
+    let is_there = times.len() == OTHER_RUNS;
+    let other = median(times);
+    Row {
+        what: format!("start: agent --version, {name} --version"),
+        ours: milliseconds(ours),
+        beside: if is_there {
+            milliseconds(other)
+        } else {
+            "not on this machine".to_owned()
+        },
+        ratio: is_there.then(|| ratio(ours, other)),
+        goal: Goal::None,
+    }
 }
 
 fn version() -> Command {

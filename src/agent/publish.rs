@@ -50,9 +50,9 @@ impl Conversation<'_> {
             carriage: self.agent.manner.carriage,
         });
         let posted = self.agent.post(&id, sequence, &outbox)?;
-        self.keep_listing(&listing)?;
         self.tell_outbox(&posted, &outbox.text, &outbox.cuts, patience);
-        Ok(())
+        // Only the next message needs it, and of a large workspace it is long.
+        self.keep_listing(&listing)
     }
 
     /// Remembers which files a message has listed, so that the next one tells only the difference.
