@@ -7,6 +7,7 @@
 mod accept;
 pub mod apply;
 mod checkpoints;
+mod conceal;
 pub mod consult;
 pub mod fork;
 mod handover;
@@ -26,6 +27,8 @@ use std::path::{Path, PathBuf};
 pub use self::accept::{ANYWAY, identity};
 use self::accept::{Judged, Verdict};
 use self::checkpoints::Checkpoints;
+use self::conceal::Concealed;
+pub use self::conceal::kept_secrets;
 pub use self::permit::Permit;
 pub use self::publish::message_of;
 use self::questions::Answered;
@@ -36,6 +39,7 @@ use crate::execute::Limits;
 use crate::interrupt::Interrupt;
 use crate::mailbox::{Arrival, Candidate, Inbox, Mailbox};
 use crate::reply::Reply;
+use crate::secrets;
 use crate::session::{Journal, Session, Store};
 use crate::settings::{Chat, OnFailure};
 use crate::ui::{Event, Ui};
@@ -69,6 +73,8 @@ pub struct Agent {
 pub struct Manner {
     /// What the person permits.
     pub permit: Permit,
+    /// What looks for secrets in messages; nothing if they are sent as they are.
+    pub secrets: Option<secrets::Scanner>,
     /// What happens to commands after a failed change.
     pub on_failure: OnFailure,
     /// The chat that the person uses.
@@ -112,6 +118,7 @@ struct Conversation<'a> {
     /// What the next outbox shows of files, read when the round was concluded.
     contents: Option<Vec<Content>>,
     checkpoints: Checkpoints,
+    concealed: Concealed,
 }
 
 impl Agent {

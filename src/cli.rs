@@ -157,6 +157,7 @@ fn value_name(shape: &Shape) -> String {
         Shape::Words(words) => words.join(","),
         Shape::Paths => "PATHS".to_owned(),
         Shape::Rules => "COMMANDS".to_owned(),
+        Shape::Items => "WORDS".to_owned(),
     }
 }
 

@@ -65,6 +65,8 @@ pub struct Settings {
     pub deny: String,
     pub extra_read_paths: String,
     pub extra_write_paths: String,
+    pub secrets: Secrets,
+    pub allow_secrets: String,
     pub on_failure: OnFailure,
     pub command_timeout_seconds: u32,
     pub max_command_timeout_seconds: u32,
@@ -92,6 +94,16 @@ pub enum Commands {
     /// They run.
     Run,
     /// They are refused; the model only works on files.
+    Off,
+}
+
+/// Whether secrets are kept back from the chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Secrets {
+    /// Placeholders stand for them.
+    On,
+    /// They are sent as they are.
     Off,
 }
 

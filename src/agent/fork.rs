@@ -5,12 +5,14 @@
 
 use jiff::Timestamp;
 
+use super::conceal::{Concealed, kept_secrets};
 use super::handover::{HandedOver, beginning};
 use super::undo::tidied;
 use super::{Agent, Conversation};
 use crate::checkpoint::{self, Restored, Snapshot};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
+use crate::secrets::Vault;
 use crate::session::{Past, Record, RoundLock, Session, Sync};
 
 /// A point of a session from which another one can go on.
@@ -23,6 +25,7 @@ pub struct ForkPoint {
     /// The files after that round; those of now after the latest one.
     pub files: Snapshot,
     state: Session,
+    secrets: Vault,
     past: Past,
     /// What the rounds until then changed.
     diff: String,
@@ -72,6 +75,7 @@ impl Agent {
             round,
             files,
             state,
+            secrets: kept_secrets(&self.store, id),
             past,
             diff,
         })
@@ -112,6 +116,7 @@ impl Agent {
         };
         journal.append(&[forked, begun], Sync::Now)?;
         let mut conversation: Conversation<'_> = self.conversation(session, journal);
+        conversation.concealed = Concealed::taken_over(point.secrets);
         let message = conversation.write_handover(&point.past, &point.diff)?;
         conversation.save()?;
         Ok(Forked { id, message })

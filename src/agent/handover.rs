@@ -4,6 +4,7 @@
 //! also by a loop that waits in another terminal.
 
 use super::checkpoints::Checkpoints;
+use super::conceal::Concealed;
 use super::publish::is_generated;
 use super::{Agent, Conversation};
 use crate::checkpoint::{self, DiffLimits, Snapshot};
@@ -86,6 +87,7 @@ impl Agent {
     pub(super) fn conversation(&self, session: Session, journal: Journal) -> Conversation<'_> {
         Conversation {
             agent: self,
+            concealed: Concealed::of(&self.store, &session),
             session,
             journal,
             contents: None,
@@ -119,10 +121,13 @@ impl Conversation<'_> {
             .filter(|note| note.source == Source::Person)
             .map(|note| note.text)
             .collect();
-        let outbox = compose::hand_over(&Handover {
-            session: &self.session,
+        let mut diff = diff.to_owned();
+        self.conceal_message([&mut diff]);
+        let session = self.concealed_session().into_owned();
+        let mut outbox = compose::hand_over(&Handover {
+            session: &session,
             past,
-            diff,
+            diff: &diff,
             notes: &notes,
             listing: &listing,
             contents: &contents,
@@ -133,9 +138,12 @@ impl Conversation<'_> {
             max_list_items: agent.limits.max_list_items as usize,
             carriage: agent.manner.carriage,
         });
+        self.conceal_outbox(&mut outbox);
+        self.keep_secrets()?;
         agent.mailbox.withdraw(&id, sequence)?;
         let posted = agent.post(&id, sequence, &outbox)?;
         self.keep_listing(&listing)?;
+        self.tell_secrets();
         // It tells what is not answered; whoever goes on asks again if it matters.
         (self.session.questions).retain(|question| question.answer.is_some());
         Ok(HandedOver {

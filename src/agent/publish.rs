@@ -37,8 +37,9 @@ impl Conversation<'_> {
         } else {
             self.agent.store.aside(&id, LISTING)
         };
-        let outbox = compose::compose(&Material {
-            session: &self.session,
+        let session = self.concealed_session().into_owned();
+        let mut outbox = compose::compose(&Material {
+            session: &session,
             listing: &listing,
             shown_before: shown_before.as_ref(),
             contents: &contents,
@@ -49,7 +50,10 @@ impl Conversation<'_> {
             max_list_items: self.agent.limits.max_list_items as usize,
             carriage: self.agent.manner.carriage,
         });
+        self.conceal_outbox(&mut outbox);
+        self.keep_secrets()?;
         let posted = self.agent.post(&id, sequence, &outbox)?;
+        self.tell_secrets();
         self.tell_outbox(&posted, &outbox.text, &outbox.cuts, patience);
         // Only the next message needs it, and of a large workspace it is long.
         self.keep_listing(&listing)
@@ -109,16 +113,13 @@ impl Conversation<'_> {
             workspace, limits, ..
         } = self.agent;
         let mut contents = Vec::new();
-        let requests = &self.session.read_file_requests;
-        let all = execute::read_files(workspace, requests, limits);
+        let requests = self.session.read_file_requests.clone();
+        let all = execute::read_files(workspace, &requests, limits);
         for (request, shown) in requests.iter().zip(all) {
-            if let Some(hash) = shown.hash {
+            if let Some(hash) = &shown.hash {
                 self.session.seen.note(&request.path, hash);
             }
-            contents.push(Content {
-                title: shown.header,
-                text: shown.contents,
-            });
+            contents.push(self.conceal_file(&request.path, shown));
         }
         contents
     }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::checkpoints::Checkpoints;
+use super::conceal::Concealed;
 use super::round::interrupted;
 use super::{Agent, Conversation, Patience, Taken, file_name, identity};
 use crate::error::{Error, Result};
@@ -48,6 +49,7 @@ impl<'a> Conversation<'a> {
         };
         let mut conversation = Self {
             agent,
+            concealed: Concealed::of(&agent.store, &session),
             session,
             journal,
             contents: None,

@@ -39,6 +39,7 @@ impl Conversation<'_> {
     /// Before anything of the round is in the journal: a killed loop comes back to the questions.
     pub(super) fn consult(&self, taken: &Taken, patience: Patience) -> Result<Option<Consent>> {
         let agent = self.agent;
+        let steps = self.revealed_steps(&taken.reply.steps);
         let asking = Asking {
             workspace: &agent.workspace,
             limits: &agent.limits,
@@ -53,7 +54,7 @@ impl Conversation<'_> {
         agent
             .manner
             .permit
-            .consent(&asking, self.session.sequence_number, &taken.reply.steps)
+            .consent(&asking, self.session.sequence_number, &steps)
     }
 
     /// Whether the person is waited for.
@@ -155,12 +156,16 @@ impl Conversation<'_> {
         match consent.on(step, &agent.interrupt) {
             Permission::Refused(outcome) => outcome,
             Permission::Granted(grant) => {
-                if !self.is_proposal(step) {
+                let step = match self.revealed(step) {
+                    Ok(step) => step,
+                    Err(outcome) => return outcome,
+                };
+                if !self.is_proposal(&step) {
                     agent.ui.announce(&step.command);
                 }
                 let grants = grant.into_iter().chain(self.granted());
                 execution.confine(agent.manner.permit.confinement(grants));
-                consent.carry_out(step, |step| execution.step(step))
+                consent.carry_out(&step, |step| execution.step(step))
             }
         }
     }

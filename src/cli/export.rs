@@ -1,14 +1,17 @@
 //! `agent export`: a transcript to read, to keep or to show to others.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
 use super::{Common, open, resume};
+use crate::agent::kept_secrets;
 use crate::checkpoint::DiffLimits;
 use crate::error::{Error, Result};
 use crate::fs::{Durability, write_atomic};
+use crate::secrets::{Scanner, Source};
 use crate::transcript::{self, Transcript};
 use crate::ui::{Ui, count};
 
@@ -46,8 +49,14 @@ impl Export {
         let files = open::files(common, ui)?;
         let session = resume::find_any(&files.store, &files.ui, self.id.as_deref())?;
         let transcript = Transcript::gather(&session, &files.store, &files.mailbox, None)?
-            .with_diffs(&files.store.objects(), &DiffLimits::default())
-            .redacted(&redact);
+            .with_diffs(&files.store.objects(), &DiffLimits::default());
+        // What leaves the machine with a transcript is what leaves it with a message.
+        let vault = RefCell::new(kept_secrets(&files.store, &session.session_id));
+        let redact = |text: &str| {
+            let mut vault = vault.borrow_mut();
+            vault.redact(&Scanner::default(), text, Source::Text).text
+        };
+        let transcript = transcript.redacted(&redact);
         if transcript.unreadable_lines > 0 {
             files.ui.say(&format!(
                 "{} of the journal could not be read and are left out.",
@@ -74,9 +83,4 @@ fn json(transcript: &Transcript) -> Result<String> {
     serde_json::to_string_pretty(transcript)
         .map(|text| text + "\n")
         .map_err(|cause| Error::mendable("could not write the transcript").because(cause))
-}
-
-/// What leaves the machine with a transcript: the same that leaves it with a message.
-fn redact(text: &str) -> String {
-    text.to_owned()
 }

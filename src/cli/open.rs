@@ -11,9 +11,11 @@ use crate::error::{Error, Kind, Result};
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
 use crate::mailbox::Mailbox;
+use crate::secrets::{Allow, Scanner};
 use crate::session::Store;
 use crate::settings::{
-    self, Attach, Base, Chat, Found, Loaded, Origin, Overrides, Settings, Trust, WhenTooLong,
+    self, Attach, Base, Chat, Found, Loaded, Origin, Overrides, Secrets, Settings, Trust,
+    WhenTooLong,
 };
 use crate::ui::{Answer, Ui};
 use crate::workspace::Workspace;
@@ -115,6 +117,7 @@ pub(super) fn assemble(
         covered: guard::covered(loaded, workspace.path()),
         manner: Manner {
             permit: guard::permit(loaded, workspace.path(), trust, guard::Testing::Remembered)?,
+            secrets: secrets(settings),
             on_failure: settings.on_failure,
             chat: chat(settings),
             carriage: carriage(settings),
@@ -190,6 +193,12 @@ pub(super) fn carriage(settings: &Settings) -> Carriage {
         max_parts: settings.max_parts,
         too_long,
     }
+}
+
+/// What looks for secrets in messages, unless the person switched it off.
+fn secrets(settings: &Settings) -> Option<Scanner> {
+    let is_on = settings.secrets == Secrets::On;
+    is_on.then(|| Scanner::new(Allow::parse(&settings.allow_secrets)))
 }
 
 fn limits(settings: &Settings) -> Limits {

@@ -135,6 +135,18 @@ impl Store {
         write_atomic(&path, &json, Durability::Atomic)
     }
 
+    /// Keeps something beside a session that it cannot do without, also after power loss.
+    pub fn put_aside_durably(
+        &self,
+        id: &SessionId,
+        name: &str,
+        value: &impl Serialize,
+    ) -> Result<()> {
+        let path = self.folder(id).join(name);
+        let json = serde_json::to_vec(value).map_err(|cause| Error::file("write", &path, cause))?;
+        write_atomic(&path, &json, Durability::Durable)
+    }
+
     /// All sessions, the latest first; those that cannot be read are named instead.
     pub fn all(&self) -> Result<(Vec<Session>, Vec<Error>)> {
         let (mut sessions, mut troubles) = (Vec::new(), Vec::new());

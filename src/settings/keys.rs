@@ -144,6 +144,20 @@ pub static KEYS: &[Key] = &[
         "",
         "What commands in the sandbox may change besides the workspace.",
     ),
+    loosening(
+        "Secrets",
+        "--secrets",
+        Shape::Choice(&["on", "off"]),
+        "on",
+        "Whether secrets in a message are kept back: `on`, placeholders stand for them; `off`, they are sent as they are.",
+    ),
+    loosening(
+        "AllowSecrets",
+        "--allow-secrets",
+        Shape::Items,
+        "",
+        "What is sent although it looks like a secret: values, patterns with `*`, or kinds such as `jwt`.",
+    ),
     choice(
         "OnFailure",
         "--on-failure",
@@ -385,7 +399,7 @@ impl Key {
         let may_be = match &self.shape {
             Shape::Directory => "a directory".to_owned(),
             Shape::Number(range) => format!("{} to {}", range.start(), range.end()),
-            Shape::Choice(_) | Shape::Words(_) | Shape::Paths | Shape::Rules => {
+            Shape::Choice(_) | Shape::Words(_) | Shape::Paths | Shape::Rules | Shape::Items => {
                 self.shape.to_string()
             }
         };

@@ -14,6 +14,9 @@ use super::suggestion::{nearest, shown};
 /// The longest path that is accepted, in bytes; the limit of Linux.
 const LONGEST_PATH: usize = 4096;
 
+/// The longest list of words that is accepted, in bytes.
+const LONGEST_LIST: usize = 64 * 1024;
+
 /// What a setting may hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shape {
@@ -30,6 +33,8 @@ pub enum Shape {
     /// Beginnings of commands, separated by commas; in the file also as a list. What a rule may be
     /// is left to the policy.
     Rules,
+    /// Any words, separated by spaces; in the file also as a list.
+    Items,
 }
 
 /// The value of a setting.
@@ -67,6 +72,9 @@ impl Shape {
             Shape::Words(words) => {
                 read_words(text, words).ok_or_else(|| self.misfit(&format!("`{}`", shown(text))))
             }
+            Shape::Items => {
+                read_items(text).ok_or_else(|| self.misfit(&format!("`{}`", shown(text))))
+            }
             Shape::Paths => {
                 read_paths(text).ok_or_else(|| self.misfit(&format!("`{}`", shown(text))))
             }
@@ -87,6 +95,7 @@ impl Shape {
             (Shape::Words(_) | Shape::Rules, serde_json::Value::Array(items)) => {
                 self.read_list(items, ",")
             }
+            (Shape::Items, serde_json::Value::Array(items)) => self.read_list(items, " "),
             (Shape::Paths, serde_json::Value::Array(items)) => {
                 self.read_list(items, PATH_SEPARATOR)
             }
@@ -124,6 +133,13 @@ fn read_rules(text: &str) -> Value {
     let rules = text.split(',').map(str::trim);
     let rules: Vec<&str> = rules.filter(|rule| !rule.is_empty()).collect();
     Value::Text(Cow::Owned(rules.join(",")))
+}
+
+fn read_items(text: &str) -> Option<Value> {
+    let items: Vec<&str> = text.split_whitespace().collect();
+    let text = items.join(" ");
+    let fits = text.len() <= LONGEST_LIST && !text.chars().any(char::is_control);
+    fits.then_some(Value::Text(Cow::Owned(text)))
 }
 
 fn read_paths(text: &str) -> Option<Value> {
@@ -171,6 +187,7 @@ impl fmt::Display for Shape {
             Self::Directory => f.write_str("the name of a directory"),
             Self::Words(words) => write!(f, "any of `{}`, separated by commas", words.join("`, `")),
             Self::Rules => f.write_str("beginnings of commands, separated by commas"),
+            Self::Items => f.write_str("any words, separated by spaces"),
             Self::Paths => write!(f, "absolute paths, separated by `{PATH_SEPARATOR}`"),
             Self::Number(range) => write!(
                 f,

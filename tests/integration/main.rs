@@ -37,6 +37,8 @@ mod resume;
 mod rules;
 /// Commands that run too long, print too much, or leave something behind.
 mod running;
+/// Secrets in the workspace, and what the chat sees of them.
+mod secrets;
 /// Sessions from the task to `[DONE]`, every command used.
 mod session;
 /// Sessions as things: listed, shown, named, gone on with, removed.

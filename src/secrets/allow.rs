@@ -1,0 +1,84 @@
+//! What the person lets through.
+
+/// The things that are sent as they are: kinds, values, or patterns with `*`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Allow {
+    items: Vec<String>,
+}
+
+impl Allow {
+    /// Reads a list, separated by white space or commas.
+    pub fn parse(text: &str) -> Self {
+        let items = text.split(|c: char| c.is_whitespace() || c == ',');
+        Self {
+            items: items
+                .filter(|item| !item.is_empty())
+                .map(str::to_owned)
+                .collect(),
+        }
+    }
+
+    /// Whether a secret of this kind with these lines is sent as it is.
+    pub(super) fn permits<'a>(
+        &self,
+        kind: &str,
+        mut values: impl Iterator<Item = &'a str>,
+    ) -> bool {
+        if self.items.is_empty() {
+            return false;
+        }
+        self.items.iter().any(|item| item == kind)
+            || values.all(|value| self.items.iter().any(|item| fits(item, value)))
+    }
+}
+
+/// Whether a value fits a pattern in which `*` stands for anything.
+///
+/// Each piece is taken where it stands first, which is enough where nothing but `*` is variable.
+fn fits(pattern: &str, value: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = value.strip_prefix(first) else {
+        return false;
+    };
+    let Some(last) = pieces.next_back() else {
+        return rest.is_empty();
+    };
+    for piece in pieces {
+        match rest.find(piece) {
+            Some(at) => rest = &rest[at + piece.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn case(pattern: &str, value: &str, expected: bool) {
+        assert_eq!(fits(pattern, value), expected, "{pattern} {value}");
+    }
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        case("abc", "abc", true);
+        case("abc", "abcd", false);
+        case("sk_test_*", "sk_test_1", true);
+        case("*x*y", "axby", true);
+        case("*x*y", "axb", false);
+        case("a*a", "a", false);
+        case("*", "", true);
+    }
+
+    #[test]
+    fn kinds_and_values_are_allowed_and_an_empty_list_allows_nothing() {
+        let allow = Allow::parse("jwt, sk_test_*\n");
+        assert!(allow.permits("jwt", ["anything"].into_iter()));
+        assert!(allow.permits("stripe-key", ["sk_test_1"].into_iter()));
+        assert!(!allow.permits("stripe-key", ["sk_live_1"].into_iter()));
+        assert!(!Allow::default().permits("jwt", [].into_iter()));
+    }
+}

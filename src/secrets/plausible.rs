@@ -1,0 +1,165 @@
+//! Whether a text can be a secret at all, or is a sample, a word or a name.
+
+/// What stands in samples and templates, in lower case.
+const SAMPLE_WORDS: [&str; 24] = [
+    "example",
+    "sample",
+    "dummy",
+    "changeme",
+    "change_me",
+    "change-me",
+    "placeholder",
+    "redacted",
+    "your_",
+    "your-",
+    "yourp",
+    "yours",
+    "yourt",
+    "yourk",
+    "xxxx",
+    "****",
+    "....",
+    "1234567890",
+    "0123456789",
+    "abcdefgh",
+    "00000000",
+    "deadbeef",
+    "[secret-",
+    "insert",
+];
+
+/// Whether a text is a stand-in that somebody wrote where a secret belongs.
+pub(super) fn is_sample(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    SAMPLE_WORDS.iter().any(|word| lower.contains(word))
+}
+
+/// Whether a text is filled in by a program: a variable, a template, a format.
+pub(super) fn is_template(value: &str) -> bool {
+    value.contains(['{', '}', '<', '>', '(', ')', '\\', '`'])
+        || value.starts_with(['$', '%', '@', '&'])
+        || value.contains("$(")
+        || value.contains("%s")
+}
+
+/// The number of different bytes in a text.
+pub(super) fn distinct(value: &str) -> usize {
+    let mut seen = [false; 256];
+    for byte in value.bytes() {
+        seen[usize::from(byte)] = true;
+    }
+    seen.iter().filter(|seen| **seen).count()
+}
+
+/// How much a byte of the text tells, in bits: 0 for one repeated byte, 4 for long random hex.
+pub(super) fn entropy(value: &str) -> f64 {
+    let mut counts = [0_u32; 256];
+    for byte in value.bytes() {
+        counts[usize::from(byte)] += 1;
+    }
+    let length = f64::from(u32::try_from(value.len()).unwrap_or(u32::MAX));
+    counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| {
+            let share = f64::from(*count) / length;
+            -share * share.log2()
+        })
+        .sum()
+}
+
+/// Whether the random part of a well-known token is random.
+///
+/// Sixteen random hex digits have ten different ones in the mean, and fewer than five almost never.
+pub(super) fn is_token(value: &str) -> bool {
+    distinct(value) >= 5 && !is_sample(value)
+}
+
+/// Whether what was assigned to a telling name looks made up by a machine or a careful person.
+///
+/// Letters and digits, and small and capital letters, take turns often in these and seldom in words,
+/// names and versions. A sign that names do not have counts as well.
+pub(super) fn is_password(value: &str) -> bool {
+    const LONG: usize = 20;
+    if is_sample(value) || is_template(value) || is_location(value) || is_uuid(value) {
+        return false;
+    }
+    let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
+    let has_sign = value.contains(['!', '#', '$', '%', '^', '&', '*', '?', '~', '@']);
+    let is_mixed = has(u8::is_ascii_digit) || has_sign || value.len() >= LONG;
+    let digits = turns(value, u8::is_ascii_digit);
+    let capitals = turns(value, u8::is_ascii_uppercase) / 2;
+    let is_restless =
+        digits + 2 * usize::from(has_sign) >= 3 || (digits + capitals) * 4 >= value.len();
+    has(u8::is_ascii_alphabetic) && is_mixed && is_restless && entropy(value) >= 2.75
+}
+
+/// How often one kind of letters and digits follows another.
+fn turns(value: &str, is_kind: fn(&u8) -> bool) -> usize {
+    let pairs = value.as_bytes().windows(2);
+    pairs
+        .filter(|pair| pair.iter().all(u8::is_ascii_alphanumeric))
+        .filter(|pair| is_kind(&pair[0]) != is_kind(&pair[1]))
+        .count()
+}
+
+/// Whether it is a path, a URL, a number with a unit, a version or a digest.
+fn is_location(value: &str) -> bool {
+    let starts = ["/", "./", "../", "~/", "0x", "sha1", "sha2", "sha5", "md5"];
+    value.contains("://")
+        || value.contains("::")
+        || starts.iter().any(|start| value.starts_with(start))
+}
+
+fn is_uuid(value: &str) -> bool {
+    let groups: Vec<&str> = value.split('-').collect();
+    let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
+    lengths == [8, 4, 4, 4, 12]
+        && groups
+            .iter()
+            .all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn case(value: &str, expected: bool) {
+        assert_eq!(is_password(value), expected, "{value}");
+    }
+
+    #[test]
+    fn passwords_are_told_from_names_and_templates() {
+        for value in [
+            "Xk29dkfj39dk",
+            "Sup3rS3cret!",
+            "correct!horse7",
+            "a8f5f167f44f4964e6c9",
+        ] {
+            case(value, true);
+        }
+        for value in [
+            "oauth2-client",
+            "utf8-string",
+            "ed25519",
+            "access_token",
+            "{password}",
+            "$SECRET_KEY1a2b",
+            "your-password-1a2b3c",
+            "/etc/pass1/w0rd2",
+            "https://h0st1.exam2",
+            "550e8400-e29b-41d4-a716-446655440000",
+            "hunter",
+            "#include",
+        ] {
+            case(value, false);
+        }
+    }
+
+    #[test]
+    fn entropy_is_told_in_bits() {
+        assert!(entropy("aaaa").abs() < 0.001);
+        assert!((entropy("abcd") - 2.0).abs() < 0.001);
+    }
+}

@@ -1,0 +1,335 @@
+//! What is found, what is not, and that placeholders lead back.
+//!
+//! Samples are put together here from their parts, so that no scanner of repositories takes them
+//! for the real thing; their random parts come from a fixed sequence.
+
+mod samples;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+
+use self::samples::{ALPHANUMERIC, BASE64, random, samples};
+use super::*;
+
+#[test]
+fn nearly_all_tokens_of_well_known_formats_are_found() {
+    let (mut all, mut missed) = (0, Vec::new());
+    for seed in 1..=40 {
+        for (name, text, token) in samples(seed) {
+            all += 1;
+            let redacted = redact(&text);
+            if redacted.contains(&token) || !redacted.contains("[SECRET-1 ") {
+                missed.push(format!("{name}: {text}"));
+            }
+        }
+    }
+    assert!(samples(1).len() >= 70);
+    // A random token that happens to look like a sample is passed over; there are few.
+    assert!(
+        missed.len() * 100 <= all,
+        "{} of {all}:\n{}",
+        missed.len(),
+        missed.join("\n")
+    );
+}
+
+fn key(seed: u64, label: &str, lines: usize) -> String {
+    let body = (0..lines).map(|line| random(seed + line as u64, BASE64, 64) + "\n");
+    let body: String = body.collect();
+    format!(
+        "-----BEGIN {label}PRIVATE KEY-----\n{body}{}\n-----END {label}PRIVATE KEY-----\n",
+        random(seed, BASE64, 20)
+    )
+}
+
+#[test]
+fn a_private_key_goes_line_by_line_and_keeps_its_first_and_last_line() {
+    for label in ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED "] {
+        let text = format!("before\n{}after\n", key(3, label, 3));
+        let redacted = redact(&text);
+        let expected = format!(
+            "before\n-----BEGIN {label}PRIVATE KEY-----\n[SECRET-1.1 private-key]\n[SECRET-1.2 private-key]\n[SECRET-1.3 private-key]\n[SECRET-1.4 private-key]\n-----END {label}PRIVATE KEY-----\nafter\n"
+        );
+        assert_eq!(redacted, expected);
+    }
+}
+
+#[test]
+fn a_key_is_found_however_its_lines_are_dressed_and_wherever_it_is_cut() {
+    let key = key(5, "", 4);
+    let dressed = |dress: &dyn Fn(usize, &str) -> String| -> String {
+        (1..)
+            .zip(key.lines())
+            .map(|(number, line)| dress(number, line) + "\n")
+            .collect()
+    };
+    let texts = [
+        dressed(&|number, line| format!("{number}: {line}")),
+        dressed(&|_, line| format!("+{line}")),
+        dressed(&|_, line| format!("-{line}")),
+        dressed(&|_, line| format!("    {line}")),
+        dressed(&|_, line| format!("  \"{line}\\n\" +")),
+        format!("{{\"key\": \"{}\"}}", key.replace('\n', "\\n")),
+        key.lines().take(4).collect::<Vec<_>>().join("\n"),
+        key.lines().skip(2).collect::<Vec<_>>().join("\n"),
+    ];
+    for text in texts {
+        let redacted = redact(&text);
+        assert_eq!(redacted.lines().count(), text.lines().count(), "{redacted}");
+        for line in key.lines().filter(|line| line.len() == 64) {
+            assert!(!redacted.contains(line), "{text}\n{redacted}");
+        }
+    }
+}
+
+#[test]
+fn values_of_environment_files_are_taken_out_and_harmless_ones_stay() {
+    let text = "# c=d\nexport DB_PASSWORD=hunter2\nAPP_NAME=my-app\nPORT=8080\nDEBUG=true\nSALT='ab9!'\nHOST=db.example.com\nBLOB=x9Kd03mVq81LzPw7\nURL=https://u:Xk29dkfj39dk@h/\nAPI_KEY=\nJWT_SECRET=${OTHER}\n";
+    let mut vault = Vault::default();
+    let redacted = vault.redact(&Scanner::default(), text, Source::File("a/.env"));
+    assert_eq!(
+        redacted.text,
+        "# c=d\nexport DB_PASSWORD=[SECRET-1 password]\nAPP_NAME=my-app\nPORT=8080\nDEBUG=true\nSALT='[SECRET-2 secret]'\nHOST=db.example.com\nBLOB=[SECRET-3 secret]\nURL=https://u:[SECRET-4 url-password]@h/\nAPI_KEY=\nJWT_SECRET=${OTHER}\n"
+    );
+    let printed = redact(text);
+    assert_eq!(printed.matches("[SECRET-").count(), 3, "{printed}");
+    let diff = "diff --git a/.env b/.env\n--- a/.env\n+++ b/.env\n@@ -1 +1 @@\n-DB_PASSWORD=hunter2\n+DB_PASSWORD=hunter3\ndiff --git a/x b/x\n+++ b/x\n+PASSWORD=hunter2\n";
+    let shown = redact(diff);
+    assert!(
+        !shown.contains("hunter3") && shown.ends_with("+PASSWORD=hunter2\n"),
+        "{shown}"
+    );
+    assert!(!redact("conf/.env:3: DB_PASSWORD=hunter2\n").contains("hunter2"));
+    assert!(redact(".env.example:3: DB_PASSWORD=hunter2\n").contains("hunter2"));
+}
+
+#[test]
+fn samples_templates_and_names_are_no_secrets() {
+    for text in [
+        "password = \"password\"",
+        "password: String,",
+        "token = \"access_token\"",
+        "let token = lexer.next_token();",
+        "API_KEY=your-api-key-here",
+        "api_key = os.environ[\"API_KEY_2\"]",
+        "AKIAIOSFODNN7EXAMPLE",
+        "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "postgres://user:password@localhost/db",
+        "http://{user}:{password1}@host",
+        "secret = \"${SECRET_1a2b3c}\"",
+        "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAu1SU1LfVLPHCozMxH2Mo\n-----END PUBLIC KEY-----",
+        "const BEGIN: &str = \"-----BEGIN PRIVATE KEY-----\";\nconst END: &str = \"-----END PRIVATE KEY-----\";",
+        "password_hash_type = \"argon2id13v\"",
+        "[SECRET-1 token]",
+        "token = \"[SECRET-1 token]\"",
+    ] {
+        assert_eq!(redact(text), text);
+    }
+}
+
+#[test]
+fn the_same_secret_has_the_same_placeholder_and_is_known_without_its_context() {
+    let (scanner, mut vault) = (Scanner::default(), Vault::default());
+    let (one, two) = (random(1, ALPHANUMERIC, 24), random(2, ALPHANUMERIC, 24));
+    let first = vault.redact(
+        &scanner,
+        &format!("password = \"{one}\"\npassword = \"{two}\""),
+        Source::Text,
+    );
+    assert_eq!(
+        first.text,
+        "password = \"[SECRET-1 password]\"\npassword = \"[SECRET-2 password]\""
+    );
+    let again = vault.redact(&scanner, &format!("{two} and {one}"), Source::Text);
+    assert_eq!(again.text, "[SECRET-2 password] and [SECRET-1 password]");
+    let json = serde_json::to_string(&vault).unwrap();
+    let kept: Vault = serde_json::from_str(&json).unwrap();
+    assert_eq!(kept, vault);
+}
+
+#[test]
+fn a_placeholder_leads_back_only_where_it_may() {
+    let (scanner, mut vault) = (Scanner::default(), Vault::default());
+    let text = format!(
+        "password = \"{}\"\n{}",
+        random(7, ALPHANUMERIC, 20),
+        key(9, "", 2)
+    );
+    let redacted = vault.redact(&scanner, &text, Source::File("a.toml"));
+    let revealed = vault
+        .reveal(&redacted.text, &mut |_| true, &str::to_owned)
+        .unwrap();
+    assert_eq!(revealed.as_deref(), Some(text.as_str()));
+    let refused = vault
+        .reveal(&redacted.text, &mut |_| false, &str::to_owned)
+        .unwrap_err();
+    assert_eq!(refused.placeholder, "[SECRET-1 password]");
+    assert_eq!(refused.files, ["a.toml"]);
+    for text in [
+        "[SECRET-9 password]",
+        "[SECRET-",
+        "[SECRET-0]",
+        "[SECRET-2.99 private-key]",
+    ] {
+        assert_eq!(
+            vault.reveal(text, &mut |_| false, &str::to_owned),
+            Ok(None),
+            "{text}"
+        );
+    }
+    assert!(
+        vault
+            .reveal("[SECRET-1]", &mut |_| true, &str::to_owned)
+            .unwrap()
+            .is_some()
+    );
+}
+
+#[test]
+fn what_is_allowed_stays() {
+    let token = format!("gh{}{}", "p_", random(1, ALPHANUMERIC, 36));
+    for allowed in [token.as_str(), "ghp_*", "github-token"] {
+        let scanner = Scanner::new(Allow::parse(allowed));
+        let redacted = Vault::default().redact(&scanner, &token, Source::Text);
+        assert_eq!(redacted.text, token);
+    }
+}
+
+#[test]
+fn too_many_secrets_are_taken_out_all_the_same() {
+    let text: String = (0..700)
+        .map(|seed| ["gh", "p_", &random(seed, ALPHANUMERIC, 36), "\n"].concat())
+        .collect();
+    let mut vault = Vault::default();
+    let redacted = vault.redact(&Scanner::default(), &text, Source::Text);
+    assert!(!redacted.text.contains("ghp_"));
+    assert!(redacted.text.contains("[SECRET-X github-token]"));
+    assert_eq!(vault.len(), 500);
+}
+
+proptest! {
+    #[test]
+    fn any_text_comes_back_and_keeps_its_lines(text in "([a-zA-Z0-9_=:'\"é\n +/.-]{0,40}(password|token|-----BEGIN |-----END |PRIVATE KEY-----|ghp_|eyJ|://|\\[SECRET-1)?){0,12}") {
+        let mut vault = Vault::default();
+        let redacted = vault.redact(&Scanner::default(), &text, Source::File(".env"));
+        prop_assert_eq!(redacted.text.lines().count(), text.lines().count());
+        let revealed = vault.reveal(&redacted.text, &mut |_| true, &str::to_owned).unwrap();
+        prop_assert_eq!(revealed.unwrap_or(redacted.text), text);
+    }
+}
+
+fn sources(directory: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let (path, kind) = (entry.path(), entry.file_type());
+        if kind.as_ref().is_ok_and(fs::FileType::is_dir) {
+            sources(&path, endings, found);
+        } else if kind.is_ok_and(|kind| kind.is_file())
+            && path
+                .extension()
+                .is_some_and(|ending| endings.contains(&&*ending.to_string_lossy()))
+        {
+            found.push(path);
+        }
+    }
+}
+
+/// The findings in all sources beneath a directory, and how many bytes were read.
+fn alarms(directory: &Path, endings: &[&str]) -> (Vec<String>, usize) {
+    let mut files = Vec::new();
+    sources(directory, endings, &mut files);
+    let (mut alarms, mut bytes) = (Vec::new(), 0);
+    for file in files {
+        let Ok(text) = fs::read_to_string(&file) else {
+            continue;
+        };
+        bytes += text.len();
+        let name = file.to_string_lossy();
+        for finding in Scanner::default().scan(&text, Source::File(&name)) {
+            let line = text[..finding.parts[0].start].lines().count();
+            alarms.push(format!(
+                "{name}:{line}: {} {}",
+                finding.kind,
+                &text[finding.parts[0].clone()]
+            ));
+        }
+    }
+    (alarms, bytes)
+}
+
+fn registry() -> Option<PathBuf> {
+    let home = std::env::var_os("CARGO_HOME").map_or_else(
+        || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")),
+        |home| Some(PathBuf::from(home)),
+    )?;
+    let index = fs::read_dir(home.join("registry/src"))
+        .ok()?
+        .flatten()
+        .next()?;
+    Some(index.path())
+}
+
+#[test]
+fn the_sources_of_large_projects_raise_no_alarm() {
+    let Some(registry) = registry() else { return };
+    let large = [
+        "regex-automata-",
+        "jiff-0",
+        "rustix-1",
+        "clap_builder-",
+        "serde_json-",
+        "tracing-subscriber-",
+    ];
+    let crates = fs::read_dir(registry)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path());
+    let chosen = crates.filter(|path| {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        large.iter().any(|start| name.starts_with(start))
+    });
+    for project in chosen {
+        let (alarms, _) = alarms(&project, &["rs", "toml", "md", "json", "yml"]);
+        assert!(alarms.is_empty(), "{}", alarms.join("\n"));
+    }
+}
+
+/// For a look at everything that lies on a machine: `cargo test secrets -- --ignored --nocapture`.
+#[test]
+#[ignore = "reads some hundred megabytes"]
+fn what_all_sources_of_this_machine_raise() {
+    let mut roots: Vec<PathBuf> = registry().into_iter().collect();
+    roots.extend(
+        [
+            "/usr/lib/python3",
+            "/usr/lib/python3.11",
+            "/usr/lib/node_modules",
+        ]
+        .map(PathBuf::from),
+    );
+    for root in roots {
+        let began = std::time::Instant::now();
+        let (alarms, bytes) = alarms(
+            &root,
+            &[
+                "rs", "toml", "md", "json", "yml", "py", "js", "ts", "c", "h", "sh",
+            ],
+        );
+        {
+            eprintln!(
+                "{}: {} MB in {:?}",
+                root.display(),
+                bytes / 1_000_000,
+                began.elapsed()
+            );
+            for alarm in alarms {
+                eprintln!("  {}", alarm.chars().take(240).collect::<String>());
+            }
+        }
+    }
+}

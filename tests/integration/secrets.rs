@@ -1,0 +1,134 @@
+use std::fs;
+
+use crate::harness::{Finished, Test};
+
+const DONE: &str = "``````\n[DONE]\nall done\n[/DONE]\n{end}\n``````\n";
+
+fn block(commands: &str) -> String {
+    format!("``````\n{commands}\n{{end}}\n``````\n")
+}
+
+/// A token that no scanner of repositories finds in this file.
+fn token() -> String {
+    format!("gh{}{}", "p_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
+}
+
+/// A session in a workspace with a token in `.env`, which the first reply reads.
+fn session(replies: &[&str]) -> Test {
+    let first = block("[READ_FILE path=\".env\"]\n[RUN_COMMAND]\ncat .env\n[/RUN_COMMAND]");
+    let test = Test::new(&["new", "--base", ".", "task"])
+        .file(
+            "workspace/.env",
+            format!("TOKEN={}\nPORT=80\nDB_PASSWORD=hunter2\n", token()),
+        )
+        .reply(&first);
+    replies.iter().fold(test, |test, reply| test.reply(reply))
+}
+
+#[track_caller]
+fn nothing_left(finished: &Finished) {
+    for (name, text) in finished.files("outbox") {
+        assert!(!text.contains(&token()), "{name}:\n{text}");
+    }
+}
+
+#[test]
+fn a_secret_goes_out_as_a_placeholder_and_comes_back_into_its_file() {
+    let edit = block(
+        "[EDIT_FILE path=\".env\"]\n<<<<<<< SEARCH\nTOKEN=[SECRET-1 github-token]\n=======\n# mine\nTOKEN=[SECRET-1 github-token]\n>>>>>>> REPLACE\n[/EDIT_FILE]\n[INSERT_TEXT path=\".env\" line=\"3\"]\nCOPY=[SECRET-1 github-token]\n[/INSERT_TEXT]",
+    );
+    let finished = session(&[&edit, DONE]).run().code(0);
+    nothing_left(&finished);
+    let shown = finished.outbox(2);
+    assert!(
+        shown.contains("TOKEN=[SECRET-1 github-token]\nPORT=80\nDB_PASSWORD=[SECRET-2 password]"),
+        "{shown}"
+    );
+    let token = token();
+    let finished = finished
+        .said("2 secrets stay here")
+        .said("github-token in `.env`, the result of step 2; password in `.env`")
+        .workspace(
+            ".env",
+            &format!("# mine\nTOKEN={token}\nPORT=80\nDB_PASSWORD=hunter2\nCOPY={token}\n"),
+        );
+    let id = finished.session()["sessionId"].as_str().unwrap().to_owned();
+    let kept = finished.base().join(format!("sessions/{id}/secrets.json"));
+    assert!(fs::read_to_string(&kept).unwrap().contains(&token));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(
+            fs::metadata(kept).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+    }
+}
+
+#[test]
+fn a_placeholder_anywhere_else_is_refused_with_the_reason() {
+    let elsewhere = block(
+        "[RUN_COMMAND]\necho '[SECRET-1 github-token]' > leak.txt\n[/RUN_COMMAND]\n[CREATE_FILE path=\"other.env\"]\nTOKEN=[SECRET-1 github-token]\n[/CREATE_FILE]\n[MESSAGE]\nI saw [SECRET-1 github-token].\n[/MESSAGE]\n[CREATE_FILE path=\"fine.txt\"]\n[SECRET-7 github-token]\n[/CREATE_FILE]",
+    );
+    let finished = session(&[&elsewhere, DONE]).run().code(0);
+    let told = finished.outbox(3);
+    let refused = "2. [REFUSED] CREATE_FILE: `other.env`: `[SECRET-1 github-token]` stands for a secret that only edits of the file in which it stands (`.env`) can use";
+    assert!(told.contains(refused), "{told}");
+    assert!(told.contains("1. [REFUSED] RUN_COMMAND: "), "{told}");
+    let files = finished.files("workspace");
+    assert!(!files.contains_key("other.env") && !files.contains_key("leak.txt"));
+    finished.workspace("fine.txt", "[SECRET-7 github-token]\n");
+}
+
+#[test]
+fn placeholders_hold_after_a_restart() {
+    let edit = block(
+        "[EDIT_FILE path=\".env\" start_line=\"1\" end_line=\"1\"]\nKEY=[SECRET-1 github-token]\n[/EDIT_FILE]",
+    );
+    let running = session(&[]).start();
+    running.outbox(2);
+    let killed = running.kill();
+    let finished = Test::after(killed, &["resume"])
+        .reply(&edit)
+        .reply(DONE)
+        .run()
+        .code(0);
+    let expected = format!("KEY={}\nPORT=80\nDB_PASSWORD=hunter2\n", token());
+    finished.workspace(".env", &expected);
+}
+
+#[test]
+fn the_person_can_allow_a_secret_or_switch_the_search_off() {
+    for flags in [["--secrets", "off"], ["--allow-secrets", "ghp_*"]] {
+        let read = block("[READ_FILE path=\"a.txt\"]");
+        let finished = Test::new(&["new", "--base", ".", flags[0], flags[1], "task"])
+            .file("workspace/a.txt", token())
+            .reply(&read)
+            .reply(DONE)
+            .run()
+            .code(0);
+        assert!(finished.outbox(2).contains(&token()));
+    }
+}
+
+#[test]
+fn a_project_cannot_switch_the_search_off() {
+    let read = block("[READ_FILE path=\"a.txt\"]");
+    let finished = Test::new(&["new", "task"])
+        .file("appsettings.json", r#"{"Agent": {"Secrets": "off"}}"#)
+        .file("workspace/a.txt", token())
+        .reply(&read)
+        .reply(DONE)
+        .run()
+        .code(0)
+        .said("`Secrets` in");
+    nothing_left(&finished);
+}
+
+#[test]
+fn what_the_person_says_is_searched_too() {
+    let task = format!("use {}", token());
+    let finished = Test::new(&["new", &task]).reply(DONE).run().code(0);
+    nothing_left(&finished);
+    finished.said("A secret stays here");
+}
