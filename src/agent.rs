@@ -9,6 +9,7 @@ pub mod apply;
 mod checkpoints;
 mod conceal;
 pub mod consult;
+mod context;
 pub mod fork;
 mod handover;
 mod instruct;

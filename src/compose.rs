@@ -13,7 +13,11 @@ mod instructions;
 mod listing;
 mod meter;
 pub mod parts;
+mod places;
+mod project;
+mod relevance;
 mod results;
+mod unasked;
 mod words;
 
 use std::time::Duration;
@@ -21,9 +25,11 @@ use std::time::Duration;
 use self::budget::Claim;
 pub use self::contents::Content;
 pub use self::handover::{Handover, hand_over};
-pub use self::listing::{Listed, Listing};
+pub use self::listing::{Listed, Listing, unread};
 pub use self::meter::{Meter, Takes, estimated_tokens, measure};
 pub use self::parts::Limit;
+pub use self::places::{Place, places};
+pub use self::relevance::named;
 use crate::session::Session;
 
 /// How often a message that has more tokens than its length promised is made again, shorter.
@@ -40,6 +46,10 @@ pub struct Material<'a> {
     pub shown_before: Option<&'a Listing>,
     /// The contents that the model asked for.
     pub contents: &'a [Content],
+    /// What the model did not ask for and will need next.
+    pub unasked: &'a [Content],
+    /// What the project says about working on it, the general before the specific.
+    pub project: &'a [Content],
     /// What the instructions must say of this session.
     pub facts: Facts,
     /// The most items that the listing shows.
@@ -181,11 +191,14 @@ impl<'a> Draft<'a> {
                 Box::new(listing::section(
                     material.listing,
                     material.shown_before,
+                    relevance::pinned(session, material.listing),
                     material.max_list_items,
                 )),
+                Box::new(project::Project(material.project)),
                 Box::new(history::section(&session.history)),
                 Box::new(results::Results::new(session)),
                 Box::new(contents::Requested(material.contents)),
+                Box::new(unasked::Unasked(material.unasked)),
                 Box::new(words::Words::of(session)),
             ],
             prompt: format!("=== PROMPT ===\n{}", instructions::prompt(session)),

@@ -32,7 +32,7 @@ use crate::sandbox::Confinement;
 use crate::workspace::Workspace;
 use ledger::Ledger;
 
-pub use read::{Shown, read_files, read_requests};
+pub use read::{Shown, read_file, read_files, read_requests};
 pub use seen::hash;
 
 /// The bounds of what a step reads, shows and takes.

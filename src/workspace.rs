@@ -98,6 +98,11 @@ impl Workspace {
         &self.path
     }
 
+    /// Whether it is the root of a git repository, or of a worktree of one.
+    pub fn is_repository(&self) -> bool {
+        self.root.symlink_metadata(".git").is_ok()
+    }
+
     /// What the name stands for; `None` if nothing has it.
     pub fn kind(&self, path: &RelPath) -> Result<Option<Kind>, FileProblem> {
         match self.root.symlink_metadata(path.as_str()) {

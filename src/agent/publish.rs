@@ -10,6 +10,7 @@ use crate::execute;
 use crate::mailbox::Posted;
 use crate::protocol::{RelPath, SessionId};
 use crate::ui::Event;
+use crate::workspace::walk::Walked;
 
 /// Where the listing of the last outbox is kept, beside the session.
 const LISTING: &str = "listing.json";
@@ -27,11 +28,19 @@ impl Conversation<'_> {
             }
             return Ok(());
         }
+        let listing = self.listing();
+        let seen = self.session.seen.clone();
         let contents = match self.contents.take() {
             Some(contents) => contents,
             None => self.contents_after_restart()?,
         };
-        let listing = self.listing();
+        let unasked = self.unasked(&listing);
+        let project = self.project_instructions(&listing);
+        // What is shown now must be what the model is known to have seen.
+        if self.session.seen != seen {
+            let _alone = self.alone()?;
+            self.save()?;
+        }
         let shown_before = if sequence == 1 {
             None
         } else {
@@ -43,6 +52,8 @@ impl Conversation<'_> {
             listing: &listing,
             shown_before: shown_before.as_ref(),
             contents: &contents,
+            unasked: &unasked,
+            project: &project,
             facts: Facts {
                 command_timeout: self.agent.limits.command_timeout,
                 runs_commands: self.agent.manner.permit.runs_commands(),
@@ -85,19 +96,13 @@ impl Conversation<'_> {
             .posted(&session.session_id, session.sequence_number)
     }
 
-    /// The contents read anew: what is shown now must be what the model is known to have seen.
+    /// The contents read anew.
     ///
     /// What a killed process wrote of the message in parts is removed: the new one may have others.
     fn contents_after_restart(&mut self) -> Result<Vec<Content>> {
         let (id, sequence) = (&self.session.session_id, self.session.sequence_number);
         self.agent.mailbox.remove_parts(id, sequence)?;
-        let seen = self.session.seen.clone();
-        let contents = self.read_contents();
-        if self.session.seen != seen {
-            let _alone = self.alone()?;
-            self.save()?;
-        }
-        Ok(contents)
+        Ok(self.read_contents())
     }
 
     fn tell_outbox(&self, posted: &Posted, text: &str, cuts: &[String], patience: Patience) {
@@ -127,19 +132,7 @@ impl Conversation<'_> {
     /// The files of the workspace; none, and a word about it, where it cannot be walked.
     pub(super) fn listing(&self) -> Listing {
         match self.agent.workspace.walk(None) {
-            Ok(walked) => Listing {
-                files: walked
-                    .files
-                    .into_iter()
-                    .filter(|file| !is_generated(&file.path))
-                    .map(|file| Listed {
-                        path: file.path,
-                        size: file.size,
-                        modified: file.modified,
-                    })
-                    .collect(),
-                omitted: walked.unnamable + u64::from(walked.cut),
-            },
+            Ok(walked) => listing_of(walked, self.agent.workspace.is_repository()),
             Err(problem) => {
                 self.agent
                     .ui
@@ -206,13 +199,48 @@ pub fn message_of(posted: &Posted) -> String {
 
 /// Whether a file lies in a directory that tools fill by themselves.
 pub(super) fn is_generated(path: &RelPath) -> bool {
-    const DIRECTORIES: [&str; 6] = [
+    generated(path).is_some()
+}
+
+/// What a walk found, with the directories that tools fill by themselves counted, not listed.
+fn listing_of(walked: Walked, is_repository: bool) -> Listing {
+    let mut listing = Listing {
+        omitted: walked.unnamable + u64::from(walked.cut),
+        is_repository,
+        ..Listing::default()
+    };
+    for file in walked.files {
+        match generated(&file.path) {
+            Some(directory) => *listing.generated.entry(directory).or_default() += 1,
+            None => listing.files.push(Listed {
+                path: file.path,
+                size: file.size,
+                modified: file.modified,
+            }),
+        }
+    }
+    listing
+}
+
+/// The directory that a file lies in, if tools fill it by themselves.
+fn generated(path: &RelPath) -> Option<String> {
+    const DIRECTORIES: [&str; 8] = [
         "__pycache__",
-        ".pytest_cache",
+        ".gradle",
         ".mypy_cache",
+        ".pytest_cache",
         ".ruff_cache",
-        "node_modules",
+        ".tox",
         ".venv",
+        "node_modules",
     ];
-    path.components().any(|name| DIRECTORIES.contains(&name))
+    let mut end = 0;
+    for name in path.components() {
+        end += name.len();
+        if DIRECTORIES.contains(&name) {
+            return Some(path.as_str()[..end].to_owned());
+        }
+        end += 1;
+    }
+    None
 }

@@ -115,6 +115,14 @@ pub fn shares(sizes: &[usize], room: usize) -> Vec<usize> {
 /// What the word about a cut may take, in characters.
 pub const CUT_WORDS: usize = 80;
 
+/// The text if it fits, else its first lines.
+pub fn first_lines_within(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    first_lines(text, room)
+}
+
 /// The first lines of a text that fit, with a word about the rest.
 pub fn first_lines(text: &str, room: usize) -> String {
     let total = text.lines().count();

@@ -42,7 +42,7 @@ impl Section for Requested<'_> {
 
 impl Content {
     /// All that it takes, its title and fence included.
-    fn chars(&self) -> usize {
+    pub(super) fn chars(&self) -> usize {
         let text = &self.text.text;
         if text.is_empty() {
             return chars(&self.title) + "### \n".len();

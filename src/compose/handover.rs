@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use super::contents::{Requested, fenced};
 use super::{
     Carriage, Content, Facts, Listing, Outbox, budget, chars, fit, form, head, history, length,
-    listing, results,
+    listing, relevance, results,
 };
 use crate::protocol::{RelPath, Status, StepResult};
 use crate::session::{Instructions, Past, Session};
@@ -79,7 +79,12 @@ pub fn hand_over(material: &Handover<'_>) -> Outbox {
     ];
     let changes = changes(material);
     let results = results::Results::new(&session);
-    let files = listing::section(material.listing, None, material.max_list_items);
+    let files = listing::section(
+        material.listing,
+        None,
+        relevance::pinned(&session, material.listing),
+        material.max_list_items,
+    );
     let contents = Requested(material.contents);
     let mut sizes: Vec<usize> = sections.iter().map(|section| chars(section)).collect();
     sizes.extend([

@@ -93,7 +93,7 @@ pub fn read_files(workspace: &Workspace, requests: &[ReadRequest], limits: &Limi
 }
 
 /// Shows a file, or the part of it that was asked for, as it is now.
-pub(super) fn read_file(workspace: &Workspace, request: &ReadRequest, limits: &Limits) -> Shown {
+pub fn read_file(workspace: &Workspace, request: &ReadRequest, limits: &Limits) -> Shown {
     let path = &request.path;
     let content = match workspace.read(path, limits.max_file_bytes) {
         Ok(content) => content,

@@ -1,0 +1,298 @@
+//! What a message brings unasked, because the model would ask for it next.
+//!
+//! With the first message: the files of a small workspace, and those that the task names. With later
+//! ones: the current text of a file that was edited wrongly, and the lines that the output of a
+//! failed command names. With every one: what the project says about working on it, once. All of it
+//! is read through `workspace`, and all of it is within a budget; whether there is room is decided
+//! in `compose`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Agent, Conversation};
+use crate::compose::{self, Content, Listing, places, unread};
+use crate::execute::{self, Shown};
+use crate::protocol::{ReadRequest, RelPath, Seen, Status, StepResult};
+use crate::session::Instructions;
+
+/// What the first message shows of files at most, in characters.
+const FIRST: usize = 10_000;
+
+/// What a later one shows at most, so that it stays short.
+const LATER: usize = 2_500;
+
+/// Of how many files a workspace is small.
+const SMALL: usize = 30;
+
+/// How many lines are shown above and below a place.
+const AROUND: u32 = 6;
+
+/// How many places are shown.
+const PLACES: usize = 5;
+
+/// What a project's instructions may have, in characters for each file.
+const PROJECT: usize = 6_000;
+
+/// How many files with instructions are shown.
+const PROJECT_FILES: usize = 5;
+
+/// The names of such files; the first that is there counts.
+const PROJECT_NAMES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules"];
+
+/// Where is kept which instructions of the project the chat has seen.
+const SHOWN: &str = "project.json";
+
+/// Gathers excerpts until the budget is used up.
+struct Gathering<'a> {
+    agent: &'a Agent,
+    left: usize,
+    contents: Vec<Content>,
+    seen: Vec<(RelPath, String)>,
+}
+
+impl Gathering<'_> {
+    /// Adds a file or some lines of it, if they fit as a whole.
+    fn add(&mut self, request: &ReadRequest) {
+        let Agent {
+            workspace, limits, ..
+        } = self.agent;
+        let Shown {
+            header,
+            contents,
+            hash,
+        } = execute::read_file(workspace, request, limits);
+        let size = contents.text.chars().count();
+        if contents.is_empty() || contents.omitted > 0 || size > self.left {
+            return;
+        }
+        self.left -= size;
+        self.seen
+            .extend(hash.map(|hash| (request.path.clone(), hash)));
+        self.contents.push(Content {
+            title: header,
+            text: contents,
+        });
+    }
+
+    /// Adds a whole file.
+    fn add_file(&mut self, path: &RelPath) {
+        self.add(&whole(path));
+    }
+
+    /// Hands out what was gathered; from now on the model has seen it.
+    fn finish(self, seen: &mut Seen) -> Vec<Content> {
+        for (path, hash) in self.seen {
+            seen.note(&path, hash);
+        }
+        self.contents
+    }
+}
+
+fn whole(path: &RelPath) -> ReadRequest {
+    ReadRequest {
+        path: path.clone(),
+        start_line: None,
+        end_line: None,
+        numbered: false,
+    }
+}
+
+impl Conversation<'_> {
+    /// What this message brings unasked.
+    pub(super) fn unasked(&mut self, listing: &Listing) -> Vec<Content> {
+        let is_first = self.session.sequence_number == 1;
+        let mut gathering = Gathering {
+            agent: self.agent,
+            left: if is_first { FIRST } else { LATER },
+            contents: Vec::new(),
+            seen: Vec::new(),
+        };
+        if is_first {
+            self.first_files(listing, &mut gathering);
+        } else {
+            self.after_failures(listing, &mut gathering);
+        }
+        gathering.finish(&mut self.session.seen)
+    }
+
+    /// What the task names, and all of a small workspace.
+    fn first_files(&self, listing: &Listing, gathering: &mut Gathering<'_>) {
+        let mut paths = compose::named(&self.session, listing);
+        if listing.files.len() <= SMALL {
+            let mut files: Vec<_> = listing.files.iter().collect();
+            files.sort_by_key(|file| file.size);
+            paths.extend(files.into_iter().map(|file| &file.path));
+        }
+        let mut known = BTreeSet::new();
+        for path in paths {
+            let is_instructions = PROJECT_NAMES.contains(&path.file_name());
+            if unread(path).is_none() && !is_instructions && known.insert(path) {
+                gathering.add_file(path);
+            }
+        }
+    }
+
+    /// The files of failed edits, and the places that failed commands name.
+    fn after_failures(&self, listing: &Listing, gathering: &mut Gathering<'_>) {
+        let asked: BTreeSet<&RelPath> = (self.session.read_file_requests.iter())
+            .map(|request| &request.path)
+            .collect();
+        let mut known = BTreeSet::new();
+        let failed = (self.session.last_results.iter())
+            .filter(|result| result.outcome.status == Status::Failed);
+        let (runs, edits): (Vec<&StepResult>, Vec<&StepResult>) =
+            failed.partition(|result| result.command == "RUN_COMMAND");
+        for result in edits {
+            let is_edit = matches!(result.command.as_str(), "EDIT_FILE" | "INSERT_TEXT");
+            let path = RelPath::parse(&result.subject).ok().filter(|_| is_edit);
+            if let Some(path) = path.filter(|path| !asked.contains(path))
+                && known.insert(path.clone())
+            {
+                gathering.add_file(&path);
+            }
+        }
+        let mut lines: BTreeMap<RelPath, BTreeSet<u32>> = BTreeMap::new();
+        let places = runs.iter().flat_map(|run| places(&run.outcome.detail.text));
+        let found =
+            places.filter_map(|place| Some((self.resolve(&place.path, listing)?, place.line)));
+        let is_news = |path: &RelPath| !asked.contains(path) && !known.contains(path);
+        for (path, line) in found.filter(|(path, _)| is_news(path)).take(PLACES) {
+            lines.entry(path).or_default().insert(line);
+        }
+        for (path, lines) in &lines {
+            for request in around(path, lines) {
+                gathering.add(&request);
+            }
+        }
+    }
+
+    /// The file of the workspace that an output means; nothing if it is not clear.
+    fn resolve(&self, written: &str, listing: &Listing) -> Option<RelPath> {
+        let root = self.agent.workspace.path().to_string_lossy();
+        let written = written.strip_prefix(root.as_ref()).unwrap_or(written);
+        let written = written.trim_start_matches(['/', '\\']).replace('\\', "/");
+        let path = RelPath::parse(written.trim_start_matches("./")).ok()?;
+        let is_listed = |path: &RelPath| {
+            let found = listing.files.binary_search_by(|file| file.path.cmp(path));
+            found.is_ok()
+        };
+        if is_listed(&path) {
+            return Some(path);
+        }
+        // Named from another directory, or only by its name, as in a stack trace of Java.
+        let ending = format!("/{path}");
+        let mut fitting = listing
+            .files
+            .iter()
+            .filter(|file| file.path.as_str().ends_with(&ending));
+        let only = fitting.next()?;
+        fitting.next().is_none().then(|| only.path.clone())
+    }
+
+    /// What the project says about working on it, as far as the chat has not seen it.
+    pub(super) fn project_instructions(&self, listing: &Listing) -> Vec<Content> {
+        let store = &self.agent.store;
+        let id = &self.session.session_id;
+        let mut shown: BTreeMap<String, String> = match self.session.instructions {
+            Instructions::Full => BTreeMap::new(),
+            Instructions::Reminder => store.aside(id, SHOWN).unwrap_or_default(),
+        };
+        let mut contents = Vec::new();
+        for path in self.project_files(listing) {
+            let read = execute::read_file(&self.agent.workspace, &whole(&path), &self.agent.limits);
+            let Some(hash) = read.hash.filter(|_| !read.contents.is_empty()) else {
+                continue;
+            };
+            if shown.insert(path.to_string(), hash.clone()) != Some(hash) {
+                let mut text = read.contents;
+                text.text = compose::budget::first_lines_within(&text.text, PROJECT);
+                contents.push(Content {
+                    title: read.header,
+                    text,
+                });
+            }
+        }
+        if !contents.is_empty() {
+            // Without it they are shown again, which does no harm.
+            let _ = store.put_aside(id, SHOWN, &shown);
+        }
+        contents
+    }
+
+    /// The files with instructions above what was touched or is named, the general ones first.
+    fn project_files(&self, listing: &Listing) -> Vec<RelPath> {
+        let session = &self.session;
+        let touched = (session.changed_files.iter())
+            .chain(
+                session
+                    .read_file_requests
+                    .iter()
+                    .map(|request| &request.path),
+            )
+            .chain(compose::named(session, listing));
+        let mut directories: BTreeSet<(usize, String)> = [(0, String::new())].into();
+        for path in touched.take(200) {
+            let mut above = path.parent();
+            while let Some(directory) = above {
+                let depth = directory.components().count();
+                above = directory.parent();
+                directories.insert((depth, directory.to_string()));
+            }
+        }
+        let mut files = Vec::new();
+        for (depth, directory) in directories {
+            let name = PROJECT_NAMES.iter().find_map(|name| {
+                let path = if depth == 0 {
+                    (*name).to_owned()
+                } else {
+                    format!("{directory}/{name}")
+                };
+                let path = RelPath::parse(&path).ok()?;
+                self.agent
+                    .workspace
+                    .open_file(&path)
+                    .is_ok()
+                    .then_some(path)
+            });
+            files.extend(name);
+        }
+        files.truncate(PROJECT_FILES);
+        files
+    }
+}
+
+/// The lines around these, joined where they touch.
+fn around(path: &RelPath, lines: &BTreeSet<u32>) -> Vec<ReadRequest> {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for line in lines {
+        let (start, end) = (
+            line.saturating_sub(AROUND).max(1),
+            line.saturating_add(AROUND),
+        );
+        match ranges.last_mut() {
+            Some((_, last)) if start <= last.saturating_add(1) => *last = end,
+            _ => ranges.push((start, end)),
+        }
+    }
+    let request = |(start, end)| ReadRequest {
+        start_line: Some(start),
+        end_line: Some(end),
+        numbered: true,
+        ..whole(path)
+    };
+    ranges.into_iter().map(request).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbouring_places_are_shown_together() {
+        let path = RelPath::parse("a.rs").unwrap();
+        let ranges: Vec<_> = around(&path, &[3, 10, 100].into())
+            .iter()
+            .map(|request| (request.start_line.unwrap(), request.end_line.unwrap()))
+            .collect();
+        assert_eq!(ranges, [(1, 16), (94, 106)]);
+    }
+}
