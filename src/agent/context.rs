@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Agent, Conversation};
 use crate::compose::{self, Content, Listing, places, unread};
 use crate::execute::{self, Shown};
-use crate::protocol::{ReadRequest, RelPath, Seen, Status, StepResult};
+use crate::protocol::{ReadRequest, RelPath, Status, StepResult};
 use crate::session::Instructions;
 
 /// What the first message shows of files at most, in characters.
@@ -45,8 +45,7 @@ const SHOWN: &str = "project.json";
 struct Gathering<'a> {
     agent: &'a Agent,
     left: usize,
-    contents: Vec<Content>,
-    seen: Vec<(RelPath, String)>,
+    found: Vec<(RelPath, Shown)>,
 }
 
 impl Gathering<'_> {
@@ -55,35 +54,18 @@ impl Gathering<'_> {
         let Agent {
             workspace, limits, ..
         } = self.agent;
-        let Shown {
-            header,
-            contents,
-            hash,
-        } = execute::read_file(workspace, request, limits);
-        let size = contents.text.chars().count();
-        if contents.is_empty() || contents.omitted > 0 || size > self.left {
+        let shown = execute::read_file(workspace, request, limits);
+        let size = shown.contents.text.chars().count();
+        if shown.contents.is_empty() || shown.contents.omitted > 0 || size > self.left {
             return;
         }
         self.left -= size;
-        self.seen
-            .extend(hash.map(|hash| (request.path.clone(), hash)));
-        self.contents.push(Content {
-            title: header,
-            text: contents,
-        });
+        self.found.push((request.path.clone(), shown));
     }
 
     /// Adds a whole file.
     fn add_file(&mut self, path: &RelPath) {
         self.add(&whole(path));
-    }
-
-    /// Hands out what was gathered; from now on the model has seen it.
-    fn finish(self, seen: &mut Seen) -> Vec<Content> {
-        for (path, hash) in self.seen {
-            seen.note(&path, hash);
-        }
-        self.contents
     }
 }
 
@@ -103,15 +85,23 @@ impl Conversation<'_> {
         let mut gathering = Gathering {
             agent: self.agent,
             left: if is_first { FIRST } else { LATER },
-            contents: Vec::new(),
-            seen: Vec::new(),
+            found: Vec::new(),
         };
         if is_first {
             self.first_files(listing, &mut gathering);
         } else {
             self.after_failures(listing, &mut gathering);
         }
-        gathering.finish(&mut self.session.seen)
+        let found = gathering.found;
+        let mut contents = Vec::with_capacity(found.len());
+        for (path, shown) in found {
+            // From now on the model has seen it.
+            if let Some(hash) = &shown.hash {
+                self.session.seen.note(&path, hash);
+            }
+            contents.push(self.conceal_file(&path, shown));
+        }
+        contents
     }
 
     /// What the task names, and all of a small workspace.
@@ -189,31 +179,29 @@ impl Conversation<'_> {
     }
 
     /// What the project says about working on it, as far as the chat has not seen it.
-    pub(super) fn project_instructions(&self, listing: &Listing) -> Vec<Content> {
+    pub(super) fn project_instructions(&mut self, listing: &Listing) -> Vec<Content> {
         let store = &self.agent.store;
-        let id = &self.session.session_id;
+        let id = self.session.session_id.clone();
         let mut shown: BTreeMap<String, String> = match self.session.instructions {
             Instructions::Full => BTreeMap::new(),
-            Instructions::Reminder => store.aside(id, SHOWN).unwrap_or_default(),
+            Instructions::Reminder => store.aside(&id, SHOWN).unwrap_or_default(),
         };
         let mut contents = Vec::new();
         for path in self.project_files(listing) {
-            let read = execute::read_file(&self.agent.workspace, &whole(&path), &self.agent.limits);
-            let Some(hash) = read.hash.filter(|_| !read.contents.is_empty()) else {
+            let mut read =
+                execute::read_file(&self.agent.workspace, &whole(&path), &self.agent.limits);
+            let Some(hash) = read.hash.clone().filter(|_| !read.contents.is_empty()) else {
                 continue;
             };
             if shown.insert(path.to_string(), hash.clone()) != Some(hash) {
-                let mut text = read.contents;
-                text.text = compose::budget::first_lines_within(&text.text, PROJECT);
-                contents.push(Content {
-                    title: read.header,
-                    text,
-                });
+                let text = &mut read.contents.text;
+                *text = compose::budget::first_lines_within(text, PROJECT);
+                contents.push(self.conceal_file(&path, read));
             }
         }
         if !contents.is_empty() {
             // Without it they are shown again, which does no harm.
-            let _ = store.put_aside(id, SHOWN, &shown);
+            let _ = store.put_aside(&id, SHOWN, &shown);
         }
         contents
     }
