@@ -10,7 +10,7 @@ use super::guard::Testing;
 use super::{Common, open};
 use crate::approve::KeptRules;
 use crate::error::{Error, Result};
-use crate::policy::{self, Rule};
+use crate::policy::{self, Decision, Rule, Ruling};
 use crate::ui::{Ui, escape_line};
 
 /// Show the rules in words, or what would happen to one command
@@ -122,9 +122,16 @@ fn list(kept: &KeptRules, always: &[Rule], common: &Common, ui: &Ui) {
 }
 
 fn explain(policy: &policy::Policy, script: &str, common: &Common, ui: &Ui) {
-    for ruling in policy.explain(script) {
+    let rulings = policy.explain(script);
+    let is_allowed = |ruling: &Ruling| ruling.decision == Decision::Allow;
+    let all_allowed = rulings.iter().all(is_allowed);
+    for ruling in rulings {
         if common.json {
             ui.data(&ruling);
+            continue;
+        }
+        // The strictest rule wins: that another would allow it decides nothing.
+        if is_allowed(&ruling) && !all_allowed {
             continue;
         }
         let about = if ruling.about.is_empty() {

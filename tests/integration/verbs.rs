@@ -330,6 +330,7 @@ fn the_rules_are_shown_in_words() {
         .code(0);
     prints(&finished, "asked");
     prints(&finished, "rule: ");
+    assert!(!finished.stdout.contains("allowed"), "only what decides");
     let finished = Test::new(&["policy", "check", "--json", "--", "git push"])
         .run()
         .code(0);
