@@ -18,7 +18,7 @@ use crate::checkpoint::{PassedOver, Snapshot, Store, Taken};
 use crate::error::Result;
 use crate::fs::{Durability, write_atomic};
 use crate::protocol::{Command, RelPath, Status, Step, StepResult};
-use crate::session::{Checkpoint, REMEMBERED_FILES, Record, RoundLock, Session, Sync};
+use crate::session::{Checkpoint, REMEMBERED_FILES, Record, RoundLock, RoundRecap, Session, Sync};
 use crate::ui::escape_line;
 
 /// How many files are named that checkpoints pass over.
@@ -39,6 +39,8 @@ pub(super) struct Checkpoints {
     told: BTreeSet<PathBuf>,
     /// The files that the round under way changed, as far as they can be named.
     changed: Vec<RelPath>,
+    /// What the person changed since the round before it, as a diff.
+    by_person: String,
 }
 
 /// Whether a step can make the workspace another.
@@ -94,7 +96,31 @@ impl Conversation<'_> {
         let snapshot = snapshot.flatten();
         let workspace = self.agent.workspace.path();
         self.checkpoints.hooks = snapshot.map(|_| hooks_in(workspace));
+        self.checkpoints.by_person = snapshot.map_or_else(String::new, |now| self.by_person(&now));
         snapshot
+    }
+
+    /// What was changed between rounds, by whom the model cannot know; a round that was taken back
+    /// is told by itself.
+    fn by_person(&mut self, now: &Snapshot) -> String {
+        let session = &self.session;
+        let Some(last) = session.checkpoints.back().copied() else {
+            return String::new();
+        };
+        let was_undone = |round: &RoundRecap| round.round == last.round && round.is_undone;
+        if last.after == *now || session.history.rounds.iter().any(was_undone) {
+            return String::new();
+        }
+        let agent = self.agent;
+        match self.store() {
+            Ok(store) => agent.difference(store, &[last.after], now),
+            Err(_) => String::new(),
+        }
+    }
+
+    /// What the person changed before the last round, as a diff, once.
+    pub(super) fn take_by_person(&mut self) -> String {
+        std::mem::take(&mut self.checkpoints.by_person)
     }
 
     /// The checkpoint after them, if one was taken before and something was tried.

@@ -1,8 +1,8 @@
 //! What a message brings unasked, because the model would ask for it next.
 //!
 //! With the first message: the files of a small workspace, and those that the task names. With later
-//! ones: the current text of a file that was edited wrongly, and the lines that the output of a
-//! failed command names. With every one: what the project says about working on it, once. All of it
+//! ones: what the person changed meanwhile, the current text of a file that was edited wrongly, and
+//! the lines that the output of a failed command names. With every one: what the project says about working on it, once. All of it
 //! is read through `workspace`, and all of it is within a budget; whether there is room is decided
 //! in `compose`.
 
@@ -22,6 +22,9 @@ const LATER: usize = 2_500;
 
 /// Of how many files a workspace is small.
 const SMALL: usize = 30;
+
+/// How many files are named whose difference is too long to show.
+const MAX_NAMED: usize = 20;
 
 /// How many lines are shown above and below a place.
 const AROUND: u32 = 6;
@@ -92,8 +95,9 @@ impl Conversation<'_> {
         } else {
             self.after_failures(listing, &mut gathering);
         }
-        let found = gathering.found;
-        let mut contents = Vec::with_capacity(found.len());
+        let Gathering { found, left, .. } = gathering;
+        let mut contents = Vec::with_capacity(found.len() + 1);
+        contents.extend(self.changed_by_person(left));
         for (path, shown) in found {
             // From now on the model has seen it.
             if let Some(hash) = &shown.hash {
@@ -102,6 +106,24 @@ impl Conversation<'_> {
             contents.push(self.conceal_file(&path, shown));
         }
         contents
+    }
+
+    /// What the person changed before the last round: all of it, or which files.
+    fn changed_by_person(&mut self, room: usize) -> Option<Content> {
+        let mut diff = self.take_by_person();
+        if diff.is_empty() {
+            return None;
+        }
+        self.conceal_message([&mut diff]);
+        if diff.chars().count() > room {
+            let is_name = |line: &&str| line.starts_with("diff --git ");
+            let names: Vec<&str> = diff.lines().filter(is_name).take(MAX_NAMED).collect();
+            diff = format!("{}\n", names.join("\n"));
+        }
+        Some(Content {
+            title: "Changed by the user, not by you".to_owned(),
+            text: diff.into(),
+        })
     }
 
     /// What the task names, and all of a small workspace.

@@ -241,3 +241,18 @@ fn a_line_edit_of_a_file_that_changed_while_nothing_ran_is_stale() {
     running.outbox(3);
     is_stale(running.kill());
 }
+
+#[test]
+fn what_the_person_changed_between_rounds_is_shown_to_the_model() {
+    let finished = step(begun(), CREATE).run().code(0);
+    fs::write(finished.base().join("workspace/a.txt"), "mine\n").unwrap();
+    let second = CREATE.replace("a.txt", "b.txt");
+    let finished = step(finished, &second).run().code(0);
+    let outbox = finished.outbox(3);
+    let shown = "### Changed by the user, not by you\n```\ndiff --git a/a.txt b/a.txt\n";
+    assert!(outbox.contains(shown), "{outbox}");
+    assert!(outbox.contains("-a\n+mine\n"), "{outbox}");
+    let third = CREATE.replace("a.txt", "c.txt");
+    let finished = step(finished, &third).run().code(0);
+    assert!(!finished.outbox(4).contains("Changed by the user"), "once");
+}
