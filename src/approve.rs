@@ -8,7 +8,7 @@
 mod answer;
 mod decisions;
 mod dialog;
-mod editor;
+pub mod editor;
 mod kind;
 mod pending;
 mod rules;

@@ -4,7 +4,10 @@
 
 mod apply;
 mod approve;
+mod carry;
+mod completions;
 mod config;
+mod copy;
 mod demo;
 mod diff;
 mod doctor;
@@ -104,6 +107,7 @@ enum Verb {
     Diff(diff::Diff),
     Undo(undo::Undo),
     Redo(undo::Redo),
+    Copy(copy::Copy),
     Paste(paste::Paste),
     Say(say::Say),
     Approve(approve::Approve),
@@ -118,6 +122,8 @@ enum Verb {
     Init(init::Init),
     Demo(demo::Demo),
     Doctor(doctor::Doctor),
+    Completions(completions::Completions),
+    Man(completions::Man),
 }
 
 /// A flag for every setting, made from the table of settings.
@@ -259,6 +265,7 @@ impl Verb {
             Self::Diff(verb) => verb.run(common, ui),
             Self::Undo(verb) => verb.run(common, ui),
             Self::Redo(verb) => verb.run(common, ui),
+            Self::Copy(verb) => verb.run(common, ui),
             Self::Paste(verb) => verb.run(common, ui),
             Self::Say(verb) => verb.run(common, ui),
             Self::Approve(verb) => verb.run(common, ui),
@@ -271,6 +278,8 @@ impl Verb {
             Self::Config(_) => config::run(common, &ui),
             Self::Policy(verb) => verb.run(common, &ui),
             Self::Doctor(_) => Ok(doctor::run(common, &ui)),
+            Self::Completions(verb) => Ok(verb.run(&ui)),
+            Self::Man(verb) => verb.run(&ui),
             Self::Init(verb) => verb.run(&ui),
             Self::Demo(_) => demo::run(ui),
         }

@@ -33,6 +33,8 @@ pub mod transcript;
 pub mod compose;
 pub mod secrets;
 
+pub mod courier;
+
 pub mod settings;
 
 pub mod ui;

@@ -68,6 +68,8 @@ pub struct Settings {
     pub secrets: Secrets,
     pub allow_secrets: String,
     pub on_failure: OnFailure,
+    pub clipboard: String,
+    pub notify: String,
     pub command_timeout_seconds: u32,
     pub max_command_timeout_seconds: u32,
     pub max_processes: u64,

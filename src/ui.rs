@@ -101,6 +101,25 @@ impl Ui {
             && io::stderr().is_terminal()
     }
 
+    /// Whether there is a terminal to which a sequence can be sent.
+    pub fn has_terminal(&self) -> bool {
+        self.form == Form::Lines && (io::stderr().is_terminal() || io::stdout().is_terminal())
+    }
+
+    /// Sends a sequence of ours to the terminal, which shows nothing of it; tells whether there is
+    /// one.
+    pub fn send_to_terminal(&self, sequence: &str) -> bool {
+        if !self.has_terminal() {
+            return false;
+        }
+        if io::stderr().is_terminal() {
+            write_all(&mut io::stderr().lock(), sequence);
+        } else {
+            write_all(&mut io::stdout().lock(), sequence);
+        }
+        true
+    }
+
     /// Tells what happened.
     pub fn tell(&self, event: &Event<'_>) {
         tracing::debug!(event = %serde_json::to_string(event).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Lets the person change a script in their own editor.
+//! Lets the person change a text in their own editor.
 
 use std::ffi::OsString;
 use std::fs;
@@ -7,11 +7,21 @@ use std::process::Command;
 use crate::error::{Error, Result};
 use crate::policy::{Script, read_script};
 
-/// The largest script that is taken back, in bytes.
-const MAX_SCRIPT: u64 = 256 * 1024;
+/// A text to be edited.
+#[derive(Debug, Clone, Copy)]
+pub struct Draft<'a> {
+    /// What it is called in messages.
+    pub what: &'a str,
+    /// The name of the file that the editor sees.
+    pub file_name: &'a str,
+    /// What stands in it at first.
+    pub text: &'a str,
+    /// The largest text that is taken back, in bytes.
+    pub max_bytes: u64,
+}
 
 /// The editor of this person: `$VISUAL`, else `$EDITOR`.
-pub(super) fn of_this_person(variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
+pub fn of_this_person(variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
     let named = |name| variable(name)?.into_string().ok();
     let is_named = |editor: &String| !editor.trim().is_empty();
     named("VISUAL")
@@ -19,9 +29,21 @@ pub(super) fn of_this_person(variable: impl Fn(&str) -> Option<OsString>) -> Opt
         .or_else(|| named("EDITOR").filter(is_named))
 }
 
-/// Opens the script in the editor and gives what it was saved as.
+/// Opens a script in the editor and gives what it was saved as.
 pub(super) fn edit(editor: &str, script: &str) -> Result<String> {
-    let failed = || Error::mendable(format!("could not edit the script with `{editor}`"));
+    let draft = Draft {
+        what: "script",
+        file_name: "script.sh",
+        text: script,
+        max_bytes: 256 * 1024,
+    };
+    edit_draft(editor, draft)
+}
+
+/// Opens a text in the editor and gives what it was saved as.
+pub fn edit_draft(editor: &str, draft: Draft<'_>) -> Result<String> {
+    let what = draft.what;
+    let failed = || Error::mendable(format!("could not edit the {what} with `{editor}`"));
     let words = match read_script(editor) {
         Script::Plain(mut commands) if commands.len() == 1 => commands.remove(0),
         _ => return Err(failed().hint("set `VISUAL` to a program and its options")),
@@ -29,8 +51,8 @@ pub(super) fn edit(editor: &str, script: &str) -> Result<String> {
     let (program, arguments) = words.split_first().ok_or_else(failed)?;
     // A directory of its own, so that what the editor leaves beside the file goes with it.
     let directory = tempfile::tempdir().map_err(|cause| failed().because(cause))?;
-    let path = directory.path().join("script.sh");
-    crate::fs::write_atomic(&path, script.as_bytes(), crate::fs::Durability::Atomic)?;
+    let path = directory.path().join(draft.file_name);
+    crate::fs::write_atomic(&path, draft.text.as_bytes(), crate::fs::Durability::Atomic)?;
     let status = Command::new(program)
         .args(arguments)
         .arg(&path)
@@ -40,8 +62,9 @@ pub(super) fn edit(editor: &str, script: &str) -> Result<String> {
         return Err(failed().because(format!("it ended with {status}")));
     }
     let size = fs::metadata(&path).map_err(|cause| failed().because(cause))?;
-    if size.len() > MAX_SCRIPT {
-        return Err(failed().because("the script became larger than 256 KiB"));
+    if size.len() > draft.max_bytes {
+        let kib = draft.max_bytes / 1024;
+        return Err(failed().because(format!("the {what} became larger than {kib} KiB")));
     }
     fs::read_to_string(&path).map_err(|cause| failed().because(cause))
 }

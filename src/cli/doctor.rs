@@ -3,12 +3,13 @@
 use std::process::{Command, ExitCode, Stdio};
 
 use super::{Common, open};
+use crate::courier::{Clipboard, Surroundings};
 use crate::error::Kind;
 use crate::mailbox::Doorbell;
 use crate::sandbox;
 use crate::ui::Ui;
 
-/// Check what works on this machine: sandbox, shell, git, watching, the base directory
+/// Check what works here: sandbox, shell, git, watching, clipboard, base directory
 #[derive(Debug, clap::Args)]
 pub(super) struct Doctor {}
 
@@ -59,6 +60,8 @@ pub(super) fn run(common: &Common, ui: &Ui) -> ExitCode {
         "GIT_STATUS and GIT_DIFF do not work without it",
     ));
     findings.push(watching());
+    findings.extend(watch_limits());
+    findings.push(clipboard(ui));
     let is_broken = findings
         .iter()
         .any(|finding| finding.health == Health::Problem);
@@ -160,4 +163,45 @@ fn watching() -> Finding {
             "raise the limits of inotify: `sysctl fs.inotify`",
         ),
     }
+}
+
+/// How many directories this person may watch at once, all programs together.
+fn watch_limits() -> Option<Finding> {
+    /// Each running loop takes a few, and editors take thousands.
+    const FEW_WATCHES: u64 = 8_192;
+    const FEW_INSTANCES: u64 = 64;
+    let limit = |name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/sys/fs/inotify/{name}")).ok()?;
+        text.trim().parse::<u64>().ok()
+    };
+    let watches = limit("max_user_watches")?;
+    let instances = limit("max_user_instances")?;
+    let what = format!("limits of inotify: {watches} watches, {instances} watchers");
+    Some(if watches < FEW_WATCHES || instances < FEW_INSTANCES {
+        Finding::new(
+            Health::Warning,
+            what,
+            "if watching fails: `sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512`",
+        )
+    } else {
+        Finding::new(Health::Ok, what, "")
+    })
+}
+
+/// The ways to the clipboard, in the order in which they are tried.
+fn clipboard(ui: &Ui) -> Finding {
+    let ways = Clipboard::of(Surroundings::of_this_process()).ways_out(ui);
+    if ways.is_empty() {
+        return Finding::new(
+            Health::Warning,
+            "there is no way to a clipboard here",
+            "install `wl-clipboard`, `xclip` or `xsel`, or use a terminal that knows OSC 52; files work without",
+        );
+    }
+    let names: Vec<String> = ways.iter().map(ToString::to_string).collect();
+    Finding::new(
+        Health::Ok,
+        format!("ways to the clipboard, in order: {}", names.join(", ")),
+        "",
+    )
 }

@@ -20,6 +20,9 @@ pub(super) struct Init {
 
 impl Init {
     pub(super) fn run(self, ui: &Ui) -> Result<ExitCode> {
+        if let Some(warning) = open::warning(&self.project) {
+            ui.say(&warning);
+        }
         let base = settings::init(&self.project, &open::trust())?;
         ui.say(&format!(
             "`{}` is ready. `agent new \"<task>\"` anywhere in this project works on it in place; git ignores the folder.",

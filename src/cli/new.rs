@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::{Common, exit_code, log, open, read_standard_input};
+use super::{Common, carry, exit_code, log, open, read_standard_input};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
 use crate::session::{LoopLock, Session};
@@ -20,12 +20,15 @@ pub(super) struct New {
     /// Write the message and exit, for scripts that go on with `agent step`
     #[arg(long)]
     no_wait: bool,
+    /// Put each message on the clipboard, as `--clipboard out` does
+    #[arg(long)]
+    copy: bool,
 }
 
 impl New {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
         let task = self.task()?;
-        let agent = open::agent(common, ui, open::FirstRun::Decide)?;
+        let (agent, wishes) = open::agent_and_wishes(common, ui, open::FirstRun::Decide)?;
         let longest = agent.manner.carriage.limit.characters / 2;
         if task.chars().count() > longest {
             return Err(
@@ -46,12 +49,9 @@ impl New {
             workspace: agent.workspace.path(),
             resumed: false,
         });
-        let ending = if self.no_wait {
-            agent.begin(session)
-        } else {
-            agent.run(session)
-        };
-        ending.map(exit_code)
+        let stay = carry::Stay::of(self.no_wait);
+        let wishes = carry::copying(wishes, self.copy);
+        carry::run(&agent, session, stay, wishes, common.ui()).map(exit_code)
     }
 
     fn task(&self) -> Result<String> {

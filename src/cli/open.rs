@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::apply::Place;
-use super::{Common, guard};
+use super::{Common, carry, guard};
 use crate::agent::{Agent, Manner};
 use crate::compose::{Carriage, Limit, TooLong};
+use crate::courier::Wishes;
 use crate::error::{Error, Kind, Result};
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
@@ -38,12 +39,46 @@ pub(super) fn trust() -> Trust {
 
 /// Opens everything that a session needs.
 pub(super) fn agent(common: &Common, ui: Ui, first_run: FirstRun) -> Result<Agent> {
+    agent_and_wishes(common, ui, first_run).map(|(agent, _)| agent)
+}
+
+/// The same, with what the person wants of the couriers.
+pub(super) fn agent_and_wishes(
+    common: &Common,
+    ui: Ui,
+    first_run: FirstRun,
+) -> Result<(Agent, Wishes)> {
     let interrupt = Interrupt::from_signals()?;
     let (base, loaded) = settings_with(common, &ui, first_run, &interrupt)?;
     for notice in &loaded.notices {
         ui.say(notice);
     }
-    assemble(base.directory, &loaded, &trust(), ui, interrupt)
+    if let Some(warning) = warning(&loaded.paths.workspace) {
+        ui.say(&warning);
+    }
+    let wishes = carry::wishes(&loaded.settings);
+    let agent = assemble(base.directory, &loaded, &trust(), ui, interrupt)?;
+    Ok((agent, wishes))
+}
+
+/// What to say before the model works in a place that holds all that a person has.
+pub(super) fn warning(directory: &Path) -> Option<String> {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    let directory = real(directory)?;
+    let home = std::env::home_dir().and_then(|home| real(&home));
+    let what = if directory.parent().is_none() {
+        "the root of the file system"
+    } else if home.as_ref() == Some(&directory) {
+        "your home directory"
+    } else if home.is_some_and(|home| home.starts_with(&directory)) {
+        "a directory that has your home in it"
+    } else {
+        return None;
+    };
+    Some(format!(
+        "Warning: `{}` is {what}. The model can read and change everything in it; work in the directory of one project instead.",
+        directory.display()
+    ))
 }
 
 /// What a verb needs that only looks at sessions and messages.
@@ -279,6 +314,9 @@ fn settings_with(
 
 /// Asks whether to work on the project in place or in a folder of its own.
 fn decide(ui: &Ui, directory: &Path, trust: &Trust, interrupt: &Interrupt) -> Result<Base> {
+    if let Some(warning) = warning(directory) {
+        ui.say(&warning);
+    }
     let question = format!(
         "`{}` is not empty. Shall the model work\n  1. on what is here, in place (makes `.agent/`, touches nothing else)\n  2. in a new, empty folder `workspace/`\n1 or 2?",
         directory.display()

@@ -1,24 +1,41 @@
 //! `agent paste`: puts a reply into the inbox.
 
-use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::io::{BufRead, IsTerminal};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 
 use super::{Common, open, step};
 use crate::agent::ANYWAY;
+use crate::approve::editor::{self, Draft};
+use crate::courier::{Clipboard, Surroundings};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, write_atomic};
-use crate::mailbox::Mailbox;
-use crate::ui::Ui;
+use crate::mailbox::{MAX_REPLY, Mailbox};
+use crate::reply;
+use crate::ui::{Ui, count, escape_line, shortened};
 
-/// Put a reply into the inbox, from a file or from standard input
+const EXAMPLES: &str = "\
+Examples:
+  agent paste              from the clipboard
+  agent paste reply.md     from a file
+  agent paste -            from standard input; on a terminal a lone `.` ends it
+  agent paste --edit       in your editor ($VISUAL or $EDITOR)
+
+It works while a loop runs elsewhere. Without a file and with standard input from a pipe, that is \
+read; on a terminal without a way to a clipboard, what you type is.";
+
+/// Put a reply into the inbox: from the clipboard, a file, or what you type
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Paste {
     /// The reply, `-` for standard input
-    #[arg(value_name = "FILE", default_value = "-")]
-    reply: PathBuf,
+    #[arg(value_name = "FILE")]
+    reply: Option<PathBuf>,
+    /// Paste it in your editor
+    #[arg(long, conflicts_with = "reply")]
+    edit: bool,
     /// Use it even if it names another round
     #[arg(long)]
     anyway: bool,
@@ -34,12 +51,7 @@ pub(super) enum Number {
 impl Paste {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
         let agent = open::files(common, ui)?;
-        if self.reply == Path::new("-") && std::io::stdin().is_terminal() {
-            agent
-                .ui
-                .say("Paste the reply, then press Ctrl-D on a line of its own.");
-        }
-        let bytes = step::read(&self.reply)?;
+        let bytes = self.bytes(&agent.ui)?;
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(Error::mendable("the reply is empty"));
         }
@@ -52,6 +64,90 @@ impl Paste {
         agent.ui.say(&format!("Saved as `{}`.", path.display()));
         Ok(ExitCode::SUCCESS)
     }
+
+    fn bytes(&self, ui: &Ui) -> Result<Vec<u8>> {
+        if self.edit {
+            return in_editor();
+        }
+        let is_typed = std::io::stdin().is_terminal();
+        match &self.reply {
+            Some(file) if file.as_os_str() == "-" && is_typed => typed(ui),
+            Some(file) => step::read(file),
+            None if !is_typed => step::read("-".as_ref()),
+            None => {
+                let clipboard = Clipboard::of(Surroundings::of_this_process());
+                if clipboard.ways_in().is_empty() {
+                    typed(ui)
+                } else {
+                    from_clipboard(&clipboard, ui)
+                }
+            }
+        }
+    }
+}
+
+/// What is on the clipboard, with a line that tells it.
+fn from_clipboard(clipboard: &Clipboard, ui: &Ui) -> Result<Vec<u8>> {
+    let other = "`agent paste -` takes what you paste into the terminal, `agent paste --edit` opens your editor";
+    let text = clipboard
+        .take()
+        .map_err(|failure| {
+            Error::mendable("could not read the clipboard")
+                .because(failure.to_string())
+                .hint(other)
+        })?
+        .ok_or_else(|| Error::mendable("there is no text on the clipboard").hint(other))?;
+    if reply::is_outbox(&text) {
+        return Err(
+            Error::mendable("the clipboard still has our own message, not the reply")
+                .hint("copy the chat's reply, then run `agent paste` again"),
+        );
+    }
+    let first = text.lines().find(|line| !line.trim().is_empty());
+    ui.say(&format!(
+        "From the clipboard, {}: {}",
+        count(text.chars().count(), "character"),
+        shortened(&escape_line(first.unwrap_or_default().trim()), 60)
+    ));
+    Ok(text.into_bytes())
+}
+
+/// What is typed or pasted into the terminal, until a lone `.` or the end of the input.
+fn typed(ui: &Ui) -> Result<Vec<u8>> {
+    ui.say("Paste the reply, then end it with a line that has only a `.`, or with Ctrl-D.");
+    let mut bytes = Vec::new();
+    let mut input = std::io::stdin().lock();
+    loop {
+        let begin = bytes.len();
+        let read = input.read_until(b'\n', &mut bytes).map_err(|cause| {
+            Error::mendable("could not read the reply from standard input").because(cause)
+        })?;
+        let line = bytes[begin..].trim_ascii_end();
+        if line == b"." {
+            bytes.truncate(begin);
+            return Ok(bytes);
+        }
+        if read == 0 {
+            return Ok(bytes);
+        }
+        if bytes.len() as u64 > MAX_REPLY {
+            return Err(Error::mendable("the reply is larger than 16 MiB"));
+        }
+    }
+}
+
+fn in_editor() -> Result<Vec<u8>> {
+    let named = editor::of_this_person(|name| std::env::var_os(name));
+    let program = named.ok_or_else(|| {
+        Error::mendable("there is no editor").hint("set `VISUAL` or `EDITOR` to one")
+    })?;
+    let draft = Draft {
+        what: "reply",
+        file_name: "reply.md",
+        text: "",
+        max_bytes: MAX_REPLY,
+    };
+    editor::edit_draft(&program, draft).map(String::into_bytes)
 }
 
 /// Writes a reply into the inbox under a name of its own.

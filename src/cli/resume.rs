@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, exit_code, log, open, read_standard_input};
+use super::{Common, carry, exit_code, log, open, read_standard_input};
 use crate::error::{Error, Result};
 use crate::session::{LoopLock, Session, Store};
 use crate::ui::{Event, Ui};
@@ -32,6 +32,9 @@ pub(super) struct Resume {
     /// Write the message and exit, for scripts that go on with `agent step`
     #[arg(long)]
     no_wait: bool,
+    /// Put each message on the clipboard, as `--clipboard out` does
+    #[arg(long)]
+    copy: bool,
 }
 
 /// The most characters of a further instruction.
@@ -40,7 +43,7 @@ const MAX_INSTRUCTION: usize = 4_000;
 impl Resume {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
         let (id, instruction) = self.understood()?;
-        let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
+        let (agent, wishes) = open::agent_and_wishes(common, ui, open::FirstRun::Refuse)?;
         let lock = LoopLock::take(agent.store.directory())?;
         let mut session = match &instruction {
             Some(_) => find_any(&agent.store, &agent.ui, id.as_deref())?,
@@ -70,12 +73,9 @@ impl Resume {
         if let Some(instruction) = instruction {
             session = agent.instruct(session, instruction)?;
         }
-        let ending = if self.no_wait {
-            agent.begin(session)
-        } else {
-            agent.run(session)
-        };
-        ending.map(exit_code)
+        let stay = carry::Stay::of(self.no_wait);
+        let wishes = carry::copying(wishes, self.copy);
+        carry::run(&agent, session, stay, wishes, common.ui()).map(exit_code)
     }
 
     /// The session and the instruction; the only word that has spaces is no session.

@@ -216,7 +216,12 @@ impl Doorbell {
 
     /// Returns when something has happened since the last wait, and after a second at the latest.
     pub fn wait(&self) {
-        self.0.wait_until(Instant::now() + Duration::from_secs(1));
+        self.wait_for(Duration::from_secs(1));
+    }
+
+    /// Returns when something has happened since the last wait, and after this long at the latest.
+    pub fn wait_for(&self, longest: Duration) {
+        self.0.wait_until(Instant::now() + longest);
     }
 }
 

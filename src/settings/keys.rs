@@ -164,6 +164,19 @@ pub static KEYS: &[Key] = &[
         &["skip-commands", "continue"],
         "What becomes of the commands of a reply after a file change of it failed.",
     ),
+    loosening(
+        "Clipboard",
+        "--clipboard",
+        Shape::Choice(&["auto", "out", "off"]),
+        "off",
+        "What the clipboard is used for: `out`, each message is put on it; `auto`, and the reply is taken from it when it ends with this round's end mark, once you have said yes to that.",
+    ),
+    choice(
+        "Notify",
+        "--notify",
+        &["off", "bell", "desktop"],
+        "How you are told that it is your turn: the terminal's bell, or a notification of the desktop or the terminal.",
+    ),
     number(
         "CommandTimeoutSeconds",
         "--command-timeout",

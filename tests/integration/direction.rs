@@ -42,6 +42,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("compose", &["reply", "session"]),
     ("transcript", &["checkpoint", "mailbox", "reply", "session"]),
     ("secrets", &[]),
+    // Couriers know the mailbox and the person, and nothing of the loop.
+    ("courier", &["fs", "interrupt", "mailbox", "reply", "ui"]),
     ("settings", &["fs", "platform"]),
     ("ui", &["interrupt", "platform", "reply"]),
     ("protocol", &[]),

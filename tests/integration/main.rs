@@ -18,6 +18,9 @@ mod apply;
 mod approvals;
 /// Replies that are no replies, or in no good form.
 mod bad_input;
+/// Messages and replies by the clipboard, the bell, and what is printed instead.
+#[cfg(target_os = "linux")]
+mod clipboard;
 /// What is said, how loud, in which form, and what is kept private.
 mod console;
 /// Replies and patches collected from other programs, where they are at hand.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::harness::{DEADLINE, Save, Test, agent, save_reply, wait_for_outbox};
 
 /// The program in a pseudo-terminal of its own, with somebody who reads and types.
-struct Terminal {
+pub struct Terminal {
     /// Keeps the directories.
     test: Test,
     child: Child,
@@ -22,7 +22,7 @@ struct Terminal {
     clippy::print_stderr,
     reason = "whoever runs the tests shall know what was not tested"
 )]
-fn has_script() -> bool {
+pub fn has_script() -> bool {
     let version = Command::new("script").arg("--version").output();
     let is_known =
         version.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("util-linux"));
@@ -34,7 +34,7 @@ fn has_script() -> bool {
 
 impl Terminal {
     /// Starts `agent` with these arguments in the base directory of a test.
-    fn open(test: Test, arguments: &str, environment: &[(&str, &str)]) -> Self {
+    pub fn open(test: Test, arguments: &str, environment: &[(&str, &str)]) -> Self {
         let plain = agent(&test.base());
         let line = format!("'{}' {arguments}", env!("CARGO_BIN_EXE_agent"));
         let mut command = Command::new("script");
@@ -64,13 +64,13 @@ impl Terminal {
         }
     }
 
-    fn base(&self) -> PathBuf {
+    pub fn base(&self) -> PathBuf {
         self.test.base()
     }
 
     /// Waits until the terminal shows a text that it has not shown before.
     #[track_caller]
-    fn expect(&mut self, text: &str) {
+    pub fn expect(&mut self, text: &str) {
         let began = Instant::now();
         loop {
             if let Some(at) = self.shown.find(text) {
@@ -89,13 +89,13 @@ impl Terminal {
         }
     }
 
-    fn type_in(&mut self, text: &str) {
+    pub fn type_in(&mut self, text: &str) {
         self.keyboard.write_all(text.as_bytes()).unwrap();
         self.keyboard.flush().unwrap();
     }
 
     /// Saves the reply to a round.
-    fn reply(&self, sequence: u32, text: &str) {
+    pub fn reply(&self, sequence: u32, text: &str) {
         let (id, _) = wait_for_outbox(&self.base(), sequence);
         let text = text.replace("{end}", &format!("[END {id}#{sequence}]"));
         let path = self.base().join(format!("inbox/reply{sequence}.txt"));
@@ -104,7 +104,7 @@ impl Terminal {
 
     /// Waits for the end; gives the exit code and what was shown last.
     #[track_caller]
-    fn close(mut self) -> (Option<i32>, String) {
+    pub fn close(mut self) -> (Option<i32>, String) {
         let status = wait_timeout::ChildExt::wait_timeout(&mut self.child, DEADLINE).unwrap();
         let Some(status) = status else {
             let _ = self.child.kill();

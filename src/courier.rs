@@ -1,0 +1,76 @@
+//! Couriers: what carries a message from `outbox/` to the person, and a reply into `inbox/`.
+//!
+//! They run beside the loop and know only the mailbox: a courier reads `outbox/` and writes a file
+//! into `inbox/` like anybody else, so whatever becomes of it, nothing of a session is lost. It
+//! never says that something is on the clipboard unless it has read it back from there, and it
+//! takes from the clipboard only a text that ends with the mark of the round that is waiting.
+
+mod beside;
+mod clipboard;
+pub mod holder;
+mod message;
+mod notice;
+mod observe;
+mod osc52;
+mod program;
+mod sight;
+mod surroundings;
+
+use std::path::PathBuf;
+
+pub use self::beside::Couriers;
+pub use self::clipboard::{Clipboard, Failure, Sent, Way};
+pub use self::message::Message;
+pub use self::sight::{Sight, look};
+pub use self::surroundings::Surroundings;
+
+/// What the person wants of the couriers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wishes {
+    /// What the clipboard is used for.
+    pub clipboard: Use,
+    /// How they are told that it is their turn.
+    pub notify: Notify,
+    /// What happens to a reply that is found on the clipboard.
+    pub found: Found,
+    /// Where is kept whether they let us look at the clipboard; nowhere if they have no home.
+    pub memory: Option<PathBuf>,
+}
+
+impl Wishes {
+    /// Whether there is nothing to do for a courier.
+    pub fn are_none(&self) -> bool {
+        self.clipboard == Use::Off && self.notify == Notify::Off
+    }
+}
+
+/// What the clipboard is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// Nothing.
+    Off,
+    /// Messages are put on it.
+    Out,
+    /// Messages are put on it, and replies are taken from it.
+    Both,
+}
+
+/// How the person is told that it is their turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notify {
+    /// By nothing but the lines on the terminal.
+    Off,
+    /// The terminal's bell.
+    Bell,
+    /// A notification of the desktop, or of the terminal where there is none.
+    Desktop,
+}
+
+/// What happens to a reply that is found on the clipboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// It is used, with a word about it.
+    Used,
+    /// The person is asked first.
+    Asked,
+}

@@ -1,0 +1,378 @@
+//! The thread beside the loop: every new message goes out, and the first reply comes in.
+//!
+//! It waits for nobody: a question to the person is put and looked after, and is forgotten when
+//! another message appears, because then the round went on without it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::observe::Observer;
+use super::sight::{self, Sight};
+use super::{Clipboard, Found, Message, Surroundings, Use, Wishes, notice};
+use crate::error::Result;
+use crate::fs::{Durability, create_directory, write_atomic};
+use crate::interrupt::Interrupt;
+use crate::mailbox::{Doorbell, Mailbox, Waker};
+use crate::protocol::SessionId;
+use crate::ui::{Answer, Answers, Ui};
+
+/// How long the loop gets to tell of a message before a courier tells what became of it.
+const AFTER_THE_LOOP: Duration = Duration::from_millis(150);
+/// How long until the next look at the clipboard.
+const NEXT_LOOK: Duration = Duration::from_millis(500);
+
+/// The couriers of a running loop; they stop when this is dropped.
+#[derive(Debug)]
+pub struct Couriers {
+    is_over: Arc<AtomicBool>,
+    waker: Waker,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Couriers {
+    /// Starts them for a session; nothing if the person wants none.
+    pub fn start(
+        wishes: Wishes,
+        mailbox: &Mailbox,
+        session: &SessionId,
+        ui: Ui,
+        interrupt: &Interrupt,
+    ) -> Option<Self> {
+        if wishes.are_none() {
+            return None;
+        }
+        let is_over = Arc::new(AtomicBool::new(false));
+        let bell = Doorbell::on(mailbox.outbox());
+        let waker = bell.waker();
+        let here = Surroundings::of_this_process();
+        let courier = Courier {
+            clipboard: Clipboard::of(here.clone()),
+            here,
+            mailbox: mailbox.clone(),
+            session: session.clone(),
+            interrupt: interrupt.clone(),
+            waker: bell.waker(),
+            wishes,
+            ui,
+            round: None,
+        };
+        let over = Arc::clone(&is_over);
+        let thread = thread::spawn(move || courier.run(&bell, &over));
+        Some(Self {
+            is_over,
+            waker,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Couriers {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.waker.wake();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread works with.
+#[derive(Debug)]
+struct Courier {
+    clipboard: Clipboard,
+    here: Surroundings,
+    mailbox: Mailbox,
+    session: SessionId,
+    interrupt: Interrupt,
+    waker: Waker,
+    wishes: Wishes,
+    ui: Ui,
+    round: Option<Round>,
+}
+
+/// A message on its way.
+#[derive(Debug)]
+struct Round {
+    message: Message,
+    /// The next part to be put on the clipboard, from 1.
+    next: usize,
+    asked: Option<Asked>,
+    observer: Option<Observer>,
+    has_named_unmarked: bool,
+}
+
+/// What the person is asked.
+#[derive(Debug)]
+struct Asked {
+    what: Question,
+    answer: Receiver<Answer>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Question {
+    /// Whether the next part may go to the clipboard.
+    NextPart,
+    /// Whether we may look at the clipboard at all.
+    MayLook,
+    /// Whether this text may be used.
+    MayUse(String),
+}
+
+impl Courier {
+    fn run(mut self, bell: &Doorbell, is_over: &AtomicBool) {
+        while !is_over.load(Ordering::SeqCst) {
+            self.attend();
+            bell.wait_for(NEXT_LOOK);
+        }
+        // The last message of a session that met its limit is carried too.
+        if !self.interrupt.is_raised() {
+            self.meet_message();
+        }
+    }
+
+    fn attend(&mut self) {
+        self.meet_message();
+        if let Some(mut round) = self.round.take() {
+            self.go_on(&mut round);
+            self.round = Some(round);
+        }
+    }
+
+    /// Begins anew if another message is there.
+    fn meet_message(&mut self) {
+        let Some(message) = Message::latest(&self.mailbox, &self.session) else {
+            return;
+        };
+        if self
+            .round
+            .as_ref()
+            .is_some_and(|round| round.message == message)
+        {
+            return;
+        }
+        thread::sleep(AFTER_THE_LOOP);
+        // At the first one the person is still here.
+        if self.round.is_some() {
+            let turn = format!("round {} is ready to paste", message.mark.sequence);
+            notice::give(self.wishes.notify, &turn, &self.here, &self.ui);
+        }
+        let mut round = Round {
+            message,
+            next: 1,
+            asked: None,
+            observer: None,
+            has_named_unmarked: false,
+        };
+        if self.wishes.clipboard != Use::Off && !self.has_the_reply_already(&mut round) {
+            self.copy_next(&mut round);
+        }
+        self.round = Some(round);
+    }
+
+    /// A reply that was copied while no loop was running must not be overwritten.
+    fn has_the_reply_already(&mut self, round: &mut Round) -> bool {
+        if self.wishes.clipboard != Use::Both || !self.may_look() {
+            return false;
+        }
+        self.observe(round);
+        round.observer.is_none()
+    }
+
+    fn copy_next(&mut self, round: &mut Round) {
+        let Round { message, next, .. } = round;
+        let text = match message.paste(*next) {
+            Ok(text) => text,
+            Err(trouble) => return self.ui.error(&trouble),
+        };
+        let name = message.name(*next);
+        match self.clipboard.put(&text, &self.ui) {
+            Ok(sent) => self.ui.say(&format!("{} is {sent}.", capital(&name))),
+            Err(failure) => {
+                let name = capital(&name);
+                return self
+                    .ui
+                    .say(&format!("{name} is not on the clipboard: {failure}."));
+            }
+        }
+        *next += 1;
+        if *next > message.parts() {
+            return self.begin_watching(round);
+        }
+        let name = message.name(*next);
+        if self.ui.is_interactive() {
+            let question = format!("Paste it and send it, then press Enter for {name}.");
+            round.asked = Some(self.ask(Question::NextPart, &question));
+        } else {
+            self.ui
+                .say(&format!("`agent copy --part {next}` copies {name}."));
+        }
+    }
+
+    /// Looks at the clipboard from now on, if the person lets us.
+    fn begin_watching(&mut self, round: &mut Round) {
+        if self.wishes.clipboard != Use::Both || self.clipboard.ways_in().is_empty() {
+            return;
+        }
+        if self.may_look() {
+            if round.observer.is_none() {
+                round.observer = Some(Observer::new(&self.here));
+            }
+            return;
+        }
+        if self.remembered().is_some() || !self.ui.is_interactive() {
+            return;
+        }
+        round.asked = Some(self.ask(
+            Question::MayLook,
+            "May `agent` look at the clipboard while it waits, and take a text from it that ends with the end mark of the round? [y/N]",
+        ));
+    }
+
+    fn go_on(&mut self, round: &mut Round) {
+        let answer = |asked: &Asked| asked.answer.try_recv().ok();
+        if let Some(answer) = round.asked.as_ref().and_then(answer)
+            && let Some(asked) = round.asked.take()
+        {
+            self.hear(round, asked.what, &answer);
+        }
+        if round.asked.is_none() && round.observer.is_some() {
+            self.observe(round);
+        }
+    }
+
+    fn hear(&mut self, round: &mut Round, question: Question, answer: &Answer) {
+        match question {
+            Question::NextPart => {
+                if matches!(answer, Answer::Text(_)) {
+                    self.copy_next(round);
+                }
+            }
+            Question::MayLook => {
+                self.remember(answer.is_yes());
+                if answer.is_yes() {
+                    self.begin_watching(round);
+                } else {
+                    self.ui.say(
+                        "The clipboard is not looked at; `agent paste` takes a reply from it.",
+                    );
+                }
+            }
+            Question::MayUse(text) => {
+                if answer.is_yes() {
+                    self.use_reply(round, &text);
+                }
+            }
+        }
+    }
+
+    /// Looks at the clipboard once; with the reply in hand the watching ends.
+    fn observe(&mut self, round: &mut Round) {
+        let observer = round
+            .observer
+            .get_or_insert_with(|| Observer::new(&self.here));
+        let Some(text) = observer.look(&self.clipboard) else {
+            return;
+        };
+        match sight::look(&text, &round.message.mark) {
+            Sight::Reply if self.wishes.found == Found::Asked => {
+                let question = format!("Use the reply on the clipboard ({})? [y/N]", size(&text));
+                if self.ui.is_interactive() {
+                    round.asked = Some(self.ask(Question::MayUse(text), &question));
+                } else {
+                    self.ui
+                        .say("The clipboard has the reply: `agent paste` takes it.");
+                }
+            }
+            Sight::Reply => self.use_reply(round, &text),
+            Sight::Unmarked if !round.has_named_unmarked => {
+                round.has_named_unmarked = true;
+                self.ui.say(
+                    "The clipboard has commands, but not this round's end mark at its end: `agent paste` takes it.",
+                );
+            }
+            Sight::Unmarked | Sight::Nothing => {}
+        }
+    }
+
+    fn use_reply(&mut self, round: &mut Round, text: &str) {
+        self.ui.say(&format!(
+            "Taken from the clipboard: {}, ending with `{}`.",
+            size(text),
+            round.message.mark
+        ));
+        round.observer = None;
+        if let Err(trouble) = put(&self.mailbox, text) {
+            self.ui.error(&trouble);
+        }
+    }
+
+    /// Puts a question and lets a thread wait for the answer.
+    fn ask(&self, what: Question, question: &str) -> Asked {
+        let answers = Answers::until(&self.interrupt);
+        self.ui.prompt(question, &answers);
+        let (sender, answer) = mpsc::channel();
+        let waker = self.waker.clone();
+        thread::spawn(move || {
+            let _ = sender.send(answers.first());
+            waker.wake();
+        });
+        Asked { what, answer }
+    }
+
+    fn may_look(&self) -> bool {
+        self.remembered() == Some(true)
+    }
+
+    /// What the person said when they were asked whether we may look.
+    fn remembered(&self) -> Option<bool> {
+        let said = std::fs::read_to_string(self.wishes.memory.as_deref()?).ok()?;
+        Some(said.trim() == "yes")
+    }
+
+    fn remember(&self, may_look: bool) {
+        let word: &[u8] = if may_look { b"yes\n" } else { b"no\n" };
+        let kept = self.wishes.memory.as_deref().map(|path| keep(path, word));
+        if let Some(Err(trouble)) = kept {
+            self.ui.error(&trouble);
+        }
+    }
+}
+
+fn keep(path: &Path, word: &[u8]) -> Result<()> {
+    if let Some(directory) = path.parent() {
+        create_directory(directory)?;
+    }
+    write_atomic(path, word, Durability::Synced)
+}
+
+/// Puts a reply into the inbox, under a name that says where it came from.
+fn put(mailbox: &Mailbox, text: &str) -> Result<()> {
+    let unique = uuid::Uuid::new_v4().simple().to_string();
+    let name = format!("clipboard-{}.txt", &unique[..8]);
+    write_atomic(
+        &mailbox.inbox().join(name),
+        text.as_bytes(),
+        Durability::Durable,
+    )
+}
+
+/// How long a text is, in words.
+fn size(text: &str) -> String {
+    let lines = text.lines().count();
+    format!(
+        "{}, {}",
+        crate::ui::count(text.chars().count(), "character"),
+        crate::ui::count(lines, "line")
+    )
+}
+
+/// A sentence begins with a capital letter; the names of messages do not.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}

@@ -1,0 +1,96 @@
+//! What a text on the clipboard is to the round that waits.
+//!
+//! Only a text that ends with this round's mark is taken by itself. Whatever has a part of our own
+//! messages in it is not: a copy of the whole chat page would carry the examples of the
+//! instructions along, and they would be executed.
+
+use crate::protocol::EndMark;
+use crate::reply;
+
+/// What a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// The reply to this round, whole.
+    Reply,
+    /// It has commands, and no mark at its end: the person may take it themselves.
+    Unmarked,
+    /// Nothing of ours.
+    Nothing,
+}
+
+/// Looks at a text.
+pub fn look(text: &str, mark: &EndMark) -> Sight {
+    if has_our_message(text) {
+        return Sight::Nothing;
+    }
+    match reply::end_mark(text) {
+        Some(found) if found == *mark => Sight::Reply,
+        None if has_tags(text) && !reply::parse(text).steps.is_empty() => Sight::Unmarked,
+        // One with another mark is of another round.
+        Some(_) | None => Sight::Nothing,
+    }
+}
+
+fn has_our_message(text: &str) -> bool {
+    let is_section = |line: &str| {
+        let line = line.trim();
+        line == "=== PROTOCOL ===" || (line.starts_with("=== PART ") && line.ends_with(" ==="))
+    };
+    reply::is_outbox(text) || text.lines().any(is_section)
+}
+
+/// Whether a line looks like one of our tags, before the whole text is parsed.
+fn has_tags(text: &str) -> bool {
+    text.lines().any(|line| {
+        let name = line.trim().strip_prefix('[').unwrap_or_default();
+        name.starts_with(|first: char| first.is_ascii_uppercase())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::SessionId;
+
+    #[track_caller]
+    fn case(text: &str, expected: Sight) {
+        let mark = EndMark {
+            session: SessionId::parse("ab12cd34").unwrap(),
+            sequence: 3,
+        };
+        assert_eq!(look(text, &mark), expected, "{text}");
+    }
+
+    #[test]
+    fn only_the_mark_of_this_round_at_the_end_makes_a_reply() {
+        case("[DONE]\n[END ab12cd34#3]\n", Sight::Reply);
+        case("``````\n[DONE]\n[END ab12cd34#3]\n``````\n", Sight::Reply);
+        case("[DONE]\n[END ab12cd34#2]\n", Sight::Nothing);
+        case("[DONE]\n[END ffffffff#3]\n", Sight::Nothing);
+        case(
+            "[DONE]\n[END ab12cd34#3]\nThe chat can err.\n",
+            Sight::Unmarked,
+        );
+    }
+
+    #[test]
+    fn our_own_message_is_no_reply_wherever_it_stands() {
+        let message =
+            "=== HEADER ===\nSession: ab12cd34\n=== PROTOCOL ===\n[DONE]\n[END ab12cd34#3]\n";
+        case(message, Sight::Nothing);
+        case(&format!("You said:\n{message}"), Sight::Nothing);
+        case(
+            "=== PART 2 of 2 ===\n[DONE]\n[END ab12cd34#3]\n",
+            Sight::Nothing,
+        );
+    }
+
+    #[test]
+    fn commands_without_a_mark_are_named_and_other_texts_are_not() {
+        case("[READ_FILE path=\"a.rs\"]\n", Sight::Unmarked);
+        case("hunter2", Sight::Nothing);
+        case("", Sight::Nothing);
+        case("[Unreleased]\n- a change\n", Sight::Nothing);
+        case("src/a.rs\n```rust\nfn a() {}\n```\n", Sight::Nothing);
+    }
+}
