@@ -6,6 +6,7 @@
 
 mod accept;
 pub mod apply;
+mod check;
 mod checkpoints;
 mod conceal;
 pub mod consult;
@@ -27,6 +28,7 @@ use std::path::{Path, PathBuf};
 
 pub use self::accept::{ANYWAY, identity};
 use self::accept::{Judged, Verdict};
+pub use self::check::Check;
 use self::checkpoints::Checkpoints;
 use self::conceal::Concealed;
 pub use self::conceal::kept_secrets;
@@ -76,6 +78,8 @@ pub struct Manner {
     pub permit: Permit,
     /// What looks for secrets in messages; nothing if they are sent as they are.
     pub secrets: Option<secrets::Scanner>,
+    /// What decides whether the work is good, if the person set it.
+    pub check: Option<Check>,
     /// What happens to commands after a failed change.
     pub on_failure: OnFailure,
     /// The chat that the person uses.
@@ -209,6 +213,7 @@ impl Conversation<'_> {
         {
             return Ok(Some(self.stopped(Ending::Interrupted)));
         }
+        self.check_at_start()?;
         self.publish(patience)?;
         if self.session.is_at_limit() {
             return Ok(Some(self.stopped(Ending::RoundLimit)));
@@ -283,8 +288,9 @@ impl Conversation<'_> {
         let _alone = self.alone()?;
         let before = self.checkpoint_before(&taken.reply.steps);
         let results = self.execute(&taken, &consent, before)?;
+        let checked = self.check_round(before, &taken.reply.steps, &results);
         self.checkpoint_after(before, &taken.reply.steps, &results)?;
-        self.conclude(taken, results)
+        self.conclude(taken, results, checked)
     }
 
     fn announce(&self, taken: &Taken) {

@@ -5,6 +5,7 @@
 mod apply;
 mod approve;
 mod carry;
+mod check;
 mod completions;
 mod config;
 mod copy;
@@ -112,6 +113,7 @@ enum Verb {
     Say(say::Say),
     Approve(approve::Approve),
     Decline(approve::Decline),
+    Check(check::Check),
     End(end::End),
     Handoff(handoff::Handoff),
     Fork(fork::Fork),
@@ -164,6 +166,7 @@ fn value_name(shape: &Shape) -> String {
         Shape::Paths => "PATHS".to_owned(),
         Shape::Rules => "COMMANDS".to_owned(),
         Shape::Items => "WORDS".to_owned(),
+        Shape::Text => "TEXT".to_owned(),
     }
 }
 
@@ -270,6 +273,7 @@ impl Verb {
             Self::Say(verb) => verb.run(common, ui),
             Self::Approve(verb) => verb.run(common, ui),
             Self::Decline(verb) => verb.run(common, ui),
+            Self::Check(_) => check::Check::run(common, ui),
             Self::End(verb) => verb.run(common, ui),
             Self::Handoff(verb) => verb.run(common, ui),
             Self::Fork(verb) => verb.run(common, ui),

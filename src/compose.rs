@@ -6,6 +6,7 @@
 //! `mailbox`.
 
 pub mod budget;
+mod check;
 mod contents;
 mod handover;
 mod history;
@@ -188,6 +189,7 @@ impl<'a> Draft<'a> {
         Self {
             head: head(session, material.facts),
             sections: vec![
+                Box::new(check::State::of(session)),
                 Box::new(listing::section(
                     material.listing,
                     material.shown_before,

@@ -3,6 +3,8 @@
 //! The file `sessions/<id>.json` holds no more than the next outbox needs, so that saving it costs
 //! the same in the thousandth round as in the first. What happened on the way is in the journal.
 
+mod check;
+mod circles;
 mod find;
 mod history;
 mod journal;
@@ -19,6 +21,8 @@ use std::collections::{BTreeSet, VecDeque};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+pub use self::check::{CheckReport, CheckedWhen};
+pub use self::circles::Circles;
 pub use self::history::{Checkpoint, History};
 pub use self::journal::{Journal, Record, Recovered, Sync};
 pub use self::lock::{Holder, LoopLock, RoundLock};
@@ -99,6 +103,15 @@ pub struct Session {
     pub summary: Option<String>,
     /// How much of the instructions the next outbox carries.
     pub instructions: Instructions,
+    /// What is remembered to see that it goes in circles.
+    #[serde(default)]
+    pub circles: Circles,
+    /// Circles that the last round showed, in words for the model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub last_circles: Vec<String>,
+    /// How the person's check stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckReport>,
     /// What confined its commands when it last ran, if anything did.
     #[serde(default)]
     pub sandbox: Option<String>,
@@ -188,6 +201,9 @@ impl Session {
             plan_news: None,
             summary: None,
             instructions: Instructions::Full,
+            circles: Circles::default(),
+            last_circles: Vec::new(),
+            check: None,
             sandbox: None,
             network_granted: false,
             seen: Seen::default(),

@@ -65,6 +65,9 @@ pub struct Settings {
     pub deny: String,
     pub extra_read_paths: String,
     pub extra_write_paths: String,
+    pub check_command: String,
+    pub check_timeout_seconds: u32,
+    pub stop_when_check_passes: Switch,
     pub secrets: Secrets,
     pub allow_secrets: String,
     pub on_failure: OnFailure,
@@ -96,6 +99,16 @@ pub enum Commands {
     /// They run.
     Run,
     /// They are refused; the model only works on files.
+    Off,
+}
+
+/// On or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Switch {
+    /// It is so.
+    On,
+    /// It is not.
     Off,
 }
 

@@ -110,6 +110,11 @@ impl Conversation<'_> {
                 self.concealed.text(scanner, text, source, &place);
             }
         }
+        if let Some(report) = &mut session.check {
+            let text = &mut report.outcome.detail.text;
+            self.concealed
+                .text(scanner, text, Source::Text, "the output of the check");
+        }
         Cow::Owned(session)
     }
 

@@ -93,8 +93,9 @@ impl<'a> Conversation<'a> {
         let input = self.input(patience);
         self.settle_offer(steps, recovered, &mut results, input)?;
         // The round ends now, so that it can be taken back like any other.
+        let checked = self.check_round(recovered.before, steps, &results);
         self.checkpoint_after(recovered.before, steps, &results)?;
-        self.conclude(taken, results)
+        self.conclude(taken, results, checked)
     }
 }
 

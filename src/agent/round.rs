@@ -1,16 +1,18 @@
 //! One round: the steps of a reply, executed once, and what the session knows afterwards.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+use super::check::Checked;
 use super::permit::{Asking, Consent, Permission};
 use super::{Conversation, Patience, Taken, file_name};
 use crate::approve::Pending;
 use crate::checkpoint::Snapshot;
 use crate::error::Result;
 use crate::execute::{self, Execution};
-use crate::protocol::{Command, Outcome, ReadRequest, Status, Step, StepResult};
+use crate::protocol::{Command, Outcome, ReadRequest, RelPath, Status, Step, StepResult};
 use crate::reply::{Issue, Reply};
 use crate::session::{
     CutReply, Instructions, Note, Planning, Question, Record, Session, Source, Sync,
@@ -187,11 +189,17 @@ impl Conversation<'_> {
     }
 
     /// Moves the session on by one round, saves it, and says so if it has ended.
-    pub(super) fn conclude(&mut self, taken: Taken, mut results: Vec<StepResult>) -> Result<()> {
+    pub(super) fn conclude(
+        &mut self,
+        taken: Taken,
+        mut results: Vec<StepResult>,
+        checked: Checked,
+    ) -> Result<()> {
         let reply = taken.reply;
         let changed = self.take_changed();
         let proposes = reply.steps.iter().any(|step| self.is_proposal(step));
         let done = settle_done(&reply, &mut results, proposes);
+        let done = self.done_by_check(done, &mut results);
         let session = &mut self.session;
         session.last_cut = reply.cut.clone().map(|cut| CutReply {
             sequence: session.sequence_number,
@@ -216,11 +224,16 @@ impl Conversation<'_> {
         let repairs = reply.repairs.iter().filter(|repair| repair.in_body);
         session.last_repairs = repairs.map(|repair| repair.what.clone()).collect();
         session.last_issues = reply.issues;
+        session.last_circles = circles(session, &results);
         session.last_results = results;
         session.remember_round(changed);
         if let Some(summary) = done {
             session.is_complete = true;
             session.summary = Some(summary);
+        }
+        if checked == Checked::Ends && !session.is_complete && session.questions.is_empty() {
+            session.is_complete = true;
+            session.summary = Some("The check passes.".to_owned());
         }
         let notes = self.agent.store.notes(&session.session_id);
         let said = notes.all();
@@ -230,6 +243,10 @@ impl Conversation<'_> {
         self.pending().clear()?;
         for note in &said {
             notes.remove(note);
+        }
+        for circle in &self.session.last_circles {
+            let text = format!("The model goes in circles: {circle}.");
+            self.agent.ui.say(&text);
         }
         if self.session.is_complete {
             self.say_done(&said);
@@ -263,6 +280,21 @@ impl Conversation<'_> {
             self.agent.ui.say(&text);
         }
     }
+}
+
+/// What a round shows of going in circles.
+fn circles(session: &mut Session, results: &[StepResult]) -> Vec<String> {
+    let mut told = session.circles.remember_failures(results);
+    let fine = results
+        .iter()
+        .filter(|result| result.outcome.status == Status::Ok);
+    let changed: BTreeSet<&RelPath> = fine.flat_map(|result| &result.outcome.changed).collect();
+    for path in changed {
+        if let Some(now) = session.seen.get(path) {
+            told.extend(session.circles.remember_state(path, None, now));
+        }
+    }
+    told
 }
 
 /// Why a command is not run after what happened before it in the same reply, if it is not.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::apply::Place;
 use super::{Common, carry, guard};
-use crate::agent::{Agent, Manner};
+use crate::agent::{Agent, Check, Manner};
 use crate::compose::{Carriage, Limit, TooLong};
 use crate::courier::Wishes;
 use crate::error::{Error, Kind, Result};
@@ -15,7 +15,7 @@ use crate::mailbox::Mailbox;
 use crate::secrets::{Allow, Scanner};
 use crate::session::Store;
 use crate::settings::{
-    self, Attach, Base, Chat, Found, Loaded, Origin, Overrides, Secrets, Settings, Trust,
+    self, Attach, Base, Chat, Found, Loaded, Origin, Overrides, Secrets, Settings, Switch, Trust,
     WhenTooLong,
 };
 use crate::ui::{Answer, Ui};
@@ -153,6 +153,7 @@ pub(super) fn assemble(
         manner: Manner {
             permit: guard::permit(loaded, workspace.path(), trust, guard::Testing::Remembered)?,
             secrets: secrets(settings),
+            check: check(settings),
             on_failure: settings.on_failure,
             chat: chat(settings),
             carriage: carriage(settings),
@@ -228,6 +229,16 @@ pub(super) fn carriage(settings: &Settings) -> Carriage {
         max_parts: settings.max_parts,
         too_long,
     }
+}
+
+/// What decides whether the work is good, if it is set.
+fn check(settings: &Settings) -> Option<Check> {
+    let is_set = !settings.check_command.is_empty();
+    is_set.then(|| Check {
+        command: settings.check_command.clone(),
+        timeout: Duration::from_secs(settings.check_timeout_seconds.into()),
+        ends_session: settings.stop_when_check_passes == Switch::On,
+    })
 }
 
 /// What looks for secrets in messages, unless the person switched it off.

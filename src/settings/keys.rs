@@ -145,6 +145,26 @@ pub static KEYS: &[Key] = &[
         "What commands in the sandbox may change besides the workspace.",
     ),
     loosening(
+        "CheckCommand",
+        "--check",
+        Shape::Text,
+        "",
+        "What decides whether the work is good, such as `make test`: it runs at the start and after each round that changed something, and `[DONE]` counts only when it passes.",
+    ),
+    number(
+        "CheckTimeoutSeconds",
+        "--check-timeout",
+        300,
+        1..=LONGEST_TIMEOUT,
+        "Seconds that the check command may run.",
+    ),
+    choice(
+        "StopWhenCheckPasses",
+        "--stop-when-check-passes",
+        &["off", "on"],
+        "Whether a session ends by itself when the check passes after a change.",
+    ),
+    loosening(
         "Secrets",
         "--secrets",
         Shape::Choice(&["on", "off"]),
@@ -412,9 +432,12 @@ impl Key {
         let may_be = match &self.shape {
             Shape::Directory => "a directory".to_owned(),
             Shape::Number(range) => format!("{} to {}", range.start(), range.end()),
-            Shape::Choice(_) | Shape::Words(_) | Shape::Paths | Shape::Rules | Shape::Items => {
-                self.shape.to_string()
-            }
+            Shape::Choice(_)
+            | Shape::Words(_)
+            | Shape::Paths
+            | Shape::Rules
+            | Shape::Items
+            | Shape::Text => self.shape.to_string(),
         };
         format!(
             "| `{}` | `{}` | {may_be}{trust} | `{}` | {} |\n",

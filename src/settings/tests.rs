@@ -80,7 +80,7 @@ fn every_value_in_range_fits_its_field() {
             Shape::Number(range) => vec![range.start().to_string(), range.end().to_string()],
             Shape::Choice(words) => words.iter().map(ToString::to_string).collect(),
             Shape::Words(words) => vec![words.join(",")],
-            Shape::Paths | Shape::Items => vec![String::new()],
+            Shape::Paths | Shape::Items | Shape::Text => vec![String::new()],
             Shape::Rules => vec!["git push,make".to_owned()],
             Shape::Directory => vec!["123456".to_owned()],
         };

@@ -35,6 +35,8 @@ pub enum Shape {
     Rules,
     /// Any words, separated by spaces; in the file also as a list.
     Items,
+    /// One line of text.
+    Text,
 }
 
 /// The value of a setting.
@@ -71,6 +73,9 @@ impl Shape {
             Shape::Directory => read_directory(text),
             Shape::Words(words) => {
                 read_words(text, words).ok_or_else(|| self.misfit(&format!("`{}`", shown(text))))
+            }
+            Shape::Text => {
+                read_line(text).ok_or_else(|| self.misfit(&format!("`{}`", shown(text))))
             }
             Shape::Items => {
                 read_items(text).ok_or_else(|| self.misfit(&format!("`{}`", shown(text))))
@@ -135,6 +140,12 @@ fn read_rules(text: &str) -> Value {
     Value::Text(Cow::Owned(rules.join(",")))
 }
 
+fn read_line(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let fits = text.len() <= LONGEST_PATH && !text.chars().any(char::is_control);
+    fits.then(|| Value::Text(Cow::Owned(text.to_owned())))
+}
+
 fn read_items(text: &str) -> Option<Value> {
     let items: Vec<&str> = text.split_whitespace().collect();
     let text = items.join(" ");
@@ -188,6 +199,7 @@ impl fmt::Display for Shape {
             Self::Words(words) => write!(f, "any of `{}`, separated by commas", words.join("`, `")),
             Self::Rules => f.write_str("beginnings of commands, separated by commas"),
             Self::Items => f.write_str("any words, separated by spaces"),
+            Self::Text => f.write_str("a line of text"),
             Self::Paths => write!(f, "absolute paths, separated by `{PATH_SEPARATOR}`"),
             Self::Number(range) => write!(
                 f,

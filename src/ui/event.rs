@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::Volume;
-use crate::protocol::StepResult;
+use crate::protocol::{Outcome, StepResult};
 use crate::reply::{Issue, Repair};
 
 /// Something that happened.
@@ -58,6 +58,11 @@ pub enum Event<'a> {
     Cut { line: u32, what: &'a str },
     /// A command begins to run.
     Running { script: &'a str },
+    /// The person's check was run.
+    Check {
+        command: &'a str,
+        outcome: &'a Outcome,
+    },
     /// A step was executed.
     Step { result: &'a StepResult },
     /// The model's plan.

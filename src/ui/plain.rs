@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::{Event, approval, escape_line, escape_text, outbox};
 use crate::error::{Error, Kind};
-use crate::protocol::{Status, StepResult};
+use crate::protocol::{Outcome, Status, StepResult};
 
 pub(super) const BOLD: Style = Style::new().bold();
 pub(super) const DIM: Style = Style::new().dimmed();
@@ -63,6 +63,7 @@ pub(super) fn render(event: &Event<'_>) -> String {
             escape_line(what)
         ),
         Event::Running { script } => running(script),
+        Event::Check { command, outcome } => check(command, outcome),
         Event::Step { result } => step(result),
         Event::Plan { text } => block("Plan", text),
         Event::Message { text } => block("The model says", text),
@@ -211,6 +212,19 @@ pub fn quoted(name: &str, text: &str) -> String {
         return String::new();
     }
     block(name, text)
+}
+
+fn check(command: &str, outcome: &Outcome) -> String {
+    let (style, word, lines) = match outcome.status {
+        Status::Ok => (GREEN, "passes", 0),
+        _ => (RED, "fails", FAILURE_LINES),
+    };
+    format!(
+        "  check {style}{word}{style:#}: `{}`: {}\n{}",
+        escape_line(&shortened(command, 120)),
+        escape_line(&outcome.message),
+        tail(&outcome.detail.text, lines)
+    )
 }
 
 /// The last lines of a text, indented beneath their step.

@@ -1,0 +1,183 @@
+//! The person's check command: whether the work is good, by their own word.
+//!
+//! It runs once before the first message, and after each round that changed something; what it
+//! changes belongs to that round. It is the person's command, so no rule asks about it, and a check
+//! that a kill interrupted is simply run again. `[DONE]` counts only when it passes.
+
+use std::time::Duration;
+
+use super::{Agent, Conversation};
+use crate::checkpoint::Snapshot;
+use crate::error::Result;
+use crate::execute::{Execution, Limits};
+use crate::policy::Grant;
+use crate::protocol::{Command, Outcome, Seen, Status, Step, StepResult};
+use crate::session::{CheckReport, CheckedWhen};
+use crate::ui::Event;
+
+/// What decides whether the work is good.
+#[derive(Debug, Clone)]
+pub struct Check {
+    /// The script.
+    pub command: String,
+    /// How long it may run.
+    pub timeout: Duration,
+    /// Whether the session ends by itself when it passes after a change.
+    pub ends_session: bool,
+}
+
+/// Whether a session goes on after a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Checked {
+    /// It does.
+    GoesOn,
+    /// The check passes, and the person wants no more.
+    Ends,
+}
+
+impl Agent {
+    /// Runs the check now; nothing if none is set.
+    pub fn check(&self, grants: impl IntoIterator<Item = Grant>) -> Option<Outcome> {
+        let check = self.manner.check.as_ref()?;
+        let step = Step {
+            number: 0,
+            line: 0,
+            command: Command::RunCommand {
+                script: check.command.clone(),
+                timeout: None,
+            },
+        };
+        let ruling = self.manner.permit.policy.rule_on(&step.command);
+        if ruling.decision == crate::policy::Decision::Deny {
+            return Some(Outcome::refused(ruling.why));
+        }
+        self.ui.tell(&Event::Running {
+            script: &check.command,
+        });
+        let limits = Limits {
+            command_timeout: check.timeout,
+            max_command_timeout: check.timeout,
+            ..self.limits.clone()
+        };
+        let (mut seen, mut on_output) = (Seen::default(), |_: &str| {});
+        let mut execution = Execution::begin(&self.workspace, &limits, &mut seen, &[])
+            .watched_by(self.interrupt.flag(), &mut on_output);
+        execution.confine(self.manner.permit.confinement(grants));
+        Some(execution.step(&step))
+    }
+}
+
+impl Conversation<'_> {
+    /// Runs the check before the first message, so that everyone knows what failed before.
+    pub(super) fn check_at_start(&mut self) -> Result<()> {
+        let session = &self.session;
+        if session.sequence_number > 1 || session.check.is_some() {
+            return Ok(());
+        }
+        if self.run_check(CheckedWhen::AtStart) {
+            let _alone = self.alone()?;
+            self.save()?;
+        }
+        Ok(())
+    }
+
+    /// Runs the check after the steps of a round, if they changed something or say that it is done.
+    pub(super) fn check_round(
+        &mut self,
+        before: Option<Snapshot>,
+        steps: &[Step],
+        results: &[StepResult],
+    ) -> Checked {
+        let Some(check) = &self.agent.manner.check else {
+            self.session.check = None;
+            return Checked::GoesOn;
+        };
+        let ends_session = check.ends_session;
+        let is_changed = self.has_changed(before, results);
+        let says_done = steps
+            .iter()
+            .any(|step| matches!(step.command, Command::Done { .. }));
+        if !is_changed && !says_done {
+            if let Some(report) = &mut self.session.check {
+                report.when = CheckedWhen::Before;
+            }
+            return Checked::GoesOn;
+        }
+        self.run_check(CheckedWhen::AfterRound);
+        if ends_session && is_changed && self.passes() {
+            Checked::Ends
+        } else {
+            Checked::GoesOn
+        }
+    }
+
+    /// Whether the last run of the check passed.
+    fn passes(&self) -> bool {
+        self.session.check.as_ref().is_some_and(CheckReport::passed)
+    }
+
+    /// The summary of a `[DONE]` if the check lets it count; else it is refused.
+    pub(super) fn done_by_check(
+        &self,
+        summary: Option<String>,
+        results: &mut [StepResult],
+    ) -> Option<String> {
+        let summary = summary?;
+        let Some(check) = &self.agent.manner.check else {
+            return Some(summary);
+        };
+        if self.passes() {
+            return Some(summary);
+        }
+        let how = self.session.check.as_ref().map_or_else(
+            || "did not run to its end".to_owned(),
+            |report| format!("does not pass ({})", report.outcome.message),
+        );
+        if let Some(done) = results.iter_mut().find(|result| result.command == "DONE") {
+            done.outcome = Outcome::refused(format!(
+                "the user's check `{}` {how}; make it pass, or ask the user: only they can end the session without it",
+                check.command
+            ));
+        }
+        None
+    }
+
+    fn has_changed(&mut self, before: Option<Snapshot>, results: &[StepResult]) -> bool {
+        let tried =
+            |result: &&StepResult| matches!(result.outcome.status, Status::Ok | Status::Failed);
+        let mut tried = results.iter().filter(tried);
+        if tried
+            .clone()
+            .any(|result| !result.outcome.changed.is_empty())
+        {
+            return true;
+        }
+        let has_run = tried.any(|result| result.command == "RUN_COMMAND");
+        has_run && before.is_none_or(|before| self.checkpoint() != Some(before))
+    }
+
+    /// Tells whether it ran to its end.
+    fn run_check(&mut self, when: CheckedWhen) -> bool {
+        let grants: Vec<Grant> = self.granted().into_iter().collect();
+        let Some(outcome) = self.agent.check(grants) else {
+            return false;
+        };
+        if self.agent.interrupt.is_raised() {
+            self.session.check = None;
+            return false;
+        }
+        let Some(check) = &self.agent.manner.check else {
+            return false;
+        };
+        self.agent.ui.tell(&Event::Check {
+            command: &check.command,
+            outcome: &outcome,
+        });
+        self.session.check = Some(CheckReport {
+            command: check.command.clone(),
+            when,
+            outcome,
+        });
+        true
+    }
+}

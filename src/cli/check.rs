@@ -1,0 +1,36 @@
+//! `agent check`: the person's check, run now.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::{Common, open};
+use crate::error::{Error, Kind, Result};
+use crate::protocol::Status;
+use crate::ui::{Event, Ui};
+
+/// Run the check command now, in the sandbox, and tell how it ended
+#[derive(Debug, Args)]
+pub(super) struct Check {}
+
+impl Check {
+    pub(super) fn run(common: &Common, ui: Ui) -> Result<ExitCode> {
+        let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
+        let (Some(check), Some(outcome)) = (&agent.manner.check, agent.check([])) else {
+            return Err(Error::mendable("no check command is set").hint(
+                "`--check \"make test\"` names one, or `CheckCommand` in `appsettings.json`",
+            ));
+        };
+        if !common.json {
+            agent.ui.text(&outcome.detail.text);
+        }
+        agent.ui.tell(&Event::Check {
+            command: &check.command,
+            outcome: &outcome,
+        });
+        Ok(match outcome.status {
+            Status::Ok => ExitCode::SUCCESS,
+            _ => Kind::NotApplied.exit_code().into(),
+        })
+    }
+}
