@@ -179,7 +179,7 @@ impl Courier {
             return false;
         }
         self.observe(round);
-        round.observer.is_none()
+        round.observer.is_none() || round.asked.is_some()
     }
 
     fn copy_next(&mut self, round: &mut Round) {
@@ -252,13 +252,14 @@ impl Courier {
                 }
             }
             Question::MayLook => {
-                self.remember(answer.is_yes());
+                // Ctrl-C and the end of the input are no answer.
+                if matches!(answer, Answer::Text(_)) {
+                    self.remember(answer.is_yes());
+                }
                 if answer.is_yes() {
                     self.begin_watching(round);
                 } else {
-                    self.ui.say(
-                        "The clipboard is not looked at; `agent paste` takes a reply from it.",
-                    );
+                    self.tell_unwatched();
                 }
             }
             Question::MayUse(text) => {
@@ -267,6 +268,19 @@ impl Courier {
                 }
             }
         }
+    }
+
+    fn tell_unwatched(&self) {
+        let again = self
+            .wishes
+            .memory
+            .as_deref()
+            .map_or_else(String::new, |file| {
+                format!(" Remove `{}` to be asked again.", file.display())
+            });
+        self.ui.say(&format!(
+            "The clipboard is not looked at; `agent paste` takes a reply from it.{again}"
+        ));
     }
 
     /// Looks at the clipboard once; with the reply in hand the watching ends.

@@ -440,3 +440,64 @@ fn working_in_the_home_directory_is_warned_about() {
         .run()
         .said("is your home directory. The model can read and change everything in it");
 }
+
+/// A directory of programs that stand in for those of Windows: one keeps the text, the other tells
+/// it as this script does.
+fn windows(base: &Path, teller: &str) -> String {
+    use std::os::unix::fs::PermissionsExt;
+
+    let directory = base.with_file_name("windows");
+    fs::create_dir_all(&directory).unwrap();
+    let kept = directory.join("kept");
+    let keeper = format!("cat > '{}'", kept.display());
+    let teller = teller.replace("KEPT", kept.to_str().unwrap());
+    for (name, script) in [("clip.exe", keeper), ("powershell.exe", teller)] {
+        let path = directory.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = std::env::var("PATH").unwrap();
+    format!("{}:{path}", directory.display())
+}
+
+#[test]
+fn a_program_is_believed_only_if_it_gives_the_text_back() {
+    let copy = |teller: &str| {
+        let test = Test::new(&["new", "--no-wait", "--copy", "tâsk"]);
+        let path = windows(&test.base(), teller);
+        test.environment("WSL_DISTRO_NAME", "Debian")
+            .environment("PATH", &path)
+            .run()
+            .code(0)
+    };
+    // As Windows does it: two bytes a letter in, other line breaks out.
+    let finished = copy("iconv -f utf-16 -t utf-8 'KEPT' | sed 's/$/\\r/'");
+    finished.said("the message: copied to the clipboard by `clip.exe`.");
+    let finished = copy("echo something else")
+        .said("the message is not on the clipboard: `clip.exe` gave another text back");
+    assert!(!finished.stderr.contains("copied"), "{}", finished.stderr);
+    copy("exit 1").said("the message: handed to `clip.exe`: paste to see whether it took it.");
+}
+
+#[test]
+fn doctor_tells_the_ways_to_the_clipboard_and_the_limits_of_watching() {
+    let without = Test::new(&["doctor"]).run();
+    assert!(
+        without
+            .stdout
+            .contains("warning  there is no way to a clipboard here; install")
+    );
+    assert!(
+        without.stdout.contains("limits of inotify: "),
+        "{}",
+        without.stdout
+    );
+    let Some(display) = Display::open() else {
+        return;
+    };
+    let with = Test::new(&["doctor"])
+        .environment("DISPLAY", &display.name)
+        .run();
+    let ways = "ok       ways to the clipboard, in order: the clipboard of X11, `xclip`";
+    assert!(with.stdout.contains(ways), "{}", with.stdout);
+}
