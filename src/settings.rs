@@ -90,6 +90,7 @@ pub struct Settings {
     pub max_parts: usize,
     pub attach: Attach,
     pub max_file_bytes: u64,
+    pub max_undo_file_bytes: u64,
 }
 
 /// Whether the model may run commands.

@@ -27,6 +27,7 @@ mod session;
 mod sessions;
 mod start;
 mod table;
+mod undo;
 mod tree;
 
 use std::error::Error;
@@ -45,6 +46,7 @@ const TOPICS: &[Topic] = &[
     ("linear", linear::measure),
     ("round", round::measure),
     ("growth", growth::measure),
+    ("undo", undo::measure),
     ("apply", apply::measure),
     ("sessions", sessions::measure),
     ("memory", memory::measure),

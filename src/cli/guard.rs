@@ -180,7 +180,10 @@ pub(super) fn own_paths(loaded: &Loaded, workspace: &Path) -> Vec<RelPath> {
 
 /// What checkpoints look at: all but our own folders.
 pub(super) fn covered(loaded: &Loaded, workspace: &Path) -> checkpoint::Limits {
-    let mut covered = checkpoint::Limits::default();
+    let mut covered = checkpoint::Limits {
+        max_file_bytes: loaded.settings.max_undo_file_bytes,
+        ..checkpoint::Limits::default()
+    };
     let own = loaded.paths.own();
     let inside = own
         .iter()

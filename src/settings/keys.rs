@@ -314,6 +314,13 @@ pub static KEYS: &[Key] = &[
         1..=256 * MIB,
         "Bytes of the largest file that is read or edited (10 MiB).",
     ),
+    number(
+        "MaxUndoFileBytes",
+        "--max-undo-file-bytes",
+        10 * MIB,
+        1..=1024 * MIB,
+        "Bytes of the largest file that undo covers (10 MiB); larger ones are named.",
+    ),
 ];
 
 const fn directory(
