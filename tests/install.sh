@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the tests need to skip less: bubblewrap, the second of the sandboxes, and small tools
-# that are run inside; an X server without a screen and `xclip`, for the clipboard. Go and Maven are large: they are tried where they are there already.
+# that are run inside; an X server without a screen and `xclip`, for the clipboard; strace, which
+# kills the program at every system call that writes. Go and Maven are large: they are tried where
+# they are there already.
 set -euo pipefail
 
 if ! command -v apt-get > /dev/null; then
@@ -8,6 +10,7 @@ if ! command -v apt-get > /dev/null; then
 fi
 missing=()
 command -v bwrap > /dev/null || missing+=(bubblewrap)
+command -v strace > /dev/null || missing+=(strace)
 command -v make > /dev/null || missing+=(make)
 command -v Xvfb > /dev/null || missing+=(xvfb)
 command -v xclip > /dev/null || missing+=(xclip)
