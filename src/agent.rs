@@ -22,6 +22,7 @@ mod questions;
 mod recover;
 mod report;
 mod round;
+mod steps;
 pub mod undo;
 
 use std::path::{Path, PathBuf};
@@ -35,7 +36,8 @@ pub use self::conceal::kept_secrets;
 pub use self::permit::Permit;
 pub use self::publish::message_of;
 use self::questions::Answered;
-use crate::checkpoint;
+use self::steps::Begun;
+use crate::checkpoint::{self, Snapshot};
 use crate::compose::{Carriage, Content};
 use crate::error::Result;
 use crate::execute::Limits;
@@ -43,7 +45,7 @@ use crate::interrupt::Interrupt;
 use crate::mailbox::{Arrival, Candidate, Inbox, Mailbox};
 use crate::reply::Reply;
 use crate::secrets;
-use crate::session::{Journal, Session, Store};
+use crate::session::{Journal, Record, Session, Store};
 use crate::settings::{Chat, OnFailure};
 use crate::ui::{Event, Ui};
 use crate::workspace::Workspace;
@@ -124,6 +126,10 @@ struct Conversation<'a> {
     contents: Option<Vec<Content>>,
     checkpoints: Checkpoints,
     concealed: Concealed,
+    /// Whether files or checkpoints were written that no sync has brought onto the disk yet.
+    has_unsynced_files: bool,
+    /// Whether a sync of the workspace covers the sessions too.
+    syncs_together: bool,
 }
 
 impl Agent {
@@ -282,15 +288,32 @@ impl Conversation<'_> {
     /// the next run comes back to it. While they are asked they can take earlier rounds back.
     fn step(&mut self, taken: Taken, patience: Patience) -> Result<()> {
         self.announce(&taken);
-        let Some(consent) = self.consult(&taken, patience)? else {
+        self.agent.workspace.ensure_in_place()?;
+        let Some(consent) = self.consult(&taken.reply.steps, patience)? else {
             return Ok(());
         };
         let _alone = self.alone()?;
         let before = self.checkpoint_before(&taken.reply.steps);
-        let results = self.execute(&taken, &consent, before)?;
+        let begun = self.begin_round(&taken, before);
+        let results = self.execute(&taken, &consent, begun)?;
         let checked = self.check_round(before, &taken.reply.steps, &results);
         self.checkpoint_after(before, &taken.reply.steps, &results)?;
         self.conclude(taken, results, checked)
+    }
+
+    /// What the journal is told with the first step.
+    fn begin_round(&self, taken: &Taken, before: Option<Snapshot>) -> Begun {
+        let sequence = self.session.sequence_number;
+        let claimed = Record::Claimed {
+            sequence,
+            file: file_name(&taken.file),
+            identity: taken.identity.clone(),
+        };
+        let before = before.map(|snapshot| Record::Before { sequence, snapshot });
+        Begun {
+            records: std::iter::once(claimed).chain(before).collect(),
+            ..Begun::default()
+        }
     }
 
     fn announce(&self, taken: &Taken) {

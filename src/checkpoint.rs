@@ -46,7 +46,7 @@ pub use tidy::Tidied;
 pub use tree::{Node, Reason};
 
 use crate::error::{Error, Result};
-use crate::fs::create_directory;
+use crate::fs::{Durability, create_directory};
 use crate::platform;
 use crate::workspace::Workspace;
 use crate::workspace::survey::Scope;
@@ -123,6 +123,7 @@ pub struct Turn {
 pub struct Store {
     directory: PathBuf,
     objects: Objects,
+    durability: Durability,
     clock: fn() -> SystemTime,
 }
 
@@ -140,13 +141,19 @@ impl Store {
         Ok(Self {
             objects: Objects::new(&directory.join("packs")),
             directory,
+            durability: Durability::Synced,
             clock: SystemTime::now,
         })
     }
 
+    /// From now on snapshots are not synced: the caller does that, before it relies on one.
+    pub fn sync_later(&mut self) {
+        self.durability = Durability::Atomic;
+    }
+
     /// Takes a snapshot of the workspace.
     ///
-    /// What is new is on the disk when it returns. A kill in the middle leaves the store as it was.
+    /// What is new is on the disk when it returns, unless syncing was left to the caller. A kill in the middle leaves the store as it was.
     pub fn take(&mut self, workspace: &Workspace, limits: &Limits) -> Result<Taken> {
         let _alone = self.lock_alone()?;
         self.refresh_alone()?;
@@ -158,7 +165,7 @@ impl Store {
         let cache_path = take::cache_path(&self.directory.join("cache"), workspace);
         let cache = Cache::read(&cache_path);
         let found = Taking::new(&self.objects, &limits, &cache, (self.clock)()).run(workspace)?;
-        self.objects.commit(found.new)?;
+        self.objects.commit(found.new, self.durability)?;
         if let Some(cache) = found.cache {
             cache.write(&cache_path)?;
         }

@@ -19,21 +19,26 @@ pub mod run;
 mod search;
 mod seen;
 mod select;
+mod settle;
 #[cfg(test)]
 mod stage;
+mod staging;
 mod write;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::protocol::{Capped, Command, Outcome, RelPath, Seen, Step};
+use crate::protocol::{
+    Capped, Command, Outcome, RelPath, Seen, StagedChange, StagedFile, StagedStep, Step,
+};
 use crate::sandbox::Confinement;
 use crate::workspace::Workspace;
 use ledger::Ledger;
 
 pub use read::{Shown, read_file, read_files, read_requests};
 pub use seen::hash;
+pub use settle::{Keep, Settled, settle};
 
 /// The bounds of what a step reads, shows and takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,6 +163,67 @@ impl<'a> Execution<'a> {
 
     /// Executes one step.
     pub fn step(&mut self, step: &Step) -> Outcome {
+        let outcome = self.prepare(step);
+        let changes = self.ledger.staging.take();
+        let made = self.make(&changes);
+        self.ledger.staging.clear();
+        match made {
+            Ok(()) => outcome,
+            Err(problem) => Outcome::failed(problem),
+        }
+    }
+
+    /// Works out a step; what it changes in files is prepared, and happens with `carry_out`.
+    pub fn stage(&mut self, step: &Step) -> (Outcome, Vec<StagedChange>) {
+        let outcome = self.prepare(step);
+        (outcome, self.ledger.staging.take())
+    }
+
+    /// Marks the temporary files of what is prepared from now on.
+    ///
+    /// A killed process leaves them behind; the next one, with the same mark, replaces them.
+    pub fn mark(&mut self, mark: &str) {
+        self.ledger.staging.name(mark);
+    }
+
+    /// What is known of the files that these changes are about, once they are made.
+    pub fn files_of(&self, changes: &[&StagedChange]) -> Vec<StagedFile> {
+        let effects: Vec<_> = changes.iter().flat_map(|change| change.effects()).collect();
+        self.ledger.files(effects.iter().map(|(path, _, _)| *path))
+    }
+
+    /// Takes over what a process that was stopped knew of files.
+    pub fn take_over(&mut self, files: &[StagedFile]) {
+        for file in files {
+            self.ledger.take_over(file);
+        }
+    }
+
+    /// Makes the changes that were prepared for the steps; tells which steps came to nothing, by
+    /// their place in the list.
+    pub fn carry_out(&mut self, steps: &[StagedStep]) -> Vec<(usize, Outcome)> {
+        let failed = (steps.iter().enumerate())
+            .filter_map(|(place, step)| Some((place, self.make(&step.changes).err()?)))
+            .map(|(place, problem)| (place, Outcome::failed(problem)))
+            .collect();
+        self.ledger.staging.clear();
+        failed
+    }
+
+    fn make(&mut self, changes: &[StagedChange]) -> Result<(), String> {
+        staging::carry_out::carry_out(self.workspace, changes).map_err(|problem| {
+            for (path, _, _) in changes.iter().flat_map(StagedChange::effects) {
+                self.ledger.distrust(path);
+            }
+            match changes {
+                [_] => problem,
+                _ => format!("nothing was changed: {problem}"),
+            }
+        })
+    }
+
+    fn prepare(&mut self, step: &Step) -> Outcome {
+        self.ledger.staging.begin(step.number);
         match &step.command {
             Command::CreateFile { path, content } => self.create_file(path, content),
             Command::EditFile { path, edit } => self.edit_file(path, edit),

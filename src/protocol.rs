@@ -10,6 +10,7 @@ mod path;
 mod round;
 mod seen;
 pub(crate) mod selection;
+mod staged;
 
 pub use command::{Command, Edit, Pattern, Replacement, Step};
 pub use outcome::{Capped, Level, Outcome, Status, StepResult};
@@ -18,3 +19,4 @@ pub use path::{PathProblem, RelPath};
 pub use round::{EndMark, SessionId, SessionIdProblem};
 pub use seen::{ReadRequest, Seen};
 pub use selection::Selection;
+pub use staged::{Batch, StagedChange, StagedFile, StagedStep};

@@ -10,12 +10,13 @@ pub mod exact;
 mod ignored;
 mod look;
 mod problem;
+mod staged;
 pub mod survey;
 pub mod text;
 pub mod tour;
 pub mod walk;
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use cap_fs_ext::{DirExt, OpenOptionsSyncExt};
@@ -28,6 +29,7 @@ use crate::platform::files;
 use crate::protocol::RelPath;
 
 pub use problem::FileProblem;
+pub use staged::Place;
 
 /// The directory that the model works on.
 #[derive(Debug)]
@@ -176,25 +178,18 @@ impl Workspace {
         content: &[u8],
         permission: Permission,
     ) -> Result<(), FileProblem> {
-        let directory = self.make_parent(path)?;
-        let name = path.file_name();
-        let old = match regular(&directory, path) {
-            Ok(metadata) => Some(metadata),
-            Err(FileProblem::NotFound(_)) => None,
-            Err(problem) => return Err(problem),
+        self.check_writable(path)?;
+        let like = self.kind(path)?.map(|_| path);
+        let mark = Uuid::new_v4().simple().to_string();
+        let place = Place {
+            path,
+            like,
+            mark: &mark,
         };
-        let temporary = format!(".agent-{}.tmp", Uuid::new_v4().simple());
-        let write = || -> io::Result<()> {
-            let mut file = create_private(&directory, &temporary, old.is_none())?;
-            file.write_all(content)?;
-            set_mode(&file, old.as_ref(), permission)?;
-            drop(file);
-            directory.rename(&temporary, &directory, name)
-        };
-        write().map_err(|cause| {
+        let staged = self.stage(place, content, permission)?;
+        self.put(&staged, path).inspect_err(|_| {
             // What is left of it helps nobody; the first error is the one to tell.
-            let _ = directory.remove_file(&temporary);
-            FileProblem::from_io("write", path, cause)
+            let _ = self.remove(&staged);
         })
     }
 
@@ -258,6 +253,17 @@ impl Workspace {
     /// The directory that holds the path, reached without following a link.
     fn parent(&self, path: &RelPath) -> Result<Dir, FileProblem> {
         self.walk_parents(path, |_, _| Err(FileProblem::NotFound(path.clone())))
+    }
+
+    /// A directory itself, reached without following a link.
+    fn directory(&self, path: &RelPath) -> Result<Dir, FileProblem> {
+        let parent = self.parent(path)?;
+        parent.open_dir_nofollow(path.file_name()).map_err(|cause| {
+            match parent.symlink_metadata(path.file_name()) {
+                Ok(metadata) if !metadata.is_dir() => in_the_way(path, path.as_str(), &metadata),
+                _ => FileProblem::from_io("open", path, cause),
+            }
+        })
     }
 
     /// The same, making the directories that are missing.

@@ -27,8 +27,8 @@ mod session;
 mod sessions;
 mod start;
 mod table;
-mod undo;
 mod tree;
+mod undo;
 
 use std::error::Error;
 

@@ -191,13 +191,19 @@ impl Conversation<'_> {
 
     fn take_checkpoint(&mut self) -> Result<Taken> {
         let agent = self.agent;
+        self.has_unsynced_files = true;
         self.store()?.take(&agent.workspace, &agent.covered)
     }
 
     pub(super) fn store(&mut self) -> Result<&mut Store> {
-        let store = match self.checkpoints.store.take() {
-            Some(store) => store,
-            None => Store::open(&self.agent.store.objects())?,
+        let store = if let Some(store) = self.checkpoints.store.take() {
+            store
+        } else {
+            let mut store = Store::open(&self.agent.store.objects())?;
+            if self.syncs_together {
+                store.sync_later();
+            }
+            store
         };
         Ok(self.checkpoints.store.insert(store))
     }

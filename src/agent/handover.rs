@@ -6,6 +6,7 @@
 use super::checkpoints::Checkpoints;
 use super::conceal::Concealed;
 use super::publish::is_generated;
+use super::recover::is_ahead;
 use super::{Agent, Conversation};
 use crate::checkpoint::{self, DiffLimits, Snapshot};
 use crate::compose::{self, Facts, Handover};
@@ -76,7 +77,7 @@ impl Agent {
             )));
         }
         let mut session = match recovered.session {
-            Some(newer) if newer.updated_at > session.updated_at => newer,
+            Some(recorded) if is_ahead(&recorded, &session) => recorded,
             _ => session,
         };
         session.history.mark(&recovered.undone, true);
@@ -92,6 +93,8 @@ impl Agent {
             journal,
             contents: None,
             checkpoints: Checkpoints::default(),
+            has_unsynced_files: false,
+            syncs_together: self.workspace.sync_covers(self.store.directory()),
         }
     }
 }

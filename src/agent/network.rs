@@ -12,7 +12,7 @@ use crate::execute::Execution;
 use crate::interrupt::Interrupt;
 use crate::policy::{Grant, Network};
 use crate::protocol::{Command, Outcome, Step, StepResult};
-use crate::session::{Record, Recovered, Sync};
+use crate::session::{Record, Recovered};
 use crate::ui::{Input, Ui};
 
 /// What the person says to the offer.
@@ -127,8 +127,12 @@ impl Conversation<'_> {
         let round = self.session.sequence_number;
         let open = self.pending().all().into_iter().find(|question| {
             let is_finished = |result: &StepResult| result.number == question.number;
+            let starts = recovered.started.iter();
+            let starts = starts.filter(|number| **number == question.number);
             question.kind == Kind::Network
                 && question.round == round
+                // Begun twice, it was run again already.
+                && starts.count() == 1
                 && recovered.finished.iter().any(is_finished)
         });
         let Some(question) = open.filter(|_| permit.offers_network(&agent.ui, input)) else {
@@ -178,7 +182,9 @@ impl Conversation<'_> {
         let record = Record::Started {
             sequence: self.session.sequence_number,
             steps: vec![number],
+            batch: None,
         };
-        self.journal.append(&[record], Sync::Now)
+        self.has_unsynced_files = true;
+        self.record(&[record])
     }
 }

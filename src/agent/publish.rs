@@ -12,8 +12,10 @@ use crate::protocol::{RelPath, SessionId};
 use crate::ui::Event;
 use crate::workspace::walk::Walked;
 
-/// Where the listing of the last outbox is kept, beside the session.
-const LISTING: &str = "listing.json";
+/// Where the listing of an outbox is kept, beside the session.
+fn listing_file(sequence: u32) -> String {
+    format!("listing-{sequence:04}.json")
+}
 
 impl Conversation<'_> {
     /// Writes the outbox of this round if it is not there yet, and says so.
@@ -41,11 +43,13 @@ impl Conversation<'_> {
             let _alone = self.alone()?;
             self.save()?;
         }
-        let shown_before = if sequence == 1 {
-            None
-        } else {
-            self.agent.store.aside(&id, LISTING)
-        };
+        // Before the outbox: one that is composed again must begin where this one does.
+        self.keep_listing(&listing)?;
+        let store = &self.agent.store;
+        let shown_before = store.aside(&id, &listing_file(sequence - 1));
+        if sequence > 2 {
+            store.drop_aside(&id, &listing_file(sequence - 2));
+        }
         let session = self.concealed_session().into_owned();
         let mut outbox = compose::compose(&Material {
             session: &session,
@@ -73,14 +77,16 @@ impl Conversation<'_> {
     /// Remembers which files a message has listed, so that the next one tells only the difference.
     pub(super) fn keep_listing(&self, listing: &Listing) -> Result<()> {
         let id = &self.session.session_id;
-        self.agent.store.put_aside(id, LISTING, listing)
+        let name = listing_file(self.session.sequence_number);
+        self.agent.store.put_aside(id, &name, listing)
     }
 
     /// Takes the message of this round back, so that it is written anew, with the whole listing.
     pub(super) fn withdraw(&mut self) -> Result<()> {
         let (agent, id) = (self.agent, &self.session.session_id);
         if agent.mailbox.withdraw(id, self.session.sequence_number)? > 0 {
-            crate::fs::remove(&agent.store.folder(id).join(LISTING))?;
+            let shown_before = listing_file(self.session.sequence_number - 1);
+            crate::fs::remove(&agent.store.folder(id).join(shown_before))?;
         }
         Ok(())
     }

@@ -1,22 +1,24 @@
 //! Going on where a killed process stopped.
 //!
-//! No step is executed twice. What the journal knows to be finished is kept; what was under way is
-//! told to the model as interrupted; what was never begun is told as skipped. A reply that was
-//! claimed and not begun is executed now.
+//! No step is executed twice. What the journal knows to be finished is kept. File steps that were
+//! under way are settled by the hashes of their files, and brought to their end. A command that was
+//! under way is told to the model as interrupted, with what it had printed; what was to come after
+//! it is told as skipped, because nobody knows what it would build on. Otherwise the steps that were
+//! never begun are executed now, and so is a reply that was claimed and not begun.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::checkpoints::Checkpoints;
-use super::conceal::Concealed;
-use super::round::interrupted;
+use super::steps::Begun;
 use super::{Agent, Conversation, Patience, Taken, file_name, identity};
 use crate::error::{Error, Result};
-use crate::execute::Execution;
-use crate::protocol::{Command, Outcome, Step, StepResult};
+use crate::execute::{self, Execution};
+use crate::fs::{Durability, create_directory, free_name, write_atomic};
+use crate::protocol::{Command, Outcome, RelPath, Seen, StagedFile, StagedStep, Step, StepResult};
 use crate::reply;
-use crate::session::{Recovered, RoundLock, Session};
+use crate::session::{Printed, Recovered, RoundLock, Session, Sync};
 
 impl<'a> Conversation<'a> {
     /// Opens a session for work and finishes what was left unfinished.
@@ -38,23 +40,16 @@ impl<'a> Conversation<'a> {
         }
         let is_new = recovered.session.is_none();
         let session = match recovered.session.take() {
-            Some(newer) if newer.updated_at > session.updated_at => {
+            Some(recorded) if is_ahead(&recorded, &session) => {
                 agent
                     .ui
-                    .say("The session file was older than the journal; the journal was used.");
-                agent.store.save(&newer)?;
-                newer
+                    .say("The session file was not what the journal says; the journal was used.");
+                agent.store.save(&recorded)?;
+                recorded
             }
             _ => session,
         };
-        let mut conversation = Self {
-            agent,
-            concealed: Concealed::of(&agent.store, &session),
-            session,
-            journal,
-            contents: None,
-            checkpoints: Checkpoints::default(),
-        };
+        let mut conversation = agent.conversation(session, journal);
         conversation.undone(&recovered.undone);
         (conversation.session.history).mark(&recovered.redone, false);
         let confinement = agent.manner.permit.confinement.as_ref();
@@ -85,13 +80,21 @@ impl<'a> Conversation<'a> {
             return self.step(taken, patience);
         }
         self.agent.ui.say(
-            "A reply was being executed when `agent` stopped. What is done stays, what was under way is reported to the model, and nothing is run twice.",
+            "A reply was being executed when `agent` stopped. What is done stays, what was under way is settled, and nothing is run twice.",
         );
-        let _alone = self.alone()?;
         let steps = &taken.reply.steps;
-        let mut results = self.settle_steps(steps, recovered);
-        let input = self.input(patience);
-        self.settle_offer(steps, recovered, &mut results, input)?;
+        let begun = {
+            let _alone = self.alone()?;
+            let mut begun = self.settle_steps(steps, recovered)?;
+            let input = self.input(patience);
+            self.settle_offer(steps, recovered, &mut begun.results, input)?;
+            begun
+        };
+        let Some(consent) = self.consult(&steps[begun.results.len()..], patience)? else {
+            return Ok(());
+        };
+        let _alone = self.alone()?;
+        let results = self.execute(&taken, &consent, begun)?;
         // The round ends now, so that it can be taken back like any other.
         let checked = self.check_round(recovered.before, steps, &results);
         self.checkpoint_after(recovered.before, steps, &results)?;
@@ -100,45 +103,115 @@ impl<'a> Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    /// What became of the steps of a round that was stopped.
+    /// What became of the steps of a round that was stopped: of those that were begun, or of all if
+    /// nothing can be built on them.
     ///
     /// What neither changes files nor runs programs is done now: doing it again harms nobody.
-    fn settle_steps(&mut self, steps: &[Step], recovered: &Recovered) -> Vec<StepResult> {
-        let agent = self.agent;
-        let mut seen = std::mem::take(&mut self.session.seen);
+    fn settle_steps(&mut self, steps: &[Step], recovered: &Recovered) -> Result<Begun> {
+        let (agent, sequence) = (self.agent, self.session.sequence_number);
+        let folder = agent.store.folder(&self.session.session_id);
+        let (settled, files) = self.settle_files(recovered);
+        let known = recovered.finished.iter().chain(&settled);
+        let known: BTreeMap<u32, &StepResult> = known.map(|known| (known.number, known)).collect();
+        let is_finished = |number: u32| (recovered.finished.iter()).any(|one| one.number == number);
+        let mut seen = Seen::default();
         let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, steps);
-        let settle = |step: &Step| {
-            let known = recovered
-                .finished
-                .iter()
-                .find(|result| result.number == step.number);
-            if let Some(known) = known {
-                return known.clone();
-            }
-            if is_harmless(&step.command) {
-                return StepResult::new(step, execution.step(step), Duration::ZERO);
-            }
-            if recovered.started.contains(&step.number) {
-                return interrupted(step);
-            }
-            let outcome = Outcome::skipped(
-                "`agent` was stopped before this; send it again if it is still wanted",
-            );
-            StepResult::new(step, outcome, Duration::ZERO)
-        };
-        let results = steps.iter().map(settle).collect();
-        self.session.seen = seen;
-        results
+        let (mut results, mut is_stopped) = (Vec::new(), false);
+        for step in steps {
+            let is_begun = recovered.started.contains(&step.number);
+            let result = if let Some(known) = known.get(&step.number) {
+                (*known).clone()
+            } else if is_harmless(&step.command) && (is_begun || is_stopped) {
+                StepResult::new(step, execution.step(step), Duration::ZERO)
+            } else if is_begun {
+                is_stopped = true;
+                interrupted(step, Printed::left(&folder, sequence, step.number))
+            } else if is_stopped {
+                let outcome = Outcome::skipped(
+                    "`agent` was stopped before this; send it again if it is still wanted",
+                );
+                StepResult::new(step, outcome, Duration::ZERO)
+            } else {
+                break;
+            };
+            results.push(result);
+        }
+        let new = results.iter().filter(|result| !is_finished(result.number));
+        let new: Vec<StepResult> = new.cloned().collect();
+        self.journal
+            .append(&self.finished_records(&new), Sync::Later)?;
+        for result in &new {
+            Printed::forget(&folder, sequence, result.number);
+        }
+        Ok(Begun {
+            records: Vec::new(),
+            results,
+            files,
+        })
     }
+
+    /// Brings the file steps to their end that were under way, and tells what is known of the files
+    /// of all steps.
+    fn settle_files(&mut self, recovered: &Recovered) -> (Vec<StepResult>, Vec<StagedFile>) {
+        let is_finished = |step: &StagedStep| {
+            let number = step.result.number;
+            (recovered.finished.iter()).any(|finished| finished.number == number)
+        };
+        let (mut results, mut files) = (Vec::new(), Vec::new());
+        for batch in &recovered.batches {
+            if batch.steps.iter().all(is_finished) {
+                files.extend(batch.files.iter().cloned());
+                continue;
+            }
+            self.has_unsynced_files = true;
+            let settled = execute::settle(&self.agent.workspace, batch, &mut |path, content| {
+                self.keep(path, content).map_err(|error| error.to_string())
+            });
+            results.extend(settled.results);
+            files.extend(settled.files);
+        }
+        (results, files)
+    }
+
+    /// Keeps what was meant for a file that somebody else changed, and tells where.
+    fn keep(&self, path: &RelPath, content: &[u8]) -> Result<String> {
+        let folder = self.agent.store.folder(&self.session.session_id);
+        let kept = folder.join("kept");
+        create_directory(&kept)?;
+        let sequence = self.session.sequence_number;
+        let place = free_name(&kept, &format!("{sequence:04}-{}", path.file_name()));
+        write_atomic(&place, content, Durability::Durable)?;
+        let shown = place.strip_prefix(&self.agent.base).unwrap_or(&place);
+        let shown = shown.display().to_string();
+        self.agent.ui.say(&format!(
+            "`{path}` was changed while `agent` was stopped in the middle of changing it. It stays as it is; what the model meant is kept in `{shown}`."
+        ));
+        Ok(shown)
+    }
+}
+
+/// Whether the journal knows better than the session file.
+///
+/// The file is written after the journal, so it is never ahead of it. Times say little: a clock can
+/// be set back.
+pub(super) fn is_ahead(recorded: &Session, session: &Session) -> bool {
+    recorded.sequence_number != session.sequence_number || recorded.updated_at > session.updated_at
+}
+
+/// What is told of a step that was under way when the program was stopped.
+fn interrupted(step: &Step, printed: Option<String>) -> StepResult {
+    let mut message = "interrupted: `agent` was stopped while this was under way, so it may or may not have happened; look before you repeat it".to_owned();
+    let printed = printed.filter(|printed| !printed.is_empty());
+    if printed.is_some() {
+        message.push_str("; what it had printed is below");
+    }
+    let outcome = Outcome::failed(message).with_detail(printed.unwrap_or_default());
+    StepResult::new(step, outcome, Duration::ZERO)
 }
 
 /// Whether a step can be done twice.
 fn is_harmless(command: &Command) -> bool {
-    let runs = matches!(
-        command,
-        Command::RunCommand { .. } | Command::GitStatus { .. } | Command::GitDiff { .. }
-    );
-    !command.changes_files() && !runs
+    !command.changes_files() && !matches!(command, Command::RunCommand { .. })
 }
 
 fn reread(file: PathBuf) -> Result<Taken> {

@@ -1,22 +1,18 @@
 //! One round: the steps of a reply, executed once, and what the session knows afterwards.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
 use super::check::Checked;
-use super::permit::{Asking, Consent, Permission};
-use super::{Conversation, Patience, Taken, file_name};
+use super::permit::{Asking, Consent};
+use super::{Conversation, Patience, Taken};
 use crate::approve::Pending;
-use crate::checkpoint::Snapshot;
 use crate::error::Result;
-use crate::execute::{self, Execution};
+use crate::execute;
 use crate::protocol::{Command, Outcome, ReadRequest, RelPath, Status, Step, StepResult};
 use crate::reply::{Issue, Reply};
-use crate::session::{
-    CutReply, Instructions, Note, Planning, Question, Record, Session, Source, Sync,
-};
+use crate::session::{CutReply, Instructions, Note, Planning, Question, Record, Session, Source};
 use crate::settings::OnFailure;
 use crate::ui::{Event, Input};
 use crate::workspace::Workspace;
@@ -31,7 +27,7 @@ fn step_identity(command: &Command) -> String {
 }
 
 /// Whether a step is executed in a group of its own, because it runs a program of unknown effect.
-fn runs(step: &Step) -> bool {
+pub(super) fn runs(step: &Step) -> bool {
     matches!(step.command, Command::RunCommand { .. })
 }
 
@@ -39,9 +35,9 @@ impl Conversation<'_> {
     /// Asks the person about the steps that need it; nothing if they interrupt.
     ///
     /// Before anything of the round is in the journal: a killed loop comes back to the questions.
-    pub(super) fn consult(&self, taken: &Taken, patience: Patience) -> Result<Option<Consent>> {
+    pub(super) fn consult(&self, steps: &[Step], patience: Patience) -> Result<Option<Consent>> {
         let agent = self.agent;
-        let steps = self.revealed_steps(&taken.reply.steps);
+        let steps = self.revealed_steps(steps);
         let asking = Asking {
             workspace: &agent.workspace,
             limits: &agent.limits,
@@ -73,112 +69,13 @@ impl Conversation<'_> {
         Pending::of(&self.agent.store.folder(&self.session.session_id))
     }
 
-    /// Executes the steps of a reply in their order.
-    ///
-    /// The journal says on the disk what is about to be done before it is done: once for each run of
-    /// consecutive file steps and once for each command.
-    pub(super) fn execute(
-        &mut self,
-        taken: &Taken,
-        consent: &Consent,
-        before: Option<Snapshot>,
-    ) -> Result<Vec<StepResult>> {
-        let (agent, sequence) = (self.agent, self.session.sequence_number);
-        let (steps, issues) = (&taken.reply.steps, &taken.reply.issues);
-        let known = self.known_results(&taken.reply);
-        let mut seen = std::mem::take(&mut self.session.seen);
-        let mut on_output = |_: &str| {};
-        let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, steps)
-            .watched_by(agent.interrupt.flag(), &mut on_output);
-        let file = file_name(&taken.file);
-        let mut pending = vec![Record::Claimed {
-            sequence,
-            file,
-            identity: taken.identity.clone(),
-        }];
-        pending.extend(before.map(|snapshot| Record::Before { sequence, snapshot }));
-        let mut results: Vec<StepResult> = Vec::with_capacity(steps.len());
-        for group in steps.chunk_by(|one, next| !runs(one) && !runs(next)) {
-            let numbers = group.iter().map(|step| step.number).collect();
-            pending.push(Record::Started {
-                sequence,
-                steps: numbers,
-            });
-            self.journal.append(&pending, Sync::Now)?;
-            pending.clear();
-            for step in group {
-                let began = Instant::now();
-                let outcome = match known.get(results.len()) {
-                    Some(result) => result.outcome.clone(),
-                    None => self.outcome(step, &results, issues, consent, &mut execution),
-                };
-                let mut result = StepResult::new(step, outcome, began.elapsed());
-                self.finished(&result)?;
-                if let Some(outcome) = self.offer_network(step, consent, &mut execution)? {
-                    result = StepResult::new(step, outcome, began.elapsed());
-                    self.finished(&result)?;
-                }
-                results.push(result);
-            }
-        }
-        if !pending.is_empty() {
-            self.journal.append(&pending, Sync::Now)?;
-        }
-        execution.finish();
-        self.session.seen = seen;
-        Ok(results)
-    }
-
-    /// Writes down and tells what became of a step.
-    pub(super) fn finished(&mut self, result: &StepResult) -> Result<()> {
-        let record = Record::Finished {
-            sequence: self.session.sequence_number,
-            result: result.clone(),
-        };
-        self.journal.append(&[record], Sync::Later)?;
-        self.agent.ui.tell(&Event::Step { result });
-        Ok(())
-    }
-
-    fn outcome(
-        &self,
-        step: &Step,
-        results: &[StepResult],
-        issues: &[Issue],
-        consent: &Consent,
-        execution: &mut Execution<'_>,
-    ) -> Outcome {
-        let agent = self.agent;
-        if agent.interrupt.is_raised() {
-            return Outcome::skipped("the user interrupted");
-        }
-        if let Some(reason) = reason_to_skip(step, results, issues, agent.manner.on_failure) {
-            return Outcome::skipped(reason);
-        }
-        match consent.on(step, &agent.interrupt) {
-            Permission::Refused(outcome) => outcome,
-            Permission::Granted(grant) => {
-                let step = match self.revealed(step) {
-                    Ok(step) => step,
-                    Err(outcome) => return outcome,
-                };
-                if !self.is_proposal(&step) {
-                    agent.ui.announce(&step.command);
-                }
-                let grants = grant.into_iter().chain(self.granted());
-                execution.confine(agent.manner.permit.confinement(grants));
-                consent.carry_out(&step, |step| execution.step(step))
-            }
-        }
-    }
-
     /// Whether the step is a plan that the person is going to be asked about, which shows it.
-    fn is_proposal(&self, step: &Step) -> bool {
+    pub(super) fn is_proposal(&self, step: &Step) -> bool {
         self.session.planning.is_open() && plan(step).is_some()
     }
 
     /// What became of the first steps when this reply came the first time, cut off.
-    fn known_results(&self, reply: &Reply) -> Vec<StepResult> {
+    pub(super) fn known_results(&self, reply: &Reply) -> Vec<StepResult> {
         match &self.session.last_cut {
             Some(cut) if continues(&self.session, reply) => {
                 let known = self.session.last_results.iter();
@@ -260,7 +157,7 @@ impl Conversation<'_> {
         let record = Record::Round {
             session: Box::new(self.session.clone()),
         };
-        self.journal.append(&[record], Sync::Now)?;
+        self.record(&[record])?;
         self.agent.store.save(&self.session)
     }
 
@@ -446,12 +343,4 @@ fn instructions(session: &Session, reply: &Reply) -> Instructions {
     } else {
         Instructions::Reminder
     }
-}
-
-/// What is told of a step that was under way when the program was stopped.
-pub(super) fn interrupted(step: &Step) -> StepResult {
-    let outcome = Outcome::failed(
-        "interrupted: `agent` was stopped while this was under way, so it may or may not have happened; look before you repeat it",
-    );
-    StepResult::new(step, outcome, Duration::ZERO)
 }

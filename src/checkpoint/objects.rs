@@ -10,7 +10,7 @@ use blake3::Hash;
 
 use super::pack::{EXTENSION, Pack, PackWriter};
 use crate::error::{Error, Result};
-use crate::fs;
+use crate::fs::{self, Durability};
 
 /// More packs than these are made fewer.
 const MAX_PACKS: usize = 24;
@@ -110,8 +110,8 @@ impl Objects {
     }
 
     /// Ends a pack and knows it from now on.
-    pub(super) fn commit(&mut self, writer: PackWriter) -> Result<()> {
-        if let Some(path) = writer.finish()? {
+    pub(super) fn commit(&mut self, writer: PackWriter, durability: Durability) -> Result<()> {
+        if let Some(path) = writer.finish(durability)? {
             let pack = Pack::open(path.clone());
             self.packs
                 .push(pack.map_err(|cause| Error::file("read", &path, cause))?);
@@ -167,7 +167,8 @@ impl Objects {
                 }
             }
         }
-        self.commit(writer)?;
+        // Before the old ones go, the new one is on the disk.
+        self.commit(writer, Durability::Synced)?;
         self.packs.retain(|pack| {
             let is_kept = !which.contains(&pack.path);
             if !is_kept {

@@ -185,8 +185,8 @@ impl PackWriter {
         Ok(())
     }
 
-    /// Brings the pack onto the disk under its name; `None` if it has no objects.
-    pub(super) fn finish(mut self) -> Result<Option<PathBuf>> {
+    /// Ends the pack and gives it its name; `None` if it has no objects.
+    pub(super) fn finish(mut self, durability: Durability) -> Result<Option<PathBuf>> {
         if self.draft.is_none() {
             return Ok(None);
         }
@@ -207,7 +207,7 @@ impl PackWriter {
         let name = format!("{}.{EXTENSION}", Uuid::new_v4().simple());
         let path = self.directory.join(name);
         if let Some(draft) = self.draft {
-            draft.finish(&path, Durability::Synced)?;
+            draft.finish(&path, durability)?;
         }
         Ok(Some(path))
     }
@@ -222,7 +222,7 @@ mod tests {
         for content in contents {
             writer.add(blake3::hash(content), content).unwrap();
         }
-        writer.finish().unwrap().unwrap()
+        writer.finish(Durability::Atomic).unwrap().unwrap()
     }
 
     #[test]
@@ -243,7 +243,7 @@ mod tests {
     fn a_pack_without_objects_is_no_file() {
         let directory = tempfile::tempdir().unwrap();
         let writer = PackWriter::new(directory.path());
-        assert!(writer.finish().unwrap().is_none());
+        assert!(writer.finish(Durability::Atomic).unwrap().is_none());
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 

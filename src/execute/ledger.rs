@@ -5,11 +5,12 @@
 //! the one last known was changed by somebody else, a command of this reply most likely; from then
 //! on line numbers of the model mean nothing for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::lines::LineBook;
 use super::seen::hash;
-use crate::protocol::{RelPath, Seen};
+use super::staging::Staging;
+use crate::protocol::{RelPath, Seen, StagedFile};
 use crate::workspace::text::TextFile;
 use crate::workspace::{FileProblem, Permission, Workspace};
 
@@ -64,7 +65,8 @@ impl Known {
 
 /// The files of the workspace, as the steps of one reply see and change them.
 pub(super) struct Ledger<'a> {
-    workspace: &'a Workspace,
+    /// The files as the steps so far will leave them.
+    pub(super) staging: Staging<'a>,
     seen: &'a mut Seen,
     max_bytes: u64,
     files: BTreeMap<RelPath, Known>,
@@ -73,7 +75,7 @@ pub(super) struct Ledger<'a> {
 impl<'a> Ledger<'a> {
     pub(super) fn new(workspace: &'a Workspace, seen: &'a mut Seen, max_bytes: u64) -> Self {
         Self {
-            workspace,
+            staging: Staging::new(workspace),
             seen,
             max_bytes,
             files: BTreeMap::new(),
@@ -82,7 +84,7 @@ impl<'a> Ledger<'a> {
 
     /// Reads a file and compares it with what was known of it.
     pub(super) fn read(&mut self, path: &RelPath) -> Result<Vec<u8>, FileProblem> {
-        let content = self.workspace.read(path, self.max_bytes);
+        let content = self.staging.read(path, self.max_bytes);
         match &content {
             Ok(content) => self.observe(path, Some(content)),
             Err(problem) if problem.is_not_found() => self.observe(path, None),
@@ -127,15 +129,15 @@ impl<'a> Ledger<'a> {
         self.files.insert(path.clone(), known);
     }
 
-    /// Writes a file, and enters what is known of it then.
+    /// Prepares a new content of a file, and enters what is known of it then.
     pub(super) fn write(
         &mut self,
         path: &RelPath,
         content: &[u8],
         known: Known,
     ) -> Result<(), FileProblem> {
-        self.workspace
-            .write_as(path, content, Permission::Keep)
+        self.staging
+            .write(path, content, Permission::Keep)
             .map(|()| self.enter(path, known))
     }
 
@@ -154,6 +156,44 @@ impl<'a> Ledger<'a> {
         {
             known.sight = Sight::Shown;
         }
+    }
+
+    /// What a step was to make of the file did not come to be: line numbers mean nothing for it.
+    pub(super) fn distrust(&mut self, path: &RelPath) {
+        if let Some(known) = self.files.get_mut(path) {
+            known.sight = Sight::Stale;
+        }
+    }
+
+    /// What is known of files, for the journal.
+    pub(super) fn files<'b>(&self, paths: impl Iterator<Item = &'b RelPath>) -> Vec<StagedFile> {
+        let paths: BTreeSet<&RelPath> = paths.collect();
+        let file = |path: &RelPath| {
+            let known = self.files.get(path)?;
+            Some(StagedFile {
+                path: path.clone(),
+                hash: known.hash.clone(),
+                is_seen: !matches!(known.sight, Sight::Never | Sight::Stale),
+            })
+        };
+        paths.into_iter().filter_map(file).collect()
+    }
+
+    /// Takes over what another process knew of a file. Where its lines are now is not known.
+    pub(super) fn take_over(&mut self, file: &StagedFile) {
+        let known = match &file.hash {
+            None => Known::removed(),
+            Some(hash) => Known {
+                hash: Some(hash.clone()),
+                sight: if file.is_seen {
+                    Sight::Shown
+                } else {
+                    Sight::Stale
+                },
+                book: LineBook::new(0),
+            },
+        };
+        self.enter(&file.path, known);
     }
 
     /// Remembers what the model knows from now on.

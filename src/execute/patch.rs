@@ -1,11 +1,11 @@
 //! `APPLY_PATCH`: all of it or nothing.
 //!
 //! Every new content is worked out first, over a picture of the files in which the changes before
-//! it have happened already. Only if all of them work out is anything written, and if a write then
-//! fails, what was written before is taken back.
+//! it have happened already. Only if all of them work out are the contents put beside the files, and
+//! only if all of these are there do they get their names.
 
+mod operation;
 mod plan;
-mod transaction;
 mod worked_out;
 
 use super::replace::note;
@@ -19,7 +19,7 @@ impl Execution<'_> {
         if changes.is_empty() {
             return Outcome::failed("the patch names no files");
         }
-        let mut plan = Plan::new(self.workspace, &mut self.ledger, changes);
+        let mut plan = Plan::new(&mut self.ledger, changes);
         for change in changes {
             plan.work_out(change);
         }
@@ -28,7 +28,10 @@ impl Execution<'_> {
             return self.refuse_patch(&troubles);
         }
         let worked_out = plan.finish();
-        if let Err(problem) = transaction::carry_out(self.workspace, &worked_out.operations) {
+        let staged = (worked_out.operations.iter())
+            .try_for_each(|operation| operation.stage(&mut self.ledger.staging));
+        if let Err(problem) = staged {
+            self.ledger.staging.drop_step();
             return Outcome::failed(format!("nothing was changed: {problem}"));
         }
         let paths = worked_out.changed();

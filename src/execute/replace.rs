@@ -10,7 +10,7 @@ impl Execution<'_> {
     /// Replaces passages of text; an empty search creates a file that does not exist.
     pub(super) fn replace_text(&mut self, path: &RelPath, edits: &[Replacement]) -> Outcome {
         let creates = edits.first().is_some_and(|edit| edit.search.is_empty());
-        let opened = if creates && matches!(self.workspace.kind(path), Ok(None)) {
+        let opened = if creates && matches!(self.ledger.staging.kind(path), Ok(None)) {
             Opened::missing()
         } else {
             match self.open(path) {

@@ -57,7 +57,7 @@ impl Execution<'_> {
 
     /// Deletes a file.
     pub(super) fn delete_file(&mut self, path: &RelPath) -> Outcome {
-        match self.workspace.remove(path) {
+        match self.ledger.staging.remove(path) {
             Ok(()) => {
                 self.ledger.enter(path, Known::removed());
                 Outcome::ok(format!("deleted {path}")).with_changed([path.clone()])
@@ -73,7 +73,7 @@ impl Execution<'_> {
         }
         // A file too large to be read can be moved all the same.
         let _ = self.ledger.read(from);
-        match self.workspace.rename(from, to) {
+        match self.ledger.staging.rename(from, to) {
             Ok(()) => {
                 self.ledger.carry(from, to);
                 self.ledger.enter(from, Known::removed());

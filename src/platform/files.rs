@@ -68,6 +68,24 @@ pub fn sync_file_system(_directory: &Dir) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether `sync_file_system` for a directory covers another path too.
+///
+/// Only where it is known that all of one file system is synced; elsewhere a sync of its own is
+/// the safe answer.
+#[cfg(target_os = "linux")]
+pub fn one_sync_covers(directory: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    let device = |path: &Path| path.metadata().ok().map(|metadata| metadata.dev());
+    device(directory).is_some_and(|here| device(other) == Some(here))
+}
+
+/// Whether `sync_file_system` for a directory covers another path too: not known here.
+#[cfg(not(target_os = "linux"))]
+pub fn one_sync_covers(_directory: &Path, _other: &Path) -> bool {
+    false
+}
+
 /// Makes a link that leads nowhere.
 #[cfg(unix)]
 pub fn dangling_link(place: &std::path::Path) -> io::Result<()> {

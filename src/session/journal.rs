@@ -15,7 +15,7 @@ use super::Session;
 use crate::checkpoint::Snapshot;
 use crate::error::{Error, Result};
 use crate::fs::sync_directory;
-use crate::protocol::{SessionId, StepResult};
+use crate::protocol::{Batch, SessionId, StepResult};
 
 /// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +84,9 @@ pub enum Record {
         sequence: u32,
         /// The numbers of the steps.
         steps: Vec<u32>,
+        /// What they change in files, prepared and not yet made.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        batch: Option<Batch>,
     },
     /// A step was executed.
     Finished {
@@ -108,6 +111,8 @@ pub struct Recovered {
     pub claimed: Option<String>,
     /// Steps of that round that were begun.
     pub started: Vec<u32>,
+    /// What they change in files, group by group.
+    pub batches: Vec<Batch>,
     /// Steps of that round that were finished.
     pub finished: Vec<StepResult>,
     /// What the workspace was before that round.
@@ -198,9 +203,21 @@ impl Journal {
                 Ok(())
             }
         };
-        write().map_err(|cause| Error::file("write", &self.path, cause))?;
+        write().map_err(|cause| {
+            // Half a line would be glued to the next one; what cannot be cut off now is cut off
+            // when the journal is opened again.
+            let _ = self.file.set_len(self.known);
+            Error::file("write", &self.path, cause)
+        })?;
         self.known += lines.len() as u64;
         Ok(())
+    }
+
+    /// Brings what was appended onto the disk.
+    pub fn sync(&self) -> Result<()> {
+        self.file
+            .sync_data()
+            .map_err(|cause| Error::file("write", &self.path, cause))
     }
 }
 
@@ -223,15 +240,39 @@ fn read(path: &Path, file: &File) -> Result<(Recovered, u64)> {
         file.set_len(start + whole as u64).map_err(failed)?;
         tail.truncate(whole);
     }
+    let mut at = start;
     for line in tail.split_inclusive(|byte| *byte == b'\n') {
-        let record = serde_json::from_slice(line).map_err(|cause| {
-            Error::mendable(format!("a line near the end of `{}` cannot be read", path.display()))
-                .because(cause)
-                .hint("if a newer version of `agent` wrote it, update; else restore the file from a backup")
-        })?;
+        let record =
+            serde_json::from_slice(line).map_err(|cause| damaged(path, file, at, cause))?;
         recovered.take(record);
+        at += line.len() as u64;
     }
     Ok((recovered, start + whole as u64))
+}
+
+/// Names the line that cannot be read, which begins at this byte.
+fn damaged(path: &Path, mut file: &File, at: u64, cause: serde_json::Error) -> Error {
+    let mut lines = 1;
+    let mut count = || -> std::io::Result<()> {
+        file.seek(SeekFrom::Start(0))?;
+        let mut before = BufReader::new(file.take(at));
+        loop {
+            let chunk = before.fill_buf()?;
+            if chunk.is_empty() {
+                return Ok(());
+            }
+            lines += memchr::memchr_iter(b'\n', chunk).count();
+            let length = chunk.len();
+            before.consume(length);
+        }
+    };
+    let which = match count() {
+        Ok(()) => format!("line {lines}"),
+        Err(_) => "a line near the end".to_owned(),
+    };
+    Error::mendable(format!("{which} of `{}` cannot be read", path.display()))
+        .because(cause)
+        .hint("if a newer version of `agent` wrote it, update; else restore the file from a backup")
 }
 
 /// The journal from its last `round` on, and where that begins; all of it if there is none.
@@ -263,13 +304,15 @@ impl Recovered {
                 self.claimed = Some(file);
                 self.before = None;
                 self.started.clear();
+                self.batches.clear();
                 self.finished.clear();
             }
-            Record::Started { steps, .. } => {
+            Record::Started { steps, batch, .. } => {
                 // A step that is begun a second time is not finished, whatever it was before.
                 self.finished
                     .retain(|result| !steps.contains(&result.number));
                 self.started.extend(steps);
+                self.batches.extend(batch);
             }
             Record::Finished { result, .. } => self.finished.push(result),
             Record::Round { session } => {
@@ -329,6 +372,7 @@ mod tests {
             Record::Started {
                 sequence: 1,
                 steps: vec![1, 2],
+                batch: None,
             },
         ]);
         let (_, recovered) = Journal::open(&path).unwrap();
@@ -344,6 +388,7 @@ mod tests {
             Record::Started {
                 sequence: 1,
                 steps: vec![1],
+                batch: None,
             },
             Record::Round {
                 session: Box::new(session("ab12cd34")),
@@ -410,7 +455,7 @@ mod tests {
             .unwrap();
         let before = fs::read(&path).unwrap();
         let error = Journal::open(&path).unwrap_err();
-        assert!(error.to_string().contains("cannot be read"), "{error}");
+        assert!(error.to_string().starts_with("line 2 of `"), "{error}");
         assert_eq!(fs::read(&path).unwrap(), before);
     }
 
@@ -422,11 +467,13 @@ mod tests {
         let mut records = vec![Record::Started {
             sequence: 1,
             steps: (0..30_000).collect(),
+            batch: None,
         }];
         records.extend([round.clone(), claimed(7)]);
         records.push(Record::Started {
             sequence: 7,
             steps: (0..30_000).collect(),
+            batch: None,
         });
         let (_directory, path) = journal_with(&records);
         let (_, recovered) = Journal::open(&path).unwrap();

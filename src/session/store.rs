@@ -147,6 +147,12 @@ impl Store {
         write_atomic(&path, &json, Durability::Durable)
     }
 
+    /// Forgets what was kept beside a session.
+    pub fn drop_aside(&self, id: &SessionId, name: &str) {
+        // What stays behind does no harm.
+        let _ = fs::remove_file(self.folder(id).join(name));
+    }
+
     /// All sessions, the latest first; those that cannot be read are named instead.
     pub fn all(&self) -> Result<(Vec<Session>, Vec<Error>)> {
         let (mut sessions, mut troubles) = (Vec::new(), Vec::new());
@@ -207,7 +213,13 @@ fn parse(path: &Path, json: &[u8]) -> Result<Session> {
     if version.schema > SCHEMA {
         return Err(newer(path));
     }
-    serde_json::from_slice(json).map_err(damaged)
+    let session: Session = serde_json::from_slice(json).map_err(damaged)?;
+    if session.sequence_number == 0 {
+        return Err(damaged(serde::de::Error::custom(
+            "`sequenceNumber` is counted from 1",
+        )));
+    }
+    Ok(session)
 }
 
 #[cfg(test)]

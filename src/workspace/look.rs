@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering as Memory};
 use cap_std::fs::Dir;
 
 use super::ignored::{IgnoreFiles, Is, Rules, is_ignored, join, read_beneath};
+use super::survey::is_passed_by;
 use super::{FileProblem, Kind, Workspace};
 use crate::platform::files::{self, EntryKind};
 use crate::protocol::RelPath;
@@ -169,7 +170,7 @@ impl<'a> Looker<'a> {
             Is::File
         };
         let is_there = kind != EntryKind::Special
-            && !is_hidden(path.file_name())
+            && !is_passed_by(OsStr::new(path.file_name()))
             && !self.workspace.left_out.contains(&path)
             && !is_ignored(rules, Path::new(path.as_str()), is);
         is_there.then_some(Entry { path, kind })

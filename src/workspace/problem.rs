@@ -46,6 +46,9 @@ pub enum FileProblem {
     /// There is something of that name, and it is not replaced.
     #[error("`{0}` exists already")]
     Exists(RelPath),
+    /// It is not what it was a moment ago.
+    #[error("`{0}` was changed by somebody else meanwhile; it stays as it is")]
+    Changed(RelPath),
     /// The operating system said no.
     #[error("could not {action} `{path}`: {cause}")]
     Io {

@@ -140,14 +140,16 @@ impl Workspace {
         Ok(visited)
     }
 
+    /// Makes sure that the workspace is where it was when it was opened.
+    ///
     /// A directory that was deleted while it is open looks empty, which would be a terrible lie.
-    fn ensure_in_place(&self) -> Result<()> {
+    pub fn ensure_in_place(&self) -> Result<()> {
         let gone = || {
             Error::mendable(format!(
                 "the workspace `{}` was moved or deleted",
                 self.path.display()
             ))
-            .hint("put it back, or start again with `--workspace`")
+            .hint("put it back, or start again with `--workspace`; `agent resume` goes on, and carries out a reply that was taken")
         };
         let there = std::fs::metadata(&self.path).map_err(|cause| gone().because(cause))?;
         let here = (self.root.dir_metadata()).map_err(|cause| gone().because(cause))?;

@@ -1,6 +1,7 @@
 //! Attacks on the workspace, each with what must still be true afterwards.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -4,6 +4,10 @@ use crate::harness::{Test, agent};
 
 const DONE: &str = "[DONE]\nfine\n[/DONE]\n{end}\n";
 
+fn id_of(outbox: &str) -> String {
+    outbox.lines().nth(1).unwrap()["Session: ".len()..].to_owned()
+}
+
 #[test]
 fn a_killed_loop_goes_on_where_it_was() {
     let running = Test::new(&["new", "task"])
@@ -62,9 +66,13 @@ fn a_reply_that_came_while_nothing_ran_is_picked_up() {
 #[test]
 fn what_was_running_at_the_kill_is_reported_and_not_run_again() {
     let running = Test::new(&["new", "task"])
-        .reply("[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[RUN_COMMAND]\necho ran >> log.txt; sleep 1000\n[/RUN_COMMAND]\n[CREATE_FILE path=\"b.txt\"]\nb\n[/CREATE_FILE]\n{end}\n")
+        .reply("[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[RUN_COMMAND]\necho ran >> log.txt; echo so far; sleep 1000\n[/RUN_COMMAND]\n[CREATE_FILE path=\"b.txt\"]\nb\n[/CREATE_FILE]\n{end}\n")
         .start();
-    while !running.base().join("workspace/log.txt").exists() {
+    let id = id_of(&running.outbox(1));
+    let printed = running
+        .base()
+        .join(format!("sessions/{id}/running-0001-2.txt"));
+    while fs::read_to_string(&printed).ok().as_deref() != Some("so far\n") {
         std::thread::yield_now();
     }
     let finished = running.kill();
@@ -74,9 +82,13 @@ fn what_was_running_at_the_kill_is_reported_and_not_run_again() {
     let outbox = resumed.outbox(2);
     assert!(outbox.contains("1. [OK] CREATE_FILE"), "{outbox}");
     assert!(
-        outbox.contains("2. [FAILED] RUN_COMMAND: `echo ran >> log.txt; sleep 1000`: interrupted"),
+        outbox.contains(
+            "2. [FAILED] RUN_COMMAND: `echo ran >> log.txt; echo so far; sleep 1000`: interrupted"
+        ),
         "{outbox}"
     );
+    assert!(outbox.contains("\nso far\n"), "{outbox}");
+    assert!(!printed.exists());
     assert!(outbox.contains("3. [SKIPPED] CREATE_FILE"), "{outbox}");
     resumed.wait().code(0).workspace("log.txt", "ran\n");
 }

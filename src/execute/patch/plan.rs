@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::ledger::{Known, Ledger};
 use super::super::write::{Before, overwritten};
-use super::transaction::Operation;
+use super::operation::Operation;
 use super::worked_out::WorkedOut;
 use crate::edit::{self, Refusal};
 use crate::protocol::{FileChange, Hunk, Level, RelPath};
 use crate::workspace::text::TextFile;
-use crate::workspace::{FileProblem, Permission, Workspace};
+use crate::workspace::{FileProblem, Permission};
 use moves::{InTheWay, Moves};
 
 /// The most bytes that the files of one patch may have together.
@@ -71,7 +71,6 @@ struct Draft {
 
 /// The picture of the files while a patch is worked out.
 pub(super) struct Plan<'a, 'b> {
-    workspace: &'a Workspace,
     ledger: &'a mut Ledger<'b>,
     drafts: BTreeMap<RelPath, Draft>,
     worked_out: WorkedOut,
@@ -87,13 +86,8 @@ pub(super) struct Plan<'a, 'b> {
 
 impl<'a, 'b> Plan<'a, 'b> {
     /// The files before any of the changes.
-    pub(super) fn new(
-        workspace: &'a Workspace,
-        ledger: &'a mut Ledger<'b>,
-        changes: &[FileChange],
-    ) -> Self {
+    pub(super) fn new(ledger: &'a mut Ledger<'b>, changes: &[FileChange]) -> Self {
         Self {
-            workspace,
             ledger,
             drafts: BTreeMap::new(),
             worked_out: WorkedOut::default(),
@@ -310,7 +304,7 @@ impl<'a, 'b> Plan<'a, 'b> {
             let draft = self.drafts.get(parent);
             draft.is_some_and(|draft| draft.content.is_none())
         };
-        match self.workspace.check_writable(path) {
+        match self.ledger.staging.check_writable(path) {
             // What is in the way goes away before.
             Err(FileProblem::NotInDirectory { parent, .. }) if is_gone(&parent) => Ok(()),
             other => other,

@@ -113,37 +113,41 @@ fn one_trouble_stops_all_of_it() {
 }
 
 #[test]
-fn a_write_that_fails_takes_the_others_back() {
+fn a_change_that_fails_takes_the_others_back() {
+    use super::super::staging::{Staging, carry_out::carry_out};
     use crate::workspace::Permission;
-    use transaction::{Operation, carry_out};
 
-    let files = &[("a", "1\n"), ("b", "2\n"), ("c", "3\n")][..];
+    let files = &[("a", "1\n"), ("b", "2\n"), ("c", "3\n"), ("e", "4\n")][..];
     let stage = stage(files);
-    let write = |name: &str| Operation::Write {
-        path: path(name),
-        content: b"new\n".to_vec(),
-        permission: Permission::Executable,
+    let mut staging = Staging::new(&stage.workspace);
+    let write = |staging: &mut Staging<'_>, name: &str| {
+        staging
+            .write(&path(name), b"new\n", Permission::Executable)
+            .unwrap();
     };
-    let problem = carry_out(
-        &stage.workspace,
-        &[
-            write("a"),
-            write("new"),
-            Operation::Remove(path("b")),
-            Operation::Rename {
-                from: path("c"),
-                to: path("d"),
-            },
-            write("d"),
-            write("a/impossible"),
-        ],
-    )
-    .unwrap_err();
+    write(&mut staging, "a");
+    write(&mut staging, "new");
+    staging.remove(&path("b")).unwrap();
+    staging.rename(&path("c"), &path("d")).unwrap();
+    write(&mut staging, "d");
+    let problem = staging.write(&path("a/impossible"), b"", Permission::Keep);
     assert_eq!(
-        problem,
+        problem.unwrap_err().to_string(),
         "`a/impossible` cannot be made: `a` is not a directory"
     );
+    write(&mut staging, "e");
     holds(&stage, files);
+    stage.change("e", "somebody else\n");
+    let problem = carry_out(&stage.workspace, &staging.take()).unwrap_err();
+    assert!(
+        problem.starts_with("`e` was changed by somebody else"),
+        "{problem}"
+    );
+    let mut left = files.to_vec();
+    left[3].1 = "somebody else\n";
+    holds(&stage, &left);
+    let entries = std::fs::read_dir(stage.directory.path()).unwrap();
+    assert_eq!(entries.count(), files.len(), "no temporary file is left");
     let mode = stage
         .directory
         .path()

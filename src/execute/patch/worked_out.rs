@@ -1,7 +1,7 @@
 //! A patch that works out: what is to be done, and what is known of the files once it is done.
 
 use super::super::ledger::{Known, Ledger};
-use super::transaction::Operation;
+use super::operation::Operation;
 use crate::protocol::{Level, RelPath};
 
 /// A patch that works out.

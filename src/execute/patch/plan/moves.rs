@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use super::super::super::ledger::Known;
-use super::super::transaction::Operation;
+use super::super::operation::Operation;
 use super::{Draft, Plan, Trouble};
 use crate::edit;
 use crate::protocol::{FileChange, Hunk, Level, RelPath};
@@ -150,7 +150,11 @@ impl Plan<'_, '_> {
         let content = source.content.clone().unwrap_or_default();
         self.drafts.insert(to.clone(), source);
         // A file that this patch makes has no bits yet to be copied.
-        let permission = self.workspace.permission(from).unwrap_or(Permission::Keep);
+        let permission = self
+            .ledger
+            .staging
+            .permission(from)
+            .unwrap_or(Permission::Keep);
         self.write(to, content, permission)
     }
 }

@@ -1,0 +1,249 @@
+//! The files of the workspace as they will be once the prepared steps are carried out.
+//!
+//! A file step is worked out over this picture: what it writes goes under a temporary name beside
+//! the file, and is read back from there by the steps after it. Nothing that anybody looks at is
+//! changed before `carry_out`. So all steps of a batch can be written into the journal, with the
+//! hashes of every file before and after, before the first of them happens.
+
+pub(super) mod carry_out;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::seen::hash;
+use crate::protocol::{RelPath, StagedChange};
+use crate::workspace::{FileProblem, Kind, Permission, Place, Workspace};
+
+/// A file as it will be.
+#[derive(Debug, Clone)]
+enum Picture {
+    Gone,
+    File {
+        /// Where its content lies now.
+        lies: RelPath,
+        hash: String,
+    },
+}
+
+/// What is prepared and not yet carried out.
+pub(super) struct Staging<'a> {
+    workspace: &'a Workspace,
+    /// What tells our temporary names from those of others.
+    mark: String,
+    step: u32,
+    count: u32,
+    files: BTreeMap<RelPath, Picture>,
+    /// Directories that will be there with the files in them.
+    directories: BTreeSet<RelPath>,
+    /// What files that are not changed contain.
+    read: BTreeMap<RelPath, String>,
+    changes: Vec<StagedChange>,
+    /// What the step under way has replaced in the picture.
+    replaced: Vec<(RelPath, Option<Picture>)>,
+}
+
+impl<'a> Staging<'a> {
+    pub(super) fn new(workspace: &'a Workspace) -> Self {
+        Self {
+            workspace,
+            mark: uuid::Uuid::new_v4().simple().to_string(),
+            step: 0,
+            count: 0,
+            files: BTreeMap::new(),
+            directories: BTreeSet::new(),
+            read: BTreeMap::new(),
+            changes: Vec::new(),
+            replaced: Vec::new(),
+        }
+    }
+
+    /// From now on temporary names have this in them.
+    pub(super) fn name(&mut self, mark: &str) {
+        mark.clone_into(&mut self.mark);
+    }
+
+    /// The temporary names of this step are counted from 1: whoever prepares it again finds the same.
+    pub(super) fn begin(&mut self, step: u32) {
+        (self.step, self.count) = (step, 0);
+    }
+
+    /// Reads a whole file of at most `max_bytes`.
+    pub(super) fn read(&mut self, path: &RelPath, max_bytes: u64) -> Result<Vec<u8>, FileProblem> {
+        match self.files.get(path) {
+            Some(Picture::Gone) => Err(FileProblem::NotFound(path.clone())),
+            Some(Picture::File { lies, .. }) => self.workspace.read(lies, max_bytes),
+            None => {
+                let content = self.workspace.read(path, max_bytes)?;
+                self.read.insert(path.clone(), hash(&content));
+                Ok(content)
+            }
+        }
+    }
+
+    /// What the name will stand for; `None` if nothing has it.
+    pub(super) fn kind(&self, path: &RelPath) -> Result<Option<Kind>, FileProblem> {
+        match self.files.get(path) {
+            Some(Picture::Gone) => Ok(None),
+            Some(Picture::File { lies, .. }) => self.workspace.kind(lies),
+            None if self.directories.contains(path) => Ok(Some(Kind::Directory)),
+            None => self.workspace.kind(path),
+        }
+    }
+
+    /// Whether the path could be written: no link on the way, and a regular file or nothing there.
+    pub(super) fn check_writable(&self, path: &RelPath) -> Result<(), FileProblem> {
+        for parent in std::iter::successors(path.parent(), RelPath::parent) {
+            match self.files.get(&parent) {
+                Some(Picture::File { .. }) => {
+                    let path = path.clone();
+                    return Err(FileProblem::NotInDirectory { path, parent });
+                }
+                // What is in the way goes away before.
+                Some(Picture::Gone) => return Ok(()),
+                None => {}
+            }
+        }
+        match self.files.get(path) {
+            Some(_) => Ok(()),
+            None if self.directories.contains(path) => Err(FileProblem::IsDirectory(path.clone())),
+            None => self.workspace.check_writable(path),
+        }
+    }
+
+    /// Who may execute a regular file; never `Keep`.
+    pub(super) fn permission(&self, path: &RelPath) -> Result<Permission, FileProblem> {
+        match self.files.get(path) {
+            Some(Picture::Gone) => Err(FileProblem::NotFound(path.clone())),
+            Some(Picture::File { lies, .. }) => self.workspace.permission(lies),
+            None => self.workspace.permission(path),
+        }
+    }
+
+    /// Prepares a new content for a file.
+    pub(super) fn write(
+        &mut self,
+        path: &RelPath,
+        content: &[u8],
+        permission: Permission,
+    ) -> Result<(), FileProblem> {
+        self.check_writable(path)?;
+        let before = self.content(path)?;
+        self.count += 1;
+        let mark = format!("{}-{}-{}", self.mark, self.step, self.count);
+        let like = match self.files.get(path) {
+            Some(Picture::File { lies, .. }) => Some(lies),
+            Some(Picture::Gone) => None,
+            None => before.is_some().then_some(path),
+        };
+        let place = Place {
+            path,
+            like,
+            mark: &mark,
+        };
+        let staged = self.workspace.stage(place, content, permission)?;
+        let after = hash(content);
+        let picture = Picture::File {
+            lies: staged.clone(),
+            hash: after.clone(),
+        };
+        self.enter(path, picture);
+        self.changes.push(StagedChange::Write {
+            path: path.clone(),
+            staged,
+            before,
+            after,
+        });
+        Ok(())
+    }
+
+    /// Prepares the removal of a regular file.
+    pub(super) fn remove(&mut self, path: &RelPath) -> Result<(), FileProblem> {
+        let before = self.regular(path)?;
+        self.enter(path, Picture::Gone);
+        self.changes.push(StagedChange::Remove {
+            path: path.clone(),
+            before,
+        });
+        Ok(())
+    }
+
+    /// Prepares another name for a regular file, never one that is taken.
+    pub(super) fn rename(&mut self, from: &RelPath, to: &RelPath) -> Result<(), FileProblem> {
+        let content = self.regular(from)?;
+        if self.kind(to)?.is_some() {
+            return Err(FileProblem::Exists(to.clone()));
+        }
+        self.check_writable(to)?;
+        let lies = match self.files.get(from) {
+            Some(Picture::File { lies, .. }) => lies.clone(),
+            _ => from.clone(),
+        };
+        self.enter(from, Picture::Gone);
+        let hash = content.clone();
+        self.enter(to, Picture::File { lies, hash });
+        self.changes.push(StagedChange::Rename {
+            from: from.clone(),
+            to: to.clone(),
+            content,
+        });
+        Ok(())
+    }
+
+    /// The hash of a file that will be regular.
+    fn regular(&mut self, path: &RelPath) -> Result<String, FileProblem> {
+        match self.files.get(path) {
+            Some(Picture::File { .. }) => {}
+            Some(Picture::Gone) => return Err(FileProblem::NotFound(path.clone())),
+            None => {
+                self.workspace.permission(path)?;
+            }
+        }
+        let content = self.content(path)?;
+        content.ok_or_else(|| FileProblem::NotFound(path.clone()))
+    }
+
+    /// The hash of what a file will contain; nothing if there will be none.
+    fn content(&mut self, path: &RelPath) -> Result<Option<String>, FileProblem> {
+        match self.files.get(path) {
+            Some(Picture::Gone) => Ok(None),
+            Some(Picture::File { hash, .. }) => Ok(Some(hash.clone())),
+            None => match self.read.get(path) {
+                Some(known) => Ok(Some(known.clone())),
+                None => self.workspace.digest(path),
+            },
+        }
+    }
+
+    fn enter(&mut self, path: &RelPath, picture: Picture) {
+        if matches!(picture, Picture::File { .. }) {
+            let parents = std::iter::successors(path.parent(), RelPath::parent);
+            self.directories.extend(parents);
+        }
+        let replaced = self.files.insert(path.clone(), picture);
+        self.replaced.push((path.clone(), replaced));
+    }
+
+    /// Gives what was prepared since the last call: the changes of one step.
+    pub(super) fn take(&mut self) -> Vec<StagedChange> {
+        self.replaced.clear();
+        std::mem::take(&mut self.changes)
+    }
+
+    /// Forgets what was prepared since the last `take`.
+    pub(super) fn drop_step(&mut self) {
+        for (path, picture) in self.replaced.drain(..).rev() {
+            match picture {
+                Some(picture) => self.files.insert(path, picture),
+                None => self.files.remove(&path),
+            };
+        }
+        carry_out::discard(self.workspace, &std::mem::take(&mut self.changes));
+    }
+
+    /// Forgets the picture: what was prepared is carried out or given up.
+    pub(super) fn clear(&mut self) {
+        self.files.clear();
+        self.directories.clear();
+        self.read.clear();
+        self.take();
+    }
+}

@@ -1,0 +1,115 @@
+//! Writing a file in two steps: the whole new content under a temporary name, then the name.
+//!
+//! What is staged changes nothing that anybody looks at. Between the two steps it can be brought
+//! onto the disk, many files at once, so that the second step is all that a crash can come between.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use cap_std::fs::Dir;
+
+use super::{FileProblem, Permission, Workspace, create_private, regular, set_mode};
+use crate::fs::TEMPORARY;
+use crate::platform::files;
+use crate::protocol::RelPath;
+
+/// Where a file is going to be, and how it is called until then.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// The file.
+    pub path: &'a RelPath,
+    /// The file whose permission bits it gets; none for one that is new.
+    pub like: Option<&'a RelPath>,
+    /// What tells its temporary name from others; one of the same name is replaced.
+    pub mark: &'a str,
+}
+
+impl Workspace {
+    /// Puts the content of a file under a temporary name in the directory where it will be, or the
+    /// nearest one above it that is there.
+    pub fn stage(
+        &self,
+        place: Place<'_>,
+        content: &[u8],
+        permission: Permission,
+    ) -> Result<RelPath, FileProblem> {
+        let failed = |cause| FileProblem::from_io("write", place.path, cause);
+        let old = match place.like {
+            Some(like) => Some(regular(&self.parent(like)?, like)?),
+            None => None,
+        };
+        let (directory, depth) = self.nearest_directory(place.path)?;
+        let name = format!("{TEMPORARY}{}.tmp", place.mark);
+        let components = place.path.components().take(depth);
+        let components: Vec<&str> = components.chain([name.as_str()]).collect();
+        let staged = RelPath::parse(&components.join("/"))
+            .map_err(|problem| failed(io::Error::other(problem)))?;
+        let write = || -> io::Result<()> {
+            match directory.remove_file(&name) {
+                Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(cause),
+                _ => {}
+            }
+            let mut file = create_private(&directory, &name, old.is_none())?;
+            file.write_all(content)?;
+            set_mode(&file, old.as_ref(), permission)
+        };
+        match write() {
+            Ok(()) => Ok(staged),
+            Err(cause) => {
+                // What is left of it helps nobody; the first error is the one to tell.
+                let _ = directory.remove_file(&name);
+                Err(failed(cause))
+            }
+        }
+    }
+
+    /// Gives a staged content its name, replacing the regular file that had it; makes directories.
+    pub fn put(&self, staged: &RelPath, path: &RelPath) -> Result<(), FileProblem> {
+        let directory = self.make_parent(path)?;
+        match regular(&directory, path) {
+            Ok(_) | Err(FileProblem::NotFound(_)) => {}
+            Err(problem) => return Err(problem),
+        }
+        self.parent(staged)?
+            .rename(staged.file_name(), &directory, path.file_name())
+            .map_err(|cause| FileProblem::from_io("write", path, cause))
+    }
+
+    /// The hash of a file's content, however large it is; nothing if there is no such file.
+    pub fn digest(&self, path: &RelPath) -> Result<Option<String>, FileProblem> {
+        let mut file = match self.open_file(path) {
+            Ok((file, _)) => file,
+            Err(FileProblem::NotFound(_)) => return Ok(None),
+            Err(problem) => return Err(problem),
+        };
+        let mut hasher = blake3::Hasher::new();
+        io::copy(&mut file, &mut hasher)
+            .map_err(|cause| FileProblem::from_io("read", path, cause))?;
+        Ok(Some(hasher.finalize().to_hex().to_string()))
+    }
+
+    /// Whether `sync` brings onto the disk also what was written to this path.
+    pub fn sync_covers(&self, path: &Path) -> bool {
+        files::one_sync_covers(&self.path, path)
+    }
+
+    /// The directory of a path, or the nearest one above it that is there; and how deep it lies.
+    fn nearest_directory(&self, path: &RelPath) -> Result<(Dir, usize), FileProblem> {
+        let mut above = path.parent();
+        loop {
+            let Some(directory) = above else {
+                let root = self.root.try_clone();
+                let root = root.map_err(|cause| FileProblem::from_io("open", path, cause))?;
+                return Ok((root, 0));
+            };
+            match self.directory(&directory) {
+                Ok(opened) => return Ok((opened, directory.components().count())),
+                // A file that is in the way may go before this one comes.
+                Err(FileProblem::NotFound(_) | FileProblem::NotInDirectory { .. }) => {
+                    above = directory.parent();
+                }
+                Err(problem) => return Err(problem),
+            }
+        }
+    }
+}
