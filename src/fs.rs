@@ -158,7 +158,17 @@ pub fn free_name(directory: &Path, name: &str) -> PathBuf {
 
 /// Makes a directory and its parents.
 pub fn create_directory(path: &Path) -> Result<()> {
-    fs::create_dir_all(path).map_err(|cause| Error::file("create", path, cause))
+    fs::create_dir_all(path).map_err(|cause| {
+        let is_file = |path: &&Path| path.symlink_metadata().is_ok_and(|found| !found.is_dir());
+        match path.ancestors().find(is_file) {
+            Some(file) => Error::mendable(format!(
+                "`{}` is a file, where a directory is needed",
+                file.display()
+            ))
+            .hint("move it away; the directory is made again"),
+            None => Error::file("create", path, cause),
+        }
+    })
 }
 
 /// Removes a file or a directory with all that is in it; one that is not there is removed already.
@@ -244,6 +254,15 @@ mod tests {
             error.to_string().starts_with("could not write `"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_file_in_the_way_of_a_directory_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("inbox");
+        write_atomic(&file, b"", Durability::Atomic).unwrap();
+        let error = create_directory(&file.join("processed")).unwrap_err();
+        assert!(error.to_string().contains("inbox` is a file"), "{error}");
     }
 
     #[test]

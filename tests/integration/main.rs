@@ -18,6 +18,9 @@ mod apply;
 mod approvals;
 /// Replies that are no replies, or in no good form.
 mod bad_input;
+/// Full disks, lost directories, other clocks and other users.
+#[cfg(target_os = "linux")]
+mod bad_situations;
 /// The person's check, and a model that goes in circles.
 mod check;
 /// Messages and replies by the clipboard, the bell, and what is printed instead.
