@@ -49,6 +49,8 @@ impl<'a> Conversation<'a> {
             }
             _ => session,
         };
+        let notes = agent.store.notes(&session.session_id);
+        notes.remove_told(&session.notes, session.updated_at);
         let mut conversation = agent.conversation(session, journal);
         conversation.undone(&recovered.undone);
         (conversation.session.history).mark(&recovered.redone, false);

@@ -65,6 +65,12 @@ impl Agent {
         }
         let mut store = checkpoint::Store::open(&self.store.objects())?;
         let restored = store.restore(&self.workspace, plan, force)?;
+        let is_failed = |conflict: &&Conflict| matches!(conflict.why, Why::Failed(_));
+        if let Some(failed) = restored.skipped.iter().find(is_failed) {
+            let path = escape_line(&failed.path.to_string_lossy());
+            return Err(Error::mendable(format!("`{path}` {}", obstacle(failed)))
+                .hint("what could be done is done; mend this, and the same command completes it"));
+        }
         // The note first: rather told twice than not at all, and an undo that was killed here is
         // completed by the next one.
         let note = note(&reversal, &restored);

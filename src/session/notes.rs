@@ -86,6 +86,18 @@ impl Notes {
         files.into_iter().filter_map(read).collect()
     }
 
+    /// Forgets the notes that the session has told, and that a killed process could not remove.
+    pub fn remove_told(&self, told: &[String], until: jiff::Timestamp) {
+        let until = format!("{:020}", until.as_nanosecond());
+        for note in self.all() {
+            let time = note.file.file_name().unwrap_or_default().to_string_lossy();
+            let is_earlier = time.get(..20).is_some_and(|time| time <= until.as_str());
+            if is_earlier && told.contains(&note.text) {
+                self.remove(&note);
+            }
+        }
+    }
+
     /// Forgets a note that has found its way into the session.
     pub fn remove(&self, note: &Note) {
         // One that cannot be removed is told once more, which is better than not at all.
@@ -112,5 +124,10 @@ mod tests {
         notes.add(Source::Undo, "four").unwrap();
         let sources: Vec<Source> = notes.all().iter().map(|note| note.source).collect();
         assert_eq!(sources, [Source::Person, Source::Person, Source::Undo]);
+        let now = jiff::Timestamp::now();
+        notes.add(Source::Person, "two").unwrap();
+        notes.remove_told(&["two".to_owned()], now);
+        let texts: Vec<String> = notes.all().into_iter().map(|note| note.text).collect();
+        assert_eq!(texts, ["three", "four", "two"]);
     }
 }

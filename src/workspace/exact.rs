@@ -10,7 +10,6 @@ use std::path::{Component, Path, PathBuf};
 
 use cap_fs_ext::DirExt;
 use cap_std::fs::Dir;
-use uuid::Uuid;
 
 use super::survey::{Stat, is_passed_by, read_regular};
 use super::{Kind, Workspace, create_private};
@@ -170,7 +169,10 @@ fn replace(
     name: &OsStr,
     make: impl FnOnce(&str) -> io::Result<()>,
 ) -> io::Result<()> {
-    let temporary = format!("{TEMPORARY}{}.tmp", Uuid::new_v4().simple());
+    // The same for the same file, so that what a killed process left is replaced.
+    let mark = blake3::hash(name.as_encoded_bytes()).to_hex();
+    let temporary = format!("{TEMPORARY}{}.tmp", &mark[..32]);
+    let _ = directory.remove_file_or_symlink(&temporary);
     make(&temporary)
         .and_then(|()| directory.rename(&temporary, directory, name))
         .inspect_err(|_| {

@@ -149,13 +149,20 @@ impl Person {
             }
             Phase::Second => self.answer(story::SECOND, way),
             Phase::Undo => {
-                self.run(&["undo", "--yes"], way);
-                if self.tree() == story::after_first() {
+                let output = self.run(&["undo", "--to", "1", "--yes"], way);
+                let said = String::from_utf8_lossy(&output.stderr);
+                let is_done = said.contains("there is no round to take back");
+                if !output.status.success() {
+                    // What is told of it after a second try is not word for word the same.
+                    self.is_mended = true;
+                }
+                if self.tree() == story::after_first() && (output.status.success() || is_done) {
                     self.phase = Phase::Say;
                 }
             }
             Phase::Say => {
-                if self.run(&["say", "well done"], way).status.success() {
+                let output = self.run(&["say", "well done"], way);
+                if output.status.success() || self.is_noted() {
                     self.phase = Phase::Look;
                 }
             }
@@ -266,9 +273,19 @@ impl Person {
         }
     }
 
+    /// Whether the note lies where it is taken from.
+    fn is_noted(&self) -> bool {
+        let sessions = story::read_tree(&self.base().join("sessions"));
+        let is_note = |name: &String| name.contains("/notes/") && name.ends_with("txt");
+        sessions
+            .iter()
+            .any(|(name, text)| is_note(name) && text == "well done")
+    }
+
     fn check_note(&mut self, outbox: &str) {
         let is_told = |words: &str| outbox.contains(words);
-        if !is_told("well done") || !(is_told("took back round 2") || self.is_mended) {
+        let is_undone = !self.said.contains("$ agent undo") || is_told("took back round 2");
+        if !is_told("well done") || !is_undone {
             self.troubles.push("lost: a note".to_owned());
         }
     }
