@@ -12,7 +12,9 @@ pub(super) fn lines(text: &str) -> Vec<&str> {
 
 /// What stands between the line ends of a text, and before and behind them.
 pub(super) fn split(text: &str) -> Vec<&str> {
-    let mut lines = Vec::with_capacity(text.len() / 32 + 1);
+    // Counting costs little; growing, where most lines are blank, costs much.
+    let count = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+    let mut lines = Vec::with_capacity(count + 1);
     let mut start = 0;
     for end in memchr::memchr_iter(b'\n', text.as_bytes()) {
         lines.push(&text[start..end]);
