@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Agent, Conversation};
-use crate::compose::{self, Content, Listing, places, unread};
+use crate::compose::{self, Content, Listed, Listing, places, unread};
 use crate::execute::{self, Shown};
 use crate::protocol::{ReadRequest, RelPath, Status, StepResult};
 use crate::session::Instructions;
@@ -22,6 +22,9 @@ const LATER: usize = 2_500;
 
 /// Of how many files a workspace is small.
 const SMALL: usize = 30;
+
+/// How long a README is that is shown of a large workspace, in bytes.
+const README: u64 = 3_000;
 
 /// How many files are named whose difference is too long to show.
 const MAX_NAMED: usize = 20;
@@ -133,6 +136,9 @@ impl Conversation<'_> {
             let mut files: Vec<_> = listing.files.iter().collect();
             files.sort_by_key(|file| file.size);
             paths.extend(files.into_iter().map(|file| &file.path));
+        } else {
+            let short = listing.files.iter().filter(|file| is_short_readme(file));
+            paths.extend(short.map(|file| &file.path));
         }
         let mut known = BTreeSet::new();
         for path in paths {
@@ -270,6 +276,13 @@ impl Conversation<'_> {
     }
 }
 
+/// Whether a file says at the top what the project is and how it is tested, in few words.
+fn is_short_readme(file: &Listed) -> bool {
+    let is_readme = |name: &str| name.eq_ignore_ascii_case("readme");
+    let beginning = file.path.as_str().get(..6);
+    file.path.parent().is_none() && file.size <= README && beginning.is_some_and(is_readme)
+}
+
 /// The lines around these, joined where they touch.
 fn around(path: &RelPath, lines: &BTreeSet<u32>) -> Vec<ReadRequest> {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
@@ -295,6 +308,20 @@ fn around(path: &RelPath, lines: &BTreeSet<u32>) -> Vec<ReadRequest> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_short_readme_at_the_top_comes_with_the_first_message() {
+        let file = |path: &str, size| Listed {
+            path: RelPath::parse(path).unwrap(),
+            size,
+            modified: 0,
+        };
+        assert!(is_short_readme(&file("README.md", 100)));
+        assert!(is_short_readme(&file("readme", 100)));
+        assert!(!is_short_readme(&file("README.md", 100_000)));
+        assert!(!is_short_readme(&file("lib/README.md", 100)));
+        assert!(!is_short_readme(&file("reader.py", 100)));
+    }
 
     #[test]
     fn neighbouring_places_are_shown_together() {

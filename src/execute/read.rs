@@ -239,9 +239,10 @@ impl Wanted {
             )),
             ([], None) => Err(Outcome::failed(format!("no file matches `{selection}`"))),
             _ => {
+                let mut but = scope.but_missing();
+                but.push_str(&scope.but_vain(&files));
                 let omitted = files.len().saturating_sub(MAX_FILES);
                 files.truncate(MAX_FILES);
-                let mut but = scope.but_missing();
                 if let Some(path) = directory {
                     let _ = write!(but, "; `{path}` is a directory, not a file");
                 }
@@ -473,6 +474,11 @@ mod tests {
             &[&one("many/00.txt")],
         );
         case("*.zig", "no file matches `*.zig`", &[]);
+        case(
+            "a.rs, *.zig, c/*",
+            "the contents of 2 files are below; no file matches `*.zig`",
+            &[&a, &d],
+        );
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub(super) struct Scope {
     pub(super) places: Vec<Place>,
     /// Names that nothing has.
     pub(super) missing: Vec<RelPath>,
+    /// The globs among what was named.
+    globs: Vec<RelPath>,
     /// What all files must match besides.
     glob: Option<Globs>,
 }
@@ -42,6 +44,7 @@ impl Scope {
         let mut scope = Self {
             places: Vec::new(),
             missing: Vec::new(),
+            globs: Vec::new(),
             glob: glob
                 .map(Globs::parse)
                 .transpose()
@@ -73,6 +76,7 @@ impl Scope {
             }
         }
         scope.add_globs(workspace, &globs)?;
+        scope.globs = globs;
         if scope.places.is_empty()
             && let Some(path) = scope.missing.first()
         {
@@ -144,6 +148,18 @@ impl Scope {
             all.files.dedup_by(|a, b| a.path == b.path);
         }
         Ok(all)
+    }
+
+    /// ``; no file matches `*.x```, for globs of which none of these files is a match.
+    pub(super) fn but_vain(&self, files: &[RelPath]) -> String {
+        const MAX_NAMED: usize = 5;
+        let is_vain = |glob: &&RelPath| {
+            let globs = Globs::build(std::iter::once(glob.as_str()));
+            globs.is_ok_and(|globs| !files.iter().any(|path| globs.matches(path, None)))
+        };
+        let vain = self.globs.iter().filter(is_vain).take(MAX_NAMED);
+        vain.map(|glob| format!("; no file matches `{glob}`"))
+            .collect()
     }
 
     /// ``; `x` does not exist``, if there are files and something is missing.
