@@ -150,16 +150,20 @@ impl Scope {
         Ok(all)
     }
 
-    /// ``; no file matches `*.x```, for globs of which none of these files is a match.
+    /// Says of each glob that it matches none of these files, if so.
     pub(super) fn but_vain(&self, files: &[RelPath]) -> String {
         const MAX_NAMED: usize = 5;
         let is_vain = |glob: &&RelPath| {
             let globs = Globs::build(std::iter::once(glob.as_str()));
             globs.is_ok_and(|globs| !files.iter().any(|path| globs.matches(path, None)))
         };
-        let vain = self.globs.iter().filter(is_vain).take(MAX_NAMED);
-        vain.map(|glob| format!("; no file matches `{glob}`"))
-            .collect()
+        let mut text = String::new();
+        for glob in self.globs.iter().filter(is_vain).take(MAX_NAMED) {
+            text.push_str("; no file matches `");
+            text.push_str(glob.as_str());
+            text.push('`');
+        }
+        text
     }
 
     /// ``; `x` does not exist``, if there are files and something is missing.
