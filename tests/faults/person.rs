@@ -151,7 +151,7 @@ impl Person {
             Phase::Undo => {
                 let output = self.run(&["undo", "--to", "1", "--yes"], way);
                 let said = String::from_utf8_lossy(&output.stderr);
-                let is_done = said.contains("there is no round to take back");
+                let is_done = said.contains("there is no round after round 1 to take back");
                 if !output.status.success() {
                     // What is told of it after a second try is not word for word the same.
                     self.is_mended = true;
