@@ -209,6 +209,16 @@ fn too_many_secrets_are_taken_out_all_the_same() {
     assert_eq!(vault.len(), 500);
 }
 
+#[test]
+fn half_a_placeholder_before_a_secret_stays_what_it_is() {
+    let text = "[SECRET-1 =A0=a-1b";
+    let mut vault = Vault::default();
+    let redacted = vault.redact(&Scanner::default(), text, Source::File(".env"));
+    assert_ne!(redacted.text, text);
+    let revealed = vault.reveal(&redacted.text, &mut |_| true, &str::to_owned);
+    assert_eq!(revealed.unwrap().as_deref(), Some(text));
+}
+
 proptest! {
     #[test]
     fn any_text_comes_back_and_keeps_its_lines(text in "([a-zA-Z0-9_=:'\"é\n +/.-]{0,40}(password|token|-----BEGIN |-----END |PRIVATE KEY-----|ghp_|eyJ|://|\\[SECRET-1)?){0,12}") {

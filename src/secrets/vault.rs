@@ -262,7 +262,10 @@ impl Vault {
         const LONGEST: usize = 64;
         let text = &text[..text.floor_char_boundary(LONGEST)];
         let inner = text.strip_prefix(MARK)?;
-        let end = inner.find(']')?;
+        // What another one begins in is none: only half of it was there before.
+        let end = inner
+            .find([']', '[', '\n'])
+            .filter(|end| inner[*end..].starts_with(']'))?;
         let (number, _) = inner[..end].split_once(' ').unwrap_or((&inner[..end], ""));
         let (number, line) = match number.split_once('.') {
             Some((number, line)) => (number, line.parse::<usize>().ok()?),
