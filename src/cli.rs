@@ -17,6 +17,7 @@ mod export;
 mod fork;
 mod guard;
 mod handoff;
+mod help;
 mod init;
 mod list;
 mod log;
@@ -41,20 +42,12 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, Parser, Subcommand, ValueE
 
 use crate::agent::Ending;
 use crate::error::{Error, Kind, Result};
-use crate::settings::{KEYS, Overrides, Shape};
+use crate::settings::{KEYS, Overrides};
 use crate::ui::{Form, Input, Ui, Volume};
-
-const EXAMPLES: &str = "\
-Examples:
-  agent new \"add a --json flag to the report command\"
-  agent resume
-  agent demo
-
-A round: paste the file that appears in outbox/ into your chat, save the chat's reply into inbox/.";
 
 /// A coding agent for people with a chat LLM in a browser tab and no API key.
 #[derive(Debug, Parser)]
-#[command(name = "agent", version, about, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "agent", version, about, max_term_width = 100)]
 struct Cli {
     #[command(flatten)]
     common: Common,
@@ -64,6 +57,7 @@ struct Cli {
 
 /// The options that every verb knows.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options of every command")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch")]
 struct Common {
     /// Work with this base directory instead of the nearest one with an `appsettings.json`
@@ -126,6 +120,7 @@ enum Verb {
     Doctor(doctor::Doctor),
     Completions(completions::Completions),
     Man(completions::Man),
+    Help(help::Help),
 }
 
 /// A flag for every setting, made from the table of settings.
@@ -136,37 +131,12 @@ struct SettingFlags {
 
 impl Args for SettingFlags {
     fn augment_args(command: Command) -> Command {
-        KEYS.iter().fold(command, |command, key| {
-            command.arg(
-                clap::Arg::new(key.flag)
-                    .long(key.flag.trim_start_matches('-'))
-                    .value_name(value_name(&key.shape))
-                    .help(key.meaning)
-                    .help_heading(
-                        "Settings (also in appsettings.json, or as Agent__Key in the environment)",
-                    )
-                    .hide_short_help(true)
-                    .global(true),
-            )
-        })
+        // The verbs that use settings show them: see `help`.
+        command.args(help::setting_arguments().map(|argument| argument.hide(true)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
-    }
-}
-
-/// What stands for the value in the help.
-fn value_name(shape: &Shape) -> String {
-    match shape {
-        Shape::Directory => "DIR".to_owned(),
-        Shape::Number(_) => "N".to_owned(),
-        Shape::Choice(words) => words.join("|"),
-        Shape::Words(words) => words.join(","),
-        Shape::Paths => "PATHS".to_owned(),
-        Shape::Rules => "COMMANDS".to_owned(),
-        Shape::Items => "WORDS".to_owned(),
-        Shape::Text => "TEXT".to_owned(),
     }
 }
 
@@ -236,13 +206,14 @@ pub fn defect() -> ExitCode {
 
 /// Runs the program with these arguments and gives its exit code.
 fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    let mut command = help::command();
+    let parsed = command
+        .try_get_matches_from_mut(arguments)
+        .and_then(|matches| Cli::from_arg_matches(&matches))
+        .map_err(|message| message.format(&mut command));
+    let cli = match parsed {
         Ok(cli) => cli,
-        Err(message) => {
-            // Help and version are no errors; clap knows which stream each belongs to.
-            let _ = message.print();
-            return ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(2));
-        }
+        Err(message) => return help::answer(&message),
     };
     let ui = cli.common.ui();
     match cli.verb.run(&cli.common, ui) {
@@ -284,6 +255,7 @@ impl Verb {
             Self::Doctor(_) => Ok(doctor::run(common, &ui)),
             Self::Completions(verb) => Ok(verb.run(&ui)),
             Self::Man(verb) => verb.run(&ui),
+            Self::Help(verb) => verb.run(&ui),
             Self::Init(verb) => verb.run(&ui),
             Self::Demo(_) => demo::run(ui),
         }
@@ -322,12 +294,10 @@ fn read_standard_input(what: &str) -> Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_sound() {
-        Cli::command().debug_assert();
+        help::command().debug_assert();
     }
 }

@@ -79,7 +79,13 @@ impl Error {
         path: &Path,
         cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
-        Self::mendable(format!("could not {action} `{}`", path.display())).because(cause)
+        let cause = cause.into();
+        let remedy = cause
+            .downcast_ref::<std::io::Error>()
+            .and_then(|cause| remedy(cause.kind()));
+        let error =
+            Self::mendable(format!("could not {action} `{}`", path.display())).because(cause);
+        remedy.into_iter().fold(error, Self::hint)
     }
 
     /// The same with its cause.
@@ -107,6 +113,21 @@ impl Error {
     }
 }
 
+/// What helps against a failure that has nothing to do with what was tried.
+fn remedy(kind: std::io::ErrorKind) -> Option<&'static str> {
+    use std::io::ErrorKind;
+    match kind {
+        ErrorKind::PermissionDenied => Some("look at the owner and the permissions: `ls -ld`"),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            Some("make room on the disk, then run the same command again")
+        }
+        ErrorKind::ReadOnlyFilesystem => {
+            Some("that disk cannot be written; `--base DIR` names a place that can")
+        }
+        _ => None,
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
@@ -116,5 +137,25 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.source.as_deref().map(|cause| cause as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_and_a_closed_door_have_a_remedy() {
+        let case = |kind: std::io::ErrorKind, expected: usize| {
+            let error = Error::file("write", Path::new("a"), std::io::Error::from(kind));
+            assert_eq!(error.hints().len(), expected, "{error:?}");
+            assert_eq!(error.to_string(), "could not write `a`");
+        };
+        case(std::io::ErrorKind::StorageFull, 1);
+        case(std::io::ErrorKind::PermissionDenied, 1);
+        case(std::io::ErrorKind::ReadOnlyFilesystem, 1);
+        case(std::io::ErrorKind::InvalidData, 0);
+        let error = Error::file("write", Path::new("a"), "no reason of the system");
+        assert_eq!(error.hints().len(), 0);
     }
 }

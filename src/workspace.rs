@@ -77,7 +77,8 @@ impl Workspace {
             return Err(Error::mendable(format!(
                 "the workspace `{}` is not a directory",
                 path.display()
-            )));
+            ))
+            .hint("name a directory with `--workspace DIR`, or set `WorkspaceDir`"));
         }
         let root = Dir::open_ambient_dir(&absolute, ambient_authority())
             .map_err(|cause| Error::file("open the workspace", path, cause))?;

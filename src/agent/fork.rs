@@ -67,6 +67,7 @@ impl Agent {
                 Error::mendable(format!(
                     "the journal of session {id} does not tell how it stood after round {round}"
                 ))
+                .hint("`agent show` tells which rounds it has; leave `--round` out for the latest")
             })?
         };
         past.rounds.retain(|one| one.number <= round);

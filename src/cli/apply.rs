@@ -16,11 +16,18 @@ use crate::reply::{self, Cut, Issue, Repair, Reply};
 use crate::ui::{Event, Ui};
 use crate::workspace::Workspace;
 
+const EXAMPLES: &str = "\
+Examples:
+  agent apply --dry-run reply.md
+  agent apply reply.md
+  agent apply --json - < reply.md";
+
 /// Apply one chat reply to a workspace, without a session
 ///
 /// Works on the workspace of this base directory, or, where `agent` was never used, on the current
 /// directory. Writes nothing but files of the workspace.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Apply {
     /// The reply, `-` for standard input
     #[arg(value_name = "FILE", default_value = "-")]
@@ -109,7 +116,8 @@ fn read(file: &std::path::Path) -> Result<Reply> {
         return Err(Error::new(
             Kind::NotApplied,
             "this is a message of ours, not the chat's reply to it",
-        ));
+        )
+        .hint("paste it into the chat, and give the reply to `agent apply`"));
     }
     if reply.steps.is_empty() && reply.issues.is_empty() && reply.cut.is_none() {
         return Err(Error::new(

@@ -12,8 +12,15 @@ use crate::error::{Error, Result};
 use crate::protocol::SessionId;
 use crate::ui::{Event, Ui};
 
+const APPROVE_EXAMPLES: &str = "\
+Examples:
+  agent approve
+  agent approve 2
+  agent approve all";
+
 /// Approve what waits for your decision
 #[derive(Debug, Args)]
+#[command(after_help = APPROVE_EXAMPLES)]
 pub(super) struct Approve {
     #[command(flatten)]
     choice: Choice,
@@ -22,8 +29,14 @@ pub(super) struct Approve {
     always: bool,
 }
 
+const DECLINE_EXAMPLES: &str = "\
+Examples:
+  agent decline
+  agent decline 2 --reason \"use cargo instead\"";
+
 /// Decline what waits for your decision
 #[derive(Debug, Args)]
+#[command(after_help = DECLINE_EXAMPLES)]
 pub(super) struct Decline {
     #[command(flatten)]
     choice: Choice,

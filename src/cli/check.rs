@@ -9,8 +9,14 @@ use crate::error::{Error, Kind, Result};
 use crate::protocol::Status;
 use crate::ui::{Event, Ui};
 
-/// Run the check command now, in the sandbox, and tell how it ended
+const EXAMPLES: &str = "\
+Examples:
+  agent check
+  agent check --check \"make test\"";
+
+/// Run the check command now; in the sandbox, and tell how it ended
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Check {}
 
 impl Check {

@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Command, CommandFactory, ValueEnum};
+use clap::{Args, Command, ValueEnum};
 
-use super::Cli;
+use super::help;
 use crate::error::{Error, Result};
 use crate::fs::{Durability, create_directory, write_atomic};
 use crate::ui::Ui;
@@ -46,14 +46,20 @@ impl Completions {
             Shell::Powershell => Known::PowerShell,
         };
         let mut script = Vec::new();
-        clap_complete::generate(shell, &mut Cli::command(), "agent", &mut script);
+        clap_complete::generate(shell, &mut help::command(), "agent", &mut script);
         ui.text(&String::from_utf8_lossy(&script));
         ExitCode::SUCCESS
     }
 }
 
-/// Print the manual page, or write one for each command into a directory
+const MAN_EXAMPLES: &str = "\
+Examples:
+  agent man | man -l -
+  agent man ~/.local/share/man/man1";
+
+/// Print the manual page; or write one for each command into a directory
 #[derive(Debug, Args)]
+#[command(after_help = MAN_EXAMPLES)]
 pub(super) struct Man {
     /// Where to write `agent.1`, `agent-new.1` and so on
     #[arg(value_name = "DIR")]
@@ -62,7 +68,7 @@ pub(super) struct Man {
 
 impl Man {
     pub(super) fn run(&self, ui: &Ui) -> Result<ExitCode> {
-        let mut command = Cli::command();
+        let mut command = help::command();
         command.build();
         let Some(directory) = &self.directory else {
             ui.text(&page(&command)?);

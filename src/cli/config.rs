@@ -11,8 +11,15 @@ use crate::error::Result;
 use crate::settings::{KEYS, Settings};
 use crate::ui::Ui;
 
+const EXAMPLES: &str = "\
+Examples:
+  agent config
+  agent config --json
+  agent help settings            what each setting means";
+
 /// Show the settings in force and where each comes from
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Config {}
 
 #[derive(Debug, Serialize)]

@@ -14,8 +14,15 @@ use crate::protocol::SessionId;
 use crate::session::Checkpoint;
 use crate::ui::{Ui, escape_line};
 
+const EXAMPLES: &str = "\
+Examples:
+  agent diff
+  agent diff --round 3 --stat
+  agent diff ab12";
+
 /// Show what a round changed, its commands included
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Diff {
     /// The session; the latest one if it is left out
     #[arg(value_name = "ID")]

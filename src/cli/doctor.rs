@@ -9,8 +9,14 @@ use crate::mailbox::Doorbell;
 use crate::sandbox;
 use crate::ui::Ui;
 
+const EXAMPLES: &str = "\
+Examples:
+  agent doctor
+  agent doctor --json";
+
 /// Check what works here: sandbox, shell, git, watching, clipboard, base directory
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Doctor {}
 
 /// How a check came out.

@@ -9,8 +9,14 @@ use crate::error::Result;
 use crate::session::LoopLock;
 use crate::ui::Ui;
 
+const EXAMPLES: &str = "\
+Examples:
+  agent end
+  agent end ab12";
+
 /// End a session yourself; the files stay as they are
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct End {
     /// The session; the latest unfinished one if it is left out
     #[arg(value_name = "ID")]

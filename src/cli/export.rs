@@ -82,5 +82,9 @@ impl Export {
 fn json(transcript: &Transcript) -> Result<String> {
     serde_json::to_string_pretty(transcript)
         .map(|text| text + "\n")
-        .map_err(|cause| Error::mendable("could not write the transcript").because(cause))
+        .map_err(|cause| {
+            Error::mendable("could not write the transcript")
+                .because(cause)
+                .hint("name another file: `-o FILE`")
+        })
 }

@@ -26,7 +26,7 @@ By default the fork gets a directory of its own beside this one, with a copy of 
 were after that round; both sessions can go on at the same time. With `--in-place` it works on the \
 same files: later rounds are taken back first, after a question.";
 
-/// Begin a new session from a point of another one, to try another way
+/// Begin a new session from a point of another one: to try another way
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Fork {

@@ -87,6 +87,9 @@ fn written_rules(loaded: &Loaded) -> Result<(PersonRules, ProjectRules)> {
                     escape_line(text)
                 ))
                 .because(problem)
+                .hint(format!(
+                    "`agent help settings {key}` says what may be written"
+                ))
             })
         };
         rules.map(rule).collect()

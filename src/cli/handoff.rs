@@ -17,7 +17,7 @@ Examples:
 Paste the message into a new chat, of the same vendor or another one. Its reply is taken as usual, \
 also by a loop that waits in another terminal.";
 
-/// Write the message anew for a chat that knows nothing, to go on in another one
+/// Write the message anew for another chat: one that knows nothing of the work
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Handoff {

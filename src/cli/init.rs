@@ -10,8 +10,14 @@ use crate::error::Result;
 use crate::settings;
 use crate::ui::Ui;
 
+const EXAMPLES: &str = "\
+Examples:
+  agent init
+  agent init ~/my-project";
+
 /// Work on an existing project in place: make `.agent/` in it, and touch nothing else
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Init {
     /// The project
     #[arg(value_name = "DIR", default_value = ".")]

@@ -11,8 +11,16 @@ use crate::protocol::SessionId;
 use crate::session::{LoopLock, Session};
 use crate::ui::{Event, Ui};
 
+const EXAMPLES: &str = "\
+Examples:
+  agent new \"fix the failing test\"
+  agent new --copy --chat claude \"add a --json flag to the report command\"
+  agent new --approval plan \"move the settings into their own module\"
+  agent new - < task.md";
+
 /// Start a session: write the first message and wait for replies
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct New {
     /// What the model shall do; the words are joined, `-` reads it from standard input
     #[arg(required = true, value_name = "TASK")]

@@ -12,8 +12,14 @@ use crate::protocol::EndMark;
 use crate::reply::{self, Cut, Issue, Repair};
 use crate::ui::Ui;
 
-/// Show what a reply asks for, as typed commands in JSON, one a line; touches nothing
+const EXAMPLES: &str = "\
+Examples:
+  agent parse reply.md
+  agent parse - < reply.md";
+
+/// Show what a reply asks for: typed commands in JSON, one a line; touches nothing
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Parse {
     /// The reply, `-` for standard input
     #[arg(value_name = "FILE", default_value = "-")]

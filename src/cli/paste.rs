@@ -53,7 +53,8 @@ impl Paste {
         let agent = open::files(common, ui)?;
         let bytes = self.bytes(&agent.ui)?;
         if bytes.iter().all(u8::is_ascii_whitespace) {
-            return Err(Error::mendable("the reply is empty"));
+            return Err(Error::mendable("the reply is empty")
+                .hint("copy the chat's reply with its copy button, and try again"));
         }
         let number = if self.anyway {
             Number::Anyway
@@ -131,7 +132,8 @@ fn typed(ui: &Ui) -> Result<Vec<u8>> {
             return Ok(bytes);
         }
         if bytes.len() as u64 > MAX_REPLY {
-            return Err(Error::mendable("the reply is larger than 16 MiB"));
+            return Err(Error::mendable("the reply is larger than 16 MiB")
+                .hint("paste only the reply, not the whole chat"));
         }
     }
 }

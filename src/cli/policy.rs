@@ -13,8 +13,15 @@ use crate::error::{Error, Result};
 use crate::policy::{self, Decision, Rule, Ruling};
 use crate::ui::{Ui, escape_line};
 
+const EXAMPLES: &str = "\
+Examples:
+  agent policy
+  agent policy check \"git push --force\"
+  agent policy forget 2";
+
 /// Show the rules in words, or what would happen to one command
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Policy {
     #[command(subcommand)]
     verb: Option<Verb>,

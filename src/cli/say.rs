@@ -9,8 +9,14 @@ use crate::error::{Error, Result};
 use crate::session::{LoopLock, Source};
 use crate::ui::Ui;
 
-/// Answer the model's open question, or add a note to the next message
+const EXAMPLES: &str = "\
+Examples:
+  agent say \"use spaces\"
+  agent say leave the tests of the parser as they are";
+
+/// Answer the model's question, or add a note to the next message
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Say {
     /// What to tell the model; the words are joined
     #[arg(required = true, value_name = "TEXT")]
@@ -21,7 +27,7 @@ impl Say {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
         let text = self.text.join(" ");
         if text.trim().is_empty() {
-            return Err(Error::usage("there is nothing to say"));
+            return Err(Error::usage("there is nothing to say").hint("agent say \"use spaces\""));
         }
         let agent = open::files(common, ui)?;
         let mut session = resume::find(&agent.store, &agent.ui, None)?;

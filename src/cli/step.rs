@@ -13,8 +13,15 @@ use crate::mailbox::{Arrival, Candidate, Inbox, Reading};
 use crate::session::{LoopLock, Session};
 use crate::ui::Ui;
 
+const EXAMPLES: &str = "\
+Examples:
+  agent step
+  agent step --reply reply.md
+  agent step --json --reply - < reply.md";
+
 /// Process one reply, write the next message, and exit: for scripts and editors
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Step {
     /// The session; the latest unfinished one if it is left out
     #[arg(value_name = "ID")]
@@ -31,10 +38,12 @@ impl Step {
         let session = resume::find(&agent.store, &agent.ui, self.id.as_deref())?;
         log::start(&agent, &session);
         if session.is_complete {
-            return Err(Error::mendable(format!(
-                "session {} has ended",
-                session.session_id
-            )));
+            return Err(
+                Error::mendable(format!("session {} has ended", session.session_id)).hint(format!(
+                    "`agent resume {} \"...\"` goes on with a further instruction",
+                    session.session_id
+                )),
+            );
         }
         let find = |session: &Session| match &self.reply {
             Some(file) => {
@@ -74,11 +83,13 @@ pub(super) fn read(file: &Path) -> Result<Vec<u8>> {
         Reading::TooLarge { size } => Err(Error::mendable(format!(
             "`{}` has {size} bytes; a chat reply is never that large",
             file.display()
-        ))),
-        Reading::NotText => Err(Error::mendable(format!("`{}` is not text", file.display()))),
-        Reading::Gone => Err(Error::mendable(format!(
-            "there is no file `{}`",
-            file.display()
-        ))),
+        ))
+        .hint("name the file that holds the reply, and nothing else")),
+        Reading::NotText => Err(Error::mendable(format!("`{}` is not text", file.display()))
+            .hint("save the reply as plain text or Markdown")),
+        Reading::Gone => Err(
+            Error::mendable(format!("there is no file `{}`", file.display()))
+                .hint("name the file that holds the reply, or `-` for standard input"),
+        ),
     }
 }

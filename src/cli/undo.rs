@@ -18,8 +18,15 @@ use crate::ui::{Answer, Ui, escape_line};
 /// How many files of a kind are named on the terminal.
 const SHOWN: usize = 100;
 
-/// Take back the latest round that changed files, whatever changed them
+const UNDO_EXAMPLES: &str = "\
+Examples:
+  agent undo
+  agent undo --to 3
+  agent undo ab12 --yes";
+
+/// Take back the latest round that changed files: whatever changed them
 #[derive(Debug, Args)]
+#[command(after_help = UNDO_EXAMPLES)]
 pub(super) struct Undo {
     /// The session; the latest one if it is left out
     #[arg(value_name = "ID")]
@@ -31,8 +38,14 @@ pub(super) struct Undo {
     consent: Consent,
 }
 
+const REDO_EXAMPLES: &str = "\
+Examples:
+  agent redo
+  agent redo ab12";
+
 /// Put again what the latest undo took back
 #[derive(Debug, Args)]
+#[command(after_help = REDO_EXAMPLES)]
 pub(super) struct Redo {
     /// The session; the latest one if it is left out
     #[arg(value_name = "ID")]

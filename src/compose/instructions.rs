@@ -30,14 +30,26 @@ const NO_COMMANDS: &str = "RUN_COMMAND is switched off in this session: work wit
 /// What is said while nothing is changed.
 const PLAN_MODE: &str = "PLAN MODE is on: only READ_FILE, LIST_FILES, SEARCH_TEXT, GIT_STATUS, GIT_DIFF, MESSAGE, ASK_USER and PLAN are carried out; what changes files or runs programs is refused. When you have seen enough, send one [PLAN] with the steps of the work in their order, the files they touch and how you will test it. The user approves it or says what to change; only then the work begins.";
 
+/// The full instructions as a first message has them, with an id that is only an example.
+pub fn example() -> String {
+    filled("ab12cd34", 1, 30)
+}
+
+fn filled(id: &str, sequence: u32, timeout_seconds: u64) -> String {
+    FULL.trim()
+        .replace("{id}", id)
+        .replace("{sequence}", &sequence.to_string())
+        .replace("{timeout}", &timeout_seconds.to_string())
+}
+
 /// The protocol section.
 pub(super) fn text(session: &Session, facts: Facts) -> String {
     let text = match session.instructions {
-        Instructions::Full => FULL
-            .trim()
-            .replace("{id}", session.session_id.as_str())
-            .replace("{sequence}", &session.sequence_number.to_string())
-            .replace("{timeout}", &facts.command_timeout.as_secs().to_string()),
+        Instructions::Full => filled(
+            session.session_id.as_str(),
+            session.sequence_number,
+            facts.command_timeout.as_secs(),
+        ),
         Instructions::Reminder => REMINDER.to_owned(),
     };
     let mut lines = vec![text.as_str()];

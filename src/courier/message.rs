@@ -55,7 +55,8 @@ impl Message {
             let parts = self.parts();
             return Err(Error::usage(format!(
                 "there is no part {number}: the message has {parts}"
-            )));
+            ))
+            .hint(format!("give a number from 1 to {parts}, or leave it out")));
         };
         let bytes = fs::read(path).map_err(|cause| Error::file("read", path, cause))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -4,6 +4,7 @@
 //! vendors change them without a word, so they are meant to be corrected there. Whoever knows
 //! better sets `MaxOutboxChars` and `MaxOutboxTokens`.
 
+use std::fmt;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -78,6 +79,37 @@ impl Chat {
     pub fn named(name: &str) -> Option<&'static Self> {
         CHATS.iter().find(|chat| chat.name == name)
     }
+
+    /// The most that it takes at once: `300,000 characters or ~100,000 tokens`.
+    pub fn takes(&self) -> String {
+        let characters = grouped(self.max_characters);
+        match self.max_tokens {
+            Some(tokens) => format!("{characters} characters or ~{} tokens", grouped(tokens)),
+            None => format!("{characters} characters"),
+        }
+    }
+}
+
+impl fmt::Display for WhenTooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Parts => "in parts",
+            Self::Attachment => "as a file",
+        })
+    }
+}
+
+/// A number with commas between its thousands.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -89,6 +121,27 @@ mod tests {
         let names: Vec<&str> = Chat::all().iter().map(|chat| chat.name.as_str()).collect();
         assert_eq!(names, NAMES);
         assert!(Chat::named("generic").is_some_and(|chat| chat.max_characters == 100_000));
+    }
+
+    #[test]
+    fn the_settings_page_tells_what_each_takes() {
+        let page = include_str!("../../docs/settings.md").replace("\r\n", "\n");
+        for chat in Chat::all() {
+            let row = format!(
+                "| `{}` | {} | {} |\n",
+                chat.name,
+                chat.takes(),
+                chat.when_too_long
+            );
+            assert!(page.contains(&row), "put into docs/settings.md: {row}");
+        }
+    }
+
+    #[test]
+    fn thousands_are_grouped() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_234_567), "1,234,567");
     }
 
     #[test]

@@ -40,6 +40,7 @@ pub(super) fn layers(environment: impl Iterator<Item = (String, String)>) -> Res
                 "the environment variable `{}` {problem}",
                 shown(&variable)
             ))
+            .hint(key.explained())
         })?;
         // Both spellings can stand side by side on Unix, in no order that a person could know.
         if let Some((other, other_text)) = found.get(key.name) {
@@ -119,7 +120,7 @@ mod tests {
             &[("AGENT__MaxRounds", "abc")],
             "the environment variable `AGENT__MaxRounds` must be a whole number from 1 to 10000, \
              not `abc`",
-            None,
+            Some("`agent help settings MaxRounds` explains it"),
         );
     }
 

@@ -64,6 +64,7 @@ impl SettingsFile {
             let key = Key::named(name).ok_or_else(|| self.unknown(name))?;
             let value = key.shape.read_json(json).map_err(|problem| {
                 Error::mendable(format!("`{name}` in `{}` {problem}", self.path.display()))
+                    .hint(key.explained())
             })?;
             values.push((key, value));
         }
@@ -252,7 +253,7 @@ mod tests {
         refused(
             r#"{"Agent": {"MaxRounds": "3"}}"#,
             "appsettings.json` must be a whole number from 1 to 10000, not the text `\"3\"`",
-            "",
+            "`agent help settings MaxRounds` explains it",
         );
     }
 

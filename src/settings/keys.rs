@@ -414,6 +414,13 @@ impl Key {
         KEYS.iter().find(|key| key.name.eq_ignore_ascii_case(name))
     }
 
+    /// Finds the key of this flag, with its dashes or without.
+    pub fn with_flag(flag: &str) -> Option<&'static Self> {
+        let flag = flag.trim_start_matches('-');
+        let mut keys = KEYS.iter();
+        keys.find(|key| key.flag.trim_start_matches('-') == flag)
+    }
+
     /// Finds the key that the person most likely meant.
     pub fn nearest(name: &str) -> Option<&'static Self> {
         nearest(name, KEYS.iter().map(|key| key.name)).and_then(Self::named)
@@ -430,13 +437,9 @@ impl Key {
         format!("the settings are: {}", names.join(", "))
     }
 
-    fn markdown_row(&self) -> String {
-        let trust = match self.loosens {
-            Loosens::Never => "",
-            Loosens::Outside => "; outside of the base directory with [trust](#trust)",
-            Loosens::Always => "; with [trust](#trust)",
-        };
-        let may_be = match &self.shape {
+    /// What may be written for it, in words.
+    pub fn may_be(&self) -> String {
+        match &self.shape {
             Shape::Directory => "a directory".to_owned(),
             Shape::Number(range) => format!("{} to {}", range.start(), range.end()),
             Shape::Choice(_)
@@ -445,10 +448,27 @@ impl Key {
             | Shape::Rules
             | Shape::Items
             | Shape::Text => self.shape.to_string(),
+        }
+    }
+
+    /// The hint for a value that does not fit.
+    pub(super) fn explained(&self) -> String {
+        format!("`agent help settings {}` explains it", self.name)
+    }
+
+    fn markdown_row(&self) -> String {
+        let trust = match self.loosens {
+            Loosens::Never => "",
+            Loosens::Outside => "; outside of the base directory with [trust](#trust)",
+            Loosens::Always => "; with [trust](#trust)",
         };
         format!(
-            "| `{}` | `{}` | {may_be}{trust} | `{}` | {} |\n",
-            self.name, self.default, self.flag, self.meaning
+            "| `{}` | `{}` | {}{trust} | `{}` | {} |\n",
+            self.name,
+            self.default,
+            self.may_be(),
+            self.flag,
+            self.meaning
         )
     }
 }

@@ -95,10 +95,9 @@ impl Overrides {
             .iter()
             .find(|key| key.flag == flag)
             .ok_or_else(|| Error::new(Kind::Defect, format!("no setting has the flag `{flag}`")))?;
-        let mut value = key
-            .shape
-            .read_text(text)
-            .map_err(|problem| Error::usage(format!("the value of `{flag}` {problem}")))?;
+        let mut value = key.shape.read_text(text).map_err(|problem| {
+            Error::usage(format!("the value of `{flag}` {problem}")).hint(key.explained())
+        })?;
         if let (Shape::Directory, Value::Text(text)) = (&key.shape, &mut value) {
             let place = self.current_directory.join(text.as_ref());
             *text = place

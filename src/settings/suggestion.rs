@@ -9,10 +9,7 @@ const LONGEST_SHOWN: usize = 60;
 /// Finds the candidate that differs least from what was written, if it is near enough.
 ///
 /// Letter case, `_` and `-` are not counted: `max_rounds` is `MaxRounds`.
-pub(super) fn nearest<'a>(
-    written: &str,
-    candidates: impl Iterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(written: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if written.len() > LONGEST_TYPING_ERROR {
         return None;
     }

@@ -385,3 +385,53 @@ fn version_and_help_are_data() {
         prints(&finished, &format!("Usage: agent {verb}"));
     }
 }
+
+#[test]
+fn help_explains_topics_chats_and_settings() {
+    let case = |arguments: &[&str], expected: &[&str]| {
+        let finished = Test::new(arguments).run().code(0);
+        for text in expected {
+            prints(&finished, text);
+        }
+        assert_eq!(finished.stderr, "");
+        let longest = finished.stdout.lines().map(|line| line.chars().count());
+        assert!(longest.max() > Some(40), "{}", finished.stdout);
+        assert_eq!(fs::read_dir(finished.base()).unwrap().count(), 0);
+    };
+    case(&["help", "protocol"], &["[END ab12cd34#1]", "SEARCH_TEXT"]);
+    case(
+        &["help", "safety"],
+        &["## Refused", "fork bombs", "agent doctor"],
+    );
+    case(
+        &["help", "chats"],
+        &["- `copilot`: at most 8,000 characters"],
+    );
+    case(&["help", "chats", "claude"], &["## If the reply was cut"]);
+    case(&["help", "chats", "chatgpt-plus"], &["# ChatGPT"]);
+    case(&["help", "settings"], &["## Folders", "`--max-rounds`"]);
+    case(&["help", "settings", "maxrounds"], &["default `20`"]);
+    case(&["help", "MaxRounds"], &["default `20`"]);
+    case(&["help", "policy", "check"], &["Usage: agent policy check"]);
+}
+
+#[test]
+fn what_is_unknown_to_help_has_a_suggestion() {
+    let case = |arguments: &[&str], expected: &str| {
+        Test::new(arguments).run().code(2).said(expected);
+    };
+    case(&["help", "saftey"], "did you mean `agent help safety`?");
+    case(
+        &["help", "chats", "gemni"],
+        "did you mean `agent help chats gemini`?",
+    );
+    case(
+        &["help", "settings", "Netwrok"],
+        "did you mean `agent help settings Network`?",
+    );
+    case(
+        &["fix the failing test"],
+        "agent new \"fix the failing test\"",
+    );
+    case(&["reusme"], "did you mean");
+}

@@ -1,0 +1,160 @@
+//! `agent help`: a command, a topic or a setting, explained.
+//!
+//! What a command takes is told by clap, from the doc comments of the verbs; `grammar` gives that
+//! its form. Topics are made from what the program itself goes by: see `topics`.
+
+mod grammar;
+mod topics;
+mod wrap;
+
+use std::process::ExitCode;
+
+use clap::Args;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+pub(super) use self::grammar::{command, setting_arguments};
+use self::topics::{TOPICS, Topic};
+use self::wrap::wrapped;
+use crate::error::{Error, Result};
+use crate::settings::{Key, nearest};
+use crate::ui::{Form, Ui, Volume, escape_line};
+
+const EXAMPLES: &str = "\
+Examples:
+  agent help new
+  agent help chats
+  agent help chats claude
+  agent help settings MaxRounds";
+
+/// Explain a command, a topic or a setting: `protocol`, `safety`, `chats`, `settings`
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Help {
+    /// A command, a topic or a setting; after a topic, what of it
+    #[arg(value_name = "COMMAND|TOPIC")]
+    words: Vec<String>,
+}
+
+impl Help {
+    pub(super) fn run(&self, ui: &Ui) -> Result<ExitCode> {
+        let columns = ui.columns().unwrap_or(80).min(100);
+        let text = match &self.words[..] {
+            [] => verb(&[])?,
+            [name, rest @ ..] => match Topic::named(name) {
+                Some(topic) => wrapped(&(topic.text)(rest)?, columns),
+                None => match (verb(&self.words), Key::named_in_any_case(name)) {
+                    (Err(_), Some(key)) => wrapped(&topics::setting(key), columns),
+                    (text, _) => text?,
+                },
+            },
+        };
+        ui.page(&text);
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The help of a command, or of a command of a command; of all without a word.
+fn verb(words: &[String]) -> Result<String> {
+    let mut all = command();
+    all.build();
+    let mut found = &mut all;
+    for (index, word) in words.iter().enumerate() {
+        if found.find_subcommand(word).is_none() {
+            return Err(unknown(word, found, &words[..index]));
+        }
+        found = found
+            .find_subcommand_mut(word)
+            .ok_or_else(|| Error::usage(format!("there is no command `{word}`")))?;
+    }
+    Ok(format!("{}\n", found.render_long_help().ansi()))
+}
+
+fn unknown(word: &str, within: &clap::Command, before: &[String]) -> Error {
+    let may_be_topic = before.is_empty();
+    let topics = TOPICS.iter().map(|topic| topic.name);
+    let verbs = within.get_subcommands().map(clap::Command::get_name);
+    let candidates: Vec<&str> = verbs.chain(topics.filter(|_| may_be_topic)).collect();
+    let what = if may_be_topic {
+        "command, topic or setting"
+    } else {
+        "command"
+    };
+    let error = Error::usage(format!("there is no {what} `{}`", escape_line(word)));
+    let error = match nearest(word, candidates.into_iter()) {
+        Some(near) => {
+            let words: Vec<&str> = before.iter().map(String::as_str).chain([near]).collect();
+            error.hint(format!("did you mean `agent help {}`?", words.join(" ")))
+        }
+        None => error,
+    };
+    error.hint("`agent help` shows the commands and the topics")
+}
+
+/// Tells what is wrong with a command line, or prints the help that it asks for.
+pub(super) fn answer(message: &clap::Error) -> ExitCode {
+    if message.kind() == ErrorKind::InvalidSubcommand
+        && let Some(ContextValue::String(word)) = message.get(ContextKind::InvalidSubcommand)
+    {
+        let error = no_such_verb(word, message.get(ContextKind::SuggestedSubcommand));
+        Ui::new(Volume::Normal, Form::Lines, anstream::ColorChoice::Auto).error(&error);
+    } else {
+        // Help and version are no errors; clap knows which stream each belongs to.
+        let _ = message.print();
+    }
+    ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(2))
+}
+
+fn no_such_verb(word: &str, near: Option<&ContextValue>) -> Error {
+    /// Longer texts are tasks, and the person knows what they wrote.
+    const SHOWN: usize = 60;
+    let shown = crate::ui::shortened(&escape_line(word), SHOWN);
+    let error = Error::usage(format!("there is no command `{shown}`"));
+    if word.contains(char::is_whitespace) {
+        return error.hint(format!("to begin a session: agent new \"{shown}\""));
+    }
+    let near = match near {
+        Some(ContextValue::Strings(near)) => near.as_slice(),
+        _ => &[],
+    };
+    let near: Vec<String> = near.iter().map(|near| format!("`{near}`")).collect();
+    let error = if near.is_empty() {
+        error
+    } else {
+        error.hint(format!("did you mean {}?", near.join(" or ")))
+    };
+    error.hint("`agent help` shows the commands")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_command_of_a_command_has_help_too() {
+        let text = verb(&words(&["policy", "check"])).unwrap();
+        assert!(text.contains("agent policy check"), "{text}");
+    }
+
+    #[test]
+    fn what_was_meant_is_named() {
+        let hint = |typed: &[&str]| verb(&words(typed)).unwrap_err().hints()[0].clone();
+        assert_eq!(hint(&["protocl"]), "did you mean `agent help protocol`?");
+        assert_eq!(hint(&["resme"]), "did you mean `agent help resume`?");
+        assert_eq!(
+            hint(&["policy", "chekc"]),
+            "did you mean `agent help policy check`?"
+        );
+        assert!(hint(&["zzzzzz"]).contains("shows the commands"));
+    }
+
+    #[test]
+    fn a_task_without_its_verb_is_recognised() {
+        let error = no_such_verb("fix the\u{1b} bug", None);
+        assert!(error.hints()[0].starts_with("to begin a session: agent new \"fix the"));
+        assert!(!error.to_string().contains('\u{1b}'));
+    }
+}

@@ -1,0 +1,220 @@
+//! The form of the help: examples first, commands and options in groups.
+//!
+//! The words are those of the verbs and of the table of settings; here is only where they stand.
+//! Settings can be given with every verb and are shown with those that use them.
+
+use std::fmt::Write as _;
+
+use clap::{Arg, Command, CommandFactory};
+
+use super::super::Cli;
+use super::topics::TOPICS;
+use crate::settings::{GROUPS, Shape};
+
+/// The verbs of which the help shows every setting.
+const USE_SETTINGS: &[&str] = &[
+    "new", "resume", "step", "apply", "check", "fork", "config", "policy",
+];
+
+const EXAMPLES: &str = "
+  agent new \"fix the failing test\"
+  agent new --copy --chat claude \"add a --json flag to the report command\"
+  agent status
+  agent resume
+  agent demo                       watch a whole session, without a chat
+
+A round: paste the file that appears in outbox/ into your chat, save the chat's reply into inbox/.";
+
+const VERB: &str = "\
+{about-with-newline}
+{usage-heading} {usage}{after-help}
+
+{all-args}";
+
+/// Commands that a person needs for the same purpose.
+struct Purpose {
+    title: &'static str,
+    verbs: &'static [&'static str],
+}
+
+static PURPOSES: &[Purpose] = &[
+    Purpose {
+        title: "Work",
+        verbs: &["new", "resume", "status", "end"],
+    },
+    Purpose {
+        title: "Carry and decide",
+        verbs: &["copy", "paste", "say", "approve", "decline"],
+    },
+    Purpose {
+        title: "Look, and take back",
+        verbs: &[
+            "diff", "undo", "redo", "check", "list", "show", "export", "rm",
+        ],
+    },
+    Purpose {
+        title: "Go another way",
+        verbs: &["handoff", "fork"],
+    },
+    Purpose {
+        title: "Use it from scripts",
+        verbs: &["step", "apply", "parse"],
+    },
+    Purpose {
+        title: "Set up and find out",
+        verbs: &[
+            "demo",
+            "init",
+            "config",
+            "policy",
+            "doctor",
+            "completions",
+            "man",
+            "help",
+        ],
+    },
+];
+
+/// The command line as clap knows it.
+pub(in crate::cli) fn command() -> Command {
+    let command = Cli::command().disable_help_subcommand(true);
+    let heading = *command.get_styles().get_header();
+    let command = command.mut_subcommands(|verb| {
+        let examples = verb.get_after_help().map(|text| {
+            let styled = format!("{heading}Examples:{heading:#}");
+            text.to_string().replacen("Examples:", &styled, 1)
+        });
+        let verb = match examples {
+            Some(examples) => verb.after_help(examples),
+            None => verb,
+        };
+        let uses_settings = USE_SETTINGS.contains(&verb.get_name());
+        let verb = verb.help_template(VERB);
+        if uses_settings {
+            verb.args(setting_arguments())
+        } else {
+            verb
+        }
+    });
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{heading}Examples:{heading:#}{EXAMPLES}\n{}\n\
+         {heading}Options of every command:{heading:#}\n{{options}}\n\n\
+         Every setting is an option too: `agent help settings`.",
+        commands(&command)
+    );
+    command.help_template(template)
+}
+
+/// The commands by their purpose, and the topics, a line each.
+fn commands(command: &Command) -> String {
+    let heading = command.get_styles().get_header();
+    let name = command.get_styles().get_literal();
+    let mut text = String::new();
+    for purpose in PURPOSES {
+        let _ = writeln!(text, "\n{heading}{}:{heading:#}", purpose.title);
+        for verb in purpose.verbs {
+            let about = command.find_subcommand(verb).and_then(Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(text, "  {name}{verb:11}{name:#}  {}", in_short(&about));
+        }
+    }
+    let _ = writeln!(text, "\n{heading}Topics:{heading:#}");
+    for topic in TOPICS {
+        let line = format!("help {}", topic.name);
+        let _ = writeln!(text, "  {name}{line:14}{name:#}  {}", topic.about);
+    }
+    text
+}
+
+/// The first words of what a verb does; its own help has the rest.
+fn in_short(about: &str) -> &str {
+    about.split([':', ';']).next().unwrap_or_default()
+}
+
+/// An option for every setting, by groups; clap keeps their order.
+pub(in crate::cli) fn setting_arguments() -> impl Iterator<Item = Arg> {
+    GROUPS.iter().flat_map(|group| {
+        group.keys().map(move |key| {
+            Arg::new(key.flag)
+                .long(key.flag.trim_start_matches('-'))
+                .value_name(value_name(&key.shape))
+                .help(key.meaning)
+                .help_heading(group.title)
+                .hide_short_help(true)
+                .global(true)
+        })
+    })
+}
+
+/// What stands for the value in the help.
+fn value_name(shape: &Shape) -> String {
+    match shape {
+        Shape::Directory => "DIR".to_owned(),
+        Shape::Number(_) => "N".to_owned(),
+        Shape::Choice(words) => words.join("|"),
+        Shape::Words(words) => words.join(","),
+        Shape::Paths => "PATHS".to_owned(),
+        Shape::Rules => "COMMANDS".to_owned(),
+        Shape::Items => "WORDS".to_owned(),
+        Shape::Text => "TEXT".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_exactly_one_purpose() {
+        let command = command();
+        let mut all: Vec<&str> = command
+            .get_subcommands()
+            .filter(|verb| !verb.is_hide_set())
+            .map(Command::get_name)
+            .collect();
+        let mut listed: Vec<&str> = PURPOSES
+            .iter()
+            .flat_map(|purpose| purpose.verbs)
+            .copied()
+            .collect();
+        all.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(listed, all);
+    }
+
+    #[test]
+    fn every_line_of_the_overview_fits_a_terminal() {
+        let help = command().render_help().to_string();
+        for line in help.lines() {
+            assert!(line.chars().count() <= 100, "{line}");
+        }
+        let overview = commands(&command());
+        let plain = anstream::adapter::strip_str(&overview).to_string();
+        for line in plain.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+            assert!(!line.ends_with("  "), "nothing is said of `{line}`");
+        }
+    }
+
+    #[test]
+    fn settings_are_shown_where_they_are_used_and_known_everywhere() {
+        let mut command = command();
+        command.build();
+        let help = |verb: &str| {
+            let verb = command.find_subcommand(verb).unwrap();
+            verb.clone().render_long_help().to_string()
+        };
+        assert!(help("new").contains("What the model may do:\n      --approval"));
+        assert!(!help("list").contains("--approval"));
+        for arguments in [
+            &["agent", "--max-rounds", "3", "list"][..],
+            &["agent", "list", "--max-rounds", "3"],
+            &["agent", "--max-rounds", "3", "new", "x"],
+            &["agent", "new", "--max-rounds", "3", "x"],
+        ] {
+            let matches = command.clone().try_get_matches_from(arguments).unwrap();
+            let value = matches.get_one::<String>("--max-rounds");
+            assert_eq!(value.map(String::as_str), Some("3"), "{arguments:?}");
+        }
+    }
+}
