@@ -37,8 +37,8 @@ pub use self::permit::Permit;
 pub use self::publish::message_of;
 use self::questions::Answered;
 use self::steps::Begun;
-use crate::checkpoint::{self, Snapshot};
-use crate::compose::{Carriage, Content};
+use crate::checkpoint::{self, Before};
+use crate::compose::{Carriage, Content, Listing};
 use crate::error::Result;
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
@@ -124,6 +124,8 @@ struct Conversation<'a> {
     journal: Journal,
     /// What the next outbox shows of files, read when the round was concluded.
     contents: Option<Vec<Content>>,
+    /// The files that the last message of this process listed.
+    shown: Option<Listing>,
     checkpoints: Checkpoints,
     concealed: Concealed,
     /// Whether files or checkpoints were written that no sync has brought onto the disk yet.
@@ -302,14 +304,14 @@ impl Conversation<'_> {
     }
 
     /// What the journal is told with the first step.
-    fn begin_round(&self, taken: &Taken, before: Option<Snapshot>) -> Begun {
+    fn begin_round(&self, taken: &Taken, before: Option<Before>) -> Begun {
         let sequence = self.session.sequence_number;
         let claimed = Record::Claimed {
             sequence,
             file: file_name(&taken.file),
             identity: taken.identity.clone(),
         };
-        let before = before.map(|snapshot| Record::Before { sequence, snapshot });
+        let before = before.map(|before| Record::Before { sequence, before });
         Begun {
             records: std::iter::once(claimed).chain(before).collect(),
             ..Begun::default()

@@ -3,7 +3,9 @@
 //! A snapshot is a tree of hashes; the content lies in a private store beside the sessions, each
 //! content once, whoever changed the file and however. Taking one is a walk over the workspace that
 //! reads only what changed since the last. The project's own repository is neither needed nor
-//! touched. Which snapshots belong to which round is for the session to know.
+//! touched. A snapshot of a few named paths costs no walk: the rest is taken over from an earlier
+//! one, so that two of them differ only in these paths. Which snapshots belong to which round is for
+//! the session to know.
 //!
 //! ```text
 //! packs/<id>.pack     objects: contents of files, targets of links, trees      (pack, objects)
@@ -48,6 +50,7 @@ pub use tree::{Node, Reason};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, create_directory};
 use crate::platform;
+use crate::protocol::RelPath;
 use crate::workspace::Workspace;
 use crate::workspace::survey::Scope;
 use cache::Cache;
@@ -75,7 +78,7 @@ impl Default for Limits {
             max_new_bytes: 4 * 1024 * 1024 * 1024,
             scope: Scope {
                 max_entries: 500_000,
-                leave_out: Vec::new(),
+                ..Scope::default()
             },
         }
     }
@@ -106,6 +109,37 @@ pub struct PassedOver {
     pub path: PathBuf,
     /// Why not.
     pub reason: Reason,
+}
+
+/// How much of the workspace a snapshot looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// All of it.
+    #[default]
+    Whole,
+    /// Only what was named; all else is as an earlier one knows it.
+    Named,
+}
+
+impl Reach {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde calls it with a reference"
+    )]
+    fn is_whole(&self) -> bool {
+        *self == Self::Whole
+    }
+}
+
+/// The state before something is changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Before {
+    /// Its snapshot.
+    pub snapshot: Snapshot,
+    /// What that looked at: one after the change is comparable only if it looks at no more.
+    #[serde(default, skip_serializing_if = "Reach::is_whole")]
+    pub reach: Reach,
 }
 
 /// From one snapshot to another: from after a round to before it is its undo, the other way its
@@ -153,22 +187,57 @@ impl Store {
 
     /// Takes a snapshot of the workspace.
     ///
-    /// What is new is on the disk when it returns, unless syncing was left to the caller. A kill in the middle leaves the store as it was.
+    /// What is new is on the disk when it returns, unless syncing was left to the caller. A kill in
+    /// the middle leaves the store as it was.
     pub fn take(&mut self, workspace: &Workspace, limits: &Limits) -> Result<Taken> {
         let _alone = self.lock_alone()?;
         self.refresh_alone()?;
+        let limits = self.without_itself(workspace, limits);
+        let cache_path = take::cache_path(&self.directory.join("cache"), workspace);
+        let cache = Cache::read(&cache_path);
+        let mut found =
+            Taking::new(&self.objects, &limits, &cache, (self.clock)()).run(workspace)?;
+        let cache = found.cache.take();
+        let taken = self.keep(found)?;
+        if let Some(cache) = cache {
+            cache.write(&cache_path)?;
+        }
+        Ok(taken)
+    }
+
+    /// Takes a snapshot that looks only at these paths; all else is as an earlier one knows it.
+    ///
+    /// Its cost depends on the paths and not on the workspace. Nothing comes back where they are
+    /// not enough: the earlier one is not in the store any more, an ignore file is among them, or a
+    /// name is taken by one that is written in another way.
+    pub fn take_part(
+        &mut self,
+        workspace: &Workspace,
+        limits: &Limits,
+        earlier: Snapshot,
+        paths: &[RelPath],
+    ) -> Result<Option<Taken>> {
+        let _alone = self.lock_alone()?;
+        self.refresh_alone()?;
+        let limits = self.without_itself(workspace, limits);
+        let no_cache = Cache::default();
+        let taking = Taking::new(&self.objects, &limits, &no_cache, (self.clock)());
+        let found = taking.run_part(workspace, earlier.0, paths)?;
+        found.map(|found| self.keep(found)).transpose()
+    }
+
+    /// The limits without the store: one that stores itself would grow with every look.
+    fn without_itself(&self, workspace: &Workspace, limits: &Limits) -> Limits {
         let mut limits = limits.clone();
-        // A store that stores itself would grow with every look.
         if let Ok(own) = self.directory.strip_prefix(workspace.path()) {
             limits.scope.leave_out.push(own.to_owned());
         }
-        let cache_path = take::cache_path(&self.directory.join("cache"), workspace);
-        let cache = Cache::read(&cache_path);
-        let found = Taking::new(&self.objects, &limits, &cache, (self.clock)()).run(workspace)?;
+        limits
+    }
+
+    /// Puts what a snapshot found into the store.
+    fn keep(&mut self, found: take::Found) -> Result<Taken> {
         self.objects.commit(found.new, self.durability)?;
-        if let Some(cache) = found.cache {
-            cache.write(&cache_path)?;
-        }
         self.objects.merge()?;
         Ok(Taken {
             snapshot: Snapshot(found.root),

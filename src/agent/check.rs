@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::{Agent, Conversation};
-use crate::checkpoint::Snapshot;
+use crate::checkpoint::Before;
 use crate::error::Result;
 use crate::execute::{Execution, Limits};
 use crate::policy::Grant;
@@ -84,7 +84,7 @@ impl Conversation<'_> {
     /// Runs the check after the steps of a round, if they changed something or say that it is done.
     pub(super) fn check_round(
         &mut self,
-        before: Option<Snapshot>,
+        before: Option<Before>,
         steps: &[Step],
         results: &[StepResult],
     ) -> Checked {
@@ -142,7 +142,7 @@ impl Conversation<'_> {
         None
     }
 
-    fn has_changed(&mut self, before: Option<Snapshot>, results: &[StepResult]) -> bool {
+    fn has_changed(&mut self, before: Option<Before>, results: &[StepResult]) -> bool {
         let tried =
             |result: &&StepResult| matches!(result.outcome.status, Status::Ok | Status::Failed);
         let mut tried = results.iter().filter(tried);
@@ -153,7 +153,7 @@ impl Conversation<'_> {
             return true;
         }
         let has_run = tried.any(|result| result.command == "RUN_COMMAND");
-        has_run && before.is_none_or(|before| self.checkpoint() != Some(before))
+        has_run && before.is_none_or(|before| self.checkpoint() != Some(before.snapshot))
     }
 
     /// Tells whether it ran to its end.

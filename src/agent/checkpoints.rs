@@ -1,7 +1,11 @@
 //! Checkpoints around a round, so that it can be taken back.
 //!
-//! A round whose steps only read costs none. A checkpoint that cannot be taken is told to the person
-//! and never stops a round: it only means that this one cannot be taken back.
+//! A round whose steps only read costs none. One that only changes files which it names looks at
+//! these alone, before and after; one that runs programs looks at everything. A checkpoint that
+//! cannot be taken is told to the person and never stops a round: it only means that this one cannot
+//! be taken back.
+
+mod known;
 
 use std::collections::BTreeSet;
 use std::error::Error as _;
@@ -14,11 +18,12 @@ use jiff::{SignedDuration, Timestamp};
 use super::Conversation;
 use super::publish::is_generated;
 use super::report::{Hooks, hooks_in};
-use crate::checkpoint::{PassedOver, Snapshot, Store, Taken};
+use super::round::runs;
+use crate::checkpoint::{Before, PassedOver, Reach, Snapshot, Store, Taken};
 use crate::error::Result;
 use crate::fs::{Durability, write_atomic};
-use crate::protocol::{Command, RelPath, Status, Step, StepResult};
-use crate::session::{Checkpoint, REMEMBERED_FILES, Record, RoundLock, RoundRecap, Session, Sync};
+use crate::protocol::{RelPath, Status, Step, StepResult};
+use crate::session::{Checkpoint, REMEMBERED_FILES, Record, RoundLock, Session, Sync};
 use crate::ui::escape_line;
 
 /// How many files are named that checkpoints pass over.
@@ -39,13 +44,26 @@ pub(super) struct Checkpoints {
     told: BTreeSet<PathBuf>,
     /// The files that the round under way changed, as far as they can be named.
     changed: Vec<RelPath>,
-    /// What the person changed since the round before it, as a diff.
+    /// The files as they were last looked at; nothing before that was asked for.
+    known: Option<Snapshot>,
+    /// Whether everything was looked at just now.
+    is_fresh: bool,
+    /// Whether the person took rounds back, or put them again, since the last message.
+    is_reversed: bool,
+    /// What the person changed, and no message has told yet, as a diff.
     by_person: String,
 }
 
 /// Whether a step can make the workspace another.
 fn may_change(step: &Step) -> bool {
-    step.command.changes_files() || matches!(step.command, Command::RunCommand { .. })
+    step.command.changes_files() || runs(step)
+}
+
+/// The files that the steps change by themselves.
+fn named_by(steps: &[Step]) -> Vec<RelPath> {
+    let paths = steps.iter().flat_map(|step| step.command.changed_paths());
+    let paths: BTreeSet<&RelPath> = paths.collect();
+    paths.into_iter().cloned().collect()
 }
 
 impl Conversation<'_> {
@@ -55,7 +73,12 @@ impl Conversation<'_> {
         for record in self.journal.news()? {
             match record {
                 Record::Undone { rounds } => self.undone(&rounds),
-                Record::Redone { rounds } => self.session.history.mark(&rounds, false),
+                Record::Redone { rounds } => {
+                    self.checkpoints.is_reversed = true;
+                    self.session.history.mark(&rounds, false);
+                }
+                // The chat that goes on has seen another message.
+                Record::HandedOver { .. } => self.shown = None,
                 _ => {}
             }
         }
@@ -67,6 +90,7 @@ impl Conversation<'_> {
     /// If a reply that was cut off comes again as a whole, nothing of what was taken back is done.
     pub(super) fn undone(&mut self, rounds: &[u32]) {
         self.session.history.mark(rounds, true);
+        self.checkpoints.is_reversed |= !rounds.is_empty();
         if let Some(cut) = &mut self.session.last_cut
             && rounds.contains(&cut.sequence)
         {
@@ -84,49 +108,66 @@ impl Conversation<'_> {
     pub(super) fn prepare_undo(&mut self) {
         if !self.checkpoints.is_prepared {
             self.checkpoints.is_prepared = true;
-            if self.checkpoint().is_some() {
+            if let Some(now) = self.checkpoint() {
+                self.learn(now);
                 self.tidy();
             }
         }
     }
 
     /// The checkpoint before the steps of a reply, if they can change something.
-    pub(super) fn checkpoint_before(&mut self, steps: &[Step]) -> Option<Snapshot> {
-        let snapshot = steps.iter().any(may_change).then(|| self.checkpoint());
-        let snapshot = snapshot.flatten();
-        let workspace = self.agent.workspace.path();
-        self.checkpoints.hooks = snapshot.map(|_| hooks_in(workspace));
-        self.checkpoints.by_person = snapshot.map_or_else(String::new, |now| self.by_person(&now));
-        snapshot
+    pub(super) fn checkpoint_before(&mut self, steps: &[Step]) -> Option<Before> {
+        let before = steps
+            .iter()
+            .any(may_change)
+            .then(|| self.look_before(steps));
+        let before = before.flatten()?;
+        self.checkpoints.hooks = Some(hooks_in(self.agent.workspace.path()));
+        self.learn(before.snapshot);
+        Some(before)
     }
 
-    /// What was changed between rounds, by whom the model cannot know; a round that was taken back
-    /// is told by itself.
-    fn by_person(&mut self, now: &Snapshot) -> String {
-        let session = &self.session;
-        let Some(last) = session.checkpoints.back().copied() else {
-            return String::new();
-        };
-        let was_undone = |round: &RoundRecap| round.round == last.round && round.is_undone;
-        if last.after == *now || session.history.rounds.iter().any(was_undone) {
-            return String::new();
+    fn look_before(&mut self, steps: &[Step]) -> Option<Before> {
+        if self.changes_only_what_it_names(steps)
+            && let Some(known) = self.known()
+            && let Some(snapshot) = self.checkpoint_part(known, &named_by(steps))
+        {
+            let reach = Reach::Named;
+            return Some(Before { snapshot, reach });
         }
-        let agent = self.agent;
-        match self.store() {
-            Ok(store) => agent.difference(store, &[last.after], now),
-            Err(_) => String::new(),
-        }
+        let snapshot = self.checkpoint()?;
+        let reach = Reach::Whole;
+        Some(Before { snapshot, reach })
     }
 
-    /// What the person changed before the last round, as a diff, once.
-    pub(super) fn take_by_person(&mut self) -> String {
-        std::mem::take(&mut self.checkpoints.by_person)
+    fn look_after(&mut self, before: Before, steps: &[Step]) -> Option<Snapshot> {
+        let is_named = before.reach == Reach::Named;
+        if (is_named || self.changes_only_what_it_names(steps))
+            && let Some(after) = self.checkpoint_part(before.snapshot, &named_by(steps))
+        {
+            return Some(after);
+        }
+        if is_named {
+            // A whole one would take for the round's what others did.
+            self.agent.ui.say(
+                "No checkpoint could be taken after the round, so that undo does not cover it.",
+            );
+            return None;
+        }
+        let after = self.checkpoint();
+        self.checkpoints.is_fresh = after.is_some();
+        after
+    }
+
+    /// Whether nothing but the files that the steps name can change in a round.
+    fn changes_only_what_it_names(&self, steps: &[Step]) -> bool {
+        self.agent.manner.check.is_none() && !steps.iter().any(runs)
     }
 
     /// The checkpoint after them, if one was taken before and something was tried.
     pub(super) fn checkpoint_after(
         &mut self,
-        before: Option<Snapshot>,
+        before: Option<Before>,
         steps: &[Step],
         results: &[StepResult],
     ) -> Result<()> {
@@ -136,9 +177,11 @@ impl Conversation<'_> {
         let Some(before) = before.filter(|_| steps.iter().zip(results).any(was_tried)) else {
             return Ok(());
         };
-        let Some(after) = self.checkpoint() else {
+        let Some(after) = self.look_after(before, steps) else {
             return Ok(());
         };
+        self.checkpoints.known = Some(after);
+        let before = before.snapshot;
         let round = self.session.sequence_number;
         let record = Record::After {
             sequence: round,
@@ -187,6 +230,17 @@ impl Conversation<'_> {
                 None
             }
         }
+    }
+
+    /// A checkpoint that looks only at these files; nothing if they are not enough.
+    fn checkpoint_part(&mut self, earlier: Snapshot, paths: &[RelPath]) -> Option<Snapshot> {
+        let agent = self.agent;
+        self.has_unsynced_files = true;
+        let store = self.store().ok()?;
+        let taken = store.take_part(&agent.workspace, &agent.covered, earlier, paths);
+        let taken = taken.ok().flatten()?;
+        self.tell_passed_over(&taken.passed_over);
+        Some(taken.snapshot)
     }
 
     fn take_checkpoint(&mut self) -> Result<Taken> {

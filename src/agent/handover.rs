@@ -92,6 +92,7 @@ impl Agent {
             session,
             journal,
             contents: None,
+            shown: None,
             checkpoints: Checkpoints::default(),
             has_unsynced_files: false,
             syncs_together: self.workspace.sync_covers(self.store.directory()),

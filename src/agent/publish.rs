@@ -1,7 +1,9 @@
 //! The outbox of a round: composed from the session and the workspace, and put where the person
 //! finds it.
 
+use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::thread;
 
 use super::{Agent, Conversation, Manner, Patience};
 use crate::compose::{self, Content, Facts, Form, Listed, Listing, Material, Outbox, parts};
@@ -31,6 +33,8 @@ impl Conversation<'_> {
             return Ok(());
         }
         let listing = self.listing();
+        let shown_before = self.shown_before();
+        self.notice_changes(&listing, shown_before.as_ref());
         let seen = self.session.seen.clone();
         let contents = match self.contents.take() {
             Some(contents) => contents,
@@ -43,15 +47,12 @@ impl Conversation<'_> {
             let _alone = self.alone()?;
             self.save()?;
         }
-        // Before the outbox: one that is composed again must begin where this one does.
-        self.keep_listing(&listing)?;
         let store = &self.agent.store;
-        let shown_before = store.aside(&id, &listing_file(sequence - 1));
         if sequence > 2 {
             store.drop_aside(&id, &listing_file(sequence - 2));
         }
         let session = self.concealed_session().into_owned();
-        let mut outbox = compose::compose(&Material {
+        let material = Material {
             session: &session,
             listing: &listing,
             shown_before: shown_before.as_ref(),
@@ -64,14 +65,30 @@ impl Conversation<'_> {
             },
             max_list_items: self.agent.limits.max_list_items as usize,
             carriage: self.agent.manner.carriage,
-        });
+        };
+        let mut outbox = thread::scope(|scope| {
+            // Of a large workspace it is long. It is kept before the outbox is: one that is composed
+            // again must begin where this one does.
+            let kept = scope.spawn(|| store.put_aside(&id, &listing_file(sequence), &listing));
+            let outbox = compose::compose(&material);
+            let kept = kept.join().unwrap_or_else(|panic| resume_unwind(panic));
+            kept.map(|()| outbox)
+        })?;
         self.conceal_outbox(&mut outbox);
         self.keep_secrets()?;
         let posted = self.agent.post(&id, sequence, &outbox)?;
         self.tell_secrets();
         self.tell_outbox(&posted, &outbox.text, &outbox.cuts, patience);
-        // Only the next message needs it, and of a large workspace it is long.
-        self.keep_listing(&listing)
+        self.shown = Some(listing);
+        Ok(())
+    }
+
+    /// The files as the last message listed them; nothing if it is to list all of them.
+    fn shown_before(&mut self) -> Option<Listing> {
+        let before = self.session.sequence_number - 1;
+        let (store, id) = (&self.agent.store, &self.session.session_id);
+        let shown = self.shown.take();
+        shown.or_else(|| store.aside(id, &listing_file(before)))
     }
 
     /// Remembers which files a message has listed, so that the next one tells only the difference.
@@ -84,6 +101,7 @@ impl Conversation<'_> {
     /// Takes the message of this round back, so that it is written anew, with the whole listing.
     pub(super) fn withdraw(&mut self) -> Result<()> {
         let (agent, id) = (self.agent, &self.session.session_id);
+        self.shown = None;
         if agent.mailbox.withdraw(id, self.session.sequence_number)? > 0 {
             let shown_before = listing_file(self.session.sequence_number - 1);
             crate::fs::remove(&agent.store.folder(id).join(shown_before))?;

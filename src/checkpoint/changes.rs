@@ -130,9 +130,10 @@ fn path_of(name: &[u8]) -> Result<PathBuf> {
     Ok(PathBuf::from(name))
 }
 
-type Entries = Vec<(Box<[u8]>, Node)>;
+pub(super) type Entries = Vec<(Box<[u8]>, Node)>;
 
-fn entries(objects: &Objects, tree: Option<Hash>) -> Result<Entries> {
+/// What a tree holds, sorted by name.
+pub(super) fn entries(objects: &Objects, tree: Option<Hash>) -> Result<Entries> {
     let Some(tree) = tree else {
         return Ok(Vec::new());
     };

@@ -2,7 +2,9 @@
 //!
 //! Directories are looked at on several threads, parents before children; their trees are made
 //! afterwards, children before parents. What is new goes into one pack, which is on the disk before
-//! the cache says so.
+//! the cache says so. A snapshot of only some paths is in `part`.
+
+mod part;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -106,13 +108,7 @@ impl<'a> Taking<'a> {
         if let Some(failure) = lock(&self.failure).take() {
             return Err(failure);
         }
-        let state = seen.first().map(|root| root.value.state);
-        if state != Some(State::Known) {
-            return Err(Error::mendable(format!(
-                "could not read the workspace `{}`",
-                workspace.path().display()
-            )));
-        }
+        ensure_readable(workspace, &seen)?;
         self.assemble(seen)
     }
 
@@ -286,6 +282,17 @@ impl<'a> Taking<'a> {
         let files_read = self.files_read.into_inner();
         Ok(report(&seen, &trees, new, files_read))
     }
+}
+
+fn ensure_readable(workspace: &Workspace, seen: &[Visited<Seen>]) -> Result<()> {
+    let state = seen.first().map(|root| root.value.state);
+    if state == Some(State::Known) {
+        return Ok(());
+    }
+    Err(Error::mendable(format!(
+        "could not read the workspace `{}`",
+        workspace.path().display()
+    )))
 }
 
 fn report(seen: &[Visited<Seen>], trees: &[Hash], new: PackWriter, files_read: u64) -> Found {

@@ -1,5 +1,7 @@
 //! The promises of undo, held against real trees, byte for byte.
 
+mod part;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -5,8 +5,8 @@
 
 mod tree;
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,67 @@ pub struct Listing {
     /// Whether the workspace is a git repository.
     #[serde(default)]
     pub is_repository: bool,
+}
+
+impl Listing {
+    /// The files that are new, changed or gone since another listing.
+    pub fn different_from<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a RelPath> {
+        self.differences(before).map(Difference::path)
+    }
+
+    /// How it differs from another one, by path; both are sorted, so nothing is searched.
+    fn differences<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = Difference<'a>> {
+        let (mut now, mut then) = (self.files.iter().peekable(), before.files.iter().peekable());
+        // A listing that was cut says nothing about what it lacks.
+        let is_whole = self.omitted == 0;
+        std::iter::from_fn(move || {
+            loop {
+                let order = match (now.peek(), then.peek()) {
+                    (None, None) => return None,
+                    (Some(_), None) => Ordering::Less,
+                    (None, Some(_)) => Ordering::Greater,
+                    (Some(new), Some(old)) => new.path.cmp(&old.path),
+                };
+                let difference = match order {
+                    Ordering::Less => now.next().map(Difference::New),
+                    Ordering::Greater => then.next().filter(|_| is_whole).map(Difference::Deleted),
+                    Ordering::Equal => {
+                        let old = then.next();
+                        now.next()
+                            .filter(|new| old != Some(*new))
+                            .map(Difference::Changed)
+                    }
+                };
+                if difference.is_some() {
+                    return difference;
+                }
+            }
+        })
+    }
+}
+
+/// What happened to a file between two listings.
+#[derive(Debug, Clone, Copy)]
+enum Difference<'a> {
+    New(&'a Listed),
+    Changed(&'a Listed),
+    Deleted(&'a Listed),
+}
+
+impl<'a> Difference<'a> {
+    fn path(self) -> &'a RelPath {
+        let (Self::New(file) | Self::Changed(file) | Self::Deleted(file)) = self;
+        &file.path
+    }
+
+    /// A line about it.
+    fn words(self) -> String {
+        match self {
+            Self::New(file) => format!("new: {} ({})", file.path, described(file)),
+            Self::Changed(file) => format!("changed: {} ({})", file.path, described(file)),
+            Self::Deleted(file) => format!("deleted: {}", file.path),
+        }
+    }
 }
 
 /// A file in a listing.
@@ -79,14 +140,16 @@ pub(super) fn section<'a>(
             max_items,
         };
     };
-    let lines = difference(now, before);
+    let (gone, there): (Vec<_>, Vec<_>) = now
+        .differences(before)
+        .partition(|difference| matches!(difference, Difference::Deleted(_)));
+    let lines: Vec<Difference<'_>> = there.into_iter().chain(gone).collect();
     if lines.is_empty() {
         return Files::Different(String::new());
     }
     let mut text = HEADING_LATER.to_owned();
     for line in lines.iter().take(max_items) {
-        text.push_str(line);
-        text.push('\n');
+        let _ = writeln!(text, "{}", line.words());
     }
     if lines.len() > max_items {
         let _ = writeln!(text, "[TRUNCATED: first {max_items} items]");
@@ -190,29 +253,6 @@ fn sum(now: &Listing) -> String {
         files(now.files.len() as u64),
         bytes(size)
     )
-}
-
-fn difference(now: &Listing, before: &Listing) -> Vec<String> {
-    let known: BTreeMap<&RelPath, &Listed> =
-        before.files.iter().map(|file| (&file.path, file)).collect();
-    let mut lines = Vec::new();
-    for file in &now.files {
-        match known.get(&file.path) {
-            Some(old) if *old == file => {}
-            Some(_) => lines.push(format!("changed: {} ({})", file.path, described(file))),
-            None => lines.push(format!("new: {} ({})", file.path, described(file))),
-        }
-    }
-    // A listing that was cut says nothing about what it lacks.
-    if now.omitted == 0 {
-        let present: BTreeSet<&RelPath> = now.files.iter().map(|file| &file.path).collect();
-        let gone = before
-            .files
-            .iter()
-            .filter(|file| !present.contains(&file.path));
-        lines.extend(gone.map(|file| format!("deleted: {}", file.path)));
-    }
-    lines
 }
 
 /// The size of a file, and what it is if it is not to be read.

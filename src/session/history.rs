@@ -68,7 +68,9 @@ impl History {
     /// Learns from the next record of the journal.
     pub(super) fn take(&mut self, record: &Record) {
         match record {
-            Record::Before { sequence, snapshot } => self.begun = Some((*sequence, *snapshot)),
+            Record::Before { sequence, before } => {
+                self.begun = Some((*sequence, before.snapshot));
+            }
             Record::After { sequence, snapshot } => self.finish(*sequence, *snapshot),
             Record::Undone { rounds } => {
                 self.undos += 1;
@@ -169,6 +171,7 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checkpoint::{Before, Reach};
 
     fn snapshot(number: u32) -> Snapshot {
         Snapshot::try_from(format!("{number:064x}")).unwrap()
@@ -183,11 +186,18 @@ mod tests {
         history
     }
 
+    fn whole(snapshot: Snapshot) -> Before {
+        Before {
+            snapshot,
+            reach: Reach::Whole,
+        }
+    }
+
     fn work(history: &mut History, sequence: u32) {
         let (before, after) = (snapshot(sequence), snapshot(sequence + 1));
         history.take(&Record::Before {
             sequence,
-            snapshot: before,
+            before: whole(before),
         });
         history.take(&Record::After {
             sequence,
@@ -252,7 +262,7 @@ mod tests {
         for record in [
             Record::Before {
                 sequence: 2,
-                snapshot: snapshot(9),
+                before: whole(snapshot(9)),
             },
             Record::After {
                 sequence: 2,

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Session;
-use crate::checkpoint::Snapshot;
+use crate::checkpoint::{Before, Snapshot};
 use crate::error::{Error, Result};
 use crate::fs::sync_directory;
 use crate::protocol::{Batch, SessionId, StepResult};
@@ -35,7 +35,8 @@ pub enum Record {
         /// The round.
         sequence: u32,
         /// Its checkpoint.
-        snapshot: Snapshot,
+        #[serde(flatten)]
+        before: Before,
     },
     /// What the steps of a round made of the workspace.
     After {
@@ -116,7 +117,7 @@ pub struct Recovered {
     /// Steps of that round that were finished.
     pub finished: Vec<StepResult>,
     /// What the workspace was before that round.
-    pub before: Option<Snapshot>,
+    pub before: Option<Before>,
     /// Rounds that were taken back since the session was saved.
     pub undone: Vec<u32>,
     /// Rounds that were put again since the session was saved.
@@ -321,7 +322,7 @@ impl Recovered {
                     ..Self::default()
                 };
             }
-            Record::Before { snapshot, .. } => self.before = Some(snapshot),
+            Record::Before { before, .. } => self.before = Some(before),
             Record::Undone { rounds } => {
                 self.redone.retain(|round| !rounds.contains(round));
                 self.undone.extend(rounds);

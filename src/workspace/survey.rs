@@ -5,6 +5,7 @@
 //! directories are gone into. `.git`, `.agent` and files of ours that are not whole yet are passed
 //! by in silence. Nothing is followed and nothing is changed.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
@@ -54,6 +55,15 @@ pub struct Scope {
     pub max_entries: usize,
     /// Directories that are passed by as if they were not there, relative to the root.
     pub leave_out: Vec<PathBuf>,
+    /// The only names that are looked at, the directories above each among them; all if none.
+    pub only: Option<BTreeSet<PathBuf>>,
+}
+
+impl Scope {
+    fn looks_at(&self, directory: &Path, name: &OsStr) -> bool {
+        let only = self.only.as_ref();
+        only.is_none_or(|only| only.contains(&directory.join(name)))
+    }
 }
 
 /// One directory, while it is looked at.
@@ -213,7 +223,7 @@ impl<'a> Directory<'a> {
         self.rules = self.rules_here(&names);
         self.entries.reserve(names.len());
         for name in names {
-            if is_passed_by(&name) {
+            if is_passed_by(&name) || !scope.looks_at(self.path(), &name) {
                 continue;
             }
             // What vanished in the meantime is not there.
@@ -268,6 +278,14 @@ impl<'a> Directory<'a> {
     fn read_name(&self, name: &OsStr, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
         let opened = self.opened.as_ref().ok_or(io::ErrorKind::NotFound)?;
         read_regular(opened, name, max_bytes)
+    }
+
+    /// Whether something here answers to a name, be it written in another way.
+    ///
+    /// Where letter case does not count, a name that no entry has can still be taken.
+    pub fn answers_to(&self, name: &OsStr) -> bool {
+        let opened = self.opened.as_ref();
+        opened.is_some_and(|opened| opened.symlink_metadata(name).is_ok())
     }
 
     /// Where it is, relative to the root, which is empty.

@@ -1,0 +1,100 @@
+//! What is known of the files between rounds, and what somebody else changed since.
+//!
+//! A checkpoint of a round looks only at what the round names, so others stay as they were known.
+//! The listing of each message tells which files differ since the one before; these are looked at
+//! then, and what differs from what was known is the person's work, told to the model as a diff,
+//! once. What undo and redo did is told by themselves.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Conversation;
+use crate::checkpoint::Snapshot;
+use crate::compose::Listing;
+use crate::protocol::RelPath;
+
+/// Where it is kept, beside the session.
+const KNOWN: &str = "known.json";
+
+/// Of more files than these nobody wants to read what differs; the next whole checkpoint knows.
+const MAX_FILES: usize = 1_000;
+
+/// What was known of the files after a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Known {
+    /// The last round with a checkpoint of its own.
+    round: u32,
+    snapshot: Snapshot,
+}
+
+impl Conversation<'_> {
+    /// The files as they were last looked at.
+    pub(super) fn known(&mut self) -> Option<Snapshot> {
+        if self.checkpoints.known.is_none() {
+            self.checkpoints.known = self.kept_known();
+        }
+        self.checkpoints.known
+    }
+
+    /// What an earlier process knew; what it did not come to keep is known from its last round.
+    fn kept_known(&mut self) -> Option<Snapshot> {
+        let last = self.session.checkpoints.back().copied();
+        let kept: Option<Known> = self.agent.store.aside(&self.session.session_id, KNOWN);
+        let kept = kept.filter(|kept| kept.round == last.map_or(0, |last| last.round));
+        if kept.is_none() {
+            let mut rounds = self.session.history.rounds.iter();
+            self.checkpoints.is_reversed |= rounds
+                .any(|round| last.is_some_and(|last| last.round == round.round) && round.is_undone);
+        }
+        kept.map(|kept| kept.snapshot)
+            .or(last.map(|last| last.after))
+    }
+
+    /// Takes what differs now for the person's work.
+    pub(super) fn learn(&mut self, now: Snapshot) {
+        if let Some(known) = self.known()
+            && known != now
+            && !self.checkpoints.is_reversed
+        {
+            let agent = self.agent;
+            let diff = self
+                .store()
+                .map(|store| agent.difference(store, &[known], &now));
+            self.checkpoints.by_person += &diff.unwrap_or_default();
+        }
+        self.checkpoints.known = Some(now);
+    }
+
+    /// Learns what became of the files that are listed in another way than in the message before.
+    pub(in crate::agent) fn notice_changes(&mut self, now: &Listing, before: Option<&Listing>) {
+        let is_known = std::mem::take(&mut self.checkpoints.is_fresh);
+        if let (false, Some(before), Some(known)) = (is_known, before, self.known()) {
+            let paths: Vec<RelPath> = now.different_from(before).cloned().collect();
+            if !paths.is_empty()
+                && paths.len() <= MAX_FILES
+                && let Some(now) = self.checkpoint_part(known, &paths)
+            {
+                self.learn(now);
+            }
+        }
+        self.checkpoints.is_reversed = false;
+        self.keep_known();
+    }
+
+    /// Keeps what is known for a later process, where that is more than its rounds tell.
+    fn keep_known(&self) {
+        let last = self.session.checkpoints.back();
+        let round = last.map_or(0, |last| last.round);
+        if let Some(snapshot) = self.checkpoints.known
+            && last.is_none_or(|last| last.after != snapshot)
+        {
+            let (store, id) = (&self.agent.store, &self.session.session_id);
+            // Without it, changes are told later, or twice.
+            let _ = store.put_aside(id, KNOWN, &Known { round, snapshot });
+        }
+    }
+
+    /// What the person changed, as a diff, once.
+    pub(in crate::agent) fn take_by_person(&mut self) -> String {
+        std::mem::take(&mut self.checkpoints.by_person)
+    }
+}
