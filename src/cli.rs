@@ -26,6 +26,7 @@ mod open;
 mod parse;
 mod paste;
 mod policy;
+mod prompts;
 mod resume;
 mod rm;
 mod say;
@@ -115,6 +116,7 @@ enum Verb {
     Rm(rm::Rm),
     Config(config::Config),
     Policy(policy::Policy),
+    Prompts(prompts::Prompts),
     Init(init::Init),
     Demo(demo::Demo),
     Doctor(doctor::Doctor),
@@ -252,6 +254,7 @@ impl Verb {
             Self::Rm(verb) => verb.run(common, ui),
             Self::Config(_) => config::run(common, &ui),
             Self::Policy(verb) => verb.run(common, &ui),
+            Self::Prompts(verb) => verb.run(common, &ui),
             Self::Doctor(_) => Ok(doctor::run(common, &ui)),
             Self::Completions(verb) => Ok(verb.run(&ui)),
             Self::Man(verb) => verb.run(&ui),

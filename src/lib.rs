@@ -35,6 +35,7 @@ pub mod secrets;
 
 pub mod courier;
 
+pub mod prompts;
 pub mod settings;
 
 pub mod ui;

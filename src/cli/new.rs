@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::{Common, carry, exit_code, log, open, read_standard_input};
+use super::{Common, carry, exit_code, log, open, prompts, read_standard_input};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
 use crate::session::{LoopLock, Session};
@@ -16,13 +16,15 @@ Examples:
   agent new \"fix the failing test\"
   agent new --copy --chat claude \"add a --json flag to the report command\"
   agent new --approval plan \"move the settings into their own module\"
+  agent new /review src/parser
   agent new - < task.md";
 
 /// Start a session: write the first message and wait for replies
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct New {
-    /// What the model shall do; the words are joined, `-` reads it from standard input
+    /// What the model shall do; the words are joined, `-` reads it from standard input, `/NAME` uses
+    /// a template of `agent prompts`
     #[arg(required = true, value_name = "TASK")]
     task: Vec<String>,
     /// Write the message and exit, for scripts that go on with `agent step`
@@ -35,7 +37,7 @@ pub(super) struct New {
 
 impl New {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let task = self.task()?;
+        let task = self.task(common, &ui)?;
         let (agent, wishes) = open::agent_and_wishes(common, ui, open::FirstRun::Decide)?;
         let longest = agent.manner.carriage.limit.characters / 2;
         if task.chars().count() > longest {
@@ -62,12 +64,15 @@ impl New {
         carry::run(&agent, session, stay, wishes, common.ui()).map(exit_code)
     }
 
-    fn task(&self) -> Result<String> {
+    fn task(&self, common: &Common, ui: &Ui) -> Result<String> {
+        let said = self.task.join(" ");
         let task = if self.task == ["-"] {
             let bytes = read_standard_input("the task")?;
             crate::reply::decode(&bytes).0
+        } else if let Some((name, words)) = crate::prompts::called(&said) {
+            prompts::task(common, ui, name, words)?
         } else {
-            self.task.join(" ")
+            said
         };
         if task.trim().is_empty() {
             return Err(Error::usage("the task is empty")

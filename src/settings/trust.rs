@@ -72,13 +72,13 @@ impl Trust {
     }
 
     /// Whether this content at this path was trusted.
-    pub(super) fn holds(&self, file: &Path, content: &[u8]) -> bool {
+    pub fn holds(&self, file: &Path, content: &[u8]) -> bool {
         self.record(file, content)
             .is_some_and(|record| record.is_file())
     }
 
     /// Trusts this content at this path.
-    pub(super) fn remember(&self, file: &Path, content: &[u8]) -> Result<()> {
+    pub fn remember(&self, file: &Path, content: &[u8]) -> Result<()> {
         let Some(record) = self.record(file, content) else {
             return Err(
                 Error::mendable("there is no place to remember which files you trust")

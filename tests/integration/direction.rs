@@ -44,6 +44,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("secrets", &[]),
     // Couriers know the mailbox and the person, and nothing of the loop.
     ("courier", &["fs", "interrupt", "mailbox", "reply", "ui"]),
+    ("prompts", &["settings"]),
     ("settings", &["fs", "platform"]),
     ("ui", &["interrupt", "platform", "reply"]),
     ("protocol", &[]),

@@ -35,6 +35,8 @@ mod corpus;
 mod network;
 /// Sessions that plan before they work.
 mod planning;
+/// Templates for tasks, of the person and of the project.
+mod prompts;
 /// README and docs, held to the program.
 mod readme;
 /// What chats really send, and how each is understood.

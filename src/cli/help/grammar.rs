@@ -67,6 +67,7 @@ static PURPOSES: &[Purpose] = &[
             "init",
             "config",
             "policy",
+            "prompts",
             "doctor",
             "completions",
             "man",
