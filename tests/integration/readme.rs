@@ -418,3 +418,43 @@ fn every_promise_of_the_security_page_names_a_test_that_exists() {
     }
     assert!(named > 30, "{named}");
 }
+
+#[test]
+fn the_picture_of_the_loop_needs_nothing_from_elsewhere() {
+    let picture = page("docs/loop.svg");
+    assert!(picture.contains("prefers-color-scheme: dark"));
+    assert!(picture.contains("<title") && picture.contains("<desc"));
+    let own = picture.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
+    for foreign in [
+        "http",
+        "href",
+        "<script",
+        "<image",
+        "<foreignObject",
+        "@import",
+        "data:",
+    ] {
+        assert!(!own.contains(foreign), "{foreign}");
+    }
+    // A class without a colour for the dark would keep that for the light.
+    for class in own
+        .split("class=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+    {
+        assert!(own.contains(&format!(".{class} {{")), "{class}");
+    }
+}
+
+#[test]
+fn every_page_about_a_chat_is_linked_from_the_readme_and_the_guide() {
+    let (readme, guide) = (page("README.md"), page("docs/user-guide.md"));
+    for name in PAGES.iter().filter(|name| name.contains("/chats/")) {
+        assert!(readme.contains(&format!("({name})")), "README.md: {name}");
+        let from_guide = name.trim_start_matches("docs/");
+        assert!(
+            guide.contains(&format!("({from_guide})")),
+            "the guide: {name}"
+        );
+    }
+}
