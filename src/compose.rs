@@ -31,7 +31,8 @@ pub use self::listing::{Listed, Listing, unread};
 pub use self::meter::{Meter, Takes, estimated_tokens, measure};
 pub use self::parts::Limit;
 pub use self::places::{Place, places};
-pub use self::relevance::named;
+pub use self::relevance::{identifiers, named};
+use crate::protocol::RelPath;
 use crate::session::Session;
 
 /// How often a message that has more tokens than its length promised is made again, shorter.
@@ -52,6 +53,8 @@ pub struct Material<'a> {
     pub unasked: &'a [Content],
     /// What the project says about working on it, the general before the specific.
     pub project: &'a [Content],
+    /// Files that have rare words of the task in them.
+    pub mentions: &'a [RelPath],
     /// What the instructions must say of this session.
     pub facts: Facts,
     /// The most items that the listing shows.
@@ -194,7 +197,7 @@ impl<'a> Draft<'a> {
                 Box::new(listing::section(
                     material.listing,
                     material.shown_before,
-                    relevance::pinned(session, material.listing),
+                    || relevance::relevance(session, material.listing, material.mentions),
                     material.max_list_items,
                 )),
                 Box::new(project::Project(material.project)),

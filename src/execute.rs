@@ -10,6 +10,7 @@ mod git;
 mod ledger;
 mod lines;
 mod list;
+mod mentions;
 mod nearest;
 mod outline;
 mod patch;
@@ -36,6 +37,7 @@ use crate::sandbox::Confinement;
 use crate::workspace::Workspace;
 use ledger::Ledger;
 
+pub use mentions::mentions;
 pub use read::{Shown, read_file, read_files, read_requests};
 pub use seen::hash;
 pub use settle::{Keep, Settled, settle};

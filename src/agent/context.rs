@@ -7,6 +7,7 @@
 //! in `compose`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use super::{Agent, Conversation};
 use crate::compose::{self, Content, Listed, Listing, places, unread};
@@ -25,6 +26,9 @@ const SMALL: usize = 30;
 
 /// How long a README is that is shown of a large workspace, in bytes.
 const README: u64 = 3_000;
+
+/// How long is looked for files that have rare words of the task in them.
+const LOOKING: Duration = Duration::from_millis(100);
 
 /// How many files are named whose difference is too long to show.
 const MAX_NAMED: usize = 20;
@@ -109,6 +113,18 @@ impl Conversation<'_> {
             contents.push(self.conceal_file(&path, shown));
         }
         contents
+    }
+
+    /// The files with rare words of the task in them, if the whole of a large listing is shown.
+    pub(super) fn mentions(&self, now: &Listing, before: Option<&Listing>) -> Vec<RelPath> {
+        let Agent {
+            workspace, limits, ..
+        } = self.agent;
+        if before.is_some() || now.files.len() <= limits.max_list_items as usize {
+            return Vec::new();
+        }
+        let words = compose::identifiers(&self.session.task);
+        execute::mentions(workspace, &words, LOOKING)
     }
 
     /// What the person changed before the last round: all of it, or which files.

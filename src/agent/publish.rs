@@ -41,6 +41,7 @@ impl Conversation<'_> {
             None => self.contents_after_restart()?,
         };
         let unasked = self.unasked(&listing);
+        let mentions = self.mentions(&listing, shown_before.as_ref());
         let project = self.project_instructions(&listing);
         // What is shown now must be what the model is known to have seen.
         if self.session.seen != seen {
@@ -59,6 +60,7 @@ impl Conversation<'_> {
             contents: &contents,
             unasked: &unasked,
             project: &project,
+            mentions: &mentions,
             facts: Facts {
                 command_timeout: self.agent.limits.command_timeout,
                 runs_commands: self.agent.manner.permit.runs_commands(),

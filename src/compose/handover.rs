@@ -82,7 +82,7 @@ pub fn hand_over(material: &Handover<'_>) -> Outbox {
     let files = listing::section(
         material.listing,
         None,
-        relevance::pinned(&session, material.listing),
+        || relevance::relevance(&session, material.listing, &[]),
         material.max_list_items,
     );
     let contents = Requested(material.contents);

@@ -6,13 +6,14 @@
 mod tree;
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
 use self::tree::Tree;
 use super::budget::{self, Claim, Rank};
+use super::relevance::Relevance;
 use super::{Section, chars};
 use crate::protocol::RelPath;
 
@@ -118,8 +119,8 @@ pub(super) enum Files<'a> {
     /// The whole listing.
     All {
         now: &'a Listing,
-        /// The files that matter, by what was touched and what the task names.
-        pinned: BTreeSet<&'a RelPath>,
+        /// What matters, by what was touched and what the task says.
+        relevance: Relevance<'a>,
         max_items: usize,
     },
     /// What is different, ready.
@@ -130,13 +131,13 @@ pub(super) enum Files<'a> {
 pub(super) fn section<'a>(
     now: &'a Listing,
     before: Option<&Listing>,
-    pinned: BTreeSet<&'a RelPath>,
+    relevance: impl FnOnce() -> Relevance<'a>,
     max_items: usize,
 ) -> Files<'a> {
     let Some(before) = before else {
         return Files::All {
             now,
-            pinned,
+            relevance: relevance(),
             max_items,
         };
     };
@@ -162,9 +163,9 @@ impl Files<'_> {
         match self {
             Self::All {
                 now,
-                pinned,
+                relevance,
                 max_items,
-            } => all(now, pinned, *max_items, room),
+            } => all(now, relevance, *max_items, room),
             Self::Different(text) if chars(text) <= room => (text.clone(), false),
             Self::Different(text) => (budget::first_lines(text, room), true),
         }
@@ -193,12 +194,7 @@ impl Section for Files<'_> {
 
 /// The whole listing: a line for each file if they are few, else a tree; and whether it lacks more
 /// than what the model can ask for by name.
-fn all(
-    now: &Listing,
-    pinned: &BTreeSet<&RelPath>,
-    max_items: usize,
-    room: usize,
-) -> (String, bool) {
+fn all(now: &Listing, relevance: &Relevance<'_>, max_items: usize, room: usize) -> (String, bool) {
     let mut text = HEADING.to_owned();
     let _ = writeln!(text, "({})", sum(now));
     let mut generated = String::new();
@@ -213,7 +209,7 @@ fn all(
             "Directories with `(... files)` are not shown in full: LIST_FILES (path) opens them.\n",
         );
         let left = room.saturating_sub(chars(&text) + chars(&generated) + budget::CUT_WORDS);
-        text.push_str(&Tree::of(&now.files, pinned).render(max_items, left));
+        text.push_str(&Tree::of(&now.files, relevance).render(max_items, left));
     }
     text.push_str(&generated);
     if now.omitted > 0 {
@@ -331,7 +327,9 @@ fn thousands(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::relevance::relevance;
     use super::*;
+    use crate::session::tests::session;
 
     fn listed(path: &str, size: u64) -> Listed {
         Listed {
@@ -355,7 +353,11 @@ mod tests {
             .iter()
             .map(|path| RelPath::parse(path).unwrap())
             .collect();
-        let section = section(now, None, pinned.iter().collect(), max_items);
+        let relevance = Relevance {
+            files: pinned.iter().map(|path| (path, 1)).collect(),
+            ..Relevance::default()
+        };
+        let section = section(now, None, || relevance, max_items);
         section.fit(&[MOST], &mut Vec::new())
     }
 
@@ -387,6 +389,79 @@ mod tests {
         paths.extend(["README.md", "Makefile", "src/deep/er/x.rs"].map(str::to_owned));
         let text = shown(&listing(&paths), &["tests/cases/c77.txt"], 60);
         insta::assert_snapshot!(text);
+    }
+
+    fn shown_for(task: &str, paths: &[String]) -> String {
+        let mut session = session("ab12cd34");
+        session.task = task.to_owned();
+        let now = listing(paths);
+        let section = section(&now, None, || relevance(&session, &now, &[]), 200);
+        section.fit(&[MOST], &mut Vec::new())
+    }
+
+    /// Twelve packages of 24 files.
+    fn packages() -> Vec<String> {
+        let names = [
+            "auth", "billing", "cache", "dates", "events", "forms", "grid", "http", "icons",
+            "jobs", "kernel", "layout",
+        ];
+        let mut paths = vec!["README.md".to_owned(), "package.json".to_owned()];
+        for name in names {
+            paths.extend((0..14).map(|n| format!("packages/{name}/src/part{n}.ts")));
+            paths.extend((0..9).map(|n| format!("packages/{name}/tests/case{n}.ts")));
+            paths.push(format!("packages/{name}/package.json"));
+        }
+        paths.push("packages/jobs/tests/retry-backoff.ts".to_owned());
+        paths
+    }
+
+    #[test]
+    fn what_the_task_is_about_is_open_and_the_packages_beside_it_are_not() {
+        let text = shown_for("The retries of jobs back off too slowly.", &packages());
+        assert!(
+            text.contains("      retry-backoff.ts (10 bytes)\n"),
+            "{text}"
+        );
+        assert!(text.contains("      part0.ts (10 bytes)\n"), "{text}");
+        assert_eq!(text.matches("    tests/ (9 files)\n").count(), 11, "{text}");
+        assert_eq!(text.matches("part0.ts").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn a_directory_that_the_task_names_is_open_as_far_as_it_fits() {
+        let text = shown_for("Look at packages/grid/tests, please.", &packages());
+        assert!(text.contains("case8.ts"), "{text}");
+        assert_eq!(text.matches("case8.ts").count(), 1, "{text}");
+        let mut paths = packages();
+        paths.extend((0..4_000).map(|n| format!("zoo/animals/a{n:04}.txt")));
+        let text = shown_for("Count the animals.", &paths);
+        assert!(
+            text.contains("zoo/animals/\n  a0000.txt (10 bytes)\n"),
+            "{text}"
+        );
+        assert!(text.contains("  ... (3,9"), "{text}");
+    }
+
+    #[test]
+    fn of_many_alike_all_are_opened_or_none() {
+        let mut paths: Vec<String> = (0..60)
+            .flat_map(|n| (0..9).map(move |m| format!("services/s{n:02}/f{m}.go")))
+            .collect();
+        paths.extend((0..3).map(|n| format!("tools/t{n}.sh")));
+        let text = shown_for("Make it faster.", &paths);
+        assert!(text.contains("  s00/ (9 files)\n"), "{text}");
+        assert!(text.contains("  s59/ (9 files)\n"), "{text}");
+        assert!(text.contains("  t0.sh"), "{text}");
+        assert!(!text.contains("f0.go"), "{text}");
+        let mut now = listing(&paths);
+        let changed = now
+            .files
+            .iter_mut()
+            .find(|file| file.path.as_str() == "services/s42/f3.go");
+        changed.unwrap().modified = 400 * 86_400 * 1_000_000_000;
+        let text = shown(&now, &[], 200);
+        assert_eq!(text.matches("f0.go").count(), 1, "{text}");
+        assert!(text.contains("  s42/\n    f0.go"), "{text}");
     }
 
     #[test]

@@ -1,8 +1,20 @@
-//! Which files matter for a task: those that it names, and those that were touched.
+//! Which files matter for a task: those that it names, those that were touched, and those that have
+//! its words in their paths or contents.
+//!
+//! A word counts the more the fewer files have it, and in the name of a file more than in those of
+//! the directories above; one that is everywhere tells nothing. Words are compared by their
+//! beginnings, so that `parsing` finds `parser.rs`.
 
-use std::collections::{BTreeSet, HashSet};
+mod words;
 
-use super::Listing;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+pub use self::words::identifiers;
+use self::words::{stems, words};
+use super::{Listed, Listing};
 use crate::protocol::RelPath;
 use crate::session::Session;
 
@@ -12,11 +24,30 @@ const MOST: usize = 40;
 /// The shortest name that counts without its extension.
 const SHORTEST_STEM: usize = 4;
 
+/// A directory is named by its last name if no more than these have it.
+const FEW_DIRECTORIES: usize = 3;
+
+/// A word that more than one in so many files has tells nothing.
+const TOO_COMMON: usize = 4;
+
+/// What a file weighs that is named or was touched: more than any words.
+const NAMED: u32 = 100_000;
+
+/// What a file weighs that has a rare word of the task in it.
+const MENTIONS: u32 = 3_000;
+
+/// What matters of a listing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Relevance<'a> {
+    /// The files that matter, and how much.
+    pub(super) files: BTreeMap<&'a RelPath, u32>,
+    /// The directories that the task names, each with a slash at its end.
+    pub(super) directories: BTreeSet<&'a str>,
+}
+
 /// The files that the task names.
 pub fn named<'a>(session: &Session, listing: &'a Listing) -> Vec<&'a RelPath> {
-    let said = session.further.iter().map(|further| further.text.as_str());
-    let said = std::iter::once(session.task.as_str()).chain(said);
-    let words: HashSet<&str> = said.flat_map(words).collect();
+    let words: HashSet<&str> = said(session).flat_map(words).collect();
     let is_named = |path: &RelPath| {
         let name = path.file_name();
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -28,42 +59,202 @@ pub fn named<'a>(session: &Session, listing: &'a Listing) -> Vec<&'a RelPath> {
     paths.filter(|path| is_named(path)).take(MOST).collect()
 }
 
-/// The files that the task names and those that the session changed.
-pub(super) fn pinned<'a>(session: &'a Session, listing: &'a Listing) -> BTreeSet<&'a RelPath> {
+/// What matters of a listing for a session; `mentions` have rare words of its task in them.
+pub(super) fn relevance<'a>(
+    session: &'a Session,
+    listing: &'a Listing,
+    mentions: &'a [RelPath],
+) -> Relevance<'a> {
+    let mut files: BTreeMap<&RelPath, u32> = with_words(session, &listing.files);
+    for path in mentions.iter().take(MOST) {
+        *files.entry(path).or_default() += MENTIONS;
+    }
     let changed = session.changed_files.iter().take(MOST);
-    named(session, listing).into_iter().chain(changed).collect()
+    for path in named(session, listing).into_iter().chain(changed) {
+        *files.entry(path).or_default() += NAMED;
+    }
+    Relevance {
+        files,
+        directories: named_directories(session, &listing.files),
+    }
 }
 
-/// The words of a text that may be names of files.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
-    text.split(move |c| !is_part(c))
-        .map(|word| word.trim_end_matches('.').trim_start_matches("./"))
-        .filter(|word| !word.is_empty())
+/// What the person asked for.
+fn said(session: &Session) -> impl Iterator<Item = &str> {
+    let further = session.further.iter().map(|further| further.text.as_str());
+    std::iter::once(session.task.as_str()).chain(further)
+}
+
+/// Which words a path has, as the bits of their numbers.
+#[derive(Debug, Clone, Copy)]
+struct Having {
+    at: usize,
+    in_name: u32,
+    in_directories: u32,
+}
+
+/// The files with the most, and the rarest, words of the task in their paths.
+fn with_words<'a>(session: &Session, files: &'a [Listed]) -> BTreeMap<&'a RelPath, u32> {
+    let stems = stems(said(session));
+    let searched = AhoCorasick::builder()
+        .match_kind(MatchKind::Standard)
+        .ascii_case_insensitive(true)
+        .build(&stems);
+    // Nothing that a task says is too much for it; if it were, no word would count.
+    let Ok(searched) = searched else {
+        return BTreeMap::new();
+    };
+    let mut counts = vec![0_usize; stems.len()];
+    let mut having: Vec<Having> = Vec::new();
+    for (at, file) in files.iter().enumerate() {
+        let path = file.path.as_str();
+        let name = path.rfind('/').map_or(0, |slash| slash + 1);
+        let mut here = Having {
+            at,
+            in_name: 0,
+            in_directories: 0,
+        };
+        for found in searched.find_overlapping_iter(path) {
+            if words::is_word(path, found.start(), found.end()) {
+                let bit = 1 << found.pattern().as_u32();
+                let place = if found.start() >= name {
+                    &mut here.in_name
+                } else {
+                    &mut here.in_directories
+                };
+                *place |= bit;
+            }
+        }
+        let all = here.in_name | here.in_directories;
+        if all != 0 {
+            for (number, count) in counts.iter_mut().enumerate() {
+                *count += usize::from(all & (1 << number) != 0);
+            }
+            having.push(here);
+        }
+    }
+    heaviest(files, &having, &weights(&counts, files.len()))
+}
+
+/// What each word weighs: the rarer, the more.
+fn weights(counts: &[usize], files: usize) -> Vec<u32> {
+    let weight = |count: &usize| {
+        if *count == 0 || count.saturating_mul(TOO_COMMON) > files {
+            return 0;
+        }
+        // Twice as rare is worth as much more as it was before.
+        200 * ((files / count).ilog2() + 1)
+    };
+    counts.iter().map(weight).collect()
+}
+
+fn heaviest<'a>(
+    files: &'a [Listed],
+    having: &[Having],
+    weights: &[u32],
+) -> BTreeMap<&'a RelPath, u32> {
+    let sum = |bits: u32| -> u32 {
+        let has = |number: &usize| bits & (1 << number) != 0;
+        (0..weights.len())
+            .filter(has)
+            .map(|number| weights[number])
+            .sum()
+    };
+    let weight = |one: &Having| 2 * sum(one.in_name) + sum(one.in_directories & !one.in_name);
+    let mut weighed: Vec<_> = having
+        .iter()
+        .map(|one| (weight(one), one.at))
+        .filter(|(weight, _)| *weight > 0)
+        .map(|(weight, at)| {
+            let file = &files[at];
+            let depth = file.path.components().count();
+            // Among equals the shallow before the deep, and the recent before the old.
+            (Reverse(weight), depth, Reverse(file.modified), at)
+        })
+        .collect();
+    weighed.sort_unstable();
+    weighed.truncate(MOST);
+    let path = |(weight, _, _, at): (Reverse<u32>, usize, Reverse<i64>, usize)| {
+        (&files[at].path, weight.0)
+    };
+    weighed.into_iter().map(path).collect()
+}
+
+/// The directories that the task names, by their paths or by names that few have.
+fn named_directories<'a>(session: &Session, files: &'a [Listed]) -> BTreeSet<&'a str> {
+    let words: HashSet<&str> = said(session).flat_map(words).collect();
+    let words: HashSet<&str> = (words.into_iter())
+        .map(|word| word.trim_end_matches('/'))
+        .filter(|word| word.len() >= SHORTEST_STEM - 1)
+        .collect();
+    let mut by_word: HashMap<&str, Vec<&str>> = HashMap::new();
+    let mut last = "";
+    for file in files {
+        let path = file.path.as_str();
+        let directory = path.rfind('/').map_or("", |slash| &path[..=slash]);
+        if directory == last {
+            continue;
+        }
+        // Those above it that the file before was in too were looked at with that one.
+        let known = directory.bytes().zip(last.bytes());
+        let known = known.take_while(|(one, other)| one == other).count();
+        for (slash, _) in directory.match_indices('/').filter(|(at, _)| *at >= known) {
+            let path = &directory[..slash];
+            let ends =
+                std::iter::once(path).chain(path.match_indices('/').map(|(at, _)| &path[at + 1..]));
+            for word in ends.filter_map(|end| words.get(end)) {
+                by_word.entry(word).or_default().push(&directory[..=slash]);
+            }
+        }
+        last = directory;
+    }
+    let mut named = BTreeSet::new();
+    for (word, directories) in by_word {
+        let is_exact = |directory: &&str| directory.strip_suffix('/') == Some(word);
+        if directories.len() <= FEW_DIRECTORIES {
+            named.extend(directories);
+        } else {
+            named.extend(directories.into_iter().filter(is_exact));
+        }
+    }
+    named
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Listed;
     use super::*;
     use crate::session::tests::session;
 
+    fn listing(paths: &[String]) -> Listing {
+        let mut files: Vec<Listed> = (paths.iter())
+            .map(|path| Listed {
+                path: RelPath::parse(path).unwrap(),
+                size: 1,
+                modified: 0,
+            })
+            .collect();
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        Listing {
+            files,
+            ..Listing::default()
+        }
+    }
+
+    fn owned(paths: &[&str]) -> Vec<String> {
+        paths.iter().map(ToString::to_string).collect()
+    }
+
+    fn task(text: &str) -> Session {
+        let mut session = session("ab12cd34");
+        session.task = text.to_owned();
+        session
+    }
+
     #[test]
     fn a_file_is_named_by_its_path_its_name_or_its_stem() {
-        let mut session = session("ab12cd34");
-        session.task = "Mend `parser` and ./src/lex.rs, then run setup.py.".to_owned();
+        let session = task("Mend `parser` and ./src/lex.rs, then run setup.py.");
         let paths = ["a.rs", "lib/parser.rs", "lib/setup.py", "run", "src/lex.rs"];
-        let listing = Listing {
-            files: paths
-                .iter()
-                .map(|path| Listed {
-                    path: RelPath::parse(path).unwrap(),
-                    size: 1,
-                    modified: 0,
-                })
-                .collect(),
-            ..Listing::default()
-        };
+        let listing = listing(&owned(&paths));
         let named: Vec<&str> = named(&session, &listing)
             .into_iter()
             .map(RelPath::as_str)
@@ -72,5 +263,71 @@ mod tests {
             named,
             ["lib/parser.rs", "lib/setup.py", "run", "src/lex.rs"]
         );
+    }
+
+    #[track_caller]
+    fn heaviest(text: &str, paths: &[String]) -> String {
+        let (session, listing) = (task(text), listing(paths));
+        let relevance = relevance(&session, &listing, &[]);
+        let heaviest = relevance.files.iter().max_by_key(|(_, weight)| **weight);
+        heaviest.map_or_else(String::new, |(path, _)| path.to_string())
+    }
+
+    #[test]
+    fn the_rare_words_of_a_task_find_its_files() {
+        let mut paths: Vec<String> = (0..100)
+            .map(|n| format!("packages/p{n}/src/index.ts"))
+            .collect();
+        paths.extend(owned(&[
+            "packages/p7/src/InvoiceTotals.ts",
+            "packages/p8/src/invoice/render.ts",
+            "packages/p9/test/date-parser.test.ts",
+        ]));
+        assert_eq!(
+            heaviest(
+                "Rounding of invoice totals is wrong in the packages.",
+                &paths
+            ),
+            "packages/p7/src/InvoiceTotals.ts"
+        );
+        assert_eq!(
+            heaviest("Parsing dates fails", &paths),
+            "packages/p9/test/date-parser.test.ts"
+        );
+        assert_eq!(heaviest("Make the src of packages nicer", &paths), "");
+    }
+
+    #[test]
+    fn a_directory_is_named_by_its_path_or_by_a_name_that_few_have() {
+        let mut paths: Vec<String> = (0..20)
+            .map(|n| format!("services/s{n}/tests/a.py"))
+            .collect();
+        paths.extend(owned(&["tests/b.py", "libs/ledger/src/c.py", "docs/d.md"]));
+        let listing = listing(&paths);
+        let named = |text: &str| -> Vec<String> {
+            let session = task(text);
+            let relevance = relevance(&session, &listing, &[]);
+            relevance
+                .directories
+                .iter()
+                .map(ToString::to_string)
+                .collect()
+        };
+        assert_eq!(
+            named("Extend the tests of the ledger."),
+            ["libs/ledger/", "tests/"]
+        );
+        assert_eq!(named("See services/s7/tests/"), ["services/s7/tests/"]);
+        assert_eq!(named("See s7/tests"), ["services/s7/tests/"]);
+        assert!(named("Add a test").is_empty());
+    }
+
+    #[test]
+    fn a_file_that_mentions_a_rare_word_matters() {
+        let (session, listing) = (task("x"), listing(&owned(&["a.rs", "b.rs"])));
+        let mentions = [RelPath::parse("b.rs").unwrap()];
+        let relevance = relevance(&session, &listing, &mentions);
+        assert_eq!(relevance.files.len(), 1);
+        assert_eq!(relevance.files.get(&mentions[0]), Some(&MENTIONS));
     }
 }

@@ -47,6 +47,7 @@ fn material<'a>(
         contents,
         unasked: &[],
         project: &[],
+        mentions: &[],
         facts: FACTS,
         max_list_items: 200,
         carriage: carriage(100_000),

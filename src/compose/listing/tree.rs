@@ -1,9 +1,12 @@
 //! A workspace that is too large to be listed: a tree in which directories are folded.
 //!
 //! The top level is always shown. Then directories are opened one after the other while there is
-//! room: first those on the way to what matters, then the shallow before the deep and the small
-//! before the large. A directory that matters and is too large shows only what matters in it. What
-//! is not opened reads `data/ (12,345 files)`.
+//! room: first those that the task names and those on the way to what matters, the weightiest first;
+//! then the shallow before the deep, the recently changed before the old, the small before the
+//! large. None takes more than a share while others wait. Many directories side by side of which
+//! none matters are opened together or not at all: a few of them tell nothing. A directory that
+//! matters and is too large shows only what matters in it. What is not opened reads
+//! `data/ (12,345 files)`.
 //!
 //! The files are sorted, so a directory is a range of them, and nothing is looked at that is not
 //! shown, whatever the size of the workspace.
@@ -12,6 +15,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::fmt::Write as _;
 
+use super::super::relevance::Relevance;
 use super::{Listed, described, files};
 use crate::protocol::RelPath;
 
@@ -32,11 +36,25 @@ const LAST: &[&str] = &[
     "vendor",
 ];
 
+/// So many directories side by side are alike.
+const ALIKE: usize = 8;
+
+/// No more of those that are alike are opened because they were changed of late.
+const RECENT: usize = 3;
+
+/// What was changed so many days before the latest change is not recent.
+const LATELY: i64 = 3;
+
+/// In nanoseconds.
+const DAY: i64 = 24 * 60 * 60 * 1_000_000_000;
+
 /// The tree of these files.
 pub(super) struct Tree<'a> {
     files: &'a [Listed],
-    /// Where the files are that matter.
-    pinned: BTreeSet<usize>,
+    /// Where the files are that matter, and how much.
+    pinned: BTreeMap<usize, u32>,
+    /// The directories that the task names, by where their files begin and end.
+    named: BTreeSet<(usize, usize)>,
     /// What is open.
     open: BTreeMap<Directory, Opened>,
 }
@@ -64,18 +82,67 @@ struct Opened {
     is_part: bool,
 }
 
+/// What is left for lines.
+#[derive(Debug, Clone, Copy)]
+struct Left {
+    items: usize,
+    room: usize,
+}
+
+impl Left {
+    fn share(self, parts: usize) -> Self {
+        Self {
+            items: self.items / parts,
+            room: self.room / parts,
+        }
+    }
+}
+
 /// How urgently a directory is opened; the least comes first.
-type Urgency = (u8, usize, usize, Directory);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Urgency {
+    class: Class,
+    weight: Reverse<u32>,
+    depth: usize,
+    /// The day of its latest change.
+    day: Reverse<i64>,
+    size: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    /// Named by the task, or on the way to what matters.
+    Matters,
+    Other,
+    /// See `LAST`.
+    Seldom,
+}
+
+/// Directories that wait to be opened together; most are alone.
+type Waiting = Reverse<(Urgency, Vec<Directory>)>;
 
 impl<'a> Tree<'a> {
     /// The tree of files that are sorted by path.
-    pub(super) fn of(files: &'a [Listed], pinned: &BTreeSet<&RelPath>) -> Self {
-        let place = |path: &&RelPath| files.binary_search_by(|file| file.path.cmp(path)).ok();
-        Self {
+    pub(super) fn of(files: &'a [Listed], relevance: &Relevance<'_>) -> Self {
+        let place = |path: &RelPath| files.binary_search_by(|file| file.path.cmp(path)).ok();
+        let pinned = relevance.files.iter();
+        let mut tree = Self {
             files,
-            pinned: pinned.iter().filter_map(place).collect(),
+            pinned: pinned
+                .filter_map(|(path, weight)| Some((place(path)?, *weight)))
+                .collect(),
+            named: BTreeSet::new(),
             open: BTreeMap::new(),
+        };
+        for directory in &relevance.directories {
+            let from = files.partition_point(|file| file.path.as_str() < *directory);
+            let rest = &files[from..];
+            let count = rest.partition_point(|file| file.path.as_str().starts_with(directory));
+            if count > 0 {
+                tree.named.insert((from, from + count));
+            }
         }
+        tree
     }
 
     /// The lines, of which there are about as many as items, in about this room.
@@ -86,20 +153,26 @@ impl<'a> Tree<'a> {
             start: 0,
             depth: 0,
         };
-        let (mut items, mut left) = (max_items, room);
-        let mut waiting = BinaryHeap::from([Reverse((0, 0, 0, top))]);
-        while let Some(Reverse((.., directory))) = waiting.pop() {
-            let Some(opened) = self.look(directory, items, left) else {
-                continue;
-            };
-            items = items.saturating_sub(opened.entries.len());
-            left = left.saturating_sub(self.cost(&opened.entries));
-            let inner = opened.entries.iter().filter_map(|entry| match entry {
-                Entry::Directory(inner) => Some(Reverse(self.urgency(*inner))),
-                Entry::File(_) => None,
-            });
-            waiting.extend(inner);
-            self.open.insert(directory, opened);
+        let mut left = Left {
+            items: max_items,
+            room,
+        };
+        let mut waiting: BinaryHeap<Waiting> = BinaryHeap::new();
+        let opened = self.look(top, left).unwrap_or_else(|| Opened {
+            entries: Vec::new(),
+            is_part: true,
+        });
+        self.show(&[top], vec![opened], &mut left, &mut waiting);
+        for parts in [3, 1] {
+            let mut later = Vec::new();
+            while let Some(next) = waiting.pop() {
+                let together = &next.0.1;
+                match self.look_at_all(together, left, parts) {
+                    Some(opened) => self.show(together, opened, &mut left, &mut waiting),
+                    None => later.push(next),
+                }
+            }
+            waiting.extend(later);
         }
         let mut text = String::new();
         self.write(top, &mut text);
@@ -109,30 +182,107 @@ impl<'a> Tree<'a> {
         text
     }
 
+    /// Opens directories; those in them wait for their turn.
+    fn show(
+        &mut self,
+        directories: &[Directory],
+        all: Vec<Opened>,
+        left: &mut Left,
+        waiting: &mut BinaryHeap<Waiting>,
+    ) {
+        let mut inner = Vec::new();
+        for (directory, opened) in directories.iter().zip(all) {
+            left.items = left.items.saturating_sub(opened.entries.len());
+            left.room = left.room.saturating_sub(self.cost(&opened.entries));
+            inner.extend(opened.entries.iter().filter_map(|entry| match entry {
+                Entry::Directory(inner) => Some((self.urgency(*inner), *inner)),
+                Entry::File(_) => None,
+            }));
+            self.open.insert(*directory, opened);
+        }
+        let (mut alone, mut others): (Vec<_>, Vec<_>) =
+            (inner.into_iter()).partition(|(urgency, _)| urgency.class == Class::Matters);
+        if others.len() > ALIKE {
+            let latest = others.iter().map(|(urgency, _)| urgency.day.0).max();
+            let lately = latest.unwrap_or_default() - LATELY;
+            let (recent, old): (Vec<_>, Vec<_>) =
+                (others.iter()).partition(|(urgency, _)| urgency.day.0 > lately);
+            if recent.len() <= RECENT {
+                alone.extend(recent);
+                others = old;
+            }
+            let urgency = others.iter().map(|(urgency, _)| *urgency).max();
+            let together = others.into_iter().map(|(_, inner)| inner).collect();
+            waiting.extend(urgency.map(|urgency| Reverse((urgency, together))));
+        } else {
+            alone.extend(others);
+        }
+        let alone = alone.into_iter();
+        waiting.extend(alone.map(|(urgency, inner)| Reverse((urgency, vec![inner]))));
+    }
+
+    /// What to show of directories that are opened together; nothing if there is no room for all.
+    fn look_at_all(&self, all: &[Directory], left: Left, parts: usize) -> Option<Vec<Opened>> {
+        if let [only] = all {
+            let parts = if self.is_named(*only) { 2 } else { parts };
+            return Some(vec![self.look(*only, left.share(parts))?]);
+        }
+        let mut rest = left.share(2);
+        let mut opened = Vec::with_capacity(all.len());
+        for directory in all {
+            let one = self.look(*directory, rest)?;
+            rest.items = rest.items.checked_sub(one.entries.len())?;
+            rest.room = rest.room.checked_sub(self.cost(&one.entries))?;
+            opened.push(one);
+        }
+        Some(opened)
+    }
+
     /// What to show of a directory; nothing if there is no room for it.
-    fn look(&self, directory: Directory, items: usize, room: usize) -> Option<Opened> {
-        let is_root = directory.depth == 0;
-        let mut entries = self.entries(directory, items + 1);
-        if entries.len() <= items && self.cost(&entries) <= room {
+    fn look(&self, directory: Directory, left: Left) -> Option<Opened> {
+        let fits =
+            |entries: &[Entry]| entries.len() <= left.items && self.cost(entries) <= left.room;
+        let entries = self.entries(directory, left.items + 1);
+        if fits(&entries) {
             return Some(Opened {
                 entries,
                 is_part: false,
             });
         }
-        if is_root {
-            while entries.len() > items || self.cost(&entries) > room {
-                entries.pop()?;
-            }
-        } else {
-            entries = self.pinned_entries(directory);
-            if entries.is_empty() || entries.len() > items || self.cost(&entries) > room {
-                return None;
-            }
+        let mut entries = self.pinned_entries(directory);
+        if directory.depth == 0 || self.is_named(directory) {
+            entries = self.first_entries(directory, entries, left);
         }
-        Some(Opened {
+        (!entries.is_empty() && fits(&entries)).then_some(Opened {
             entries,
             is_part: true,
         })
+    }
+
+    /// What matters of a directory, and as much else from its beginning as there is room for.
+    fn first_entries(&self, directory: Directory, matter: Vec<Entry>, left: Left) -> Vec<Entry> {
+        let place = |entry: &Entry| match entry {
+            Entry::File(at) => *at,
+            Entry::Directory(inner) => inner.from,
+        };
+        let (mut entries, mut room) = (BTreeMap::new(), left.room);
+        let first = self.entries(directory, left.items);
+        for entry in matter.into_iter().chain(first) {
+            let cost = self.cost(&[entry]);
+            if entries.contains_key(&place(&entry)) {
+                continue;
+            }
+            if entries.len() >= left.items || cost > room {
+                break;
+            }
+            room -= cost;
+            entries.insert(place(&entry), entry);
+        }
+        entries.into_values().collect()
+    }
+
+    fn is_named(&self, directory: Directory) -> bool {
+        self.named.contains(&(directory.from, directory.to))
     }
 
     /// What is in a directory, at most so much.
@@ -152,9 +302,16 @@ impl<'a> Tree<'a> {
 
     /// What of a directory matters.
     fn pinned_entries(&self, directory: Directory) -> Vec<Entry> {
+        let within = directory.from..directory.to;
+        let pinned = self.pinned.range(within.clone()).map(|(at, _)| *at);
+        let named = self.named.range((within.start, 0)..(within.end, 0));
+        let named = named.map(|(from, _)| *from);
+        // A directory that is named matters as a whole, not by its first file.
+        let named = named.filter(|from| *from > directory.from || !self.is_named(directory));
+        let places: BTreeSet<usize> = pinned.chain(named).collect();
         let mut entries: Vec<Entry> = Vec::new();
         let mut after = directory.from;
-        for &at in self.pinned.range(directory.from..directory.to) {
+        for at in places {
             if at < after {
                 continue;
             }
@@ -202,26 +359,31 @@ impl<'a> Tree<'a> {
     }
 
     fn urgency(&self, directory: Directory) -> Urgency {
-        let matters = self
-            .pinned
-            .range(directory.from..directory.to)
-            .next()
-            .is_some();
+        let within = directory.from..directory.to;
+        let pinned = self.pinned.range(within.clone());
+        let weight = pinned.map(|(_, weight)| *weight).max().unwrap_or_default();
+        let has_named = (self.named.range((within.start, 0)..(within.end, 0)))
+            .any(|(_, to)| *to <= directory.to);
         let is_last = || {
             let path = &self.files[directory.from].path.as_str()[..directory.start];
             path.split('/').any(|name| LAST.contains(&name))
         };
-        let class = match matters {
-            true => 0,
-            false if is_last() => 2,
-            false => 1,
+        let class = if weight > 0 || has_named {
+            Class::Matters
+        } else if is_last() {
+            Class::Seldom
+        } else {
+            Class::Other
         };
-        (
+        let latest = self.files[within].iter().map(|file| file.modified).max();
+        Urgency {
             class,
-            directory.depth,
-            directory.to - directory.from,
-            directory,
-        )
+            // What is named goes before what only has words of the task.
+            weight: Reverse(if has_named { u32::MAX } else { weight }),
+            depth: directory.depth,
+            day: Reverse(latest.unwrap_or_default() / DAY),
+            size: directory.to - directory.from,
+        }
     }
 
     fn cost(&self, entries: &[Entry]) -> usize {
