@@ -14,8 +14,8 @@ mod instructions;
 mod listing;
 mod meter;
 pub mod parts;
+mod passage;
 mod places;
-mod project;
 mod relevance;
 mod results;
 mod unasked;
@@ -193,19 +193,19 @@ impl<'a> Draft<'a> {
         Self {
             head: head(session, material.facts),
             sections: vec![
-                Box::new(check::State::of(session)),
+                Box::new(check::section(session)),
                 Box::new(listing::section(
                     material.listing,
                     material.shown_before,
                     || relevance::relevance(session, material.listing, material.mentions),
                     material.max_list_items,
                 )),
-                Box::new(project::Project(material.project)),
+                Box::new(contents::project(material.project)),
                 Box::new(history::section(&session.history)),
                 Box::new(results::Results::new(session)),
-                Box::new(contents::Requested(material.contents)),
+                Box::new(contents::requested(material.contents)),
                 Box::new(unasked::Unasked(material.unasked)),
-                Box::new(words::Words::of(session)),
+                Box::new(words::section(session)),
             ],
             prompt: format!("=== PROMPT ===\n{}", instructions::prompt(session)),
         }

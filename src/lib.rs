@@ -31,6 +31,7 @@ pub mod session;
 pub mod transcript;
 
 pub mod compose;
+pub mod excerpt;
 pub mod secrets;
 
 pub mod courier;

@@ -4,8 +4,8 @@
 //! rank. Where the room is short, the lower ranks are cut first, each down to its least before the
 //! next one loses anything. Within a rank the shares are fair: whoever needs less than an equal part
 //! gets all it needs, and what it leaves is divided among the others; so a short result is never cut
-//! because a long one stands beside it. What a cut keeps is decided here too: the beginning of a
-//! file, both ends of an output and more of its end.
+//! because a long one stands beside it. Of a file a cut keeps the beginning; of an output it keeps
+//! what `excerpt` chooses.
 
 /// What is cut before what, the first one first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -147,41 +147,6 @@ pub fn first_lines(text: &str, room: usize) -> String {
     kept + &format!("[TRUNCATED: showing first {lines} lines, {more} more available]\n")
 }
 
-/// The beginning and the end of a text that fits, with a word about what lies between.
-pub fn both_ends(text: &str, room: usize) -> String {
-    let total = text.chars().count();
-    if total <= room {
-        return text.to_owned();
-    }
-    // The end of an output tells more than its beginning: it gets two thirds.
-    let room = room.saturating_sub(60);
-    let head = floor(text, room / 3);
-    let tail = text
-        .char_indices()
-        .rev()
-        .nth((room - room / 3).saturating_sub(1))
-        .map_or(0, |(at, _)| at);
-    let tail = if room == 0 { text.len() } else { tail };
-    let omitted = text[head..tail].chars().count();
-    let line_break = if head == 0 || text[..head].ends_with('\n') {
-        ""
-    } else {
-        "\n"
-    };
-    format!(
-        "{}{line_break}[TRUNCATED: {omitted} characters omitted]\n{}",
-        &text[..head],
-        &text[tail..]
-    )
-}
-
-/// The byte offset after the first `count` characters.
-fn floor(text: &str, count: usize) -> usize {
-    text.char_indices()
-        .nth(count)
-        .map_or(text.len(), |(at, _)| at)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -258,7 +223,6 @@ mod tests {
 
         #[test]
         fn cut_texts_fit(text in "[aä€\n]{0,400}", room in 80_usize..300) {
-            prop_assert!(both_ends(&text, room).chars().count() <= room.max(60));
             prop_assert!(first_lines(&text, room).chars().count() <= room.max(80));
         }
     }

@@ -1,50 +1,21 @@
 //! How the person's check stands, and whether the model goes in circles: what the context tells
 //! first.
 
-use std::fmt::Write as _;
-
-use super::budget::{self, Claim, Rank};
-use super::contents::fenced;
-use super::{Section, chars};
+use super::budget::Rank;
+use super::passage::Passage;
 use crate::session::{CheckReport, CheckedWhen, Session};
 
-/// What always has room.
-const LEAST: usize = 1500;
-
-/// The sections together, whole.
-pub(super) struct State(String);
-
-impl State {
-    pub(super) fn of(session: &Session) -> Self {
-        Self(render(session))
-    }
-}
-
-impl Section for State {
-    fn claims(&self) -> Vec<Claim> {
-        let need = chars(&self.0);
-        vec![Claim {
-            rank: Rank::Failure,
-            need,
-            least: need.min(LEAST),
-        }]
-    }
-
-    fn fit(&self, rooms: &[usize], cuts: &mut Vec<String>) -> String {
-        let room = rooms.first().copied().unwrap_or_default();
-        if chars(&self.0) <= room {
-            return self.0.clone();
-        }
-        cuts.push("the middle of what the check printed".to_owned());
-        budget::both_ends(&self.0, room)
-    }
-}
-
-/// The sections; empty without a check and without circles.
-fn render(session: &Session) -> String {
-    let circles = circles(session);
+/// The sections together; empty without a check and without circles.
+pub(super) fn section(session: &Session) -> Passage {
+    let mut passage = Passage {
+        rank: Rank::Failure,
+        before: String::new(),
+        output: String::new(),
+        after: circles(session),
+        cut: "some of what the check printed",
+    };
     let Some(report) = &session.check else {
-        return circles;
+        return passage;
     };
     let CheckReport {
         command,
@@ -56,18 +27,18 @@ fn render(session: &Session) -> String {
         CheckedWhen::AfterRound => "after your last reply",
         CheckedWhen::Before => "in an earlier round; nothing has changed since",
     };
-    let mut text = format!(
+    passage.before = format!(
         "\n## Check\n[{}] `{command}`: {} ({when})\n",
         outcome.status.label(),
         outcome.message
     );
-    if report.when != CheckedWhen::Before && !outcome.detail.is_empty() {
-        let _ = writeln!(text, "{}", fenced(&outcome.detail.text));
+    if report.when != CheckedWhen::Before {
+        passage.output.clone_from(&outcome.detail.text);
     }
     if session.sequence_number == 1 {
-        text.push_str("The user's check runs after each reply that changes something; [DONE] is accepted only when it passes.\n");
+        passage.after.insert_str(0, "The user's check runs after each reply that changes something; [DONE] is accepted only when it passes.\n");
     }
-    text + &circles
+    passage
 }
 
 /// What the model must hear of going in circles.
@@ -84,9 +55,14 @@ fn circles(session: &Session) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Section as _;
     use super::*;
     use crate::protocol::Outcome;
     use crate::session::tests::session;
+
+    fn render(session: &Session) -> String {
+        section(session).fit(&[10_000], &mut Vec::new())
+    }
 
     #[test]
     fn tells_how_the_check_stands_and_repeats_no_output() {

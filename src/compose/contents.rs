@@ -1,12 +1,10 @@
-//! The contents that the model asked for.
+//! Contents of files under a heading: those that the model asked for, and what the project says.
 
 use std::fmt::Write as _;
 
 use super::budget::{self, CUT_WORDS, Claim, Rank};
 use super::{Section, chars};
 use crate::protocol::Capped;
-
-const HEADING: &str = "\n## Requested File Contents\n";
 
 /// A file's contents as they are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,21 +16,44 @@ pub struct Content {
 }
 
 /// The section: one claim for each file.
-pub(super) struct Requested<'a>(pub(super) &'a [Content]);
+pub(super) struct Contents<'a> {
+    heading: &'static str,
+    rank: Rank,
+    files: &'a [Content],
+}
 
-impl Section for Requested<'_> {
+/// What the model asked for.
+pub(super) fn requested(contents: &[Content]) -> Contents<'_> {
+    Contents {
+        heading: "\n## Requested File Contents\n",
+        rank: Rank::Requested,
+        files: contents,
+    }
+}
+
+/// What the project says about working on it, from the general to the specific, quoted so that it
+/// cannot pass for ours.
+pub(super) fn project(contents: &[Content]) -> Contents<'_> {
+    Contents {
+        heading: "\n## Project Instructions\nFrom the project; where they differ, the later one holds, and the task and the protocol above all.\n",
+        rank: Rank::Project,
+        files: contents,
+    }
+}
+
+impl Section for Contents<'_> {
     fn claims(&self) -> Vec<Claim> {
-        let heading = std::iter::once(chars(HEADING)).chain(std::iter::repeat(0));
-        let contents = self.0.iter().zip(heading);
+        let heading = std::iter::once(chars(self.heading)).chain(std::iter::repeat(0));
+        let contents = self.files.iter().zip(heading);
         contents
-            .map(|(content, heading)| content.claim(Rank::Requested, heading))
+            .map(|(content, heading)| content.claim(self.rank, heading))
             .collect()
     }
 
     fn fit(&self, rooms: &[usize], cuts: &mut Vec<String>) -> String {
         let mut section = String::new();
-        for (content, room) in self.0.iter().zip(rooms) {
-            let heading = if section.is_empty() { HEADING } else { "" };
+        for (content, room) in self.files.iter().zip(rooms) {
+            let heading = if section.is_empty() { self.heading } else { "" };
             section.push_str(heading);
             content.write(&mut section, room.saturating_sub(chars(heading)), cuts);
         }
@@ -55,7 +76,7 @@ impl Content {
         self.chars() - chars(&self.text.text)
     }
 
-    pub(super) fn claim(&self, rank: Rank, heading: usize) -> Claim {
+    fn claim(&self, rank: Rank, heading: usize) -> Claim {
         let need = self.chars();
         Claim {
             rank,

@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::contents::{Requested, fenced};
+use super::contents::{fenced, requested};
 use super::{
     Carriage, Content, Facts, Listing, Outbox, budget, chars, fit, form, head, history, length,
     listing, relevance, results,
 };
+use crate::excerpt::excerpt;
 use crate::protocol::{RelPath, Status, StepResult};
 use crate::session::{Instructions, Past, Session};
 
@@ -85,7 +86,7 @@ pub fn hand_over(material: &Handover<'_>) -> Outbox {
         || relevance::relevance(&session, material.listing, &[]),
         material.max_list_items,
     );
-    let contents = Requested(material.contents);
+    let contents = requested(material.contents);
     let mut sizes: Vec<usize> = sections.iter().map(|section| chars(section)).collect();
     sizes.extend([
         chars(&changes),
@@ -288,10 +289,7 @@ fn failures(past: &Past, session: &Session) -> String {
             if *round == current || output.is_empty() {
                 return head;
             }
-            format!(
-                "{head}\n{}",
-                fenced(&budget::both_ends(output, OUTPUT_CHARS))
-            )
+            format!("{head}\n{}", fenced(&excerpt(output, OUTPUT_CHARS)))
         })
         .collect();
     section("Commands That Failed When They Last Ran", &lines)

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::budget::{self, CUT_WORDS, Claim, Rank};
 use super::contents::fenced;
 use super::{Section, chars};
+use crate::excerpt::excerpt;
 use crate::protocol::{Status, StepResult};
 use crate::reply::Issue;
 use crate::session::Session;
@@ -168,10 +169,10 @@ impl Block {
             return;
         }
         let left = room - line - frame;
-        let detail = budget::both_ends(&self.detail, left);
+        let detail = excerpt(&self.detail, left);
         let _ = writeln!(section, "{}", fenced(&detail));
         if chars(&self.detail) > left {
-            cuts.push(format!("the middle of result {}", self.number));
+            cuts.push(format!("some of result {}", self.number));
         }
     }
 }

@@ -2,62 +2,40 @@
 
 use std::fmt::Write as _;
 
-use super::budget::{self, Claim, Rank};
-use super::{Section, chars};
+use super::budget::Rank;
+use super::passage::Passage;
 use crate::session::{Instructions, Planning, Session};
 
-/// What always has room.
-const LEAST: usize = 1500;
-
-/// The sections together, whole.
-pub(super) struct Words(String);
-
-impl Words {
-    pub(super) fn of(session: &Session) -> Self {
-        let mut text = String::new();
-        text.push_str(&plan(session));
-        if !session.questions.is_empty() {
-            text.push_str("\n## Answers\n");
-            for question in &session.questions {
-                let answer = question
-                    .answer
-                    .as_deref()
-                    .unwrap_or("(not answered yet: do what does not depend on it, or ask again)");
-                let _ = writeln!(
-                    text,
-                    "You asked: {}\nThe user says: {}",
-                    question.question.trim(),
-                    answer.trim()
-                );
-            }
+/// The sections together.
+pub(super) fn section(session: &Session) -> Passage {
+    let mut text = plan(session);
+    if !session.questions.is_empty() {
+        text.push_str("\n## Answers\n");
+        for question in &session.questions {
+            let answer = question
+                .answer
+                .as_deref()
+                .unwrap_or("(not answered yet: do what does not depend on it, or ask again)");
+            let _ = writeln!(
+                text,
+                "You asked: {}\nThe user says: {}",
+                question.question.trim(),
+                answer.trim()
+            );
         }
-        if !session.notes.is_empty() {
-            text.push_str("\n## A Note from the User\n");
-            for note in &session.notes {
-                let _ = writeln!(text, "{}", note.trim());
-            }
-        }
-        Self(text)
     }
-}
-
-impl Section for Words {
-    fn claims(&self) -> Vec<Claim> {
-        let need = chars(&self.0);
-        vec![Claim {
-            rank: Rank::Words,
-            need,
-            least: need.min(LEAST),
-        }]
-    }
-
-    fn fit(&self, rooms: &[usize], cuts: &mut Vec<String>) -> String {
-        let room = rooms.first().copied().unwrap_or_default();
-        if chars(&self.0) <= room {
-            return self.0.clone();
+    if !session.notes.is_empty() {
+        text.push_str("\n## A Note from the User\n");
+        for note in &session.notes {
+            let _ = writeln!(text, "{}", note.trim());
         }
-        cuts.push("the middle of what you said".to_owned());
-        budget::both_ends(&self.0, room)
+    }
+    Passage {
+        rank: Rank::Words,
+        before: text,
+        output: String::new(),
+        after: String::new(),
+        cut: "the middle of what you said",
     }
 }
 

@@ -22,7 +22,7 @@ const MOST: usize = 12;
 /// The files that have one of these words, as long as few have it; those with the most words first.
 pub fn mentions(workspace: &Workspace, words: &[String], time: Duration) -> Vec<RelPath> {
     let look = Look {
-        finders: words.iter().map(|word| Finder::new(word)).collect(),
+        finders: words.iter().map(Finder::new).collect(),
         end: Instant::now() + time,
         found: Mutex::new(vec![Vec::new(); words.len()]),
     };

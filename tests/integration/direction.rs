@@ -33,14 +33,18 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("policy", &[]),
     // The stage that asks the person: it cannot do without a voice.
     ("approve", &["fs", "interrupt", "mailbox", "policy", "ui"]),
-    ("execute", &["edit", "platform", "sandbox", "workspace"]),
+    (
+        "execute",
+        &["edit", "excerpt", "platform", "sandbox", "workspace"],
+    ),
     ("edit", &[]),
     ("workspace", &["fs", "platform"]),
     ("sandbox", &["platform"]),
     ("checkpoint", &["fs", "platform", "workspace"]),
     ("session", &["checkpoint", "fs", "platform", "reply"]),
-    ("compose", &["reply", "session"]),
+    ("compose", &["excerpt", "reply", "session"]),
     ("transcript", &["checkpoint", "mailbox", "reply", "session"]),
+    ("excerpt", &[]),
     ("secrets", &[]),
     // Couriers know the mailbox and the person, and nothing of the loop.
     ("courier", &["fs", "interrupt", "mailbox", "reply", "ui"]),

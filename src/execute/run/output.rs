@@ -1,10 +1,12 @@
-//! Keeps the beginning and the end of a child's output, and counts what lies between.
+//! Keeps the beginning and the end of a child's output, the failures between them, and counts the
+//! rest.
 //!
 //! Memory depends on the cap, not on the output. Bytes that are no UTF-8 become `U+FFFD`; a
 //! character that is split between two reads stays whole.
 
 use std::fmt::Write;
 
+use crate::excerpt::{self, Passages};
 use crate::protocol::Capped;
 
 /// The beginning and the end of a text that comes in pieces.
@@ -17,6 +19,11 @@ pub(super) struct Output {
     tail: String,
     tail_chars: usize,
     tail_max: usize,
+    /// Whether the tail begins where a line does.
+    tail_is_whole: bool,
+    /// What lies between them.
+    middle: Passages,
+    max_chars: usize,
     total_chars: u64,
 }
 
@@ -34,6 +41,9 @@ impl Output {
             tail: String::new(),
             tail_chars: 0,
             tail_max,
+            tail_is_whole: false,
+            middle: Passages::keeping(max_chars / 2),
+            max_chars,
             total_chars: 0,
         }
     }
@@ -69,17 +79,53 @@ impl Output {
         }
         self.cut_tail();
         let kept = self.head.chars().count() + self.tail_chars;
-        let omitted = self.total_chars - u64::try_from(kept).unwrap_or(self.total_chars);
-        let mut text = self.head;
-        if omitted > 0 {
-            if !text.is_empty() && !text.ends_with('\n') {
-                text.push('\n');
-            }
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "[TRUNCATED: {omitted} characters omitted]");
+        if self.total_chars <= kept as u64 {
+            return Capped {
+                text: self.head + &self.tail,
+                omitted: 0,
+            };
         }
-        text.push_str(&self.tail);
+        match std::mem::take(&mut self.middle).finish() {
+            Some((failures, partial)) => self.with_failures(&failures, &partial),
+            None => self.both_ends(),
+        }
+    }
+
+    /// What was kept, cut at lines.
+    fn both_ends(self) -> Capped {
+        let mut text = self.head;
+        text.truncate(excerpt::whole_end(&text));
+        let start = if self.tail_is_whole {
+            0
+        } else {
+            excerpt::whole_start(&self.tail)
+        };
+        let tail = &self.tail[start..];
+        let kept = text.chars().count() + tail.chars().count();
+        let omitted = self.total_chars - u64::try_from(kept).unwrap_or(self.total_chars);
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "[TRUNCATED: {omitted} characters omitted]");
+        text.push_str(tail);
         Capped { text, omitted }
+    }
+
+    /// What was kept and the failures, as much of it as may be shown.
+    fn with_failures(self, failures: &str, partial: &str) -> Capped {
+        let mut text = self.head;
+        if failures.starts_with("[TRUNCATED") && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        for part in [failures, partial, &self.tail] {
+            text.push_str(part);
+        }
+        let text = excerpt::excerpt(&text, self.max_chars);
+        Capped {
+            omitted: excerpt::omitted(&text),
+            text,
+        }
     }
 
     fn keep(&mut self, text: &str) {
@@ -108,6 +154,8 @@ impl Output {
         }
         let kept = self.tail.char_indices().rev().take(self.tail_max).last();
         let cut = kept.map_or(self.tail.len(), |(byte, _)| byte);
+        self.middle.push(&self.tail[..cut]);
+        self.tail_is_whole = self.tail[..cut].ends_with('\n');
         self.tail.drain(..cut);
         self.tail_chars = self.tail_max;
     }
@@ -160,8 +208,8 @@ mod tests {
         case(
             4,
             &[b"a\nxxc\n"],
-            "a\n[TRUNCATED: 2 characters omitted]\nc\n",
-            2,
+            "a\n[TRUNCATED: 4 characters omitted]\n",
+            4,
         );
         case(
             3,
@@ -176,6 +224,38 @@ mod tests {
             "ä\n[TRUNCATED: 1 characters omitted]\nü",
             1,
         );
+    }
+
+    #[test]
+    fn a_failure_in_the_middle_is_kept() {
+        let mut output = Output::keeping(2_000);
+        for number in 0..100_000 {
+            output.push(format!("test {number} ... ok\n").as_bytes());
+            if number == 50_000 {
+                output.push(b"thread 'main' panicked at src/lib.rs:7:9:\nleft: 1\n");
+            }
+        }
+        let Capped { text, omitted } = output.finish();
+        assert!(
+            text.contains("ok\nthread 'main' panicked at src/lib.rs:7:9:\nleft: 1\n"),
+            "{text}"
+        );
+        assert!(text.ends_with("test 99999 ... ok\n") && text.starts_with("test 0 ... ok\n"));
+        assert!(
+            text.chars().count() <= 2_000 && omitted > 1_000_000,
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn no_secret_is_cut_in_two() {
+        let mut output = Output::keeping(100);
+        for _ in 0..50 {
+            output.push(b"TOKEN=ghp_abcdefghijklmnopqrstuvwxyz0123456789\n");
+        }
+        let text = output.finish().text;
+        let is_whole = |line: &str| line.len() == 46 || line.starts_with("[TRUNCATED");
+        assert!(text.lines().all(is_whole), "{text}");
     }
 
     #[test]
