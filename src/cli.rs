@@ -8,6 +8,7 @@ mod carry;
 mod check;
 mod completions;
 mod config;
+mod console;
 mod copy;
 mod demo;
 mod diff;
@@ -25,6 +26,7 @@ mod new;
 mod open;
 mod parse;
 mod paste;
+mod plan;
 mod policy;
 mod prompts;
 mod resume;
@@ -100,6 +102,7 @@ enum Verb {
     Status(status::Status),
     List(list::List),
     Show(show::Show),
+    Plan(plan::Plan),
     Diff(diff::Diff),
     Undo(undo::Undo),
     Redo(undo::Redo),
@@ -208,12 +211,7 @@ pub fn defect() -> ExitCode {
 
 /// Runs the program with these arguments and gives its exit code.
 fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let mut command = help::command();
-    let parsed = command
-        .try_get_matches_from_mut(arguments)
-        .and_then(|matches| Cli::from_arg_matches(&matches))
-        .map_err(|message| message.format(&mut command));
-    let cli = match parsed {
+    let cli = match parse(arguments) {
         Ok(cli) => cli,
         Err(message) => return help::answer(&message),
     };
@@ -227,6 +225,15 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
+/// What a command line means.
+fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let mut command = help::command();
+    command
+        .try_get_matches_from_mut(arguments)
+        .and_then(|matches| Cli::from_arg_matches(&matches))
+        .map_err(|message| message.format(&mut command))
+}
+
 impl Verb {
     fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
         match self {
@@ -238,6 +245,7 @@ impl Verb {
             Self::Status(verb) => verb.run(common, ui),
             Self::List(_) => list::run(common, ui),
             Self::Show(verb) => verb.run(common, ui),
+            Self::Plan(verb) => verb.run(common, ui),
             Self::Diff(verb) => verb.run(common, ui),
             Self::Undo(verb) => verb.run(common, ui),
             Self::Redo(verb) => verb.run(common, ui),

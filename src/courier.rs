@@ -24,6 +24,13 @@ pub use self::message::Message;
 pub use self::sight::{Sight, look};
 pub use self::surroundings::Surroundings;
 
+/// Tells the person that something waits for them, as they want to be told; the text is ours.
+pub fn notify(notify: Notify, text: &str, ui: &crate::ui::Ui) {
+    if notify != Notify::Off {
+        notice::give(notify, text, &Surroundings::of_this_process(), ui);
+    }
+}
+
 /// What the person wants of the couriers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wishes {

@@ -1,7 +1,7 @@
 //! Ctrl-C and termination, as a flag that long work looks at and an alarm that ends waiting.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::error::{Error, Kind, Result};
 
@@ -17,9 +17,14 @@ pub struct Interrupt {
 impl Interrupt {
     /// One that is raised by Ctrl-C, SIGTERM and SIGHUP.
     ///
-    /// A second signal ends the process at once: all that matters is on the disk already.
+    /// A second signal ends the process at once: all that matters is on the disk already. There is
+    /// one for the process, whoever asks for it.
     pub fn from_signals() -> Result<Self> {
-        let interrupt = Self::default();
+        static OF_THIS_PROCESS: OnceLock<Interrupt> = OnceLock::new();
+        if let Some(interrupt) = OF_THIS_PROCESS.get() {
+            return Ok(interrupt.clone());
+        }
+        let interrupt = OF_THIS_PROCESS.get_or_init(Self::default).clone();
         let raised = interrupt.clone();
         ctrlc::set_handler(move || {
             if raised.is_raised() {

@@ -58,6 +58,25 @@ pub fn discard_typed_input() {
     );
 }
 
+/// Lets a terminal in raw mode still begin each line at its left edge, where the system knows how:
+/// whatever is printed by accident then stays readable.
+pub fn keep_line_breaks() {
+    #[cfg(unix)]
+    {
+        use rustix::termios::{OptionalActions, OutputModes, tcgetattr, tcsetattr};
+        if let Ok(mut modes) = tcgetattr(rustix::stdio::stdin()) {
+            modes.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
+            let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &modes);
+        }
+    }
+}
+
+/// Stops this process until the person lets it go on, as Ctrl-Z does, where the system knows how.
+pub fn stop_this_process() {
+    #[cfg(unix)]
+    let _ = rustix::process::kill_current_process_group(rustix::process::Signal::TSTP);
+}
+
 /// Makes a directory private to its owner, where the system knows such a thing.
 pub fn make_private(directory: &std::path::Path) -> std::io::Result<()> {
     #[cfg(unix)]

@@ -4,26 +4,33 @@
 //! file or a child process is escaped on its way out. Without a terminal there are plain lines,
 //! with `--json` one object a line, and nobody is asked anything.
 
+mod activity;
 mod approval;
 mod ask;
 mod diff;
 mod escape;
 mod event;
+mod live;
 mod outbox;
 mod plain;
+mod prompt;
 mod width;
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
 
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 
+pub use self::activity::Activity;
 pub use self::ask::{Answer, Answers};
 pub use self::escape::{escape_line, escape_text};
 pub use self::event::Event;
 pub use self::outbox::{length, space};
 pub use self::plain::{count, heading, quoted, step_lines};
+pub(crate) use self::prompt::is_open as has_prompt;
+pub use self::prompt::{Entry, Listener, MAX_HISTORY, Pasted, Prompt, lend_terminal};
 pub use self::width::shortened;
 use crate::error::Error;
 use crate::interrupt::Interrupt;
@@ -112,11 +119,13 @@ impl Ui {
         if !self.has_terminal() {
             return false;
         }
-        if io::stderr().is_terminal() {
-            write_all(&mut io::stderr().lock(), sequence);
-        } else {
-            write_all(&mut io::stdout().lock(), sequence);
-        }
+        live::beside(|| {
+            if io::stderr().is_terminal() {
+                write_all(&mut io::stderr().lock(), sequence);
+            } else {
+                write_all(&mut io::stdout().lock(), sequence);
+            }
+        });
         true
     }
 
@@ -125,6 +134,8 @@ impl Ui {
         tracing::debug!(event = %serde_json::to_string(event).unwrap_or_default());
         match self.form {
             Form::Json => self.data(event),
+            // On a terminal its line at the foot says it.
+            Form::Lines if matches!(event, Event::Running { .. }) && live::has_terminal() => {}
             Form::Lines if event.volume() <= self.volume => self.talk(&plain::render(event)),
             Form::Lines => {}
         }
@@ -138,6 +149,14 @@ impl Ui {
             Command::Message { text } => self.tell(&Event::Message { text }),
             _ => {}
         }
+    }
+
+    /// Tells of a command as long as it runs, where there is a terminal to tell it on.
+    pub fn activity(&self, script: &str) -> Option<Activity> {
+        let is_told =
+            self.form == Form::Lines && self.volume > Volume::Quiet && live::has_terminal();
+        let name = script.trim().lines().next().unwrap_or_default();
+        is_told.then(|| Activity::begin(name, self.colour_of_talk()))
     }
 
     /// Says a sentence of ours.
@@ -159,12 +178,12 @@ impl Ui {
     /// escaped already.
     pub fn page(&self, text: &str) {
         let stdout = io::stdout();
-        write_all(&mut self.colored(stdout.lock(), &stdout), text);
+        live::above(|| write_all(&mut self.colored(stdout.lock(), &stdout), text));
     }
 
     /// Prints a line of data.
     pub fn line(&self, text: &str) {
-        write_all(&mut io::stdout().lock(), &format!("{text}\n"));
+        live::above(|| write_all(&mut io::stdout().lock(), &format!("{text}\n")));
     }
 
     /// Prints a text of others: contents, output.
@@ -175,13 +194,13 @@ impl Ui {
         } else {
             text.to_owned()
         };
-        write_all(&mut io::stdout().lock(), &format!("{shown}{end}"));
+        live::above(|| write_all(&mut io::stdout().lock(), &format!("{shown}{end}")));
     }
 
     /// Prints the difference between two versions of a file as a unified diff.
     pub fn difference(&self, path: &str, before: Option<&str>, after: Option<&str>) {
         let text = diff::unified(path, before, after);
-        write_all(&mut self.colored(io::stdout().lock(), &io::stdout()), &text);
+        self.page(&text);
     }
 
     /// Prints a diff: in colour on a terminal, and as it is elsewhere, so that it can be applied.
@@ -193,8 +212,7 @@ impl Ui {
         if is_plain {
             self.text(text);
         } else {
-            let text = diff::colored(text);
-            write_all(&mut self.colored(stdout.lock(), &stdout), &text);
+            self.page(&diff::colored(text));
         }
     }
 
@@ -222,14 +240,44 @@ impl Ui {
 
     /// Lets the person type an answer, where there is a terminal, and does not wait for it.
     pub fn prompt(&self, question: &str, answers: &Answers) {
-        if self.is_interactive() {
+        if !self.is_interactive() {
+            return;
+        }
+        // First: whoever answers as soon as they see it must be heard.
+        if answers.at_prompt(question) {
+            self.talk(&format!("{}\n", escape_text(question.trim_end())));
+        } else {
             self.talk(&plain::question(question));
             answers.read_line();
         }
     }
 
+    /// Opens the prompt line, where there is a terminal for it: until it is dropped, what is
+    /// entered goes to whoever asks, else to the listener.
+    pub fn open_prompt(
+        &self,
+        history: Vec<String>,
+        listener: Arc<dyn Listener>,
+        interrupt: &Interrupt,
+    ) -> Option<Prompt> {
+        let colour = self.colour_of_talk();
+        self.is_interactive()
+            .then(|| Prompt::open(history, listener, interrupt, colour))?
+    }
+
+    fn colour_of_talk(&self) -> live::Colour {
+        let choice = match self.color {
+            ColorChoice::Auto => AutoStream::choice(&io::stderr()),
+            chosen => chosen,
+        };
+        match choice {
+            ColorChoice::Never => live::Colour::Off,
+            _ => live::Colour::On,
+        }
+    }
+
     fn talk(&self, text: &str) {
-        write_all(&mut self.colored(io::stderr().lock(), &io::stderr()), text);
+        live::above(|| write_all(&mut self.colored(io::stderr().lock(), &io::stderr()), text));
     }
 
     fn colored<S: RawStream>(&self, stream: S, raw: &impl RawStream) -> AutoStream<S> {

@@ -19,7 +19,7 @@ use crate::protocol::{
     Batch, Command, Outcome, StagedChange, StagedFile, StagedStep, Step, StepResult,
 };
 use crate::session::{Printed, Record, Sync};
-use crate::ui::Event;
+use crate::ui::{Activity, Event};
 
 /// What is done of a round already.
 #[derive(Debug, Default)]
@@ -43,6 +43,8 @@ struct Progress<'r> {
     results: Vec<StepResult>,
     /// Keeps what the command that runs prints.
     printed: &'r RefCell<Option<Printed>>,
+    /// Tells the person that it runs.
+    activity: &'r RefCell<Option<Activity>>,
 }
 
 /// Whether a step looks at files as they are, so that those prepared before it have to be made.
@@ -69,7 +71,11 @@ impl Conversation<'_> {
         let agent = self.agent;
         let steps = &taken.reply.steps;
         let printed = RefCell::new(None::<Printed>);
+        let activity = RefCell::new(None::<Activity>);
         let mut on_output = |text: &str| {
+            if let Some(activity) = activity.borrow().as_ref() {
+                activity.printed(text);
+            }
             if let Some(printed) = printed.borrow_mut().as_mut() {
                 printed.push(text);
             }
@@ -88,6 +94,7 @@ impl Conversation<'_> {
             records: begun.records,
             results: begun.results,
             printed: &printed,
+            activity: &activity,
         };
         for group in left.chunk_by(|one, next| !runs(one) && !runs(next)) {
             match group {
@@ -135,9 +142,14 @@ impl Conversation<'_> {
                 let printed = Printed::begin(&folder, sequence, step.number, max_bytes);
                 progress.printed.replace(Some(printed));
                 self.has_unsynced_files = true;
-                progress
+                if let Command::RunCommand { script, .. } = &step.command {
+                    progress.activity.replace(self.agent.ui.activity(script));
+                }
+                let outcome = progress
                     .consent
-                    .carry_out(&step, |step| execution.step(step))
+                    .carry_out(&step, |step| execution.step(step));
+                progress.activity.take();
+                outcome
             }
         };
         let result = StepResult::new(step, outcome, began.elapsed());

@@ -53,6 +53,7 @@ pub fn edit_draft(editor: &str, draft: Draft<'_>) -> Result<String> {
     let directory = tempfile::tempdir().map_err(|cause| failed().because(cause))?;
     let path = directory.path().join(draft.file_name);
     crate::fs::write_atomic(&path, draft.text.as_bytes(), crate::fs::Durability::Atomic)?;
+    let _terminal = crate::ui::lend_terminal();
     let status = Command::new(program)
         .args(arguments)
         .arg(&path)

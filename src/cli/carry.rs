@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::open::trust;
+use super::{Common, console};
 use crate::agent::{Agent, Ending};
 use crate::courier::{Clipboard, Couriers, Found, Message, Notify, Surroundings, Use, Wishes};
 use crate::error::Result;
@@ -64,16 +65,18 @@ pub(super) fn memory(state: Option<&Path>) -> Option<std::path::PathBuf> {
     Some(state?.join("clipboard"))
 }
 
-/// Runs the loop with the couriers beside it; they have a voice of their own.
+/// Runs the loop with the prompt and the couriers beside it; they have voices of their own.
 pub(super) fn run(
     agent: &Agent,
     session: Session,
     stay: Stay,
     wishes: Wishes,
-    voice: Ui,
+    common: &Common,
 ) -> Result<Ending> {
     let id = session.session_id.clone();
+    let voice = common.ui();
     if stay == Stay::Wait {
+        let _prompt = console::open(common, agent, &id, wishes.notify);
         let (mailbox, interrupt) = (&agent.mailbox, &agent.interrupt);
         let _couriers = Couriers::start(wishes, mailbox, &id, voice, interrupt);
         return agent.run(session);

@@ -61,7 +61,7 @@ impl New {
         });
         let stay = carry::Stay::of(self.no_wait);
         let wishes = carry::copying(wishes, self.copy);
-        carry::run(&agent, session, stay, wishes, common.ui()).map(exit_code)
+        carry::run(&agent, session, stay, wishes, common).map(exit_code)
     }
 
     fn task(&self, common: &Common, ui: &Ui) -> Result<String> {

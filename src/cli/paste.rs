@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::fs::{Durability, write_atomic};
 use crate::mailbox::{MAX_REPLY, Mailbox};
 use crate::reply;
-use crate::ui::{Ui, count, escape_line, shortened};
+use crate::ui::{Ui, count, escape_line, has_prompt, shortened};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -72,12 +72,18 @@ impl Paste {
         }
         let is_typed = std::io::stdin().is_terminal();
         match &self.reply {
+            Some(file) if file.as_os_str() == "-" && has_prompt() => {
+                Err(Error::usage("paste the reply into this line"))
+            }
             Some(file) if file.as_os_str() == "-" && is_typed => typed(ui),
             Some(file) => step::read(file),
             None if !is_typed => step::read("-".as_ref()),
             None => {
                 let clipboard = Clipboard::of(Surroundings::of_this_process());
-                if clipboard.ways_in().is_empty() {
+                if clipboard.ways_in().is_empty() && has_prompt() {
+                    Err(Error::mendable("there is no way to a clipboard here")
+                        .hint("paste the reply into this line, or use `/edit`"))
+                } else if clipboard.ways_in().is_empty() {
                     typed(ui)
                 } else {
                     from_clipboard(&clipboard, ui)

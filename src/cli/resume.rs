@@ -75,7 +75,7 @@ impl Resume {
         }
         let stay = carry::Stay::of(self.no_wait);
         let wishes = carry::copying(wishes, self.copy);
-        carry::run(&agent, session, stay, wishes, common.ui()).map(exit_code)
+        carry::run(&agent, session, stay, wishes, common).map(exit_code)
     }
 
     /// The session and the instruction; the only word that has spaces is no session.

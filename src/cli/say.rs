@@ -25,24 +25,29 @@ pub(super) struct Say {
 
 impl Say {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let text = self.text.join(" ");
-        if text.trim().is_empty() {
-            return Err(Error::usage("there is nothing to say").hint("agent say \"use spaces\""));
-        }
-        let agent = open::files(common, ui)?;
-        let mut session = resume::find(&agent.store, &agent.ui, None)?;
-        let notes = agent.store.notes(&session.session_id);
-        notes.add(Source::Person, text.trim())?;
-        let is_running = LoopLock::holder(agent.store.directory()).is_some();
-        let what = match session.open_question() {
-            Some(question) if is_running => format!("Answers: {}", question.question.trim()),
-            Some(question) => format!(
-                "The next message will tell it to the model, which asked: {}",
-                question.question.trim()
-            ),
-            None => "The next message will tell it to the model.".to_owned(),
-        };
-        agent.ui.say(&what);
+        tell(common, ui, &self.text.join(" "))?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Leaves a note for the model, and says what becomes of it.
+pub(super) fn tell(common: &Common, ui: Ui, text: &str) -> Result<()> {
+    if text.trim().is_empty() {
+        return Err(Error::usage("there is nothing to say").hint("agent say \"use spaces\""));
+    }
+    let agent = open::files(common, ui)?;
+    let mut session = resume::find(&agent.store, &agent.ui, None)?;
+    let notes = agent.store.notes(&session.session_id);
+    notes.add(Source::Person, text.trim())?;
+    let is_running = LoopLock::holder(agent.store.directory()).is_some();
+    let what = match session.open_question() {
+        Some(question) if is_running => format!("Answers: {}", question.question.trim()),
+        Some(question) => format!(
+            "The next message will tell it to the model, which asked: {}",
+            question.question.trim()
+        ),
+        None => "The next message will tell it to the model.".to_owned(),
+    };
+    agent.ui.say(&what);
+    Ok(())
 }

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -110,6 +110,15 @@ struct Round {
 struct Asked {
     what: Question,
     answer: Receiver<Answer>,
+    /// Ends the wait for the answer.
+    cancel: Sender<Answer>,
+}
+
+/// A question that is forgotten is not asked any more.
+impl Drop for Asked {
+    fn drop(&mut self) {
+        let _ = self.cancel.send(Answer::Nobody);
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -237,7 +246,7 @@ impl Courier {
         if let Some(answer) = round.asked.as_ref().and_then(answer)
             && let Some(asked) = round.asked.take()
         {
-            self.hear(round, asked.what, &answer);
+            self.hear(round, asked.what.clone(), &answer);
         }
         if round.asked.is_none() && round.observer.is_some() {
             self.observe(round);
@@ -328,13 +337,18 @@ impl Courier {
     fn ask(&self, what: Question, question: &str) -> Asked {
         let answers = Answers::until(&self.interrupt);
         self.ui.prompt(question, &answers);
+        let cancel = answers.sender();
         let (sender, answer) = mpsc::channel();
         let waker = self.waker.clone();
         thread::spawn(move || {
             let _ = sender.send(answers.first());
             waker.wake();
         });
-        Asked { what, answer }
+        Asked {
+            what,
+            answer,
+            cancel,
+        }
     }
 
     fn may_look(&self) -> bool {

@@ -1,10 +1,12 @@
 //! Asking the person for one line.
 
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use super::prompt;
 use crate::interrupt::Interrupt;
 
 /// What came back from a question.
@@ -28,6 +30,7 @@ impl Answer {
 /// Where the answer to one question comes in; the first one counts.
 #[derive(Debug)]
 pub struct Answers {
+    number: u64,
     sender: Sender<Answer>,
     receiver: Receiver<Answer>,
 }
@@ -35,6 +38,7 @@ pub struct Answers {
 impl Answers {
     /// A place that Ctrl-C answers too.
     pub fn until(interrupt: &Interrupt) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         let (sender, receiver) = mpsc::channel();
         let interrupted = sender.clone();
         interrupt.on_raise(move || {
@@ -43,7 +47,11 @@ impl Answers {
         if interrupt.is_raised() {
             let _ = sender.send(Answer::Interrupted);
         }
-        Self { sender, receiver }
+        Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            sender,
+            receiver,
+        }
     }
 
     /// A way in.
@@ -54,6 +62,11 @@ impl Answers {
     /// Waits for the first answer.
     pub fn first(&self) -> Answer {
         self.receiver.recv().unwrap_or(Answer::Nobody)
+    }
+
+    /// Lets a line that is entered at the prompt be an answer; tells whether there is one.
+    pub(super) fn at_prompt(&self, question: &str) -> bool {
+        prompt::ask(self.number, question, self.sender())
     }
 
     /// Lets a typed line be an answer.
@@ -84,7 +97,14 @@ impl Answers {
     }
 }
 
-/// The one thread that reads standard input, and who gets the line.
+/// Nobody waits for the answer any more.
+impl Drop for Answers {
+    fn drop(&mut self) {
+        prompt::withdraw(self.number);
+    }
+}
+
+/// The one thread that reads standard input where there is no prompt, and who gets the line.
 #[derive(Debug)]
 struct Reader {
     is_reading: bool,

@@ -7,8 +7,38 @@ use std::path::{Path, PathBuf};
 use super::plain::{BOLD, DIM, YELLOW, count, number, shown};
 use super::{Event, escape_line};
 
+/// How the reply can come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// As a file.
+    Files,
+    /// As a file, or pasted at the prompt.
+    Prompt,
+}
+
+impl Way {
+    /// The way that there is now.
+    pub(super) fn of_now() -> Self {
+        if super::has_prompt() {
+            Self::Prompt
+        } else {
+            Self::Files
+        }
+    }
+
+    /// What to do with the reply, with a capital letter.
+    fn words(self, inbox: &str) -> String {
+        match self {
+            Self::Files => format!("Save the reply as a .txt or .md file in {inbox}"),
+            Self::Prompt => format!(
+                "Copy its reply and paste it here, or save it as a .txt or .md file in {inbox}"
+            ),
+        }
+    }
+}
+
 /// The lines of an outbox event.
-pub(super) fn ready(event: &Event<'_>) -> String {
+pub(super) fn ready(event: &Event<'_>, way: Way) -> String {
     let Event::Outbox {
         pastes,
         attachment,
@@ -36,8 +66,8 @@ pub(super) fn ready(event: &Event<'_>) -> String {
     }
     let inbox = shown(inbox);
     match (attachment, pastes) {
-        (Some(file), _) => with_file(&mut text, file, &inbox),
-        (None, [_, _, ..]) => in_parts(&mut text, pastes, &inbox),
+        (Some(file), _) => with_file(&mut text, file, &way.words(&inbox)),
+        (None, [_, _, ..]) => in_parts(&mut text, pastes, &inbox, way),
         _ if *sequence == 1 => {
             let file = if *becomes_file {
                 " It makes an attachment of it by itself; that is fine."
@@ -46,14 +76,16 @@ pub(super) fn ready(event: &Event<'_>) -> String {
             };
             let _ = writeln!(
                 text,
-                "  1. Paste it into your chat.{file}\n  2. Save the reply as a .txt or .md file in {inbox}\n{DIM}Waiting for the reply. Ctrl-C stops; nothing is lost.{DIM:#}",
+                "  1. Paste it into your chat.{file}\n  2. {}\n{DIM}Waiting for the reply. Ctrl-C stops; nothing is lost.{DIM:#}",
+                way.words(&inbox)
             );
         }
         _ => {
-            let _ = writeln!(
-                text,
-                "{DIM}Paste it into the chat; the reply goes into {inbox}{DIM:#}"
-            );
+            let reply = match way {
+                Way::Files => "the reply goes into",
+                Way::Prompt => "paste the reply here, or save it in",
+            };
+            let _ = writeln!(text, "{DIM}Paste it into the chat; {reply} {inbox}{DIM:#}");
         }
     }
     text
@@ -126,15 +158,15 @@ pub fn space(takes: &BTreeMap<&'static str, usize>) -> String {
     takes.join(", ")
 }
 
-fn with_file(text: &mut String, file: &Path, inbox: &str) {
+fn with_file(text: &mut String, file: &Path, reply: &str) {
     let _ = writeln!(
         text,
-        "  1. Paste the message into your chat and drag {} into it, then send.\n  2. Save the reply as a .txt or .md file in {inbox}",
+        "  1. Paste the message into your chat and drag {} into it, then send.\n  2. {reply}",
         shown(file)
     );
 }
 
-fn in_parts(text: &mut String, pastes: &[PathBuf], inbox: &str) {
+fn in_parts(text: &mut String, pastes: &[PathBuf], inbox: &str, way: Way) {
     let total = pastes.len();
     for (number, path) in (1..).zip(pastes) {
         let answer = if number < total {
@@ -148,11 +180,13 @@ fn in_parts(text: &mut String, pastes: &[PathBuf], inbox: &str) {
             shown(path)
         );
     }
-    let _ = writeln!(
-        text,
-        "  {}. Save only that reply, as a .txt or .md file in {inbox}",
-        total + 1
-    );
+    let reply = match way {
+        Way::Files => format!("Save only that reply, as a .txt or .md file in {inbox}"),
+        Way::Prompt => {
+            format!("Paste only that reply here, or save it as a .txt or .md file in {inbox}")
+        }
+    };
+    let _ = writeln!(text, "  {}. {reply}", total + 1);
 }
 
 #[cfg(test)]
@@ -161,7 +195,7 @@ mod tests {
 
     fn plain(pastes: &[&str], attachment: Option<&str>, cuts: &[String]) -> String {
         let pastes: Vec<PathBuf> = pastes.iter().map(PathBuf::from).collect();
-        let text = ready(&Event::Outbox {
+        let event = Event::Outbox {
             path: &pastes[0],
             pastes: &pastes,
             attachment: attachment.map(Path::new),
@@ -175,7 +209,8 @@ mod tests {
             becomes_file: true,
             cuts,
             is_waiting: true,
-        });
+        };
+        let text = ready(&event, Way::Files);
         anstream::adapter::strip_str(&text).to_string()
     }
 

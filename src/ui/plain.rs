@@ -36,7 +36,7 @@ pub(super) fn render(event: &Event<'_>) -> String {
             resumed,
             ..
         } => session(id, task, workspace, *resumed),
-        Event::Outbox { .. } => outbox::ready(event),
+        Event::Outbox { .. } => outbox::ready(event, outbox::Way::of_now()),
         Event::Reply { name, commands, .. } => {
             format!(
                 "\nReply `{}`: {}\n",

@@ -22,7 +22,7 @@ pub fn shortened(text: &str, columns: usize) -> String {
 }
 
 /// Letters of East Asia and pictures take two columns; a table of all others is not worth its size.
-fn width(character: char) -> usize {
+pub(super) fn width(character: char) -> usize {
     match character {
         '\u{300}'..='\u{36f}' | '\u{fe00}'..='\u{fe0f}' => 0,
         '\u{1100}'..='\u{115f}'

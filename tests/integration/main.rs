@@ -35,6 +35,9 @@ mod corpus;
 mod network;
 /// Sessions that plan before they work.
 mod planning;
+/// The prompt line of a loop, in a pseudo-terminal.
+#[cfg(target_os = "linux")]
+mod prompt_line;
 /// Templates for tasks, of the person and of the project.
 mod prompts;
 /// README and docs, held to the program.

@@ -36,7 +36,10 @@ impl Terminal {
     /// Starts `agent` with these arguments in the base directory of a test.
     pub fn open(test: Test, arguments: &str, environment: &[(&str, &str)]) -> Self {
         let plain = agent(&test.base());
-        let line = format!("'{}' {arguments}", env!("CARGO_BIN_EXE_agent"));
+        let line = format!(
+            "tty > ../tty; stty cols 80 rows 24; '{}' {arguments}",
+            env!("CARGO_BIN_EXE_agent")
+        );
         let mut command = Command::new("script");
         command
             .args(["-qfec", &line, "/dev/null"])
@@ -94,6 +97,16 @@ impl Terminal {
         self.keyboard.flush().unwrap();
     }
 
+    /// Makes the terminal so wide.
+    pub fn resize(&self, columns: u32) {
+        let device = std::fs::read_to_string(self.base().with_file_name("tty")).unwrap();
+        let status = Command::new("stty")
+            .args(["-F", device.trim(), "cols", &columns.to_string()])
+            .status()
+            .unwrap();
+        assert!(status.success());
+    }
+
     /// Saves the reply to a round.
     pub fn reply(&self, sequence: u32, text: &str) {
         let (id, _) = wait_for_outbox(&self.base(), sequence);
@@ -138,8 +151,8 @@ fn read(mut stream: impl Read + Send + 'static) -> Receiver<String> {
     receiver
 }
 
-const CTRL_C: &str = "\u{3}";
-const DONE: &str = "[DONE]\nall is fine\n[/DONE]\n{end}\n";
+pub const CTRL_C: &str = "\u{3}";
+pub const DONE: &str = "[DONE]\nall is fine\n[/DONE]\n{end}\n";
 
 #[test]
 fn the_first_run_asks_where_to_work_and_obeys() {

@@ -49,7 +49,7 @@ static PURPOSES: &[Purpose] = &[
     Purpose {
         title: "Look, and take back",
         verbs: &[
-            "diff", "undo", "redo", "check", "list", "show", "export", "rm",
+            "diff", "undo", "redo", "check", "list", "show", "plan", "export", "rm",
         ],
     },
     Purpose {

@@ -1,0 +1,187 @@
+//! The prompt line of a running loop: what is entered there does what the verbs do.
+//!
+//! A line is a note for the model, like `agent say`; a pasted reply goes into the inbox, like
+//! `agent paste`; `/word` is the verb that [`slash`] names. All of it is done by the verbs
+//! themselves, in a thread of its own, so that the prompt never waits.
+
+mod history;
+mod slash;
+
+use std::ffi::OsString;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use self::history::History;
+use self::slash::Meant;
+use super::{Common, open, parse, paste, say};
+use crate::agent::Agent;
+use crate::courier::{self, Message, Notify, Sight};
+use crate::error::Result;
+use crate::interrupt::Interrupt;
+use crate::mailbox::Mailbox;
+use crate::protocol::SessionId;
+use crate::reply;
+use crate::ui::{Entry, Listener, Pasted, Prompt, Ui};
+
+/// How long what was entered last may take when the loop ends.
+const LAST: Duration = Duration::from_secs(2);
+
+/// The prompt of a loop; it closes when this is dropped, after what was entered last is done.
+#[derive(Debug)]
+pub(super) struct Opened {
+    prompt: Option<Prompt>,
+    is_done: Receiver<()>,
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        drop(self.prompt.take());
+        // Nothing is ever sent: it ends with the thread, unless that waits for an answer.
+        let _ = self.is_done.recv_timeout(LAST);
+    }
+}
+
+/// Opens the prompt of a loop, where there is a terminal for it.
+pub(super) fn open(
+    common: &Common,
+    agent: &Agent,
+    session: &SessionId,
+    notify: Notify,
+) -> Option<Opened> {
+    let history = History::kept_in(open::trust().directory());
+    let (sender, entries) = mpsc::channel();
+    let lines = history.load();
+    let listener = Arc::new(Ear {
+        mailbox: agent.mailbox.clone(),
+        session: session.clone(),
+        interrupt: agent.interrupt.clone(),
+        notify,
+        history,
+        voice: common.ui(),
+        entries: Mutex::new(sender),
+    });
+    let prompt = agent.ui.open_prompt(lines, listener, &agent.interrupt)?;
+    let hand = Hand {
+        common: common.clone(),
+        mailbox: agent.mailbox.clone(),
+        ui: common.ui(),
+    };
+    let (done, is_done) = mpsc::channel();
+    thread::spawn(move || {
+        hand.work(&entries);
+        drop(done);
+    });
+    Some(Opened {
+        prompt: Some(prompt),
+        is_done,
+    })
+}
+
+/// Hears what is entered, and passes it on.
+#[derive(Debug)]
+struct Ear {
+    mailbox: Mailbox,
+    session: SessionId,
+    interrupt: Interrupt,
+    notify: Notify,
+    history: History,
+    voice: Ui,
+    entries: Mutex<Sender<Entry>>,
+}
+
+impl Listener for Ear {
+    fn weigh(&self, text: &str) -> Pasted {
+        let mark = Message::latest(&self.mailbox, &self.session).map(|message| message.mark);
+        let sight = mark.map_or(Sight::Nothing, |mark| courier::look(text, &mark));
+        match sight {
+            Sight::Reply => Pasted::Reply,
+            Sight::Unmarked => Pasted::Commands,
+            Sight::Nothing if reply::is_outbox(text) => Pasted::Refused(
+                "That is our own message, not the chat's reply: copy the reply and paste that."
+                    .to_owned(),
+            ),
+            // One of another round: the loop says so, or asks.
+            Sight::Nothing if reply::end_mark(text).is_some() => Pasted::Reply,
+            Sight::Nothing => Pasted::Text,
+        }
+    }
+
+    fn is_command(&self, line: &str) -> bool {
+        matches!(slash::read(line), Meant::Command(..) | Meant::Several(_))
+    }
+
+    fn complete(&self, before: &str) -> Vec<String> {
+        slash::complete(before)
+    }
+
+    fn entered(&self, entry: Entry) {
+        if let Entry::Line(line) | Entry::Unsent(line) = &entry
+            && let Err(trouble) = self.history.remember(line)
+        {
+            self.voice.error(&trouble);
+        }
+        // Not by the hand, which may be busy.
+        if let Entry::Line(line) = &entry
+            && matches!(slash::read(line), Meant::Command(word, _) if word.name == "quit")
+        {
+            return self.interrupt.raise();
+        }
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = entries.send(entry);
+    }
+
+    fn asked(&self) {
+        courier::notify(self.notify, "A question waits for you.", &self.voice);
+    }
+}
+
+/// Does what was entered.
+#[derive(Debug)]
+struct Hand {
+    common: Common,
+    mailbox: Mailbox,
+    ui: Ui,
+}
+
+impl Hand {
+    fn work(&self, entries: &Receiver<Entry>) {
+        for entry in entries {
+            if let Err(trouble) = self.act(&entry) {
+                self.ui.error(&trouble);
+            }
+        }
+    }
+
+    fn act(&self, entry: &Entry) -> Result<()> {
+        match entry {
+            Entry::Reply(text) => {
+                paste::put(&self.mailbox, text.as_bytes(), paste::Number::MustMatch)?;
+            }
+            Entry::Unsent(_) => {}
+            Entry::Line(line) => match slash::read(line) {
+                Meant::Note => say::tell(&self.common, self.common.ui(), line)?,
+                Meant::Command(word, _) if word.verb.is_empty() => self.ui.say(&slash::help()),
+                Meant::Command(word, rest) => self.run(&slash::arguments(word, rest))?,
+                Meant::Several(words) => {
+                    self.ui.say(&format!("That may be {}.", words.join(" or ")));
+                }
+                Meant::Unknown(hint) => self.ui.say(&hint),
+            },
+        }
+        Ok(())
+    }
+
+    /// Runs a verb as if it were typed in a shell, with the options of the loop.
+    fn run(&self, arguments: &[String]) -> Result<()> {
+        let line = std::iter::once("agent").chain(arguments.iter().map(String::as_str));
+        match parse(line.map(OsString::from)) {
+            Ok(cli) => cli.verb.run(&self.common, self.common.ui()).map(|_| ()),
+            Err(message) => {
+                self.ui.say(message.to_string().trim_end());
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! `agent plan`: the model's plan.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::{Common, open, resume};
+use crate::error::Result;
+use crate::ui::Ui;
+
+/// Show the model's plan
+#[derive(Debug, Args)]
+pub(super) struct Plan {
+    /// The session: its id, the first few digits of it, or `latest`; the latest one if it is left
+    /// out
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+}
+
+impl Plan {
+    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+        let agent = open::files(common, ui)?;
+        let session = resume::find_any(&agent.store, &agent.ui, self.id.as_deref())?;
+        match &session.plan {
+            Some(plan) if common.json => agent.ui.data(&serde_json::json!({ "plan": plan })),
+            Some(plan) => agent.ui.text(plan),
+            None => agent.ui.say("The model has made no plan in this session."),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,196 @@
+//! The line that tells, while a command runs, for how long and what it printed last.
+//!
+//! It stands at the foot of the terminal and goes when the command ends; without a terminal there
+//! is none. Commands that are quick never show it.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anstyle::{AnsiColor, Style};
+
+use super::live::{self, Colour, Row};
+use super::{escape_line, shortened};
+
+/// How long a command runs before it is worth a line, and how often that is drawn.
+const TICK: Duration = Duration::from_secs(1);
+/// How much of an unfinished line is kept, in bytes.
+const MAX_LINE: usize = 2_000;
+/// The columns for what runs; the rest is for what it prints.
+const NAME: usize = 40;
+
+const WORD: Style = AnsiColor::Cyan.on_default();
+const DIM: Style = Style::new().dimmed();
+
+/// A command that runs; its line goes when this is dropped.
+#[derive(Debug)]
+pub struct Activity {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    over: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    name: String,
+    began: Instant,
+    printed: LastLine,
+    is_over: bool,
+}
+
+/// The last line that has something in it.
+#[derive(Debug, Default)]
+struct LastLine {
+    whole: String,
+    begun: String,
+}
+
+impl LastLine {
+    fn push(&mut self, text: &str) {
+        for piece in text.split_inclusive(['\n', '\r']) {
+            let room = MAX_LINE.saturating_sub(self.begun.len());
+            self.begun
+                .push_str(&piece[..piece.floor_char_boundary(room)]);
+            if piece.ends_with(['\n', '\r']) {
+                let line = std::mem::take(&mut self.begun);
+                if !line.trim().is_empty() {
+                    line.trim().clone_into(&mut self.whole);
+                }
+            }
+        }
+    }
+
+    fn text(&self) -> &str {
+        let begun = self.begun.trim();
+        if begun.is_empty() { &self.whole } else { begun }
+    }
+}
+
+impl State {
+    fn row(&self, columns: usize) -> Row {
+        let seconds = self.began.elapsed().as_secs();
+        let head = format!("  running {}: ", elapsed(seconds));
+        let name = shortened(&escape_line(&self.name), NAME);
+        let used = head.len() + name.chars().count() + 3;
+        let room = columns.saturating_sub(used + 1);
+        let printed = shortened(&escape_line(&self.printed.text().replace('\t', " ")), room);
+        let printed = if printed.is_empty() {
+            String::new()
+        } else {
+            format!(" | {printed}")
+        };
+        Row(vec![(WORD, head), (Style::new(), name), (DIM, printed)])
+    }
+}
+
+/// `7 s`, `2 min 5 s`.
+fn elapsed(seconds: u64) -> String {
+    match seconds {
+        0..=59 => format!("{seconds} s"),
+        _ => format!("{} min {} s", seconds / 60, seconds % 60),
+    }
+}
+
+impl Activity {
+    /// Begins to tell of a command.
+    pub(super) fn begin(name: &str, colour: Colour) -> Self {
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State {
+                name: name.to_owned(),
+                began: Instant::now(),
+                printed: LastLine::default(),
+                is_over: false,
+            }),
+            over: Condvar::new(),
+        });
+        let ticking = Arc::clone(&shared);
+        let thread = thread::spawn(move || ticking.tick(colour));
+        Self {
+            shared,
+            thread: Some(thread),
+        }
+    }
+
+    /// Tells what the command printed.
+    pub fn printed(&self, text: &str) {
+        self.shared.state().printed.push(text);
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tick(&self, colour: Colour) {
+        let mut state = self.state();
+        let mut next = Instant::now() + TICK;
+        while !state.is_over {
+            let rest = next.saturating_duration_since(Instant::now());
+            if rest.is_zero() {
+                live::set_progress(Some(state.row(live::size().0)), colour);
+                next = Instant::now() + TICK;
+                continue;
+            }
+            let waited = self.over.wait_timeout(state, rest);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        live::set_progress(None, colour);
+    }
+}
+
+impl Drop for Activity {
+    fn drop(&mut self) {
+        self.shared.state().is_over = true;
+        self.shared.over.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_with_something_in_it_is_told() {
+        let mut last = LastLine::default();
+        for text in ["one\ntw", "o\n\n", "  10 %\r  2"] {
+            last.push(text);
+        }
+        assert_eq!(last.text(), "2");
+        last.push("0 %\r");
+        assert_eq!(last.text(), "20 %");
+        last.push(&"é".repeat(MAX_LINE));
+        assert!(last.text().len() <= MAX_LINE);
+    }
+
+    #[test]
+    fn the_row_fits_and_steers_nothing() {
+        let mut state = State {
+            name: "cargo test --workspace --all-features --no-fail-fast".to_owned(),
+            began: Instant::now(),
+            printed: LastLine::default(),
+            is_over: false,
+        };
+        state
+            .printed
+            .push(&format!("\u{1b}[2J{}\n", "x".repeat(200)));
+        let row = state.row(80);
+        assert!(row.columns() < 80, "{row:?}");
+        assert!(row.0.iter().all(|(_, text)| !text.contains('\u{1b}')));
+        assert!(state.row(10).columns() > 0);
+    }
+
+    #[test]
+    fn time_is_told_in_words() {
+        assert_eq!(elapsed(7), "7 s");
+        assert_eq!(elapsed(125), "2 min 5 s");
+    }
+}

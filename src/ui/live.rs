@@ -1,0 +1,240 @@
+//! The rows at the foot of the terminal that stay while lines are printed above them.
+//!
+//! All voices of the process share one terminal, so this is one for the process. Whoever prints
+//! does it through [`above`]: the rows are taken away, the text is printed, the rows come back.
+//! What a row says is decided elsewhere.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write as _};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anstyle::Style;
+
+use super::width::width;
+
+/// A row: pieces of text, each in its style.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Row(pub(super) Vec<(Style, String)>);
+
+impl Row {
+    pub(super) fn columns(&self) -> usize {
+        self.0.iter().map(|(_, text)| columns_of(text)).sum()
+    }
+
+    fn write(&self, colour: Colour, into: &mut String) {
+        for (style, text) in &self.0 {
+            match colour {
+                Colour::On => {
+                    let _ = write!(into, "{style}{text}{style:#}");
+                }
+                Colour::Off => into.push_str(text),
+            }
+        }
+    }
+}
+
+fn columns_of(text: &str) -> usize {
+    text.chars().map(width).sum()
+}
+
+/// Whether styles are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Colour {
+    On,
+    #[default]
+    Off,
+}
+
+/// Rows with the place of the cursor in them: the row, and the column.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Rows {
+    pub(super) rows: Vec<Row>,
+    pub(super) cursor: (usize, usize),
+}
+
+/// What stands at the foot of the terminal.
+#[derive(Debug)]
+struct Foot {
+    colour: Colour,
+    progress: Option<Row>,
+    prompt: Option<Rows>,
+    drawn: Option<Drawn>,
+}
+
+/// What was drawn: how wide each row is, and where the cursor was left.
+#[derive(Debug, PartialEq, Eq)]
+struct Drawn {
+    widths: Vec<usize>,
+    cursor: (usize, usize),
+}
+
+static FOOT: Mutex<Foot> = Mutex::new(Foot {
+    colour: Colour::Off,
+    progress: None,
+    prompt: None,
+    drawn: None,
+});
+
+fn foot() -> MutexGuard<'static, Foot> {
+    FOOT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Prints above the rows; only one prints at a time.
+pub(super) fn above(print: impl FnOnce()) {
+    let mut foot = foot();
+    foot.erase();
+    print();
+    foot.draw();
+}
+
+/// Writes what moves nothing on the screen.
+pub(super) fn beside(write: impl FnOnce()) {
+    let _foot = foot();
+    write();
+}
+
+/// Shows another prompt, or none.
+pub(super) fn set_prompt(prompt: Option<Rows>, colour: Colour) {
+    let mut foot = foot();
+    foot.colour = colour;
+    if foot.prompt != prompt {
+        foot.erase();
+        foot.prompt = prompt;
+        foot.draw();
+    }
+}
+
+/// Shows another line of progress, or none.
+pub(super) fn set_progress(progress: Option<Row>, colour: Colour) {
+    let mut foot = foot();
+    foot.colour = colour;
+    if foot.progress != progress {
+        foot.erase();
+        foot.progress = progress;
+        foot.draw();
+    }
+}
+
+/// Draws the rows anew, because the terminal has another width or was used by another program.
+pub(super) fn redraw(prompt: Option<Rows>) {
+    let mut foot = foot();
+    foot.erase();
+    foot.prompt = prompt;
+    foot.draw();
+}
+
+impl Foot {
+    fn erase(&mut self) {
+        if let Some(drawn) = self.drawn.take() {
+            let up = drawn.rows_above_cursor(size().0);
+            let up = if up > 0 {
+                format!("\x1b[{up}A")
+            } else {
+                String::new()
+            };
+            write(&format!("\r{up}\x1b[J"));
+        }
+    }
+
+    fn draw(&mut self) {
+        let columns = size().0;
+        let progress = self.progress.iter().cloned();
+        let prompt = self.prompt.as_ref();
+        let rows: Vec<Row> = progress
+            .chain(prompt.iter().flat_map(|prompt| prompt.rows.iter().cloned()))
+            .collect();
+        if rows.is_empty() {
+            return;
+        }
+        let first = usize::from(self.progress.is_some());
+        let cursor = match prompt {
+            Some(prompt) => (first + prompt.cursor.0, prompt.cursor.1),
+            None => (0, rows[0].columns()),
+        };
+        let mut text = String::new();
+        for (number, row) in rows.iter().enumerate() {
+            if number > 0 {
+                text.push_str("\r\n");
+            }
+            row.write(self.colour, &mut text);
+        }
+        let below = rows.len() - 1 - cursor.0.min(rows.len() - 1);
+        if below > 0 {
+            let _ = write!(text, "\x1b[{below}A");
+        }
+        text.push('\r');
+        if cursor.1 > 0 {
+            let _ = write!(text, "\x1b[{}C", cursor.1.min(columns));
+        }
+        write(&text);
+        self.drawn = Some(Drawn {
+            widths: rows.iter().map(Row::columns).collect(),
+            cursor,
+        });
+    }
+}
+
+impl Drawn {
+    /// How far up the first row begins, on a terminal of this width.
+    ///
+    /// A terminal that became narrower has folded rows that were written whole.
+    fn rows_above_cursor(&self, columns: usize) -> usize {
+        let columns = columns.max(1);
+        let before = self.widths.iter().take(self.cursor.0);
+        let folded: usize = before.map(|width| width.div_ceil(columns).max(1)).sum();
+        folded + self.cursor.1 / columns
+    }
+}
+
+/// The columns and rows of the terminal.
+pub(super) fn size() -> (usize, usize) {
+    let size = terminal_size::terminal_size_of(io::stderr());
+    match size {
+        Some((columns, rows)) if columns.0 > 0 && rows.0 > 0 => {
+            (usize::from(columns.0), usize::from(rows.0))
+        }
+        // A terminal that does not know its size.
+        _ => (80, 24),
+    }
+}
+
+/// Whether there is a terminal to draw on.
+pub(super) fn has_terminal() -> bool {
+    io::stderr().is_terminal()
+}
+
+fn write(text: &str) {
+    let mut stream = io::stderr().lock();
+    let _ = stream
+        .write_all(text.as_bytes())
+        .and_then(|()| stream.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_a_narrower_terminal_folded_are_counted() {
+        let drawn = Drawn {
+            widths: vec![70, 79, 10],
+            cursor: (2, 9),
+        };
+        assert_eq!(drawn.rows_above_cursor(80), 2);
+        assert_eq!(drawn.rows_above_cursor(40), 4);
+        assert_eq!(drawn.rows_above_cursor(8), 9 + 10 + 1);
+        assert_eq!(drawn.rows_above_cursor(0), 70 + 79 + 9);
+    }
+
+    #[test]
+    fn a_row_is_as_wide_as_its_text() {
+        let row = Row(vec![
+            (Style::new().bold(), "> ".to_owned()),
+            (Style::new(), "日本".to_owned()),
+        ]);
+        assert_eq!(row.columns(), 6);
+        let mut text = String::new();
+        row.write(Colour::Off, &mut text);
+        assert_eq!(text, "> 日本");
+    }
+}

@@ -1,0 +1,219 @@
+use std::sync::Mutex;
+use std::sync::mpsc;
+
+use super::super::line::Move;
+use super::*;
+
+/// Knows the commands `/status`, `/settings` and `/help`, and takes what ends with `END` for a
+/// reply.
+#[derive(Debug, Default)]
+struct Ear(Mutex<Vec<Entry>>);
+
+impl Listener for Ear {
+    fn weigh(&self, text: &str) -> Pasted {
+        if text.trim_end().ends_with("END") {
+            Pasted::Reply
+        } else if text.contains("[DO]") {
+            Pasted::Commands
+        } else if text.contains("OURS") {
+            Pasted::Refused("our own".to_owned())
+        } else {
+            Pasted::Text
+        }
+    }
+
+    fn is_command(&self, line: &str) -> bool {
+        line.starts_with("/s") || line.starts_with("/help")
+    }
+
+    fn complete(&self, before: &str) -> Vec<String> {
+        let words = ["/settings", "/status", "/help"];
+        let fits = |word: &&&str| word.starts_with(before);
+        words.iter().filter(fits).map(ToString::to_string).collect()
+    }
+
+    fn entered(&self, entry: Entry) {
+        self.0.lock().unwrap().push(entry);
+    }
+
+    fn asked(&self) {}
+}
+
+fn typed(desk: &mut Desk, text: &str) {
+    for character in text.chars() {
+        desk.press(Key::Character(character), &Ear::default());
+    }
+}
+
+fn press(desk: &mut Desk, key: Key) -> Act {
+    desk.press(key, &Ear::default())
+}
+
+fn paste(desk: &mut Desk, text: &str) -> Act {
+    press(desk, Key::Paste(text.to_owned()))
+}
+
+#[track_caller]
+fn entered(act: Act) -> Entry {
+    match act {
+        Act::Entered { entry, .. } => entry,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn shown(desk: &Desk) -> String {
+    let rows = desk.rows(80).rows.into_iter();
+    let row = |row: crate::ui::live::Row| row.0.into_iter().map(|(_, text)| text).collect();
+    rows.map(row).collect::<Vec<String>>().join("\n")
+}
+
+#[test]
+fn a_line_is_a_note_and_comes_back_with_the_arrow() {
+    let mut desk = Desk::new(vec!["old".to_owned()]);
+    typed(&mut desk, "use tabs");
+    assert_eq!(
+        entered(press(&mut desk, Key::Enter)),
+        Entry::Line("use tabs".to_owned())
+    );
+    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
+    press(&mut desk, Key::Earlier);
+    assert_eq!(shown(&desk), "> use tabs");
+    press(&mut desk, Key::Earlier);
+    assert_eq!(shown(&desk), "> old");
+}
+
+#[test]
+fn a_pasted_reply_is_taken_at_once_and_the_half_typed_line_stays() {
+    let mut desk = Desk::new(Vec::new());
+    typed(&mut desk, "half");
+    let reply = "[DO]\r\nsomething\r\nEND\r\n";
+    assert_eq!(
+        entered(paste(&mut desk, reply)),
+        Entry::Reply("[DO]\nsomething\nEND\n".to_owned())
+    );
+    assert_eq!(shown(&desk), "> half");
+}
+
+#[test]
+fn commands_without_the_end_mark_are_a_reply_after_enter() {
+    let mut desk = Desk::new(Vec::new());
+    assert!(matches!(paste(&mut desk, "[DO]\nx\n"), Act::Nothing));
+    assert!(shown(&desk).contains("2 lines pasted, with commands"));
+    assert_eq!(
+        entered(press(&mut desk, Key::Enter)),
+        Entry::Reply("[DO]\nx\n".to_owned())
+    );
+    paste(&mut desk, "[DO]\nx\n");
+    press(&mut desk, Key::Drop);
+    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
+}
+
+#[test]
+fn a_reply_that_comes_in_pieces_is_put_together() {
+    let mut desk = Desk::new(Vec::new());
+    paste(&mut desk, "[DO]\none\n");
+    assert_eq!(
+        entered(paste(&mut desk, "two\nEND")),
+        Entry::Reply("[DO]\none\ntwo\nEND".to_owned())
+    );
+}
+
+#[test]
+fn a_paste_without_marks_may_pause_anywhere() {
+    let mut desk = Desk::new(Vec::new());
+    press(&mut desk, Key::Burst("[DO]\none\ntw".to_owned()));
+    typed(&mut desk, "o");
+    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
+    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
+    typed(&mut desk, "END");
+    assert_eq!(
+        entered(press(&mut desk, Key::Enter)),
+        Entry::Reply("[DO]\none\ntwo\n\nEND\n".to_owned())
+    );
+}
+
+#[test]
+fn other_lines_that_are_pasted_are_one_note_with_what_was_typed() {
+    let mut desk = Desk::new(Vec::new());
+    typed(&mut desk, "it says:");
+    paste(&mut desk, "error\n  at line 3\n");
+    assert_eq!(
+        entered(press(&mut desk, Key::Enter)),
+        Entry::Line("it says:\nerror\n  at line 3".to_owned())
+    );
+    paste(&mut desk, "one line\n");
+    assert_eq!(shown(&desk), "> one line");
+}
+
+#[test]
+fn what_cannot_be_a_reply_is_named() {
+    let mut desk = Desk::new(Vec::new());
+    assert!(matches!(paste(&mut desk, "OURS\nx"), Act::Say(why) if why == "our own"));
+    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
+}
+
+#[test]
+fn a_question_gets_the_line_and_the_half_typed_one_comes_back() {
+    let mut desk = Desk::new(Vec::new());
+    typed(&mut desk, "half");
+    let (sender, _) = mpsc::channel();
+    assert!(!desk.ask(1, "Which?", sender.clone()));
+    assert_eq!(shown(&desk), "? ");
+    typed(&mut desk, "/usr/bin");
+    let act = press(&mut desk, Key::Enter);
+    assert!(matches!(act, Act::Answered { text, again: None, .. } if text == "/usr/bin"));
+    assert_eq!(shown(&desk), "> half");
+}
+
+#[test]
+fn a_command_is_a_command_also_while_a_question_waits() {
+    let mut desk = Desk::new(Vec::new());
+    let (sender, _) = mpsc::channel();
+    desk.ask(1, "Which?", sender);
+    typed(&mut desk, "/status");
+    assert_eq!(
+        entered(press(&mut desk, Key::Enter)),
+        Entry::Line("/status".to_owned())
+    );
+    assert_eq!(shown(&desk), "? ");
+}
+
+#[test]
+fn the_last_question_is_answered_first_and_the_one_before_is_shown_again() {
+    let mut desk = Desk::new(Vec::new());
+    let (sender, _) = mpsc::channel();
+    desk.ask(1, "First?", sender.clone());
+    desk.ask(2, "Second?", sender.clone());
+    desk.ask(3, "Third?", sender);
+    desk.withdraw(3);
+    let act = press(&mut desk, Key::Enter);
+    assert!(matches!(act, Act::Answered { again: Some(question), .. } if question == "First?"));
+    desk.withdraw(1);
+    assert!(shown(&desk).starts_with("> a note"));
+}
+
+#[test]
+fn the_tab_key_completes_as_far_as_it_is_certain() {
+    let mut desk = Desk::new(Vec::new());
+    typed(&mut desk, "/s");
+    assert!(
+        matches!(press(&mut desk, Key::Complete), Act::Say(words) if words == "/settings  /status")
+    );
+    typed(&mut desk, "t");
+    press(&mut desk, Key::Complete);
+    assert_eq!(shown(&desk), "> /status ");
+}
+
+#[test]
+fn ctrl_d_leaves_only_an_empty_line() {
+    let mut desk = Desk::new(Vec::new());
+    typed(&mut desk, "ab");
+    press(&mut desk, Key::Go(Move::Start));
+    assert!(matches!(press(&mut desk, Key::DeleteOrLeave), Act::Nothing));
+    assert_eq!(shown(&desk), "> b");
+    press(&mut desk, Key::DeleteOrLeave);
+    assert!(matches!(
+        press(&mut desk, Key::DeleteOrLeave),
+        Act::Interrupt
+    ));
+}

@@ -1,0 +1,308 @@
+//! The prompt line of a running loop, in a real pseudo-terminal.
+
+use std::fs;
+use std::path::Path;
+
+use crate::harness::{Test, wait_for_outbox};
+use crate::terminal::{CTRL_C, DONE, Terminal, has_script};
+
+const CTRL_D: &str = "\u{4}";
+const READ: &str = "[LIST_FILES]\n{end}\n";
+const CREATE: &str = "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n{end}\n";
+
+/// A session that waits for its first reply, with the prompt ready.
+fn waiting(arguments: &str, environment: &[(&str, &str)]) -> Option<(Terminal, String)> {
+    if !has_script() {
+        return None;
+    }
+    let mut terminal = Terminal::open(Test::new(&[]), arguments, environment);
+    let (id, _) = wait_for_outbox(&terminal.base(), 1);
+    terminal.expect("Waiting for the reply");
+    Some((terminal, id))
+}
+
+/// A reply as it stands on the clipboard of the person.
+fn reply(id: &str, sequence: u32, text: &str) -> String {
+    text.replace("{end}", &format!("[END {id}#{sequence}]"))
+}
+
+fn ends_well(terminal: Terminal) {
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(0), "{shown}");
+}
+
+fn outbox(terminal: &Terminal, sequence: u32) -> String {
+    wait_for_outbox(&terminal.base(), sequence).1
+}
+
+#[test]
+fn a_typed_line_is_a_note_that_the_next_message_tells() {
+    let Some((mut terminal, _)) = waiting("new task", &[]) else {
+        return;
+    };
+    terminal.type_in("use tabs, gr\u{fc}\u{df}e\r");
+    terminal.expect("The next message will tell it to the model.");
+    terminal.reply(1, READ);
+    let second = outbox(&terminal, 2);
+    assert!(second.contains("use tabs, grüße"), "{second}");
+    terminal.reply(2, DONE);
+    ends_well(terminal);
+}
+
+#[test]
+fn a_whole_reply_that_is_pasted_is_a_reply_and_no_note() {
+    let Some((mut terminal, id)) = waiting("new task", &[]) else {
+        return;
+    };
+    let pasted = reply(&id, 1, &format!("Some words first.\n\n{CREATE}")).replace('\n', "\r");
+    terminal.type_in(&format!("\u{1b}[200~{pasted}\u{1b}[201~"));
+    let second = outbox(&terminal, 2);
+    assert!(second.contains("1. [OK] CREATE_FILE"), "{second}");
+    assert!(!second.contains("Some words first"), "{second}");
+    let pasted = reply(&id, 2, DONE);
+    terminal.type_in(&format!("\u{1b}[200~{pasted}\u{1b}[201~"));
+    ends_well(terminal);
+}
+
+#[test]
+fn a_reply_is_known_also_where_the_terminal_marks_no_paste() {
+    let Some((mut terminal, id)) = waiting("new task", &[]) else {
+        return;
+    };
+    let many = "a line of it\n".repeat(400);
+    let text = format!("Words.\n[CREATE_FILE path=\"a.txt\"]\n{many}[/CREATE_FILE]\n{{end}}\n");
+    terminal.type_in(&reply(&id, 1, &text).replace('\n', "\r"));
+    let second = outbox(&terminal, 2);
+    assert!(second.contains("1. [OK] CREATE_FILE"), "{second}");
+    let made = fs::read_to_string(terminal.base().join("workspace/a.txt")).unwrap();
+    assert_eq!(made, many);
+    terminal.reply(2, DONE);
+    ends_well(terminal);
+}
+
+#[test]
+fn a_reply_without_its_end_mark_is_taken_after_enter_and_other_lines_are_one_note() {
+    let Some((mut terminal, _)) = waiting("new task", &[]) else {
+        return;
+    };
+    let cut = CREATE.replace("{end}\n", "");
+    terminal.type_in(&format!("\u{1b}[200~{cut}\u{1b}[201~"));
+    terminal.expect("without the end mark: Enter takes");
+    terminal.type_in("\u{1b}");
+    terminal.expect("a note for the model");
+    terminal.type_in("it printed: ");
+    terminal.type_in("\u{1b}[200~error one\nerror two\n\u{1b}[201~");
+    terminal.expect("[2 lines pasted: Enter sends them");
+    terminal.type_in("\r");
+    terminal.expect("will tell it to the model");
+    terminal.type_in(&format!("\u{1b}[200~{cut}\u{1b}[201~"));
+    terminal.expect("without the end mark");
+    terminal.type_in("\r");
+    let second = outbox(&terminal, 2);
+    assert!(second.contains("[OK] CREATE_FILE"), "{second}");
+    assert!(second.contains("error one\nerror two"), "{second}");
+    terminal.reply(2, DONE);
+    ends_well(terminal);
+}
+
+#[test]
+fn our_own_message_pasted_back_is_named() {
+    let Some((mut terminal, _)) = waiting("new task", &[]) else {
+        return;
+    };
+    let first = outbox(&terminal, 1);
+    terminal.type_in(&format!("\u{1b}[200~{first}\u{1b}[201~"));
+    terminal.expect("That is our own message");
+    terminal.reply(1, DONE);
+    ends_well(terminal);
+}
+
+#[test]
+fn the_loop_goes_on_under_a_half_typed_line_and_keeps_it() {
+    let Some((mut terminal, _)) = waiting("new task", &[]) else {
+        return;
+    };
+    terminal.type_in("half a no");
+    terminal.expect("half a no");
+    terminal.reply(1, READ);
+    outbox(&terminal, 2);
+    terminal.type_in("te\r");
+    terminal.expect("will tell it to the model");
+    terminal.reply(2, READ);
+    let third = outbox(&terminal, 3);
+    assert!(third.contains("half a note"), "{third}");
+    terminal.reply(3, DONE);
+    ends_well(terminal);
+}
+
+#[test]
+fn commands_do_what_their_verbs_do() {
+    let Some((mut terminal, id)) = waiting("new task", &[]) else {
+        return;
+    };
+    terminal.type_in("/stat\r");
+    terminal.expect(&format!("Session {id}"));
+    terminal.type_in("/s\r");
+    terminal.expect("That may be `/status` or `/show` or `/settings`.");
+    terminal.type_in("/hlep\r");
+    terminal.expect("Did you mean `/help`?");
+    terminal.type_in("/he\t\r");
+    terminal.expect("`agent resume` goes on");
+    terminal.type_in("/plan\r");
+    terminal.expect("has made no plan");
+    terminal.type_in("/diff --bad\r");
+    terminal.expect("unexpected argument");
+    terminal.reply(1, CREATE);
+    outbox(&terminal, 2);
+    let file = terminal.base().join("workspace/a.txt");
+    terminal.type_in("/diff\r");
+    terminal.expect("+a");
+    terminal.type_in("/undo\r");
+    terminal.expect("Do it? [y/N]");
+    terminal.type_in("y\r");
+    terminal.expect("is taken back");
+    assert!(!file.exists());
+    terminal.type_in("/redo --yes\r");
+    terminal.expect("there again");
+    assert!(file.exists());
+    terminal.type_in("/settings\r");
+    terminal.expect("MaxRounds");
+    terminal.reply(2, DONE);
+    ends_well(terminal);
+}
+
+#[test]
+fn a_decision_can_be_typed_as_an_answer_or_as_a_command() {
+    let Some((mut terminal, _)) = waiting("new --approval ask task", &[]) else {
+        return;
+    };
+    terminal.reply(1, CREATE);
+    terminal.expect("why you are asked");
+    terminal.expect("y yes");
+    terminal.type_in("/decline not this file\r");
+    terminal.expect("declined");
+    let second = outbox(&terminal, 2);
+    assert!(second.contains("not this file"), "{second}");
+    terminal.reply(2, CREATE);
+    terminal.expect("y yes");
+    terminal.type_in("y\r");
+    terminal.expect("approved");
+    outbox(&terminal, 3);
+    assert!(terminal.base().join("workspace/a.txt").exists());
+    terminal.reply(3, DONE);
+    ends_well(terminal);
+}
+
+#[test]
+fn a_question_takes_the_next_line_and_gives_the_half_typed_one_back() {
+    let Some((mut terminal, _)) = waiting("new --notify bell task", &[]) else {
+        return;
+    };
+    terminal.type_in("half");
+    terminal.expect("half");
+    terminal.reply(1, "[ASK_USER]\nWhich colour?\n[/ASK_USER]\n{end}\n");
+    terminal.expect("Your answer:");
+    terminal.type_in("blue\r");
+    let second = outbox(&terminal, 2);
+    assert!(
+        second.contains("blue") && !second.contains("halfblue"),
+        "{second}"
+    );
+    terminal.type_in(" done\r");
+    terminal.expect("will tell it to the model");
+    terminal.reply(2, READ);
+    let third = outbox(&terminal, 3);
+    assert!(third.contains("half done"), "{third}");
+    terminal.reply(3, DONE);
+    ends_well(terminal);
+}
+
+#[test]
+fn the_reply_can_be_written_in_the_editor() {
+    let editor = [("EDITOR", "cp ../reply.md")];
+    let Some((mut terminal, id)) = waiting("new task", &editor) else {
+        return;
+    };
+    let file = terminal.base().with_file_name("reply.md");
+    fs::write(&file, reply(&id, 1, DONE)).unwrap();
+    terminal.type_in("/edit\r");
+    terminal.expect("all is fine");
+    ends_well(terminal);
+}
+
+#[test]
+fn leaving_says_how_to_go_on_and_gives_the_terminal_back() {
+    for keys in [CTRL_C, CTRL_D, "/quit\r", &format!("half a note{CTRL_C}")] {
+        let arguments = "new task; echo code $?; stty -a";
+        let Some((mut terminal, id)) = waiting(arguments, &[]) else {
+            return;
+        };
+        terminal.type_in(keys);
+        terminal.expect(&format!("agent resume {id}"));
+        terminal.expect("code 130");
+        let (_, shown) = terminal.close();
+        for mode in ["icanon", "echo", "isig", "icrnl"] {
+            let is_set = shown.split_whitespace().any(|word| word == mode);
+            assert!(is_set, "{keys:?}: `{mode}`: {shown}");
+        }
+    }
+}
+
+#[test]
+fn what_was_entered_is_there_the_next_time_and_private() {
+    let Some((mut terminal, _)) = waiting("new task", &[]) else {
+        return;
+    };
+    terminal.type_in("the first note\r");
+    terminal.expect("will tell it to the model");
+    terminal.type_in(&format!("half a thought{CTRL_C}"));
+    terminal.expect("agent resume");
+    let state = terminal.base().with_file_name("state");
+    let history = wait_for_line(&state.join("agent/history"), "half a thought");
+    assert_eq!(history, "the first note\nhalf a thought\n");
+}
+
+/// The text of a file as soon as it has this line.
+fn wait_for_line(path: &Path, line: &str) -> String {
+    let began = std::time::Instant::now();
+    loop {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        if text.lines().any(|found| found == line) {
+            return text;
+        }
+        assert!(began.elapsed() < crate::harness::DEADLINE, "{text}");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn the_line_is_folded_anew_when_the_terminal_becomes_narrower() {
+    let Some((mut terminal, _)) = waiting("new --color never task", &[]) else {
+        return;
+    };
+    let text = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ";
+    terminal.type_in(text);
+    terminal.expect(&format!("> {text}"));
+    terminal.resize(40);
+    terminal.expect("> abcdefghijklmnopqrstuvwxyz0123456789A\r");
+    terminal.expect("\n  BCDEFGHIJ");
+    terminal.resize(120);
+    terminal.expect(&format!("> {text}"));
+    terminal.type_in(CTRL_C);
+    terminal.expect("agent resume");
+}
+
+#[test]
+fn a_terminal_that_can_do_nothing_has_no_prompt_and_still_answers() {
+    let Some((mut terminal, _)) = waiting("new task", &[("TERM", "dumb")]) else {
+        return;
+    };
+    terminal.reply(1, "[ASK_USER]\nWhich colour?\n[/ASK_USER]\n{end}\n");
+    terminal.expect("Your answer:");
+    terminal.type_in("blue\n");
+    assert!(outbox(&terminal, 2).contains("blue"));
+    terminal.reply(2, DONE);
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(0));
+    assert!(!shown.contains("\u{1b}[?2004h"), "{shown}");
+}
