@@ -91,3 +91,17 @@ pub fn make_private(directory: &std::path::Path) -> std::io::Result<()> {
     let _ = directory;
     Ok(())
 }
+
+/// How many bytes this person can still write beneath a directory, where the system tells.
+pub fn free_bytes(directory: &std::path::Path) -> Option<u64> {
+    #[cfg(unix)]
+    {
+        let told = rustix::fs::statvfs(directory).ok()?;
+        Some(told.f_bavail.saturating_mul(told.f_frsize))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = directory;
+        None
+    }
+}

@@ -485,7 +485,7 @@ fn doctor_tells_the_ways_to_the_clipboard_and_the_limits_of_watching() {
     assert!(
         without
             .stdout
-            .contains("warning  there is no way to a clipboard here; install")
+            .contains("warning  there is no way to a clipboard here\n         -> install")
     );
     assert!(
         without.stdout.contains("limits of inotify: "),

@@ -435,3 +435,39 @@ fn what_is_unknown_to_help_has_a_suggestion() {
     );
     case(&["reusme"], "did you mean");
 }
+
+#[test]
+fn doctor_has_a_remedy_for_all_that_is_not_well() {
+    let settings = "{\"Agent\": {\"Sandbox\": \"off\", \"MaxRounds\": 7}}";
+    let finished = Test::new(&["doctor", "--json"])
+        .file("appsettings.json", settings)
+        .run()
+        .code(0);
+    let lines = json_lines(&finished);
+    for line in &lines {
+        let is_well = line["health"] == "ok";
+        assert_eq!(line["remedy"] == "", is_well, "{line}");
+    }
+    let told = |text: &str, health: &str| {
+        let holds = |line: &&serde_json::Value| line["what"].as_str().unwrap().contains(text);
+        let line = lines.iter().find(holds);
+        assert_eq!(
+            line.unwrap_or_else(|| panic!("{lines:?}"))["health"],
+            health
+        );
+    };
+    told("`MaxRounds` is `7`", "ok");
+    told("`Sandbox` in", "warning");
+    told("free on the disk", "ok");
+    told("git version", "ok");
+    let finished = Test::new(&["doctor", "--sandbox", "off"]).run().code(0);
+    prints(&finished, "is switched off");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn doctor_ends_with_1_where_nothing_can_be_written() {
+    let finished = Test::new(&["doctor", "--base", "/proc"]).run().code(1);
+    prints(&finished, "problem  `/proc` cannot be written");
+    prints(&finished, "-> look at its owner");
+}
