@@ -45,7 +45,7 @@ use crate::interrupt::Interrupt;
 use crate::mailbox::{Arrival, Candidate, Inbox, Mailbox};
 use crate::reply::Reply;
 use crate::secrets;
-use crate::session::{Journal, Record, Session, Store};
+use crate::session::{CheckProgress, Journal, Record, Session, Store};
 use crate::settings::{Chat, OnFailure};
 use crate::ui::{Event, Ui};
 use crate::workspace::Workspace;
@@ -298,7 +298,8 @@ impl Conversation<'_> {
         let before = self.checkpoint_before(&taken.reply.steps);
         let begun = self.begin_round(&taken, before);
         let results = self.execute(&taken, &consent, begun)?;
-        let checked = self.check_round(before, &taken.reply.steps, &results);
+        let not_begun = CheckProgress::NotBegun;
+        let checked = self.check_round(before, &taken.reply.steps, &results, &not_begun)?;
         self.checkpoint_after(before, &taken.reply.steps, &results)?;
         self.conclude(taken, results, checked)
     }

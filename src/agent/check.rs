@@ -1,8 +1,9 @@
 //! The person's check command: whether the work is good, by their own word.
 //!
 //! It runs once before the first message, and after each round that changed something; what it
-//! changes belongs to that round. It is the person's command, so no rule asks about it, and a check
-//! that a kill interrupted is simply run again. `[DONE]` counts only when it passes.
+//! changes belongs to that round. It is the person's command, so no rule asks about it. `[DONE]`
+//! counts only when it passes. Like any command it is never run twice for the same round: one that
+//! was interrupted is told as that, and runs again after the next reply that asks for it.
 
 use std::time::Duration;
 
@@ -12,8 +13,11 @@ use crate::error::Result;
 use crate::execute::{Execution, Limits};
 use crate::policy::Grant;
 use crate::protocol::{Command, Outcome, Seen, Status, Step, StepResult};
-use crate::session::{CheckReport, CheckedWhen};
+use crate::session::{CheckProgress, CheckReport, CheckedWhen, Printed, Record, Sync};
 use crate::ui::Event;
+
+/// The number of the check among the steps of a round, which count from 1.
+const NUMBER: u32 = 0;
 
 /// What decides whether the work is good.
 #[derive(Debug, Clone)]
@@ -37,10 +41,16 @@ pub(super) enum Checked {
 
 impl Agent {
     /// Runs the check now; nothing if none is set.
-    pub fn check(&self, grants: impl IntoIterator<Item = Grant>) -> Option<Outcome> {
+    ///
+    /// `on_output` hears what it prints.
+    pub fn check(
+        &self,
+        grants: impl IntoIterator<Item = Grant>,
+        on_output: &mut dyn FnMut(&str),
+    ) -> Option<Outcome> {
         let check = self.manner.check.as_ref()?;
         let step = Step {
-            number: 0,
+            number: NUMBER,
             line: 0,
             command: Command::RunCommand {
                 script: check.command.clone(),
@@ -59,9 +69,9 @@ impl Agent {
             max_command_timeout: check.timeout,
             ..self.limits.clone()
         };
-        let (mut seen, mut on_output) = (Seen::default(), |_: &str| {});
+        let mut seen = Seen::default();
         let mut execution = Execution::begin(&self.workspace, &limits, &mut seen, &[])
-            .watched_by(self.interrupt.flag(), &mut on_output);
+            .watched_by(self.interrupt.flag(), on_output);
         execution.confine(self.manner.permit.confinement(grants));
         Some(execution.step(&step))
     }
@@ -74,23 +84,26 @@ impl Conversation<'_> {
         if session.sequence_number > 1 || session.check.is_some() {
             return Ok(());
         }
-        if self.run_check(CheckedWhen::AtStart) {
-            let _alone = self.alone()?;
+        let _alone = self.alone()?;
+        if self.run_check(CheckedWhen::AtStart)? {
             self.save()?;
         }
         Ok(())
     }
 
     /// Runs the check after the steps of a round, if they changed something or say that it is done.
+    ///
+    /// One that was begun before a kill is not run again.
     pub(super) fn check_round(
         &mut self,
         before: Option<Before>,
         steps: &[Step],
         results: &[StepResult],
-    ) -> Checked {
+        progress: &CheckProgress,
+    ) -> Result<Checked> {
         let Some(check) = &self.agent.manner.check else {
             self.session.check = None;
-            return Checked::GoesOn;
+            return Ok(Checked::GoesOn);
         };
         let ends_session = check.ends_session;
         let is_changed = self.has_changed(before, results);
@@ -101,14 +114,46 @@ impl Conversation<'_> {
             if let Some(report) = &mut self.session.check {
                 report.when = CheckedWhen::Before;
             }
-            return Checked::GoesOn;
+            return Ok(Checked::GoesOn);
         }
-        self.run_check(CheckedWhen::AfterRound);
+        if !self.take_over_check(progress, CheckedWhen::AfterRound) {
+            self.run_check(CheckedWhen::AfterRound)?;
+        }
         if ends_session && is_changed && self.passes() {
-            Checked::Ends
+            Ok(Checked::Ends)
         } else {
-            Checked::GoesOn
+            Ok(Checked::GoesOn)
         }
+    }
+
+    /// Takes over what the journal knows of a check that was begun before a kill; tells whether there
+    /// was one.
+    pub(super) fn take_over_check(&mut self, progress: &CheckProgress, when: CheckedWhen) -> bool {
+        let Some(check) = &self.agent.manner.check else {
+            return false;
+        };
+        let report = match progress {
+            CheckProgress::Ended(report) if report.command == check.command => report.clone(),
+            CheckProgress::Begun(command) if *command == check.command => CheckReport {
+                command: check.command.clone(),
+                when,
+                outcome: self.interrupted_check(),
+            },
+            _ => return false,
+        };
+        self.agent.ui.tell(&Event::Check {
+            command: &report.command,
+            outcome: &report.outcome,
+        });
+        self.session.check = Some(report);
+        true
+    }
+
+    fn interrupted_check(&self) -> Outcome {
+        let folder = self.agent.store.folder(&self.session.session_id);
+        let printed = Printed::left(&folder, self.session.sequence_number, NUMBER);
+        Outcome::failed("interrupted: `agent` was stopped while it ran, so nobody knows; it runs again after the next reply that changes something or says [DONE]")
+            .with_detail(printed.unwrap_or_default())
     }
 
     /// Whether the last run of the check passed.
@@ -156,28 +201,41 @@ impl Conversation<'_> {
         has_run && before.is_none_or(|before| self.checkpoint() != Some(before.snapshot))
     }
 
-    /// Tells whether it ran to its end.
-    fn run_check(&mut self, when: CheckedWhen) -> bool {
+    /// Runs the check, if one is set, and tells whether; the journal knows before and after.
+    fn run_check(&mut self, when: CheckedWhen) -> Result<bool> {
+        let agent = self.agent;
+        let Some(check) = &agent.manner.check else {
+            return Ok(false);
+        };
+        let (command, sequence) = (check.command.clone(), self.session.sequence_number);
+        self.record(&[Record::Checking {
+            sequence,
+            command: command.clone(),
+        }])?;
+        self.has_unsynced_files = true;
+        let folder = agent.store.folder(&self.session.session_id);
+        let max_bytes = agent.limits.max_output;
+        let mut printed = Printed::begin(&folder, sequence, NUMBER, max_bytes);
         let grants: Vec<Grant> = self.granted().into_iter().collect();
-        let Some(outcome) = self.agent.check(grants) else {
-            return false;
+        let Some(outcome) = agent.check(grants, &mut |text| printed.push(text)) else {
+            return Ok(false);
         };
-        if self.agent.interrupt.is_raised() {
-            self.session.check = None;
-            return false;
-        }
-        let Some(check) = &self.agent.manner.check else {
-            return false;
-        };
-        self.agent.ui.tell(&Event::Check {
-            command: &check.command,
-            outcome: &outcome,
-        });
-        self.session.check = Some(CheckReport {
-            command: check.command.clone(),
+        let report = CheckReport {
+            command,
             when,
             outcome,
+        };
+        let ended = Record::Checked {
+            sequence,
+            report: report.clone(),
+        };
+        self.journal.append(&[ended], Sync::Later)?;
+        printed.finish();
+        agent.ui.tell(&Event::Check {
+            command: &report.command,
+            outcome: &report.outcome,
         });
-        true
+        self.session.check = Some(report);
+        Ok(true)
     }
 }

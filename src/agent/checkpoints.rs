@@ -164,7 +164,10 @@ impl Conversation<'_> {
         self.agent.manner.check.is_none() && !steps.iter().any(runs)
     }
 
-    /// The checkpoint after them, if one was taken before and something was tried.
+    /// The checkpoint after them, if something was tried.
+    ///
+    /// A round that has none, before or after, is known to the journal: undo must not pass over it
+    /// in silence.
     pub(super) fn checkpoint_after(
         &mut self,
         before: Option<Before>,
@@ -174,15 +177,19 @@ impl Conversation<'_> {
         let was_tried = |(step, result): (&Step, &StepResult)| {
             may_change(step) && matches!(result.outcome.status, Status::Ok | Status::Failed)
         };
-        let Some(before) = before.filter(|_| steps.iter().zip(results).any(was_tried)) else {
+        if !steps.iter().zip(results).any(was_tried) {
             return Ok(());
-        };
-        let Some(after) = self.look_after(before, steps) else {
-            return Ok(());
+        }
+        let round = self.session.sequence_number;
+        let around = before.and_then(|before| {
+            let after = self.look_after(before, steps)?;
+            Some((before.snapshot, after))
+        });
+        let Some((before, after)) = around else {
+            let record = Record::Uncovered { sequence: round };
+            return self.journal.append(&[record], Sync::Later);
         };
         self.checkpoints.known = Some(after);
-        let before = before.snapshot;
-        let round = self.session.sequence_number;
         let record = Record::After {
             sequence: round,
             snapshot: after,

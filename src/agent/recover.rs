@@ -18,7 +18,7 @@ use crate::execute::{self, Execution};
 use crate::fs::{Durability, create_directory, free_name, write_atomic};
 use crate::protocol::{Command, Outcome, RelPath, Seen, StagedFile, StagedStep, Step, StepResult};
 use crate::reply;
-use crate::session::{Printed, Recovered, RoundLock, Session, Sync};
+use crate::session::{CheckedWhen, Printed, Recovered, RoundLock, Session, Sync};
 
 impl<'a> Conversation<'a> {
     /// Opens a session for work and finishes what was left unfinished.
@@ -59,6 +59,10 @@ impl<'a> Conversation<'a> {
         let is_other = conversation.session.sandbox != sandbox;
         conversation.session.sandbox = sandbox;
         let is_other = conversation.begin_planning() || is_other;
+        let is_at_start = recovered.claimed.is_none();
+        let is_other = (is_at_start
+            && conversation.take_over_check(&recovered.check, CheckedWhen::AtStart))
+            || is_other;
         // While a round is under way nothing is saved: the journal would forget that it is.
         if is_new || (is_other && recovered.claimed.is_none()) {
             conversation.save()?;
@@ -98,7 +102,7 @@ impl<'a> Conversation<'a> {
         let _alone = self.alone()?;
         let results = self.execute(&taken, &consent, begun)?;
         // The round ends now, so that it can be taken back like any other.
-        let checked = self.check_round(recovered.before, steps, &results);
+        let checked = self.check_round(recovered.before, steps, &results, &recovered.check)?;
         self.checkpoint_after(recovered.before, steps, &results)?;
         self.conclude(taken, results, checked)
     }

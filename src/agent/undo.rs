@@ -36,6 +36,8 @@ pub struct Reversal {
     pub rounds: Vec<u32>,
     /// What would change.
     pub plan: Plan,
+    /// Later rounds that stay, because there is no checkpoint of them.
+    pub uncovered: Vec<u32>,
 }
 
 impl Agent {
@@ -57,7 +59,8 @@ impl Agent {
             .hint("try again, and look again"));
         }
         let plan = &reversal.plan;
-        if plan.steps.is_empty() && !plan.conflicts.is_empty() && force == Force::Skip {
+        let has_work = !plan.steps.is_empty() || !plan.already.is_empty();
+        if !has_work && !plan.conflicts.is_empty() && force == Force::Skip {
             return Err(Error::mendable(
                 "every one of these files was changed since, so nothing was done",
             )
@@ -71,10 +74,15 @@ impl Agent {
             return Err(Error::mendable(format!("`{path}` {}", obstacle(failed)))
                 .hint("what could be done is done; mend this, and the same command completes it"));
         }
-        // The note first: rather told twice than not at all, and an undo that was killed here is
-        // completed by the next one.
+        // The note first: an undo that was killed here is completed by the next one.
         let note = note(&reversal, &restored);
-        self.store.notes(id).add(Source::Undo, &note)?;
+        let notes = self.store.notes(id);
+        let last = notes.all().into_iter().rev();
+        let last = last.into_iter().find(|note| note.source == Source::Undo);
+        // Between two of the same undo there is a redo: this one was left by a try that was killed.
+        if last.is_none_or(|last| last.text != note) {
+            notes.add(Source::Undo, &note)?;
+        }
         let rounds = reversal.rounds;
         let record = match reversal.wish {
             Wish::UndoLatest | Wish::UndoTo(_) => Record::Undone { rounds },
@@ -92,13 +100,19 @@ impl Agent {
             ))
             .hint(format!("`agent resume {id}` settles that first")));
         }
-        let rounds = choose(&self.store.history(id)?, wish)?;
+        let history = self.store.history(id)?;
+        let rounds = choose(&history, wish)?;
+        let uncovered = match (wish, rounds.last()) {
+            (Wish::UndoTo(_), Some(first)) => history.uncovered(first.round),
+            _ => Vec::new(),
+        };
         let turns: Vec<Turn> = rounds.iter().map(|round| turn(round, wish)).collect();
         let mut store = checkpoint::Store::open(&self.store.objects())?;
         let reversal = Reversal {
             wish,
             rounds: rounds.iter().map(|round| round.round).collect(),
             plan: store.plan(&self.workspace, &turns).map_err(tidied)?,
+            uncovered,
         };
         Ok((journal, reversal))
     }
@@ -116,6 +130,10 @@ fn choose(history: &History, wish: Wish) -> Result<Vec<Checkpoint>> {
         Wish::UndoLatest => {
             let mut rounds = history.undoable(0);
             rounds.truncate(1);
+            let reached = rounds.first().map_or(0, |round| round.round);
+            if let Some(later) = history.uncovered(reached).last() {
+                return Err(uncovered(*later, reached));
+            }
             (rounds, "there is no round to take back".to_owned())
         }
         Wish::UndoTo(last) => (
@@ -139,6 +157,19 @@ fn choose(history: &History, wish: Wish) -> Result<Vec<Checkpoint>> {
         return Err(Error::mendable(nothing).hint(hint));
     }
     Ok(rounds)
+}
+
+/// A round stands in the way that cannot be taken back; `reached` is the one before it that can.
+fn uncovered(round: u32, reached: u32) -> Error {
+    let error = Error::mendable(format!(
+        "round {round} cannot be taken back: no checkpoint of it could be taken"
+    ));
+    match reached.checked_sub(1) {
+        None => error.hint("no round before it can be taken back either"),
+        Some(to) => error.hint(format!(
+            "`agent undo --to {to}` takes back round {reached} and leaves what round {round} changed"
+        )),
+    }
 }
 
 fn turn(round: &Checkpoint, wish: Wish) -> Turn {
@@ -197,7 +228,9 @@ fn note(reversal: &Reversal, restored: &Restored) -> String {
         }
         Wish::Redo => format!("[redo] The user put {rounds} again: these files are now as after:"),
     };
-    let files = files(&restored.done);
+    let (mut files, already) = (files(&restored.done), files(&reversal.plan.already));
+    files.extend(already);
+    files.sort_by(|a, b| a.path.cmp(&b.path));
     let lines = files
         .iter()
         .map(|step| (&step.path, effect(step).to_owned()));
@@ -212,6 +245,10 @@ fn note(reversal: &Reversal, restored: &Restored) -> String {
             &mut text,
             lines.map(|conflict| (&conflict.path, obstacle(conflict))),
         );
+    }
+    if !reversal.uncovered.is_empty() {
+        let stay = named(&reversal.uncovered);
+        let _ = write!(text, "\nWhat {stay} changed stays as it is.");
     }
     text.push_str("\nRead a file again before you change it.");
     text

@@ -23,6 +23,8 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// What will not be done unless it is forced, sorted by path.
     pub conflicts: Vec<Conflict>,
+    /// What is so already, sorted by path: by somebody's hand, or by a try that was killed.
+    pub already: Vec<Step>,
 }
 
 /// One path that is put back.
@@ -94,6 +96,11 @@ pub(super) fn plan(workspace: &Workspace, rounds: Vec<Vec<Difference>>) -> Plan 
     for (path, course) in courses {
         match decide(workspace, &path, &course) {
             Verdict::Nothing => {}
+            Verdict::Already => plan.already.push(Step {
+                path,
+                now: course.now,
+                then: course.then,
+            }),
             Verdict::Do(now) => plan.steps.push(Step {
                 path,
                 now,
@@ -112,6 +119,7 @@ pub(super) fn plan(workspace: &Workspace, rounds: Vec<Vec<Difference>>) -> Plan 
 
 enum Verdict {
     Nothing,
+    Already,
     /// With what is there.
     Do(Option<Node>),
     Not(Why),
@@ -129,7 +137,7 @@ fn decide(workspace: &Workspace, path: &Path, course: &Course) -> Verdict {
         Err(cause) => return Verdict::Not(Why::Failed(cause.to_string())),
     };
     if is_alike(actual, then) {
-        return Verdict::Nothing;
+        return Verdict::Already;
     }
     let passed_over = |node: Option<Node>| node.and_then(|node| node.passed_over());
     // Nothing is lost by making what is missing.
@@ -230,7 +238,9 @@ fn keep_filled_directories(workspace: &Workspace, plan: &mut Plan) {
             filled.insert(step.path.clone());
         }
     }
-    let Plan { steps, conflicts } = plan;
+    let Plan {
+        steps, conflicts, ..
+    } = plan;
     steps.retain(|step| {
         let is_kept = !filled.contains(&step.path);
         // A directory that merely stays is no news; a file that cannot come back is.

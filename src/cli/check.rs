@@ -22,7 +22,8 @@ pub(super) struct Check {}
 impl Check {
     pub(super) fn run(common: &Common, ui: Ui) -> Result<ExitCode> {
         let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
-        let (Some(check), Some(outcome)) = (&agent.manner.check, agent.check([])) else {
+        let (Some(check), Some(outcome)) = (&agent.manner.check, agent.check([], &mut |_| {}))
+        else {
             return Err(Error::mendable("no check command is set").hint(
                 "`--check \"make test\"` names one, or `CheckCommand` in `appsettings.json`",
             ));

@@ -81,7 +81,11 @@ impl Diff {
             None => history.undoable(0).first().copied(),
         };
         let found = found.ok_or_else(|| {
+            let is_uncovered = |round: u32| history.uncovered(0).contains(&round);
             Error::mendable(match self.round {
+                Some(round) if is_uncovered(round) => {
+                    format!("no checkpoint of round {round} of session {id} could be taken")
+                }
                 Some(round) => format!("round {round} of session {id} changed no files"),
                 None => format!("no round of session {id} changed files, or all are taken back"),
             })

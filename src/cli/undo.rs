@@ -149,6 +149,13 @@ pub(super) fn show(agent: &Agent, id: &SessionId, reversal: &Reversal, force: Fo
         }
         text.push_str(&more(plan.conflicts.len()));
     }
+    if !reversal.uncovered.is_empty() {
+        let stay = named(&reversal.uncovered);
+        let _ = write!(
+            text,
+            "\nWhat {stay} changed stays as it is: no checkpoint could be taken."
+        );
+    }
     agent.ui.say(&text);
 }
 

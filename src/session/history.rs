@@ -29,6 +29,8 @@ pub struct Checkpoint {
 pub struct History {
     rounds: Vec<Round>,
     begun: Option<(u32, Snapshot)>,
+    /// Rounds that may have changed something, and nobody knows what, in their order.
+    uncovered: Vec<u32>,
     undos: u32,
 }
 
@@ -44,9 +46,10 @@ impl History {
     ///
     /// Records of other kinds, which are long, are not looked into.
     pub(super) fn read(path: &Path) -> Result<Self> {
-        const STARTS: [&[u8]; 4] = [
+        const STARTS: [&[u8]; 5] = [
             b"{\"event\":\"before\"",
             b"{\"event\":\"after\"",
+            b"{\"event\":\"uncovered\"",
             b"{\"event\":\"undone\"",
             b"{\"event\":\"redone\"",
         ];
@@ -72,6 +75,9 @@ impl History {
                 self.begun = Some((*sequence, before.snapshot));
             }
             Record::After { sequence, snapshot } => self.finish(*sequence, *snapshot),
+            Record::Uncovered { sequence } if !self.uncovered.contains(sequence) => {
+                self.uncovered.push(*sequence);
+            }
             Record::Undone { rounds } => {
                 self.undos += 1;
                 self.mark(rounds, Some(self.undos));
@@ -88,6 +94,7 @@ impl History {
         };
         // After a crash the end of a round may be told twice.
         self.rounds.retain(|known| known.checkpoint.round != round);
+        self.uncovered.retain(|known| *known != round);
         if begun == round && before != after {
             self.rounds.push(Round {
                 checkpoint: Checkpoint {
@@ -148,6 +155,12 @@ impl History {
             .collect()
     }
 
+    /// The rounds after this one that no undo can take back, because there is no checkpoint of them.
+    pub fn uncovered(&self, after: u32) -> Vec<u32> {
+        let later = self.uncovered.iter().copied();
+        later.filter(|round| *round > after).collect()
+    }
+
     /// What a redo puts again, in its order: what the latest undo took back.
     ///
     /// Nothing if a later round changed something: its files are built on what is there now.
@@ -158,7 +171,14 @@ impl History {
             .iter()
             .rposition(is_done)
             .map_or(0, |last| last + 1);
+        let last_uncovered = self.uncovered.last().copied().unwrap_or_default();
         let undone = &self.rounds[tail..];
+        if undone
+            .iter()
+            .any(|round| round.checkpoint.round < last_uncovered)
+        {
+            return Vec::new();
+        }
         let latest = undone.iter().filter_map(|round| round.undo).max();
         undone
             .iter()
@@ -254,6 +274,19 @@ mod tests {
         assert_eq!(numbers(&history.undoable(0)), [3, 1]);
         undo(&mut history, &[3]);
         assert_eq!(redo(&mut history), [3]);
+    }
+
+    #[test]
+    fn a_round_without_checkpoint_is_known_until_it_has_one() {
+        let mut history = history(2);
+        undo(&mut history, &[2]);
+        history.take(&Record::Uncovered { sequence: 3 });
+        history.take(&Record::Uncovered { sequence: 3 });
+        assert_eq!(history.uncovered(0), [3]);
+        assert!(history.uncovered(3).is_empty());
+        assert!(history.redoable().is_empty());
+        work(&mut history, 3);
+        assert!(history.uncovered(0).is_empty());
     }
 
     #[test]

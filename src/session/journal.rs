@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::Session;
+use super::{CheckReport, Session};
 use crate::checkpoint::{Before, Snapshot};
 use crate::error::{Error, Result};
 use crate::fs::sync_directory;
@@ -44,6 +44,25 @@ pub enum Record {
         sequence: u32,
         /// Its checkpoint.
         snapshot: Snapshot,
+    },
+    /// The steps of a round may have changed something, and there is no checkpoint to tell what.
+    Uncovered {
+        /// The round.
+        sequence: u32,
+    },
+    /// The person's check is about to be run.
+    Checking {
+        /// The round.
+        sequence: u32,
+        /// The command.
+        command: String,
+    },
+    /// The person's check has ended.
+    Checked {
+        /// The round.
+        sequence: u32,
+        /// How.
+        report: CheckReport,
     },
     /// The person took these rounds back.
     Undone {
@@ -118,12 +137,26 @@ pub struct Recovered {
     pub finished: Vec<StepResult>,
     /// What the workspace was before that round.
     pub before: Option<Before>,
+    /// How far the person's check came.
+    pub check: CheckProgress,
     /// Rounds that were taken back since the session was saved.
     pub undone: Vec<u32>,
     /// Rounds that were put again since the session was saved.
     pub redone: Vec<u32>,
     /// How many bytes of a half-written last line were cut off.
     pub torn_bytes: u64,
+}
+
+/// How far the person's check came since the session was saved.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum CheckProgress {
+    /// It was not begun.
+    #[default]
+    NotBegun,
+    /// This command was begun, and nobody knows how it ended.
+    Begun(String),
+    /// It ended like this.
+    Ended(CheckReport),
 }
 
 /// Whether an append waits for the disk.
@@ -304,6 +337,7 @@ impl Recovered {
             Record::Claimed { file, .. } => {
                 self.claimed = Some(file);
                 self.before = None;
+                self.check = CheckProgress::NotBegun;
                 self.started.clear();
                 self.batches.clear();
                 self.finished.clear();
@@ -323,6 +357,8 @@ impl Recovered {
                 };
             }
             Record::Before { before, .. } => self.before = Some(before),
+            Record::Checking { command, .. } => self.check = CheckProgress::Begun(command),
+            Record::Checked { report, .. } => self.check = CheckProgress::Ended(report),
             Record::Undone { rounds } => {
                 self.redone.retain(|round| !rounds.contains(round));
                 self.undone.extend(rounds);
@@ -332,6 +368,7 @@ impl Recovered {
                 self.redone.extend(rounds);
             }
             Record::After { .. }
+            | Record::Uncovered { .. }
             | Record::Reopened { .. }
             | Record::Instructed { .. }
             | Record::HandedOver { .. }

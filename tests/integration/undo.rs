@@ -444,3 +444,66 @@ fn what_a_session_that_ended_long_ago_needed_is_tidied_away() {
         .code(1)
         .said("30 days");
 }
+
+#[test]
+fn an_undo_that_was_completed_later_names_all_files() {
+    let two = format!(
+        "{}{}",
+        create("a", "x").replace("{end}\n", ""),
+        create("b", "y")
+    );
+    let running = Test::new(&["new", "task"])
+        .file("appsettings.json", "{\"Agent\":{}}")
+        .start();
+    let base = running.base();
+    let (id, _) = crate::harness::wait_for_outbox(&base, 1);
+    let end = |number: u32| format!("[END {id}#{number}]");
+    let inbox = base.join("inbox");
+    fs::write(inbox.join("1.txt"), two.replace("{end}", &end(1))).unwrap();
+    crate::harness::wait_for_outbox(&base, 2);
+    // So far the killed one came.
+    fs::remove_file(workspace(&base).join("a")).unwrap();
+    beside(&base, &["undo", "--yes"]);
+    fs::write(inbox.join("2.txt"), format!("[LIST_FILES]\n{}", end(2))).unwrap();
+    let (_, outbox) = crate::harness::wait_for_outbox(&base, 3);
+    for name in ["a", "b"] {
+        let line = format!("`{name}` does not exist any more");
+        assert!(outbox.contains(&line), "{outbox}");
+    }
+    running.kill();
+}
+
+#[test]
+fn a_round_without_checkpoint_is_not_passed_over_in_silence() {
+    let finished = session(&["new", "--no-wait", "task"]).run().code(0);
+    let base = finished.base();
+    let id = id_of(&finished.outbox(1));
+    let step = |number: u32, name: &str| {
+        let reply = create(name, "x").replace("{end}", &format!("[END {id}#{number}]"));
+        fs::write(base.join(format!("inbox/{number}.txt")), reply).unwrap();
+        beside(&base, &["step"])
+    };
+    step(1, "first.txt");
+    let (objects, away) = (base.join("sessions/objects"), base.join("away"));
+    fs::rename(&objects, &away).unwrap();
+    fs::write(&objects, "in the way").unwrap();
+    step(2, "second.txt");
+    fs::remove_file(&objects).unwrap();
+    fs::rename(&away, &objects).unwrap();
+    let undo = |arguments: &[&str]| {
+        let output = agent(&base).arg("undo").args(arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), said)
+    };
+    let (code, said) = undo(&["--yes"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("round 2 cannot be taken back"), "{said}");
+    assert!(said.contains("`agent undo --to 0`"), "{said}");
+    assert!(workspace(&base).join("first.txt").exists());
+    let (code, said) = undo(&["--to", "0", "--yes"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("What round 2 changed stays"), "{said}");
+    assert!(!workspace(&base).join("first.txt").exists());
+    assert!(workspace(&base).join("second.txt").exists());
+    drop(finished);
+}
