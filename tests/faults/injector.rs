@@ -1,42 +1,62 @@
+use std::ffi::OsStr;
 use std::fmt;
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-/// What writes, renames, syncs, removes or starts something.
-const CALLS: &str = "write,pwrite64,writev,openat,openat2,rename,renameat,renameat2,fsync,fdatasync,syncfs,unlink,unlinkat,rmdir,link,linkat,symlink,symlinkat,mkdir,mkdirat,ftruncate,chmod,fchmod,fchmodat,clone,clone3,fork,vfork,execve,exit_group";
+use crate::tracer::{self, Traced};
 
-/// One system call of a run: its name, and how many of that name there were up to it.
+/// One system call of a run: what it does to which file, and how often that was done up to it.
 #[derive(Debug, Clone)]
 pub struct Boundary {
-    pub call: String,
+    pub what: String,
     pub number: usize,
-    pub line: String,
+    /// Whether a thread beside the main one did it; that may differ from run to run.
+    pub is_beside: bool,
+}
+
+impl PartialEq for Boundary {
+    fn eq(&self, other: &Self) -> bool {
+        (self.number, &self.what) == (other.number, &other.what)
+    }
+}
+
+impl Boundary {
+    pub fn call(&self) -> &str {
+        self.what.split(' ').next().unwrap_or_default()
+    }
 }
 
 /// What happens at a boundary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     Kill,
-    Error(&'static str),
+    /// The person presses Ctrl-C.
+    Interrupt,
+    /// The call fails, with this error of this number.
+    Error(&'static str, i32),
 }
 
 impl Effect {
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Kill,
-        Self::Error("ENOSPC"),
-        Self::Error("EIO"),
-        Self::Error("EACCES"),
+        Self::Interrupt,
+        Self::Error("ENOSPC", libc::ENOSPC),
+        Self::Error("EIO", libc::EIO),
+        Self::Error("EACCES", libc::EACCES),
     ];
 
-    /// A kill can come anywhere; errors like these come from files only.
+    /// A kill can come anywhere; errors like these come from the program's own files only.
     pub fn fits(self, boundary: &Boundary) -> bool {
-        let is_start = ["clone", "clone3", "fork", "vfork", "execve", "exit_group"];
-        let arguments = &boundary.line[boundary.call.len()..];
-        let is_file = arguments.contains("</") || arguments.contains("\"/");
-        self == Self::Kill || (is_file && !is_start.contains(&boundary.call.as_str()))
+        let starts = ["clone", "clone3", "fork", "vfork", "execve", "exit_group"];
+        let is_file = boundary.what.contains(" ~/") && !boundary.what.contains(TALK);
+        !matches!(self, Self::Error(..)) || (is_file && !starts.contains(&boundary.call()))
     }
 }
+
+/// Where the program's talk goes, beside its base directory.
+const TALK: &str = "~/talk.";
 
 /// What happens where.
 #[derive(Debug, Clone)]
@@ -47,97 +67,149 @@ pub struct Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} at `{}`", self.effect, self.boundary.line)
+        let Boundary { what, number, .. } = &self.boundary;
+        write!(f, "{:?} at `{what}`, number {number}", self.effect)
     }
 }
 
-/// Whether `strace` is there and may trace.
-pub fn is_available() -> bool {
-    let output = Command::new("strace")
-        .args(["-o", "/dev/null", "true"])
-        .stdin(Stdio::null())
-        .output();
-    output.is_ok_and(|output| output.status.success())
+/// How a program is run.
+#[derive(Debug, Clone, Copy)]
+pub enum Way<'a> {
+    Plain,
+    Counting,
+    Disturbed(&'a Fault),
 }
 
-/// Runs the program and counts its boundaries.
-pub fn count(base: &Path, arguments: &[&str]) -> (Output, Vec<Boundary>) {
-    let (output, trace) = traced(
-        base,
-        arguments,
-        &["-e".to_owned(), format!("trace={CALLS}")],
-    );
-    let mut numbers = std::collections::BTreeMap::<String, usize>::new();
-    let mut boundaries = Vec::new();
-    // The first call is the start of the program itself.
-    for line in trace.lines() {
-        let Some((call, _)) = line.split_once('(') else {
-            continue;
-        };
-        let number = numbers.entry(call.to_owned()).or_default();
-        *number += 1;
-        let is_start = call == "execve" && *number == 1;
-        let only_reads = call.starts_with("openat") && !line.contains("O_CREAT");
-        if !is_start && !only_reads {
-            boundaries.push(Boundary {
-                call: call.to_owned(),
-                number: *number,
-                line: line.chars().take(160).collect(),
-            });
+/// What came of a run.
+pub struct Ran {
+    pub status: ExitStatus,
+    /// What it said to the person.
+    pub said: String,
+    pub boundaries: Vec<Boundary>,
+    /// Whether the fault was met.
+    pub is_met: bool,
+}
+
+/// The program while it runs, for who attends it.
+#[derive(Debug, Default)]
+pub struct Running {
+    process: AtomicI32,
+    is_over: AtomicBool,
+}
+
+impl Running {
+    pub fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
+    }
+
+    pub fn signal(&self, signal: i32) {
+        let process = self.process.load(Ordering::SeqCst);
+        if process > 0 && !self.is_over() {
+            tracer::send(process, signal);
         }
     }
-    (output, boundaries)
 }
 
-/// Runs the program with a fault; tells whether it was met.
-pub fn disturbed(base: &Path, arguments: &[&str], fault: &Fault) -> (Output, bool) {
-    let Boundary { call, number, .. } = &fault.boundary;
-    let effect = match fault.effect {
-        Effect::Kill => "signal=KILL".to_owned(),
-        Effect::Error(error) => format!("error={error}"),
-    };
-    let options = [
-        "-e".to_owned(),
-        format!("trace={call}"),
-        "-e".to_owned(),
-        format!("inject={call}:{effect}:when={number}"),
-    ];
-    let (output, trace) = traced(base, arguments, &options);
-    let is_met = trace.contains("(INJECTED)") || trace.contains("+++ killed by SIGKILL +++");
-    (output, is_met)
+/// Ends the program when who attends it panics.
+struct Leash<'a>(&'a Running);
+
+impl Drop for Leash<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.signal(libc::SIGKILL);
+        }
+    }
 }
 
-/// Without following threads and children: what a command does is not the program's doing.
-fn traced(base: &Path, arguments: &[&str], options: &[String]) -> (Output, String) {
-    let log = base.with_file_name("trace.txt");
-    let mut command = Command::new("strace");
+/// Where the program is run: a directory of its own with the base, a home and what is said.
+#[derive(Debug, Clone)]
+pub struct Place {
+    pub root: PathBuf,
+    pub environment: &'static [(&'static str, &'static str)],
+}
+
+impl Place {
+    pub fn base(&self) -> PathBuf {
+        self.root.join("base")
+    }
+
+    /// What the program that is attended has said so far.
+    pub fn said(&self) -> String {
+        let said = fs::read(self.root.join("talk.err")).unwrap_or_default();
+        String::from_utf8_lossy(&said).into_owned()
+    }
+
+    fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.base())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.root.join("home"))
+            .env("XDG_STATE_HOME", self.root.join("state"))
+            .env("TMPDIR", self.root.join("tmp"))
+            .envs(self.environment.iter().copied())
+            .stdin(Stdio::null());
+        command
+    }
+}
+
+/// Whether the system lets a program be traced.
+pub fn is_available() -> bool {
+    let traced = tracer::trace(Command::new("true"), Path::new("/"), None, drop);
+    traced.is_ok_and(|traced| traced.status.success())
+}
+
+/// Runs the program to its end, while `attend` does what it does.
+pub fn run(
+    place: &Place,
+    arguments: &[&str],
+    way: Way<'_>,
+    attend: impl FnOnce(&Running) + Send,
+) -> Ran {
+    let mut command = place.command(env!("CARGO_BIN_EXE_agent"));
+    let talk = |name: &str| File::create(place.root.join(name)).unwrap();
     command
-        // `-y` tells which file a descriptor is.
-        .args(["-y", "-o"])
-        .arg(&log)
-        .args(options)
-        .arg(env!("CARGO_BIN_EXE_agent"))
-        .args(arguments);
-    environment(&mut command, base);
-    let output = command.output().unwrap();
-    let trace = fs::read(&log).unwrap_or_default();
-    (output, String::from_utf8_lossy(&trace).into_owned())
+        .args(arguments)
+        .stdout(talk("talk.out"))
+        .stderr(talk("talk.err"));
+    let running = Running::default();
+    let begun = |process| running.process.store(process, Ordering::SeqCst);
+    let traced = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let _leash = Leash(&running);
+            attend(&running);
+        });
+        let traced = match way {
+            Way::Plain => {
+                let mut child = command.spawn().unwrap();
+                begun(i32::try_from(child.id()).unwrap());
+                Traced {
+                    status: child.wait().unwrap(),
+                    boundaries: Vec::new(),
+                    is_met: false,
+                }
+            }
+            Way::Counting => tracer::trace(command, &place.root, None, begun).unwrap(),
+            Way::Disturbed(fault) => {
+                tracer::trace(command, &place.root, Some(fault), begun).unwrap()
+            }
+        };
+        running.is_over.store(true, Ordering::SeqCst);
+        traced
+    });
+    Ran {
+        status: traced.status,
+        said: place.said(),
+        boundaries: traced.boundaries,
+        is_met: traced.is_met,
+    }
 }
 
-/// Runs the program undisturbed.
-pub fn plain(base: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_agent"));
-    command.args(arguments);
-    environment(&mut command, base);
-    command.output().unwrap()
-}
-
-fn environment(command: &mut Command, base: &Path) {
-    command
-        .current_dir(base)
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("HOME", base.with_file_name("home"))
-        .env("XDG_STATE_HOME", base.with_file_name("state"))
-        .stdin(Stdio::null());
+/// Runs the program to its end beside another one.
+pub fn beside(place: &Place, arguments: &[&str]) -> (ExitStatus, String) {
+    let mut command = place.command(env!("CARGO_BIN_EXE_agent"));
+    let output = command.args(arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status, said)
 }

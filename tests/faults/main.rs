@@ -1,15 +1,17 @@
 //! Whatever is killed or fails when, nothing is lost and nothing happens twice.
 //!
 //! A session is played once undisturbed, and every system call of the program that writes, renames,
-//! syncs, removes or starts something is counted. Then it is played again for each of them: once
-//! with the program killed there, and once with each of several errors in its place. After that the
-//! person goes on as people do, by starting the program again, and in the end workspace, session and
-//! messages are compared with those of the undisturbed run.
+//! syncs, removes, watches or starts something is counted, in all its threads. Then it is played
+//! again for each of them: with the program killed there, with Ctrl-C, and with each of several
+//! errors in its place. After that the person goes on as people do, by starting the program again,
+//! and in the end workspace, session and messages are compared with those of the undisturbed run.
+//! So are the loop that waits, and the calls that do something by themselves.
 //!
 //! `cargo test` takes a sample of the points; `AGENT_FAULTS=all cargo test --test faults` all of
-//! them. It needs `strace`; without it one line says that it was skipped.
+//! them, and `AGENT_FAULTS=loop` all of one story. Where nothing can be traced one line says that it
+//! was skipped.
 
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -17,115 +19,188 @@
     reason = "a test that cannot go on panics, and saves files as people's tools do"
 )]
 
-/// The program under `strace`, which kills it or lets a call fail.
+/// Calls of the program that do something by themselves.
+mod errand;
+/// The program, disturbed.
 mod injector;
 /// A person who plays the session, and goes on after anything.
 mod person;
+/// What a session came to.
+mod played;
 /// The replies, and what they make of the workspace.
 mod story;
+/// The program's system calls, seen and replaced.
+mod tracer;
+/// What is disturbed, and how it is judged.
+mod trial;
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use injector::{Boundary, Effect, Fault};
-use person::{Person, Played};
+use person::{Course, Person};
+use trial::{Trial, Verdict};
 
-/// How many points of each effect are tried unless all are wanted.
-const SAMPLE: usize = 14;
+/// How many points of each effect are tried of a session, and of a single call, unless all are
+/// wanted.
+const SAMPLE: usize = 5;
+const SMALL_SAMPLE: usize = 1;
 
-struct Point {
-    /// Which of the person's actions is disturbed.
-    action: usize,
+struct Point<'a> {
+    trial: &'a Trial,
     fault: Fault,
 }
 
 #[test]
 fn nothing_is_lost_and_nothing_happens_twice() {
     if !injector::is_available() {
-        println!("skipped: there is no `strace` that may trace");
+        println!("skipped: nothing may be traced here");
         return;
     }
-    let all = std::env::var_os("AGENT_FAULTS").is_some_and(|value| value == "all");
-    let undisturbed = Person::begin().play();
-    assert_eq!(undisturbed.troubles, [""; 0], "{}", undisturbed.said);
-    let actions = count();
-    let points = points(&actions, all);
-    let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let missed = AtomicUsize::new(0);
+    let wanted = std::env::var("AGENT_FAULTS").unwrap_or_default();
+    let trials = trial::all();
+    if wanted == "list" {
+        for trial in &trials {
+            println!("{}: {} boundaries", trial.label, trial.boundaries.len());
+            for boundary in &trial.boundaries {
+                let beside = if boundary.is_beside { ", beside" } else { "" };
+                println!("  {} ({}{beside})", boundary.what, boundary.number);
+            }
+        }
+        return;
+    }
+    let points = points(&trials, &wanted);
+    let verdicts = play(&points);
+    let (mut losses, mut repeats, mut missed) = (0, 0, 0);
+    for (point, verdict) in points.iter().zip(&verdicts) {
+        let name = format!("{}: {}", point.trial.label, point.fault);
+        if !verdict.was_hit {
+            missed += 1;
+            println!("not reached: {name}");
+        }
+        for found in &verdict.found {
+            println!("{name}: {found}\n{}\n", verdict.said);
+            let is_repeat = found.starts_with("repeated");
+            *(if is_repeat { &mut repeats } else { &mut losses }) += 1;
+        }
+    }
+    let mut counts = BTreeMap::<&str, usize>::new();
+    for point in &points {
+        *counts.entry(point.trial.story).or_default() += 1;
+    }
+    let boundaries = || trials.iter().flat_map(|trial| &trial.boundaries);
+    let beside = boundaries().filter(|boundary| boundary.is_beside).count();
+    println!("points of each story: {counts:?}");
+    println!(
+        "{} boundaries, {beside} of them in threads beside the main one; {missed} points were not reached",
+        boundaries().count()
+    );
+    println!(
+        "fault injection: {} points, losses: {losses}, repeats: {repeats}",
+        points.len()
+    );
+    assert!(beside > 0, "only the main thread was seen");
+    assert_eq!((losses, repeats), (0, 0));
+}
+
+/// Tries all points, some at a time.
+fn play(points: &[Point<'_>]) -> Vec<Verdict> {
+    let next = AtomicUsize::new(0);
+    let verdicts = Mutex::new(BTreeMap::new());
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
-                while let Some(point) = points.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let played = play(&actions[point.action], &point.fault);
-                    missed.fetch_add(usize::from(!played.was_hit), Ordering::Relaxed);
-                    let found = played.compare(&undisturbed, point.fault.effect);
-                    failures.lock().unwrap().extend(
-                        found
-                            .into_iter()
-                            .map(|loss| (point, loss, played.said.clone())),
-                    );
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(point) = points.get(number) else {
+                        return;
+                    };
+                    let mut verdict = point.trial.play(&point.fault);
+                    if !verdict.was_hit {
+                        // Threads come in another order now and then.
+                        verdict = point.trial.play(&point.fault);
+                    }
+                    verdicts.lock().unwrap().insert(number, verdict);
                 }
             });
         }
     });
-    let failures = failures.into_inner().unwrap();
-    for (point, loss, said) in &failures {
-        println!("action {} {}: {loss}\n{said}\n", point.action, point.fault);
-    }
-    let repeats = failures
+    verdicts.into_inner().unwrap().into_values().collect()
+}
+
+/// All points of the wanted stories, or a sample of each story.
+fn points<'a>(trials: &'a [Trial], wanted: &str) -> Vec<Point<'a>> {
+    let mut points = Vec::new();
+    let mut stories: Vec<&str> = trials.iter().map(|trial| trial.story).collect();
+    stories.dedup();
+    for (story, effect) in stories
         .iter()
-        .filter(|(_, loss, _)| loss.starts_with("repeated"))
-        .count();
-    println!(
-        "fault injection: {} points, losses: {}, repeats: {repeats}",
-        points.len(),
-        failures.len() - repeats,
-    );
-    println!(
-        "(of {} boundaries; {} points were not reached)",
-        actions
-            .iter()
-            .map(|action| action.boundaries.len())
-            .sum::<usize>(),
-        missed.into_inner()
-    );
-    assert!(failures.is_empty());
+        .flat_map(|story| Effect::ALL.map(|effect| (*story, effect)))
+    {
+        let trials = trials.iter().filter(|trial| trial.story == story);
+        let possible = trials.flat_map(|trial| {
+            let found = trial.boundaries.iter();
+            let fits = move |boundary: &&Boundary| effect.fits(boundary) && trial.takes(effect);
+            let found = found.filter(fits);
+            found.map(move |boundary| Point {
+                trial,
+                fault: Fault {
+                    boundary: boundary.clone(),
+                    effect,
+                },
+            })
+        });
+        let possible: Vec<Point<'_>> = possible.collect();
+        let sample = match story {
+            "steps" | "loop" | "check" => SAMPLE,
+            _ => SMALL_SAMPLE,
+        };
+        let every = match wanted {
+            "all" => 1,
+            "" => possible.len().div_ceil(sample).max(1),
+            one if one == story => 1,
+            _ => continue,
+        };
+        points.extend(possible.into_iter().step_by(every));
+    }
+    points
 }
 
 #[test]
 fn a_round_costs_at_most_five_syncs_and_two_for_each_command() {
     if !injector::is_available() {
-        println!("skipped: there is no `strace` that may trace");
+        println!("skipped: nothing may be traced here");
         return;
     }
     let is_sync =
-        |boundary: &&Boundary| ["fsync", "fdatasync", "syncfs"].contains(&boundary.call.as_str());
-    let actions = count();
-    let syncs: Vec<usize> = actions
-        .iter()
-        .map(|action| action.boundaries.iter().filter(is_sync).count())
-        .collect();
+        |boundary: &&Boundary| ["fsync", "fdatasync", "syncfs"].contains(&boundary.call());
+    let mut person = Person::begin(Course::Steps);
+    let rounds: [Vec<Boundary>; 3] = std::array::from_fn(|_| person.count());
+    let syncs = rounds
+        .each_ref()
+        .map(|round| round.iter().filter(is_sync).count());
     println!(
         "syncs: {} in a round with one command, {} in one of file steps",
         syncs[1], syncs[2]
     );
-    assert!(syncs[1] <= 7, "{:#?}", actions[1].boundaries);
-    assert!(syncs[2] <= 5, "{:#?}", actions[2].boundaries);
+    assert!(syncs[1] <= 7, "{:#?}", rounds[1]);
+    assert!(syncs[2] <= 5, "{:#?}", rounds[2]);
 }
 
 #[test]
 fn a_file_that_somebody_changed_meanwhile_is_kept_beside_what_was_meant() {
     if !injector::is_available() {
-        println!("skipped: there is no `strace` that may trace");
+        println!("skipped: nothing may be traced here");
         return;
     }
-    let mut person = Person::begin();
+    let mut person = Person::begin(Course::Steps);
     person.act(None);
     let mut stopped = person.copy();
     let boundaries = person.count();
     // The content of the second step gets its name, `plain.txt`.
     let is_named = |boundary: &&Boundary| {
-        boundary.call.starts_with("rename") && boundary.line.contains("-2-1.tmp")
+        boundary.call().starts_with("rename") && boundary.what.contains("-2-1.tmp")
     };
     let boundary = boundaries.iter().find(is_named).unwrap().clone();
     let effect = Effect::Kill;
@@ -151,54 +226,4 @@ fn a_file_that_somebody_changed_meanwhile_is_kept_beside_what_was_meant() {
     let kept = std::fs::read_to_string(stopped.base().join(kept)).unwrap();
     assert_eq!(kept, "new\n");
     assert!(outbox.contains("5. [OK] APPLY_PATCH"), "{outbox}");
-}
-
-/// One of the person's actions: how things are before it, and the boundaries within it.
-struct Action {
-    before: Person,
-    boundaries: Vec<Boundary>,
-}
-
-fn count() -> Vec<Action> {
-    let mut person = Person::begin();
-    let mut actions = Vec::new();
-    while !person.is_done() {
-        let before = person.copy();
-        let boundaries = person.count();
-        actions.push(Action { before, boundaries });
-    }
-    actions
-}
-
-fn points(actions: &[Action], all: bool) -> Vec<Point> {
-    let mut points = Vec::new();
-    for effect in Effect::ALL {
-        let possible = actions.iter().enumerate().flat_map(|(action, found)| {
-            let found = found
-                .boundaries
-                .iter()
-                .filter(|boundary| effect.fits(boundary));
-            found.map(move |boundary| Point {
-                action,
-                fault: Fault {
-                    boundary: boundary.clone(),
-                    effect,
-                },
-            })
-        });
-        let possible: Vec<Point> = possible.collect();
-        let every = if all {
-            1
-        } else {
-            possible.len().div_ceil(SAMPLE)
-        };
-        points.extend(possible.into_iter().step_by(every));
-    }
-    points
-}
-
-fn play(action: &Action, fault: &Fault) -> Played {
-    let mut person = action.before.copy();
-    person.act(Some(fault));
-    person.play()
 }

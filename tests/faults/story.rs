@@ -122,6 +122,11 @@ zero
 
 pub const LAST: &str = "[MESSAGE]\nall is well\n[/MESSAGE]\n[DONE]\nfine\n[/DONE]\n";
 
+/// What the person says besides.
+pub const UNDO: [&str; 4] = ["undo", "--to", "1", "--yes"];
+pub const REDO: [&str; 2] = ["redo", "--yes"];
+pub const SAY: [&str; 2] = ["say", "well done"];
+
 /// The workspace after the first reply, and after the second was taken back.
 pub fn after_first() -> Tree {
     let mut tree: Tree = BEFORE
@@ -138,6 +143,14 @@ pub fn after_first() -> Tree {
     tree
 }
 
+/// The workspace after the second reply, too.
+pub fn after_second() -> Tree {
+    let mut tree = after_first();
+    tree.insert("junk.txt".to_owned(), "junk\n".to_owned());
+    tree.insert("edit.txt".to_owned(), "zero\none\nTWO\nTHREE\n".to_owned());
+    tree
+}
+
 /// All files beneath a directory, temporary ones too.
 pub fn read_tree(root: &Path) -> Tree {
     let mut tree = Tree::new();
@@ -145,19 +158,13 @@ pub fn read_tree(root: &Path) -> Tree {
     while let Some(directory) = open.pop() {
         for entry in fs::read_dir(directory).into_iter().flatten() {
             let path = entry.unwrap().path();
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap();
             if path.is_dir() {
                 open.push(path);
-            } else {
-                let name = path
-                    .strip_prefix(root)
-                    .unwrap()
-                    .to_str()
-                    .unwrap()
-                    .to_owned();
-                tree.insert(
-                    name,
-                    String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned(),
-                );
+            // One that is temporary may be gone by now.
+            } else if let Ok(bytes) = fs::read(&path) {
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                tree.insert(name.to_owned(), text);
             }
         }
     }

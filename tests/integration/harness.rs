@@ -151,7 +151,7 @@ impl Test {
         let stderr = drain(child.stderr.take().unwrap());
         Running {
             root: self.root,
-            child,
+            child: Leashed(child),
             stdout,
             stderr,
             person,
@@ -188,11 +188,35 @@ fn drain(mut stream: impl Read + Send + 'static) -> thread::JoinHandle<String> {
     })
 }
 
+/// A process that ends with the test, also with one that fails.
+pub struct Leashed(Child);
+
+impl Drop for Leashed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl std::ops::Deref for Leashed {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Leashed {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
 /// A program under way.
 pub struct Running {
     root: tempfile::TempDir,
     /// The process.
-    pub child: Child,
+    pub child: Leashed,
     stdout: thread::JoinHandle<String>,
     stderr: thread::JoinHandle<String>,
     person: Person,
@@ -231,7 +255,7 @@ impl Running {
         let began = Instant::now();
         let status = loop {
             if let Some(status) =
-                wait_timeout::ChildExt::wait_timeout(&mut self.child, Duration::from_secs(1))
+                wait_timeout::ChildExt::wait_timeout(&mut *self.child, Duration::from_secs(1))
                     .unwrap()
             {
                 break status;
