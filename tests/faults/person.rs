@@ -1,19 +1,19 @@
+/// Beside a loop that waits.
+mod attend;
+/// What must always be so.
+mod truth;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
-use crate::injector::{self, Boundary, Fault, Place, Running, Way};
+use crate::injector::{self, Boundary, Fault, Place, Way};
 use crate::played::Played;
 use crate::story::{self, Tree};
 
 /// How often the person tries again where nothing moves.
 const PATIENCE: usize = 4;
-/// After how long without news the person presses Ctrl-C, and after how long they give up.
-const LONG: Duration = Duration::from_secs(15);
-const TOO_LONG: Duration = Duration::from_secs(45);
 
 /// In which way the person works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,22 +165,6 @@ impl Person {
         self.go_on(fault.map_or(Way::Plain, Way::Disturbed));
     }
 
-    /// Works in a loop until it asks, and kills it then.
-    pub fn play_until_asked(mut self) -> Self {
-        let place = self.place.clone();
-        injector::run(&place, &["new", "the task"], Way::Plain, |running| {
-            while !running.is_over() {
-                let said = self.place.said();
-                if self.has_question() {
-                    running.signal(libc::SIGKILL);
-                } else if !self.look(&said) && !self.answer() {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
-            }
-        });
-        self
-    }
-
     /// Works until two replies are carried out.
     pub fn play_two_rounds(mut self) -> Self {
         while !matches!(self.phase, Phase::Undo | Phase::Done) {
@@ -252,85 +236,6 @@ impl Person {
                 ran.boundaries
             }
         }
-    }
-
-    /// Starts the loop and attends it until it ends, for whatever reason.
-    fn converse(&mut self, way: Way<'_>) -> Vec<Boundary> {
-        let arguments: &[&str] = if session_file(&self.base()).is_none() {
-            &["new", "the task"]
-        } else {
-            &["resume"]
-        };
-        let place = self.place.clone();
-        let ran = injector::run(&place, arguments, way, |running| self.attend(running));
-        self.take_in(arguments, way, &ran);
-        self.look(&ran.said);
-        self.end(ran.status.success(), &ran.said);
-        ran.boundaries
-    }
-
-    /// Does what a person does beside a loop that waits.
-    fn attend(&mut self, running: &Running) {
-        let (mut since, mut is_stopping) = (Instant::now(), false);
-        while !running.is_over() {
-            if self.attend_once() {
-                since = Instant::now();
-                continue;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-            if since.elapsed() > LONG && !is_stopping {
-                is_stopping = true;
-                running.signal(libc::SIGINT);
-            }
-            if since.elapsed() > TOO_LONG {
-                self.troubles.push("lost: it does not end".to_owned());
-                running.signal(libc::SIGKILL);
-                return;
-            }
-        }
-    }
-
-    /// Tells whether something was done.
-    fn attend_once(&mut self) -> bool {
-        let before = self.phase;
-        let said = self.place.said();
-        if self.look(&said) || self.answer() {
-            return true;
-        }
-        if self.has_question() {
-            let (status, said) = injector::beside(&self.place, &["approve", "all"]);
-            let _ = writeln!(self.said, "$ agent approve all -> {status}\n{said}");
-            return true;
-        }
-        match self.phase {
-            Phase::Undo => {
-                let (status, said) = injector::beside(&self.place, &story::UNDO);
-                let _ = writeln!(self.said, "$ agent undo -> {status}\n{said}");
-                self.after_reversal(status.success(), &said);
-                // The loop tells it; there is no need for more beside it.
-                if self.phase == Phase::Redo {
-                    self.phase = Phase::Say;
-                }
-            }
-            Phase::Say => {
-                let (status, said) = injector::beside(&self.place, &story::SAY);
-                let _ = writeln!(self.said, "$ agent say -> {status}\n{said}");
-                self.after_note(status.success());
-            }
-            _ => {}
-        }
-        self.phase != before
-    }
-
-    /// Whether something waits for a decision.
-    pub fn has_question(&self) -> bool {
-        let sessions = story::read_tree(&self.base().join("sessions"));
-        let is_open = |name: &&String| {
-            let decision = name.replace(".json", ".decision.json");
-            let is_question = name.contains("/pending/") && name.strip_suffix(".json").is_some();
-            is_question && !name.contains(".decision.") && !sessions.contains_key(&decision)
-        };
-        sessions.keys().any(|name| is_open(&name))
     }
 
     fn after_reversal(&mut self, is_success: bool, said: &str) {
@@ -436,102 +341,10 @@ impl Person {
         }
     }
 
-    /// What is told to be done is done, what is told to be not done is not, and nothing is half.
-    fn check_truth(&mut self, outbox: &str) {
-        let tree = self.tree();
-        for step in story::STEPS {
-            let prefix = format!("{}. [", step.number);
-            let Some(line) = outbox.lines().find(|line| line.starts_with(&prefix)) else {
-                self.troubles
-                    .push(format!("lost: nothing is told of step {}", step.number));
-                continue;
-            };
-            let is_told = line.starts_with(&format!("{prefix}OK]"));
-            let done = step
-                .with
-                .iter()
-                .filter(|(name, text)| tree.get(*name).map(String::as_str) == *text)
-                .count();
-            let is_unknown = step.is_command && line.contains("[FAILED]");
-            let is_true = if is_told {
-                done == step.with.len()
-            } else {
-                done == 0 || is_unknown
-            };
-            if !is_true {
-                self.troubles
-                    .push(format!("lost: this is not true: {line}"));
-            }
-        }
-    }
-
-    /// Whether the note lies where it is taken from.
-    fn is_noted(&self) -> bool {
-        let sessions = story::read_tree(&self.base().join("sessions"));
-        let is_note = |name: &String| name.contains("/notes/") && name.ends_with("txt");
-        sessions
-            .iter()
-            .any(|(name, text)| is_note(name) && text == "well done")
-    }
-
-    fn check_note(&mut self, outbox: &str) {
-        let is_told = |words: &str| outbox.contains(words);
-        let is_undone = !self.said.contains("$ agent undo") || is_told("took back round 2");
-        if !is_told("well done") || !is_undone {
-            self.troubles.push("lost: a note".to_owned());
-        }
-    }
-
     pub fn run(&mut self, arguments: &[&str], way: Way<'_>) -> injector::Ran {
         let ran = injector::run(&self.place, arguments, way, |_| {});
         self.take_in(arguments, way, &ran);
         ran
-    }
-
-    /// Remembers what a run said, and looks for what must never be.
-    fn take_in(&mut self, arguments: &[&str], way: Way<'_>, ran: &injector::Ran) {
-        if matches!(way, Way::Disturbed(_)) {
-            self.was_hit = ran.is_met;
-        }
-        let (line, status) = (arguments.join(" "), ran.status);
-        let _ = writeln!(self.said, "$ agent {line} -> {status}\n{}", ran.said);
-        if matches!(ran.status.code(), Some(70 | 101)) {
-            self.troubles.push("lost: a defect".to_owned());
-        }
-        let files = story::read_tree(&self.base().join("workspace"));
-        let lines = |name: &str| files.get(name).map_or(0, |text| text.lines().count());
-        if lines("log.txt") > 1 {
-            self.troubles
-                .push("repeated: the command ran twice".to_owned());
-        }
-        let begun = self.checks_begun();
-        let is_repeated = begun.iter().any(|(round, times)| {
-            let at_start = usize::from(*round == 1);
-            *times > 1 + at_start
-        });
-        if is_repeated || lines("checked.log") > begun.values().sum() {
-            self.troubles
-                .push("repeated: the check ran twice for a round".to_owned());
-        }
-    }
-
-    /// How often the journal says of each round that its check is run.
-    fn checks_begun(&self) -> BTreeMap<u64, usize> {
-        let mut begun = BTreeMap::new();
-        let sessions = story::read_tree(&self.base().join("sessions"));
-        let journals = sessions
-            .iter()
-            .filter(|(name, _)| name.strip_suffix(".jsonl").is_some());
-        for line in journals.flat_map(|(_, text)| text.lines()) {
-            let record: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
-            if let ("checking", Some(round)) = (
-                record["event"].as_str().unwrap_or_default(),
-                record["sequence"].as_u64(),
-            ) {
-                *begun.entry(round).or_default() += 1;
-            }
-        }
-        begun
     }
 
     pub fn latest(&self) -> Option<(u32, String)> {

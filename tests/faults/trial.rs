@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::errand::{self, Errand};
 use crate::injector::{Boundary, Effect, Fault, Way};
@@ -34,7 +34,8 @@ impl Trial {
 }
 
 impl Verdict {
-    fn of(played: Played, undisturbed: &Played, effect: Effect) -> Self {
+    fn of(played: Played, undisturbed: &Undisturbed, effect: Effect) -> Self {
+        let undisturbed = undisturbed.get().unwrap();
         Self {
             found: played.compare(undisturbed, effect == Effect::Kill),
             said: played.said,
@@ -43,20 +44,28 @@ impl Verdict {
     }
 }
 
+/// Every story, played once undisturbed and counted.
 pub fn all() -> Vec<Trial> {
-    let mut trials = conversation("steps", Course::Steps);
-    trials.extend(conversation("loop", Course::Loop));
-    trials.extend(conversation("check", Course::Check));
-    trials.extend(decisions());
-    trials.extend(errands());
-    trials
+    std::thread::scope(|scope| {
+        let steps = scope.spawn(|| conversation("steps", Course::Steps).0);
+        let check = scope.spawn(|| conversation("check", Course::Check).0);
+        let errands = scope.spawn(errands);
+        let (mut waiting, undisturbed) = conversation("loop", Course::Loop);
+        waiting.extend(decisions(&undisturbed));
+        let mut trials = steps.join().unwrap();
+        trials.append(&mut waiting);
+        trials.append(&mut check.join().unwrap());
+        trials.append(&mut errands.join().unwrap());
+        trials
+    })
 }
 
+/// What the undisturbed run came to, once it is over.
+type Undisturbed = Arc<OnceLock<Played>>;
+
 /// A whole session; each call of the program within it is a trial.
-pub fn conversation(story: &'static str, course: Course) -> Vec<Trial> {
-    let undisturbed = Person::begin(course).play();
-    assert_eq!(undisturbed.troubles, [""; 0], "{}", undisturbed.said);
-    let undisturbed = Arc::new(undisturbed);
+fn conversation(story: &'static str, course: Course) -> (Vec<Trial>, Undisturbed) {
+    let undisturbed = Undisturbed::default();
     let mut person = Person::begin(course);
     let mut trials = Vec::new();
     while !person.is_done() {
@@ -74,16 +83,17 @@ pub fn conversation(story: &'static str, course: Course) -> Vec<Trial> {
             }),
         });
     }
-    trials
+    let played = undisturbed.get_or_init(|| person.play());
+    assert_eq!(played.troubles, [""; 0], "{}", played.said);
+    (trials, undisturbed)
 }
 
 /// A loop was killed while it asked; the decision is given, and the loop goes on.
-fn decisions() -> Vec<Trial> {
-    let undisturbed = Arc::new(Person::begin(Course::Loop).play());
+fn decisions(undisturbed: &Undisturbed) -> Vec<Trial> {
     let asked = Arc::new(Person::begin(Course::Loop).play_until_asked());
     assert!(asked.has_question(), "{}", asked.place.said());
     let decision = |story: &'static str, arguments: &'static [&'static str]| {
-        let (before, undisturbed) = (Arc::clone(&asked), Arc::clone(&undisturbed));
+        let (before, undisturbed) = (Arc::clone(&asked), Arc::clone(undisturbed));
         let boundaries = before.copy().run(arguments, Way::Counting).boundaries;
         Trial {
             story,
