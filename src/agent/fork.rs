@@ -7,13 +7,14 @@ use jiff::Timestamp;
 
 use super::conceal::{Concealed, kept_secrets};
 use super::handover::{HandedOver, beginning};
-use super::undo::tidied;
+use super::undo::{obstacle, tidied};
 use super::{Agent, Conversation};
-use crate::checkpoint::{self, Restored, Snapshot};
+use crate::checkpoint::{self, Conflict, Restored, Snapshot, Why};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
 use crate::secrets::Vault;
 use crate::session::{Past, Record, RoundLock, Session, Sync};
+use crate::ui::escape_line;
 
 /// A point of a session from which another one can go on.
 #[derive(Debug)]
@@ -83,10 +84,22 @@ impl Agent {
     }
 
     /// Puts the files of a snapshot of this agent's into another workspace, which is empty.
+    ///
+    /// A file that cannot be written is an error: a session without it would begin with a loss.
     pub fn copy_files(&self, files: &Snapshot, target: &Self) -> Result<Restored> {
         let mut store = checkpoint::Store::open(&self.store.objects())?;
-        let laid_out = store.lay_out(&target.workspace, files);
-        laid_out.map_err(tidied)
+        let laid_out = store.lay_out(&target.workspace, files).map_err(tidied)?;
+        let is_failed = |conflict: &&Conflict| matches!(conflict.why, Why::Failed(_));
+        if let Some(failed) = laid_out.skipped.iter().find(is_failed) {
+            let path = escape_line(&failed.path.to_string_lossy());
+            return Err(
+                Error::mendable(format!("`{path}` {}", obstacle(failed))).hint(format!(
+                    "no session was begun; remove `{}`, and try again",
+                    target.base.display()
+                )),
+            );
+        }
+        Ok(laid_out)
     }
 
     /// Begins the new session here, with what the person wants of it.
