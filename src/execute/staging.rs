@@ -30,7 +30,8 @@ pub(super) struct Staging<'a> {
     /// What tells our temporary names from those of others.
     mark: String,
     step: u32,
-    count: u32,
+    /// How often the step under way has written to a file.
+    written: BTreeMap<RelPath, u32>,
     files: BTreeMap<RelPath, Picture>,
     /// Directories that will be there with the files in them.
     directories: BTreeSet<RelPath>,
@@ -47,7 +48,7 @@ impl<'a> Staging<'a> {
             workspace,
             mark: uuid::Uuid::new_v4().simple().to_string(),
             step: 0,
-            count: 0,
+            written: BTreeMap::new(),
             files: BTreeMap::new(),
             directories: BTreeSet::new(),
             read: BTreeMap::new(),
@@ -61,9 +62,19 @@ impl<'a> Staging<'a> {
         mark.clone_into(&mut self.mark);
     }
 
-    /// The temporary names of this step are counted from 1: whoever prepares it again finds the same.
+    /// The temporary names of this step have its number in them.
     pub(super) fn begin(&mut self, step: u32) {
-        (self.step, self.count) = (step, 0);
+        self.step = step;
+        self.written.clear();
+    }
+
+    /// The temporary name of a new content: whoever prepares the step again finds the same, also if
+    /// some of its files are done by now.
+    fn temporary(&mut self, path: &RelPath) -> String {
+        let times = self.written.entry(path.clone()).or_default();
+        *times += 1;
+        let file = blake3::hash(path.as_str().as_bytes()).to_hex();
+        format!("{}-{}-{}-{times}", self.mark, self.step, &file[..8])
     }
 
     /// Reads a whole file of at most `max_bytes`.
@@ -127,8 +138,7 @@ impl<'a> Staging<'a> {
     ) -> Result<(), FileProblem> {
         self.check_writable(path)?;
         let before = self.content(path)?;
-        self.count += 1;
-        let mark = format!("{}-{}-{}", self.mark, self.step, self.count);
+        let mark = self.temporary(path);
         let like = match self.files.get(path) {
             Some(Picture::File { lies, .. }) => Some(lies),
             Some(Picture::Gone) => None,

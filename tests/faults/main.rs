@@ -206,7 +206,7 @@ fn a_file_that_somebody_changed_meanwhile_is_kept_beside_what_was_meant() {
     let boundaries = person.count();
     // The content of the second step gets its name, `plain.txt`.
     let is_named = |boundary: &&Boundary| {
-        boundary.call().starts_with("rename") && boundary.what.contains("-2-1.tmp")
+        boundary.call().starts_with("rename") && boundary.what.ends_with("workspace/plain.txt")
     };
     let boundary = boundaries.iter().find(is_named).unwrap().clone();
     let effect = Effect::Kill;
