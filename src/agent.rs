@@ -86,6 +86,8 @@ pub struct Manner {
     pub on_failure: OnFailure,
     /// The chat that the person uses.
     pub chat: &'static Chat,
+    /// Whether it knows in one message what the ones before said.
+    pub keeps_context: bool,
     /// How messages are carried to it.
     pub carriage: Carriage,
     /// How many rounds a session gets, and gets again when it is resumed at its limit.

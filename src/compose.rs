@@ -70,6 +70,10 @@ pub struct Facts {
     pub command_timeout: Duration,
     /// Whether commands are run at all.
     pub runs_commands: bool,
+    /// Whether the workspace is a git repository.
+    pub has_repository: bool,
+    /// Whether secrets are kept from the chat.
+    pub conceals_secrets: bool,
 }
 
 /// How messages are carried to the chat.

@@ -105,6 +105,9 @@ pub struct Session {
     pub summary: Option<String>,
     /// How much of the instructions the next outbox carries.
     pub instructions: Instructions,
+    /// How much the chat has to remember, messages and replies of the rounds before, in estimated tokens.
+    #[serde(default)]
+    pub chat_tokens: usize,
     /// What is remembered to see that it goes in circles.
     #[serde(default)]
     pub circles: Circles,
@@ -203,6 +206,7 @@ impl Session {
             plan_news: None,
             summary: None,
             instructions: Instructions::Full,
+            chat_tokens: 0,
             circles: Circles::default(),
             last_circles: Vec::new(),
             check: None,

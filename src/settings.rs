@@ -30,7 +30,7 @@ use figment::Figment;
 use serde::{Deserialize, Serialize};
 
 pub use self::base::{Base, DIRECTORY_NAME, FILE_NAME, Found, init};
-pub use self::chat::{Attach, Chat, WhenTooLong};
+pub use self::chat::{Attach, Chat, KeepsContext, WhenTooLong};
 pub use self::copied::copy;
 pub use self::environment::process_environment;
 pub use self::groups::{GROUPS, Group};
@@ -91,6 +91,7 @@ pub struct Settings {
     pub max_outbox_tokens: usize,
     pub max_parts: usize,
     pub attach: Attach,
+    pub keeps_context: KeepsContext,
     pub max_file_bytes: u64,
     pub max_undo_file_bytes: u64,
 }

@@ -23,6 +23,7 @@ mod parse;
 mod replies;
 mod round;
 mod scale;
+mod secrets;
 mod session;
 mod sessions;
 mod start;
@@ -51,6 +52,7 @@ const TOPICS: &[Topic] = &[
     ("sessions", sessions::measure),
     ("memory", memory::measure),
     ("overhead", overhead::measure),
+    ("secrets", secrets::measure),
     ("scale", scale::measure),
 ];
 

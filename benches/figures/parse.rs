@@ -55,7 +55,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
 }
 
 /// Megabytes in a second.
-fn rate<T>(text: &str, work: impl FnMut() -> T) -> Result<f64, TryFromIntError> {
+pub(crate) fn rate<T>(text: &str, work: impl FnMut() -> T) -> Result<f64, TryFromIntError> {
     let bytes = f64::from(u32::try_from(text.len())?);
     Ok(bytes / 1e6 / processor_time(RUNS, work).as_secs_f64())
 }

@@ -78,7 +78,10 @@ impl Conversation<'_> {
                     self.session.history.mark(&rounds, false);
                 }
                 // The chat that goes on has seen another message.
-                Record::HandedOver { .. } => self.shown = None,
+                Record::HandedOver { .. } => {
+                    self.shown = None;
+                    self.session.chat_tokens = 0;
+                }
                 _ => {}
             }
         }

@@ -139,6 +139,11 @@ impl Conversation<'_> {
         }
     }
 
+    /// Whether any secret was kept from the chat.
+    pub(super) fn has_secrets(&self) -> bool {
+        !self.concealed.vault.is_empty()
+    }
+
     /// Puts on the disk what new placeholders stand for.
     pub(super) fn keep_secrets(&mut self) -> Result<()> {
         let Concealed { vault, kept, .. } = &mut self.concealed;

@@ -9,7 +9,7 @@ use super::publish::is_generated;
 use super::recover::is_ahead;
 use super::{Agent, Conversation};
 use crate::checkpoint::{self, DiffLimits, Snapshot};
-use crate::compose::{self, Facts, Handover};
+use crate::compose::{self, Handover};
 use crate::error::{Error, Result};
 use crate::mailbox::Posted;
 use crate::protocol::{RelPath, SessionId};
@@ -135,10 +135,7 @@ impl Conversation<'_> {
             notes: &notes,
             listing: &listing,
             contents: &contents,
-            facts: Facts {
-                command_timeout: agent.limits.command_timeout,
-                runs_commands: agent.manner.permit.runs_commands(),
-            },
+            facts: self.facts(),
             max_list_items: agent.limits.max_list_items as usize,
             carriage: agent.manner.carriage,
         });
@@ -148,6 +145,8 @@ impl Conversation<'_> {
         let posted = agent.post(&id, sequence, &outbox)?;
         self.keep_listing(&listing)?;
         self.tell_secrets();
+        // A new chat has nothing to remember yet.
+        self.session.chat_tokens = 0;
         // It tells what is not answered; whoever goes on asks again if it matters.
         (self.session.questions).retain(|question| question.answer.is_some());
         Ok(HandedOver {

@@ -53,7 +53,7 @@ impl Conversation<'_> {
             store.drop_aside(&id, &listing_file(sequence - 2));
         }
         let session = self.concealed_session().into_owned();
-        let material = Material {
+        let mut material = Material {
             session: &session,
             listing: &listing,
             shown_before: shown_before.as_ref(),
@@ -61,10 +61,7 @@ impl Conversation<'_> {
             unasked: &unasked,
             project: &project,
             mentions: &mentions,
-            facts: Facts {
-                command_timeout: self.agent.limits.command_timeout,
-                runs_commands: self.agent.manner.permit.runs_commands(),
-            },
+            facts: self.facts(),
             max_list_items: self.agent.limits.max_list_items as usize,
             carriage: self.agent.manner.carriage,
         };
@@ -77,16 +74,51 @@ impl Conversation<'_> {
             kept.map(|()| outbox)
         })?;
         self.conceal_outbox(&mut outbox);
+        if self.facts().conceals_secrets && !material.facts.conceals_secrets {
+            // The person's own words had the first secret: the model must know what stands for it.
+            material.facts = self.facts();
+            outbox = compose::compose(&material);
+            self.conceal_outbox(&mut outbox);
+        }
         self.keep_secrets()?;
         let posted = self.agent.post(&id, sequence, &outbox)?;
         self.tell_secrets();
         self.tell_outbox(&posted, &outbox.text, &outbox.cuts, patience);
+        self.tell_memory(compose::estimated_tokens(&outbox.text));
         self.shown = Some(listing);
         Ok(())
     }
 
-    /// The files as the last message listed them; nothing if it is to list all of them.
+    /// What the instructions must say.
+    pub(super) fn facts(&self) -> Facts {
+        let agent = self.agent;
+        Facts {
+            command_timeout: agent.limits.command_timeout,
+            runs_commands: agent.manner.permit.runs_commands(),
+            has_repository: agent.workspace.is_repository(),
+            conceals_secrets: self.has_secrets(),
+        }
+    }
+
+    /// Says so when this message is more than the chat can remember for long.
+    fn tell_memory(&self, tokens: usize) {
+        let chat = self.agent.manner.chat;
+        let all = self.session.chat_tokens.saturating_add(tokens);
+        if let Some(most) = chat.chat_tokens
+            && all >= most / 5 * 4
+        {
+            self.agent.ui.say(&format!(
+                "With this message the chat has to remember ~{all} tokens, of the ~{most} that `{}` can. `agent handoff` writes a message with which a new chat goes on.",
+                chat.name
+            ));
+        }
+    }
+
+    /// The files as the last message listed them; nothing if this one is to list all of them.
     fn shown_before(&mut self) -> Option<Listing> {
+        if !self.agent.manner.keeps_context {
+            return None;
+        }
         let before = self.session.sequence_number - 1;
         let (store, id) = (&self.agent.store, &self.session.session_id);
         let shown = self.shown.take();
@@ -235,9 +267,17 @@ fn listing_of(walked: Walked, is_repository: bool) -> Listing {
         is_repository,
         ..Listing::default()
     };
+    // Most files lie in the directory of the one before.
+    let (mut last, mut of_last) = (String::new(), None);
     for file in walked.files {
-        match generated(&file.path) {
-            Some(directory) => *listing.generated.entry(directory).or_default() += 1,
+        let path = file.path.as_str();
+        let directory = &path[..path.rfind('/').unwrap_or_default()];
+        if directory != last {
+            directory.clone_into(&mut last);
+            of_last = generated(&file.path);
+        }
+        match &of_last {
+            Some(directory) => *listing.generated.entry(directory.clone()).or_default() += 1,
             None => listing.files.push(Listed {
                 path: file.path,
                 size: file.size,

@@ -1,6 +1,7 @@
 //! One round: the steps of a reply, executed once, and what the session knows afterwards.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use jiff::Timestamp;
 
@@ -97,7 +98,9 @@ impl Conversation<'_> {
         let proposes = reply.steps.iter().any(|step| self.is_proposal(step));
         let done = settle_done(&reply, &mut results, proposes);
         let done = self.done_by_check(done, &mut results);
+        let in_chat = self.tokens_of_round(&taken.file);
         let session = &mut self.session;
+        session.chat_tokens = session.chat_tokens.saturating_add(in_chat);
         session.last_cut = reply.cut.clone().map(|cut| CutReply {
             sequence: session.sequence_number,
             cut,
@@ -117,7 +120,11 @@ impl Conversation<'_> {
         if proposes {
             session.planning = Planning::Proposed;
         }
-        session.instructions = instructions(session, &reply);
+        session.instructions = if self.agent.manner.keeps_context {
+            instructions(session, &reply)
+        } else {
+            Instructions::Full
+        };
         let repairs = reply.repairs.iter().filter(|repair| repair.in_body);
         session.last_repairs = repairs.map(|repair| repair.what.clone()).collect();
         session.last_issues = reply.issues;
@@ -149,6 +156,20 @@ impl Conversation<'_> {
             self.say_done(&said);
         }
         Ok(())
+    }
+
+    /// About how many tokens the message of this round and its reply have, by their lengths.
+    fn tokens_of_round(&self, reply: &Path) -> usize {
+        let session = &self.session;
+        let mailbox = &self.agent.mailbox;
+        let posted = mailbox.posted(&session.session_id, session.sequence_number);
+        let files = posted.into_iter().flat_map(|posted| {
+            let attachment = posted.attachment.into_iter();
+            posted.pastes.into_iter().chain(attachment)
+        });
+        let length = |file: &Path| std::fs::metadata(file).map_or(0, |file| file.len());
+        let bytes: u64 = files.map(|file| length(&file)).sum::<u64>() + length(reply);
+        usize::try_from(bytes / 7 * 2).unwrap_or(usize::MAX)
     }
 
     /// Puts the session on the disk: the journal first, which can rebuild the file.

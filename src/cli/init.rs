@@ -1,6 +1,6 @@
 //! `agent init`: work on an existing project in place.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -31,9 +31,20 @@ impl Init {
         }
         let base = settings::init(&self.project, &open::trust())?;
         ui.say(&format!(
-            "`{}` is ready. `agent new \"<task>\"` anywhere in this project works on it in place; git ignores the folder.",
-            base.directory.display()
+            "`{}` is ready. `agent new \"<task>\"` anywhere in this project works on it in place{}.",
+            base.directory.display(),
+            if is_in_repository(&base.directory) {
+                "; git ignores the folder"
+            } else {
+                ""
+            }
         ));
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Whether git would look at a directory.
+fn is_in_repository(directory: &Path) -> bool {
+    let mut above = directory.ancestors();
+    above.any(|directory| directory.join(".git").exists())
 }

@@ -15,8 +15,8 @@ use crate::mailbox::Mailbox;
 use crate::secrets::{Allow, Scanner};
 use crate::session::Store;
 use crate::settings::{
-    self, Attach, Base, Chat, Found, Loaded, Origin, Overrides, Secrets, Settings, Switch, Trust,
-    WhenTooLong,
+    self, Attach, Base, Chat, Found, KeepsContext, Loaded, Origin, Overrides, Secrets, Settings,
+    Switch, Trust, WhenTooLong,
 };
 use crate::ui::{Answer, Ui};
 use crate::workspace::Workspace;
@@ -156,6 +156,7 @@ pub(super) fn assemble(
             check: check(settings),
             on_failure: settings.on_failure,
             chat: chat(settings),
+            keeps_context: keeps_context(settings),
             carriage: carriage(settings),
             max_rounds: settings.max_rounds,
         },
@@ -201,6 +202,15 @@ pub(super) fn another(common: &Common, directory: &Path, agent: &Agent) -> Resul
 /// The chat of the settings.
 pub(super) fn chat(settings: &Settings) -> &'static Chat {
     Chat::named(&settings.chat).expect("the settings allow no other name")
+}
+
+/// Whether that chat knows in one message what the ones before said.
+fn keeps_context(settings: &Settings) -> bool {
+    match settings.keeps_context {
+        KeepsContext::Auto => chat(settings).keeps_context,
+        KeepsContext::On => true,
+        KeepsContext::Off => false,
+    }
 }
 
 /// How messages are carried to that chat; own numbers count more than what is known of it.

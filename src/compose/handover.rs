@@ -422,6 +422,8 @@ mod tests {
             facts: Facts {
                 command_timeout: Duration::from_secs(30),
                 runs_commands: true,
+                has_repository: true,
+                conceals_secrets: true,
             },
             max_list_items: 200,
             carriage: Carriage {

@@ -108,7 +108,9 @@ fn detailed(round: &RoundRecap) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() {
-        return format!("{} changed nothing", heading(round));
+        let looks = list("looked at ", &round.looks);
+        let looks = looks.unwrap_or_else(|| "changed nothing".to_owned());
+        return format!("{} {looks}", heading(round));
     }
     format!("{} {}", heading(round), parts.join("; "))
 }
@@ -136,7 +138,9 @@ fn condensed(round: &RoundRecap) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() {
-        return format!("{} changed nothing", heading(round));
+        let looks = count(&round.looks, "look");
+        let looks = looks.unwrap_or_else(|| "changed nothing".to_owned());
+        return format!("{} {looks}", heading(round));
     }
     format!("{} {}", heading(round), parts.join(", "))
 }
@@ -193,6 +197,19 @@ mod tests {
     }
 
     #[test]
+    fn a_round_that_only_looked_says_at_what() {
+        let looked = RoundRecap {
+            round: 1,
+            looks: named(&["a.rs", "where `x` is"], 3),
+            ..RoundRecap::default()
+        };
+        assert_eq!(
+            render(&recap([looked].into_iter())),
+            "\n## History\nRound 1: looked at a.rs, where `x` is and 1 more\n"
+        );
+    }
+
+    #[test]
     fn earlier_rounds_are_counted_and_the_earliest_left_out() {
         let text = render(&recap((61..=100).map(round)));
         assert!(text.contains("\nRound 100: changed src/a.rs"), "{text}");
@@ -216,6 +233,7 @@ mod tests {
                 files: many(),
                 commands: many(),
                 failures: many(),
+                looks: many(),
                 is_undone: number % 2 == 0,
             });
             prop_assert!(estimated_tokens(&render(&recap(rounds))) <= MAX_TOKENS);

@@ -11,12 +11,18 @@ const FULL: &str = include_str!("../protocol/instructions.md");
 
 /// What a follow-up repeats of it.
 const REMINDER: &str = "\
-As in the first message: all commands in ONE code block fenced with six backticks, in the chat message itself; each tag alone on its line, attributes as name=\"value\", bodies verbatim; the end mark as the last line of the block. With a body and a closing tag such as [/EDIT_FILE]: CREATE_FILE (path), EDIT_FILE (path; SEARCH/REPLACE blocks, or start_line, end_line and the new lines), INSERT_TEXT (path, line), APPLY_PATCH, RUN_COMMAND, PLAN, MESSAGE, ASK_USER, DONE. Without: READ_FILE (path), LIST_FILES, SEARCH_TEXT (pattern), OUTLINE (path), DELETE_FILE (path), MOVE_FILE (from, to), GIT_STATUS, GIT_DIFF. Never invent results. A SEARCH/REPLACE block:
+As in the first message: all commands in ONE code block fenced with six backticks, in the chat message itself; each tag alone on its line, attributes as name=\"value\", bodies verbatim; the end mark as the last line of the block. With a body and a closing tag such as [/EDIT_FILE]: CREATE_FILE (path), EDIT_FILE (path; SEARCH/REPLACE blocks, or start_line, end_line and the new lines), INSERT_TEXT (path, line), APPLY_PATCH, RUN_COMMAND, PLAN, MESSAGE, ASK_USER, DONE. Without: READ_FILE (path, start_line, end_line; also a list or a glob), LIST_FILES (path, glob), SEARCH_TEXT (pattern, path, glob, context), OUTLINE (path), DELETE_FILE (path), MOVE_FILE (from, to){git}. Never invent results.{secrets} A SEARCH/REPLACE block:
 <<<<<<< SEARCH
 lines exactly as they are in the file
 =======
 new lines
 >>>>>>> REPLACE";
+
+/// What is offered where there is a repository.
+const GIT: &str = ", GIT_STATUS, GIT_DIFF (optional path)";
+
+/// What is said once a secret was kept from the chat.
+const SECRETS: &str = " `[SECRET-n kind]` stands for a secret that you are not shown: keep it as it is when you edit that file; anywhere else it is refused.";
 
 /// How much of the task, and of each further instruction, a follow-up repeats, in characters.
 const TASK_REMINDER: usize = 400;
@@ -28,7 +34,7 @@ const FURTHER_REMINDERS: usize = 3;
 const NO_COMMANDS: &str = "RUN_COMMAND is switched off in this session: work with files only, and tell the user in a MESSAGE what to run.";
 
 /// What is said while nothing is changed.
-const PLAN_MODE: &str = "PLAN MODE is on: only READ_FILE, LIST_FILES, SEARCH_TEXT, GIT_STATUS, GIT_DIFF, MESSAGE, ASK_USER and PLAN are carried out; what changes files or runs programs is refused. When you have seen enough, send one [PLAN] with the steps of the work in their order, the files they touch and how you will test it. The user approves it or says what to change; only then the work begins.";
+const PLAN_MODE: &str = "PLAN MODE is on: only READ_FILE, LIST_FILES, SEARCH_TEXT, OUTLINE{git}, MESSAGE, ASK_USER and PLAN are carried out; what changes files or runs programs is refused. When you have seen enough, send one [PLAN] with the steps of the work in their order, the files they touch and how you will test it. The user approves it or says what to change; only then the work begins.";
 
 /// The full instructions as a first message has them, with an id that is only an example.
 pub fn example() -> String {
@@ -45,20 +51,23 @@ fn filled(id: &str, sequence: u32, timeout_seconds: u64) -> String {
 /// The protocol section.
 pub(super) fn text(session: &Session, facts: Facts) -> String {
     let text = match session.instructions {
-        Instructions::Full => filled(
-            session.session_id.as_str(),
-            session.sequence_number,
-            facts.command_timeout.as_secs(),
-        ),
-        Instructions::Reminder => REMINDER.to_owned(),
+        Instructions::Full => FULL.trim(),
+        Instructions::Reminder => REMINDER,
     };
-    let mut lines = vec![text.as_str()];
+    let mut lines = vec![text];
     if session.planning.is_open() {
         lines.push(PLAN_MODE);
     } else if !facts.runs_commands {
         lines.push(NO_COMMANDS);
     }
-    lines.join("\n")
+    let only_if = |is_so: bool, text: &'static str| if is_so { text } else { "" };
+    lines
+        .join("\n")
+        .replace("{git}", only_if(facts.has_repository, GIT))
+        .replace("{secrets}", only_if(facts.conceals_secrets, SECRETS))
+        .replace("{id}", session.session_id.as_str())
+        .replace("{sequence}", &session.sequence_number.to_string())
+        .replace("{timeout}", &facts.command_timeout.as_secs().to_string())
 }
 
 /// The task, and what the person wanted besides in earlier rounds.

@@ -48,8 +48,21 @@ pub(super) struct Relevance<'a> {
 /// The files that the task names.
 pub fn named<'a>(session: &Session, listing: &'a Listing) -> Vec<&'a RelPath> {
     let words: HashSet<&str> = said(session).flat_map(words).collect();
+    // Most files begin with another letter than any word: these need no second look.
+    let mut begins = [false; 256];
+    for word in &words {
+        begins[usize::from(word.as_bytes()[0])] = true;
+    }
+    let may_be = |text: &str| {
+        text.bytes()
+            .next()
+            .is_some_and(|byte| begins[usize::from(byte)])
+    };
     let is_named = |path: &RelPath| {
         let name = path.file_name();
+        if !may_be(path.as_str()) && !may_be(name) {
+            return false;
+        }
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         words.contains(path.as_str())
             || words.contains(name)

@@ -8,6 +8,8 @@ use crate::session::{Instructions, Question};
 const FACTS: Facts = Facts {
     command_timeout: Duration::from_secs(30),
     runs_commands: true,
+    has_repository: true,
+    conceals_secrets: true,
 };
 
 fn carriage(characters: usize) -> Carriage {
@@ -68,6 +70,28 @@ fn text(name: &str, text: &str) -> Content {
     Content {
         title: name.to_owned(),
         text: text.into(),
+    }
+}
+
+#[test]
+fn only_what_there_is_is_spoken_of() {
+    let (mut session, listing) = (session("ab12cd34"), listing(&["a.rs"]));
+    for instructions in [Instructions::Full, Instructions::Reminder] {
+        session.instructions = instructions;
+        let mut material = material(&session, &listing, &[]);
+        let with = compose(&material).text;
+        assert!(
+            with.contains("GIT_STATUS") && with.contains("[SECRET-n kind]"),
+            "{with}"
+        );
+        material.facts.has_repository = false;
+        material.facts.conceals_secrets = false;
+        let without = compose(&material).text;
+        assert!(
+            !without.contains("GIT_") && !without.contains("SECRET"),
+            "{without}"
+        );
+        assert!(!without.contains('{'), "{without}");
     }
 }
 

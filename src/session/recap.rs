@@ -39,6 +39,9 @@ pub struct RoundRecap {
     /// What else did not work.
     #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub failures: Named,
+    /// What it looked at.
+    #[serde(default, skip_serializing_if = "Named::is_empty")]
+    pub looks: Named,
     /// Whether the person took it back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_undone: bool,
@@ -112,6 +115,7 @@ impl RoundRecap {
             files: Named::of(changed.into_iter().map(|path| ending(&path))),
             commands: Named::of(results.iter().filter(is_run).map(command)),
             failures: Named::of(results.iter().filter(failed).map(failure).chain(malformed)),
+            looks: Named::of(results.iter().filter_map(look)),
             is_undone: false,
         }
     }
@@ -123,6 +127,25 @@ fn command(result: &StepResult) -> String {
     let end = message.split(" in ").next().unwrap_or(message);
     let end = end.split(" after ").next().unwrap_or(end);
     format!("`{}` ({})", beginning(&result.subject), beginning(end))
+}
+
+/// What a step looked at, if that is what it was for.
+fn look(result: &StepResult) -> Option<String> {
+    if result.outcome.status != Status::Ok {
+        return None;
+    }
+    let subject = beginning(&result.subject);
+    Some(match result.command.as_str() {
+        "READ_FILE" => subject,
+        "LIST_FILES" if subject.is_empty() => "the list of files".to_owned(),
+        "LIST_FILES" => format!("the files of {subject}"),
+        "SEARCH_TEXT" => format!("where `{subject}` is"),
+        "OUTLINE" if subject.is_empty() => "the outline".to_owned(),
+        "OUTLINE" => format!("the outline of {subject}"),
+        "GIT_STATUS" => "git status".to_owned(),
+        "GIT_DIFF" => "git diff".to_owned(),
+        _ => return None,
+    })
 }
 
 fn failure(result: &StepResult) -> String {

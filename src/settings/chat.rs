@@ -39,12 +39,32 @@ pub struct Chat {
     pub chat_tokens: Option<usize>,
     /// Above how many characters it makes an attachment of a paste by itself.
     pub attaches_above: Option<usize>,
+    /// Whether it knows in one message what the ones before said.
+    #[serde(default = "keeps")]
+    pub keeps_context: bool,
     /// What is best if a message is too long for it.
     pub when_too_long: WhenTooLong,
     /// Where the numbers come from.
     pub source: String,
     /// The month in which they were last checked.
     pub checked: String,
+}
+
+/// Nearly all do.
+fn keeps() -> bool {
+    true
+}
+
+/// Whether every message must tell all that the ones before told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeepsContext {
+    /// As is known of the chat.
+    Auto,
+    /// It need not.
+    On,
+    /// It must.
+    Off,
 }
 
 /// How a message travels that is too long for one paste.

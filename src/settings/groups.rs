@@ -42,6 +42,7 @@ pub static GROUPS: &[Group] = &[
             "Clipboard",
             "Notify",
             "Attach",
+            "KeepsContext",
             "MaxParts",
             "MaxOutboxChars",
             "MaxOutboxTokens",

@@ -307,6 +307,12 @@ pub static KEYS: &[Key] = &[
         &["auto", "never", "always"],
         "Whether a long message goes as a file beside a short one: `auto`, if it is too long to paste and the chat is good at files; `always`, also if the chat would make a file of the paste.",
     ),
+    choice(
+        "KeepsContext",
+        "--keeps-context",
+        &["auto", "on", "off"],
+        "Whether the chat knows in one message what the ones before said; with `off` every message has the instructions, the task and the listing again. `auto` is what `Chat` says.",
+    ),
     number(
         "MaxFileBytes",
         "--max-file-bytes",

@@ -111,8 +111,11 @@ fn what(event: &Event<'_>) -> String {
         ),
         (None, 0 | 1) => format!("your message is {}", shown(path)),
         (None, parts) => format!(
-            "your message has {parts} parts, because `{}` does not take it at once",
-            escape_line(chat)
+            "your message has {parts} parts, because {} not take it at once",
+            match *chat {
+                "generic" => "most chats do".to_owned(),
+                chat => format!("`{}` does", escape_line(chat)),
+            }
         ),
     }
 }
@@ -130,10 +133,14 @@ fn how_long(event: &Event<'_>) -> String {
     else {
         return String::new();
     };
+    // Nobody chose this one, so nobody knows what it is.
+    let taken = match *chat {
+        "generic" => "most chats take".to_owned(),
+        chat => format!("`{}` takes", escape_line(chat)),
+    };
     format!(
-        "{}, {percent} % of what `{}` takes: {}",
+        "{}, {percent} % of what {taken}: {}",
         length(*characters, *tokens),
-        escape_line(chat),
         space(takes)
     )
 }

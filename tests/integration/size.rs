@@ -113,3 +113,32 @@ fn an_unknown_chat_is_told_which_was_meant() {
         .code(1)
         .said("it must be at least 2000");
 }
+
+#[test]
+fn a_chat_that_keeps_no_context_is_told_everything_again() {
+    let told = |finished: &Finished| {
+        let outbox = finished.outbox(2);
+        let has = |text: &str| outbox.contains(text);
+        has("You work on real files") && has("## Workspace Files\n(1 file,")
+    };
+    assert!(!told(&with_long_contents(&[])));
+    assert!(told(&with_long_contents(&["--keeps-context", "off"])));
+}
+
+#[test]
+fn a_chat_that_is_near_the_end_of_its_memory_is_told_of() {
+    let finished = with_long_contents(&["--chat", "claude"]);
+    assert!(!finished.stderr.contains("agent handoff"));
+    let mut session = finished.session();
+    let id = session["sessionId"].as_str().unwrap().to_owned();
+    assert!(session["chatTokens"].as_u64().unwrap() > 500, "{session}");
+    session["chatTokens"] = 150_000.into();
+    let file = finished.base().join(format!("sessions/{id}.json"));
+    fs::write(file, session.to_string()).unwrap();
+    let reply = READ.replace("{end}", &format!("[END {id}#2]"));
+    Test::after(finished, &["--chat", "claude", "step", "--reply", "-"])
+        .input(&reply)
+        .run()
+        .code(0)
+        .said("`agent handoff` writes a message with which a new chat goes on");
+}

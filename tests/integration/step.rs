@@ -256,3 +256,14 @@ fn what_the_person_changed_between_rounds_is_shown_to_the_model() {
     let finished = step(finished, &third).run().code(0);
     assert!(!finished.outbox(4).contains("Changed by the user"), "once");
 }
+
+#[test]
+fn what_the_person_changed_is_shown_after_a_round_that_only_looks() {
+    let finished = step(begun(), CREATE).run().code(0);
+    fs::write(finished.base().join("workspace/a.txt"), "mine\n").unwrap();
+    let finished = step(finished, "[LIST_FILES]\n{end}\n").run().code(0);
+    let outbox = finished.outbox(3);
+    assert!(outbox.contains("-a\n+mine\n"), "{outbox}");
+    let finished = step(finished, "[LIST_FILES]\n{end}\n").run().code(0);
+    assert!(!finished.outbox(4).contains("Changed by the user"), "once");
+}
