@@ -32,6 +32,16 @@ pub enum Event {
     Quiet,
 }
 
+/// When a child gets the session of its own that it always has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Session {
+    /// Before it becomes its program: whatever that does, it has no terminal.
+    MadeBefore,
+    /// It is a program of ours that makes it first of all. So it can be started without a copy of
+    /// this process, which takes the longer the more memory is in use.
+    MadeByChild,
+}
+
 /// How a child ended by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {

@@ -1,9 +1,11 @@
 //! What the sandbox costs: a confined `true` beside bubblewrap's and a plain shell's.
 //!
-//! The three take turns, so that a busy moment of the machine hits all of them; the processor time
-//! is that of all their processes together.
+//! Both sandboxes run the program `true`; a script of a reply is run by the shell, so there is a
+//! line with `bash -c true` in both as well. All take turns, so that a busy moment of the machine
+//! hits all of them; the processor time is that of all their processes together.
 
 use std::error::Error;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,12 +26,23 @@ const GOAL: f64 = 1.5;
 
 pub(crate) fn measure(table: &mut Table) -> Outcome {
     let directory = tempfile::tempdir()?;
-    for (name, files) in [("small workspace", 10), ("10,000 files", 10_000)] {
-        let workspace = directory.path().join(name.replace(' ', "-"));
-        fill(&workspace, files)?;
-        compare(table, name, &workspace)?;
-    }
-    Ok(())
+    let small = workspace(directory.path(), "small", 10)?;
+    let large = workspace(directory.path(), "large", 10_000)?;
+    compare(table, "small workspace", &small)?;
+    compare(table, "10,000 files, first of a reply", &large)?;
+    let mut later = large;
+    later.search();
+    compare(table, "10,000 files, later in a reply", &later)?;
+    search(table, &mut later)
+}
+
+/// The confinement in a new workspace with so many files.
+fn workspace(directory: &Path, name: &str, files: usize) -> Result<Confinement, Box<dyn Error>> {
+    let workspace = directory.join(name);
+    fill(&workspace, files)?;
+    let mut confinement = Confinement::of_workspace(workspace);
+    confinement.launcher = PathBuf::from(env!("CARGO_BIN_EXE_agent"));
+    Ok(confinement)
 }
 
 fn fill(workspace: &Path, files: usize) -> Outcome {
@@ -60,17 +73,19 @@ impl Times {
     }
 }
 
-fn compare(table: &mut Table, name: &str, workspace: &Path) -> Outcome {
-    let mut confinement = Confinement::of_workspace(workspace);
-    confinement.launcher = PathBuf::from(env!("CARGO_BIN_EXE_agent"));
+const TRUE: &[&str] = &["true"];
+const SCRIPT: &[&str] = &["bash", "-c", "true"];
+
+fn compare(table: &mut Table, name: &str, confinement: &Confinement) -> Outcome {
     let (mut ours, mut theirs, mut plain) = (Times::default(), Times::default(), Times::default());
-    let mut bubblewrap = Command::new("bwrap");
-    bubblewrap.args(["--unshare-all", "--ro-bind", "/", "/", "true"]);
-    let has_bubblewrap = run_time(&mut bubblewrap).is_ok();
+    let (mut our_script, mut their_script) = (Times::default(), Times::default());
+    let has_bubblewrap = run_time(&mut bubblewrap(TRUE)).is_ok();
     for _ in 0..RUNS {
-        ours.take(|| confined(&confinement))?;
+        ours.take(|| confined(confinement, TRUE))?;
+        our_script.take(|| confined(confinement, SCRIPT))?;
         if has_bubblewrap {
-            theirs.take(|| run_time(&mut bubblewrap))?;
+            theirs.take(|| run_time(&mut bubblewrap(TRUE)))?;
+            their_script.take(|| run_time(&mut bubblewrap(SCRIPT)))?;
         }
         plain.take(|| run_time(Command::new("sh").args(["-c", "true"])))?;
     }
@@ -91,6 +106,14 @@ fn compare(table: &mut Table, name: &str, workspace: &Path) -> Outcome {
             ratio: Some(ratio(ours.processor, theirs.processor)),
             goal: Goal::None,
         });
+        let (script, peer) = (median(our_script.clock), median(their_script.clock));
+        table.add(&Row {
+            what: format!("sandboxed `bash -c true`, {name}; bubblewrap's"),
+            ours: milliseconds(script),
+            beside: milliseconds(peer),
+            ratio: Some(ratio(script, peer)),
+            goal: Goal::None,
+        });
     }
     table.add(&Row {
         what: format!("sandboxed `true`, {name}; plain `sh -c true`"),
@@ -102,11 +125,48 @@ fn compare(table: &mut Table, name: &str, workspace: &Path) -> Outcome {
     Ok(())
 }
 
-/// The time of a `true` in our sandbox, as a step of a reply runs it.
-fn confined(confinement: &Confinement) -> Result<Duration, Box<dyn Error>> {
+fn bubblewrap(words: &[&str]) -> Command {
+    let mut command = Command::new("bwrap");
+    command
+        .args(["--unshare-all", "--ro-bind", "/", "/"])
+        .args(words);
+    command
+}
+
+/// What the first command of a reply pays for the links that lead out of the workspace.
+fn search(table: &mut Table, confinement: &mut Confinement) -> Outcome {
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(&confinement.workspace).args(arguments);
+        git
+    };
+    run_time(&mut git(&["init", "-q"]))?;
+    run_time(&mut git(&["add", "-A"]))?;
+    let mut status = git(&["status", "--short"]);
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..RUNS / 4 {
+        let began = Instant::now();
+        confinement.search();
+        ours.push(began.elapsed());
+        theirs.push(run_time(&mut status)?);
+    }
+    let (ours, theirs) = (median(ours), median(theirs));
+    table.add(&Row {
+        what: "looking for links out of 10,000 files; `git status`".to_owned(),
+        ours: milliseconds(ours),
+        beside: milliseconds(theirs),
+        ratio: Some(ratio(ours, theirs)),
+        goal: Goal::None,
+    });
+    Ok(())
+}
+
+/// The time of a program in our sandbox, as a step of a reply runs it.
+fn confined(confinement: &Confinement, words: &[&str]) -> Result<Duration, Box<dyn Error>> {
+    let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
     let began = Instant::now();
     let ran = run(Job {
-        program: Program::Shell("true"),
+        program: Program::Exec(&words),
         directory: &confinement.workspace,
         environment: &[],
         timeout: Duration::from_secs(30),

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::platform::{self, Event, Exit, Tree};
+use crate::platform::{self, Event, Exit, Session, Tree};
 use crate::protocol::Capped;
 use crate::sandbox::{Confinement, Launch};
 use output::Output;
@@ -139,6 +139,10 @@ fn start(job: &Job<'_>) -> Result<Started, String> {
             (command, input, Some(launch))
         }
     };
+    let session = match launch {
+        None => Session::MadeBefore,
+        Some(_) => Session::MadeByChild,
+    };
     let confined = job.confinement.map(Confinement::environment);
     command
         .current_dir(job.directory)
@@ -146,13 +150,12 @@ fn start(job: &Job<'_>) -> Result<Started, String> {
         .envs(environment::allowed(std::env::vars_os()))
         .envs(confined.unwrap_or_default())
         .envs(job.environment.iter().copied());
-    let tree = Tree::start(command, input).map_err(|error| {
+    let tree = Tree::start(command, input, session).map_err(|error| {
         let name = Path::new(&program[0]).display();
         format!("could not start `{name}`: {error}")
     })?;
     if let Some(launch) = &mut launch {
-        // A supervisor that ended at once has said why.
-        let _ = launch.send_plan();
+        launch.send_plan();
     }
     Ok(Started { tree, launch })
 }
@@ -207,6 +210,10 @@ impl Attended<'_> {
         self.drain();
         let exit = self.tree.reap(REAP);
         stopped.unwrap_or(match exit {
+            // It was hit by the same Ctrl-C, in the moment before it had a session of its own.
+            Ok(Some(Exit::Signal(INTERRUPT))) if cancelled.load(Ordering::Relaxed) => {
+                End::Interrupted
+            }
             Ok(Some(Exit::Code(code))) => End::Exited(code),
             Ok(Some(Exit::Signal(signal))) => End::Signalled(signal),
             Ok(None) | Err(_) => End::Signalled(KILLED),
@@ -263,6 +270,9 @@ impl Attended<'_> {
 
 /// The number of the signal that cannot be refused.
 const KILLED: i32 = 9;
+
+/// The number of the signal that a terminal sends for Ctrl-C.
+const INTERRUPT: i32 = 2;
 
 #[cfg(test)]
 #[cfg(unix)]

@@ -11,10 +11,12 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
+};
 use wait_timeout::ChildExt;
 
-use super::{Event, Exit};
+use super::{Event, Exit, Session};
 
 /// How often to ask whether the child has ended, where the kernel has no descriptor that tells.
 const LOOK: Duration = Duration::from_millis(20);
@@ -31,13 +33,15 @@ pub struct Tree {
 
 impl Tree {
     /// Starts a command without a terminal, its two outputs in one pipe.
-    pub fn start(mut command: Command, input: Stdio) -> io::Result<Self> {
+    pub fn start(mut command: Command, input: Stdio, session: Session) -> io::Result<Self> {
         let (output, writer) = io::pipe()?;
         command
             .stdin(input)
             .stdout(writer.try_clone()?)
             .stderr(writer);
-        in_a_session_of_its_own(&mut command);
+        if session == Session::MadeBefore {
+            in_a_session_of_its_own(&mut command);
+        }
         let child = command.spawn()?;
         // The command holds the writing end: with it open, the output would never be at its end.
         drop(command);
@@ -104,8 +108,11 @@ impl Tree {
     }
 
     fn signal(&self, signal: Signal) {
-        // It fails only when nobody is left in the group, which is what was wanted.
-        let _ = kill_process_group(Pid::from_child(&self.child), signal);
+        let child = Pid::from_child(&self.child);
+        if kill_process_group(child, signal).is_err() {
+            // Nobody is left in the group, or the child has not made it yet.
+            let _ = kill_process(child, signal);
+        }
     }
 
     /// Whether the child has ended, and whether there is something to read.

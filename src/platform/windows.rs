@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use wait_timeout::ChildExt;
 
-use super::{Event, Exit};
+use super::{Event, Exit, Session};
 
 /// How often to ask whether the child has ended.
 const LOOK: Duration = Duration::from_millis(20);
@@ -32,7 +32,7 @@ pub struct Tree {
 
 impl Tree {
     /// Starts a command, its two outputs in one pipe.
-    pub fn start(mut command: Command, input: Stdio) -> io::Result<Self> {
+    pub fn start(mut command: Command, input: Stdio, _session: Session) -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
         command
             .stdin(input)

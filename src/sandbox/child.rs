@@ -21,6 +21,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 
 use super::command::tell;
+use super::launch::First;
 use super::{Backend, Plan, bubblewrap, landlock, namespaces};
 use crate::platform::linux;
 
@@ -30,7 +31,7 @@ pub(super) const NOT_STARTED: u8 = 125;
 /// A plan is a list of paths: more than this is none.
 const MAX_PLAN_BYTES: u32 = 16 * 1024 * 1024;
 
-/// Runs a command confined; `arguments` are its program and the program's arguments.
+/// Runs a command confined; `arguments` are what comes [`First`], the program and its arguments.
 ///
 /// To be called by `main` before anything else, as long as there is one thread.
 pub fn child_main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -53,13 +54,19 @@ pub fn child_main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(NOT_STARTED)
 }
 
-fn supervise(agent: &UnixStream, words: &[OsString]) -> Result<(), String> {
-    let plan = read_plan(agent)?;
+fn supervise(agent: &UnixStream, arguments: &[OsString]) -> Result<(), String> {
+    let (first, words) = arguments.split_first().ok_or("no program was named")?;
+    let first = First::from_word(first).ok_or("this is for `agent` to call")?;
+    // Without a controlling terminal nothing can ask for a password or write to the screen.
+    rustix::process::setsid().map_err(|error| format!("could not leave the terminal: {error}"))?;
     linux::ignore_termination();
-    match plan.confinement.backend {
-        Backend::Namespaces => namespaces::supervise(agent, &plan, words),
-        Backend::Bubblewrap => bubblewrap::supervise(agent, &plan, words),
-        Backend::Landlock => landlock::supervise(agent, &plan, words),
+    let power = namespaces::enter(first)?;
+    let plan = read_plan(agent)?;
+    match (plan.confinement.backend, power) {
+        (Backend::Namespaces, Some(power)) => namespaces::supervise(agent, &plan, words, power),
+        (Backend::Namespaces, None) => Err("the namespaces were not entered".to_owned()),
+        (Backend::Bubblewrap, _) => bubblewrap::supervise(agent, &plan, words),
+        (Backend::Landlock, _) => landlock::supervise(agent, &plan, words),
     }
 }
 

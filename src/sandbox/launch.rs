@@ -1,25 +1,67 @@
 //! The side of `agent`: starts the supervisor of a confined command and hears from it.
+//!
+//! What a plan needs is made while the supervisor starts and parts itself from the machine, which
+//! takes as long; so the supervisor is told on its command line what it can do before it has a plan.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::reserve::{Hold, Reserved};
-use super::{Confinement, Plan, SUBCOMMAND};
+use super::{Backend, Confinement, Plan, SUBCOMMAND};
 
 /// What is said right before the command takes over; anything else said is why it did not.
 pub(super) const STARTED: u8 = 6;
 
+/// What a supervisor does before it has its plan: the first of its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum First {
+    /// Nothing.
+    Wait,
+    /// It enters namespaces of its own, one of the network among them.
+    Part,
+    /// The same, in the network of the person.
+    PartButNetwork,
+}
+
+impl First {
+    const ALL: [Self; 3] = [Self::Wait, Self::Part, Self::PartButNetwork];
+
+    fn of(confinement: &Confinement) -> Self {
+        match (confinement.backend, confinement.network) {
+            (Backend::Namespaces, false) => Self::Part,
+            (Backend::Namespaces, true) => Self::PartButNetwork,
+            (Backend::Bubblewrap | Backend::Landlock, _) => Self::Wait,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Wait => "--wait",
+            Self::Part => "--part",
+            Self::PartButNetwork => "--part-but-network",
+        }
+    }
+
+    /// What the argument means, if it means something.
+    pub(super) fn from_word(word: &OsStr) -> Option<Self> {
+        Self::ALL.into_iter().find(|first| first.word() == word)
+    }
+}
+
 /// A confined command, from before its start until after its end.
 #[derive(Debug)]
 pub(crate) struct Launch {
-    plan: Vec<u8>,
+    confinement: Confinement,
+    directory: PathBuf,
     supervisor: UnixStream,
-    reserved: Reserved,
-    hold: Hold,
+    /// What was made for the command, once there is a plan.
+    reserved: Option<(Reserved, Hold)>,
+    /// Why there is no plan.
+    failure: Option<String>,
 }
 
 impl Launch {
@@ -30,34 +72,51 @@ impl Launch {
         program: &[OsString],
     ) -> Result<(Command, Stdio, Self), String> {
         let (supervisor, input) = UnixStream::pair().map_err(|error| error.to_string())?;
-        let mut confinement = confinement.clone();
-        if !confinement.is_searched {
-            confinement.search();
-        }
-        let (reserved, hold) = Reserved::make(&confinement);
-        let mut launch = Self {
-            plan: Vec::new(),
-            supervisor,
-            reserved: reserved.clone(),
-            hold,
-        };
         let mut command = Command::new(&confinement.launcher);
-        command.arg(SUBCOMMAND).args(program);
-        let plan = Plan {
-            confinement,
+        command
+            .arg(SUBCOMMAND)
+            .arg(First::of(confinement).word())
+            .args(program);
+        let launch = Self {
+            confinement: confinement.clone(),
             directory: directory.to_owned(),
-            reserved,
+            supervisor,
+            reserved: None,
+            failure: None,
         };
-        launch.plan = serde_json::to_vec(&plan)
-            .map_err(|error| format!("could not plan the sandbox: {error}"))?;
         Ok((command, OwnedFd::from(input).into(), launch))
     }
 
-    /// Tells the supervisor what to do, once it runs.
-    pub(crate) fn send_plan(&mut self) -> io::Result<()> {
-        let length = u32::try_from(self.plan.len()).map_err(io::Error::other)?;
+    /// Makes what is needed and tells the supervisor what to do, once it runs.
+    pub(crate) fn send_plan(&mut self) {
+        match self.plan() {
+            // A supervisor that ended at once has said why.
+            Ok(plan) => drop(self.send(&plan)),
+            Err(error) => {
+                self.failure = Some(format!("could not plan the sandbox: {error}"));
+                self.stop();
+            }
+        }
+    }
+
+    fn plan(&mut self) -> serde_json::Result<Vec<u8>> {
+        if !self.confinement.is_searched {
+            self.confinement.search();
+        }
+        let (reserved, hold) = Reserved::make(&self.confinement);
+        let plan = Plan {
+            confinement: self.confinement.clone(),
+            directory: self.directory.clone(),
+            reserved: reserved.clone(),
+        };
+        self.reserved = Some((reserved, hold));
+        serde_json::to_vec(&plan)
+    }
+
+    fn send(&mut self, plan: &[u8]) -> io::Result<()> {
+        let length = u32::try_from(plan.len()).map_err(io::Error::other)?;
         self.supervisor.write_all(&length.to_le_bytes())?;
-        self.supervisor.write_all(&self.plan)
+        self.supervisor.write_all(plan)
     }
 
     /// Has the supervisor end the command and all that it started.
@@ -68,6 +127,9 @@ impl Launch {
     /// After the end: why the command did not start, if it did not.
     pub(crate) fn refusal(&mut self) -> Option<String> {
         const MAX_BYTES: u64 = 64 * 1024;
+        if self.failure.is_some() {
+            return self.failure.take();
+        }
         let mut reason = Vec::new();
         // Whoever could still hold the other end is not waited for.
         self.supervisor.set_nonblocking(true).ok()?;
@@ -82,6 +144,8 @@ impl Launch {
 
 impl Drop for Launch {
     fn drop(&mut self) {
-        self.reserved.remove(&self.hold);
+        if let Some((reserved, hold)) = &self.reserved {
+            reserved.remove(hold);
+        }
     }
 }

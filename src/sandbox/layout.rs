@@ -226,8 +226,10 @@ fn add_protected(layout: &mut Layout, confinement: &Confinement) {
     let workspace = &confinement.workspace;
     for name in PROTECTED.iter().chain(&WORKFLOWS).chain([&".git"]) {
         let path = workspace.join(name);
-        // Nothing can be mounted on a link; what it leads to can at least be kept.
-        if let Ok(target) = fs::canonicalize(&path)
+        // Nothing can be mounted on a link; what it leads to can at least be kept. Most names are
+        // not there, and that is found out sooner than where they lead.
+        if path.exists()
+            && let Ok(target) = fs::canonicalize(&path)
             && target != path
             && target.starts_with(workspace)
             && target != *workspace

@@ -11,6 +11,7 @@ use rustix::thread::UnshareFlags;
 use super::child::{NOT_STARTED, Seen, end_for_the_dead, end_like, release_output, watch};
 use super::command::{give_up_power, start_command, tell};
 use super::filter::Sockets;
+use super::launch::First;
 use super::layout::{self, Layout};
 use super::root::{self, Built, Power};
 use super::{Plan, landlock};
@@ -20,8 +21,12 @@ use crate::platform::linux::{self, Forked, identity};
 const NOBODY: u32 = 65_534;
 
 /// Runs the command; returns only if it could not be started or `agent` has ended.
-pub(super) fn supervise(agent: &UnixStream, plan: &Plan, words: &[OsString]) -> Result<(), String> {
-    let power = enter_namespaces(plan)?;
+pub(super) fn supervise(
+    agent: &UnixStream,
+    plan: &Plan,
+    words: &[OsString],
+    power: Power,
+) -> Result<(), String> {
     let layout = layout::of(&plan.confinement);
     let (ended, status) = io::pipe().map_err(|error| error.to_string())?;
     match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
@@ -46,25 +51,28 @@ pub(super) fn supervise(agent: &UnixStream, plan: &Plan, words: &[OsString]) -> 
     }
 }
 
-fn enter_namespaces(plan: &Plan) -> Result<Power, String> {
+/// Enters new namespaces, if that comes first, and tells whose powers there are in them.
+pub(super) fn enter(first: First) -> Result<Option<Power>, String> {
     // That of the mounts is left to process 1: the supervisor must be able to tidy up outside.
     let mut namespaces = UnshareFlags::NEWPID
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS
         | UnshareFlags::NEWCGROUP;
-    if !plan.confinement.network {
-        namespaces |= UnshareFlags::NEWNET;
+    match first {
+        First::Wait => return Ok(None),
+        First::Part => namespaces |= UnshareFlags::NEWNET,
+        First::PartButNetwork => {}
     }
     let cannot = |error: io::Error| format!("could not enter new namespaces: {error}");
     if rustix::process::geteuid().is_root() && linux::unshare(namespaces).is_ok() {
-        return Ok(Power::Root);
+        return Ok(Some(Power::Root));
     }
     let user = own_range(rustix::process::geteuid().as_raw());
     let group = own_range(rustix::process::getegid().as_raw());
     linux::unshare(namespaces | UnshareFlags::NEWUSER).map_err(cannot)?;
     let proc = std::fs::File::open("/proc").map_err(cannot)?;
     identity::map_own_ids(proc.as_fd(), user, group).map_err(cannot)?;
-    Ok(Power::User)
+    Ok(Some(Power::User))
 }
 
 fn own_range(id: u32) -> identity::IdRange {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::{Backend, Confinement, Launch, Property, Strength};
-use crate::platform::{Event, Tree};
+use crate::platform::{Event, Session, Tree};
 
 const FILES: (&str, &str, &str, &str) = (
     "files",
@@ -203,8 +203,9 @@ fn run(confinement: &Confinement, script: &str) -> Result<Tried, String> {
         .env_clear()
         .env("PATH", path)
         .envs(confinement.environment());
-    let mut tree = Tree::start(command, input).map_err(|error| error.to_string())?;
-    let _ = launch.send_plan();
+    let mut tree =
+        Tree::start(command, input, Session::MadeByChild).map_err(|error| error.to_string())?;
+    launch.send_plan();
     let mut output = Vec::new();
     let mut buffer = vec![0; 4096];
     let deadline = Instant::now() + PATIENCE;

@@ -252,14 +252,11 @@ impl Root<'_> {
             }
             What::Protected => cover(path, Access::Read),
             What::Pinned => cover(path, Access::Write),
-            What::Masked if self.is_closed(path) => Ok(()),
-            What::Masked | What::Hidden => hide(path),
+            What::Masked => hide(path, |mode| !self.is_closed(mode)),
+            What::Hidden => hide(path, |_| true),
             What::Scratch(mode) => self.scratch(path, *mode),
             What::Empty => self.directory(path),
-            What::Link(target) => {
-                self.parent(path)?;
-                std::os::unix::fs::symlink(target, path)
-            }
+            What::Link(target) => self.in_parent(path, || std::os::unix::fs::symlink(target, path)),
             What::Processes => self.processes(path),
             What::Terminals => {
                 let options = [("mode", "0620"), ("ptmxmode", "0666")];
@@ -269,26 +266,24 @@ impl Root<'_> {
         }
     }
 
-    /// Whether the command cannot use it anyway, because it will be a user without any power.
-    fn is_closed(&self, path: &Path) -> bool {
+    /// Whether the command cannot use what has these permissions anyway, because it will be a
+    /// user without any power.
+    fn is_closed(&self, mode: u32) -> bool {
         const FOR_OTHERS: u32 = 0o007;
-        let is_closed = |mode: u32| mode & FOR_OTHERS == 0;
-        self.chown.is_some()
-            && path
-                .symlink_metadata()
-                .is_ok_and(|found| is_closed(found.permissions().mode()))
+        self.chown.is_some() && mode & FOR_OTHERS == 0
     }
 
     /// Puts a tree in its place, which is made if it is missing.
     fn attach(&self, tree: &Tree, path: &Path) -> io::Result<()> {
-        if path.symlink_metadata().is_err() {
-            let found = rustix::fs::statat(tree, "", AtFlags::EMPTY_PATH)?;
-            if FileType::from_raw_mode(found.st_mode) == FileType::Directory {
-                self.directory(path)?;
-            } else {
-                self.parent(path)?;
-                fs::File::create(path)?;
-            }
+        match tree.attach(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            attached => return attached,
+        }
+        let found = rustix::fs::statat(tree, "", AtFlags::EMPTY_PATH)?;
+        if FileType::from_raw_mode(found.st_mode) == FileType::Directory {
+            self.directory(path)?;
+        } else {
+            self.in_parent(path, || fs::File::create(path).map(drop))?;
         }
         tree.attach(path)
     }
@@ -306,17 +301,23 @@ impl Root<'_> {
         cover(path, Access::Read)
     }
 
-    fn parent(&self, path: &Path) -> io::Result<()> {
-        path.parent()
-            .map_or(Ok(()), |parent| self.directory(parent))
+    /// Makes something at the path, and first what lies above it if that is missing.
+    fn in_parent(&self, path: &Path, make: impl Fn() -> io::Result<()>) -> io::Result<()> {
+        match (make(), path.parent()) {
+            (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
+                self.directory(parent)?;
+                make()
+            }
+            (made, _) => made,
+        }
     }
 
     fn directory(&self, path: &Path) -> io::Result<()> {
-        if path.is_dir() {
-            return Ok(());
+        match self.in_parent(path, || fs::create_dir(path)) {
+            Ok(()) => {}
+            Err(_) if path.is_dir() => return Ok(()),
+            Err(error) => return Err(error),
         }
-        self.parent(path)?;
-        fs::create_dir(path)?;
         match self.chown {
             Some(user) => std::os::unix::fs::lchown(path, Some(user), Some(user)),
             None => Ok(()),
@@ -335,9 +336,11 @@ fn cover(path: &Path, access: Access) -> io::Result<()> {
     tree.attach(path)
 }
 
-/// Puts something empty over what lies at the path, if it is there and is no link.
-fn hide(path: &Path) -> io::Result<()> {
+/// Puts something empty over what lies at the path, if it is there, is no link and has permissions
+/// that matter.
+fn hide(path: &Path, matters: impl Fn(u32) -> bool) -> io::Result<()> {
     let empty = match path.symlink_metadata() {
+        Ok(found) if !matters(found.permissions().mode()) => return Ok(()),
         Ok(found) if found.is_dir() => EMPTY_DIRECTORY,
         Ok(found) if !found.is_symlink() => EMPTY_FILE,
         _ => return Ok(()),

@@ -6,12 +6,16 @@
 //! further down: git runs and obeys them when the person works there.
 //!
 //! The walk is bounded: what lies behind the first [`MAX_ENTRIES`] names is not looked at. Where
-//! more is found than can be mounted one by one, the directories that hold it stand for it.
+//! more is found than can be mounted one by one, the directories that hold it stand for it. It goes
+//! by levels; those with many directories are shared out among threads.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, DirEntry};
+use std::num::NonZeroUsize;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use super::{Confinement, STATE};
 
@@ -21,20 +25,27 @@ const MAX_ENTRIES: usize = 200_000;
 /// The most paths that are made read-only one by one: each costs a mount.
 const MAX_PATHS: usize = 1_000;
 
+/// How many directories are worth a second thread, and the most threads that there are.
+const MANY_DIRECTORIES: usize = 32;
+const MAX_THREADS: usize = 4;
+
 /// The files and directories to be made read-only, from what is there now.
 pub(super) fn in_workspace(confinement: &Confinement) -> Vec<PathBuf> {
-    let mut walk = Walk {
+    let walk = Walk {
         confinement,
-        linked: HashMap::new(),
-        found: BTreeSet::new(),
-        left: MAX_ENTRIES,
+        left: AtomicUsize::new(MAX_ENTRIES),
     };
-    let mut directories = vec![confinement.workspace.clone()];
-    while let Some(directory) = directories.pop() {
-        walk.look_into(&directory, &mut directories);
+    let mut seen = Seen::default();
+    let mut level = vec![confinement.workspace.clone()];
+    while !level.is_empty() {
+        for mut part in walk.look_into_level(&level) {
+            seen.directories.append(&mut part.directories);
+            seen.absorb(part);
+        }
+        level = std::mem::take(&mut seen.directories);
     }
-    let outside = walk.linked.into_values().filter(Linked::is_also_outside);
-    let mut found = walk.found;
+    let outside = seen.linked.into_values().filter(Linked::is_also_outside);
+    let mut found = seen.found;
     found.extend(outside.flat_map(|linked| linked.names));
     coarse_enough(found, &confinement.workspace, MAX_PATHS)
 }
@@ -50,6 +61,7 @@ fn is_git(path: &Path) -> bool {
 }
 
 /// A file with more names than one.
+#[derive(Default)]
 struct Linked {
     count: u64,
     names: Vec<PathBuf>,
@@ -61,37 +73,106 @@ impl Linked {
     }
 }
 
-struct Walk<'a> {
-    confinement: &'a Confinement,
+/// What a part of a walk has seen.
+#[derive(Default)]
+struct Seen {
+    /// To be looked into next.
+    directories: Vec<PathBuf>,
     linked: HashMap<(u64, u64), Linked>,
     found: BTreeSet<PathBuf>,
-    left: usize,
+}
+
+impl Seen {
+    fn absorb(&mut self, mut other: Self) {
+        self.found.append(&mut other.found);
+        for (file, part) in other.linked {
+            let whole = self.linked.entry(file).or_default();
+            whole.count = part.count;
+            whole.names.extend(part.names);
+        }
+    }
+
+    fn look_at(&mut self, entry: &DirEntry) {
+        let Ok(file) = entry.metadata() else { return };
+        // That of a submodule says where its configuration is.
+        if entry.file_name().eq_ignore_ascii_case(".git") {
+            self.found.insert(entry.path());
+        } else if file.nlink() > 1 {
+            let linked = self.linked.entry((file.dev(), file.ino())).or_default();
+            linked.count = file.nlink();
+            linked.names.push(entry.path());
+        }
+    }
+}
+
+struct Walk<'a> {
+    confinement: &'a Confinement,
+    /// How many names may still be looked at.
+    left: AtomicUsize,
 }
 
 impl Walk<'_> {
+    /// Looks into all of these, with more than one thread if they are many.
+    fn look_into_level(&self, level: &[PathBuf]) -> Vec<Seen> {
+        if level.len() < MANY_DIRECTORIES {
+            return vec![self.look_into_all(level)];
+        }
+        let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let share = level.len().div_ceil(threads.min(MAX_THREADS));
+        thread::scope(|scope| {
+            let (own, others) = level.split_at(share);
+            let others: Vec<_> = others
+                .chunks(share)
+                .map(|part| {
+                    let work = move || self.look_into_all(part);
+                    (part, thread::Builder::new().spawn_scoped(scope, work))
+                })
+                .collect();
+            let mut seen = vec![self.look_into_all(own)];
+            seen.extend(others.into_iter().map(|(part, thread)| match thread {
+                Ok(thread) => thread.join().unwrap_or_else(|panic| {
+                    // What was not seen would not be protected.
+                    std::panic::resume_unwind(panic)
+                }),
+                // There are no more threads to be had.
+                Err(_) => self.look_into_all(part),
+            }));
+            seen
+        })
+    }
+
+    fn look_into_all(&self, directories: &[PathBuf]) -> Seen {
+        let mut seen = Seen::default();
+        for directory in directories {
+            self.look_into(directory, &mut seen);
+        }
+        seen
+    }
+
     /// Looks at what a directory holds; one that cannot be read cannot be changed either.
-    fn look_into(&mut self, directory: &Path, directories: &mut Vec<PathBuf>) {
+    fn look_into(&self, directory: &Path, seen: &mut Seen) {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-            if self.left == 0 {
+            let one_less = |left: usize| left.checked_sub(1);
+            let order = Ordering::Relaxed;
+            if self.left.fetch_update(order, order, one_less).is_err() {
                 return;
             }
-            self.left -= 1;
             let Ok(kind) = entry.file_type() else {
                 continue;
             };
             if kind.is_dir() {
                 let path = entry.path();
-                if self.is_open(&path) {
-                    directories.push(path);
+                if self.is_open(&path, seen) {
+                    seen.directories.push(path);
                 }
             } else if kind.is_file() {
-                self.look_at(&entry);
+                seen.look_at(&entry);
             }
         }
     }
 
     /// Whether what lies in the directory can be seen and changed; notes what is kept in it.
-    fn is_open(&mut self, path: &Path) -> bool {
+    fn is_open(&self, path: &Path, seen: &mut Seen) -> bool {
         let workspace = &self.confinement.workspace;
         if *path == workspace.join(STATE) || self.confinement.hidden.iter().any(|own| own == path) {
             return false;
@@ -103,29 +184,10 @@ impl Walk<'_> {
             return self.confinement.git_write;
         }
         if path.join("HEAD").symlink_metadata().is_ok() {
-            self.found
+            seen.found
                 .extend(["hooks", "config"].map(|name| path.join(name)));
         }
         true
-    }
-
-    fn look_at(&mut self, entry: &DirEntry) {
-        let Ok(file) = entry.metadata() else { return };
-        // That of a submodule says where its configuration is.
-        if entry.file_name().eq_ignore_ascii_case(".git") {
-            self.found.insert(entry.path());
-        } else if file.nlink() > 1 {
-            let path = entry.path();
-            let linked = self
-                .linked
-                .entry((file.dev(), file.ino()))
-                .or_insert(Linked {
-                    count: 0,
-                    names: Vec::new(),
-                });
-            linked.count = file.nlink();
-            linked.names.push(path);
-        }
     }
 }
 
@@ -204,6 +266,19 @@ mod tests {
         place.link("outside", "work/other");
         place.file("work/alone");
         place.case(&["deep/er/file", "other"]);
+    }
+
+    #[test]
+    fn many_directories_are_looked_into_as_one_is() {
+        let place = Place::new();
+        place.file("outside");
+        place.file("work/d0/inside");
+        for number in 1..=2 * MANY_DIRECTORIES {
+            place.link("work/d0/inside", &format!("work/d{number}/inside"));
+        }
+        place.link("outside", "work/d1/file");
+        place.link("outside", "work/d60/file");
+        place.case(&["d1/file", "d60/file"]);
     }
 
     #[test]

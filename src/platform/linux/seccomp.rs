@@ -1,7 +1,8 @@
 //! A filter of system calls: rules in, a program for the kernel out.
 //!
 //! Every rule is about one call and decides it; a call without a rule is allowed. The kernel
-//! remembers which calls are always allowed, so the order of the rules costs nothing.
+//! remembers which calls are always allowed, so that these cost nothing afterwards; to learn them it
+//! runs the filter once for every call that there is, and so the rules are a tree and not a list.
 
 use std::io;
 
@@ -71,6 +72,8 @@ const LOAD: u16 = 0x20;
 const RETURN: u16 = 0x06;
 const IF_EQUAL: u16 = 0x15;
 const IF_GREATER: u16 = 0x25;
+const IF_AT_LEAST: u16 = 0x35;
+const SKIP: u16 = 0x05;
 const IF_BITS: u16 = 0x45;
 
 /// A program of the kernel's filter machine.
@@ -92,16 +95,16 @@ impl Filter {
             jump(IF_GREATER, last, 0, 1),
             step(RETURN, failure(libc::ENOSYS)),
         ];
+        let mut decisions = Vec::new();
         for rule in rules {
-            let Ok(call) = u32::try_from(rule.call) else {
-                continue;
-            };
-            let body = body_of(rule);
-            let length = u8::try_from(body.len()).ok()?;
-            program.push(jump(IF_EQUAL, call, 0, length));
-            program.extend(body);
+            // Calls that this machine does not have are negative.
+            if let Ok(call) = u32::try_from(rule.call) {
+                let body = body_of(rule);
+                decisions.push((call, u8::try_from(body.len()).ok()?, body));
+            }
         }
-        program.push(step(RETURN, libc::SECCOMP_RET_ALLOW));
+        decisions.sort_by_key(|(call, ..)| *call);
+        append_tree(&mut program, &decisions)?;
         Some(Self(program))
     }
 
@@ -135,6 +138,31 @@ impl Filter {
         });
         words.collect()
     }
+}
+
+/// A call, and how many steps of which kind decide it; each ends with a decision.
+type Decision = (u32, u8, Vec<libc::sock_filter>);
+
+/// Appends what finds the decision for the loaded number among these, which are sorted.
+fn append_tree(program: &mut Vec<libc::sock_filter>, decisions: &[Decision]) -> Option<()> {
+    const FEW: usize = 2;
+    if decisions.len() <= FEW {
+        for (call, length, body) in decisions {
+            program.push(jump(IF_EQUAL, *call, 0, *length));
+            program.extend(body);
+        }
+        program.push(step(RETURN, libc::SECCOMP_RET_ALLOW));
+        return Some(());
+    }
+    let (lower, upper) = decisions.split_at(decisions.len() / 2);
+    let (middle, ..) = upper.first()?;
+    program.push(jump(IF_AT_LEAST, *middle, 0, 1));
+    let skip = program.len();
+    program.push(step(SKIP, 0));
+    append_tree(program, lower)?;
+    // A jump of its own, because a condition cannot lead as far.
+    program[skip].k = u32::try_from(program.len() - skip - 1).ok()?;
+    append_tree(program, upper)
 }
 
 fn body_of(rule: &Rule) -> Vec<libc::sock_filter> {
@@ -245,6 +273,11 @@ mod tests {
                 RETURN => return step.k,
                 IF_EQUAL => loaded == step.k,
                 IF_GREATER => loaded > step.k,
+                IF_AT_LEAST => loaded >= step.k,
+                SKIP => {
+                    at += usize::try_from(step.k).unwrap();
+                    continue;
+                }
                 IF_BITS => loaded & step.k != 0,
                 other => panic!("{other}"),
             };
