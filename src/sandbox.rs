@@ -59,6 +59,8 @@ pub use hints::{Limit, found_outside, limit_met, misses_network};
 #[cfg(target_os = "linux")]
 pub(crate) use launch::Launch;
 #[cfg(target_os = "linux")]
+use layout::Layout;
+#[cfg(target_os = "linux")]
 pub use probe::{boot_id, probe, try_out};
 #[cfg(target_os = "linux")]
 use reserve::Reserved;
@@ -312,4 +314,6 @@ struct Plan {
     directory: PathBuf,
     /// What was made so that it can be protected, to be removed if `agent` dies.
     reserved: Reserved,
+    /// What the command sees.
+    layout: Layout,
 }

@@ -94,16 +94,18 @@ pub fn run(job: Job<'_>) -> Ran {
     let began = Instant::now();
     let mut output = Output::keeping(job.max_output);
     let end = match start(&job) {
-        Ok(mut started) => {
+        Ok(started) => {
+            let mut launch = started.launch;
             let attended = Attended {
                 tree: started.tree,
+                launch: launch.as_mut(),
                 output: &mut output,
                 on_output: job.on_output,
                 buffer: vec![0; 64 * 1024],
             };
             let deadline = began.checked_add(job.timeout);
-            let end = attended.attend(deadline, job.cancelled, started.launch.as_ref());
-            match started.launch.as_mut().and_then(Launch::refusal) {
+            let end = attended.attend(deadline, job.cancelled);
+            match launch.as_mut().and_then(Launch::refusal) {
                 Some(reason) if matches!(end, End::Exited(_)) => End::NotStarted(reason),
                 _ => end,
             }
@@ -150,12 +152,13 @@ fn start(job: &Job<'_>) -> Result<Started, String> {
         .envs(environment::allowed(std::env::vars_os()))
         .envs(confined.unwrap_or_default())
         .envs(job.environment.iter().copied());
-    let tree = Tree::start(command, input, session).map_err(|error| {
+    let mut tree = Tree::start(command, input, session).map_err(|error| {
         let name = Path::new(&program[0]).display();
         format!("could not start `{name}`: {error}")
     })?;
     if let Some(launch) = &mut launch {
         launch.send_plan();
+        launch.connect(&mut tree);
     }
     Ok(Started { tree, launch })
 }
@@ -184,23 +187,19 @@ fn plain(words: &[OsString]) -> Command {
 /// A running child, and where its output goes.
 struct Attended<'a> {
     tree: Tree,
+    launch: Option<&'a mut Launch>,
     output: &'a mut Output,
     on_output: &'a mut dyn FnMut(&str),
     buffer: Vec<u8>,
 }
 
 impl Attended<'_> {
-    fn attend(
-        mut self,
-        deadline: Option<Instant>,
-        cancelled: &AtomicBool,
-        launch: Option<&Launch>,
-    ) -> End {
+    fn attend(mut self, deadline: Option<Instant>, cancelled: &AtomicBool) -> End {
         let stopped = self.until_ended(deadline, Some(cancelled));
         if stopped.is_some() {
             self.tree.terminate();
             let late = self.until_ended(Some(Instant::now() + GRACE), None);
-            if let (Some(_), Some(launch)) = (late, launch) {
+            if let (Some(_), Some(launch)) = (late, &self.launch) {
                 // Its supervisor reaches also what has left the group.
                 launch.stop();
                 self.until_ended(Some(Instant::now() + GRACE), None);
@@ -238,6 +237,11 @@ impl Attended<'_> {
             }
             match self.tree.next(&mut self.buffer, left.min(TICK)) {
                 Ok(Event::Output(length)) => self.take(length),
+                Ok(Event::HungUp) => {
+                    if let Some(launch) = &mut self.launch {
+                        launch.tidy_up();
+                    }
+                }
                 Ok(Event::Closed | Event::Quiet) => {}
                 // An error of the pipe or of `poll` leaves nothing to attend to.
                 Ok(Event::Ended) | Err(_) => return None,
@@ -254,7 +258,7 @@ impl Attended<'_> {
             }
             match self.tree.drain(&mut self.buffer, left) {
                 Ok(Event::Output(length)) => self.take(length),
-                Ok(Event::Quiet | Event::Ended) => {}
+                Ok(Event::Quiet | Event::Ended | Event::HungUp) => {}
                 Ok(Event::Closed) | Err(_) => return,
             }
         }

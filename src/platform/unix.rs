@@ -21,6 +21,22 @@ use super::{Event, Exit, Session};
 /// How often to ask whether the child has ended, where the kernel has no descriptor that tells.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// What a socket answers whose other end is shut down for writing, and for that only.
+#[cfg(target_os = "linux")]
+const HANG_UP: PollFlags = PollFlags::RDHUP;
+/// Elsewhere nobody hangs up.
+#[cfg(not(target_os = "linux"))]
+const HANG_UP: PollFlags = PollFlags::empty();
+
+/// What can be told without waiting.
+#[derive(Debug, Default)]
+struct Ready {
+    ended: bool,
+    /// Whether the line was shut down, if it will tell nothing more.
+    hung_up: Option<bool>,
+    readable: bool,
+}
+
 /// A child in a session of its own, and all that it starts as long as that stays in its group.
 #[derive(Debug)]
 pub struct Tree {
@@ -29,6 +45,8 @@ pub struct Tree {
     output: Option<PipeReader>,
     /// Becomes readable when the child ends.
     ended: Option<OwnedFd>,
+    /// A socket that the child shuts down for writing when it has nothing more to do but end.
+    line: Option<OwnedFd>,
 }
 
 impl Tree {
@@ -50,7 +68,14 @@ impl Tree {
             child,
             output: Some(output),
             ended,
+            line: None,
         })
+    }
+
+    /// Tells once by [`Event::HungUp`] when the child has shut down its end of this socket. One
+    /// that is closed, as by a child that was killed, does not count.
+    pub fn heed(&mut self, line: OwnedFd) {
+        self.line = Some(line);
     }
 
     /// Waits for output, for the end of the output or for the end of the child.
@@ -66,9 +91,19 @@ impl Tree {
             } else {
                 left.min(LOOK)
             };
-            let (ended, readable) = self.poll(slice)?;
+            let Ready {
+                ended,
+                hung_up,
+                readable,
+            } = self.poll(slice)?;
             if ended || (self.ended.is_none() && self.has_ended()) {
                 return Ok(Event::Ended);
+            }
+            if let Some(is_shut) = hung_up {
+                self.line = None;
+                if is_shut {
+                    return Ok(Event::HungUp);
+                }
             }
             if readable {
                 return self.read(buffer);
@@ -115,24 +150,34 @@ impl Tree {
         }
     }
 
-    /// Whether the child has ended, and whether there is something to read.
-    fn poll(&self, wait: Duration) -> io::Result<(bool, bool)> {
-        let ended = self.ended.as_ref().map(AsFd::as_fd);
-        let output = self.output.as_ref().map(AsFd::as_fd);
-        let mut ready: Vec<PollFd<'_>> = [ended, output]
-            .into_iter()
-            .flatten()
-            .map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN))
+    fn poll(&self, wait: Duration) -> io::Result<Ready> {
+        let watched = [
+            (self.ended.as_ref().map(AsFd::as_fd), PollFlags::IN),
+            (self.line.as_ref().map(AsFd::as_fd), HANG_UP),
+            (self.output.as_ref().map(AsFd::as_fd), PollFlags::IN),
+        ];
+        let mut asked: Vec<PollFd<'_>> = watched
+            .iter()
+            .filter_map(|(descriptor, flags)| {
+                Some(PollFd::from_borrowed_fd((*descriptor)?, *flags))
+            })
             .collect();
-        match poll(&mut ready, Some(&timespec(wait))) {
+        match poll(&mut asked, Some(&timespec(wait))) {
             Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => return Ok((false, false)),
+            Err(rustix::io::Errno::INTR) => return Ok(Ready::default()),
             Err(errno) => return Err(errno.into()),
         }
-        let mut fired = ready.iter().map(|ready| !ready.revents().is_empty());
-        let has_ended = ended.is_some() && fired.next().unwrap_or(false);
-        let is_readable = output.is_some() && fired.next().unwrap_or(false);
-        Ok((has_ended, is_readable))
+        let mut answers = asked.iter().map(PollFd::revents);
+        let [ended, line, output] = watched.map(|(descriptor, _)| {
+            descriptor
+                .and_then(|_| answers.next())
+                .unwrap_or(PollFlags::empty())
+        });
+        Ok(Ready {
+            ended: !ended.is_empty(),
+            hung_up: (!line.is_empty()).then_some(line == HANG_UP),
+            readable: !output.is_empty(),
+        })
     }
 
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<Event> {

@@ -16,7 +16,7 @@ use rustix::process::{Signal, WaitOptions};
 use super::child::{NOT_STARTED, Seen, end_for_the_dead, end_like, watch};
 use super::command::{become_command, give_up_power, tell};
 use super::filter::Sockets;
-use super::layout::{self, What};
+use super::layout::What;
 use super::{Plan, SUBCOMMAND, landlock, root};
 use crate::platform::linux::{self, Forked};
 
@@ -81,6 +81,7 @@ fn arguments(plan: &Plan, words: &[OsString]) -> Result<Vec<OsString>, String> {
     // Inside nothing is left to be removed, and nobody needs to know what is hidden.
     let mut inside = plan.clone();
     inside.reserved = super::Reserved::default();
+    inside.layout = super::Layout::new();
     inside.confinement.hidden = Vec::new();
     // One argument has a limit of its own.
     inside.confinement.read_only = Vec::new();
@@ -95,7 +96,7 @@ fn arguments(plan: &Plan, words: &[OsString]) -> Result<Vec<OsString>, String> {
     }
     list.add(&["--dev", "/dev"]);
     let size = plan.confinement.limits.scratch.to_string();
-    for (path, what) in &layout::of(&plan.confinement) {
+    for (path, what) in &plan.layout {
         list.show(path, what, &size);
     }
     list.add(&[

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use super::{Backend, Confinement, Property, Strength};
+use crate::platform::Tree;
 
 const REASON: &str = "there is no sandbox for this system yet";
 
@@ -24,6 +25,16 @@ impl Launch {
 
     /// There is nobody to tell.
     pub(crate) fn send_plan(&mut self) {
+        match *self {}
+    }
+
+    /// There is nobody to hang up.
+    pub(crate) fn connect(&self, _tree: &mut Tree) {
+        match *self {}
+    }
+
+    /// There is nothing to tidy up.
+    pub(crate) fn tidy_up(&mut self) {
         match *self {}
     }
 

@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal, WaitOptions};
 use super::child::{NOT_STARTED, Seen, end_like, watch};
 use super::command::{become_command, give_up_power, tell};
 use super::filter::Sockets;
-use super::layout::{self, Layout, What};
+use super::layout::{Layout, What};
 use super::{Plan, root};
 use crate::platform::linux::{self, Forked};
 
@@ -56,7 +56,7 @@ pub(super) fn supervise(agent: &UnixStream, plan: &Plan, words: &[OsString]) -> 
 
 /// Becomes the command; gives the reason if it cannot.
 fn confine_and_run(agent: &UnixStream, plan: &Plan, words: &[OsString], scratch: &Path) -> String {
-    let confined = restrict(&layout::of(&plan.confinement), scratch);
+    let confined = restrict(&plan.layout, scratch);
     let sockets = if plan.confinement.network {
         Sockets::Internet
     } else {

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::reserve::{Hold, Reserved};
-use super::{Backend, Confinement, Plan, SUBCOMMAND};
+use super::{Backend, Confinement, Plan, SUBCOMMAND, layout};
+use crate::platform::Tree;
 
 /// What is said right before the command takes over; anything else said is why it did not.
 pub(super) const STARTED: u8 = 6;
@@ -108,6 +109,7 @@ impl Launch {
             confinement: self.confinement.clone(),
             directory: self.directory.clone(),
             reserved: reserved.clone(),
+            layout: layout::of(&self.confinement),
         };
         self.reserved = Some((reserved, hold));
         serde_json::to_vec(&plan)
@@ -117,6 +119,21 @@ impl Launch {
         let length = u32::try_from(plan.len()).map_err(io::Error::other)?;
         self.supervisor.write_all(&length.to_le_bytes())?;
         self.supervisor.write_all(plan)
+    }
+
+    /// Has the tree tell when the supervisor hangs up, because the command and all that it started
+    /// have ended; without that, the end of the supervisor is soon enough.
+    pub(crate) fn connect(&self, tree: &mut Tree) {
+        if let Ok(line) = self.supervisor.try_clone() {
+            tree.heed(line.into());
+        }
+    }
+
+    /// Removes what was made for the command. To be called when it has ended.
+    pub(crate) fn tidy_up(&mut self) {
+        if let Some((reserved, hold)) = self.reserved.take() {
+            reserved.remove(&hold);
+        }
     }
 
     /// Has the supervisor end the command and all that it started.
@@ -144,8 +161,6 @@ impl Launch {
 
 impl Drop for Launch {
     fn drop(&mut self) {
-        if let Some((reserved, hold)) = &self.reserved {
-            reserved.remove(hold);
-        }
+        self.tidy_up();
     }
 }

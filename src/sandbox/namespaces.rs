@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
@@ -12,7 +13,6 @@ use super::child::{NOT_STARTED, Seen, end_for_the_dead, end_like, release_output
 use super::command::{give_up_power, start_command, tell};
 use super::filter::Sockets;
 use super::launch::First;
-use super::layout::{self, Layout};
 use super::root::{self, Built, Power};
 use super::{Plan, landlock};
 use crate::platform::linux::{self, Forked, identity};
@@ -27,14 +27,12 @@ pub(super) fn supervise(
     words: &[OsString],
     power: Power,
 ) -> Result<(), String> {
-    let layout = layout::of(&plan.confinement);
     let (ended, status) = io::pipe().map_err(|error| error.to_string())?;
     match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
         Forked::Child => {
             drop(ended);
             let task = Task {
                 plan,
-                layout: &layout,
                 power,
                 words,
                 agent,
@@ -94,6 +92,8 @@ fn attend(
         end_for_the_dead(process_1, plan);
         return Ok(());
     }
+    // Nobody is left inside, and no mount: `agent` can tidy up while this process ends.
+    let _ = agent.shutdown(Shutdown::Write);
     let mut status = [0; 4];
     match ended.read_exact(&mut status) {
         Ok(()) => end_like(i32::from_le_bytes(status)),
@@ -105,7 +105,6 @@ fn attend(
 /// What process 1 is to do.
 struct Task<'a> {
     plan: &'a Plan,
-    layout: &'a Layout,
     power: Power,
     words: &'a [OsString],
     agent: &'a UnixStream,
@@ -115,7 +114,7 @@ impl Task<'_> {
     fn run_as_process_1(&self, status: PipeWriter) -> Result<(), String> {
         let confinement = &self.plan.confinement;
         die_with_supervisor(status.as_fd())?;
-        let built = root::build(self.layout, confinement, self.power)?;
+        let built = root::build(&self.plan.layout, confinement, self.power)?;
         // A host name that every machine can look up without a network.
         let _ = rustix::system::sethostname(b"localhost");
         if confinement.network {

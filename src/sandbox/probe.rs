@@ -214,7 +214,7 @@ fn run(confinement: &Confinement, script: &str) -> Result<Tried, String> {
         match tree.next(&mut buffer, Duration::from_millis(100)) {
             Ok(Event::Output(length)) => output.extend_from_slice(&buffer[..length]),
             Ok(Event::Ended) => has_ended = true,
-            Ok(Event::Closed | Event::Quiet) => {}
+            Ok(Event::Closed | Event::Quiet | Event::HungUp) => {}
             Err(error) => return Err(error.to_string()),
         }
     }
@@ -236,7 +236,7 @@ fn drain(tree: &mut Tree, output: &mut Vec<u8>, buffer: &mut [u8]) -> bool {
         match tree.drain(buffer, Duration::from_millis(100)) {
             Ok(Event::Output(length)) => output.extend_from_slice(&buffer[..length]),
             Ok(Event::Closed) => return true,
-            Ok(Event::Quiet | Event::Ended) => {}
+            Ok(Event::Quiet | Event::Ended | Event::HungUp) => {}
             Err(_) => return false,
         }
     }

@@ -308,7 +308,7 @@ impl Root<'_> {
                 self.directory(parent)?;
                 make()
             }
-            (made, _) => made,
+            (result, _) => result,
         }
     }
 

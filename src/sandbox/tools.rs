@@ -154,6 +154,8 @@ fn targets_of_links(directory: &Path) -> Vec<PathBuf> {
         // A link to a neighbour leads nowhere else, and resolving it is not free.
         .filter(|entry| fs::read_link(entry.path()).is_ok_and(|to| to.components().count() > 1))
         .filter_map(|entry| fs::canonicalize(entry.path()).ok())
+        // The plan of a command is text.
+        .filter(|target| target.to_str().is_some())
         .collect()
 }
 
