@@ -269,3 +269,49 @@ pub fn shell() -> (PathBuf, &'static [&'static str]) {
     // `--` ends the options, so that a script may begin with a dash.
     (PathBuf::from(program), &["-c", "--"])
 }
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use std::net::Shutdown;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    /// A child that waits, and the other end of the line that is heeded.
+    fn waiting() -> (Tree, UnixStream) {
+        let mut command = Command::new("sleep");
+        command.arg("60");
+        let mut tree = Tree::start(command, Stdio::null(), Session::MadeBefore).unwrap();
+        let (line, other) = UnixStream::pair().unwrap();
+        tree.heed(line.into());
+        (tree, other)
+    }
+
+    #[test]
+    fn a_line_is_hung_up_once() {
+        let (mut tree, other) = waiting();
+        other.shutdown(Shutdown::Write).unwrap();
+        let wait = Duration::from_millis(1);
+        assert_eq!(tree.next(&mut [], wait).unwrap(), Event::HungUp);
+        assert_eq!(tree.next(&mut [], wait).unwrap(), Event::Quiet);
+    }
+
+    #[test]
+    fn a_line_that_is_lost_is_not_hung_up() {
+        let (mut tree, other) = waiting();
+        drop(other);
+        let wait = Duration::from_millis(1);
+        assert_eq!(tree.next(&mut [], wait).unwrap(), Event::Quiet);
+    }
+
+    #[test]
+    fn a_child_that_has_no_session_yet_is_killed_too() {
+        let mut command = Command::new("sleep");
+        command.arg("60");
+        let mut tree = Tree::start(command, Stdio::null(), Session::MadeByChild).unwrap();
+        tree.kill();
+        let exit = tree.reap(Duration::from_secs(10)).unwrap();
+        assert_eq!(exit, Some(Exit::Signal(9)));
+    }
+}

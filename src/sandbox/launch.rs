@@ -164,3 +164,26 @@ impl Drop for Launch {
         self.tidy_up();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_first_is_said_in_one_word() {
+        for first in First::ALL {
+            assert_eq!(First::from_word(first.word().as_ref()), Some(first));
+        }
+        assert_eq!(First::from_word("--inside".as_ref()), None);
+    }
+
+    #[test]
+    fn only_a_grant_leaves_the_network() {
+        let mut confinement = Confinement::of_workspace("/w");
+        assert_eq!(First::of(&confinement), First::Part);
+        confinement.network = true;
+        assert_eq!(First::of(&confinement), First::PartButNetwork);
+        confinement.backend = Backend::Landlock;
+        assert_eq!(First::of(&confinement), First::Wait);
+    }
+}

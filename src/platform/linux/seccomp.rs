@@ -314,6 +314,13 @@ mod tests {
     }
 
     #[test]
+    fn calls_around_and_between_the_rules_are_allowed() {
+        for call in (0..7).chain(12..=400) {
+            case(call, [0; 6], None);
+        }
+    }
+
+    #[test]
     fn another_machine_is_killed() {
         assert_eq!(
             decide(0x4000_0003, 6, [0; 6]),
