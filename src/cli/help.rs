@@ -92,10 +92,12 @@ fn unknown(word: &str, within: &clap::Command, before: &[String]) -> Error {
 
 /// Tells what is wrong with a command line, or prints the help that it asks for.
 pub(super) fn answer(message: &clap::Error) -> ExitCode {
-    if message.kind() == ErrorKind::InvalidSubcommand
-        && let Some(ContextValue::String(word)) = message.get(ContextKind::InvalidSubcommand)
-    {
-        let error = no_such_verb(word, message.get(ContextKind::SuggestedSubcommand));
+    let error = match message.kind() {
+        ErrorKind::InvalidSubcommand => no_such_verb(message),
+        ErrorKind::MissingRequiredArgument => too_little(message),
+        _ => None,
+    };
+    if let Some(error) = error {
         Ui::new(Volume::Normal, Form::Lines, anstream::ColorChoice::Auto).error(&error);
     } else {
         // Help and version are no errors; clap knows which stream each belongs to.
@@ -104,7 +106,18 @@ pub(super) fn answer(message: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(2))
 }
 
-fn no_such_verb(word: &str, near: Option<&ContextValue>) -> Error {
+fn no_such_verb(message: &clap::Error) -> Option<Error> {
+    let Some(ContextValue::String(word)) = message.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let near = match message.get(ContextKind::SuggestedSubcommand) {
+        Some(ContextValue::Strings(near)) => near.as_slice(),
+        _ => &[],
+    };
+    Some(unknown_verb(word, near))
+}
+
+fn unknown_verb(word: &str, near: &[String]) -> Error {
     /// Longer texts are tasks, and the person knows what they wrote.
     const SHOWN: usize = 60;
     let shown = crate::ui::shortened(&escape_line(word), SHOWN);
@@ -112,10 +125,13 @@ fn no_such_verb(word: &str, near: Option<&ContextValue>) -> Error {
     if word.contains(char::is_whitespace) {
         return error.hint(format!("to begin a session: agent new \"{shown}\""));
     }
-    let near = match near {
-        Some(ContextValue::Strings(near)) => near.as_slice(),
-        _ => &[],
-    };
+    let command = command();
+    let verbs = command.get_subcommands().map(clap::Command::get_name);
+    let mut near: Vec<&str> = near.iter().map(String::as_str).collect();
+    // clap finds nothing for slips in short words, as in `nwe`.
+    if near.is_empty() {
+        near.extend(nearest(word, verbs));
+    }
     let near: Vec<String> = near.iter().map(|near| format!("`{near}`")).collect();
     let error = if near.is_empty() {
         error
@@ -123,6 +139,29 @@ fn no_such_verb(word: &str, near: Option<&ContextValue>) -> Error {
         error.hint(format!("did you mean {}?", near.join(" or ")))
     };
     error.hint("`agent help` shows the commands")
+}
+
+/// A command without what it needs: how it is used, and where its examples are.
+fn too_little(message: &clap::Error) -> Option<Error> {
+    let Some(ContextValue::Strings(missing)) = message.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let Some(ContextValue::StyledStr(usage)) = message.get(ContextKind::Usage) else {
+        return None;
+    };
+    let usage = usage.to_string();
+    let usage = usage.trim_start_matches("Usage:").trim();
+    let is_verb = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let verbs: Vec<&str> = (usage.split_whitespace().skip(1))
+        .take_while(is_verb)
+        .collect();
+    let verb = verbs.join(" ");
+    let error = Error::usage(format!("`agent {verb}` needs {}", missing.join(", ")));
+    Some(
+        error
+            .hint(format!("it is used so: {usage}"))
+            .hint(format!("`agent help {verb}` shows examples")),
+    )
 }
 
 #[cfg(test)]
@@ -153,8 +192,23 @@ mod tests {
 
     #[test]
     fn a_task_without_its_verb_is_recognised() {
-        let error = no_such_verb("fix the\u{1b} bug", None);
+        let error = unknown_verb("fix the\u{1b} bug", &[]);
         assert!(error.hints()[0].starts_with("to begin a session: agent new \"fix the"));
         assert!(!error.to_string().contains('\u{1b}'));
+        let error = unknown_verb("nwe", &[]);
+        assert_eq!(error.hints()[0], "did you mean `new`?");
+    }
+
+    #[test]
+    fn a_command_without_what_it_needs_is_told_how_it_is_used() {
+        let told = |arguments: &[&str]| {
+            let message = command().try_get_matches_from(arguments).unwrap_err();
+            too_little(&message).unwrap()
+        };
+        let error = told(&["agent", "new"]);
+        assert_eq!(error.to_string(), "`agent new` needs <TASK>...");
+        assert_eq!(error.hints()[1], "`agent help new` shows examples");
+        let error = told(&["agent", "policy", "check"]);
+        assert_eq!(error.hints()[1], "`agent help policy check` shows examples");
     }
 }

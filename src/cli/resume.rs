@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, carry, exit_code, log, open, read_standard_input};
+use super::{Common, carry, exit_code, log, open, read_standard_input, status};
 use crate::error::{Error, Result};
 use crate::session::{LoopLock, Session, Store};
 use crate::ui::{Event, Ui};
@@ -70,12 +70,23 @@ impl Resume {
             workspace: agent.workspace.path(),
             resumed: true,
         });
+        let is_instructed = instruction.is_some();
         if let Some(instruction) = instruction {
             session = agent.instruct(session, instruction)?;
         }
         let stay = carry::Stay::of(self.no_wait);
         let wishes = carry::copying(wishes, self.copy);
-        carry::run(&agent, session, stay, wishes, common).map(exit_code)
+        let known = agent
+            .mailbox
+            .posted(&session.session_id, session.sequence_number)
+            .filter(|_| self.no_wait && !is_instructed);
+        let ending = carry::run(&agent, session, stay, wishes, common)?;
+        if known.is_some() {
+            // It was written and told in an earlier run.
+            let inbox = agent.mailbox.inbox();
+            agent.ui.say(&status::paste(known.as_ref(), inbox));
+        }
+        Ok(exit_code(ending))
     }
 
     /// The session and the instruction; the only word that has spaces is no session.

@@ -1,5 +1,6 @@
 //! `agent status`: where things stand and what to do now.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -79,7 +80,7 @@ impl Status {
         } else if !is_running {
             format!("No loop is running: `agent resume {id}` goes on.")
         } else {
-            paste(posted.as_ref(), &agent)
+            paste(posted.as_ref(), agent.mailbox.inbox())
         };
         agent.ui.line(&next);
         Ok(ExitCode::SUCCESS)
@@ -138,8 +139,8 @@ impl std::fmt::Display for Message<'_> {
 }
 
 /// What to do with a message that waits.
-fn paste(posted: Option<&Posted>, agent: &open::Files) -> String {
-    let inbox = agent.mailbox.inbox().display();
+pub(super) fn paste(posted: Option<&Posted>, inbox: &Path) -> String {
+    let inbox = inbox.display();
     let Some(posted) = posted else {
         return "The next message is being written.".to_owned();
     };

@@ -163,3 +163,16 @@ fn resume_without_a_session_says_what_to_do() {
         .code(1)
         .said("agent list");
 }
+
+#[test]
+fn without_waiting_the_message_that_is_there_is_named_again() {
+    let finished = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+    let finished = Test::after(finished, &["resume", "--no-wait"])
+        .run()
+        .code(0)
+        .said("_seq0001.txt into the chat");
+    Test::after(finished, &["new"])
+        .run()
+        .code(2)
+        .said("`agent help new` shows examples");
+}
