@@ -45,6 +45,8 @@ impl Played {
                     "updatedAt",
                     "replies",
                     "checkpoints",
+                    // By the lengths of messages, which tell how long things took.
+                    "chatTokens",
                 ] {
                     session[key].take();
                 }
