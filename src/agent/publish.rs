@@ -53,7 +53,7 @@ impl Conversation<'_> {
             store.drop_aside(&id, &listing_file(sequence - 2));
         }
         let session = self.concealed_session().into_owned();
-        let mut material = Material {
+        let material = Material {
             session: &session,
             listing: &listing,
             shown_before: shown_before.as_ref(),
@@ -65,21 +65,7 @@ impl Conversation<'_> {
             max_list_items: self.agent.limits.max_list_items as usize,
             carriage: self.agent.manner.carriage,
         };
-        let mut outbox = thread::scope(|scope| {
-            // Of a large workspace it is long. It is kept before the outbox is: one that is composed
-            // again must begin where this one does.
-            let kept = scope.spawn(|| store.put_aside(&id, &listing_file(sequence), &listing));
-            let outbox = compose::compose(&material);
-            let kept = kept.join().unwrap_or_else(|panic| resume_unwind(panic));
-            kept.map(|()| outbox)
-        })?;
-        self.conceal_outbox(&mut outbox);
-        if self.facts().conceals_secrets && !material.facts.conceals_secrets {
-            // The person's own words had the first secret: the model must know what stands for it.
-            material.facts = self.facts();
-            outbox = compose::compose(&material);
-            self.conceal_outbox(&mut outbox);
-        }
+        let outbox = self.compose(material)?;
         self.keep_secrets()?;
         let posted = self.agent.post(&id, sequence, &outbox)?;
         self.tell_secrets();
@@ -87,6 +73,31 @@ impl Conversation<'_> {
         self.tell_memory(compose::estimated_tokens(&outbox.text));
         self.shown = Some(listing);
         Ok(())
+    }
+
+    /// The message as the chat may read it; the listing that it tells is kept.
+    fn compose(&mut self, mut material: Material<'_>) -> Result<Outbox> {
+        let store = &self.agent.store;
+        let (id, name) = (
+            &self.session.session_id,
+            listing_file(self.session.sequence_number),
+        );
+        let mut outbox = thread::scope(|scope| {
+            // Of a large workspace it is long. It is kept before the outbox is: one that is composed
+            // again must begin where this one does.
+            let kept = scope.spawn(|| store.put_aside(id, &name, material.listing));
+            let outbox = compose::compose(&material);
+            let kept = kept.join().unwrap_or_else(|panic| resume_unwind(panic));
+            kept.map(|()| outbox)
+        })?;
+        self.conceal_outbox(&mut outbox);
+        if self.has_secrets() && !material.facts.conceals_secrets {
+            // The person's own words had the first secret: the model must know what stands for it.
+            material.facts = self.facts();
+            outbox = compose::compose(&material);
+            self.conceal_outbox(&mut outbox);
+        }
+        Ok(outbox)
     }
 
     /// What the instructions must say.

@@ -1,0 +1,165 @@
+use super::super::relevance::relevance;
+use super::*;
+use crate::session::tests::session;
+
+fn listed(path: &str, size: u64) -> Listed {
+    Listed {
+        path: RelPath::parse(path).unwrap(),
+        size,
+        modified: 0,
+    }
+}
+
+fn listing(paths: &[String]) -> Listing {
+    let mut files: Vec<Listed> = paths.iter().map(|path| listed(path, 10)).collect();
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    Listing {
+        files,
+        ..Listing::default()
+    }
+}
+
+fn shown(now: &Listing, pinned: &[&str], max_items: usize) -> String {
+    let pinned: Vec<RelPath> = pinned
+        .iter()
+        .map(|path| RelPath::parse(path).unwrap())
+        .collect();
+    let relevance = Relevance {
+        files: pinned.iter().map(|path| (path, 1)).collect(),
+        ..Relevance::default()
+    };
+    let section = section(now, None, || relevance, max_items);
+    section.fit(&[MOST], &mut Vec::new())
+}
+
+#[test]
+fn a_few_files_are_listed_with_sizes_and_what_is_not_to_be_read() {
+    let mut now = Listing {
+        files: vec![
+            listed("Cargo.lock", 61_000),
+            listed("logo.png", 2_345_678),
+            listed("src/main.rs", 1),
+        ],
+        is_repository: true,
+        ..Listing::default()
+    };
+    now.generated.insert("web/node_modules".to_owned(), 12_345);
+    assert_eq!(
+        shown(&now, &[], 200),
+        "## Workspace Files\n(3 files, 2.4 MB; a git repository)\nCargo.lock (61 kB, lock file)\nlogo.png (2.3 MB, binary)\nsrc/main.rs (1 byte)\nweb/node_modules/ (12,345 files, generated)\n"
+    );
+}
+
+#[test]
+fn many_files_become_a_tree_where_what_matters_stays_open() {
+    let mut paths: Vec<String> = (0..5000)
+        .map(|n| format!("data/set{}/f{n}.csv", n % 7))
+        .collect();
+    paths.extend((0..30).map(|n| format!("src/m{n}.rs")));
+    paths.extend((0..300).map(|n| format!("tests/cases/c{n}.txt")));
+    paths.extend(["README.md", "Makefile", "src/deep/er/x.rs"].map(str::to_owned));
+    let text = shown(&listing(&paths), &["tests/cases/c77.txt"], 60);
+    insta::assert_snapshot!(text);
+}
+
+fn shown_for(task: &str, paths: &[String]) -> String {
+    let mut session = session("ab12cd34");
+    session.task = task.to_owned();
+    let now = listing(paths);
+    let section = section(&now, None, || relevance(&session, &now, &[]), 200);
+    section.fit(&[MOST], &mut Vec::new())
+}
+
+/// Twelve packages of 24 files.
+fn packages() -> Vec<String> {
+    let names = [
+        "auth", "billing", "cache", "dates", "events", "forms", "grid", "http", "icons", "jobs",
+        "kernel", "layout",
+    ];
+    let mut paths = vec!["README.md".to_owned(), "package.json".to_owned()];
+    for name in names {
+        paths.extend((0..14).map(|n| format!("packages/{name}/src/part{n}.ts")));
+        paths.extend((0..9).map(|n| format!("packages/{name}/tests/case{n}.ts")));
+        paths.push(format!("packages/{name}/package.json"));
+    }
+    paths.push("packages/jobs/tests/retry-backoff.ts".to_owned());
+    paths
+}
+
+#[test]
+fn what_the_task_is_about_is_open_and_the_packages_beside_it_are_not() {
+    let text = shown_for("The retries of jobs back off too slowly.", &packages());
+    assert!(
+        text.contains("      retry-backoff.ts (10 bytes)\n"),
+        "{text}"
+    );
+    assert!(text.contains("      part0.ts (10 bytes)\n"), "{text}");
+    assert_eq!(text.matches("    tests/ (9 files)\n").count(), 11, "{text}");
+    assert_eq!(text.matches("part0.ts").count(), 1, "{text}");
+}
+
+#[test]
+fn a_directory_that_the_task_names_is_open_as_far_as_it_fits() {
+    let text = shown_for("Look at packages/grid/tests, please.", &packages());
+    assert!(text.contains("case8.ts"), "{text}");
+    assert_eq!(text.matches("case8.ts").count(), 1, "{text}");
+    let mut paths = packages();
+    paths.extend((0..4_000).map(|n| format!("zoo/animals/a{n:04}.txt")));
+    let text = shown_for("Count the animals.", &paths);
+    assert!(
+        text.contains("zoo/animals/\n  a0000.txt (10 bytes)\n"),
+        "{text}"
+    );
+    assert!(text.contains("  ... (3,9"), "{text}");
+}
+
+#[test]
+fn of_many_alike_all_are_opened_or_none() {
+    let mut paths: Vec<String> = (0..60)
+        .flat_map(|n| (0..9).map(move |m| format!("services/s{n:02}/f{m}.go")))
+        .collect();
+    paths.extend((0..3).map(|n| format!("tools/t{n}.sh")));
+    let text = shown_for("Make it faster.", &paths);
+    assert!(text.contains("  s00/ (9 files)\n"), "{text}");
+    assert!(text.contains("  s59/ (9 files)\n"), "{text}");
+    assert!(text.contains("  t0.sh"), "{text}");
+    assert!(!text.contains("f0.go"), "{text}");
+    let mut now = listing(&paths);
+    let changed = now
+        .files
+        .iter_mut()
+        .find(|file| file.path.as_str() == "services/s42/f3.go");
+    changed.unwrap().modified = 400 * 86_400 * 1_000_000_000;
+    let text = shown(&now, &[], 200);
+    assert_eq!(text.matches("f0.go").count(), 1, "{text}");
+    assert!(text.contains("  s42/\n    f0.go"), "{text}");
+}
+
+#[test]
+fn nothing_makes_it_longer_than_its_room_or_than_its_items() {
+    let paths: Vec<String> = (0..3000).map(|n| format!("top{n}/a")).collect();
+    let now = listing(&paths);
+    for items in [1, 10, 500] {
+        let text = shown(&now, &["top7/a"], items);
+        assert!(chars(&text) <= MOST, "{}", chars(&text));
+        assert!(text.lines().count() <= items + 5, "{text}");
+        assert!(text.contains("[TRUNCATED: first "), "{text}");
+    }
+}
+
+#[test]
+fn sizes_are_short() {
+    let sizes = [0, 1, 9_999, 10_000, 999_999, 1_000_000, 12_345_678_901];
+    assert_eq!(
+        sizes.map(bytes),
+        [
+            "0 bytes",
+            "1 byte",
+            "9999 bytes",
+            "10 kB",
+            "999 kB",
+            "1.0 MB",
+            "12,345.6 MB"
+        ]
+    );
+}
