@@ -36,6 +36,7 @@ use crate::protocol::{
 use crate::sandbox::Confinement;
 use crate::workspace::Workspace;
 use ledger::Ledger;
+use staging::carry_out::carry_out;
 
 pub use mentions::mentions;
 pub use read::{Shown, read_file, read_files, read_requests};
@@ -213,7 +214,8 @@ impl<'a> Execution<'a> {
     }
 
     fn make(&mut self, changes: &[StagedChange]) -> Result<(), String> {
-        staging::carry_out::carry_out(self.workspace, changes).map_err(|problem| {
+        let stats = self.ledger.staging.stats();
+        carry_out(self.workspace, changes, stats).map_err(|problem| {
             for (path, _, _) in changes.iter().flat_map(StagedChange::effects) {
                 self.ledger.distrust(path);
             }

@@ -5,7 +5,7 @@
 //! that stays inside; whatever changes files follows none. Which paths may be changed is decided by
 //! `policy`, not here.
 
-mod crew;
+pub mod crew;
 pub mod exact;
 mod ignored;
 mod look;
@@ -30,6 +30,7 @@ use crate::protocol::RelPath;
 
 pub use problem::FileProblem;
 pub use staged::Place;
+use survey::Stat;
 
 /// The directory that the model works on.
 #[derive(Debug)]
@@ -119,7 +120,18 @@ impl Workspace {
 
     /// Reads a whole file of at most `max_bytes`.
     pub fn read(&self, path: &RelPath, max_bytes: u64) -> Result<Vec<u8>, FileProblem> {
-        let (file, size) = self.open_file(path)?;
+        self.read_with_stat(path, max_bytes)
+            .map(|(content, _)| content)
+    }
+
+    /// The same, with what the system knew of the file before it was read.
+    pub fn read_with_stat(
+        &self,
+        path: &RelPath,
+        max_bytes: u64,
+    ) -> Result<(Vec<u8>, Stat), FileProblem> {
+        let (file, stat) = self.open_regular(path)?;
+        let size = stat.size;
         let too_large = |size| FileProblem::TooLarge {
             path: path.clone(),
             size,
@@ -136,11 +148,16 @@ impl Workspace {
         if bytes.len() as u64 > max_bytes {
             return Err(too_large(bytes.len() as u64));
         }
-        Ok(bytes)
+        Ok((bytes, stat))
     }
 
     /// Opens a regular file for reading, and tells its size in bytes.
     pub fn open_file(&self, path: &RelPath) -> Result<(File, u64), FileProblem> {
+        let (file, stat) = self.open_regular(path)?;
+        Ok((file, stat.size))
+    }
+
+    fn open_regular(&self, path: &RelPath) -> Result<(File, Stat), FileProblem> {
         let mut options = OpenOptions::new();
         // Without `nonblock`, opening a pipe would wait for somebody to write into it.
         options.read(true).nonblock(true);
@@ -158,7 +175,7 @@ impl Workspace {
             .metadata()
             .map_err(|cause| FileProblem::from_io("read", path, cause))?;
         match kind_of(&metadata) {
-            Kind::File { size } => Ok((file, size)),
+            Kind::File { .. } => Ok((file, Stat::of(&metadata))),
             Kind::Directory => Err(FileProblem::IsDirectory(path.clone())),
             Kind::Link | Kind::Special => Err(FileProblem::NotRegular(path.clone())),
         }
@@ -258,6 +275,9 @@ impl Workspace {
 
     /// A directory itself, reached without following a link.
     fn directory(&self, path: &RelPath) -> Result<Dir, FileProblem> {
+        if let Ok(directory) = files::open_beneath(&self.root, path.as_str()) {
+            return Ok(directory);
+        }
         let parent = self.parent(path)?;
         parent.open_dir_nofollow(path.file_name()).map_err(|cause| {
             match parent.symlink_metadata(path.file_name()) {
@@ -287,10 +307,13 @@ impl Workspace {
         missing: impl Fn(&Dir, &str) -> Result<Dir, FileProblem>,
     ) -> Result<Dir, FileProblem> {
         let io = |cause| FileProblem::from_io("open", path, cause);
-        let mut directory = self.root.try_clone().map_err(io)?;
         let Some(parent) = path.parent() else {
-            return Ok(directory);
+            return self.root.try_clone().map_err(io);
         };
+        if let Ok(directory) = files::open_beneath(&self.root, parent.as_str()) {
+            return Ok(directory);
+        }
+        let mut directory = self.root.try_clone().map_err(io)?;
         let mut end = 0;
         for name in parent.components() {
             end += name.len();

@@ -13,7 +13,7 @@ pub use self::rehearsal::{Difference, Rehearsal};
 use super::Permit;
 use super::network::{self, Offered, ran_twice};
 use super::permit::{Asking, Consent, Permission};
-use super::round::{reason_to_skip, step_identity};
+use super::round::reason_to_skip;
 use crate::approve::{Pending, Question};
 use crate::error::{Error, Result};
 use crate::execute::{self, Execution, Limits, Shown};
@@ -42,6 +42,9 @@ pub struct Applying<'a> {
     pub on_failure: OnFailure,
     /// Whether the person wants to stop.
     pub interrupt: &'a Interrupt,
+    /// Marks temporary files: the same reply, applied again after a kill, replaces those that are
+    /// left.
+    pub mark: String,
 }
 
 impl Applying<'_> {
@@ -58,7 +61,7 @@ impl Applying<'_> {
         let mut on_output = |_: &str| {};
         let mut execution = Execution::begin(self.workspace, self.limits, &mut seen, &reply.steps)
             .watched_by(self.interrupt.flag(), &mut on_output);
-        execution.mark(&mark(&reply.steps));
+        execution.mark(&self.mark);
         let mut has_network = None;
         let mut results = Vec::with_capacity(reply.steps.len());
         for step in &reply.steps {
@@ -192,12 +195,6 @@ impl Applying<'_> {
             .collect();
         execute::read_files(self.workspace, &requests, self.limits)
     }
-}
-
-/// Marks temporary files: the same reply, applied again after a kill, replaces those that are left.
-fn mark(steps: &[Step]) -> String {
-    let steps = steps.iter().map(|step| step_identity(&step.command));
-    blake3::hash(steps.collect::<String>().as_bytes()).to_hex()[..16].to_owned()
 }
 
 /// Where questions lie while they are answered; it goes with the value.

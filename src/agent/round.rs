@@ -22,7 +22,7 @@ use crate::workspace::Workspace;
 const FULL_INSTRUCTIONS_EVERY: u32 = 10;
 
 /// The identity of a step: what it does, wherever it stands.
-pub(super) fn step_identity(command: &Command) -> String {
+fn step_identity(command: &Command) -> String {
     let json = serde_json::to_vec(command).expect("a command is plain data");
     blake3::hash(&json).to_hex()[..16].to_owned()
 }

@@ -72,7 +72,7 @@ struct Summary {
 
 impl Apply {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let reply = read(&self.reply)?;
+        let (mark, reply) = read(&self.reply)?;
         let testing = if runs_programs(&reply) {
             Testing::Unremembered
         } else {
@@ -88,6 +88,7 @@ impl Apply {
             ui,
             on_failure: place.on_failure,
             interrupt: &interrupt,
+            mark,
         };
         let teller = Teller {
             ui,
@@ -110,7 +111,8 @@ impl Apply {
     }
 }
 
-fn read(file: &std::path::Path) -> Result<Reply> {
+/// The reply, and what tells it from others.
+fn read(file: &std::path::Path) -> Result<(String, Reply)> {
     let (text, reply) = reply::read(&step::read(file)?);
     if reply::is_outbox(&text) {
         return Err(Error::new(
@@ -126,7 +128,8 @@ fn read(file: &std::path::Path) -> Result<Reply> {
         )
         .hint("`agent parse FILE` shows what was understood"));
     }
-    Ok(reply)
+    let mark = blake3::hash(text.as_bytes()).to_hex()[..16].to_owned();
+    Ok((mark, reply))
 }
 
 /// Whether a program is going to be started.

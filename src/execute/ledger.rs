@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::lines::LineBook;
 use super::seen::hash;
-use super::staging::Staging;
+use super::staging::{Content, Staging};
 use crate::protocol::{RelPath, Seen, StagedFile};
 use crate::workspace::text::TextFile;
 use crate::workspace::{FileProblem, Permission, Workspace};
@@ -68,7 +68,8 @@ pub(super) struct Ledger<'a> {
     /// The files as the steps so far will leave them.
     pub(super) staging: Staging<'a>,
     seen: &'a mut Seen,
-    max_bytes: u64,
+    /// The largest file that is read.
+    pub(super) max_bytes: u64,
     files: BTreeMap<RelPath, Known>,
 }
 
@@ -84,18 +85,23 @@ impl<'a> Ledger<'a> {
 
     /// Reads a file and compares it with what was known of it.
     pub(super) fn read(&mut self, path: &RelPath) -> Result<Vec<u8>, FileProblem> {
-        let content = self.staging.read(path, self.max_bytes);
-        match &content {
-            Ok(content) => self.observe(path, Some(content)),
-            Err(problem) if problem.is_not_found() => self.observe(path, None),
-            // What cannot be read cannot be edited by lines either.
-            Err(_) => {}
+        match self.staging.read(path, self.max_bytes) {
+            Ok((content, hash)) => {
+                self.observe(path, Some((&content, hash)));
+                Ok(content)
+            }
+            Err(problem) => {
+                // What cannot be read cannot be edited by lines either.
+                if problem.is_not_found() {
+                    self.observe(path, None);
+                }
+                Err(problem)
+            }
         }
-        content
     }
 
-    fn observe(&mut self, path: &RelPath, content: Option<&[u8]>) {
-        let now = content.map(hash);
+    fn observe(&mut self, path: &RelPath, found: Option<(&[u8], String)>) {
+        let (content, now) = found.unzip();
         if let Some(known) = self.files.get_mut(path) {
             if known.hash != now {
                 known.hash = now;
@@ -136,8 +142,15 @@ impl<'a> Ledger<'a> {
         content: &[u8],
         known: Known,
     ) -> Result<(), FileProblem> {
+        let content = match &known.hash {
+            Some(hash) => Content {
+                bytes: content,
+                hash: hash.clone(),
+            },
+            None => Content::new(content),
+        };
         self.staging
-            .write(path, content, Permission::Keep)
+            .write(path, &content, Permission::Keep)
             .map(|()| self.enter(path, known))
     }
 

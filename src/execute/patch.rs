@@ -4,6 +4,7 @@
 //! it have happened already. Only if all of them work out are the contents put beside the files, and
 //! only if all of these are there do they get their names.
 
+mod ahead;
 mod operation;
 mod plan;
 mod worked_out;
@@ -11,6 +12,7 @@ mod worked_out;
 use super::replace::note;
 use super::{Execution, capped, count, nearest};
 use crate::protocol::{FileChange, Level, Outcome};
+use operation::stage_all;
 use plan::{Plan, Trouble};
 
 impl Execution<'_> {
@@ -28,9 +30,7 @@ impl Execution<'_> {
             return self.refuse_patch(&troubles);
         }
         let worked_out = plan.finish();
-        let staged = (worked_out.operations.iter())
-            .try_for_each(|operation| operation.stage(&mut self.ledger.staging));
-        if let Err(problem) = staged {
+        if let Err(problem) = stage_all(&worked_out.operations, &mut self.ledger.staging) {
             self.ledger.staging.drop_step();
             return Outcome::failed(format!("nothing was changed: {problem}"));
         }

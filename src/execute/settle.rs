@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::staging::carry_out::{discard, make};
+use super::staging::carry_out::{Stats, discard, make};
 use crate::protocol::{Batch, Outcome, RelPath, StagedChange, StagedFile, StagedStep, StepResult};
 use crate::workspace::{FileProblem, Workspace};
 
@@ -179,7 +179,7 @@ impl<'a> Found<'a> {
             (None, StagedChange::Write { path, staged, .. }) if !self.staged.contains(staged) => {
                 Err(format!("`{path}` was not written; send the change again"))
             }
-            (None, _) => make(workspace, change).map_err(|problem| match problem {
+            (None, _) => make(workspace, change, &Stats::new()).map_err(|problem| match problem {
                 FileProblem::Changed(path) => conflict(workspace, change, &path, keep),
                 problem => problem.to_string(),
             }),

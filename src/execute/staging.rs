@@ -6,12 +6,21 @@
 //! hashes of every file before and after, before the first of them happens.
 
 pub(super) mod carry_out;
+mod found;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::seen::hash;
 use crate::protocol::{RelPath, StagedChange};
+use crate::workspace::crew::each_of;
 use crate::workspace::{FileProblem, Kind, Permission, Place, Workspace};
+use carry_out::Stats;
+use found::Found;
+
+/// The most bytes that are read before they are asked for.
+const MAX_AHEAD: u64 = 64 * 1024 * 1024;
 
 /// A file as it will be.
 #[derive(Debug, Clone)]
@@ -37,6 +46,9 @@ pub(super) struct Staging<'a> {
     directories: BTreeSet<RelPath>,
     /// What files that are not changed contain.
     read: BTreeMap<RelPath, String>,
+    stats: Stats,
+    /// What was read before it is asked for.
+    ahead: BTreeMap<RelPath, Found>,
     changes: Vec<StagedChange>,
     /// What the step under way has replaced in the picture.
     replaced: Vec<(RelPath, Option<Picture>)>,
@@ -52,6 +64,8 @@ impl<'a> Staging<'a> {
             files: BTreeMap::new(),
             directories: BTreeSet::new(),
             read: BTreeMap::new(),
+            stats: Stats::new(),
+            ahead: BTreeMap::new(),
             changes: Vec::new(),
             replaced: Vec::new(),
         }
@@ -66,6 +80,7 @@ impl<'a> Staging<'a> {
     pub(super) fn begin(&mut self, step: u32) {
         self.step = step;
         self.written.clear();
+        self.ahead.clear();
     }
 
     /// The temporary name of a new content: whoever prepares the step again finds the same, also if
@@ -77,17 +92,78 @@ impl<'a> Staging<'a> {
         format!("{}-{}-{}-{times}", self.mark, self.step, &file[..8])
     }
 
-    /// Reads a whole file of at most `max_bytes`.
-    pub(super) fn read(&mut self, path: &RelPath, max_bytes: u64) -> Result<Vec<u8>, FileProblem> {
+    /// Reads a whole file of at most `max_bytes`; with it its hash.
+    pub(super) fn read(
+        &mut self,
+        path: &RelPath,
+        max_bytes: u64,
+    ) -> Result<(Vec<u8>, String), FileProblem> {
         match self.files.get(path) {
             Some(Picture::Gone) => Err(FileProblem::NotFound(path.clone())),
-            Some(Picture::File { lies, .. }) => self.workspace.read(lies, max_bytes),
+            Some(Picture::File { lies, .. }) => {
+                let content = self.workspace.read(lies, max_bytes)?;
+                let hash = hash(&content);
+                Ok((content, hash))
+            }
             None => {
-                let content = self.workspace.read(path, max_bytes)?;
-                self.read.insert(path.clone(), hash(&content));
-                Ok(content)
+                let found = match self.ahead.remove(path) {
+                    Some(found) => found,
+                    None => Found::read(self.workspace, path, max_bytes)?,
+                };
+                self.read.insert(path.clone(), found.hash.clone());
+                if let Some(stat) = found.stat {
+                    self.stats.insert(path.clone(), stat);
+                }
+                Ok((found.content, found.hash))
             }
         }
+    }
+
+    /// Reads files that will be asked for, on several threads, and does this with each of them.
+    ///
+    /// What cannot be read or changed is left out: whoever asks for it hears why.
+    pub(super) fn read_ahead<'b, R: Send>(
+        &mut self,
+        mut paths: Vec<&'b RelPath>,
+        max_bytes: u64,
+        and: impl Fn(&'b RelPath, &[u8]) -> R + Sync,
+    ) -> Vec<(&'b RelPath, R)> {
+        paths.retain(|path| !self.files.contains_key(path));
+        let (workspace, bytes) = (self.workspace, AtomicU64::new(0));
+        let read = |path: &&'b RelPath| {
+            let path: &'b RelPath = path;
+            if bytes.load(Ordering::Relaxed) > MAX_AHEAD {
+                return None;
+            }
+            workspace.check_writable(path).ok()?;
+            let found = Found::read(workspace, path, max_bytes).ok()?;
+            bytes.fetch_add(found.content.len() as u64, Ordering::Relaxed);
+            let done = and(path, &found.content);
+            Some((found, done))
+        };
+        let read = each_of(&paths, read);
+        let mut answers = Vec::with_capacity(paths.len());
+        for (path, (found, done)) in paths
+            .iter()
+            .zip(read)
+            .filter_map(|(path, read)| Some((*path, read?)))
+        {
+            self.ahead.insert(path.clone(), found);
+            answers.push((path, done));
+        }
+        answers
+    }
+
+    /// A file has the content already that the step would give it: an earlier try may have stopped
+    /// between that and the removal of the old one.
+    pub(super) fn is_done_already(&mut self, path: &RelPath) {
+        let mark = self.temporary(path);
+        self.workspace.remove_left_over(path, &mark);
+    }
+
+    /// What the system knew of the files that were read.
+    pub(super) fn stats(&self) -> &Stats {
+        &self.stats
     }
 
     /// What the name will stand for; `None` if nothing has it.
@@ -102,6 +178,9 @@ impl<'a> Staging<'a> {
 
     /// Whether the path could be written: no link on the way, and a regular file or nothing there.
     pub(super) fn check_writable(&self, path: &RelPath) -> Result<(), FileProblem> {
+        if self.files.is_empty() && self.ahead.contains_key(path) {
+            return Ok(());
+        }
         for parent in std::iter::successors(path.parent(), RelPath::parent) {
             match self.files.get(&parent) {
                 Some(Picture::File { .. }) => {
@@ -133,36 +212,74 @@ impl<'a> Staging<'a> {
     pub(super) fn write(
         &mut self,
         path: &RelPath,
-        content: &[u8],
+        content: &Content<'_>,
         permission: Permission,
     ) -> Result<(), FileProblem> {
-        self.check_writable(path)?;
+        let content = content.clone();
+        self.write_all(vec![Write {
+            path,
+            content,
+            permission,
+        }])
+    }
+
+    /// Prepares new contents for files, no two of them for the same one.
+    pub(super) fn write_all(&mut self, writes: Vec<Write<'_>>) -> Result<(), FileProblem> {
+        let mut prepared = Vec::with_capacity(writes.len());
+        for write in writes {
+            prepared.push(self.prepare(write)?);
+        }
+        let workspace = self.workspace;
+        let staged = each_of(&prepared, |prepared| prepared.stage(workspace));
+        // All that lie there now are entered: whoever gives up the step removes them.
+        let mut problem = None;
+        for (prepared, staged) in prepared.into_iter().zip(staged) {
+            match staged {
+                Ok(staged) => self.enter_written(prepared, staged),
+                Err(first) => {
+                    problem.get_or_insert(first);
+                }
+            }
+        }
+        problem.map_or(Ok(()), Err)
+    }
+
+    fn prepare<'b>(&mut self, write: Write<'b>) -> Result<Prepared<'b>, FileProblem> {
+        let path = write.path;
+        // A file that is there, and not a picture, is looked at when the content is put beside it.
+        let is_looked_at = !self.files.contains_key(path) && self.read.contains_key(path);
+        if !is_looked_at {
+            self.check_writable(path)?;
+        }
         let before = self.content(path)?;
         let mark = self.temporary(path);
         let like = match self.files.get(path) {
-            Some(Picture::File { lies, .. }) => Some(lies),
+            Some(Picture::File { lies, .. }) => Some(lies.clone()),
             Some(Picture::Gone) => None,
-            None => before.is_some().then_some(path),
+            None => before.is_some().then(|| path.clone()),
         };
-        let place = Place {
-            path,
+        Ok(Prepared {
+            write,
+            before,
             like,
-            mark: &mark,
-        };
-        let staged = self.workspace.stage(place, content, permission)?;
-        let after = hash(content);
+            mark,
+        })
+    }
+
+    fn enter_written(&mut self, prepared: Prepared<'_>, staged: RelPath) {
+        let Prepared { write, before, .. } = prepared;
+        let after = write.content.hash;
         let picture = Picture::File {
             lies: staged.clone(),
             hash: after.clone(),
         };
-        self.enter(path, picture);
+        self.enter(write.path, picture);
         self.changes.push(StagedChange::Write {
-            path: path.clone(),
+            path: write.path.clone(),
             staged,
             before,
             after,
         });
-        Ok(())
     }
 
     /// Prepares the removal of a regular file.
@@ -254,6 +371,48 @@ impl<'a> Staging<'a> {
         self.files.clear();
         self.directories.clear();
         self.read.clear();
+        self.stats.clear();
+        self.ahead.clear();
         self.take();
+    }
+}
+
+/// A file that gets a new content.
+pub(super) struct Write<'a> {
+    pub(super) path: &'a RelPath,
+    pub(super) content: Content<'a>,
+    pub(super) permission: Permission,
+}
+
+/// The same, with what has to be known to put the content beside the file.
+struct Prepared<'a> {
+    write: Write<'a>,
+    before: Option<String>,
+    like: Option<RelPath>,
+    mark: String,
+}
+
+impl Prepared<'_> {
+    fn stage(&self, workspace: &Workspace) -> Result<RelPath, FileProblem> {
+        let place = Place {
+            path: self.write.path,
+            like: self.like.as_ref(),
+            mark: &self.mark,
+        };
+        workspace.stage(place, self.write.content.bytes, self.write.permission)
+    }
+}
+
+/// A new content of a file.
+#[derive(Clone)]
+pub(super) struct Content<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) hash: String,
+}
+
+impl<'a> Content<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        let hash = hash(bytes);
+        Self { bytes, hash }
     }
 }

@@ -42,6 +42,62 @@ pub fn rename_without_replacing(
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Gives two files each other's name, both at the same moment.
+///
+/// `Unsupported` where kernel or file system cannot do that.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+pub fn exchange_names(
+    one_directory: &Dir,
+    one: impl AsRef<Path>,
+    other_directory: &Dir,
+    other: impl AsRef<Path>,
+) -> io::Result<()> {
+    use rustix::fs::{RenameFlags, renameat_with};
+    use rustix::io::Errno;
+
+    match renameat_with(
+        one_directory,
+        one.as_ref(),
+        other_directory,
+        other.as_ref(),
+        RenameFlags::EXCHANGE,
+    ) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Err(io::ErrorKind::Unsupported.into()),
+        other => Ok(other?),
+    }
+}
+
+/// Gives two files each other's name: not supported here.
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+pub fn exchange_names(
+    _one_directory: &Dir,
+    _one: impl AsRef<Path>,
+    _other_directory: &Dir,
+    _other: impl AsRef<Path>,
+) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Opens a directory beneath the root where no component of the path is a link.
+///
+/// One call of the system for the whole path. An error says no more than that the slower way has to
+/// be gone, component by component.
+#[cfg(target_os = "linux")]
+pub fn open_beneath(root: &Dir, path: &str) -> io::Result<Dir> {
+    use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let opened = openat2(root, path, flags, Mode::empty(), resolve)?;
+    Ok(Dir::from_std_file(opened.into()))
+}
+
+/// Opens a directory beneath the root in one call: not supported here.
+#[cfg(not(target_os = "linux"))]
+pub fn open_beneath(_root: &Dir, _path: &str) -> io::Result<Dir> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Brings all that was written to the file system of this directory onto the disk.
 ///
 /// One call for any number of files: cheaper than an fsync for each of them and their directories.

@@ -4,6 +4,8 @@
 //! another letter case, trailing dots and spaces, short names, streams, invisible characters. What
 //! a link leads to is decided by `workspace`, what a command may write by the sandbox.
 
+use std::borrow::Cow;
+
 use crate::protocol::RelPath;
 use crate::protocol::obeyed::{TOOL_CONFIGURATION, WORKFLOWS};
 
@@ -27,20 +29,20 @@ pub(super) fn is_in_git(path: &RelPath) -> bool {
 
 /// Whether the path lies in a git directory, in what no grant opens: hooks, config and the like.
 pub(super) fn is_in_closed_git(path: &RelPath) -> bool {
-    let names: Vec<String> = path.components().map(plain_name).collect();
-    let Some(at) = names.iter().position(|name| is_named(name, ".git")) else {
+    let names: Vec<Name<'_>> = path.components().map(Name::of).collect();
+    let Some(at) = names.iter().position(|name| name.is(".git")) else {
         return false;
     };
     let is_open = names
         .get(at + 1)
-        .is_some_and(|entry| GIT_OPEN.contains(&entry.as_str()));
-    !is_open || names[at + 1..].iter().any(|name| is_named(name, ".git"))
+        .is_some_and(|entry| GIT_OPEN.contains(&entry.plain.as_ref()));
+    !is_open || names[at + 1..].iter().any(|name| name.is(".git"))
 }
 
 /// Whether a path, or a pattern for paths, names our own state.
 pub(super) fn names_our_state(text: &str) -> bool {
     text.split(['/', '\\', ',', '{', '}'])
-        .any(|part| is_named(&plain_name(part), ".agent"))
+        .any(|part| Name::of(part).is(".agent"))
 }
 
 /// Whether the path is this one or lies beneath it.
@@ -53,60 +55,95 @@ pub(super) fn is_within(path: &RelPath, directory: &RelPath) -> bool {
 
 /// Whether an editor or a tool would act on the file when the person opens the project.
 pub(super) fn is_tool_configuration(path: &RelPath) -> bool {
-    TOOL_CONFIGURATION
-        .iter()
-        .any(|name| has_component(path, name))
+    let mut names = path.components().map(Name::of);
+    names.any(|name| TOOL_CONFIGURATION.iter().any(|other| name.is(other)))
 }
 
 /// Whether the file tells a build service what to run.
 pub(super) fn is_build_service_file(path: &RelPath) -> bool {
-    let names: Vec<String> = path.components().map(plain_name).collect();
-    WORKFLOWS.iter().any(|workflow| {
-        let parts: Vec<String> = workflow.split('/').map(str::to_lowercase).collect();
-        names.windows(parts.len()).any(|window| {
-            let mut pairs = window.iter().zip(&parts);
-            pairs.all(|(name, part)| is_named(name, part))
-        })
+    let names: Vec<Name<'_>> = path.components().map(Name::of).collect();
+    (0..names.len()).any(|start| {
+        WORKFLOWS
+            .iter()
+            .any(|workflow| begins_with(&names[start..], workflow))
     })
+}
+
+fn begins_with(names: &[Name<'_>], workflow: &str) -> bool {
+    let first = |text: &str| text.bytes().next().map(|byte| byte.to_ascii_lowercase());
+    // Nearly all differ in their first letter.
+    let may_be = |name: &Name<'_>| name.is_short || first(&name.plain) == first(workflow);
+    if !names.first().is_some_and(may_be) {
+        return false;
+    }
+    let mut names = names.iter();
+    workflow
+        .split('/')
+        .all(|part| names.next().is_some_and(|name| name.is(part)))
 }
 
 fn has_component(path: &RelPath, name: &str) -> bool {
     path.components()
-        .any(|component| is_named(&plain_name(component), name))
+        .any(|component| Name::of(component).is(name))
 }
 
 /// The name under which the most forgiving file system would look for a component.
 ///
 /// Windows drops trailing dots and spaces and takes what follows a colon for a stream; macOS
 /// ignores letter case and some invisible characters, as git found out.
-fn plain_name(component: &str) -> String {
+fn plain_name(component: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-' | b'.')
+    };
+    if component.bytes().all(is_plain) && !component.ends_with('.') {
+        return Cow::Borrowed(component);
+    }
     let visible: String = component
         .chars()
         .filter(|character| !super::shell::is_invisible(*character))
         .flat_map(char::to_lowercase)
         .collect();
     let name = visible.split(':').next().unwrap_or_default();
-    name.trim_end_matches(['.', ' ']).to_owned()
+    Cow::Owned(name.trim_end_matches(['.', ' ']).to_owned())
 }
 
-/// Whether a plain name is this one, or a short name that Windows may have given to it.
-fn is_named(plain: &str, name: &str) -> bool {
-    if plain == name {
-        return true;
+/// A component under its plain name.
+struct Name<'a> {
+    plain: Cow<'a, str>,
+    /// It may be a short name that Windows gave to another one.
+    is_short: bool,
+}
+
+impl<'a> Name<'a> {
+    fn of(component: &'a str) -> Self {
+        let plain = plain_name(component);
+        Self {
+            is_short: plain.contains('~'),
+            plain,
+        }
     }
-    // `.git` is `GIT~1`, `.mcp.json` is `MCP~1.JSO`, `azure-pipelines.yml` is `AZURE-~1.YML`.
-    let Some((stem, number)) = plain.split_once('~') else {
-        return false;
-    };
-    let (number, extension) = number.split_once('.').unwrap_or((number, ""));
-    let long = name.trim_start_matches('.');
-    let (long, long_extension) = long.rsplit_once('.').unwrap_or((long, ""));
-    let short: String = long.chars().take(6).collect();
-    stem == short
-        && !number.is_empty()
-        && number.chars().all(|digit| digit.is_ascii_digit())
-        && long_extension.starts_with(extension)
-        && extension.is_empty() == long_extension.is_empty()
+
+    /// Whether it is this name, or a short name that Windows may have given to it.
+    fn is(&self, name: &str) -> bool {
+        self.plain.eq_ignore_ascii_case(name) || (self.is_short && self.is_short_for(name))
+    }
+
+    /// `.git` is `GIT~1`, `.mcp.json` is `MCP~1.JSO`, `azure-pipelines.yml` is `AZURE-~1.YML`.
+    fn is_short_for(&self, name: &str) -> bool {
+        let Some((stem, number)) = self.plain.split_once('~') else {
+            return false;
+        };
+        let (number, extension) = number.split_once('.').unwrap_or((number, ""));
+        let name = name.to_ascii_lowercase();
+        let long = name.trim_start_matches('.');
+        let (long, long_extension) = long.rsplit_once('.').unwrap_or((long, ""));
+        let short: String = long.chars().take(6).collect();
+        stem == short
+            && !number.is_empty()
+            && number.chars().all(|digit| digit.is_ascii_digit())
+            && long_extension.starts_with(extension)
+            && extension.is_empty() == long_extension.is_empty()
+    }
 }
 
 #[cfg(test)]

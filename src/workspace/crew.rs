@@ -7,10 +7,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// How many waiting tasks make it worth starting threads.
+/// How many tasks make it worth starting threads.
 const WORTH_THREADS: usize = 16;
 /// More threads than these only wait for the disk.
 const MAX_THREADS: usize = 8;
@@ -29,15 +30,50 @@ pub(super) fn work_off<T: Ord + Send>(first: Vec<T>, work: impl Fn(T) -> Vec<T> 
         let Some(task) = crew.take() else { return };
         crew.finish((crew.work)(task));
     }
-    let threads = thread::available_parallelism()
-        .map_or(1, NonZeroUsize::get)
-        .min(MAX_THREADS);
+    let threads = threads();
     thread::scope(|scope| {
         for _ in 1..threads {
             scope.spawn(|| crew.serve());
         }
         crew.serve();
     });
+}
+
+/// Does the same to every item, on several threads if there are many; the answers in their order.
+pub fn each_of<'a, T: Sync, R: Send>(items: &'a [T], work: impl Fn(&'a T) -> R + Sync) -> Vec<R> {
+    if items.len() < WORTH_THREADS {
+        return items.iter().map(work).collect();
+    }
+    let threads = threads();
+    let next = AtomicUsize::new(0);
+    let share = || -> Vec<(usize, R)> {
+        let take = || {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            Some((index, items.get(index)?))
+        };
+        std::iter::from_fn(take)
+            .map(|(index, item)| (index, work(item)))
+            .collect()
+    };
+    let mut done = thread::scope(|scope| {
+        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(share)).collect();
+        let mut done = share();
+        for worker in workers {
+            match worker.join() {
+                Ok(more) => done.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, answer)| answer).collect()
+}
+
+fn threads() -> usize {
+    thread::available_parallelism()
+        .map_or(1, NonZeroUsize::get)
+        .min(MAX_THREADS)
 }
 
 struct Crew<T, W> {

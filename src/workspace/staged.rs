@@ -8,6 +8,7 @@ use std::path::Path;
 
 use cap_std::fs::Dir;
 
+use super::survey::Stat;
 use super::{FileProblem, Permission, Workspace, create_private, regular, set_mode};
 use crate::fs::TEMPORARY;
 use crate::platform::files;
@@ -34,22 +35,28 @@ impl Workspace {
         permission: Permission,
     ) -> Result<RelPath, FileProblem> {
         let failed = |cause| FileProblem::from_io("write", place.path, cause);
+        let (directory, depth) = self.nearest_directory(place.path)?;
+        let is_its_own = depth + 1 == place.path.components().count();
         let old = match place.like {
+            Some(like) if like == place.path && is_its_own => Some(regular(&directory, like)?),
             Some(like) => Some(regular(&self.parent(like)?, like)?),
             None => None,
         };
-        let (directory, depth) = self.nearest_directory(place.path)?;
-        let name = format!("{TEMPORARY}{}.tmp", place.mark);
+        let name = temporary_name(place.mark);
         let components = place.path.components().take(depth);
         let components: Vec<&str> = components.chain([name.as_str()]).collect();
         let staged = RelPath::parse(&components.join("/"))
             .map_err(|problem| failed(io::Error::other(problem)))?;
         let write = || -> io::Result<()> {
-            match directory.remove_file(&name) {
-                Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(cause),
-                _ => {}
-            }
-            let mut file = create_private(&directory, &name, old.is_none())?;
+            let create = || create_private(&directory, &name, old.is_none());
+            let mut file = match create() {
+                // A process that was killed left it behind.
+                Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
+                    directory.remove_file(&name)?;
+                    create()?
+                }
+                other => other?,
+            };
             file.write_all(content)?;
             set_mode(&file, old.as_ref(), permission)
         };
@@ -70,9 +77,68 @@ impl Workspace {
             Ok(_) | Err(FileProblem::NotFound(_)) => {}
             Err(problem) => return Err(problem),
         }
-        self.parent(staged)?
+        let elsewhere = if staged.parent() == path.parent() {
+            None
+        } else {
+            Some(self.parent(staged)?)
+        };
+        let beside = elsewhere.as_ref().unwrap_or(&directory);
+        beside
             .rename(staged.file_name(), &directory, path.file_name())
             .map_err(|cause| FileProblem::from_io("write", path, cause))
+    }
+
+    /// Gives a staged content the name of a regular file, and that file the temporary name, if it is
+    /// still as it was before. Tells whether the system can do that; if not, nothing was changed.
+    pub fn exchange(
+        &self,
+        staged: &RelPath,
+        path: &RelPath,
+        is_as_before: impl FnOnce(&Stat) -> Result<bool, FileProblem>,
+    ) -> Result<bool, FileProblem> {
+        let directory = self.parent(path)?;
+        if !is_as_before(&Stat::of(&regular(&directory, path)?))? {
+            return Err(FileProblem::Changed(path.clone()));
+        }
+        let elsewhere = if staged.parent() == path.parent() {
+            None
+        } else {
+            Some(self.parent(staged)?)
+        };
+        let beside = elsewhere.as_ref().unwrap_or(&directory);
+        let (temporary, name) = (staged.file_name(), path.file_name());
+        match files::exchange_names(beside, temporary, &directory, name) {
+            Ok(()) => Ok(true),
+            Err(cause) if cause.kind() == io::ErrorKind::Unsupported => Ok(false),
+            Err(cause) => Err(FileProblem::from_io("write", path, cause)),
+        }
+    }
+
+    /// Removes what a process that was killed may have left under the temporary name of a file.
+    pub fn remove_left_over(&self, path: &RelPath, mark: &str) {
+        if let Ok(directory) = self.parent(path) {
+            // Mostly there is nothing; and what stays has a name that nobody is shown.
+            let _ = directory.remove_file(temporary_name(mark));
+        }
+    }
+
+    /// Removes what lies under a temporary name.
+    pub fn remove_staged(&self, staged: &RelPath) -> Result<(), FileProblem> {
+        self.parent(staged)?
+            .remove_file(staged.file_name())
+            .map_err(|cause| FileProblem::from_io("delete", staged, cause))
+    }
+
+    /// What the system knows of a file without reading it; nothing if there is no such file.
+    pub fn stat(&self, path: &RelPath) -> Result<Option<Stat>, FileProblem> {
+        match self
+            .parent(path)
+            .and_then(|directory| regular(&directory, path))
+        {
+            Ok(metadata) => Ok(Some(Stat::of(&metadata))),
+            Err(FileProblem::NotFound(_)) => Ok(None),
+            Err(problem) => Err(problem),
+        }
     }
 
     /// The hash of a file's content, however large it is; nothing if there is no such file.
@@ -112,4 +178,8 @@ impl Workspace {
             }
         }
     }
+}
+
+fn temporary_name(mark: &str) -> String {
+    format!("{TEMPORARY}{mark}.tmp")
 }

@@ -8,16 +8,15 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
-use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 
+use super::crew::each_of;
 use super::ignored::{IgnoreFiles, Is, MAX_IGNORE_BYTES, Rules, is_ignored};
 use super::look::is_hidden;
 use super::{Kind, Workspace, kind_of};
@@ -25,11 +24,6 @@ use crate::error::{Error, Result};
 use crate::fs::TEMPORARY;
 use crate::platform::files;
 use crate::protocol::RelPath;
-
-/// How many directories of one depth make it worth starting threads.
-const WORTH_THREADS: usize = 16;
-/// More threads than these only wait for the disk.
-const MAX_THREADS: usize = 8;
 
 /// What the system knows of a file without reading it, links not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,7 +131,7 @@ impl Workspace {
         while !level.is_empty() {
             let mut next = Vec::new();
             let after = visited.len() + level.len();
-            for (value, places) in in_parallel(&level, look) {
+            for (value, places) in each_of(&level, look) {
                 let start = after + next.len();
                 visited.push(Visited {
                     value,
@@ -344,39 +338,6 @@ pub(super) fn is_passed_by(name: &OsStr) -> bool {
     };
     let is_temporary = || name.strip_prefix(TEMPORARY)?.strip_suffix(".tmp");
     is_hidden(name) || is_temporary().is_some()
-}
-
-/// Does the same to every item, on several threads if there are many; the answers in their order.
-fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    if items.len() < WORTH_THREADS {
-        return items.iter().map(work).collect();
-    }
-    let threads = thread::available_parallelism()
-        .map_or(1, NonZeroUsize::get)
-        .min(MAX_THREADS);
-    let next = AtomicUsize::new(0);
-    let share = || -> Vec<(usize, R)> {
-        let take = || {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            Some((index, items.get(index)?))
-        };
-        std::iter::from_fn(take)
-            .map(|(index, item)| (index, work(item)))
-            .collect()
-    };
-    let mut done = thread::scope(|scope| {
-        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(share)).collect();
-        let mut done = share();
-        for worker in workers {
-            match worker.join() {
-                Ok(more) => done.extend(more),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        done
-    });
-    done.sort_unstable_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, answer)| answer).collect()
 }
 
 impl Stat {

@@ -1,6 +1,6 @@
 //! One of the things that a patch does to files.
 
-use super::super::staging::Staging;
+use super::super::staging::{Content, Staging, Write};
 use crate::protocol::RelPath;
 use crate::workspace::{FileProblem, Permission};
 
@@ -10,6 +10,8 @@ pub(super) enum Operation {
     Write {
         path: RelPath,
         content: Vec<u8>,
+        /// Of the content.
+        hash: String,
         permission: Permission,
     },
     Remove(RelPath),
@@ -19,17 +21,40 @@ pub(super) enum Operation {
     },
 }
 
-impl Operation {
-    /// Prepares it.
-    pub(super) fn stage(&self, staging: &mut Staging<'_>) -> Result<(), FileProblem> {
-        match self {
-            Self::Write {
-                path,
-                content,
-                permission,
-            } => staging.write(path, content, *permission),
-            Self::Remove(path) => staging.remove(path),
-            Self::Rename { from, to } => staging.rename(from, to),
+/// Prepares operations; writes that follow each other are prepared together.
+pub(super) fn stage_all(
+    operations: &[Operation],
+    staging: &mut Staging<'_>,
+) -> Result<(), FileProblem> {
+    let is_write = |operation: &Operation| matches!(operation, Operation::Write { .. });
+    for run in operations.chunk_by(|one, next| is_write(one) && is_write(next)) {
+        match run {
+            [Operation::Remove(path)] => staging.remove(path)?,
+            [Operation::Rename { from, to }] => staging.rename(from, to)?,
+            writes => staging.write_all(writes.iter().filter_map(Operation::as_write).collect())?,
         }
+    }
+    Ok(())
+}
+
+impl Operation {
+    fn as_write(&self) -> Option<Write<'_>> {
+        let Self::Write {
+            path,
+            content,
+            hash,
+            permission,
+        } = self
+        else {
+            return None;
+        };
+        Some(Write {
+            path,
+            content: Content {
+                bytes: content,
+                hash: hash.clone(),
+            },
+            permission: *permission,
+        })
     }
 }

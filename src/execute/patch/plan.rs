@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::ledger::{Known, Ledger};
 use super::super::write::{Before, overwritten};
+use super::ahead::{WorkedAhead, work_ahead};
 use super::operation::Operation;
 use super::worked_out::WorkedOut;
 use crate::edit::{self, Refusal};
@@ -78,6 +79,8 @@ pub(super) struct Plan<'a, 'b> {
     latest: BTreeMap<RelPath, usize>,
     bytes: usize,
     moves: Moves,
+    /// What was worked out before its turn.
+    ahead: BTreeMap<RelPath, WorkedAhead>,
     /// What does not work out.
     pub(super) troubles: Vec<Trouble>,
     /// Files whose picture is wrong because of a trouble: more troubles with them are no news.
@@ -87,8 +90,10 @@ pub(super) struct Plan<'a, 'b> {
 impl<'a, 'b> Plan<'a, 'b> {
     /// The files before any of the changes.
     pub(super) fn new(ledger: &'a mut Ledger<'b>, changes: &[FileChange]) -> Self {
+        let ahead = work_ahead(&mut ledger.staging, changes, ledger.max_bytes);
         Self {
             ledger,
+            ahead,
             drafts: BTreeMap::new(),
             worked_out: WorkedOut::default(),
             latest: BTreeMap::new(),
@@ -206,6 +211,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         self.worked_out.report.push(format!("{verb} {path}"));
         if new.before == Before::Same && permission == Permission::Keep {
             self.worked_out.levels.push(Level::AlreadyApplied);
+            self.ledger.staging.is_done_already(path);
             return Ok(());
         }
         self.worked_out.levels.push(Level::Exact);
@@ -240,14 +246,21 @@ impl<'a, 'b> Plan<'a, 'b> {
                 _ => self.write(path, content, permission),
             };
         }
-        let file = self.text(path)?;
-        let edited =
-            edit::patch(&file.text, hunks).map_err(|refusal| Trouble::refused(path, refusal))?;
+        self.existing(path)?;
+        let (file, edited) = if let Some(ahead) = self.ahead.remove(path) {
+            ahead
+        } else {
+            let file = self.text(path)?;
+            let edited = edit::patch(&file.text, hunks);
+            (file, edited)
+        };
+        let edited = edited.map_err(|refusal| Trouble::refused(path, refusal))?;
         self.worked_out.levels.push(edited.level);
         if edited.text == file.text && permission == Permission::Keep {
             self.worked_out
                 .report
                 .push(format!("already applied: {path}"));
+            self.ledger.staging.is_done_already(path);
             return Ok(());
         }
         let content = file
@@ -333,11 +346,13 @@ impl<'a, 'b> Plan<'a, 'b> {
         permission: Permission,
     ) -> Result<(), Trouble> {
         let draft = self.draft(path)?;
-        draft.known.hash = Some(super::super::hash(&content));
+        let hash = super::super::hash(&content);
+        draft.known.hash = Some(hash.clone());
         draft.content = Some(content.clone());
         self.push(Operation::Write {
             path: path.clone(),
             content,
+            hash,
             permission,
         });
         Ok(())
@@ -349,16 +364,19 @@ impl<'a, 'b> Plan<'a, 'b> {
         if let Operation::Write {
             path,
             content,
+            hash,
             permission,
         } = &operation
             && let Some(earlier) = self.latest.get(path)
             && let Some(Operation::Write {
                 content: old,
+                hash: old_hash,
                 permission: old_permission,
                 ..
             }) = operations.get_mut(*earlier)
         {
             old.clone_from(content);
+            old_hash.clone_from(hash);
             if *permission != Permission::Keep {
                 *old_permission = *permission;
             }

@@ -113,8 +113,50 @@ fn one_trouble_stops_all_of_it() {
 }
 
 #[test]
+fn many_files_are_patched_together_or_not_at_all() {
+    use super::super::staging::{Content, Staging, carry_out::carry_out};
+    use crate::workspace::Permission;
+
+    let names: Vec<String> = (0..40)
+        .map(|number| format!("d{}/{number:02}", number / 14))
+        .collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "old\n")).collect();
+    let mut stage = stage(&files);
+    let mut staging = Staging::new(&stage.workspace);
+    for name in &names {
+        staging.read(&path(name), u64::MAX).unwrap();
+        let content = Content::new(b"never\n");
+        staging
+            .write(&path(name), &content, Permission::Keep)
+            .unwrap();
+    }
+    stage.change(&names[20], "mine\n");
+    let changes = staging.take();
+    let problem = carry_out(&stage.workspace, &changes, staging.stats()).unwrap_err();
+    assert!(
+        problem.contains("was changed by somebody else"),
+        "{problem}"
+    );
+    stage.change(&names[20], "old\n");
+    holds(&stage, &files);
+
+    let changes = names.iter().map(|name| update(name, &["-old", "+new"]));
+    stage.succeeds(vec![patch(changes.collect())]);
+    let patched: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "new\n")).collect();
+    holds(&stage, &patched);
+    for directory in ["d0", "d1", "d2"] {
+        let entries = std::fs::read_dir(stage.directory.path().join(directory)).unwrap();
+        let entries: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        assert!(
+            entries.len() <= 14,
+            "no temporary file is left: {entries:?}"
+        );
+    }
+}
+
+#[test]
 fn a_change_that_fails_takes_the_others_back() {
-    use super::super::staging::{Staging, carry_out::carry_out};
+    use super::super::staging::{Content, Staging, carry_out::carry_out};
     use crate::workspace::Permission;
 
     let files = &[("a", "1\n"), ("b", "2\n"), ("c", "3\n"), ("e", "4\n")][..];
@@ -122,7 +164,7 @@ fn a_change_that_fails_takes_the_others_back() {
     let mut staging = Staging::new(&stage.workspace);
     let write = |staging: &mut Staging<'_>, name: &str| {
         staging
-            .write(&path(name), b"new\n", Permission::Executable)
+            .write(&path(name), &Content::new(b"new\n"), Permission::Executable)
             .unwrap();
     };
     write(&mut staging, "a");
@@ -130,7 +172,7 @@ fn a_change_that_fails_takes_the_others_back() {
     staging.remove(&path("b")).unwrap();
     staging.rename(&path("c"), &path("d")).unwrap();
     write(&mut staging, "d");
-    let problem = staging.write(&path("a/impossible"), b"", Permission::Keep);
+    let problem = staging.write(&path("a/impossible"), &Content::new(b""), Permission::Keep);
     assert_eq!(
         problem.unwrap_err().to_string(),
         "`a/impossible` cannot be made: `a` is not a directory"
@@ -138,7 +180,8 @@ fn a_change_that_fails_takes_the_others_back() {
     write(&mut staging, "e");
     holds(&stage, files);
     stage.change("e", "somebody else\n");
-    let problem = carry_out(&stage.workspace, &staging.take()).unwrap_err();
+    let changes = staging.take();
+    let problem = carry_out(&stage.workspace, &changes, staging.stats()).unwrap_err();
     assert!(
         problem.starts_with("`e` was changed by somebody else"),
         "{problem}"

@@ -81,7 +81,7 @@ fn whatever_was_done_the_rest_is_done() {
         let changes = batch.steps.iter().flat_map(|step| &step.changes);
         assert_eq!(changes.clone().count(), count);
         for change in changes.take(done) {
-            make(&stage.workspace, change).unwrap();
+            make(&stage.workspace, change, &Stats::new()).unwrap();
         }
         let settled = settle(&stage.workspace, &batch, &mut nobody);
         assert_eq!(files(&stage), undisturbed, "after {done}");
@@ -100,7 +100,7 @@ fn a_file_that_somebody_changed_stays_and_what_was_meant_is_kept() {
         update("c", &["-3", "+three"]),
     ]);
     let batch = prepared(&stage, vec![command]);
-    make(&stage.workspace, &batch.steps[0].changes[0]).unwrap();
+    make(&stage.workspace, &batch.steps[0].changes[0], &Stats::new()).unwrap();
     stage.change("b", "mine\n");
     let mut kept = Vec::new();
     let settled = settle(&stage.workspace, &batch, &mut |path, content| {
@@ -150,9 +150,9 @@ fn a_directory_in_the_place_of_a_file_is_a_conflict_too() {
 fn what_was_changed_after_it_was_written_is_no_conflict() {
     let stage = stage(FILES);
     let batch = prepared(&stage, vec![create("a", "one\n"), create("new", "n\n")]);
-    make(&stage.workspace, &batch.steps[0].changes[0]).unwrap();
+    make(&stage.workspace, &batch.steps[0].changes[0], &Stats::new()).unwrap();
     stage.change("a", "mine\n");
-    make(&stage.workspace, &batch.steps[1].changes[0]).unwrap();
+    make(&stage.workspace, &batch.steps[1].changes[0], &Stats::new()).unwrap();
     let settled = settle(&stage.workspace, &batch, &mut nobody);
     assert!(
         settled

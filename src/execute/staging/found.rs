@@ -1,0 +1,81 @@
+//! A file as it was found, with what shows whether it was changed after that.
+
+use std::time::{Duration, SystemTime};
+
+use super::super::seen::hash;
+use crate::protocol::RelPath;
+use crate::workspace::survey::Stat;
+use crate::workspace::{FileProblem, Workspace};
+
+/// A file that was changed less than this before it was read may be changed again within the same
+/// tick of the clock. No kernel ticks slower; but some file systems keep only every second second.
+const TICK: Duration = Duration::from_millis(20);
+const COARSE_TICK: Duration = Duration::from_secs(2);
+
+/// A file as it was found.
+pub(super) struct Found {
+    pub(super) content: Vec<u8>,
+    pub(super) hash: String,
+    /// What the system knew of it, if a later change would show in that.
+    pub(super) stat: Option<Stat>,
+}
+
+impl Found {
+    pub(super) fn read(
+        workspace: &Workspace,
+        path: &RelPath,
+        max_bytes: u64,
+    ) -> Result<Self, FileProblem> {
+        let now = SystemTime::now();
+        let (content, stat) = workspace.read_with_stat(path, max_bytes)?;
+        Ok(Self {
+            hash: hash(&content),
+            content,
+            stat: shows_changes(&stat, now).then_some(stat),
+        })
+    }
+}
+
+/// Whether every change of a file from now on shows in what the system knows of it.
+fn shows_changes(stat: &Stat, now: SystemTime) -> bool {
+    let is_coarse = stat.modified % 1_000_000_000 == 0;
+    let tick = if is_coarse { COARSE_TICK } else { TICK };
+    let settled = now
+        .checked_sub(tick)
+        .and_then(|settled| settled.duration_since(SystemTime::UNIX_EPOCH).ok())
+        .and_then(|settled| i64::try_from(settled.as_nanos()).ok());
+    // Without an inode the times are all there is, and anybody can set those.
+    stat.inode != 0 && settled.is_some_and(|settled| stat.changed < settled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::Kind;
+
+    #[test]
+    fn a_file_that_was_changed_just_now_is_read_again() {
+        let second = 1_000_000_000;
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(100);
+        let shows = |modified: i64, changed: i64| {
+            let stat = Stat {
+                kind: Kind::File { size: 1 },
+                mode: 0o644,
+                size: 1,
+                modified,
+                changed,
+                inode: 1,
+            };
+            shows_changes(&stat, now)
+        };
+        assert!(shows(99 * second + 1, 99 * second + 1));
+        assert!(!shows(100 * second - 1, 100 * second - 1), "the same tick");
+        assert!(
+            !shows(5 * second + 1, 100 * second - 1),
+            "somebody set the time"
+        );
+        assert!(!shows(99 * second, 99 * second), "every second second");
+        assert!(shows(97 * second, 97 * second));
+        assert!(!shows(5 * second, 101 * second), "the clock was set back");
+    }
+}
