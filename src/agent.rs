@@ -11,6 +11,7 @@ mod checkpoints;
 mod conceal;
 pub mod consult;
 mod context;
+mod differences;
 pub mod fork;
 mod handover;
 mod instruct;

@@ -11,10 +11,13 @@ mod diff;
 mod escape;
 mod event;
 mod live;
+mod markdown;
 mod outbox;
 mod plain;
 mod prompt;
+mod step;
 mod width;
+mod wrap;
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -25,12 +28,15 @@ use serde::Serialize;
 
 pub use self::activity::Activity;
 pub use self::ask::{Answer, Answers};
+pub use self::diff::Difference;
 pub use self::escape::{escape_line, escape_text};
 pub use self::event::Event;
 pub use self::outbox::{length, space};
-pub use self::plain::{count, heading, quoted, step_lines};
+use self::plain::Look;
+pub use self::plain::{count, heading, quoted, shown};
 pub(crate) use self::prompt::is_open as has_prompt;
 pub use self::prompt::{Entry, Listener, MAX_HISTORY, Pasted, Prompt, lend_terminal};
+pub use self::step::step_lines;
 pub use self::width::shortened;
 use crate::error::Error;
 use crate::interrupt::Interrupt;
@@ -66,6 +72,17 @@ pub enum Input {
     Wait,
     /// Nobody is asked: what would be asked is refused (`--no-input`).
     Refuse,
+}
+
+/// The version of the events: it grows when a field goes or means something else.
+const SCHEMA: u32 = 1;
+
+/// An event as a script reads it.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    event: &'a Event<'a>,
+    schema: u32,
 }
 
 /// The voice of the program.
@@ -133,10 +150,21 @@ impl Ui {
     pub fn tell(&self, event: &Event<'_>) {
         tracing::debug!(event = %serde_json::to_string(event).unwrap_or_default());
         match self.form {
-            Form::Json => self.data(event),
+            Form::Json => self.data(&Told {
+                event,
+                schema: SCHEMA,
+            }),
             // On a terminal its line at the foot says it.
             Form::Lines if matches!(event, Event::Running { .. }) && live::has_terminal() => {}
-            Form::Lines if event.volume() <= self.volume => self.talk(&plain::render(event)),
+            Form::Lines if event.volume() <= self.volume => {
+                let text = plain::render(event, self.look());
+                // What the person decides about is shown exactly as it is.
+                if matches!(event, Event::Approval { .. }) {
+                    self.talk(&text);
+                } else {
+                    self.talk_folded(&text);
+                }
+            }
             Form::Lines => {}
         }
     }
@@ -157,6 +185,11 @@ impl Ui {
             self.form == Form::Lines && self.volume > Volume::Quiet && live::has_terminal();
         let name = script.trim().lines().next().unwrap_or_default();
         is_told.then(|| Activity::begin(name, self.colour_of_talk()))
+    }
+
+    /// Whether differences are shown as they are made: to a person at a terminal.
+    pub fn shows_differences(&self) -> bool {
+        self.form == Form::Lines && self.volume > Volume::Quiet && live::has_terminal()
     }
 
     /// Says a sentence of ours.
@@ -181,9 +214,26 @@ impl Ui {
         live::above(|| write_all(&mut self.colored(stdout.lock(), &stdout), text));
     }
 
+    /// Prints a text of ours, its long lines folded between words on a terminal.
+    pub fn folded_page(&self, text: &str) {
+        match self.columns() {
+            Some(columns) => self.page(&wrap::folded(text, columns)),
+            None => self.page(text),
+        }
+    }
+
     /// Prints a line of data.
     pub fn line(&self, text: &str) {
         live::above(|| write_all(&mut io::stdout().lock(), &format!("{text}\n")));
+    }
+
+    /// Prints what the model said, rendered where a person reads it.
+    pub fn spoken(&self, text: &str) {
+        let is_rich = io::stdout().is_terminal() && self.colour_of_talk() == live::Colour::On;
+        match self.columns().filter(|_| is_rich) {
+            Some(columns) => self.page(&plain::spoken(text, Look::Rich { columns }, "")),
+            None => self.text(text),
+        }
     }
 
     /// Prints a text of others: contents, output.
@@ -225,7 +275,7 @@ impl Ui {
 
     /// Reports what ends the program.
     pub fn error(&self, error: &Error) {
-        self.talk(&plain::error(error));
+        self.talk_folded(&plain::error(error));
     }
 
     /// Puts a question to the person and waits for a line.
@@ -245,7 +295,7 @@ impl Ui {
         }
         // First: whoever answers as soon as they see it must be heard.
         if answers.at_prompt(question) {
-            self.talk(&format!("{}\n", escape_text(question.trim_end())));
+            self.talk_folded(&format!("{}\n", escape_text(question.trim_end())));
         } else {
             self.talk(&plain::question(question));
             answers.read_line();
@@ -273,6 +323,24 @@ impl Ui {
         match choice {
             ColorChoice::Never => live::Colour::Off,
             _ => live::Colour::On,
+        }
+    }
+
+    /// How lines look where talk goes.
+    fn look(&self) -> Look {
+        if live::has_terminal() && self.colour_of_talk() == live::Colour::On {
+            let columns = live::size().0;
+            Look::Rich { columns }
+        } else {
+            Look::Plain
+        }
+    }
+
+    fn talk_folded(&self, text: &str) {
+        if live::has_terminal() {
+            self.talk(&wrap::folded(text, live::size().0));
+        } else {
+            self.talk(text);
         }
     }
 

@@ -189,6 +189,8 @@ impl Conversation<'_> {
             summary: session.summary.as_deref().unwrap_or_default(),
             rounds: session.sequence_number - 1,
             changed: session.changed_files.len(),
+            files: session.changed_files.iter().map(RelPath::as_str).collect(),
+            seconds: seconds_since(session.created_at),
         });
         for note in notes.iter().filter(|note| note.source == Source::Person) {
             let text = format!(
@@ -198,6 +200,12 @@ impl Conversation<'_> {
             self.agent.ui.say(&text);
         }
     }
+}
+
+/// How long ago that was; a clock that was set back makes it no time.
+fn seconds_since(begin: Timestamp) -> u64 {
+    let seconds = Timestamp::now().as_second() - begin.as_second();
+    u64::try_from(seconds).unwrap_or(0)
 }
 
 /// What a round shows of going in circles.

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::time::Instant;
 
+use super::differences::Differences;
 use super::permit::{Consent, Permission};
 use super::round::{reason_to_skip, runs};
 use super::{Conversation, Taken};
@@ -45,6 +46,8 @@ struct Progress<'r> {
     printed: &'r RefCell<Option<Printed>>,
     /// Tells the person that it runs.
     activity: &'r RefCell<Option<Activity>>,
+    /// What the steps that are about to be told change, by their numbers.
+    differences: Differences,
 }
 
 /// Whether a step looks at files as they are, so that those prepared before it have to be made.
@@ -95,6 +98,7 @@ impl Conversation<'_> {
             results: begun.results,
             printed: &printed,
             activity: &activity,
+            differences: Differences::new(),
         };
         for group in left.chunk_by(|one, next| !runs(one) && !runs(next)) {
             match group {
@@ -188,6 +192,7 @@ impl Conversation<'_> {
             batch: self.batch(&staged, execution),
         });
         self.record(&std::mem::take(&mut progress.records))?;
+        progress.differences = self.differences(&staged);
         for (place, outcome) in execution.carry_out(&staged) {
             staged[place].result.outcome = outcome;
         }
@@ -290,8 +295,13 @@ impl Conversation<'_> {
         let mut records = std::mem::take(&mut progress.records);
         records.extend(self.finished_records(&results));
         self.journal.append(&records, Sync::Later)?;
+        let differences = std::mem::take(&mut progress.differences);
         for result in &results {
-            self.agent.ui.tell(&Event::Step { result });
+            let own = differences.get(&result.number);
+            self.agent.ui.tell(&Event::Step {
+                result,
+                differences: own.map_or(&[], Vec::as_slice),
+            });
         }
         progress.results.extend(results);
         Ok(())
@@ -301,7 +311,10 @@ impl Conversation<'_> {
     pub(super) fn finished(&mut self, result: &StepResult) -> Result<()> {
         let records = self.finished_records(std::slice::from_ref(result));
         self.journal.append(&records, Sync::Later)?;
-        self.agent.ui.tell(&Event::Step { result });
+        self.agent.ui.tell(&Event::Step {
+            result,
+            differences: &[],
+        });
         Ok(())
     }
 

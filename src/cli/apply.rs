@@ -208,7 +208,10 @@ impl Teller<'_> {
             });
             return;
         }
-        self.ui.tell(&Event::Step { result });
+        self.ui.tell(&Event::Step {
+            result,
+            differences: &[],
+        });
         let shows_output = result.outcome.status == Status::Ok && !step.command.changes_files();
         if shows_output && !result.outcome.detail.is_empty() {
             self.ui.text(&result.outcome.detail.text);

@@ -23,7 +23,7 @@ impl Plan {
         let session = resume::find_any(&agent.store, &agent.ui, self.id.as_deref())?;
         match &session.plan {
             Some(plan) if common.json => agent.ui.data(&serde_json::json!({ "plan": plan })),
-            Some(plan) => agent.ui.text(plan),
+            Some(plan) => agent.ui.spoken(plan),
             None => agent.ui.say("The model has made no plan in this session."),
         }
         Ok(ExitCode::SUCCESS)

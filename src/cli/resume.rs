@@ -84,7 +84,9 @@ impl Resume {
         if known.is_some() {
             // It was written and told in an earlier run.
             let inbox = agent.mailbox.inbox();
-            agent.ui.say(&status::paste(known.as_ref(), inbox));
+            agent
+                .ui
+                .say(&status::paste(known.as_ref(), inbox).join("\n"));
         }
         Ok(exit_code(ending))
     }

@@ -1,5 +1,6 @@
 //! `agent status`: where things stand and what to do now.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -12,8 +13,9 @@ use crate::agent::message_of;
 use crate::compose::{Meter, measure};
 use crate::error::Result;
 use crate::mailbox::Posted;
+use crate::protocol::{Status as Became, StepResult};
 use crate::session::{Count, LoopLock, Session, Summary};
-use crate::ui::{Ui, escape_line, length, space};
+use crate::ui::{Ui, count, escape_line, heading, length, shown, space};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,46 +47,104 @@ impl Status {
             });
             return Ok(ExitCode::SUCCESS);
         }
-        let summary = Summary::of(&session);
-        let state = summary.state().word();
-        let task = session.task.lines().next().unwrap_or_default();
         agent
             .ui
-            .line(&format!("Session {id} ({state}): {}", escape_line(task)));
-        agent.ui.line(&format!(
-            "Round {} of at most {}, {} changed, last saved {} ago",
-            session.sequence_number,
-            session.round_limit,
-            files_changed(summary.changed_files),
-            list::age(Timestamp::now(), summary.updated_at),
-        ));
-        agent
-            .ui
-            .line(&format!("Workspace {}", agent.workspace.display()));
-        if let Some(message) = &message {
-            agent.ui.line(&message.to_string());
-        }
-        let running = LoopLock::holder(agent.store.directory()).and_then(|holder| holder.session);
-        let is_running = running.as_ref() == Some(&id);
+            .folded_page(&standing(&agent, &session, message.as_ref()));
         let pending = approve::show_pending(&agent, &id);
-        let next = if session.is_complete {
-            format!("It has ended. `agent resume {id} \"...\"` goes on with a further instruction.")
-        } else if pending > 0 {
-            "Decide with: agent approve [N|all], or agent decline [N|all] --reason \"...\""
-                .to_owned()
-        } else if let Some(question) = session.open_question() {
-            format!(
-                "The model asks: {}\nAnswer with: agent say \"...\"",
-                escape_line(&question.question)
-            )
-        } else if !is_running {
-            format!("No loop is running: `agent resume {id}` goes on.")
-        } else {
-            paste(posted.as_ref(), agent.mailbox.inbox())
-        };
-        agent.ui.line(&next);
+        let next = next(&agent, &mut session, posted.as_ref(), pending);
+        let mut text = format!("\n{}\n", heading("What to do now"));
+        for line in next {
+            let _ = writeln!(text, "  {line}");
+        }
+        agent.ui.folded_page(&text);
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Where the session stands, in a few lines.
+fn standing(agent: &open::Files, session: &Session, message: Option<&Message<'_>>) -> String {
+    let summary = Summary::of(session);
+    let task = session.task.lines().next().unwrap_or_default();
+    let mut text = format!(
+        "{} ({}): {}\n",
+        heading(&format!("Session {}", session.session_id)),
+        summary.state().word(),
+        escape_line(task)
+    );
+    let _ = writeln!(
+        text,
+        "Round {} of at most {}, {} changed, last saved {} ago",
+        session.sequence_number,
+        session.round_limit,
+        files_changed(summary.changed_files),
+        list::age(Timestamp::now(), summary.updated_at),
+    );
+    let _ = writeln!(text, "Workspace {}", shown(&agent.workspace));
+    if !session.last_results.is_empty() {
+        let _ = writeln!(text, "The last reply: {}", tally(&session.last_results));
+    }
+    if let Some(message) = message {
+        let _ = writeln!(text, "{message}");
+    }
+    let notes = agent.store.notes(&session.session_id).all().len();
+    if notes > 0 {
+        let _ = writeln!(
+            text,
+            "The message after it tells the model {}",
+            count(notes, "note")
+        );
+    }
+    text
+}
+
+/// `3 ok, 1 failed`.
+fn tally(results: &[StepResult]) -> String {
+    let words = [Became::Ok, Became::Failed, Became::Refused, Became::Skipped].map(|status| {
+        let has = |result: &&StepResult| result.outcome.status == status;
+        let number = results.iter().filter(has).count();
+        (number > 0).then(|| format!("{number} {}", status.label().to_ascii_lowercase()))
+    });
+    words.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// What the person does next, a line each.
+fn next(
+    agent: &open::Files,
+    session: &mut Session,
+    posted: Option<&Posted>,
+    pending: usize,
+) -> Vec<String> {
+    let id = session.session_id.clone();
+    let running = LoopLock::holder(agent.store.directory()).and_then(|holder| holder.session);
+    let is_running = running.as_ref() == Some(&id);
+    if session.is_complete {
+        return vec![
+            format!(
+                "It has ended. `agent resume {id} \"...\"` goes on with a further instruction."
+            ),
+            "`agent diff` shows what the last round changed, `agent undo` takes it back."
+                .to_owned(),
+        ];
+    }
+    let mut next = Vec::new();
+    if pending > 0 {
+        next.push(
+            "Decide with: agent approve [N|all], or agent decline [N|all] --reason \"...\""
+                .to_owned(),
+        );
+    } else if let Some(question) = session.open_question() {
+        next.push(format!(
+            "The model asks: {}",
+            escape_line(&question.question)
+        ));
+        next.push("Answer with: agent say \"...\"".to_owned());
+    } else {
+        next.extend(paste(posted, agent.mailbox.inbox()));
+    }
+    if !is_running {
+        next.push(format!("No loop is running: `agent resume {id}` goes on."));
+    }
+    next
 }
 
 pub(super) fn files_changed(count: Count) -> String {
@@ -139,29 +199,36 @@ impl std::fmt::Display for Message<'_> {
 }
 
 /// What to do with a message that waits.
-pub(super) fn paste(posted: Option<&Posted>, inbox: &Path) -> String {
-    let inbox = inbox.display();
+pub(super) fn paste(posted: Option<&Posted>, inbox: &Path) -> Vec<String> {
     let Some(posted) = posted else {
-        return "The next message is being written.".to_owned();
+        return Vec::new();
     };
-    let pastes: Vec<String> = posted
-        .pastes
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
-    match &posted.attachment {
-        Some(file) => format!(
-            "Paste {} into the chat, drag {} into it, and save the reply in {inbox}",
-            pastes.join(", "),
-            file.display()
-        ),
-        None if pastes.len() > 1 => format!(
-            "Paste these into the chat, one after the other, and save its reply to the last one in {inbox}\n  {}",
-            pastes.join("\n  ")
-        ),
-        None => format!(
-            "Paste {} into the chat and save the reply in {inbox}",
-            pastes.join(", ")
-        ),
+    let inbox = shown(inbox);
+    let mut lines = Vec::new();
+    match (&posted.attachment, posted.pastes.as_slice()) {
+        (None, [paste]) => lines.push(format!(
+            "Paste {} into the chat; `agent copy` puts it on the clipboard.",
+            shown(paste)
+        )),
+        (None, parts) => {
+            lines.push(
+                "Paste these into the chat, one after the other (`agent copy --part N`):"
+                    .to_owned(),
+            );
+            lines.extend(parts.iter().map(|part| format!("  {}", shown(part))));
+        }
+        (Some(file), pastes) => {
+            for paste in pastes {
+                lines.push(format!(
+                    "Paste {} into the chat and drag {} into it.",
+                    shown(paste),
+                    shown(file)
+                ));
+            }
+        }
     }
+    lines.push(format!(
+        "Copy its reply, then: `agent paste`, or paste it at the prompt of the loop, or save it in {inbox}"
+    ));
+    lines
 }

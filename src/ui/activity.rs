@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anstyle::{AnsiColor, Style};
 
 use super::live::{self, Colour, Row};
+use super::step::elapsed;
 use super::{escape_line, shortened};
 
 /// How long a command runs before it is worth a line, and how often that is drawn.
@@ -85,14 +86,6 @@ impl State {
             format!(" | {printed}")
         };
         Row(vec![(WORD, head), (Style::new(), name), (DIM, printed)])
-    }
-}
-
-/// `7 s`, `2 min 5 s`.
-fn elapsed(seconds: u64) -> String {
-    match seconds {
-        0..=59 => format!("{seconds} s"),
-        _ => format!("{} min {} s", seconds / 60, seconds % 60),
     }
 }
 
@@ -186,11 +179,5 @@ mod tests {
         assert!(row.columns() < 80, "{row:?}");
         assert!(row.0.iter().all(|(_, text)| !text.contains('\u{1b}')));
         assert!(state.row(10).columns() > 0);
-    }
-
-    #[test]
-    fn time_is_told_in_words() {
-        assert_eq!(elapsed(7), "7 s");
-        assert_eq!(elapsed(125), "2 min 5 s");
     }
 }

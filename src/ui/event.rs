@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::Volume;
+use super::{Difference, Volume};
 use crate::protocol::{Outcome, StepResult};
 use crate::reply::{Issue, Repair};
 
@@ -64,7 +64,11 @@ pub enum Event<'a> {
         outcome: &'a Outcome,
     },
     /// A step was executed.
-    Step { result: &'a StepResult },
+    Step {
+        result: &'a StepResult,
+        #[serde(skip)]
+        differences: &'a [Difference],
+    },
     /// The model's plan.
     Plan { text: &'a str },
     /// A word of the model to the person.
@@ -107,6 +111,8 @@ pub enum Event<'a> {
         summary: &'a str,
         rounds: u32,
         changed: usize,
+        files: Vec<&'a str>,
+        seconds: u64,
     },
     /// The round limit stopped it.
     RoundLimit { id: &'a str, rounds: u32 },
@@ -128,5 +134,168 @@ impl Event<'_> {
             Self::Detail { .. } => Volume::Verbose,
             _ => Volume::Normal,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::protocol::{Command, RelPath, Status, Step};
+
+    /// One of each, as a script gets it.
+    #[expect(clippy::too_many_lines, reason = "a table of all events")]
+    fn all(tell: &mut dyn FnMut(&Event<'_>)) {
+        let (path, id, text) = (Path::new("/a"), "ab12cd34", "text");
+        let outcome = Outcome::new(Status::Ok, "done");
+        let step = Step {
+            number: 1,
+            line: 1,
+            command: Command::DeleteFile {
+                path: RelPath::parse("a").unwrap(),
+            },
+        };
+        let result = StepResult::new(&step, outcome.clone(), Duration::ZERO);
+        let reply = crate::reply::parse("\u{feff}[NO_SUCH_COMMAND]\n[DELETE_FILE]\n");
+        let issue = reply
+            .issues
+            .first()
+            .expect("an unknown command is an issue");
+        let repair = Repair {
+            what: "x".to_owned(),
+            count: 1,
+            in_body: false,
+        };
+        for event in [
+            Event::Session {
+                id,
+                task: text,
+                base: path,
+                workspace: path,
+                resumed: false,
+            },
+            Event::Outbox {
+                path,
+                pastes: &[],
+                attachment: None,
+                inbox: path,
+                sequence: 1,
+                characters: 1,
+                tokens: 1,
+                takes: BTreeMap::new(),
+                chat: "generic",
+                percent: 1,
+                becomes_file: false,
+                cuts: &[],
+                is_waiting: true,
+            },
+            Event::Reply {
+                name: text,
+                sequence: 1,
+                commands: 1,
+            },
+            Event::Repaired { repair: &repair },
+            Event::Prose { text },
+            Event::Issue { issue },
+            Event::Cut {
+                line: 1,
+                what: text,
+            },
+            Event::Running { script: text },
+            Event::Check {
+                command: text,
+                outcome: &outcome,
+            },
+            Event::Step {
+                result: &result,
+                differences: &[],
+            },
+            Event::Plan { text },
+            Event::Message { text },
+            Event::Question {
+                question: text,
+                how: text,
+            },
+            Event::Approval {
+                number: 1,
+                round: 1,
+                command: text,
+                title: text,
+                shown: text,
+                why: text,
+                may: text,
+                proposal: None,
+                how: text,
+            },
+            Event::Decided {
+                number: 1,
+                command: text,
+                title: text,
+                decision: "yes",
+                reason: None,
+            },
+            Event::Rejected {
+                name: text,
+                why: text,
+                moved_to: path,
+            },
+            Event::Notice { text },
+            Event::Detail { text },
+            Event::Done {
+                id,
+                summary: text,
+                rounds: 1,
+                changed: 1,
+                files: vec!["a"],
+                seconds: 1,
+            },
+            Event::RoundLimit { id, rounds: 1 },
+            Event::Interrupted { id },
+        ] {
+            tell(&event);
+        }
+    }
+
+    /// The events of the page, each with the names of its fields.
+    fn described() -> BTreeMap<String, BTreeSet<String>> {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/events.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let rows = page.lines().filter(|line| line.starts_with("| `"));
+        let row = |line: &str| {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            // What stands behind a colon is within the field before it.
+            let fields = cells[2].split("`: ").next().unwrap_or_default();
+            let fields = fields
+                .split(", ")
+                .map(|name| name.trim_matches('`').to_owned());
+            (cells[1].trim_matches('`').to_owned(), fields.collect())
+        };
+        rows.filter(|line| !line.starts_with("| `event`"))
+            .map(row)
+            .collect()
+    }
+
+    #[test]
+    fn the_page_describes_every_event_with_its_fields() {
+        let mut told = BTreeMap::new();
+        all(&mut |event| {
+            let value = serde_json::to_value(event).unwrap();
+            let object = value.as_object().unwrap();
+            let names = object.keys().filter(|name| *name != "event");
+            let event = object["event"].as_str().unwrap().to_owned();
+            told.insert(event, names.cloned().collect::<BTreeSet<String>>());
+        });
+        assert_eq!(told, described());
+    }
+
+    #[test]
+    fn the_page_names_the_version() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/events.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let schema = crate::ui::SCHEMA;
+        assert!(page.contains(&format!("the version of this page: **{schema}**")));
+        assert!(page.contains(&format!("\"schema\":{schema}}}")));
     }
 }

@@ -6,28 +6,39 @@ use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 
-use super::{Event, approval, escape_line, escape_text, outbox};
+use super::step::{FAILURE_LINES, elapsed, step, tail};
+use super::wrap::fold;
+use super::{Event, approval, escape_line, escape_text, markdown, outbox};
 use crate::error::{Error, Kind};
-use crate::protocol::{Outcome, Status, StepResult};
+use crate::protocol::{Outcome, Status};
 
 pub(super) const BOLD: Style = Style::new().bold();
 pub(super) const DIM: Style = Style::new().dimmed();
-const GREEN: Style = AnsiColor::Green.on_default();
-const RED: Style = AnsiColor::Red.on_default();
+pub(super) const GREEN: Style = AnsiColor::Green.on_default();
+pub(super) const RED: Style = AnsiColor::Red.on_default();
 pub(super) const YELLOW: Style = AnsiColor::Yellow.on_default();
-const CYAN: Style = AnsiColor::Cyan.on_default();
+pub(super) const CYAN: Style = AnsiColor::Cyan.on_default();
 
-/// How many lines of a failed step's detail are shown.
-const FAILURE_LINES: usize = 8;
-/// How many lines of a command's output are shown if it succeeded.
-const OUTPUT_LINES: usize = 3;
 /// How many lines of what the model says to the person are shown.
 const BLOCK_LINES: usize = 200;
+/// How many characters of one of those lines are shown.
+const BLOCK_COLUMNS: usize = 2_000;
 /// How many lines of prose are shown.
 const PROSE_LINES: usize = 40;
+/// How many changed files are named at the end.
+const NAMED_FILES: usize = 10;
+
+/// What the lines are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// A pipe, or a terminal without colour: text as it is.
+    Plain,
+    /// A terminal of so many columns: what the model writes is rendered.
+    Rich { columns: usize },
+}
 
 /// The lines of an event, each with its line break.
-pub(super) fn render(event: &Event<'_>) -> String {
+pub(super) fn render(event: &Event<'_>, look: Look) -> String {
     match event {
         Event::Session {
             id,
@@ -52,7 +63,7 @@ pub(super) fn render(event: &Event<'_>) -> String {
             };
             format!("  repaired: {}{times}\n", escape_line(&repair.what))
         }
-        Event::Prose { text } => prose(text),
+        Event::Prose { text } => prose(text, look),
         Event::Issue { issue } => format!(
             "  {YELLOW}not understood{YELLOW:#} (line {}): {}\n",
             issue.line,
@@ -64,15 +75,18 @@ pub(super) fn render(event: &Event<'_>) -> String {
         ),
         Event::Running { script } => running(script),
         Event::Check { command, outcome } => check(command, outcome),
-        Event::Step { result } => step(result),
-        Event::Plan { text } => block("Plan", text),
-        Event::Message { text } => block("The model says", text),
-        Event::Question { question, how: "" } => block("The model asks", question),
+        Event::Step {
+            result,
+            differences,
+        } => step(result, differences, look),
+        Event::Plan { text } => block("Plan", text, look),
+        Event::Message { text } => block("The model says", text, look),
+        Event::Question { question, how: "" } => block("The model asks", question, look),
         Event::Question { question, how } => {
             format!(
                 "{}  {}
 ",
-                block("The model asks", question),
+                block("The model asks", question, look),
                 escape_line(how)
             )
         }
@@ -90,12 +104,7 @@ pub(super) fn render(event: &Event<'_>) -> String {
         ),
         Event::Notice { text } => format!("{}\n", escape_text(text)),
         Event::Detail { text } => format!("{DIM}{}{DIM:#}\n", escape_text(text)),
-        Event::Done {
-            id,
-            summary,
-            rounds,
-            changed,
-        } => done(id, summary, *rounds, *changed),
+        Event::Done { .. } => done(event, look),
         Event::RoundLimit { id, rounds } => format!(
             "\n{YELLOW}Stopped{YELLOW:#} after {}: that is the limit (`MaxRounds`).\n`agent resume {id}` grants as many again.\n",
             count(*rounds as usize, "round")
@@ -161,46 +170,6 @@ fn running(script: &str) -> String {
     )
 }
 
-fn step(result: &StepResult) -> String {
-    let outcome = &result.outcome;
-    // These have been told in full already, or will be.
-    let is_told = matches!(
-        result.command.as_str(),
-        "PLAN" | "MESSAGE" | "ASK_USER" | "DONE"
-    );
-    if is_told && outcome.status == Status::Ok {
-        return String::new();
-    }
-    let (style, word) = match outcome.status {
-        Status::Ok => (GREEN, "ok"),
-        Status::Failed => (RED, "failed"),
-        Status::Refused => (YELLOW, "refused"),
-        Status::Skipped => (DIM, "skipped"),
-    };
-    let subject = match result.command.as_str() {
-        "RUN_COMMAND" | "SEARCH_TEXT" => format!("`{}`: ", escape_line(&result.subject)),
-        _ => String::new(),
-    };
-    let mut text = format!(
-        "  {:>2}. {style}{word}{style:#} {}: {subject}{}\n",
-        result.number,
-        escape_line(&result.command),
-        escape_line(&outcome.message)
-    );
-    let lines = match (outcome.status, result.command.as_str()) {
-        (Status::Failed, _) => FAILURE_LINES,
-        (Status::Ok, "RUN_COMMAND") => OUTPUT_LINES,
-        _ => 0,
-    };
-    text.push_str(&tail(&outcome.detail.text, lines));
-    text
-}
-
-/// A step and what became of it, as the loop tells it.
-pub fn step_lines(result: &StepResult) -> String {
-    step(result)
-}
-
 /// A heading of ours.
 pub fn heading(text: &str) -> String {
     format!("{BOLD}{text}{BOLD:#}")
@@ -211,7 +180,7 @@ pub fn quoted(name: &str, text: &str) -> String {
     if text.trim().is_empty() {
         return String::new();
     }
-    block(name, text)
+    block(name, text, Look::Plain)
 }
 
 fn check(command: &str, outcome: &Outcome) -> String {
@@ -227,32 +196,18 @@ fn check(command: &str, outcome: &Outcome) -> String {
     )
 }
 
-/// The last lines of a text, indented beneath their step.
-fn tail(text: &str, lines: usize) -> String {
-    let all: Vec<&str> = text.lines().collect();
-    let mut tail = String::new();
-    if lines > 0 && all.len() > lines {
-        let _ = writeln!(tail, "      {DIM}...{DIM:#}");
-    }
-    for line in &all[all.len().saturating_sub(lines)..] {
-        let _ = writeln!(
-            tail,
-            "      {DIM}{}{DIM:#}",
-            escape_line(&shortened(&line.replace('\t', "    "), 160))
-        );
-    }
-    tail
-}
-
-fn prose(text: &str) -> String {
+fn prose(text: &str, look: Look) -> String {
     let mut shown = String::new();
     let mut lines = text.trim().lines();
     for line in lines.by_ref().take(PROSE_LINES) {
-        let _ = writeln!(
-            shown,
-            "  {DIM}|{DIM:#} {}",
-            escape_line(&shortened(line, 400)).replace("\\t", "    ")
-        );
+        let line = escape_line(&shortened(line, 400)).replace("\\t", "    ");
+        let folded = match look {
+            Look::Plain => vec![line],
+            Look::Rich { columns } => fold(&line, columns.saturating_sub(5)),
+        };
+        for line in folded {
+            let _ = writeln!(shown, "  {DIM}|{DIM:#} {line}");
+        }
     }
     let more = lines.count();
     if more > 0 {
@@ -261,34 +216,81 @@ fn prose(text: &str) -> String {
     shown
 }
 
-fn block(heading: &str, text: &str) -> String {
-    let mut block = format!("  {CYAN}{heading}{CYAN:#}:\n");
+fn block(heading: &str, text: &str, look: Look) -> String {
+    format!("  {CYAN}{heading}{CYAN:#}:\n{}", spoken(text, look, "    "))
+}
+
+/// What the model says, so many lines of it, each behind an indentation.
+pub(super) fn spoken(text: &str, look: Look, indent: &str) -> String {
     let mut lines = text.trim().lines();
-    for line in lines.by_ref().take(BLOCK_LINES) {
-        let line = shortened(&line.replace('\t', "    "), 2_000);
-        let _ = writeln!(block, "    {}", escape_line(&line));
+    let kept: Vec<String> = lines
+        .by_ref()
+        .take(BLOCK_LINES)
+        .map(|line| shortened(&line.replace('\t', "    "), BLOCK_COLUMNS))
+        .collect();
+    let shown: Vec<String> = match look {
+        Look::Plain => kept.iter().map(|line| escape_line(line)).collect(),
+        Look::Rich { columns } => {
+            let room = columns.saturating_sub(indent.len() + 1);
+            let rendered = markdown::render(&kept.join("\n"), room);
+            rendered.lines().map(str::to_owned).collect()
+        }
+    };
+    let mut block = String::new();
+    for line in shown {
+        let _ = writeln!(block, "{}", format!("{indent}{line}").trim_end());
     }
     let more = lines.count();
     if more > 0 {
-        let _ = writeln!(block, "    {DIM}... {} more{DIM:#}", count(more, "line"));
+        let _ = writeln!(
+            block,
+            "{indent}{DIM}... {} more{DIM:#}",
+            count(more, "line")
+        );
     }
     block
 }
 
-fn done(id: &str, summary: &str, rounds: u32, changed: usize) -> String {
+fn done(event: &Event<'_>, look: Look) -> String {
+    let Event::Done {
+        id,
+        summary,
+        rounds,
+        changed,
+        files,
+        seconds,
+    } = event
+    else {
+        return String::new();
+    };
     let mut text = format!(
-        "\n{GREEN}Done{GREEN:#}: session {id}, {}, {} changed.\n",
-        count(rounds as usize, "round"),
-        count(changed, "file")
+        "\n{GREEN}Done{GREEN:#}: session {id}, {}, {} changed, {}.\n{}",
+        count(*rounds as usize, "round"),
+        count(*changed, "file"),
+        elapsed(*seconds),
+        spoken(summary, look, "  ")
     );
-    for line in summary.trim().lines().take(BLOCK_LINES) {
-        let _ = writeln!(text, "  {}", escape_line(&shortened(line, 2_000)));
+    if !files.is_empty() {
+        let named: Vec<String> = files
+            .iter()
+            .take(NAMED_FILES)
+            .map(|file| escape_line(file))
+            .collect();
+        let more = match files.len().saturating_sub(NAMED_FILES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let _ = writeln!(
+            text,
+            "{DIM}Changed: {}{more}. `agent diff` shows the last round, `agent undo` takes it back, `agent undo --to 0` all.{DIM:#}",
+            named.join(", ")
+        );
     }
     text
 }
 
 /// A path, from the current directory where it lies beneath it.
-pub(super) fn shown(path: &Path) -> String {
+pub fn shown(path: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     let path = path
         .strip_prefix(&here)
@@ -342,13 +344,16 @@ mod tests {
 
     #[test]
     fn a_model_cannot_forge_our_lines() {
-        let text = render(&Event::Message {
-            text: "ok\r\x1b[2K  1. ok CREATE_FILE",
-        });
-        assert!(
-            !text.contains('\r') && !text.contains("\x1b[2K"),
-            "{text:?}"
-        );
+        for look in [Look::Plain, Look::Rich { columns: 80 }] {
+            let event = Event::Message {
+                text: "ok\r\x1b[2K  1. ok CREATE_FILE",
+            };
+            let text = render(&event, look);
+            assert!(
+                !text.contains('\r') && !text.contains("\x1b[2K"),
+                "{text:?}"
+            );
+        }
     }
 
     #[test]

@@ -348,3 +348,51 @@ fn a_terminal_has_colour_unless_the_person_wants_none() {
         );
     }
 }
+
+#[test]
+fn what_the_model_says_and_does_is_rendered_where_there_is_colour() {
+    if !has_script() {
+        return;
+    }
+    let reply = "[MESSAGE]\n# Title\n- a **bold** word\n[/MESSAGE]\n[CREATE_FILE path=\"a.txt\"]\none\ntwo\n[/CREATE_FILE]\n[EDIT_FILE path=\"a.txt\"]\n<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE\n[/EDIT_FILE]\n{end}\n";
+    let mut terminal = Terminal::open(Test::new(&[]), "new task", &[]);
+    terminal.reply(1, reply);
+    terminal.expect("• ");
+    terminal.expect("\u{1b}[1mbold\u{1b}[0m word");
+    terminal.expect("created a.txt (2 lines) \u{1b}[32m+2\u{1b}[0m");
+    terminal.expect("\u{1b}[31m-two");
+    terminal.expect("\u{1b}[32m+2");
+    terminal.reply(2, DONE);
+    terminal.expect("agent undo --to 0");
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(0), "{shown}");
+
+    let mut terminal = Terminal::open(Test::new(&[]), "new task", &[("NO_COLOR", "1")]);
+    terminal.reply(1, reply);
+    terminal.expect("# Title");
+    terminal.expect("- a **bold** word");
+    terminal.expect("(2 lines) +2 -0");
+    terminal.reply(2, DONE);
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(0), "{shown}");
+}
+
+#[test]
+fn a_command_that_takes_its_time_tells_how_it_goes() {
+    if !has_script() {
+        return;
+    }
+    let mut terminal = Terminal::open(Test::new(&[]), "new task", &[]);
+    // It ends when the line was seen, which cannot be before it was shown.
+    terminal.reply(
+        1,
+        "[RUN_COMMAND]\necho first; while [ ! -e seen ]; do sleep 0.1; done\n[/RUN_COMMAND]\n{end}\n",
+    );
+    terminal.expect("running 1 s: ");
+    terminal.expect("| first");
+    std::fs::write(terminal.base().join("workspace/seen"), "").unwrap();
+    terminal.expect("exit code 0");
+    terminal.reply(2, DONE);
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(0), "{shown}");
+}

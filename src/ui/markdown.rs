@@ -1,0 +1,286 @@
+//! What the model says, from Markdown to the lines of a terminal.
+//!
+//! All text is escaped before it is styled, so the only sequences that come out are ours. Links are
+//! spelled out: what is clicked on must be what is read. The input is bounded by whoever calls.
+
+mod code;
+mod table;
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Color, Style};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+use self::table::Table;
+use super::escape_line;
+use super::wrap::{columns_of, fold};
+
+const HEADING: Style = AnsiColor::Cyan.on_default().bold();
+const CODE: Style = AnsiColor::Yellow.on_default();
+const LINK: Style = AnsiColor::Blue.on_default();
+const DIM: Style = Style::new().dimmed();
+
+/// The lines of a text, at most so many columns wide, each with its line break.
+pub(super) fn render(text: &str, columns: usize) -> String {
+    let mut page = Page {
+        columns: columns.max(20),
+        ..Page::default()
+    };
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    for event in Parser::new_ext(text, options) {
+        page.take(event);
+    }
+    page.flush();
+    page.out
+}
+
+/// What stands before every line of a list item or a quotation.
+#[derive(Debug)]
+struct Margin {
+    /// Before its first line, until that is written.
+    first: Option<String>,
+    others: String,
+}
+
+#[derive(Debug, Default)]
+struct Page {
+    columns: usize,
+    out: String,
+    /// The paragraph under way, styled.
+    text: String,
+    styles: Vec<Style>,
+    margins: Vec<Margin>,
+    /// The next number of each list around; nothing for one with bullets.
+    lists: Vec<Option<u64>>,
+    /// Where each link around leads, and where its text begins.
+    links: Vec<(String, usize)>,
+    /// The code block under way: its language and its text.
+    code: Option<(String, String)>,
+    table: Option<Table>,
+    /// Whether the item before had paragraphs, so that an empty line follows it.
+    is_loose: bool,
+}
+
+impl Page {
+    fn take(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.begin(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => match &mut self.code {
+                Some((_, code)) => code.push_str(&text),
+                None => self.push(&text, Style::new()),
+            },
+            Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
+                self.push(&text, CODE);
+            }
+            Event::Html(text) | Event::InlineHtml(text) => self.push(text.trim_end(), DIM),
+            Event::SoftBreak => self.text.push(' '),
+            Event::HardBreak => self.text.push('\n'),
+            Event::Rule => {
+                self.gap();
+                let rule = "─".repeat(self.room().min(40));
+                self.line(&format!("{DIM}{rule}{DIM:#}"));
+            }
+            Event::TaskListMarker(is_done) => {
+                self.text.push_str(if is_done { "[x] " } else { "[ ] " });
+            }
+            Event::FootnoteReference(name) => self.push(&name, DIM),
+        }
+    }
+
+    fn begin(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Paragraph | Tag::HtmlBlock => self.gap(),
+            Tag::Heading { level, .. } => {
+                self.gap();
+                let is_first = level == HeadingLevel::H1;
+                self.styles.push(if is_first {
+                    HEADING.underline()
+                } else {
+                    HEADING
+                });
+            }
+            Tag::BlockQuote(_) => {
+                self.gap();
+                let bar = format!("{DIM}│{DIM:#} ");
+                self.margins.push(Margin {
+                    first: None,
+                    others: bar,
+                });
+            }
+            Tag::CodeBlock(kind) => {
+                self.gap();
+                let language = match kind {
+                    CodeBlockKind::Fenced(name) => name.to_string(),
+                    CodeBlockKind::Indented => String::new(),
+                };
+                self.code = Some((language, String::new()));
+            }
+            Tag::List(start) => {
+                if self.lists.is_empty() {
+                    self.gap();
+                } else {
+                    self.flush();
+                }
+                self.lists.push(start);
+            }
+            Tag::Item => self.begin_item(),
+            Tag::Table(_) => {
+                self.gap();
+                self.table = Some(Table::default());
+            }
+            Tag::Emphasis => self.styles.push(Style::new().italic()),
+            Tag::Strong => self.styles.push(Style::new().bold()),
+            Tag::Strikethrough => self.styles.push(Style::new().strikethrough()),
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
+                self.links.push((dest_url.to_string(), self.text.len()));
+                self.styles.push(LINK);
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Heading(_) => {
+                self.flush();
+                self.styles.pop();
+            }
+            TagEnd::Paragraph | TagEnd::HtmlBlock => {
+                self.flush();
+                self.is_loose = !self.lists.is_empty();
+            }
+            TagEnd::BlockQuote(_) | TagEnd::Item => {
+                self.flush();
+                self.margins.pop();
+            }
+            TagEnd::CodeBlock => self.end_code(),
+            TagEnd::List(_) => {
+                self.lists.pop();
+                self.is_loose &= !self.lists.is_empty();
+            }
+            TagEnd::TableCell => {
+                let cell = std::mem::take(&mut self.text);
+                if let Some(table) = &mut self.table {
+                    table.push(cell);
+                }
+            }
+            TagEnd::TableHead | TagEnd::TableRow => {
+                if let Some(table) = &mut self.table {
+                    table.end_row();
+                }
+            }
+            TagEnd::Table => {
+                if let Some(table) = self.table.take() {
+                    for line in table.lines(self.room()) {
+                        self.line(&line);
+                    }
+                }
+            }
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {
+                self.styles.pop();
+            }
+            TagEnd::Link | TagEnd::Image => self.end_link(),
+            _ => {}
+        }
+    }
+
+    fn begin_item(&mut self) {
+        self.flush();
+        if std::mem::take(&mut self.is_loose) {
+            self.gap();
+        }
+        let marker = match self.lists.last_mut() {
+            Some(Some(number)) => {
+                let marker = format!("{number}. ");
+                *number = number.saturating_add(1);
+                marker
+            }
+            _ => "• ".to_owned(),
+        };
+        self.margins.push(Margin {
+            others: " ".repeat(marker.chars().count()),
+            first: Some(format!("{DIM}{marker}{DIM:#}")),
+        });
+    }
+
+    fn end_link(&mut self) {
+        self.styles.pop();
+        if let Some((destination, start)) = self.links.pop() {
+            let shown = self.text.get(start..).unwrap_or_default();
+            let shown = anstream::adapter::strip_str(shown).to_string();
+            if shown != escape_line(&destination) && !destination.is_empty() {
+                self.push(&format!(" ({destination})"), DIM);
+            }
+        }
+    }
+
+    fn end_code(&mut self) {
+        let Some((language, text)) = self.code.take() else {
+            return;
+        };
+        let room = self.room().saturating_sub(2).max(10);
+        for line in code::colored(&language, &text) {
+            // Code keeps its spaces, so it is cut, not folded between words.
+            for piece in code::cut(&line, room) {
+                self.line(&format!("  {piece}"));
+            }
+        }
+    }
+
+    /// Adds text in the styles around it and one of its own.
+    fn push(&mut self, text: &str, own: Style) {
+        let text = escape_line(&text.replace(['\n', '\t'], " "));
+        let style = self.styles.iter().chain([&own]).fold(Style::new(), join);
+        let _ = write!(self.text, "{style}{text}{style:#}");
+    }
+
+    /// Writes the paragraph under way.
+    fn flush(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        if !text.is_empty() {
+            for line in fold(&text, self.room()) {
+                self.line(&line);
+            }
+        }
+    }
+
+    /// An empty line between blocks; none before the first, and none behind a bullet.
+    fn gap(&mut self) {
+        self.flush();
+        let begins_item = self.margins.last().is_some_and(|one| one.first.is_some());
+        if !self.out.is_empty() && !begins_item && !self.out.ends_with("\n\n") {
+            let bars: String = self.margins.iter().map(|one| one.others.as_str()).collect();
+            self.out.push_str(bars.trim_end());
+            self.out.push('\n');
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        for margin in &mut self.margins {
+            let before = margin.first.take();
+            self.out
+                .push_str(before.as_deref().unwrap_or(&margin.others));
+        }
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    /// The columns that are left beside the margins.
+    fn room(&self) -> usize {
+        let taken: usize = (self.margins.iter())
+            .map(|margin| columns_of(&margin.others))
+            .sum();
+        self.columns.saturating_sub(taken).max(10)
+    }
+}
+
+/// A style within another one.
+fn join(outer: Style, inner: &Style) -> Style {
+    let color: Option<Color> = inner.get_fg_color().or(outer.get_fg_color());
+    (outer | inner.get_effects()).fg_color(color)
+}
+
+#[cfg(test)]
+mod tests;

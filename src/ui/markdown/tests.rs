@@ -1,0 +1,131 @@
+use super::*;
+
+fn plain(text: &str, columns: usize) -> String {
+    anstream::adapter::strip_str(&render(text, columns)).to_string()
+}
+
+#[track_caller]
+fn case(text: &str, expected: &str) {
+    assert_eq!(plain(text, 40), expected);
+}
+
+#[test]
+fn headings_paragraphs_and_emphasis_are_text_with_styles() {
+    case(
+        "# Title\nSome *words* and **more**,\nand `code`.\n\nAnother one.",
+        "Title\n\nSome words and more, and code.\n\nAnother one.\n",
+    );
+    assert!(render("**bold**", 40).contains("\u{1b}[1mbold\u{1b}[0m"));
+    assert!(render("***both***", 40).contains("\u{1b}[1m\u{1b}[3mboth"));
+}
+
+#[test]
+fn lists_have_their_bullets_and_fold_beneath_the_text() {
+    case(
+        "- one\n- two\n  - within\n\n1. first\n2. second",
+        "• one\n• two\n  • within\n\n1. first\n2. second\n",
+    );
+    case(
+        "- a long item that needs more than one line of text\n- [x] done",
+        "• a long item that needs more than one\n  line of text\n• [x] done\n",
+    );
+}
+
+#[test]
+fn a_list_with_paragraphs_keeps_them_apart() {
+    case(
+        "- one\n\n  more of it\n\n- two",
+        "• one\n\n  more of it\n\n• two\n",
+    );
+}
+
+#[test]
+fn quotations_have_a_bar() {
+    case("> said\n> so\n\nafter", "│ said so\n\nafter\n");
+}
+
+#[test]
+fn code_keeps_its_lines_and_spaces() {
+    case(
+        "Run:\n```sh\nif true; then\n\techo \"hi\"  # say\nfi\n```\nDone.",
+        "Run:\n\n  if true; then\n      echo \"hi\"  # say\n  fi\n\nDone.\n",
+    );
+    let shown = render("```rust\nlet a = \"x\"; // y 1\n```", 80);
+    for colored in [
+        "\u{1b}[34mlet\u{1b}[0m",
+        "\u{1b}[32m\"x\"\u{1b}[0m",
+        "\u{1b}[2m// y 1\u{1b}[0m",
+    ] {
+        assert!(shown.contains(colored), "{colored:?} in {shown:?}");
+    }
+    assert!(plain("```\nit's\n```", 40).contains("it's"));
+}
+
+#[test]
+fn a_long_line_of_code_is_cut_and_nothing_of_it_is_lost() {
+    let shown = plain(&format!("```rust\n{}\n```", "abcdefghi ".repeat(10)), 40);
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 40),
+        "{shown}"
+    );
+    assert_eq!(shown.matches("abcdefghi").count(), 10 - 2, "{shown}");
+    assert_eq!(shown.matches(['a', 'i']).count(), 20);
+}
+
+#[test]
+fn a_table_fits_the_terminal() {
+    case(
+        "| file | why |\n|---|---|\n| `a.rs` | new |\n| b.rs | it was much too long for this terminal |",
+        "file  why\n────  ──────────────────────────────────\na.rs  new\nb.rs  it was much too long for this\n      terminal\n",
+    );
+    let wide = format!("|{}\n|{}\n", "a|".repeat(60), "-|".repeat(60));
+    assert!(plain(&wide, 40).contains('a'));
+}
+
+#[test]
+fn a_link_says_where_it_leads() {
+    case(
+        "[safe](https://evil.example) <https://a.example>",
+        "safe (https://evil.example)\nhttps://a.example\n",
+    );
+}
+
+#[test]
+fn nothing_of_the_model_steers_the_terminal() {
+    let hostile = "\u{1b}[2J # a\u{1b}]0;x\u{7}\n\n`\u{1b}[2J`\n\n```\n\u{9b}2J\u{202e}\r\n```\n\n<b>\u{1b}[2J</b>\n\n[\u{1b}[2J](\u{1b}[2J)\n\n| \u{1b}[2J |\n|---|\n| \u{8} |\n";
+    let shown = render(hostile, 60);
+    for line in shown.lines() {
+        let rest = anstream::adapter::strip_str(line).to_string();
+        assert!(!rest.chars().any(char::is_control), "{rest:?}");
+        assert!(
+            !line.contains("\u{1b}[2J") && !line.contains("\u{1b}]"),
+            "{line:?}"
+        );
+    }
+    assert!(shown.contains("\\u{1b}[2J"));
+}
+
+#[test]
+fn hostile_nesting_is_quick_and_small_widths_do_not_panic() {
+    let began = std::time::Instant::now();
+    let nested = format!("{}x", "> ".repeat(2_000));
+    let lists: String = (0..300)
+        .map(|depth| " ".repeat(depth * 2) + "- x\n")
+        .collect();
+    let stars = "*a ".repeat(10_000);
+    for text in [&nested, &lists, &stars] {
+        for columns in [0, 1, 20, 80] {
+            render(text, columns);
+        }
+    }
+    assert!(began.elapsed().as_secs() < 20);
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_can_be_shown(text in "[-#>*_`|\\[\\]()!~\\w \\n\\t\u{1b}日]{0,200}", columns in 0_usize..100) {
+        let shown = render(&text, columns);
+        let rest = anstream::adapter::strip_str(&shown).to_string();
+        proptest::prop_assert!(!rest.chars().any(|one| one.is_control() && one != '\n'));
+    }
+}

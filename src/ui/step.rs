@@ -1,0 +1,190 @@
+//! A step and what became of it, as lines: what, where, how many lines, how long.
+
+use std::fmt::Write as _;
+
+use super::diff::{self, Difference};
+use super::plain::{DIM, GREEN, Look, RED, YELLOW};
+use super::{escape_line, shortened};
+use crate::protocol::{Status, StepResult};
+
+/// How many lines of a failed step's detail are shown.
+pub(super) const FAILURE_LINES: usize = 8;
+/// How many lines of a command's output are shown if it succeeded.
+const OUTPUT_LINES: usize = 3;
+/// How many lines of a difference are shown without being asked for.
+const DIFFERENCE_LINES: usize = 12;
+/// From which time on it is told.
+const WORTH_TELLING: u64 = 100;
+
+/// A step and what became of it, as the loop tells it.
+pub fn step_lines(result: &StepResult) -> String {
+    step(result, &[], Look::Plain)
+}
+
+pub(super) fn step(result: &StepResult, differences: &[Difference], look: Look) -> String {
+    let outcome = &result.outcome;
+    // These have been told in full already, or will be.
+    let is_told = matches!(
+        result.command.as_str(),
+        "PLAN" | "MESSAGE" | "ASK_USER" | "DONE"
+    );
+    if is_told && outcome.status == Status::Ok {
+        return String::new();
+    }
+    let (style, word) = match outcome.status {
+        Status::Ok => (GREEN, "ok"),
+        Status::Failed => (RED, "failed"),
+        Status::Refused => (YELLOW, "refused"),
+        Status::Skipped => (DIM, "skipped"),
+    };
+    let message = escape_line(&outcome.message);
+    let mut text = format!(
+        "  {:>2}. {style}{word}{style:#} {}: {}{message}{}{}\n",
+        result.number,
+        escape_line(&result.command),
+        subject(result, look, message.chars().count()),
+        counted(differences),
+        time(result),
+    );
+    let lines = match (outcome.status, result.command.as_str()) {
+        (Status::Failed, _) => FAILURE_LINES,
+        (Status::Ok, "RUN_COMMAND") => OUTPUT_LINES,
+        _ => 0,
+    };
+    text.push_str(&tail(&outcome.detail.text, lines));
+    if let (Status::Ok, Look::Rich { columns }) = (outcome.status, look) {
+        text.push_str(&short_difference(differences, columns));
+    }
+    text
+}
+
+/// What a command runs or searches for; on a terminal no more than fits beside its message.
+fn subject(result: &StepResult, look: Look, message: usize) -> String {
+    if !matches!(result.command.as_str(), "RUN_COMMAND" | "SEARCH_TEXT") {
+        return String::new();
+    }
+    let subject = escape_line(&result.subject);
+    let subject = match look {
+        Look::Plain => subject,
+        Look::Rich { columns } => shortened(&subject, columns.saturating_sub(message + 33).max(20)),
+    };
+    format!("`{subject}`: ")
+}
+
+/// ` +12 -3`, over all files of the step.
+fn counted(differences: &[Difference]) -> String {
+    if differences.is_empty() {
+        return String::new();
+    }
+    let added: usize = differences.iter().map(|one| one.added).sum();
+    let removed: usize = differences.iter().map(|one| one.removed).sum();
+    format!(" {GREEN}+{added}{GREEN:#} {RED}-{removed}{RED:#}")
+}
+
+/// How long it took, if that is worth telling; a command tells it itself.
+fn time(result: &StepResult) -> String {
+    if result.millis < WORTH_TELLING || result.command == "RUN_COMMAND" {
+        return String::new();
+    }
+    let tenths = result.millis / 100;
+    format!(" {DIM}{}.{} s{DIM:#}", tenths / 10, tenths % 10)
+}
+
+/// What was changed in files that were there, if it is short.
+fn short_difference(differences: &[Difference], columns: usize) -> String {
+    let lines: Vec<&str> = differences
+        .iter()
+        .filter(|one| one.is_edit)
+        .flat_map(|one| one.hunks.lines())
+        .collect();
+    if lines.len() > DIFFERENCE_LINES {
+        return String::new();
+    }
+    let room = columns.saturating_sub(7);
+    let short: Vec<String> = (lines.iter())
+        .map(|line| shortened(&line.replace('\t', "    "), room))
+        .collect();
+    let colored = diff::colored(&short.join("\n"));
+    colored.lines().fold(String::new(), |mut text, line| {
+        let _ = writeln!(text, "      {line}");
+        text
+    })
+}
+
+/// `7 s`, `2 min 5 s`, `3 h 20 min`.
+pub(super) fn elapsed(seconds: u64) -> String {
+    match seconds {
+        0..=59 => format!("{seconds} s"),
+        60..=3_599 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
+    }
+}
+
+/// The last lines of a text, indented beneath their step.
+pub(super) fn tail(text: &str, lines: usize) -> String {
+    let all: Vec<&str> = text.lines().collect();
+    let mut tail = String::new();
+    if lines > 0 && all.len() > lines {
+        let _ = writeln!(tail, "      {DIM}...{DIM:#}");
+    }
+    for line in &all[all.len().saturating_sub(lines)..] {
+        let _ = writeln!(
+            tail,
+            "      {DIM}{}{DIM:#}",
+            escape_line(&shortened(&line.replace('\t', "    "), 160))
+        );
+    }
+    tail
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::protocol::{Command, Outcome, RelPath, Step};
+
+    fn shown(differences: &[Difference], look: Look) -> String {
+        let step = Step {
+            number: 2,
+            line: 1,
+            command: Command::DeleteFile {
+                path: RelPath::parse("a.txt").unwrap(),
+            },
+        };
+        let result = StepResult::new(
+            &step,
+            Outcome::ok("edited a.txt"),
+            Duration::from_millis(1_250),
+        );
+        anstream::adapter::strip_str(&super::step(&result, differences, look)).to_string()
+    }
+
+    #[test]
+    fn a_step_tells_what_where_how_much_and_how_long() {
+        let edit = Difference::between(Some("one\ntwo\n"), Some("one\n2\n3\n"));
+        assert_eq!(
+            shown(&[edit], Look::Rich { columns: 80 }),
+            "   2. ok DELETE_FILE: edited a.txt +2 -1 1.2 s\n      @@ -1,2 +1,3 @@\n       one\n      -two\n      +2\n      +3\n"
+        );
+        assert_eq!(
+            shown(&[], Look::Plain),
+            "   2. ok DELETE_FILE: edited a.txt 1.2 s\n"
+        );
+    }
+
+    #[test]
+    fn a_long_difference_and_a_new_file_are_only_counted() {
+        let long = Difference::between(Some(""), Some(&"x\n".repeat(50)));
+        let new = Difference::between(None, Some("x\n"));
+        let shown = shown(&[long, new], Look::Rich { columns: 80 });
+        assert_eq!(shown, "   2. ok DELETE_FILE: edited a.txt +51 -0 1.2 s\n");
+    }
+
+    #[test]
+    fn time_is_told_in_words() {
+        assert_eq!(elapsed(7), "7 s");
+        assert_eq!(elapsed(125), "2 min 5 s");
+        assert_eq!(elapsed(12_000), "3 h 20 min");
+    }
+}
