@@ -1,4 +1,4 @@
-//! Looking for secrets in what goes out, beside a regular expression that knows three formats.
+//! Looking for secrets in what goes out, beside a regular expression that knows three of its forms.
 
 use agent::secrets::{Allow, Scanner, Source};
 use regex::Regex;
@@ -9,7 +9,7 @@ use crate::replies;
 use crate::table::{Goal, Row, Table};
 
 /// Bytes of a text; a megabyte is a million.
-const SIZE: usize = 4_000_000;
+const SIZE: usize = 32_000_000;
 
 /// Megabytes in a second: then the longest message costs 20 ms.
 const GOAL: f64 = 50.0;
@@ -22,8 +22,9 @@ fn settings(size: usize) -> String {
 
 pub(crate) fn measure(table: &mut Table) -> Outcome {
     let scanner = Scanner::new(Allow::default());
-    let peer =
-        Regex::new("gh[po]_[A-Za-z0-9]{36}|AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY-----")?;
+    let peer = Regex::new(
+        r#"(?i)(?:password|token|secret|api.?key)["' ]*[:=]|gh[po]_[a-z0-9]{36}|AKIA[0-9A-Z]{16}"#,
+    )?;
     for (name, text) in [
         ("prose and code", replies::prose(SIZE)),
         ("settings", settings(SIZE)),
@@ -31,9 +32,9 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
         let ours = rate(&text, || scanner.scan(&text, Source::Text))?;
         let beside = rate(&text, || peer.find_iter(&text).count())?;
         table.add(&Row {
-            what: format!("secrets 4 MB: {name}"),
+            what: format!("secrets 32 MB: {name}"),
             ours: format!("{ours:.0} MB/s"),
-            beside: format!("three formats {beside:.0} MB/s"),
+            beside: format!("three forms {beside:.0} MB/s"),
             ratio: Some(ours / beside),
             goal: Goal::new("at least 50 MB/s", ours >= GOAL),
         });

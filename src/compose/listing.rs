@@ -62,6 +62,8 @@ pub(super) enum Files<'a> {
         /// What matters, by what was touched and what the task says.
         relevance: Relevance<'a>,
         max_items: usize,
+        /// What it is where it has all the room that it may take, and whether something is cut.
+        most: (String, bool),
     },
     /// What is different, ready.
     Different(String),
@@ -75,9 +77,11 @@ pub(super) fn section<'a>(
     max_items: usize,
 ) -> Files<'a> {
     let Some(before) = before else {
+        let relevance = relevance();
         return Files::All {
+            most: all(now, &relevance, max_items, MOST),
             now,
-            relevance: relevance(),
+            relevance,
             max_items,
         };
     };
@@ -105,7 +109,13 @@ impl Files<'_> {
                 now,
                 relevance,
                 max_items,
-            } => all(now, relevance, *max_items, room),
+                most,
+            } => {
+                if chars(&most.0) <= room {
+                    return most.clone();
+                }
+                all(now, relevance, *max_items, room)
+            }
             Self::Different(text) if chars(text) <= room => (text.clone(), false),
             Self::Different(text) => (budget::first_lines(text, room), true),
         }
@@ -142,6 +152,7 @@ fn all(now: &Listing, relevance: &Relevance<'_>, max_items: usize, room: usize) 
         let _ = writeln!(generated, "{path}/ ({}, generated)", files(*count));
     }
     let left = room.saturating_sub(chars(&text) + chars(&generated));
+    let mut is_cut = false;
     if let Some(flat) = flat(now, max_items, left) {
         text.push_str(&flat);
     } else {
@@ -149,7 +160,10 @@ fn all(now: &Listing, relevance: &Relevance<'_>, max_items: usize, room: usize) 
             "Directories with `(... files)` are not shown in full: LIST_FILES (path) opens them.\n",
         );
         let left = room.saturating_sub(chars(&text) + chars(&generated) + budget::CUT_WORDS);
-        text.push_str(&Tree::of(&now.files, relevance).render(max_items, left));
+        let tree = Tree::of(&now.files, relevance);
+        let (lines, is_part) = tree.render(max_items, left);
+        text.push_str(&lines);
+        is_cut = is_part;
     }
     text.push_str(&generated);
     if now.omitted > 0 {
@@ -158,7 +172,7 @@ fn all(now: &Listing, relevance: &Relevance<'_>, max_items: usize, room: usize) 
     if chars(&text) > room {
         return (budget::first_lines(&text, room), true);
     }
-    (text, false)
+    (text, is_cut)
 }
 
 /// A line for each file, if they are few enough.

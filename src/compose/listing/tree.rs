@@ -145,8 +145,9 @@ impl<'a> Tree<'a> {
         tree
     }
 
-    /// The lines, of which there are about as many as items, in about this room.
-    pub(super) fn render(mut self, max_items: usize, room: usize) -> String {
+    /// The lines, of which there are about as many as items, in about this room; and whether even the
+    /// top level is not whole.
+    pub(super) fn render(mut self, max_items: usize, room: usize) -> (String, bool) {
         let top = Directory {
             from: 0,
             to: self.files.len(),
@@ -176,10 +177,11 @@ impl<'a> Tree<'a> {
         }
         let mut text = String::new();
         self.write(top, &mut text);
-        if self.open.get(&top).is_some_and(|opened| opened.is_part) {
+        let is_part = self.open.get(&top).is_some_and(|opened| opened.is_part);
+        if is_part {
             let _ = writeln!(text, "[TRUNCATED: first {max_items} items]");
         }
-        text
+        (text, is_part)
     }
 
     /// Opens directories; those in them wait for their turn.
