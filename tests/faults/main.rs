@@ -8,7 +8,7 @@
 //! So are the loop that waits, and the calls that do something by themselves.
 //!
 //! `cargo test` takes a sample of the points; `AGENT_FAULTS=all cargo test --test faults` all of
-//! them, and `AGENT_FAULTS=loop,check` all of these stories. Where nothing can be traced one line says that it
+//! them, `AGENT_FAULTS=loop,check` all of these stories, `AGENT_FAULTS=30` thirty of each kind. Where nothing can be traced one line says that it
 //! was skipped.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -158,13 +158,16 @@ fn points<'a>(trials: &'a [Trial], wanted: &str) -> Vec<Point<'a>> {
             })
         });
         let possible: Vec<Point<'_>> = possible.collect();
-        let sample = match story {
-            "steps" | "loop" | "check" => SAMPLE,
-            _ => SMALL_SAMPLE,
+        let is_session = ["steps", "loop", "check"].contains(&story);
+        let sample = match wanted.parse() {
+            Ok(number) => number,
+            Err(_) if is_session => SAMPLE,
+            Err(_) => SMALL_SAMPLE,
         };
+        let is_sample = wanted.is_empty() || wanted.parse::<usize>().is_ok();
         let every = match wanted {
             "all" => 1,
-            "" => possible.len().div_ceil(sample).max(1),
+            _ if is_sample => possible.len().div_ceil(sample.max(1)).max(1),
             some if some.split(',').any(|one| one == story) => 1,
             _ => continue,
         };

@@ -90,7 +90,7 @@ impl Person {
                 fs::create_dir_all(&directory).unwrap();
                 fs::write(
                     directory.join("file.txt"),
-                    format!("{number}\n").repeat(30_000),
+                    format!("{number}\n").repeat(5_000),
                 )
                 .unwrap();
             }
