@@ -15,9 +15,10 @@ use self::table::Table;
 use super::escape_line;
 use super::wrap::{columns_of, fold};
 
-const HEADING: Style = AnsiColor::Cyan.on_default().bold();
-const CODE: Style = AnsiColor::Yellow.on_default();
-const LINK: Style = AnsiColor::Blue.on_default();
+// Colours that can be read on black and on white alike: blue is not, nor yellow, nor bold cyan.
+const HEADING: Style = Style::new().bold().underline();
+const CODE: Style = AnsiColor::Magenta.on_default();
+const LINK: Style = Style::new().underline();
 const DIM: Style = Style::new().dimmed();
 
 /// The lines of a text, at most so many columns wide, each with its line break.

@@ -12,8 +12,8 @@ use crate::ui::{diff, escape_line};
 
 const COMMENT: Style = Style::new().dimmed();
 const STRING: Style = AnsiColor::Green.on_default();
-const NUMBER: Style = AnsiColor::Magenta.on_default();
-const KEYWORD: Style = AnsiColor::Blue.on_default();
+const NUMBER: Style = AnsiColor::Cyan.on_default();
+const KEYWORD: Style = AnsiColor::Magenta.on_default();
 
 /// Words that mean something in most of the languages that models write.
 const KEYWORDS: &[&str] = &[

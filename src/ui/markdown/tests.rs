@@ -52,7 +52,7 @@ fn code_keeps_its_lines_and_spaces() {
     );
     let shown = render("```rust\nlet a = \"x\"; // y 1\n```", 80);
     for colored in [
-        "\u{1b}[34mlet\u{1b}[0m",
+        "\u{1b}[35mlet\u{1b}[0m",
         "\u{1b}[32m\"x\"\u{1b}[0m",
         "\u{1b}[2m// y 1\u{1b}[0m",
     ] {
