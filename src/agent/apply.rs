@@ -6,6 +6,7 @@
 
 mod rehearsal;
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -22,7 +23,7 @@ use crate::policy::Grant;
 use crate::protocol::{Command, Outcome, ReadRequest, Seen, Status, Step, StepResult};
 use crate::reply::Reply;
 use crate::settings::OnFailure;
-use crate::ui::{Input, Ui};
+use crate::ui::{Activity, Input, Ui};
 use crate::workspace::Workspace;
 
 /// Where and how a reply is applied.
@@ -58,7 +59,12 @@ impl Applying<'_> {
             return Ok(Vec::new());
         };
         let mut seen = Seen::default();
-        let mut on_output = |_: &str| {};
+        let activity = RefCell::new(None::<Activity>);
+        let mut on_output = |text: &str| {
+            if let Some(activity) = activity.borrow().as_ref() {
+                activity.printed(text);
+            }
+        };
         let mut execution = Execution::begin(self.workspace, self.limits, &mut seen, &reply.steps)
             .watched_by(self.interrupt.flag(), &mut on_output);
         execution.mark(&self.mark);
@@ -72,7 +78,9 @@ impl Applying<'_> {
                     tell(step, None);
                     let grants = grant.into_iter().chain(has_network);
                     execution.confine(self.permit.confinement(grants));
+                    activity.replace(self.activity(&step.command));
                     let outcome = consent.carry_out(step, |step| execution.step(step));
+                    activity.take();
                     match self.offered(step, &consent, &mut execution)? {
                         Offered::No => outcome,
                         offered => {
@@ -81,7 +89,10 @@ impl Applying<'_> {
                             tell(step, None);
                             let grants = grant.into_iter().chain([Grant::Network]);
                             execution.confine(self.permit.confinement(grants));
-                            ran_twice(consent.carry_out(step, |step| execution.step(step)))
+                            activity.replace(self.activity(&step.command));
+                            let outcome = consent.carry_out(step, |step| execution.step(step));
+                            activity.take();
+                            ran_twice(outcome)
                         }
                     }
                 }
@@ -128,6 +139,13 @@ impl Applying<'_> {
             results.push(result);
         }
         Ok(results)
+    }
+
+    fn activity(&self, command: &Command) -> Option<Activity> {
+        match command {
+            Command::RunCommand { script, .. } => self.ui.activity(script),
+            _ => None,
+        }
     }
 
     /// Offers a command again that missed the network, where there is a terminal.

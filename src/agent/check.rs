@@ -69,9 +69,16 @@ impl Agent {
             max_command_timeout: check.timeout,
             ..self.limits.clone()
         };
+        let activity = self.ui.activity(&check.command);
+        let mut on_output = |text: &str| {
+            if let Some(activity) = &activity {
+                activity.printed(text);
+            }
+            on_output(text);
+        };
         let mut seen = Seen::default();
         let mut execution = Execution::begin(&self.workspace, &limits, &mut seen, &[])
-            .watched_by(self.interrupt.flag(), on_output);
+            .watched_by(self.interrupt.flag(), &mut on_output);
         execution.confine(self.manner.permit.confinement(grants));
         Some(execution.step(&step))
     }

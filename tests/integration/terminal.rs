@@ -396,3 +396,20 @@ fn a_command_that_takes_its_time_tells_how_it_goes() {
     let (code, shown) = terminal.close();
     assert_eq!(code, Some(0), "{shown}");
 }
+
+#[test]
+fn a_check_that_takes_its_time_tells_how_it_goes() {
+    if !has_script() {
+        return;
+    }
+    let check = "echo looking; while [ ! -e seen ]; do sleep 0.1; done; rm seen";
+    let arguments = format!("new --check '{check}' task");
+    let mut terminal = Terminal::open(Test::new(&[]), &arguments, &[]);
+    terminal.expect("running 1 s: ");
+    terminal.expect("| looking");
+    std::fs::write(terminal.base().join("workspace/seen"), "").unwrap();
+    terminal.expect("Waiting for the reply");
+    terminal.type_in("\u{3}");
+    let (_, shown) = terminal.close();
+    assert!(shown.contains("Interrupted"), "{shown}");
+}
