@@ -227,7 +227,8 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// What a command line means.
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let mut command = help::command();
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let mut command = help::command_for(&arguments);
     command
         .try_get_matches_from_mut(arguments)
         .and_then(|matches| Cli::from_arg_matches(&matches))

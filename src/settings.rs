@@ -250,9 +250,15 @@ impl Layers {
         let figment = self.figment();
         let work_approval = self.work_approval();
         let settings = extract(&figment)?;
+        // All values at once: figment merges its layers anew for every question.
+        let values = figment.find_value("").ok();
+        let metadata = |key: &Key| {
+            let value = values.as_ref()?.find_ref(key.name)?;
+            figment.get_metadata(value.tag())
+        };
         let origins: BTreeMap<_, _> = KEYS
             .iter()
-            .map(|key| (key.name, Origin::of(key, figment.find_metadata(key.name))))
+            .map(|key| (key.name, Origin::of(key, metadata(key))))
             .collect();
         refuse_impossible_timeouts(&settings, &origins)?;
         refuse_tiny_messages(&settings, &origins)?;

@@ -170,7 +170,19 @@ impl Applying<'_> {
 
     /// Asks the person about the steps that need it, where there is a terminal.
     fn consent(&self, reply: &Reply) -> Result<Option<Consent>> {
-        let directory = pending_directory()?;
+        let input = if self.ui.is_interactive() {
+            self.ui.input()
+        } else {
+            Input::Refuse
+        };
+        // Where nobody is asked, no question lies anywhere.
+        let directory = match input {
+            Input::Refuse => None,
+            Input::Wait => Some(pending_directory()?),
+        };
+        let place = directory
+            .as_ref()
+            .map_or(Path::new(""), |place| place.path());
         let asking = Asking {
             workspace: self.workspace,
             limits: self.limits,
@@ -179,12 +191,8 @@ impl Applying<'_> {
             interrupt: self.interrupt,
             base: self.base,
             approval: self.permit.policy.approval,
-            pending: &Pending::of(directory.path()),
-            input: if self.ui.is_interactive() {
-                self.ui.input()
-            } else {
-                Input::Refuse
-            },
+            pending: &Pending::of(place),
+            input,
         };
         self.permit.consent(&asking, 1, &reply.steps)
     }

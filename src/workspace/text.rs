@@ -97,6 +97,14 @@ impl TextFile {
         })
     }
 
+    /// The same, from the text itself where it is stored as it is.
+    pub fn into_bytes(self) -> Result<Vec<u8>, Unencodable> {
+        match self.encoding {
+            Encoding::Utf8 => Ok(self.text.into_bytes()),
+            _ => self.encode(),
+        }
+    }
+
     /// The same file with another text.
     #[must_use]
     pub fn with_text(&self, text: impl Into<String>) -> Self {

@@ -3,6 +3,7 @@
 //! The words are those of the verbs and of the table of settings; here is only where they stand.
 //! Settings can be given with every verb and are shown with those that use them.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory};
@@ -78,9 +79,33 @@ static PURPOSES: &[Purpose] = &[
 
 /// The command line as clap knows it.
 pub(in crate::cli) fn command() -> Command {
+    let command = dressed(|_| true);
+    let template = template(&command);
+    command.help_template(template)
+}
+
+/// The same, as far as it is needed for these arguments: whatever is started pays for the rest.
+pub(in crate::cli) fn command_for(arguments: &[OsString]) -> Command {
+    let is_named = |verb: &str| arguments.iter().any(|argument| argument == verb);
+    let command = dressed(is_named);
+    if command
+        .get_subcommands()
+        .any(|verb| is_named(verb.get_name()))
+    {
+        return command;
+    }
+    let template = template(&command);
+    command.help_template(template)
+}
+
+/// The command line, where these verbs have their help in its form and their settings.
+fn dressed(is_wanted: impl Fn(&str) -> bool) -> Command {
     let command = Cli::command().disable_help_subcommand(true);
     let heading = *command.get_styles().get_header();
-    let command = command.mut_subcommands(|verb| {
+    command.mut_subcommands(|verb| {
+        if !is_wanted(verb.get_name()) {
+            return verb;
+        }
         let examples = verb.get_after_help().map(|text| {
             let styled = format!("{heading}Examples:{heading:#}");
             text.to_string().replacen("Examples:", &styled, 1)
@@ -96,14 +121,18 @@ pub(in crate::cli) fn command() -> Command {
         } else {
             verb
         }
-    });
-    let template = format!(
+    })
+}
+
+/// The help of the program itself.
+fn template(command: &Command) -> String {
+    let heading = command.get_styles().get_header();
+    format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{heading}Examples:{heading:#}{EXAMPLES}\n{}\n\
          {heading}Options of every command:{heading:#}\n{{options}}\n\n\
          Every setting is an option too: `agent help settings`.",
-        commands(&command)
-    );
-    command.help_template(template)
+        commands(command)
+    )
 }
 
 /// The commands by their purpose, and the topics, a line each.

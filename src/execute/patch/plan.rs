@@ -264,8 +264,8 @@ impl<'a, 'b> Plan<'a, 'b> {
             return Ok(());
         }
         let content = file
-            .with_text(edited.text.as_str())
-            .encode()
+            .with_text(edited.text)
+            .into_bytes()
             .map_err(|problem| Trouble::new(format!("`{path}`: {problem}")))?;
         self.existing(path)?.known.book.record(&edited.changes);
         self.worked_out.report.push(format!("updated {path}"));
