@@ -20,8 +20,9 @@ pub(super) struct Observer {
 /// What tells of changes.
 #[derive(Debug)]
 enum Display {
+    /// Nothing while it cannot be asked: then it is not read either.
     #[cfg(all(unix, not(target_os = "macos")))]
-    X11(Box<x11::Selection>),
+    X11(Option<Box<x11::Selection>>),
     #[cfg(all(unix, not(target_os = "macos")))]
     Wayland,
     /// Nothing: every look is a reading.
@@ -38,10 +39,14 @@ impl Observer {
 
     /// The text on the clipboard, if it is another one than at the last look.
     pub(super) fn look(&mut self, clipboard: &Clipboard) -> Option<String> {
-        if !self.display.has_news() || self.display.is_concealed() {
+        if !self.display.has_news() || self.display.conceals() {
             return None;
         }
         let text = clipboard.take().ok().flatten()?;
+        // What was copied meanwhile may be concealed: then this is not what was judged.
+        if self.display.is_newer() {
+            return None;
+        }
         let hash = blake3::hash(text.as_bytes());
         (self.last.replace(hash) != Some(hash)).then_some(text)
     }
@@ -53,8 +58,11 @@ impl Display {
         if here.has_wayland && wayland_types().is_some() {
             return Self::Wayland;
         }
-        let selection = here.has_x11.then(x11::Selection::watch).flatten();
-        selection.map_or(Self::Unknown, |selection| Self::X11(Box::new(selection)))
+        if here.has_x11 {
+            Self::X11(x11::Selection::watch().map(Box::new))
+        } else {
+            Self::Unknown
+        }
     }
 
     #[cfg(not(all(unix, not(target_os = "macos"))))]
@@ -65,15 +73,36 @@ impl Display {
     fn has_news(&mut self) -> bool {
         match self {
             #[cfg(all(unix, not(target_os = "macos")))]
-            Self::X11(selection) => selection.has_changed(),
+            Self::X11(selection) => {
+                if selection.is_none() {
+                    *selection = x11::Selection::watch().map(Box::new);
+                }
+                selection
+                    .as_mut()
+                    .is_some_and(|selection| selection.has_changed())
+            }
             _ => true,
         }
     }
 
-    fn is_concealed(&mut self) -> bool {
+    /// Whether something was copied after the last `has_news`, which that will tell again.
+    fn is_newer(&mut self) -> bool {
         match self {
             #[cfg(all(unix, not(target_os = "macos")))]
-            Self::X11(selection) => selection.offers(CONCEALED),
+            Self::X11(selection) => selection
+                .as_mut()
+                .is_none_or(|selection| selection.is_newer()),
+            _ => false,
+        }
+    }
+
+    /// Whether what is there is not for us, or nobody says whether it is.
+    fn conceals(&mut self) -> bool {
+        match self {
+            #[cfg(all(unix, not(target_os = "macos")))]
+            Self::X11(selection) => selection
+                .as_mut()
+                .is_none_or(|selection| selection.offers(CONCEALED) != Offer::Others),
             #[cfg(all(unix, not(target_os = "macos")))]
             Self::Wayland => {
                 wayland_types().is_some_and(|types| types.iter().any(|name| name == CONCEALED))
@@ -81,6 +110,18 @@ impl Display {
             Self::Unknown => false,
         }
     }
+}
+
+/// What is known of the kinds of text that are offered.
+#[cfg(all(unix, not(target_os = "macos")))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Offer {
+    /// The one that was asked for is among them.
+    This,
+    /// There are others only.
+    Others,
+    /// Nobody says.
+    Unknown,
 }
 
 /// What the clipboard of Wayland offers; nothing if this desktop does not let us ask.
@@ -110,8 +151,14 @@ mod x11 {
     };
     use x11rb::rust_connection::RustConnection;
 
+    use super::Offer;
+
     /// How long an owner may take to say what it offers.
     const PATIENCE: Duration = Duration::from_secs(1);
+    /// How many places answers are put in.
+    const PLACES: u32 = 16;
+    /// How often an owner is asked that does not answer.
+    const MOST_QUESTIONS: u32 = 5;
     /// How many kinds of text are looked at, in units of four bytes.
     const MOST_TYPES: u32 = 1_024;
 
@@ -121,7 +168,12 @@ mod x11 {
         window: Window,
         clipboard: Atom,
         targets: Atom,
+        /// Where answers are put, in turns: a late answer is not taken for that of another owner.
+        places: Vec<Atom>,
+        asked: usize,
         has_changed: bool,
+        /// How often in a row the owner did not say what it offers.
+        unanswered: u32,
     }
 
     impl Selection {
@@ -148,6 +200,12 @@ mod x11 {
             )?;
             let clipboard = connection.intern_atom(false, b"CLIPBOARD")?.reply()?.atom;
             let targets = connection.intern_atom(false, b"TARGETS")?.reply()?.atom;
+            let mut places = Vec::new();
+            for number in 0..PLACES {
+                let name = format!("AGENT_TARGETS_{number}");
+                let atom = connection.intern_atom(false, name.as_bytes())?;
+                places.push(atom.reply()?.atom);
+            }
             // The extension answers only after it was asked which version it is.
             connection.xfixes_query_version(5, 0)?.reply()?;
             let changes = SelectionEventMask::SET_SELECTION_OWNER;
@@ -158,35 +216,59 @@ mod x11 {
                 window,
                 clipboard,
                 targets,
+                places,
+                asked: 0,
                 has_changed: true,
+                unanswered: 0,
             })
         }
 
         /// Whether something was copied since this was last asked; the first time it is so.
         pub(super) fn has_changed(&mut self) -> bool {
+            self.is_newer();
+            std::mem::take(&mut self.has_changed)
+        }
+
+        /// Whether `has_changed` would say yes.
+        pub(super) fn is_newer(&mut self) -> bool {
+            // The answer comes after all that happened before the question.
+            let _ = self
+                .connection
+                .get_input_focus()
+                .map(x11rb::cookie::Cookie::reply);
             while let Ok(Some(event)) = self.connection.poll_for_event() {
                 self.note(&event);
             }
-            std::mem::take(&mut self.has_changed)
+            self.has_changed
         }
 
         fn note(&mut self, event: &Event) {
             self.has_changed |= matches!(event, Event::XfixesSelectionNotify(_));
         }
 
-        /// Whether the owner offers this kind; an owner that does not answer offers nothing.
-        pub(super) fn offers(&mut self, name: &str) -> bool {
-            self.try_offers(name).unwrap_or(false)
+        /// Whether the owner offers this kind. One that gives no answer is asked again at the next
+        /// look, a few times.
+        pub(super) fn offers(&mut self, name: &str) -> Offer {
+            let offer = self.try_offers(name).unwrap_or(Offer::Unknown);
+            if offer == Offer::Unknown && self.unanswered < MOST_QUESTIONS {
+                self.unanswered += 1;
+                self.has_changed = true;
+            } else {
+                self.unanswered = 0;
+            }
+            offer
         }
 
-        fn try_offers(&mut self, name: &str) -> Result<bool, Box<dyn Error>> {
+        fn try_offers(&mut self, name: &str) -> Result<Offer, Box<dyn Error>> {
             let wanted = self.connection.intern_atom(false, name.as_bytes())?;
             let wanted = wanted.reply()?.atom;
+            self.asked += 1;
+            let place = self.places[self.asked % self.places.len()];
             self.connection.convert_selection(
                 self.window,
                 self.clipboard,
                 self.targets,
-                self.targets,
+                place,
                 x11rb::CURRENT_TIME,
             )?;
             self.connection.flush()?;
@@ -199,23 +281,29 @@ mod x11 {
                 self.note(&event);
                 if let Event::SelectionNotify(answer) = event {
                     if answer.property == x11rb::NONE {
-                        return Ok(false);
+                        return Ok(Offer::Unknown);
+                    }
+                    if answer.property != place {
+                        continue;
                     }
                     let types = self.connection.get_property(
                         true,
                         self.window,
-                        self.targets,
+                        place,
                         AtomEnum::ANY,
                         0,
                         MOST_TYPES,
                     )?;
                     let types = types.reply()?;
-                    return Ok(types
-                        .value32()
-                        .is_some_and(|mut all| all.any(|t| t == wanted)));
+                    let types: Option<Vec<Atom>> = types.value32().map(Iterator::collect);
+                    return Ok(match types {
+                        Some(types) if types.contains(&wanted) => Offer::This,
+                        Some(types) if !types.is_empty() => Offer::Others,
+                        _ => Offer::Unknown,
+                    });
                 }
             }
-            Ok(false)
+            Ok(Offer::Unknown)
         }
     }
 }

@@ -7,9 +7,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::harness::{Finished, Test, wait_until};
+use crate::harness::{DEADLINE, Finished, Test, wait_until};
 use crate::terminal::{Terminal, has_script};
 
 const DONE: &str = "[DONE]\nall is fine\n[/DONE]\n{end}\n";
@@ -78,7 +78,15 @@ impl Display {
 
     #[track_caller]
     fn expect(&self, text: &str) {
-        wait_until("the message is on the clipboard", || self.paste() == text);
+        let began = Instant::now();
+        loop {
+            let pasted = self.paste();
+            if pasted == text {
+                return;
+            }
+            assert!(began.elapsed() < DEADLINE, "on the clipboard is: {pasted}");
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 
