@@ -67,8 +67,10 @@ pub(in super::super) fn carry_out(
     }
     each_of(&undo, |inverse| {
         if let Inverse::Exchange { staged, .. } = inverse {
-            // What stays behind has a name that nobody is shown.
-            let _ = workspace.remove_staged(staged);
+            // What fails once may work the next time; what stays behind has a name that nobody is
+            // shown.
+            let again = |_| workspace.remove_staged(staged);
+            let _ = workspace.remove_staged(staged).or_else(again);
         }
     });
     Ok(())
