@@ -5,10 +5,11 @@
 
 pub mod identity;
 pub mod mounts;
+pub mod network;
 pub mod seccomp;
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
 use rustix::process::{Pid, Signal};
 use rustix::thread::UnshareFlags;
@@ -122,28 +123,6 @@ pub fn unshare(namespaces: UnshareFlags) -> io::Result<()> {
     debug_assert!(!namespaces.contains(UnshareFlags::FILES));
     // SAFETY: the table of descriptors stays shared.
     unsafe { rustix::thread::unshare_unsafe(namespaces) }.map_err(io::Error::from)
-}
-
-/// Switches the loopback device of this network namespace on.
-#[expect(unsafe_code, reason = "network devices are configured by ioctl")]
-pub fn loopback_up() -> io::Result<()> {
-    use rustix::net::{AddressFamily, SocketType, socket};
-    let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
-    // SAFETY: all bytes zero is a valid `ifreq`.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
-        *to = from.cast_signed();
-    }
-    request.ifr_ifru.ifru_flags =
-        i16::try_from(libc::IFF_UP | libc::IFF_RUNNING).map_err(io::Error::other)?;
-    // SAFETY: the request is a valid `ifreq`, which is what this ioctl reads.
-    check(i64::from(unsafe {
-        libc::ioctl(
-            socket.as_raw_fd(),
-            libc::SIOCSIFFLAGS as _,
-            &raw const request,
-        )
-    }))
 }
 
 /// Whether the other end of this pipe or socket is gone.

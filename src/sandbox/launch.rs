@@ -22,20 +22,17 @@ pub(super) const STARTED: u8 = 6;
 pub(super) enum First {
     /// Nothing.
     Wait,
-    /// It enters namespaces of its own, one of the network among them.
+    /// It enters namespaces of its own.
     Part,
-    /// The same, in the network of the person.
-    PartButNetwork,
 }
 
 impl First {
-    const ALL: [Self; 3] = [Self::Wait, Self::Part, Self::PartButNetwork];
+    const ALL: [Self; 2] = [Self::Wait, Self::Part];
 
     fn of(confinement: &Confinement) -> Self {
-        match (confinement.backend, confinement.network) {
-            (Backend::Namespaces, false) => Self::Part,
-            (Backend::Namespaces, true) => Self::PartButNetwork,
-            (Backend::Bubblewrap | Backend::Landlock, _) => Self::Wait,
+        match confinement.backend {
+            Backend::Namespaces => Self::Part,
+            Backend::Bubblewrap | Backend::Landlock => Self::Wait,
         }
     }
 
@@ -43,7 +40,6 @@ impl First {
         match self {
             Self::Wait => "--wait",
             Self::Part => "--part",
-            Self::PartButNetwork => "--part-but-network",
         }
     }
 
@@ -178,11 +174,9 @@ mod tests {
     }
 
     #[test]
-    fn only_a_grant_leaves_the_network() {
+    fn only_namespaces_of_our_own_are_entered_at_once() {
         let mut confinement = Confinement::of_workspace("/w");
         assert_eq!(First::of(&confinement), First::Part);
-        confinement.network = true;
-        assert_eq!(First::of(&confinement), First::PartButNetwork);
         confinement.backend = Backend::Landlock;
         assert_eq!(First::of(&confinement), First::Wait);
     }

@@ -136,6 +136,10 @@ fn hide_credentials(layout: &mut Layout, home: &Path) {
     layout.extend(hidden.into_iter().map(|path| (path, What::Hidden)));
 }
 
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
 fn existing(paths: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
     // All of the machine is not something extra.
     paths
@@ -178,8 +182,8 @@ fn add_system(layout: &mut Layout) -> Vec<PathBuf> {
     }
     layout.insert("/proc".into(), What::Processes);
     layout.insert("/dev/pts".into(), What::Terminals);
-    for masked in MASKED {
-        layout.insert(masked.into(), What::Masked);
+    for masked in MASKED.iter().map(Path::new).filter(|path| is_there(path)) {
+        layout.insert(masked.to_owned(), What::Masked);
     }
     shown
 }
@@ -226,10 +230,14 @@ fn add_repository_outside(layout: &mut Layout, git: PathBuf, is_open: bool) {
 
 fn add_protected(layout: &mut Layout, confinement: &Confinement) {
     let workspace = &confinement.workspace;
-    for name in PROTECTED.iter().chain(&WORKFLOWS).chain([&".git"]) {
-        let path = workspace.join(name);
-        // Nothing can be mounted on a link; what it leads to can at least be kept. Most names are
-        // not there, and that is found out sooner than where they lead.
+    let always = PROTECTED
+        .iter()
+        .chain([&".git"])
+        .map(|name| workspace.join(name));
+    // Most of them are not there.
+    let workflows = WORKFLOWS.iter().map(|name| workspace.join(name));
+    for path in always.chain(workflows.filter(|path| is_there(path))) {
+        // Nothing can be mounted on a link; what it leads to can at least be kept.
         if path.exists()
             && let Ok(target) = fs::canonicalize(&path)
             && target != path
@@ -240,7 +248,8 @@ fn add_protected(layout: &mut Layout, confinement: &Confinement) {
         }
         layout.insert(path, What::Protected);
     }
-    for directory in [".github", ".gitea", ".forgejo"].map(|name| workspace.join(name)) {
+    let parents = [".github", ".gitea", ".forgejo"].map(|name| workspace.join(name));
+    for directory in parents.into_iter().filter(|path| is_there(path)) {
         // Else all of it could be renamed, and another put in its place.
         let what = if reserve::is_marked(&directory) {
             What::Protected

@@ -15,7 +15,7 @@ use super::filter::Sockets;
 use super::launch::First;
 use super::root::{self, Built, Power};
 use super::{Plan, landlock};
-use crate::platform::linux::{self, Forked, identity};
+use crate::platform::linux::{self, Forked, identity, network};
 
 /// The number inside that a command of root's has: every system knows it as `nobody`.
 const NOBODY: u32 = 65_534;
@@ -28,14 +28,16 @@ pub(super) fn supervise(
     power: Power,
 ) -> Result<(), String> {
     let (ended, status) = io::pipe().map_err(|error| error.to_string())?;
+    let (outside, inside) = UnixStream::pair().map_err(|error| error.to_string())?;
     match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
         Forked::Child => {
-            drop(ended);
+            drop((ended, outside));
             let task = Task {
                 plan,
                 power,
                 words,
                 agent,
+                network: inside,
             };
             if let Err(reason) = task.run_as_process_1(status) {
                 tell(agent, &reason);
@@ -43,7 +45,8 @@ pub(super) fn supervise(
             linux::exit_at_once(i32::from(NOT_STARTED))
         }
         Forked::Parent(process_1) => {
-            drop(status);
+            drop((status, inside));
+            part_network(plan, &outside, process_1)?;
             attend(agent, process_1, ended, plan)
         }
     }
@@ -51,16 +54,15 @@ pub(super) fn supervise(
 
 /// Enters new namespaces, if that comes first, and tells whose powers there are in them.
 pub(super) fn enter(first: First) -> Result<Option<Power>, String> {
+    if first == First::Wait {
+        return Ok(None);
+    }
     // That of the mounts is left to process 1: the supervisor must be able to tidy up outside.
-    let mut namespaces = UnshareFlags::NEWPID
+    // That of the network comes later, while process 1 builds its root.
+    let namespaces = UnshareFlags::NEWPID
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS
         | UnshareFlags::NEWCGROUP;
-    match first {
-        First::Wait => return Ok(None),
-        First::Part => namespaces |= UnshareFlags::NEWNET,
-        First::PartButNetwork => {}
-    }
     let cannot = |error: io::Error| format!("could not enter new namespaces: {error}");
     if rustix::process::geteuid().is_root() && linux::unshare(namespaces).is_ok() {
         return Ok(Some(Power::Root));
@@ -71,6 +73,19 @@ pub(super) fn enter(first: First) -> Result<Option<Power>, String> {
     let proc = std::fs::File::open("/proc").map_err(cannot)?;
     identity::map_own_ids(proc.as_fd(), user, group).map_err(cannot)?;
     Ok(Some(Power::User))
+}
+
+/// Makes the network that process 1 waits for, unless the command has the person's.
+fn part_network(plan: &Plan, process_1: &UnixStream, number: Pid) -> Result<(), String> {
+    if plan.confinement.network {
+        return Ok(());
+    }
+    network::part_for(process_1).map_err(|error| {
+        // It must not say that it waited in vain.
+        let _ = rustix::process::kill_process(number, Signal::KILL);
+        let _ = rustix::process::waitpid(Some(number), WaitOptions::empty());
+        format!("could not make a network: {error}")
+    })
 }
 
 fn own_range(id: u32) -> identity::IdRange {
@@ -108,6 +123,8 @@ struct Task<'a> {
     power: Power,
     words: &'a [OsString],
     agent: &'a UnixStream,
+    /// Where the network comes from.
+    network: UnixStream,
 }
 
 impl Task<'_> {
@@ -120,8 +137,8 @@ impl Task<'_> {
         if confinement.network {
             landlock::part_sockets();
         } else {
-            linux::loopback_up()
-                .map_err(|error| format!("could not switch the loopback on: {error}"))?;
+            network::join(&self.network)
+                .map_err(|error| format!("could not enter a network of its own: {error}"))?;
         }
         self.become_nobody(&built)?;
         drop(built);
