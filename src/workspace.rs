@@ -130,25 +130,21 @@ impl Workspace {
         path: &RelPath,
         max_bytes: u64,
     ) -> Result<(Vec<u8>, Stat), FileProblem> {
-        let (file, stat) = self.open_regular(path)?;
-        let size = stat.size;
-        let too_large = |size| FileProblem::TooLarge {
-            path: path.clone(),
-            size,
-            limit: max_bytes,
+        read_whole(path, self.open_regular(path)?, max_bytes)
+    }
+
+    /// The same for a file that could be written: neither itself nor on the way to it is a link.
+    pub fn read_writable(
+        &self,
+        path: &RelPath,
+        max_bytes: u64,
+    ) -> Result<(Vec<u8>, Stat), FileProblem> {
+        let Ok(file) = files::open_file_beneath(&self.root, path.as_str()) else {
+            self.check_writable(path)?;
+            return self.read_with_stat(path, max_bytes);
         };
-        if size > max_bytes {
-            return Err(too_large(size));
-        }
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
-        // It may grow while it is read.
-        file.take(max_bytes.saturating_add(1))
-            .read_to_end(&mut bytes)
-            .map_err(|cause| FileProblem::from_io("read", path, cause))?;
-        if bytes.len() as u64 > max_bytes {
-            return Err(too_large(bytes.len() as u64));
-        }
-        Ok((bytes, stat))
+        let opened = with_stat(path, File::from_std(file))?;
+        read_whole(path, opened, max_bytes)
     }
 
     /// Opens a regular file for reading, and tells its size in bytes.
@@ -171,14 +167,7 @@ impl Workspace {
                 });
             }
         };
-        let metadata = file
-            .metadata()
-            .map_err(|cause| FileProblem::from_io("read", path, cause))?;
-        match kind_of(&metadata) {
-            Kind::File { .. } => Ok((file, Stat::of(&metadata))),
-            Kind::Directory => Err(FileProblem::IsDirectory(path.clone())),
-            Kind::Link | Kind::Special => Err(FileProblem::NotRegular(path.clone())),
-        }
+        with_stat(path, file)
     }
 
     /// Replaces or makes a file, with the directories that it needs; see `write_as`.
@@ -367,6 +356,44 @@ fn kind_of(metadata: &Metadata) -> Kind {
     } else {
         Kind::Special
     }
+}
+
+/// A file that was opened, with what the system knows of it, if it is a regular one.
+fn with_stat(path: &RelPath, file: File) -> Result<(File, Stat), FileProblem> {
+    let metadata = file
+        .metadata()
+        .map_err(|cause| FileProblem::from_io("read", path, cause))?;
+    match kind_of(&metadata) {
+        Kind::File { .. } => Ok((file, Stat::of(&metadata))),
+        Kind::Directory => Err(FileProblem::IsDirectory(path.clone())),
+        Kind::Link | Kind::Special => Err(FileProblem::NotRegular(path.clone())),
+    }
+}
+
+fn read_whole(
+    path: &RelPath,
+    (file, stat): (File, Stat),
+    max_bytes: u64,
+) -> Result<(Vec<u8>, Stat), FileProblem> {
+    let too_large = |size| FileProblem::TooLarge {
+        path: path.clone(),
+        size,
+        limit: max_bytes,
+    };
+    if stat.size > max_bytes {
+        return Err(too_large(stat.size));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or_default());
+    // It may grow while it is read. Only a file of the standard library reads into memory that was
+    // not filled with zeros first.
+    file.into_std()
+        .take(max_bytes.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(|cause| FileProblem::from_io("read", path, cause))?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(too_large(bytes.len() as u64));
+    }
+    Ok((bytes, stat))
 }
 
 /// The metadata of the path's last component, if it is a regular file and no link to one.

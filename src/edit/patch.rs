@@ -6,6 +6,8 @@
 //! must be unique: in the file, below the hunk before it, or below its anchors. As a last resort up
 //! to two lines of context at its ends are left out of account.
 
+mod straight;
+
 use std::borrow::Cow;
 
 use super::align::align;
@@ -27,6 +29,9 @@ pub fn patch(text: &str, hunks: &[Hunk]) -> Result<Edited, Refusal> {
         return Err(Refusal::new("the patch changes nothing"));
     }
     refuse_omissions(text, hunks)?;
+    if let Some(edited) = straight::apply(text, hunks) {
+        return Ok(edited);
+    }
     apply(Document::new(text), hunks).or_else(|refusal| {
         if !has_lone_return(text) {
             return Err(refusal);

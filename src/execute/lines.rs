@@ -145,28 +145,35 @@ impl LineBook {
 
     /// Enters what an edit replaced, in the lines before that edit: ascending, without overlap.
     pub(super) fn record(&mut self, changes: &[Change]) {
-        // From the bottom up, so that the numbers of those above stay true.
+        // From the bottom up, so that the numbers of those above stay true. What lies below the
+        // change under way is taken off the pieces, in reverse, and comes back at the end.
+        let mut below = Vec::new();
+        let mut end = self.pieces.iter().map(Piece::lines_now).sum();
         for change in changes.iter().rev() {
             if !change.old.is_empty() || change.new > 0 {
-                self.record_one(&change.old, change.new);
+                end = self.record_one(&change.old, change.new, end, &mut below);
             }
         }
+        self.pieces.extend(below.into_iter().rev());
     }
 
-    fn record_one(&mut self, replaced: &Range<usize>, new: usize) {
-        let (mut above, mut below) = (Vec::new(), Vec::new());
+    /// Enters one change; tells how many lines the pieces have now that are not taken off.
+    fn record_one(
+        &mut self,
+        replaced: &Range<usize>,
+        new: usize,
+        mut end: usize,
+        below: &mut Vec<Piece>,
+    ) -> usize {
         let mut old: Option<Range<usize>> = None;
         let mut lines = new;
         let mut cover = |part: Range<usize>| {
-            old = Some(old.as_ref().map_or(part.start, |old| old.start)..part.end);
+            old = Some(part.start..old.as_ref().map_or(part.end, |old| old.end));
         };
-        let mut end = 0;
-        for piece in self.pieces.drain(..) {
-            let start = end;
-            end += piece.lines_now();
-            if end <= replaced.start {
-                above.push(piece);
-            } else if start >= replaced.end {
+        let mut kept_on_top = None;
+        while let Some(piece) = self.pieces.pop_if(|_| end > replaced.start) {
+            let start = end - piece.lines_now();
+            if start >= replaced.end {
                 below.push(piece);
             } else {
                 let kept_above = replaced.start.saturating_sub(start);
@@ -174,9 +181,9 @@ impl LineBook {
                 match piece {
                     Piece::Kept(old) => {
                         let (from, to) = (old.start + kept_above, old.end - kept_below);
-                        above.extend(kept(old.start..from));
-                        cover(from..to);
                         below.extend(kept(to..old.end));
+                        cover(from..to);
+                        kept_on_top = kept(old.start..from);
                     }
                     Piece::New { old, .. } => {
                         lines += kept_above + kept_below;
@@ -184,14 +191,18 @@ impl LineBook {
                     }
                 }
             }
+            end = start;
         }
-        let border = above.last().map_or(0, |piece: &Piece| piece.old().end);
-        self.pieces = above;
+        if let Some(piece) = kept_on_top {
+            end += piece.lines_now();
+            self.pieces.push(piece);
+        }
+        let border = self.pieces.last().map_or(0, |piece| piece.old().end);
         self.pieces.push(Piece::New {
             old: old.unwrap_or(border..border),
             lines,
         });
-        self.pieces.append(&mut below);
+        end + lines
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod ahead;
 mod operation;
+mod patched;
 mod plan;
 mod worked_out;
 

@@ -135,8 +135,7 @@ impl<'a> Staging<'a> {
             if bytes.load(Ordering::Relaxed) > MAX_AHEAD {
                 return None;
             }
-            workspace.check_writable(path).ok()?;
-            let found = Found::read(workspace, path, max_bytes).ok()?;
+            let found = Found::read_writable(workspace, path, max_bytes).ok()?;
             bytes.fetch_add(found.content.len() as u64, Ordering::Relaxed);
             let done = and(path, &found.content);
             Some((found, done))

@@ -143,13 +143,14 @@ impl Workspace {
 
     /// The hash of a file's content, however large it is; nothing if there is no such file.
     pub fn digest(&self, path: &RelPath) -> Result<Option<String>, FileProblem> {
-        let mut file = match self.open_file(path) {
+        let file = match self.open_file(path) {
             Ok((file, _)) => file,
             Err(FileProblem::NotFound(_)) => return Ok(None),
             Err(problem) => return Err(problem),
         };
         let mut hasher = blake3::Hasher::new();
-        io::copy(&mut file, &mut hasher)
+        hasher
+            .update_reader(file)
             .map_err(|cause| FileProblem::from_io("read", path, cause))?;
         Ok(Some(hasher.finalize().to_hex().to_string()))
     }

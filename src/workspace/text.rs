@@ -4,6 +4,8 @@
 //! order mark, UTF-16 with one, and else the single-byte encoding that Windows used in the West, in
 //! which every byte means something. Line ends are part of the text and left alone.
 
+use std::borrow::Cow;
+
 use encoding_rs::WINDOWS_1252;
 
 /// A byte order mark.
@@ -65,10 +67,27 @@ impl TextFile {
                 Err(invalid) => Self::single_bytes(invalid.as_bytes())?,
             },
         };
-        if looks_binary(&file) {
+        if looks_binary(&file.text, file.encoding) {
             return Err(NotText);
         }
         Ok(file)
+    }
+
+    /// The text of bytes that stay where they are, and how it is stored.
+    pub fn view(bytes: &[u8]) -> Result<(Cow<'_, str>, Encoding), NotText> {
+        match std::str::from_utf8(bytes) {
+            // The marks of all other encodings but this one are no UTF-8.
+            Ok(text) if !text.starts_with(BOM) => {
+                if looks_binary(text, Encoding::Utf8) {
+                    return Err(NotText);
+                }
+                Ok((Cow::Borrowed(text), Encoding::Utf8))
+            }
+            _ => {
+                let file = Self::decode(bytes.to_vec())?;
+                Ok((Cow::Owned(file.text), file.encoding))
+            }
+        }
     }
 
     /// The bytes of the file.
@@ -151,9 +170,9 @@ fn one_control_in(encoding: Encoding) -> usize {
     }
 }
 
-fn looks_binary(file: &TextFile) -> bool {
+fn looks_binary(text: &str, encoding: Encoding) -> bool {
     const LOOKED_AT: usize = 8192;
-    if memchr::memchr(0, file.text.as_bytes()).is_some() {
+    if memchr::memchr(0, text.as_bytes()).is_some() {
         return true;
     }
     // Numbers and no branch, so that many bytes are looked at at once.
@@ -163,11 +182,11 @@ fn looks_binary(file: &TextFile) -> bool {
         let is_usual = usual.iter().fold(0, |any, other| any | is(byte, *other));
         (u8::from(byte < 0x20) | is(byte, 0x7f)) & !is_usual
     };
-    let start = &file.text.as_bytes()[..file.text.len().min(LOOKED_AT)];
+    let start = &text.as_bytes()[..text.len().min(LOOKED_AT)];
     let in_chunk = |chunk: &[u8]| -> u8 { chunk.iter().map(|byte| is_control(*byte)).sum() };
     let chunks = start.chunks(usize::from(u8::MAX));
     let controls: usize = chunks.map(|chunk| usize::from(in_chunk(chunk))).sum();
-    controls * one_control_in(file.encoding) > start.len()
+    controls * one_control_in(encoding) > start.len()
 }
 
 fn unencodable(text: &str) -> Unencodable {
@@ -249,7 +268,11 @@ mod tests {
             ],
         ) {
             let bytes = [mark, &bytes].concat();
-            if let Ok(file) = TextFile::decode(bytes.clone()) {
+            let decoded = TextFile::decode(bytes.clone());
+            let view = TextFile::view(&bytes)
+                .map(|(text, encoding)| TextFile::new(text, encoding));
+            prop_assert_eq!(&view, &decoded);
+            if let Ok(file) = decoded {
                 prop_assert_eq!(file.encode().unwrap(), bytes);
             }
         }

@@ -7,22 +7,18 @@
 use std::collections::BTreeMap;
 
 use super::super::staging::Staging;
-use crate::edit::{self, Edited, Refusal};
+use super::patched::Patched;
 use crate::protocol::{FileChange, Hunk, RelPath};
-use crate::workspace::text::TextFile;
 
 /// Fewer files are not worth it.
 const WORTH_IT: usize = 16;
-
-/// A file as it is, and what a change makes of it.
-pub(super) type WorkedAhead = (TextFile, Result<Edited, Refusal>);
 
 /// What could be worked out ahead, by file.
 pub(super) fn work_ahead(
     staging: &mut Staging<'_>,
     changes: &[FileChange],
     max_bytes: u64,
-) -> BTreeMap<RelPath, WorkedAhead> {
+) -> BTreeMap<RelPath, Patched> {
     if changes.len() < WORTH_IT {
         return BTreeMap::new();
     }
@@ -30,11 +26,7 @@ pub(super) fn work_ahead(
     let worked_out = staging.read_ahead(
         updates.keys().copied().collect(),
         max_bytes,
-        |path, content| {
-            let file = TextFile::decode(content.to_vec()).ok()?;
-            let edited = edit::patch(&file.text, updates.get(path)?);
-            Some((file, edited))
-        },
+        |path, content| Patched::new(content, updates.get(path)?).ok(),
     );
     worked_out
         .into_iter()

@@ -1,5 +1,7 @@
 //! One of the things that a patch does to files.
 
+use std::sync::Arc;
+
 use super::super::staging::{Content, Staging, Write};
 use crate::protocol::RelPath;
 use crate::workspace::{FileProblem, Permission};
@@ -9,7 +11,7 @@ use crate::workspace::{FileProblem, Permission};
 pub(super) enum Operation {
     Write {
         path: RelPath,
-        content: Vec<u8>,
+        content: Arc<Vec<u8>>,
         /// Of the content.
         hash: String,
         permission: Permission,

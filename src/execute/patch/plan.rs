@@ -3,11 +3,14 @@
 mod moves;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use super::super::hash;
 use super::super::ledger::{Known, Ledger};
 use super::super::write::{Before, overwritten};
-use super::ahead::{WorkedAhead, work_ahead};
+use super::ahead::work_ahead;
 use super::operation::Operation;
+use super::patched::Patched;
 use super::worked_out::WorkedOut;
 use crate::edit::{self, Refusal};
 use crate::protocol::{FileChange, Hunk, Level, RelPath};
@@ -40,6 +43,10 @@ impl Trouble {
         }
     }
 
+    fn binary(path: &RelPath) -> Self {
+        Self::new(format!("`{path}` is a binary file: it cannot be patched"))
+    }
+
     fn refused(path: &RelPath, refusal: Refusal) -> Self {
         Self {
             detail: refusal.detail,
@@ -66,7 +73,7 @@ impl From<FileProblem> for Trouble {
 #[derive(Clone)]
 struct Draft {
     /// `None` if there would be no such file.
-    content: Option<Vec<u8>>,
+    content: Option<Arc<Vec<u8>>>,
     known: Known,
 }
 
@@ -80,7 +87,7 @@ pub(super) struct Plan<'a, 'b> {
     bytes: usize,
     moves: Moves,
     /// What was worked out before its turn.
-    ahead: BTreeMap<RelPath, WorkedAhead>,
+    ahead: BTreeMap<RelPath, Patched>,
     /// What does not work out.
     pub(super) troubles: Vec<Trouble>,
     /// Files whose picture is wrong because of a trouble: more troubles with them are no news.
@@ -200,8 +207,9 @@ impl<'a, 'b> Plan<'a, 'b> {
 
     fn put(&mut self, path: &RelPath, text: &str, permission: Permission) -> Result<(), Trouble> {
         let draft = self.draft(path)?;
-        let new = overwritten(draft.content.as_deref(), text)
-            .map_err(|reason| Trouble::new(format!("`{path}`: {reason}")))?;
+        let old = draft.content.as_deref().map(Vec::as_slice);
+        let new =
+            overwritten(old, text).map_err(|reason| Trouble::new(format!("`{path}`: {reason}")))?;
         draft.known = Known::written(&new.content, text);
         let verb = match new.before {
             Before::Nothing => "added",
@@ -215,13 +223,14 @@ impl<'a, 'b> Plan<'a, 'b> {
             return Ok(());
         }
         self.worked_out.levels.push(Level::Exact);
-        self.write(path, new.content, permission)
+        self.write(path, Arc::new(new.content), permission)
     }
 
     fn delete(&mut self, path: &RelPath, hunks: &[Hunk]) -> Result<(), Trouble> {
         if !hunks.is_empty() {
-            let file = self.text(path)?;
-            edit::check_patch_old(&file.text, hunks)
+            let content = self.content(path)?;
+            let (text, _) = TextFile::view(&content).map_err(|_| Trouble::binary(path))?;
+            edit::check_patch_old(&text, hunks)
                 .map_err(|refusal| Trouble::refused(path, refusal))?;
         }
         let draft = self.existing(path)?;
@@ -240,42 +249,42 @@ impl<'a, 'b> Plan<'a, 'b> {
         permission: Permission,
     ) -> Result<(), Trouble> {
         if hunks.is_empty() {
-            let content = self.existing(path)?.content.clone().unwrap_or_default();
+            let content = self.content(path)?;
             return match permission {
                 Permission::Keep => Ok(()),
                 _ => self.write(path, content, permission),
             };
         }
-        self.existing(path)?;
-        let (file, edited) = if let Some(ahead) = self.ahead.remove(path) {
-            ahead
-        } else {
-            let file = self.text(path)?;
-            let edited = edit::patch(&file.text, hunks);
-            (file, edited)
+        let content = self.content(path)?;
+        let patched = match self.ahead.remove(path) {
+            Some(ahead) => ahead,
+            None => Patched::new(&content, hunks).map_err(|_| Trouble::binary(path))?,
         };
-        let edited = edited.map_err(|refusal| Trouble::refused(path, refusal))?;
+        let edited = (patched.edited).map_err(|refusal| Trouble::refused(path, refusal))?;
         self.worked_out.levels.push(edited.level);
-        if edited.text == file.text && permission == Permission::Keep {
+        if !patched.is_changed && permission == Permission::Keep {
             self.worked_out
                 .report
                 .push(format!("already applied: {path}"));
             self.ledger.staging.is_done_already(path);
             return Ok(());
         }
+        let file = TextFile {
+            text: edited.text,
+            encoding: patched.encoding,
+        };
         let content = file
-            .with_text(edited.text)
             .into_bytes()
             .map_err(|problem| Trouble::new(format!("`{path}`: {problem}")))?;
         self.existing(path)?.known.book.record(&edited.changes);
         self.worked_out.report.push(format!("updated {path}"));
-        self.write(path, content, permission)
+        let hash = patched.hash.unwrap_or_else(|| hash(&content));
+        self.write_known(path, Arc::new(content), hash, permission)
     }
 
-    fn text(&mut self, path: &RelPath) -> Result<TextFile, Trouble> {
-        let content = self.existing(path)?.content.clone().unwrap_or_default();
-        TextFile::decode(content)
-            .map_err(|_| Trouble::new(format!("`{path}` is a binary file: it cannot be patched")))
+    /// The content of a file that must be there.
+    fn content(&mut self, path: &RelPath) -> Result<Arc<Vec<u8>>, Trouble> {
+        Ok(self.existing(path)?.content.clone().unwrap_or_default())
     }
 
     /// The picture of a file, which may be that there is none.
@@ -294,11 +303,11 @@ impl<'a, 'b> Plan<'a, 'b> {
     /// The file as it is before the patch.
     fn look(&mut self, path: &RelPath) -> Result<Draft, Trouble> {
         let content = match self.ledger.read(path) {
-            Ok(content) => Some(content),
+            Ok(content) => Some(Arc::new(content)),
             Err(FileProblem::NotFound(_)) => None,
             Err(problem) => return Err(problem.into()),
         };
-        self.bytes += content.as_ref().map_or(0, Vec::len);
+        self.bytes += content.as_ref().map_or(0, |content| content.len());
         if self.bytes > MAX_BYTES {
             return Err(Trouble::new(
                 "the files of this patch are too large together; send it in parts".to_owned(),
@@ -342,13 +351,24 @@ impl<'a, 'b> Plan<'a, 'b> {
     fn write(
         &mut self,
         path: &RelPath,
-        content: Vec<u8>,
+        content: Arc<Vec<u8>>,
+        permission: Permission,
+    ) -> Result<(), Trouble> {
+        let hash = hash(&content);
+        self.write_known(path, content, hash, permission)
+    }
+
+    /// The same, where the hash of the content is known.
+    fn write_known(
+        &mut self,
+        path: &RelPath,
+        content: Arc<Vec<u8>>,
+        hash: String,
         permission: Permission,
     ) -> Result<(), Trouble> {
         let draft = self.draft(path)?;
-        let hash = super::super::hash(&content);
         draft.known.hash = Some(hash.clone());
-        draft.content = Some(content.clone());
+        draft.content = Some(Arc::clone(&content));
         self.push(Operation::Write {
             path: path.clone(),
             content,

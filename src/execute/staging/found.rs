@@ -28,11 +28,26 @@ impl Found {
     ) -> Result<Self, FileProblem> {
         let now = SystemTime::now();
         let (content, stat) = workspace.read_with_stat(path, max_bytes)?;
-        Ok(Self {
+        Ok(Self::new(content, stat, now))
+    }
+
+    /// The same for a file that could be written.
+    pub(super) fn read_writable(
+        workspace: &Workspace,
+        path: &RelPath,
+        max_bytes: u64,
+    ) -> Result<Self, FileProblem> {
+        let now = SystemTime::now();
+        let (content, stat) = workspace.read_writable(path, max_bytes)?;
+        Ok(Self::new(content, stat, now))
+    }
+
+    fn new(content: Vec<u8>, stat: Stat, now: SystemTime) -> Self {
+        Self {
             hash: hash(&content),
             content,
             stat: shows_changes(&stat, now).then_some(stat),
-        })
+        }
     }
 }
 

@@ -10,10 +10,9 @@ use std::collections::BTreeSet;
 
 use super::super::super::ledger::Known;
 use super::super::operation::Operation;
+use super::super::patched::Patched;
 use super::{Draft, Plan, Trouble};
-use crate::edit;
 use crate::protocol::{FileChange, Hunk, Level, RelPath};
-use crate::workspace::text::TextFile;
 use crate::workspace::{FileProblem, Permission};
 
 /// Which files of a patch are on the move.
@@ -112,11 +111,11 @@ impl Plan<'_, '_> {
         let Some(content) = self.draft(to)?.content.clone() else {
             return Ok(false);
         };
-        let edited = TextFile::decode(content)
-            .ok()
-            .and_then(|file| edit::patch(&file.text, hunks).ok());
-        Ok(edited
-            .is_some_and(|edited| matches!(edited.level, Level::Exact | Level::AlreadyApplied)))
+        let edited = Patched::new(&content, hunks).map(|patched| patched.edited);
+        Ok(matches!(
+            edited,
+            Ok(Ok(edited)) if matches!(edited.level, Level::Exact | Level::AlreadyApplied)
+        ))
     }
 
     /// Refuses a place that is taken and stays so; tells whether it is taken.

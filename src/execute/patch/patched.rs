@@ -1,0 +1,38 @@
+//! What the hunks of one change make of a file.
+
+use super::super::hash;
+use crate::edit::{self, Edited, Refusal};
+use crate::protocol::Hunk;
+use crate::workspace::text::{Encoding, NotText, TextFile};
+
+/// What the hunks of one change make of a file.
+pub(super) struct Patched {
+    pub(super) edited: Result<Edited, Refusal>,
+    /// How the file is stored.
+    pub(super) encoding: Encoding,
+    /// Whether its text is another one than before.
+    pub(super) is_changed: bool,
+    /// The hash of the new content, where the text is stored as it is.
+    pub(super) hash: Option<String>,
+}
+
+impl Patched {
+    /// Works it out from the content of the file.
+    pub(super) fn new(content: &[u8], hunks: &[Hunk]) -> Result<Self, NotText> {
+        let (text, encoding) = TextFile::view(content)?;
+        let edited = edit::patch(&text, hunks);
+        let is_changed = edited.as_ref().is_ok_and(|edited| edited.text != text);
+        let hash = match &edited {
+            Ok(edited) if is_changed && encoding == Encoding::Utf8 => {
+                Some(hash(edited.text.as_bytes()))
+            }
+            _ => None,
+        };
+        Ok(Self {
+            edited,
+            encoding,
+            is_changed,
+            hash,
+        })
+    }
+}
