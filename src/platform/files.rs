@@ -252,11 +252,16 @@ pub fn list_beneath(
     path: &str,
     mut tell: impl FnMut(&OsStr, EntryKind) -> Flow,
 ) -> io::Result<Dir> {
+    use std::cell::Cell;
     use std::os::unix::ffi::OsStrExt;
 
     use rustix::fs::{Mode, OFlags, RawDir, ResolveFlags, openat2};
 
     const BUFFER: usize = 32 * 1024;
+    thread_local! {
+        // Threads that walk wait for each other where large pieces of memory come and go.
+        static LAST: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    }
     let place = if path.is_empty() { "." } else { path };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
@@ -265,7 +270,8 @@ pub fn list_beneath(
         // to do.
         return list_with_cap_std(root, path, tell);
     };
-    let mut buffer = Vec::with_capacity(BUFFER);
+    let mut buffer = LAST.take();
+    buffer.reserve(BUFFER);
     let mut entries = RawDir::new(&opened, buffer.spare_capacity_mut());
     while let Some(entry) = entries.next() {
         let entry = entry?;
@@ -288,6 +294,7 @@ pub fn list_beneath(
             break;
         }
     }
+    LAST.set(buffer);
     Ok(Dir::from_std_file(opened.into()))
 }
 

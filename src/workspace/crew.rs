@@ -22,6 +22,7 @@ pub(super) fn work_off<T: Ord + Send>(first: Vec<T>, work: impl Fn(T) -> Vec<T> 
         queue: Mutex::new(Queue {
             waiting: first.into_iter().map(Reverse).collect(),
             at_work: 0,
+            idle: 0,
         }),
         changed: Condvar::new(),
         work,
@@ -86,6 +87,8 @@ struct Queue<T> {
     waiting: BinaryHeap<Reverse<T>>,
     /// How many tasks are being worked on, each of which may bring others.
     at_work: usize,
+    /// How many threads wait for a task.
+    idle: usize,
 }
 
 /// Lets the others go on if the work on a task panics.
@@ -126,14 +129,17 @@ impl<T: Ord, W: Fn(T) -> Vec<T>> Crew<T, W> {
             if queue.at_work == 0 {
                 return None;
             }
+            queue.idle += 1;
             queue = (self.changed.wait(queue)).unwrap_or_else(PoisonError::into_inner);
+            queue.idle -= 1;
         }
     }
 
     fn finish(&self, brought: Vec<T>) {
         let mut queue = self.lock();
         queue.at_work -= 1;
-        let is_news = !brought.is_empty() || queue.at_work == 0;
+        // Nobody to wake is the rule, and to try it costs a call of the system.
+        let is_news = queue.idle > 0 && (!brought.is_empty() || queue.at_work == 0);
         queue.waiting.extend(brought.into_iter().map(Reverse));
         drop(queue);
         if is_news {

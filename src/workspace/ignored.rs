@@ -16,6 +16,9 @@ use crate::protocol::RelPath;
 /// The most that is read of one ignore file, in bytes; a larger one is not obeyed.
 pub(super) const MAX_IGNORE_BYTES: u64 = 256 * 1024;
 
+/// How long names are expected to be, in bytes.
+const NAME: usize = 64;
+
 /// Which ignore files there are to read in a directory.
 #[derive(Clone, Copy)]
 pub(super) struct IgnoreFiles {
@@ -87,6 +90,22 @@ impl Rules {
         Some(Arc::new(Self { above, ..rules }))
     }
 
+    /// Whether they leave out a path, which begins with a slash.
+    pub(super) fn leave_out(&self, absolute: &Path, is: Is) -> bool {
+        let is_directory = is == Is::Directory;
+        let in_order = (self.chain().map(|rules| &rules.ignore))
+            .chain(self.chain().map(|rules| &rules.gitignore))
+            .chain(self.chain().map(|rules| &rules.exclude));
+        for matcher in in_order.filter(|matcher| !matcher.is_empty()) {
+            match matcher.matched(absolute, is_directory) {
+                Match::None => {}
+                Match::Ignore(_) => return true,
+                Match::Whitelist(_) => return false,
+            }
+        }
+        false
+    }
+
     /// The innermost directory first.
     fn chain(&self) -> impl Iterator<Item = &Rules> {
         std::iter::successors(Some(self), |rules| rules.above.as_deref())
@@ -114,24 +133,39 @@ fn absolute(path: &Path) -> PathBuf {
     Path::new("/").join(path)
 }
 
-/// Whether the rules leave the path out.
-pub(super) fn is_ignored(rules: Option<&Rules>, path: &Path, is: Is) -> bool {
-    let Some(rules) = rules else {
-        return false;
-    };
-    let path = absolute(path);
-    let is_directory = is == Is::Directory;
-    let in_order = (rules.chain().map(|rules| &rules.ignore))
-        .chain(rules.chain().map(|rules| &rules.gitignore))
-        .chain(rules.chain().map(|rules| &rules.exclude));
-    for matcher in in_order {
-        match matcher.matched(&path, is_directory) {
-            Match::None => {}
-            Match::Ignore(_) => return true,
-            Match::Whitelist(_) => return false,
+/// The paths of a directory's entries as the rules want them, one after the other in the same memory.
+pub(super) struct Absolute {
+    path: String,
+    /// How much of it is the directory.
+    shared: usize,
+}
+
+impl Absolute {
+    /// For a directory relative to the root, which is empty.
+    pub(super) fn within(directory: &str) -> Self {
+        let mut path = String::with_capacity(directory.len() + NAME);
+        path.push('/');
+        if !directory.is_empty() {
+            path.push_str(directory);
+            path.push('/');
+        }
+        Self {
+            shared: path.len(),
+            path,
         }
     }
-    false
+
+    /// The path of one entry.
+    pub(super) fn of(&mut self, name: &str) -> &Path {
+        self.path.truncate(self.shared);
+        self.path.push_str(name);
+        Path::new(&self.path)
+    }
+}
+
+/// Whether the rules leave the path out.
+pub(super) fn is_ignored(rules: Option<&Rules>, path: &Path, is: Is) -> bool {
+    rules.is_some_and(|rules| rules.leave_out(&absolute(path), is))
 }
 
 /// A path from the root, whose own path is empty.

@@ -5,7 +5,7 @@
 //! `walk` and `tour`.
 
 use std::cmp::Ordering;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering as Memory};
 
 use cap_std::fs::Dir;
 
-use super::ignored::{IgnoreFiles, Is, Rules, is_ignored, join, read_beneath};
+use super::ignored::{Absolute, IgnoreFiles, Is, Rules, is_ignored, join, read_beneath};
 use super::survey::is_passed_by;
 use super::{FileProblem, Kind, Workspace};
 use crate::platform::files::{self, EntryKind};
@@ -49,6 +49,41 @@ pub(super) struct Looked {
 pub(super) struct Entry {
     pub(super) path: RelPath,
     pub(super) kind: EntryKind,
+}
+
+/// The names that a directory told, one after the other.
+///
+/// In two pieces of memory that seldom have to grow: threads that walk wait for each other where
+/// memory is moved about.
+struct Told {
+    names: String,
+    /// Where each name ends, and what has it.
+    ends: Vec<(usize, EntryKind)>,
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        Self {
+            names: String::with_capacity(1024),
+            ends: Vec::with_capacity(64),
+        }
+    }
+}
+
+impl Told {
+    fn push(&mut self, name: &str, kind: EntryKind) {
+        self.names.push_str(name);
+        self.ends.push((self.names.len(), kind));
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&str, EntryKind)> {
+        let mut start = 0;
+        self.ends.iter().map(move |(end, kind)| {
+            let name = &self.names[start..*end];
+            start = *end;
+            (name, *kind)
+        })
+    }
 }
 
 /// Looks into directories, and counts.
@@ -117,27 +152,35 @@ impl<'a> Looker<'a> {
 
     /// Looks into one directory; one that cannot be read, or vanished, holds nothing.
     pub(super) fn look(&self, place: &Place) -> Option<Looked> {
-        let mut names: Vec<(OsString, EntryKind)> = Vec::new();
+        let mut told = Told::default();
         let root = &self.workspace.root;
         let opened = files::list_beneath(root, &place.path, |name, kind| {
             if self.seen.fetch_add(1, Memory::Relaxed) >= MAX_ENTRIES {
                 self.is_cut.store(true, Memory::Relaxed);
                 return ControlFlow::Break(());
             }
-            names.push((name.to_owned(), kind));
+            match name.to_str() {
+                Some(name) => told.push(name, kind),
+                None => self.count_unnamable(),
+            }
             ControlFlow::Continue(())
         })
         .ok()?;
-        let has = |wanted: &str| names.iter().any(|(name, _)| name == wanted);
+        let has = |wanted: &str| told.iter().any(|(name, _)| name == wanted);
         let rules = Rules::read(
             |name| read_beneath(self.workspace, &place.path, name),
             Path::new(&place.path),
             IgnoreFiles::among(has, place.path.is_empty()),
             place.rules.clone(),
         );
-        let mut entries = Vec::with_capacity(names.len());
-        for (name, kind) in names {
-            entries.extend(self.entry(place, &name, kind, rules.as_deref()));
+        let mut entries = Vec::with_capacity(told.ends.len());
+        let mut absolute = Absolute::within(&place.path);
+        for (name, kind) in told.iter() {
+            let ignored = |is| {
+                let rules = rules.as_deref();
+                rules.is_some_and(|rules| rules.leave_out(absolute.of(name), is))
+            };
+            entries.extend(self.entry(place, name, kind, ignored));
         }
         // The directory is the same for all.
         let shared = place.path.len();
@@ -155,13 +198,12 @@ impl<'a> Looker<'a> {
     fn entry(
         &self,
         place: &Place,
-        name: &OsStr,
+        name: &str,
         kind: EntryKind,
-        rules: Option<&Rules>,
+        is_ignored: impl FnOnce(Is) -> bool,
     ) -> Option<Entry> {
-        let path = name.to_str();
-        let Some(path) = path.and_then(|name| RelPath::of_entry(&place.path, name)) else {
-            self.unnamable.fetch_add(1, Memory::Relaxed);
+        let Some(path) = RelPath::of_entry(&place.path, name) else {
+            self.count_unnamable();
             return None;
         };
         let is = if kind == EntryKind::Directory {
@@ -170,10 +212,14 @@ impl<'a> Looker<'a> {
             Is::File
         };
         let is_there = kind != EntryKind::Special
-            && !is_passed_by(OsStr::new(path.file_name()))
+            && !is_passed_by(OsStr::new(name))
             && !self.workspace.left_out.contains(&path)
-            && !is_ignored(rules, Path::new(path.as_str()), is);
+            && !is_ignored(is);
         is_there.then_some(Entry { path, kind })
+    }
+
+    fn count_unnamable(&self) {
+        self.unnamable.fetch_add(1, Memory::Relaxed);
     }
 }
 
