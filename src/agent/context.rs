@@ -294,9 +294,9 @@ impl Conversation<'_> {
 
 /// Whether a file says at the top what the project is and how it is tested, in few words.
 fn is_short_readme(file: &Listed) -> bool {
+    let path = file.path.as_str();
     let is_readme = |name: &str| name.eq_ignore_ascii_case("readme");
-    let beginning = file.path.as_str().get(..6);
-    file.path.parent().is_none() && file.size <= README && beginning.is_some_and(is_readme)
+    path.get(..6).is_some_and(is_readme) && file.size <= README && !path.contains('/')
 }
 
 /// The lines around these, joined where they touch.

@@ -32,40 +32,16 @@ impl Conversation<'_> {
             }
             return Ok(());
         }
-        let listing = self.listing();
-        let shown_before = self.shown_before();
-        self.notice_changes(&listing, shown_before.as_ref());
-        let seen = self.session.seen.clone();
-        let contents = match self.contents.take() {
-            Some(contents) => contents,
-            None => self.contents_after_restart()?,
-        };
-        let unasked = self.unasked(&listing);
-        let mentions = self.mentions(&listing, shown_before.as_ref());
-        let project = self.project_instructions(&listing);
-        // What is shown now must be what the model is known to have seen.
-        if self.session.seen != seen {
-            let _alone = self.alone()?;
-            self.save()?;
-        }
-        let store = &self.agent.store;
-        if sequence > 2 {
-            store.drop_aside(&id, &listing_file(sequence - 2));
-        }
-        let session = self.concealed_session().into_owned();
-        let material = Material {
-            session: &session,
-            listing: &listing,
-            shown_before: shown_before.as_ref(),
-            contents: &contents,
-            unasked: &unasked,
-            project: &project,
-            mentions: &mentions,
-            facts: self.facts(),
-            max_list_items: self.agent.limits.max_list_items as usize,
-            carriage: self.agent.manner.carriage,
-        };
-        let outbox = self.compose(material)?;
+        let (agent, listing, shown_before) = (self.agent, self.listing(), self.shown_before());
+        let outbox = thread::scope(|scope| {
+            // Of a large workspace it is long. It is kept before the outbox is: one that is composed
+            // again must begin where this one does.
+            let keep = || (agent.store).put_aside(&id, &listing_file(sequence), &listing);
+            let keeping = scope.spawn(keep);
+            let outbox = self.message(&listing, shown_before.as_ref());
+            let kept = (keeping.join()).unwrap_or_else(|panic| resume_unwind(panic));
+            kept.and(outbox)
+        })?;
         self.keep_secrets()?;
         let posted = self.agent.post(&id, sequence, &outbox)?;
         self.tell_secrets();
@@ -75,21 +51,45 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    /// The message as the chat may read it; the listing that it tells is kept.
-    fn compose(&mut self, mut material: Material<'_>) -> Result<Outbox> {
-        let store = &self.agent.store;
-        let (id, name) = (
-            &self.session.session_id,
-            listing_file(self.session.sequence_number),
-        );
-        let mut outbox = thread::scope(|scope| {
-            // Of a large workspace it is long. It is kept before the outbox is: one that is composed
-            // again must begin where this one does.
-            let kept = scope.spawn(|| store.put_aside(id, &name, material.listing));
-            let outbox = compose::compose(&material);
-            let kept = kept.join().unwrap_or_else(|panic| resume_unwind(panic));
-            kept.map(|()| outbox)
-        })?;
+    /// Gathers what the message of this round tells, and composes it.
+    fn message(&mut self, listing: &Listing, shown_before: Option<&Listing>) -> Result<Outbox> {
+        self.notice_changes(listing, shown_before);
+        let seen = self.session.seen.clone();
+        let contents = match self.contents.take() {
+            Some(contents) => contents,
+            None => self.contents_after_restart()?,
+        };
+        let unasked = self.unasked(listing);
+        let mentions = self.mentions(listing, shown_before);
+        let project = self.project_instructions(listing);
+        // What is shown now must be what the model is known to have seen.
+        if self.session.seen != seen {
+            let _alone = self.alone()?;
+            self.save()?;
+        }
+        let sequence = self.session.sequence_number;
+        if sequence > 2 {
+            let store = &self.agent.store;
+            store.drop_aside(&self.session.session_id, &listing_file(sequence - 2));
+        }
+        let session = self.concealed_session().into_owned();
+        Ok(self.compose(Material {
+            session: &session,
+            listing,
+            shown_before,
+            contents: &contents,
+            unasked: &unasked,
+            project: &project,
+            mentions: &mentions,
+            facts: self.facts(),
+            max_list_items: self.agent.limits.max_list_items as usize,
+            carriage: self.agent.manner.carriage,
+        }))
+    }
+
+    /// The message as the chat may read it.
+    fn compose(&mut self, mut material: Material<'_>) -> Outbox {
+        let mut outbox = compose::compose(&material);
         self.conceal_outbox(&mut outbox);
         if self.has_secrets() && !material.facts.conceals_secrets {
             // The person's own words had the first secret: the model must know what stands for it.
@@ -97,7 +97,7 @@ impl Conversation<'_> {
             outbox = compose::compose(&material);
             self.conceal_outbox(&mut outbox);
         }
-        Ok(outbox)
+        outbox
     }
 
     /// What the instructions must say.
@@ -280,23 +280,25 @@ fn listing_of(walked: Walked, is_repository: bool) -> Listing {
     };
     // Most files lie in the directory of the one before.
     let (mut last, mut of_last) = (String::new(), None);
-    for file in walked.files {
-        let path = file.path.as_str();
-        let directory = &path[..path.rfind('/').unwrap_or_default()];
+    let listed = walked.files.into_iter().filter_map(|file| {
+        let (directory, _) = file.path.split();
         if directory != last {
             directory.clone_into(&mut last);
             of_last = generated(&file.path);
         }
-        match &of_last {
-            Some(directory) => *listing.generated.entry(directory.clone()).or_default() += 1,
-            None => listing.files.push(Listed {
-                path: file.path,
-                size: file.size,
-                modified: file.modified,
-            }),
+        if let Some(directory) = &of_last {
+            *listing.generated.entry(directory.clone()).or_default() += 1;
+            return None;
         }
-    }
-    listing
+        Some(Listed {
+            path: file.path,
+            size: file.size,
+            modified: file.modified,
+        })
+    });
+    // In the memory of the walk: of a large workspace it is much.
+    let files = listed.collect();
+    Listing { files, ..listing }
 }
 
 /// The directory that a file lies in, if tools fill it by themselves.

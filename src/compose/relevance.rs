@@ -5,13 +5,15 @@
 //! the directories above; one that is everywhere tells nothing. Words are compared by their
 //! beginnings, so that `parsing` finds `parser.rs`.
 
+mod names;
 mod words;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
+use self::names::Names;
 pub use self::words::identifiers;
 use self::words::{stems, words};
 use super::{Listed, Listing};
@@ -47,26 +49,16 @@ pub(super) struct Relevance<'a> {
 
 /// The files that the task names.
 pub fn named<'a>(session: &Session, listing: &'a Listing) -> Vec<&'a RelPath> {
-    let words: HashSet<&str> = said(session).flat_map(words).collect();
-    // Most files begin with another letter than any word: these need no second look.
-    let mut begins = [false; 256];
-    for word in &words {
-        begins[usize::from(word.as_bytes()[0])] = true;
-    }
-    let may_be = |text: &str| {
-        text.bytes()
-            .next()
-            .is_some_and(|byte| begins[usize::from(byte)])
-    };
+    let names: Names<'_> = said(session).flat_map(words).collect();
     let is_named = |path: &RelPath| {
         let name = path.file_name();
-        if !may_be(path.as_str()) && !may_be(name) {
-            return false;
-        }
-        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        words.contains(path.as_str())
-            || words.contains(name)
-            || (stem.len() >= SHORTEST_STEM && words.contains(stem))
+        let is_stem = || {
+            let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+            stem.len() >= SHORTEST_STEM && names.contains(stem)
+        };
+        names.contains(path.as_str())
+            || names.contains(name)
+            || (names.has_one_that_begins_like(name) && is_stem())
     };
     let paths = listing.files.iter().map(|file| &file.path);
     paths.filter(|path| is_named(path)).take(MOST).collect()
@@ -117,27 +109,25 @@ fn with_words<'a>(session: &Session, files: &'a [Listed]) -> BTreeMap<&'a RelPat
     let Ok(searched) = searched else {
         return BTreeMap::new();
     };
+    let bits = |text: &str| {
+        (searched.find_overlapping_iter(text))
+            .filter(|found| words::is_word(text, found.start(), found.end()))
+            .fold(0_u32, |bits, found| bits | 1 << found.pattern().as_u32())
+    };
     let mut counts = vec![0_usize; stems.len()];
     let mut having: Vec<Having> = Vec::new();
+    // Most files lie in the directory of the one before; no stem has a slash.
+    let (mut last, mut in_directories) = ("", 0);
     for (at, file) in files.iter().enumerate() {
-        let path = file.path.as_str();
-        let name = path.rfind('/').map_or(0, |slash| slash + 1);
-        let mut here = Having {
-            at,
-            in_name: 0,
-            in_directories: 0,
-        };
-        for found in searched.find_overlapping_iter(path) {
-            if words::is_word(path, found.start(), found.end()) {
-                let bit = 1 << found.pattern().as_u32();
-                let place = if found.start() >= name {
-                    &mut here.in_name
-                } else {
-                    &mut here.in_directories
-                };
-                *place |= bit;
-            }
+        let (directory, name) = file.path.split();
+        if directory != last {
+            (last, in_directories) = (directory, bits(directory));
         }
+        let here = Having {
+            at,
+            in_name: bits(name),
+            in_directories,
+        };
         let all = here.in_name | here.in_directories;
         if all != 0 {
             for (number, count) in counts.iter_mut().enumerate() {
@@ -195,8 +185,8 @@ fn heaviest<'a>(
 
 /// The directories that the task names, by their paths or by names that few have.
 fn named_directories<'a>(session: &Session, files: &'a [Listed]) -> BTreeSet<&'a str> {
-    let words: HashSet<&str> = said(session).flat_map(words).collect();
-    let words: HashSet<&str> = (words.into_iter())
+    let wanted: Names<'_> = said(session)
+        .flat_map(words)
         .map(|word| word.trim_end_matches('/'))
         .filter(|word| word.len() >= SHORTEST_STEM - 1)
         .collect();
@@ -204,7 +194,7 @@ fn named_directories<'a>(session: &Session, files: &'a [Listed]) -> BTreeSet<&'a
     let mut last = "";
     for file in files {
         let path = file.path.as_str();
-        let directory = path.rfind('/').map_or("", |slash| &path[..=slash]);
+        let directory = &path[..path.len() - file.path.file_name().len()];
         if directory == last {
             continue;
         }
@@ -215,7 +205,7 @@ fn named_directories<'a>(session: &Session, files: &'a [Listed]) -> BTreeSet<&'a
             let path = &directory[..slash];
             let ends =
                 std::iter::once(path).chain(path.match_indices('/').map(|(at, _)| &path[at + 1..]));
-            for word in ends.filter_map(|end| words.get(end)) {
+            for word in ends.filter_map(|end| wanted.get(end)) {
                 by_word.entry(word).or_default().push(&directory[..=slash]);
             }
         }

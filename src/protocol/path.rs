@@ -13,7 +13,7 @@ const MAX_BYTES: usize = 4096;
 
 /// A checked path relative to the workspace root.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct RelPath(String);
 
 /// Why a text is not a path in the workspace.
@@ -115,7 +115,15 @@ impl RelPath {
 
     /// The last component.
     pub fn file_name(&self) -> &str {
-        self.0.rsplit('/').next().unwrap_or(&self.0)
+        self.split().1
+    }
+
+    /// The directory, empty at the top, and the last component.
+    pub fn split(&self) -> (&str, &str) {
+        match memchr::memrchr(b'/', self.0.as_bytes()) {
+            Some(slash) => (&self.0[..slash], &self.0[slash + 1..]),
+            None => ("", &self.0),
+        }
     }
 
     /// The directory that holds it, `None` at the top.

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::{History, Journal, Notes, Recovered, SCHEMA, Session};
 use crate::error::{Error, Result};
-use crate::fs::{Durability, create_directory, write_atomic};
+use crate::fs::{Draft, Durability, create_directory, write_atomic};
 use crate::protocol::SessionId;
 
 /// The directory of all sessions of a base directory.
@@ -130,9 +130,13 @@ impl Store {
 
     /// Keeps something beside a session that can be done without, so it is not synced.
     pub fn put_aside(&self, id: &SessionId, name: &str, value: &impl Serialize) -> Result<()> {
-        let path = self.folder(id).join(name);
-        let json = serde_json::to_vec(value).map_err(|cause| Error::file("write", &path, cause))?;
-        write_atomic(&path, &json, Durability::Atomic)
+        let folder = self.folder(id);
+        let path = folder.join(name);
+        // The listing of a large workspace is long: it need not be in memory a second time.
+        let mut draft = Draft::begin(&folder)?;
+        serde_json::to_writer(&mut draft, value)
+            .map_err(|cause| Error::file("write", &path, cause))?;
+        draft.finish(&path, Durability::Atomic)
     }
 
     /// Keeps something beside a session that it cannot do without, also after power loss.
