@@ -104,7 +104,11 @@ impl Permit {
         };
         let runs_commands = self.runs_commands();
         let permitted = |step: &&Step| runs_commands || !runs(step);
-        let steps: Vec<Step> = steps.iter().filter(permitted).cloned().collect();
+        let steps: Cow<'_, [Step]> = if steps.iter().all(|step| permitted(&step)) {
+            Cow::Borrowed(steps)
+        } else {
+            steps.iter().filter(permitted).cloned().collect()
+        };
         let Some(decisions) = consulting.ask(&desk, round, &steps)? else {
             return Ok(None);
         };

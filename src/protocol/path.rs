@@ -46,6 +46,9 @@ impl RelPath {
     /// A backslash separates components too: models on Windows write `src\main.rs`, and a name
     /// that really has one is far rarer.
     pub fn parse(text: &str) -> Result<Self, PathProblem> {
+        if is_tidy(text) {
+            return Ok(Self(text.to_owned()));
+        }
         let text = text.trim();
         if text.len() > MAX_BYTES {
             return Err(PathProblem::TooLong);
@@ -94,10 +97,7 @@ impl RelPath {
             text.push('/');
         }
         text.push_str(name);
-        // Nearly all names are made of these, and nothing in them needs a second look.
-        let is_plain =
-            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'+');
-        if text.len() <= MAX_BYTES && name.bytes().all(is_plain) && name != "." && name != ".." {
+        if text.len() <= MAX_BYTES && is_plain_name(name) {
             return Some(Self(text));
         }
         Self::parse(&text).ok().filter(|path| path.as_str() == text)
@@ -132,6 +132,18 @@ impl RelPath {
             .rsplit_once('/')
             .map(|(parent, _)| Self(parent.to_owned()))
     }
+}
+
+/// Whether nothing in a path needs a second look, as is true of nearly all.
+fn is_tidy(text: &str) -> bool {
+    text.len() <= MAX_BYTES && text.split('/').all(is_plain_name)
+}
+
+/// Whether a name is made of what nearly all names are made of, and is none that means a place.
+fn is_plain_name(name: &str) -> bool {
+    let is_plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'+');
+    !matches!(name, "" | "." | "..") && name.bytes().all(is_plain)
 }
 
 fn is_absolute(text: &str) -> bool {
