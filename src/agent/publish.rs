@@ -47,6 +47,10 @@ impl Conversation<'_> {
         self.tell_secrets();
         self.tell_outbox(&posted, &outbox.text, &outbox.cuts, patience);
         self.tell_memory(compose::estimated_tokens(&outbox.text));
+        if sequence > 2 {
+            // To free the room of a long one takes its time, so that it waits until the person reads.
+            (agent.store).drop_aside(&id, &listing_file(sequence - 2));
+        }
         self.shown = Some(listing);
         Ok(())
     }
@@ -66,11 +70,6 @@ impl Conversation<'_> {
         if self.session.seen != seen {
             let _alone = self.alone()?;
             self.save()?;
-        }
-        let sequence = self.session.sequence_number;
-        if sequence > 2 {
-            let store = &self.agent.store;
-            store.drop_aside(&self.session.session_id, &listing_file(sequence - 2));
         }
         let session = self.concealed_session().into_owned();
         Ok(self.compose(Material {
