@@ -36,7 +36,7 @@ use crate::protocol::{
 use crate::sandbox::Confinement;
 use crate::workspace::Workspace;
 use ledger::Ledger;
-use staging::carry_out::carry_out;
+use staging::carry_out::{Failure, carry_out};
 
 pub use mentions::mentions;
 pub use read::{Shown, read_file, read_files, read_requests};
@@ -172,7 +172,7 @@ impl<'a> Execution<'a> {
         self.ledger.staging.clear();
         match made {
             Ok(()) => outcome,
-            Err(problem) => Outcome::failed(problem),
+            Err(failure) => failed(failure),
         }
     }
 
@@ -186,7 +186,7 @@ impl<'a> Execution<'a> {
     ///
     /// A killed process leaves them behind; the next one, with the same mark, replaces them.
     pub fn mark(&mut self, mark: &str) {
-        self.ledger.staging.name(mark);
+        self.ledger.staging.set_mark(mark);
     }
 
     /// What is known of the files that these changes are about, once they are made.
@@ -207,21 +207,17 @@ impl<'a> Execution<'a> {
     pub fn carry_out(&mut self, steps: &[StagedStep]) -> Vec<(usize, Outcome)> {
         let failed = (steps.iter().enumerate())
             .filter_map(|(place, step)| Some((place, self.make(&step.changes).err()?)))
-            .map(|(place, problem)| (place, Outcome::failed(problem)))
+            .map(|(place, failure)| (place, failed(failure)))
             .collect();
         self.ledger.staging.clear();
         failed
     }
 
-    fn make(&mut self, changes: &[StagedChange]) -> Result<(), String> {
+    fn make(&mut self, changes: &[StagedChange]) -> Result<(), Failure> {
         let stats = self.ledger.staging.stats();
-        carry_out(self.workspace, changes, stats).map_err(|problem| {
+        carry_out(self.workspace, changes, stats).inspect_err(|_| {
             for (path, _, _) in changes.iter().flat_map(StagedChange::effects) {
                 self.ledger.distrust(path);
-            }
-            match changes {
-                [_] => problem,
-                _ => format!("nothing was changed: {problem}"),
             }
         })
     }
@@ -267,6 +263,11 @@ impl<'a> Execution<'a> {
     pub fn finish(self) {
         self.ledger.settle();
     }
+}
+
+/// What is told of a step whose changes could not be made.
+fn failed(failure: Failure) -> Outcome {
+    Outcome::failed(failure.message).with_changed(failure.left)
 }
 
 /// The files that are there after a command, if it succeeds.

@@ -7,9 +7,9 @@
 
 pub(super) mod carry_out;
 mod found;
+mod names;
 
 use std::collections::{BTreeMap, BTreeSet};
-
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::seen::hash;
@@ -18,6 +18,7 @@ use crate::workspace::crew::each_of;
 use crate::workspace::{FileProblem, Kind, Permission, Place, Workspace};
 use carry_out::Stats;
 use found::Found;
+use names::Names;
 
 /// The most bytes that are read before they are asked for.
 const MAX_AHEAD: u64 = 64 * 1024 * 1024;
@@ -36,11 +37,7 @@ enum Picture {
 /// What is prepared and not yet carried out.
 pub(super) struct Staging<'a> {
     workspace: &'a Workspace,
-    /// What tells our temporary names from those of others.
-    mark: String,
-    step: u32,
-    /// How often the step under way has written to a file.
-    written: BTreeMap<RelPath, u32>,
+    names: Names,
     files: BTreeMap<RelPath, Picture>,
     /// Directories that will be there with the files in them.
     directories: BTreeSet<RelPath>,
@@ -58,9 +55,7 @@ impl<'a> Staging<'a> {
     pub(super) fn new(workspace: &'a Workspace) -> Self {
         Self {
             workspace,
-            mark: uuid::Uuid::new_v4().simple().to_string(),
-            step: 0,
-            written: BTreeMap::new(),
+            names: Names::new(),
             files: BTreeMap::new(),
             directories: BTreeSet::new(),
             read: BTreeMap::new(),
@@ -72,24 +67,14 @@ impl<'a> Staging<'a> {
     }
 
     /// From now on temporary names have this in them.
-    pub(super) fn name(&mut self, mark: &str) {
-        mark.clone_into(&mut self.mark);
+    pub(super) fn set_mark(&mut self, mark: &str) {
+        self.names.set_mark(mark);
     }
 
     /// The temporary names of this step have its number in them.
     pub(super) fn begin(&mut self, step: u32) {
-        self.step = step;
-        self.written.clear();
+        self.names.begin(step);
         self.ahead.clear();
-    }
-
-    /// The temporary name of a new content: whoever prepares the step again finds the same, also if
-    /// some of its files are done by now.
-    fn temporary(&mut self, path: &RelPath) -> String {
-        let times = self.written.entry(path.clone()).or_default();
-        *times += 1;
-        let file = blake3::hash(path.as_str().as_bytes()).to_hex();
-        format!("{}-{}-{}-{times}", self.mark, self.step, &file[..8])
     }
 
     /// Reads a whole file of at most `max_bytes`; with it its hash.
@@ -153,11 +138,12 @@ impl<'a> Staging<'a> {
         answers
     }
 
-    /// A file has the content already that the step would give it: an earlier try may have stopped
-    /// between that and the removal of the old one.
-    pub(super) fn is_done_already(&mut self, path: &RelPath) {
-        let mark = self.temporary(path);
-        self.workspace.remove_left_over(path, &mark);
+    /// Removes what an earlier try may have left beside a file that has its new content already: it
+    /// may have stopped between that and the removal of the old one.
+    pub(super) fn remove_left_over(&mut self, path: &RelPath) {
+        if let Ok(mark) = self.names.give(path) {
+            self.workspace.remove_left_over(path, &mark);
+        }
     }
 
     /// What the system knew of the files that were read.
@@ -251,7 +237,7 @@ impl<'a> Staging<'a> {
             self.check_writable(path)?;
         }
         let before = self.content(path)?;
-        let mark = self.temporary(path);
+        let mark = self.names.give(path)?;
         let like = match self.files.get(path) {
             Some(Picture::File { lies, .. }) => Some(lies.clone()),
             Some(Picture::Gone) => None,
@@ -415,3 +401,6 @@ impl<'a> Content<'a> {
         Self { bytes, hash }
     }
 }
+
+#[cfg(test)]
+mod tests;

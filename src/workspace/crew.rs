@@ -2,14 +2,15 @@
 //!
 //! A task may bring new ones. What is taken next is always the first of those that wait, so whoever
 //! needs only the beginning can let the rest pass by. Threads are started only when there is enough
-//! to do for them; a small workspace is walked by the one that asks.
+//! to do for them; a small workspace is walked by the one that asks. Where the system gives fewer, or
+//! none, those that are there do it all.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 
 /// How many tasks make it worth starting threads.
 const WORTH_THREADS: usize = 16;
@@ -34,7 +35,9 @@ pub(super) fn work_off<T: Ord + Send>(first: Vec<T>, work: impl Fn(T) -> Vec<T> 
     let threads = threads();
     thread::scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(|| crew.serve());
+            if start(scope, || crew.serve()).is_none() {
+                break;
+            }
         }
         crew.serve();
     });
@@ -57,7 +60,7 @@ pub fn each_of<'a, T: Sync, R: Send>(items: &'a [T], work: impl Fn(&'a T) -> R +
             .collect()
     };
     let mut done = thread::scope(|scope| {
-        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(share)).collect();
+        let workers: Vec<_> = (1..threads).map_while(|_| start(scope, share)).collect();
         let mut done = share();
         for worker in workers {
             match worker.join() {
@@ -69,6 +72,14 @@ pub fn each_of<'a, T: Sync, R: Send>(items: &'a [T], work: impl Fn(&'a T) -> R +
     });
     done.sort_unstable_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, answer)| answer).collect()
+}
+
+/// Starts a thread; none if none can be had, and the others do its share.
+fn start<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Option<ScopedJoinHandle<'scope, T>> {
+    Builder::new().spawn_scoped(scope, work).ok()
 }
 
 fn threads() -> usize {

@@ -21,7 +21,8 @@ pub struct Place<'a> {
     pub path: &'a RelPath,
     /// The file whose permission bits it gets; none for one that is new.
     pub like: Option<&'a RelPath>,
-    /// What tells its temporary name from others; one of the same name is replaced.
+    /// What tells its temporary name from others, never one that is in use: a file of that name was
+    /// left behind, and is replaced.
     pub mark: &'a str,
 }
 
@@ -77,11 +78,7 @@ impl Workspace {
             Ok(_) | Err(FileProblem::NotFound(_)) => {}
             Err(problem) => return Err(problem),
         }
-        let elsewhere = if staged.parent() == path.parent() {
-            None
-        } else {
-            Some(self.parent(staged)?)
-        };
+        let elsewhere = self.elsewhere(staged, path)?;
         let beside = elsewhere.as_ref().unwrap_or(&directory);
         beside
             .rename(staged.file_name(), &directory, path.file_name())
@@ -100,11 +97,7 @@ impl Workspace {
         if !is_as_before(&Stat::of(&regular(&directory, path)?))? {
             return Err(FileProblem::Changed(path.clone()));
         }
-        let elsewhere = if staged.parent() == path.parent() {
-            None
-        } else {
-            Some(self.parent(staged)?)
-        };
+        let elsewhere = self.elsewhere(staged, path)?;
         let beside = elsewhere.as_ref().unwrap_or(&directory);
         let (temporary, name) = (staged.file_name(), path.file_name());
         match files::exchange_names(beside, temporary, &directory, name) {
@@ -112,6 +105,12 @@ impl Workspace {
             Err(cause) if cause.kind() == io::ErrorKind::Unsupported => Ok(false),
             Err(cause) => Err(FileProblem::from_io("write", path, cause)),
         }
+    }
+
+    /// The directory where a staged content lies, if it is not the one of its file.
+    fn elsewhere(&self, staged: &RelPath, path: &RelPath) -> Result<Option<Dir>, FileProblem> {
+        let is_beside = staged.parent() == path.parent();
+        (!is_beside).then(|| self.parent(staged)).transpose()
     }
 
     /// Removes what a process that was killed may have left under the temporary name of a file.

@@ -219,7 +219,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         self.worked_out.report.push(format!("{verb} {path}"));
         if new.before == Before::Same && permission == Permission::Keep {
             self.worked_out.levels.push(Level::AlreadyApplied);
-            self.ledger.staging.is_done_already(path);
+            self.ledger.staging.remove_left_over(path);
             return Ok(());
         }
         self.worked_out.levels.push(Level::Exact);
@@ -266,7 +266,7 @@ impl<'a, 'b> Plan<'a, 'b> {
             self.worked_out
                 .report
                 .push(format!("already applied: {path}"));
-            self.ledger.staging.is_done_already(path);
+            self.ledger.staging.remove_left_over(path);
             return Ok(());
         }
         let file = TextFile {

@@ -132,7 +132,9 @@ fn many_files_are_patched_together_or_not_at_all() {
     }
     stage.change(&names[20], "mine\n");
     let changes = staging.take();
-    let problem = carry_out(&stage.workspace, &changes, staging.stats()).unwrap_err();
+    let problem = carry_out(&stage.workspace, &changes, staging.stats())
+        .unwrap_err()
+        .message;
     assert!(
         problem.contains("was changed by somebody else"),
         "{problem}"
@@ -181,9 +183,11 @@ fn a_change_that_fails_takes_the_others_back() {
     holds(&stage, files);
     stage.change("e", "somebody else\n");
     let changes = staging.take();
-    let problem = carry_out(&stage.workspace, &changes, staging.stats()).unwrap_err();
+    let problem = carry_out(&stage.workspace, &changes, staging.stats())
+        .unwrap_err()
+        .message;
     assert!(
-        problem.starts_with("`e` was changed by somebody else"),
+        problem.starts_with("nothing was changed: `e` was changed by somebody else"),
         "{problem}"
     );
     let mut left = files.to_vec();

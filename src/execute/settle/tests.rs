@@ -1,5 +1,7 @@
 //! A batch that is stopped after any number of its changes, and files that somebody else changed.
 
+use std::collections::BTreeMap;
+
 use super::super::stage::{Stage, create, delete, patch, path, rename, replace, stage, update};
 use super::super::{Execution, Limits};
 use super::*;
@@ -161,4 +163,175 @@ fn what_was_changed_after_it_was_written_is_no_conflict() {
             .all(|result| result.outcome.status == Status::Ok)
     );
     assert_eq!(stage.text("a"), "mine\n");
+}
+
+/// A patch of so many files that several threads put them into place.
+fn many(count: usize) -> (Stage, Batch) {
+    let names: Vec<String> = (0..count).map(|number| format!("f{number:02}")).collect();
+    let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "old\n")).collect();
+    files.extend([("gone", "g\n"), ("from", "moved\n")]);
+    let stage = stage(&files);
+    let updates = names.iter().map(|name| update(name, &["-old", "+new"]));
+    let commands = vec![
+        delete("gone"),
+        rename("from", "to"),
+        patch(updates.collect()),
+        create("last", "l\n"),
+    ];
+    let batch = prepared(&stage, commands);
+    (stage, batch)
+}
+
+/// Makes a change as a patch of many does: what the file held lies under the temporary name.
+fn exchange(stage: &Stage, change: &StagedChange) {
+    let StagedChange::Write { path, staged, .. } = change else {
+        panic!("{change:?}");
+    };
+    let is_done = (stage.workspace).exchange(staged, path, |_| Ok(true));
+    if !is_done.unwrap() {
+        make(&stage.workspace, change, &Stats::new()).unwrap();
+    }
+}
+
+#[test]
+fn files_of_one_patch_are_made_in_any_order() {
+    // Which of the files were put into place when the program was stopped.
+    let gaps: [fn(usize) -> bool; 5] = [
+        |_| false,
+        |number| number % 2 == 1,
+        |number| number != 7,
+        |number| number == 19,
+        |_| true,
+    ];
+    for (case, is_done) in gaps.iter().enumerate() {
+        let (stage, batch) = many(20);
+        for step in &batch.steps[..2] {
+            make(&stage.workspace, &step.changes[0], &Stats::new()).unwrap();
+        }
+        for (number, change) in batch.steps[2].changes.iter().enumerate() {
+            if is_done(number) {
+                exchange(&stage, change);
+            }
+        }
+        let settled = settle(&stage.workspace, &batch, &mut nobody);
+        for (told, step) in settled.results.iter().zip(&batch.steps) {
+            assert_eq!(*told, step.result, "case {case}");
+        }
+        let files = files(&stage);
+        assert_eq!(files.len(), 22, "case {case}: {:?}", files.keys());
+        assert!((0..20).all(|number| files[&format!("f{number:02}")] == "new\n"));
+        assert_eq!((&*files["to"], &*files["last"]), ("moved\n", "l\n"));
+    }
+}
+
+#[test]
+fn what_a_file_held_before_is_not_taken_for_what_was_meant() {
+    let (stage, batch) = many(20);
+    for step in &batch.steps[..2] {
+        make(&stage.workspace, &step.changes[0], &Stats::new()).unwrap();
+    }
+    let changes = &batch.steps[2].changes;
+    for number in [3, 5, 6] {
+        exchange(&stage, &changes[number]);
+    }
+    // One that was in place already, and one that was not.
+    stage.change("f05", "mine\n");
+    stage.change("f11", "mine\n");
+    let mut kept = Vec::new();
+    let settled = settle(&stage.workspace, &batch, &mut |path, content| {
+        kept.push((path.clone(), content.to_vec()));
+        Ok("kept/f11".to_owned())
+    });
+    assert_eq!(kept, [(path("f11"), b"new\n".to_vec())]);
+    let message = &settled.results[2].outcome.message;
+    assert!(
+        message.contains("`f11` was changed by somebody else"),
+        "{message}"
+    );
+    assert_eq!(message.matches('`').count(), 6, "no other file: {message}");
+    let files = files(&stage);
+    assert_eq!(files.len(), 22, "{:?}", files.keys());
+    for (name, text) in &files {
+        let expected = match name.as_str() {
+            "f05" | "f11" => "mine\n",
+            "to" => "moved\n",
+            "last" => "l\n",
+            _ => "new\n",
+        };
+        assert_eq!(text, expected, "{name}");
+    }
+}
+
+#[test]
+fn a_step_that_was_given_up_is_not_told_as_made_and_the_others_are() {
+    let (stage, batch) = many(20);
+    for step in &batch.steps[..2] {
+        make(&stage.workspace, &step.changes[0], &Stats::new()).unwrap();
+    }
+    stage.change("f11", "mine\n");
+    let changes = &batch.steps[2].changes;
+    super::super::staging::carry_out::carry_out(&stage.workspace, changes, &Stats::new())
+        .unwrap_err();
+    make(&stage.workspace, &batch.steps[3].changes[0], &Stats::new()).unwrap();
+    let settled = settle(&stage.workspace, &batch, &mut nobody);
+    let is_ok = |result: &StepResult| result.outcome.status == Status::Ok;
+    let is_ok: Vec<bool> = settled.results.iter().map(is_ok).collect();
+    assert_eq!(is_ok, [true, true, false, true]);
+    let outcome = &settled.results[2].outcome;
+    assert!(outcome.changed.is_empty(), "{outcome:?}");
+    assert!(
+        outcome.message.contains("`f07` was not written"),
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn a_file_that_somebody_put_back_does_not_make_the_others_unwritten() {
+    let stage = stage(FILES);
+    let commands = vec![
+        create("a", "one\n"),
+        create("b", "two\n"),
+        rename("c", "e"),
+        create("c", "3\n"),
+    ];
+    let batch = prepared(&stage, commands);
+    for step in &batch.steps {
+        make(&stage.workspace, &step.changes[0], &Stats::new()).unwrap();
+    }
+    stage.change("a", "1\n");
+    let settled = settle(&stage.workspace, &batch, &mut nobody);
+    let is_ok = |result: &StepResult| result.outcome.status == Status::Ok;
+    let is_ok: Vec<bool> = settled.results.iter().map(is_ok).collect();
+    assert_eq!(is_ok, [false, true, true, true], "{settled:?}");
+}
+
+#[test]
+fn a_file_that_only_becomes_executable_is_so_wherever_it_was_stopped() {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::super::staging::carry_out::carry_out;
+    use crate::protocol::FileChange;
+
+    let executable = |name: &str| FileChange::Update {
+        path: path(name),
+        move_to: None,
+        copy: false,
+        overwrite: false,
+        mode: Some(0o100_755),
+        hunks: Vec::new(),
+    };
+    for is_carried_out in [false, true] {
+        let stage = stage(FILES);
+        let batch = prepared(&stage, vec![patch(vec![executable("a"), executable("b")])]);
+        if is_carried_out {
+            carry_out(&stage.workspace, &batch.steps[0].changes, &Stats::new()).unwrap();
+        }
+        settle(&stage.workspace, &batch, &mut nobody);
+        for name in ["a", "b"] {
+            let file = stage.directory.path().join(name);
+            let mode = file.metadata().unwrap().permissions().mode();
+            assert_ne!(mode & 0o111, 0, "{name}");
+        }
+        assert_eq!(files(&stage).len(), FILES.len());
+    }
 }

@@ -2,16 +2,29 @@
 //!
 //! A file that gets another content changes names with it, where the system can do that: the old
 //! content lies under the temporary name until all changes are made, and goes back by the same way.
+//! What a file held before is never thrown away unless the step is done or the file has it again.
 
-use std::collections::BTreeMap;
+mod take_back;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::protocol::{RelPath, StagedChange};
 use crate::workspace::crew::each_of;
 use crate::workspace::survey::Stat;
 use crate::workspace::{FileProblem, Permission, Workspace};
+use take_back::take_back;
 
 /// What the system knew of files when they were read, where a later change would show in it.
 pub(in super::super) type Stats = BTreeMap<RelPath, Stat>;
+
+/// Why the changes of a step were not made.
+#[derive(Debug)]
+pub(in super::super) struct Failure {
+    /// In words for the model and the person.
+    pub(in super::super) message: String,
+    /// Files that are not as they were before; mostly none.
+    pub(in super::super) left: Vec<RelPath>,
+}
 
 /// What brings back a file as it was.
 enum Inverse<'a> {
@@ -19,17 +32,32 @@ enum Inverse<'a> {
     Exchange {
         staged: &'a RelPath,
         path: &'a RelPath,
+        /// What it contains since the change.
+        after: &'a str,
     },
     Write {
         path: &'a RelPath,
         content: Vec<u8>,
         permission: Permission,
+        /// What it contains since the change; nothing if it is gone.
+        after: Option<&'a str>,
     },
-    Remove(&'a RelPath),
+    Remove {
+        path: &'a RelPath,
+        after: &'a str,
+    },
     Rename {
         from: &'a RelPath,
         to: &'a RelPath,
     },
+}
+
+/// The changes in the order in which they are made, those together that have none among them.
+///
+/// New contents of files have nothing to do with each other; all else is done in its order.
+pub(in super::super) fn runs(changes: &[StagedChange]) -> impl Iterator<Item = &[StagedChange]> {
+    let is_write = |change: &StagedChange| matches!(change, StagedChange::Write { .. });
+    changes.chunk_by(move |one, next| is_write(one) && is_write(next))
 }
 
 /// Makes the changes; if one fails, takes those before it back and tells what failed.
@@ -39,17 +67,18 @@ pub(in super::super) fn carry_out(
     workspace: &Workspace,
     changes: &[StagedChange],
     stats: &Stats,
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     if let [only] = changes {
         return make(workspace, only, stats).map_err(|problem| {
             discard(workspace, changes);
-            problem.to_string()
+            Failure {
+                message: problem.to_string(),
+                left: Vec::new(),
+            }
         });
     }
     let mut undo = Vec::with_capacity(changes.len());
-    let is_write = |change: &StagedChange| matches!(change, StagedChange::Write { .. });
-    // Contents of files have nothing to do with each other; all else is done in its order.
-    for run in changes.chunk_by(|one, next| is_write(one) && is_write(next)) {
+    for run in runs(changes) {
         let mut problem = None;
         for made in each_of(run, |change| make_reversibly(workspace, change, stats)) {
             match made {
@@ -60,9 +89,7 @@ pub(in super::super) fn carry_out(
             }
         }
         if let Some(problem) = problem {
-            let problem = take_back(workspace, undo, &problem);
-            discard(workspace, changes);
-            return Err(problem);
+            return Err(give_up(workspace, changes, undo, &problem));
         }
     }
     each_of(&undo, |inverse| {
@@ -74,6 +101,26 @@ pub(in super::super) fn carry_out(
         }
     });
     Ok(())
+}
+
+/// Takes back what was made, and removes the contents that were prepared.
+fn give_up(
+    workspace: &Workspace,
+    changes: &[StagedChange],
+    undo: Vec<Inverse<'_>>,
+    problem: &FileProblem,
+) -> Failure {
+    let old_contents = undo.iter().filter_map(|inverse| match inverse {
+        Inverse::Exchange { staged, .. } => Some(*staged),
+        _ => None,
+    });
+    let old_contents: BTreeSet<&RelPath> = old_contents.collect();
+    let failure = take_back(workspace, undo, problem);
+    let new_contents = changes.iter().filter(|change| {
+        !matches!(change, StagedChange::Write { staged, .. } if old_contents.contains(staged))
+    });
+    discard(workspace, new_contents);
+    failure
 }
 
 /// Makes one change, if the files are what they were when it was prepared.
@@ -108,15 +155,21 @@ fn make_reversibly<'a>(
         path,
         staged,
         before: Some(before),
-        ..
+        after,
     } = change
+        // Of two files of the same content nobody could tell which one is the new one.
+        && before != after
     {
         let is_as_before = |stat: &Stat| match stats.get(path) {
             Some(known) if known == stat => Ok(true),
             _ => Ok(workspace.digest(path)?.as_ref() == Some(before)),
         };
         if workspace.exchange(staged, path, is_as_before)? {
-            return Ok(Inverse::Exchange { staged, path });
+            return Ok(Inverse::Exchange {
+                staged,
+                path,
+                after,
+            });
         }
     }
     let inverse = inverse(workspace, change)?;
@@ -125,7 +178,10 @@ fn make_reversibly<'a>(
 }
 
 /// Removes contents that were prepared and are not wanted.
-pub(in super::super) fn discard(workspace: &Workspace, changes: &[StagedChange]) {
+pub(in super::super) fn discard<'a>(
+    workspace: &Workspace,
+    changes: impl IntoIterator<Item = &'a StagedChange>,
+) {
     for change in changes {
         if let StagedChange::Write { staged, .. } = change {
             // What stays behind has a name that nobody is shown.
@@ -138,54 +194,37 @@ fn inverse<'a>(
     workspace: &Workspace,
     change: &'a StagedChange,
 ) -> Result<Inverse<'a>, FileProblem> {
-    let path = match change {
-        StagedChange::Write { path, .. } | StagedChange::Remove { path, .. } => path,
+    let (path, after) = match change {
+        StagedChange::Write { path, after, .. } => (path, Some(after.as_str())),
+        StagedChange::Remove { path, .. } => (path, None),
         StagedChange::Rename { from, to, .. } => {
             return Ok(Inverse::Rename { from: to, to: from });
         }
     };
-    match workspace.read(path, u64::MAX) {
-        Ok(content) => Ok(Inverse::Write {
+    match (workspace.read(path, u64::MAX), after) {
+        (Ok(content), _) => Ok(Inverse::Write {
             path,
             content,
             permission: workspace.permission(path)?,
+            after,
         }),
-        Err(FileProblem::NotFound(_)) => Ok(Inverse::Remove(path)),
-        Err(problem) => Err(problem),
+        (Err(FileProblem::NotFound(_)), Some(after)) => Ok(Inverse::Remove { path, after }),
+        (Err(problem), _) => Err(problem),
     }
 }
 
-fn take_back(workspace: &Workspace, undo: Vec<Inverse<'_>>, problem: &FileProblem) -> String {
-    let bring_back = |inverse: Inverse<'_>| match inverse {
-        Inverse::Exchange { staged, path } => {
-            let is_possible = workspace.exchange(staged, path, |_| Ok(true))?;
-            // What was possible once is possible again; if not, the old content takes its name.
-            if is_possible {
-                Ok(())
-            } else {
-                workspace.put(staged, path)
+impl Inverse<'_> {
+    /// The files that it brings back.
+    fn paths(&self) -> Vec<&RelPath> {
+        match self {
+            Self::Exchange { path, .. } | Self::Write { path, .. } | Self::Remove { path, .. } => {
+                vec![path]
             }
+            Self::Rename { from, to } => vec![from, to],
         }
-        Inverse::Write {
-            path,
-            content,
-            permission,
-        } => workspace.write_as(path, &content, permission),
-        Inverse::Remove(path) => workspace.remove(path),
-        Inverse::Rename { from, to } => workspace.rename(from, to),
-    };
-    let lost: Vec<String> = undo
-        .into_iter()
-        .rev()
-        .filter_map(|inverse| bring_back(inverse).err())
-        .map(|problem| problem.to_string())
-        .collect();
-    if lost.is_empty() {
-        problem.to_string()
-    } else {
-        format!(
-            "{problem}; but what was done before could not all be taken back: {}",
-            lost.join("; ")
-        )
     }
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;
