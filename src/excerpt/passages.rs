@@ -5,9 +5,9 @@
 
 use std::collections::VecDeque;
 
-use super::{AFTER, BEFORE, is_failure, mark, may_fail};
+use super::{AFTER, BEFORE, is_failure, mark, may_fail, whole_end};
 
-/// The longest line that is looked at, in bytes; of a longer one only that many.
+/// The longest line that is looked at and kept, in bytes; of a longer one only its beginning.
 const LONGEST: usize = 4 * 1024;
 
 /// Lines that tell of failures, with what stands around them.
@@ -18,13 +18,59 @@ pub struct Passages {
     room: usize,
     has_failures: bool,
     /// The lines before, which are kept if a failure follows.
-    before: VecDeque<String>,
+    before: VecDeque<Line>,
     /// How many more lines are kept after the last failure.
     after: usize,
     /// The beginning of a line whose end has not come yet.
-    partial: String,
+    partial: Line,
     /// How many characters were left out since the last line that was kept.
     omitted: u64,
+}
+
+/// A line, or the beginning of one that is too long.
+#[derive(Debug, Default)]
+struct Line {
+    text: String,
+    /// How many of its characters were left out.
+    omitted: u64,
+}
+
+impl Line {
+    fn of(text: &str) -> Self {
+        let mut line = Self::default();
+        line.push(text);
+        line
+    }
+
+    /// Takes the next piece; where nothing fits any more, only a line break is kept.
+    fn push(&mut self, text: &str) {
+        let (text, end) = match text.strip_suffix('\n') {
+            Some(text) => (text, "\n"),
+            None => (text, ""),
+        };
+        let room = match self.omitted {
+            0 => LONGEST.saturating_sub(self.text.len()),
+            _ => 0,
+        };
+        let (kept, left) = text.split_at(text.floor_char_boundary(room));
+        self.text.push_str(kept);
+        if self.omitted == 0 && !left.is_empty() {
+            // Half a word could be half a secret, which nobody would know again.
+            let half = self.text.split_off(whole_end(&self.text));
+            self.omitted += half.chars().count() as u64;
+        }
+        self.omitted += left.chars().count() as u64;
+        self.text.push_str(end);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// How many characters the whole line has.
+    fn size(&self) -> u64 {
+        self.text.chars().count() as u64 + self.omitted
+    }
 }
 
 impl Passages {
@@ -45,20 +91,11 @@ impl Passages {
             }
             let (line, more) = rest.split_at(end);
             rest = more;
-            if self.partial.is_empty() {
-                self.line(line);
-            } else {
-                self.partial.push_str(line);
-                let line = std::mem::take(&mut self.partial);
-                self.line(&line);
-            }
+            self.partial.push(line);
+            let line = std::mem::take(&mut self.partial);
+            self.line(line);
         }
-        self.partial.push_str(rest);
-        if self.partial.len() > LONGEST {
-            let end = self.partial.floor_char_boundary(LONGEST);
-            self.omitted += self.partial[end..].chars().count() as u64;
-            self.partial.truncate(end);
-        }
+        self.partial.push(rest);
     }
 
     /// Passes over whole lines at once of which none can tell of a failure; tells whether it did.
@@ -79,49 +116,50 @@ impl Passages {
             self.omitted += passed.chars().count() as u64;
         }
         for line in last.into_iter().rev() {
-            self.remember(line);
+            self.remember(Line::of(line));
         }
         *rest = &rest[end..];
         true
     }
 
-    fn line(&mut self, line: &str) {
-        if is_failure(line) && self.room > 0 {
+    fn line(&mut self, line: Line) {
+        if is_failure(&line.text) && self.room > 0 {
             self.has_failures = true;
             for before in std::mem::take(&mut self.before) {
                 self.keep(&before);
             }
-            self.keep(line);
+            self.keep(&line);
             self.after = AFTER;
         } else if self.after > 0 {
             self.after -= 1;
-            self.keep(line);
+            self.keep(&line);
         } else {
             self.remember(line);
         }
     }
 
-    fn keep(&mut self, line: &str) {
-        let size = line.chars().count();
+    fn keep(&mut self, line: &Line) {
+        let size = line.text.chars().count();
         if size > self.room {
             self.room = 0;
-            self.omitted += size as u64;
+            self.omitted += line.size();
             return;
         }
         self.room -= size;
         mark(&mut self.kept, &mut self.omitted);
-        self.kept.push_str(line);
+        self.kept.push_str(&line.text);
+        self.omitted += line.omitted;
     }
 
-    fn remember(&mut self, line: &str) {
-        self.before.push_back(line.to_owned());
+    fn remember(&mut self, line: Line) {
+        self.before.push_back(line);
         self.forget_before(BEFORE);
     }
 
     fn forget_before(&mut self, most: usize) {
         while self.before.len() > most {
             let gone = self.before.pop_front().unwrap_or_default();
-            self.omitted += gone.chars().count() as u64;
+            self.omitted += gone.size();
         }
     }
 
@@ -132,8 +170,9 @@ impl Passages {
             return None;
         }
         self.forget_before(0);
+        self.omitted += self.partial.omitted;
         mark(&mut self.kept, &mut self.omitted);
-        Some((self.kept, self.partial))
+        Some((self.kept, self.partial.text))
     }
 }
 
@@ -170,8 +209,25 @@ mod tests {
             passages.push("error: again\nnothing of interest\n");
             passages.push(&"x".repeat(10_000));
         }
-        assert!(passages.kept.len() + passages.partial.len() < 100_000);
-        assert!(passages.before.iter().map(String::len).sum::<usize>() < 100_000);
+        assert!(passages.kept.len() + passages.partial.text.len() < 100_000);
+        let before = passages.before.iter().map(|line| line.text.len());
+        assert!(before.sum::<usize>() < 100_000);
+    }
+
+    #[test]
+    fn of_a_line_that_is_too_long_only_the_beginning_is_kept_whatever_the_pieces() {
+        let text = format!("error: {}\nafter\n", "é".repeat(LONGEST));
+        let whole = gathered(&[&text], 10_000).unwrap();
+        let (kept, _) = &whole;
+        assert!(kept.len() < LONGEST + 100, "{}", kept.len());
+        assert!(
+            kept.ends_with("é\n[TRUNCATED: 2052 characters omitted]\nafter\n"),
+            "{kept}"
+        );
+        for cut in [3, 7, 9, LONGEST + 1, text.len() - 3] {
+            let (first, second) = text.split_at(text.floor_char_boundary(cut));
+            assert_eq!(gathered(&[first, second], 10_000).as_ref(), Some(&whole));
+        }
     }
 
     proptest! {
