@@ -37,7 +37,8 @@ impl Observer {
         }
     }
 
-    /// The text on the clipboard, if it is another one than at the last look.
+    /// The text on the clipboard, if it is another one than at the last look. It is judged before and
+    /// after the reading, because it may change meanwhile.
     pub(super) fn look(&mut self, clipboard: &Clipboard) -> Option<String> {
         if !self.display.has_news() || self.display.conceals() {
             return None;
@@ -74,7 +75,8 @@ impl Display {
         match self {
             #[cfg(all(unix, not(target_os = "macos")))]
             Self::X11(selection) => {
-                if selection.is_none() {
+                // Also when the connection was lost since.
+                if selection.as_mut().is_none_or(|one| !one.is_connected()) {
                     *selection = x11::Selection::watch().map(Box::new);
                 }
                 selection
@@ -91,8 +93,11 @@ impl Display {
             #[cfg(all(unix, not(target_os = "macos")))]
             Self::X11(selection) => selection
                 .as_mut()
-                .is_none_or(|selection| selection.is_newer()),
-            _ => false,
+                .is_none_or(|selection| !selection.is_connected() || selection.is_newer()),
+            // It counts nothing, but what conceals itself now may have been there already.
+            #[cfg(all(unix, not(target_os = "macos")))]
+            Self::Wayland => self.conceals(),
+            Self::Unknown => false,
         }
     }
 
@@ -104,9 +109,7 @@ impl Display {
                 .as_mut()
                 .is_none_or(|selection| selection.offers(CONCEALED) != Offer::Others),
             #[cfg(all(unix, not(target_os = "macos")))]
-            Self::Wayland => {
-                wayland_types().is_some_and(|types| types.iter().any(|name| name == CONCEALED))
-            }
+            Self::Wayland => is_concealed(wayland_types().as_deref()),
             Self::Unknown => false,
         }
     }
@@ -122,6 +125,12 @@ enum Offer {
     Others,
     /// Nobody says.
     Unknown,
+}
+
+/// Whether a text with these kinds is not for us; nobody says so if they cannot be had.
+#[cfg(all(unix, not(target_os = "macos")))]
+fn is_concealed(types: Option<&[String]>) -> bool {
+    types.is_none_or(|types| types.iter().any(|name| name == CONCEALED))
 }
 
 /// What the clipboard of Wayland offers; nothing if this desktop does not let us ask.
@@ -229,13 +238,14 @@ mod x11 {
             std::mem::take(&mut self.has_changed)
         }
 
+        /// Whether the display still answers. All that happened before was told by then.
+        pub(super) fn is_connected(&self) -> bool {
+            let asked = self.connection.get_input_focus();
+            asked.is_ok_and(|answer| answer.reply().is_ok())
+        }
+
         /// Whether `has_changed` would say yes.
         pub(super) fn is_newer(&mut self) -> bool {
-            // The answer comes after all that happened before the question.
-            let _ = self
-                .connection
-                .get_input_focus()
-                .map(x11rb::cookie::Cookie::reply);
             while let Ok(Some(event)) = self.connection.poll_for_event() {
                 self.note(&event);
             }
@@ -305,5 +315,19 @@ mod x11 {
             }
             Ok(Offer::Unknown)
         }
+    }
+}
+
+#[cfg(all(test, unix, not(target_os = "macos")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_vouches_for_is_concealed() {
+        let types = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert!(is_concealed(None));
+        assert!(is_concealed(Some(&types(&["text/plain", CONCEALED]))));
+        assert!(!is_concealed(Some(&types(&["text/plain"]))));
+        assert!(!is_concealed(Some(&[])));
     }
 }
