@@ -44,4 +44,5 @@ pub mod ui;
 pub mod error;
 pub mod fs;
 pub mod interrupt;
+pub mod number;
 pub mod platform;

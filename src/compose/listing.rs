@@ -16,6 +16,7 @@ use self::tree::Tree;
 use super::budget::{self, Claim, Rank};
 use super::relevance::Relevance;
 use super::{Section, chars};
+use crate::number::grouped;
 use crate::protocol::RelPath;
 
 /// The files of the workspace at one time, sorted by path.
@@ -253,7 +254,7 @@ pub fn unread(path: &RelPath) -> Option<&'static str> {
 
 fn files(count: u64) -> String {
     let plural = if count == 1 { "" } else { "s" };
-    format!("{} file{plural}", thousands(count))
+    format!("{} file{plural}", grouped(count))
 }
 
 /// A size that is easy to read and no longer than it need be.
@@ -262,21 +263,8 @@ fn bytes(size: u64) -> String {
         1 => "1 byte".to_owned(),
         0..10_000 => format!("{size} bytes"),
         10_000..1_000_000 => format!("{} kB", size / 1000),
-        _ => format!("{}.{} MB", thousands(size / 1_000_000), size / 100_000 % 10),
+        _ => format!("{}.{} MB", grouped(size / 1_000_000), size / 100_000 % 10),
     }
-}
-
-/// A number with commas between its thousands.
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

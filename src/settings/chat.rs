@@ -9,6 +9,8 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
+use crate::number::grouped;
+
 /// The names in the order of the file; a test holds the two together.
 pub(super) const NAMES: &[&str] = &[
     "generic",
@@ -102,9 +104,12 @@ impl Chat {
 
     /// The most that it takes at once: `300,000 characters or ~100,000 tokens`.
     pub fn takes(&self) -> String {
-        let characters = grouped(self.max_characters);
+        let characters = grouped(self.max_characters as u64);
         match self.max_tokens {
-            Some(tokens) => format!("{characters} characters or ~{} tokens", grouped(tokens)),
+            Some(tokens) => format!(
+                "{characters} characters or ~{} tokens",
+                grouped(tokens as u64)
+            ),
             None => format!("{characters} characters"),
         }
     }
@@ -117,19 +122,6 @@ impl fmt::Display for WhenTooLong {
             Self::Attachment => "as a file",
         })
     }
-}
-
-/// A number with commas between its thousands.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -155,13 +147,6 @@ mod tests {
             );
             assert!(page.contains(&row), "put into docs/settings.md: {row}");
         }
-    }
-
-    #[test]
-    fn thousands_are_grouped() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_234_567), "1,234,567");
     }
 
     #[test]

@@ -146,18 +146,48 @@ mod tests {
     use crate::protocol::{Command, RelPath, Status, Step};
 
     /// One of each, as a script gets it.
-    #[expect(clippy::too_many_lines, reason = "a table of all events")]
     fn all(tell: &mut dyn FnMut(&Event<'_>)) {
-        let (path, id, text) = (Path::new("/a"), "ab12cd34", "text");
-        let outcome = Outcome::new(Status::Ok, "done");
-        let step = Step {
-            number: 1,
-            line: 1,
-            command: Command::DeleteFile {
-                path: RelPath::parse("a").unwrap(),
+        sessions().iter().for_each(&mut *tell);
+        messages(tell);
+        steps(tell);
+        decisions().iter().for_each(tell);
+    }
+
+    const ID: &str = "ab12cd34";
+    const TEXT: &str = "text";
+
+    /// How sessions begin and end, and what is said meanwhile.
+    fn sessions() -> [Event<'static>; 9] {
+        let (id, text, path) = (ID, TEXT, Path::new("/a"));
+        [
+            Event::Session {
+                id,
+                task: text,
+                base: path,
+                workspace: path,
+                resumed: false,
             },
-        };
-        let result = StepResult::new(&step, outcome.clone(), Duration::ZERO);
+            Event::Plan { text },
+            Event::Message { text },
+            Event::Notice { text },
+            Event::Detail { text },
+            Event::Done {
+                id,
+                summary: text,
+                rounds: 1,
+                changed: 1,
+                files: vec!["a"],
+                seconds: 1,
+            },
+            Event::RoundLimit { id, rounds: 1 },
+            Event::Interrupted { id },
+            Event::Running { script: text },
+        ]
+    }
+
+    /// What becomes of messages and replies.
+    fn messages(tell: &mut dyn FnMut(&Event<'_>)) {
+        let (text, path) = (TEXT, Path::new("/a"));
         let reply = crate::reply::parse("\u{feff}[NO_SUCH_COMMAND]\n[DELETE_FILE]\n");
         let issue = reply
             .issues
@@ -168,14 +198,7 @@ mod tests {
             count: 1,
             in_body: false,
         };
-        for event in [
-            Event::Session {
-                id,
-                task: text,
-                base: path,
-                workspace: path,
-                resumed: false,
-            },
+        let events = [
             Event::Outbox {
                 path,
                 pastes: &[],
@@ -203,17 +226,40 @@ mod tests {
                 line: 1,
                 what: text,
             },
-            Event::Running { script: text },
-            Event::Check {
-                command: text,
-                outcome: &outcome,
+            Event::Rejected {
+                name: text,
+                why: text,
+                moved_to: path,
             },
-            Event::Step {
-                result: &result,
-                differences: &[],
+        ];
+        events.iter().for_each(tell);
+    }
+
+    /// What was carried out.
+    fn steps(tell: &mut dyn FnMut(&Event<'_>)) {
+        let outcome = Outcome::new(Status::Ok, "done");
+        let step = Step {
+            number: 1,
+            line: 1,
+            command: Command::DeleteFile {
+                path: RelPath::parse("a").unwrap(),
             },
-            Event::Plan { text },
-            Event::Message { text },
+        };
+        let result = StepResult::new(&step, outcome.clone(), Duration::ZERO);
+        tell(&Event::Check {
+            command: TEXT,
+            outcome: &outcome,
+        });
+        tell(&Event::Step {
+            result: &result,
+            differences: &[],
+        });
+    }
+
+    /// What the person is asked and decides.
+    fn decisions() -> [Event<'static>; 3] {
+        let text = TEXT;
+        [
             Event::Question {
                 question: text,
                 how: text,
@@ -236,26 +282,7 @@ mod tests {
                 decision: "yes",
                 reason: None,
             },
-            Event::Rejected {
-                name: text,
-                why: text,
-                moved_to: path,
-            },
-            Event::Notice { text },
-            Event::Detail { text },
-            Event::Done {
-                id,
-                summary: text,
-                rounds: 1,
-                changed: 1,
-                files: vec!["a"],
-                seconds: 1,
-            },
-            Event::RoundLimit { id, rounds: 1 },
-            Event::Interrupted { id },
-        ] {
-            tell(&event);
-        }
+        ]
     }
 
     /// The events of the page, each with the names of its fields.

@@ -1,7 +1,8 @@
 //! What the model says, from Markdown to the lines of a terminal.
 //!
 //! All text is escaped before it is styled, so the only sequences that come out are ours. Links are
-//! spelled out: what is clicked on must be what is read. The input is bounded by whoever calls.
+//! spelled out: what is clicked on must be what is read. The input is bounded by whoever calls, and
+//! what comes of it here: a short text can ask for margins and links without end.
 
 mod code;
 mod table;
@@ -9,7 +10,7 @@ mod table;
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Color, Style};
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use self::table::Table;
 use super::escape_line;
@@ -21,23 +22,44 @@ const CODE: Style = AnsiColor::Magenta.on_default();
 const LINK: Style = Style::new().underline();
 const DIM: Style = Style::new().dimmed();
 
-/// The lines of a text, at most so many columns wide, each with its line break.
-pub(super) fn render(text: &str, columns: usize) -> String {
+/// How many lists and quotations within each other are told apart.
+const MAX_MARGINS: usize = 8;
+/// The most bytes of a paragraph, styles and all: far more than there are lines for.
+const MAX_PARAGRAPH: usize = 1024 * 1024;
+
+/// Lines for a terminal.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Rendered {
+    /// Each with its line break.
+    pub(super) text: String,
+    /// Whether there were more lines than wanted.
+    pub(super) is_cut: bool,
+}
+
+/// The first lines of a text, at most so many, and so many columns wide.
+pub(super) fn render(text: &str, columns: usize, most: usize) -> Rendered {
     let mut page = Page {
         columns: columns.max(20),
+        room: most,
         ..Page::default()
     };
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     for event in Parser::new_ext(text, options) {
         page.take(event);
+        if page.is_cut {
+            break;
+        }
     }
     page.flush();
-    page.out
+    Rendered {
+        text: page.out,
+        is_cut: page.is_cut,
+    }
 }
 
 /// What stands before every line of a list item or a quotation.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Margin {
     /// Before its first line, until that is written.
     first: Option<String>,
@@ -47,9 +69,13 @@ struct Margin {
 #[derive(Debug, Default)]
 struct Page {
     columns: usize,
+    /// How many more lines are written.
+    room: usize,
+    is_cut: bool,
     out: String,
     /// The paragraph under way, styled.
     text: String,
+    /// The styles around, each with those around it.
     styles: Vec<Style>,
     margins: Vec<Margin>,
     /// The next number of each list around; nothing for one with bullets.
@@ -80,7 +106,7 @@ impl Page {
             Event::HardBreak => self.text.push('\n'),
             Event::Rule => {
                 self.gap();
-                let rule = "─".repeat(self.room().min(40));
+                let rule = "─".repeat(self.width().min(40));
                 self.line(&format!("{DIM}{rule}{DIM:#}"));
             }
             Event::TaskListMarker(is_done) => {
@@ -93,22 +119,13 @@ impl Page {
     fn begin(&mut self, tag: Tag<'_>) {
         match tag {
             Tag::Paragraph | Tag::HtmlBlock => self.gap(),
-            Tag::Heading { level, .. } => {
+            Tag::Heading { .. } => {
                 self.gap();
-                let is_first = level == HeadingLevel::H1;
-                self.styles.push(if is_first {
-                    HEADING.underline()
-                } else {
-                    HEADING
-                });
+                self.begin_style(HEADING);
             }
             Tag::BlockQuote(_) => {
                 self.gap();
-                let bar = format!("{DIM}│{DIM:#} ");
-                self.margins.push(Margin {
-                    first: None,
-                    others: bar,
-                });
+                self.begin_margin(None, format!("{DIM}│{DIM:#} "));
             }
             Tag::CodeBlock(kind) => {
                 self.gap();
@@ -131,15 +148,33 @@ impl Page {
                 self.gap();
                 self.table = Some(Table::default());
             }
-            Tag::Emphasis => self.styles.push(Style::new().italic()),
-            Tag::Strong => self.styles.push(Style::new().bold()),
-            Tag::Strikethrough => self.styles.push(Style::new().strikethrough()),
+            Tag::Emphasis => self.begin_style(Style::new().italic()),
+            Tag::Strong => self.begin_style(Style::new().bold()),
+            Tag::Strikethrough => self.begin_style(Style::new().strikethrough()),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.links.push((dest_url.to_string(), self.text.len()));
-                self.styles.push(LINK);
+                self.begin_style(LINK);
             }
             _ => {}
         }
+    }
+
+    fn begin_style(&mut self, style: Style) {
+        self.styles.push(join(self.style(), style));
+    }
+
+    /// The style of what is written now.
+    fn style(&self) -> Style {
+        self.styles.last().copied().unwrap_or_default()
+    }
+
+    fn begin_margin(&mut self, first: Option<String>, others: String) {
+        let is_shown = self.margins.len() < MAX_MARGINS;
+        self.margins.push(if is_shown {
+            Margin { first, others }
+        } else {
+            Margin::default()
+        });
     }
 
     fn end(&mut self, tag: TagEnd) {
@@ -174,7 +209,7 @@ impl Page {
             }
             TagEnd::Table => {
                 if let Some(table) = self.table.take() {
-                    for line in table.lines(self.room()) {
+                    for line in table.lines(self.width(), self.room) {
                         self.line(&line);
                     }
                 }
@@ -200,18 +235,18 @@ impl Page {
             }
             _ => "• ".to_owned(),
         };
-        self.margins.push(Margin {
-            others: " ".repeat(marker.chars().count()),
-            first: Some(format!("{DIM}{marker}{DIM:#}")),
-        });
+        let others = " ".repeat(marker.chars().count());
+        self.begin_margin(Some(format!("{DIM}{marker}{DIM:#}")), others);
     }
 
     fn end_link(&mut self) {
         self.styles.pop();
         if let Some((destination, start)) = self.links.pop() {
             let shown = self.text.get(start..).unwrap_or_default();
-            let shown = anstream::adapter::strip_str(shown).to_string();
-            if shown != escape_line(&destination) && !destination.is_empty() {
+            // Pictures within pictures are not all read again.
+            let says_it = self.links.is_empty()
+                && anstream::adapter::strip_str(shown).to_string() == escape_line(&destination);
+            if !says_it && !destination.is_empty() {
                 self.push(&format!(" ({destination})"), DIM);
             }
         }
@@ -221,10 +256,10 @@ impl Page {
         let Some((language, text)) = self.code.take() else {
             return;
         };
-        let room = self.room().saturating_sub(2).max(10);
+        let width = self.width().saturating_sub(2).max(10);
         for line in code::colored(&language, &text) {
             // Code keeps its spaces, so it is cut, not folded between words.
-            for piece in code::cut(&line, room) {
+            for piece in code::cut(&line, width) {
                 self.line(&format!("  {piece}"));
             }
         }
@@ -232,8 +267,11 @@ impl Page {
 
     /// Adds text in the styles around it and one of its own.
     fn push(&mut self, text: &str, own: Style) {
+        if self.text.len() > MAX_PARAGRAPH {
+            return;
+        }
         let text = escape_line(&text.replace(['\n', '\t'], " "));
-        let style = self.styles.iter().chain([&own]).fold(Style::new(), join);
+        let style = join(self.style(), own);
         let _ = write!(self.text, "{style}{text}{style:#}");
     }
 
@@ -241,7 +279,7 @@ impl Page {
     fn flush(&mut self) {
         let text = std::mem::take(&mut self.text);
         if !text.is_empty() {
-            for line in fold(&text, self.room()) {
+            for line in fold(&text, self.width()) {
                 self.line(&line);
             }
         }
@@ -252,14 +290,20 @@ impl Page {
         self.flush();
         let begins_item = self.margins.last().is_some_and(|one| one.first.is_some());
         if !self.out.is_empty() && !begins_item && !self.out.ends_with("\n\n") {
-            let bars: String = self.margins.iter().map(|one| one.others.as_str()).collect();
+            let shown = self.margins.iter().take(MAX_MARGINS);
+            let bars: String = shown.map(|one| one.others.as_str()).collect();
             self.out.push_str(bars.trim_end());
             self.out.push('\n');
         }
     }
 
     fn line(&mut self, text: &str) {
-        for margin in &mut self.margins {
+        let Some(room) = self.room.checked_sub(1) else {
+            self.is_cut = true;
+            return;
+        };
+        self.room = room;
+        for margin in self.margins.iter_mut().take(MAX_MARGINS) {
             let before = margin.first.take();
             self.out
                 .push_str(before.as_deref().unwrap_or(&margin.others));
@@ -269,8 +313,8 @@ impl Page {
     }
 
     /// The columns that are left beside the margins.
-    fn room(&self) -> usize {
-        let taken: usize = (self.margins.iter())
+    fn width(&self) -> usize {
+        let taken: usize = (self.margins.iter().take(MAX_MARGINS))
             .map(|margin| columns_of(&margin.others))
             .sum();
         self.columns.saturating_sub(taken).max(10)
@@ -278,7 +322,7 @@ impl Page {
 }
 
 /// A style within another one.
-fn join(outer: Style, inner: &Style) -> Style {
+fn join(outer: Style, inner: Style) -> Style {
     let color: Option<Color> = inner.get_fg_color().or(outer.get_fg_color());
     (outer | inner.get_effects()).fg_color(color)
 }

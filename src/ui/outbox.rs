@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::plain::{BOLD, DIM, YELLOW, count, number, shown};
+use super::plain::{BOLD, DIM, YELLOW, count, shown};
 use super::{Event, escape_line};
+use crate::number::grouped;
 
 /// How the reply can come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,7 +151,7 @@ pub fn length(characters: usize, tokens: usize) -> String {
     format!(
         "{}, ~{} tokens",
         count(characters, "character"),
-        number(tokens)
+        grouped(tokens as u64)
     )
 }
 
@@ -160,7 +161,7 @@ pub fn space(takes: &BTreeMap<&'static str, usize>) -> String {
     takes.sort_by_key(|(_, characters)| std::cmp::Reverse(**characters));
     let takes: Vec<String> = takes
         .iter()
-        .map(|(what, characters)| format!("{what} {}", number(**characters)))
+        .map(|(what, characters)| format!("{what} {}", grouped(**characters as u64)))
         .collect();
     takes.join(", ")
 }

@@ -10,7 +10,9 @@ use super::step::{FAILURE_LINES, elapsed, step, tail};
 use super::wrap::fold;
 use super::{Event, approval, escape_line, escape_text, markdown, outbox};
 use crate::error::{Error, Kind};
+use crate::number::grouped;
 use crate::protocol::{Outcome, Status};
+use crate::reply::Repair;
 
 pub(super) const BOLD: Style = Style::new().bold();
 pub(super) const DIM: Style = Style::new().dimmed();
@@ -55,14 +57,7 @@ pub(super) fn render(event: &Event<'_>, look: Look) -> String {
                 count(*commands, "command")
             )
         }
-        Event::Repaired { repair } => {
-            let times = if repair.count > 1 {
-                format!(" ({} times)", number(repair.count as usize))
-            } else {
-                String::new()
-            };
-            format!("  repaired: {}{times}\n", escape_line(&repair.what))
-        }
+        Event::Repaired { repair } => repaired(repair),
         Event::Prose { text } => prose(text, look),
         Event::Issue { issue } => format!(
             "  {YELLOW}not understood{YELLOW:#} (line {}): {}\n",
@@ -81,27 +76,14 @@ pub(super) fn render(event: &Event<'_>, look: Look) -> String {
         } => step(result, differences, look),
         Event::Plan { text } => block("Plan", text, look),
         Event::Message { text } => block("The model says", text, look),
-        Event::Question { question, how: "" } => block("The model asks", question, look),
-        Event::Question { question, how } => {
-            format!(
-                "{}  {}
-",
-                block("The model asks", question, look),
-                escape_line(how)
-            )
-        }
+        Event::Question { question, how } => asked(question, how, look),
         Event::Approval { .. } => approval::asked(event),
         Event::Decided { .. } => approval::decided(event),
         Event::Rejected {
             name,
             why,
             moved_to,
-        } => format!(
-            "{YELLOW}Not used{YELLOW:#}: `{}`: {}\n  It is now in `{}`.\n",
-            escape_line(name),
-            escape_line(why),
-            shown(moved_to)
-        ),
+        } => rejected(name, why, moved_to),
         Event::Notice { text } => format!("{}\n", escape_text(text)),
         Event::Detail { text } => format!("{DIM}{}{DIM:#}\n", escape_text(text)),
         Event::Done { .. } => done(event, look),
@@ -113,6 +95,32 @@ pub(super) fn render(event: &Event<'_>, look: Look) -> String {
             format!("\nInterrupted. Nothing is lost: `agent resume {id}` goes on.\n")
         }
     }
+}
+
+fn repaired(repair: &Repair) -> String {
+    let times = if repair.count > 1 {
+        format!(" ({} times)", grouped(u64::from(repair.count)))
+    } else {
+        String::new()
+    };
+    format!("  repaired: {}{times}\n", escape_line(&repair.what))
+}
+
+fn asked(question: &str, how: &str, look: Look) -> String {
+    let mut text = block("The model asks", question, look);
+    if !how.is_empty() {
+        let _ = writeln!(text, "  {}", escape_line(how));
+    }
+    text
+}
+
+fn rejected(name: &str, why: &str, moved_to: &Path) -> String {
+    format!(
+        "{YELLOW}Not used{YELLOW:#}: `{}`: {}\n  It is now in `{}`.\n",
+        escape_line(name),
+        escape_line(why),
+        shown(moved_to)
+    )
 }
 
 /// A failure: heading, causes, hints.
@@ -150,7 +158,7 @@ fn session(id: &str, task: &str, workspace: &Path, resumed: bool) -> String {
     let task = task.trim().lines().next().unwrap_or_default();
     format!(
         "{BOLD}Session {id}{BOLD:#} {verb}: {}\nWorkspace: {}\n",
-        escape_line(&shortened(task, 100)),
+        escape_line(&clipped(task, 100)),
         shown(workspace)
     )
 }
@@ -166,7 +174,7 @@ fn running(script: &str) -> String {
     };
     format!(
         "  {DIM}running: {}{rest}{DIM:#}\n",
-        escape_line(&shortened(first, 120))
+        escape_line(&clipped(first, 120))
     )
 }
 
@@ -190,7 +198,7 @@ fn check(command: &str, outcome: &Outcome) -> String {
     };
     format!(
         "  check {style}{word}{style:#}: `{}`: {}\n{}",
-        escape_line(&shortened(command, 120)),
+        escape_line(&clipped(command, 120)),
         escape_line(&outcome.message),
         tail(&outcome.detail.text, lines)
     )
@@ -200,7 +208,7 @@ fn prose(text: &str, look: Look) -> String {
     let mut shown = String::new();
     let mut lines = text.trim().lines();
     for line in lines.by_ref().take(PROSE_LINES) {
-        let line = escape_line(&shortened(line, 400)).replace("\\t", "    ");
+        let line = escape_line(&clipped(line, 400)).replace("\\t", "    ");
         let folded = match look {
             Look::Plain => vec![line],
             Look::Rich { columns } => fold(&line, columns.saturating_sub(5)),
@@ -226,28 +234,28 @@ pub(super) fn spoken(text: &str, look: Look, indent: &str) -> String {
     let kept: Vec<String> = lines
         .by_ref()
         .take(BLOCK_LINES)
-        .map(|line| shortened(&line.replace('\t', "    "), BLOCK_COLUMNS))
+        .map(|line| clipped(&line.replace('\t', "    "), BLOCK_COLUMNS))
         .collect();
+    let mut is_cut = false;
     let shown: Vec<String> = match look {
         Look::Plain => kept.iter().map(|line| escape_line(line)).collect(),
         Look::Rich { columns } => {
             let room = columns.saturating_sub(indent.len() + 1);
-            let rendered = markdown::render(&kept.join("\n"), room);
-            rendered.lines().map(str::to_owned).collect()
+            let rendered = markdown::render(&kept.join("\n"), room, BLOCK_LINES);
+            is_cut = rendered.is_cut;
+            rendered.text.lines().map(str::to_owned).collect()
         }
     };
     let mut block = String::new();
     for line in shown {
         let _ = writeln!(block, "{}", format!("{indent}{line}").trim_end());
     }
-    let more = lines.count();
-    if more > 0 {
-        let _ = writeln!(
-            block,
-            "{indent}{DIM}... {} more{DIM:#}",
-            count(more, "line")
-        );
-    }
+    let more = match lines.count() {
+        _ if is_cut => "more".to_owned(),
+        0 => return block,
+        more => format!("{} more", count(more, "line")),
+    };
+    let _ = writeln!(block, "{indent}{DIM}... {more}{DIM:#}");
     block
 }
 
@@ -300,7 +308,8 @@ pub fn shown(path: &Path) -> String {
     escape_line(&path.display().to_string())
 }
 
-fn shortened(text: &str, max: usize) -> String {
+/// The first so many characters of a text.
+fn clipped(text: &str, max: usize) -> String {
     let mut characters = text.chars();
     let start: String = characters.by_ref().take(max).collect();
     if characters.next().is_some() {
@@ -313,20 +322,7 @@ fn shortened(text: &str, max: usize) -> String {
 /// `1 file`, `2 files`, `12,345 files`.
 pub fn count(amount: usize, noun: &str) -> String {
     let plural = if amount == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", number(amount))
-}
-
-/// A number with commas between its thousands.
-pub(super) fn number(amount: usize) -> String {
-    let digits = amount.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    format!("{} {noun}{plural}", grouped(amount as u64))
 }
 
 #[cfg(test)]
@@ -334,10 +330,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_readable() {
-        assert_eq!(number(7), "7");
-        assert_eq!(number(1234), "1,234");
-        assert_eq!(number(12_345_678), "12,345,678");
+    fn amounts_are_readable() {
+        assert_eq!(count(12_345, "file"), "12,345 files");
         assert_eq!(count(1, "file"), "1 file");
         assert_eq!(count(0, "file"), "0 files");
     }

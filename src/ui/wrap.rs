@@ -31,8 +31,10 @@ pub(super) fn folded(text: &str, columns: usize) -> String {
         if columns_of(line) <= columns {
             shown.push_str(line);
         } else {
+            // Not farther than half the width: a line of spaces would be repeated without end.
             let indent = line.len() - line.trim_start_matches(' ').len();
-            let room = columns.saturating_sub(indent).max(columns / 2);
+            let indent = indent.min(columns / 2);
+            let room = columns.saturating_sub(indent);
             let indent = " ".repeat(indent);
             for (number, piece) in fold(line.trim_start_matches(' '), room).iter().enumerate() {
                 if number > 0 {

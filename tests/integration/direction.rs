@@ -42,19 +42,20 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("sandbox", &["platform"]),
     ("checkpoint", &["fs", "platform", "workspace"]),
     ("session", &["checkpoint", "fs", "platform", "reply"]),
-    ("compose", &["excerpt", "reply", "session"]),
+    ("compose", &["excerpt", "number", "reply", "session"]),
     ("transcript", &["checkpoint", "mailbox", "reply", "session"]),
     ("excerpt", &[]),
     ("secrets", &[]),
     // Couriers know the mailbox and the person, and nothing of the loop.
     ("courier", &["fs", "interrupt", "mailbox", "reply", "ui"]),
     ("prompts", &["settings"]),
-    ("settings", &["fs", "platform"]),
-    ("ui", &["interrupt", "platform", "reply"]),
+    ("settings", &["fs", "number", "platform"]),
+    ("ui", &["interrupt", "number", "platform", "reply"]),
     ("protocol", &[]),
     ("error", &[]),
     ("fs", &["platform"]),
     ("interrupt", &[]),
+    ("number", &[]),
     ("platform", &[]),
 ];
 

@@ -35,11 +35,15 @@ impl Table {
         }
     }
 
-    /// The lines, none wider than `room` unless the table has too many columns for any terminal.
-    pub(super) fn lines(&self, room: usize) -> Vec<String> {
+    /// The lines, none wider than `room` unless the table has too many columns for any terminal. Those
+    /// after `most` are not worked out, but for the rest of a row.
+    pub(super) fn lines(&self, room: usize, most: usize) -> Vec<String> {
         let widths = self.widths(room);
         let mut lines = Vec::new();
         for (number, row) in self.rows.iter().enumerate() {
+            if lines.len() > most {
+                break;
+            }
             let style = if number == 0 { HEAD } else { Style::new() };
             lines.extend(row_lines(row, &widths, style));
             if number == 0 {

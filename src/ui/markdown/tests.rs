@@ -1,5 +1,10 @@
 use super::*;
 
+/// All lines.
+fn render(text: &str, columns: usize) -> String {
+    super::render(text, columns, usize::MAX).text
+}
+
 fn plain(text: &str, columns: usize) -> String {
     anstream::adapter::strip_str(&render(text, columns)).to_string()
 }
@@ -113,12 +118,63 @@ fn hostile_nesting_is_quick_and_small_widths_do_not_panic() {
         .map(|depth| " ".repeat(depth * 2) + "- x\n")
         .collect();
     let stars = "*a ".repeat(10_000);
-    for text in [&nested, &lists, &stars] {
+    let within = format!("{}{}", "*a ".repeat(20_000), "a* ".repeat(20_000));
+    let pictures = format!("{}a{}", "![".repeat(10_000), "](u)".repeat(10_000));
+    for text in [&nested, &lists, &stars, &within, &pictures] {
         for columns in [0, 1, 20, 80] {
             render(text, columns);
         }
     }
     assert!(began.elapsed().as_secs() < 20);
+}
+
+#[test]
+fn lists_and_quotations_within_each_other_are_shown_up_to_a_depth() {
+    let text = format!("{}said\n", "> ".repeat(50));
+    assert_eq!(
+        plain(&text, 80),
+        format!("{}said\n", "│ ".repeat(MAX_MARGINS))
+    );
+    let lists = format!("{}x\n", "- ".repeat(50));
+    assert!(plain(&lists, 80).contains('x'));
+}
+
+#[test]
+fn a_short_text_does_not_become_a_long_one() {
+    let words = "some words of the model that fill a line of text\n".repeat(10);
+    let address = format!("[a]: /{}\n\n", "x".repeat(1_900));
+    for text in [
+        format!("{} {words}", ">".repeat(1_900)),
+        format!("{} {words}", "1. ".repeat(600)),
+        format!("{address}{}", "[a] ".repeat(50_000)),
+        format!(
+            "|{}\n|{}\n{}",
+            "a|".repeat(900),
+            "-|".repeat(900),
+            format!("|{}{}|\n", "|".repeat(800), "x".repeat(900)).repeat(190)
+        ),
+        "a\n\n".repeat(1_000),
+    ] {
+        for columns in [20, 80, 300] {
+            let Rendered { text: shown, .. } = super::render(&text, columns, 200);
+            assert!(
+                shown.len() < 8 * text.len() + 200_000,
+                "{} from {}",
+                shown.len(),
+                text.len()
+            );
+        }
+    }
+}
+
+#[test]
+fn lines_beyond_the_wanted_ones_are_left_out() {
+    let shown = super::render("one\n\ntwo\n\nthree\n", 80, 2);
+    assert_eq!(
+        (shown.text.as_str(), shown.is_cut),
+        ("one\n\ntwo\n\n", true)
+    );
+    assert!(!super::render("one\n\ntwo\n", 80, 2).is_cut);
 }
 
 proptest::proptest! {
