@@ -6,6 +6,7 @@
 use std::fs::OpenOptions;
 
 pub mod files;
+mod terminal;
 
 #[cfg(target_os = "linux")]
 pub mod linux;
@@ -14,6 +15,9 @@ mod unix;
 #[cfg(windows)]
 mod windows;
 
+pub use terminal::{
+    discard_typed_input, has_foreground, keep_line_breaks, stop_this_process, was_continued,
+};
 #[cfg(unix)]
 pub use unix::{Tree, shell};
 #[cfg(windows)]
@@ -59,34 +63,6 @@ pub fn private(options: &mut OpenOptions) {
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     #[cfg(not(unix))]
     let _ = options;
-}
-
-/// Forgets what was typed on the terminal and not read yet, where the system knows how.
-pub fn discard_typed_input() {
-    #[cfg(unix)]
-    let _ = rustix::termios::tcflush(
-        rustix::stdio::stdin(),
-        rustix::termios::QueueSelector::IFlush,
-    );
-}
-
-/// Lets a terminal in raw mode still begin each line at its left edge, where the system knows how:
-/// whatever is printed by accident then stays readable.
-pub fn keep_line_breaks() {
-    #[cfg(unix)]
-    {
-        use rustix::termios::{OptionalActions, OutputModes, tcgetattr, tcsetattr};
-        if let Ok(mut modes) = tcgetattr(rustix::stdio::stdin()) {
-            modes.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
-            let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &modes);
-        }
-    }
-}
-
-/// Stops this process until the person lets it go on, as Ctrl-Z does, where the system knows how.
-pub fn stop_this_process() {
-    #[cfg(unix)]
-    let _ = rustix::process::kill_current_process_group(rustix::process::Signal::TSTP);
 }
 
 /// Makes a directory private to its owner, where the system knows such a thing.

@@ -27,7 +27,7 @@ use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 
 pub use self::activity::Activity;
-pub use self::ask::{Answer, Answers};
+pub use self::ask::{Answer, Answers, Takes};
 pub use self::diff::Difference;
 pub use self::escape::{escape_line, escape_text};
 pub use self::event::Event;
@@ -127,7 +127,9 @@ impl Ui {
 
     /// Whether there is a terminal to which a sequence can be sent.
     pub fn has_terminal(&self) -> bool {
-        self.form == Form::Lines && (io::stderr().is_terminal() || io::stdout().is_terminal())
+        self.form == Form::Lines
+            && (io::stderr().is_terminal() || io::stdout().is_terminal())
+            && !live::is_dumb()
     }
 
     /// Sends a sequence of ours to the terminal, which shows nothing of it; tells whether there is
@@ -189,7 +191,7 @@ impl Ui {
 
     /// Whether differences are shown as they are made: to a person at a terminal.
     pub fn shows_differences(&self) -> bool {
-        self.form == Form::Lines && self.volume > Volume::Quiet && live::has_terminal()
+        self.form == Form::Lines && self.volume > Volume::Quiet && io::stderr().is_terminal()
     }
 
     /// Says a sentence of ours.
@@ -279,11 +281,11 @@ impl Ui {
     }
 
     /// Puts a question to the person and waits for a line.
-    pub fn ask(&self, question: &str, interrupt: &Interrupt) -> Answer {
+    pub fn ask(&self, question: &str, takes: Takes, interrupt: &Interrupt) -> Answer {
         if !self.is_interactive() {
             return Answer::Nobody;
         }
-        let answers = Answers::until(interrupt);
+        let answers = Answers::until(interrupt).taking(takes);
         self.prompt(question, &answers);
         answers.first()
     }
@@ -337,7 +339,7 @@ impl Ui {
     }
 
     fn talk_folded(&self, text: &str) {
-        if live::has_terminal() {
+        if io::stderr().is_terminal() {
             self.talk(&wrap::folded(text, live::size().0));
         } else {
             self.talk(text);

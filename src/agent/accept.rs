@@ -9,6 +9,7 @@ use super::round::continues;
 use crate::error::Result;
 use crate::mailbox::{Candidate, Reading};
 use crate::reply::{self, Reply};
+use crate::ui::Takes;
 
 /// What becomes of a file in the inbox.
 #[derive(Debug)]
@@ -103,7 +104,8 @@ impl Conversation<'_> {
         let is = self.session.sequence_number;
         let question =
             format!("The reply says round {says}, this is round {is}. Use it anyway? [y/N]");
-        match self.agent.ui.ask(&question, &self.agent.interrupt) {
+        let agent = self.agent;
+        match (agent.ui).ask(&question, Takes::YesOrNo, &agent.interrupt) {
             answer if answer.is_yes() => None,
             _ => Some(format!(
                 "it answers round {says}, this is round {is}; `agent paste --anyway` with that file uses it all the same"

@@ -8,8 +8,8 @@ mod history;
 mod slash;
 
 use std::ffi::OsString;
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -25,22 +25,41 @@ use crate::protocol::SessionId;
 use crate::reply;
 use crate::ui::{Entry, Listener, Pasted, Prompt, Ui};
 
-/// How long what was entered last may take when the loop ends.
-const LAST: Duration = Duration::from_secs(2);
+/// How long what was entered last may take when the loop ends before the person is told that it is
+/// waited for.
+const SOON: Duration = Duration::from_secs(1);
+
+/// The command that runs now, as it was entered.
+type Current = Arc<Mutex<Option<String>>>;
 
 /// The prompt of a loop; it closes when this is dropped, after what was entered last is done.
 #[derive(Debug)]
 pub(super) struct Opened {
     prompt: Option<Prompt>,
     is_done: Receiver<()>,
+    current: Current,
+    ui: Ui,
 }
 
 impl Drop for Opened {
     fn drop(&mut self) {
         drop(self.prompt.take());
-        // Nothing is ever sent: it ends with the thread, unless that waits for an answer.
-        let _ = self.is_done.recv_timeout(LAST);
+        // Nothing is ever sent: it ends with the thread. From now on Ctrl-C is a signal again, so
+        // whatever runs can be stopped.
+        if self.is_done.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
+            let line = lock(&self.current).clone();
+            if let Some(line) = line {
+                self.ui.say(&format!(
+                    "Waiting for the end of `{line}`; Ctrl-C stops it."
+                ));
+            }
+            let _ = self.is_done.recv();
+        }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Opens the prompt of a loop, where there is a terminal for it.
@@ -63,9 +82,12 @@ pub(super) fn open(
         entries: Mutex::new(sender),
     });
     let prompt = agent.ui.open_prompt(lines, listener, &agent.interrupt)?;
+    let current = Current::default();
     let hand = Hand {
         common: common.clone(),
         mailbox: agent.mailbox.clone(),
+        interrupt: agent.interrupt.clone(),
+        current: Arc::clone(&current),
         ui: common.ui(),
     };
     let (done, is_done) = mpsc::channel();
@@ -76,6 +98,8 @@ pub(super) fn open(
     Some(Opened {
         prompt: Some(prompt),
         is_done,
+        current,
+        ui: common.ui(),
     })
 }
 
@@ -109,7 +133,7 @@ impl Listener for Ear {
     }
 
     fn is_command(&self, line: &str) -> bool {
-        matches!(slash::read(line), Meant::Command(..) | Meant::Several(_))
+        !matches!(slash::read(line), Meant::Note)
     }
 
     fn complete(&self, before: &str) -> Vec<String> {
@@ -128,8 +152,7 @@ impl Listener for Ear {
         {
             return self.interrupt.raise();
         }
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = entries.send(entry);
+        let _ = lock(&self.entries).send(entry);
     }
 
     fn asked(&self) {
@@ -142,6 +165,8 @@ impl Listener for Ear {
 struct Hand {
     common: Common,
     mailbox: Mailbox,
+    interrupt: Interrupt,
+    current: Current,
     ui: Ui,
 }
 
@@ -163,7 +188,14 @@ impl Hand {
             Entry::Line(line) => match slash::read(line) {
                 Meant::Note => say::tell(&self.common, self.common.ui(), line)?,
                 Meant::Command(word, _) if word.verb.is_empty() => self.ui.say(&slash::help()),
-                Meant::Command(word, rest) => self.run(&slash::arguments(word, rest))?,
+                // The person has left; what they told and pasted is kept all the same.
+                Meant::Command(..) if self.interrupt.is_raised() => {}
+                Meant::Command(word, rest) => {
+                    *lock(&self.current) = Some(line.trim().to_owned());
+                    let result = self.run(&slash::arguments(word, rest));
+                    *lock(&self.current) = None;
+                    result?;
+                }
                 Meant::Several(words) => {
                     self.ui.say(&format!("That may be {}.", words.join(" or ")));
                 }

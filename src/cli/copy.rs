@@ -9,7 +9,7 @@ use crate::agent::message_of;
 use crate::courier::{Clipboard, Message, Surroundings};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::ui::{Answer, Ui};
+use crate::ui::{Answer, Takes, Ui};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,7 +79,8 @@ fn hand_over(message: &Message, texts: &[(usize, String)], ui: &Ui) {
                 "Paste it and send it, then press Enter for {}.",
                 message.name(*number)
             );
-            if !matches!(ui.ask(&question, &Interrupt::default()), Answer::Text(_)) {
+            let answer = ui.ask(&question, Takes::Enter, &Interrupt::default());
+            if !matches!(answer, Answer::Text(_)) {
                 return;
             }
         }

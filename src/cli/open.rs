@@ -18,7 +18,7 @@ use crate::settings::{
     self, Attach, Base, Chat, Found, KeepsContext, Loaded, Origin, Overrides, Secrets, Settings,
     Switch, Trust, WhenTooLong,
 };
-use crate::ui::{Answer, Ui};
+use crate::ui::{Answer, Takes, Ui};
 use crate::workspace::Workspace;
 
 /// What happens in a directory where `agent` was never used.
@@ -326,7 +326,7 @@ fn settings_with(
             untrusted[0].file.display(),
             items.join("\n")
         );
-        if ui.ask(&question, interrupt).is_yes() {
+        if ui.ask(&question, Takes::YesOrNo, interrupt).is_yes() {
             layers.confirm(&trust)?;
         }
     }
@@ -350,7 +350,7 @@ fn decide(ui: &Ui, directory: &Path, trust: &Trust, interrupt: &Interrupt) -> Re
         .hint("`agent init` works on this project in place")
         .hint("`--base .` works in a new folder `workspace/` beneath it")
     };
-    match ui.ask(&question, interrupt) {
+    match ui.ask(&question, Takes::AnyLine, interrupt) {
         Answer::Text(answer) if answer.trim() == "1" => settings::init(directory, trust),
         Answer::Text(answer) if answer.trim() == "2" => Base::create(directory),
         Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),

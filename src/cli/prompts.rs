@@ -11,7 +11,7 @@ use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::prompts::{Owner, Prompt, Shelves};
 use crate::settings::{Base, Found, quoted};
-use crate::ui::{Answer, Ui, escape_line, escape_text, shortened};
+use crate::ui::{Answer, Takes, Ui, escape_line, escape_text, shortened};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -150,7 +150,7 @@ fn ask(ui: &Ui, prompt: &Prompt) -> Result<()> {
         "`{file}` came with this project. It says:\n\n{}\n\nShall this be your task? [y/N]",
         indented(&prompt.text)
     );
-    match ui.ask(&question, &Interrupt::default()) {
+    match ui.ask(&question, Takes::YesOrNo, &Interrupt::default()) {
         answer if answer.is_yes() => Ok(()),
         Answer::Nobody => Err(Error::mendable(format!(
             "`{file}` came with this project, and you have not seen it yet"

@@ -10,7 +10,7 @@ use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::protocol::SessionId;
 use crate::session::{LoopLock, RoundLock};
-use crate::ui::{Answer, Ui, count, escape_line};
+use crate::ui::{Answer, Takes, Ui, count, escape_line};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -87,7 +87,7 @@ fn is_agreed(files: &open::Files, id: &SessionId) -> Result<bool> {
         count(messages.len(), "message"),
         count_replies(replies.len()),
     );
-    match files.ui.ask(&question, &Interrupt::default()) {
+    match (files.ui).ask(&question, Takes::YesOrNo, &Interrupt::default()) {
         Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
         Answer::Nobody => Err(Error::mendable(
             "there is no terminal to ask on, so nothing was removed",

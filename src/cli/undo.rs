@@ -13,7 +13,7 @@ use crate::agent::undo::{Reversal, Wish, files, named, obstacle};
 use crate::checkpoint::{Force, Restored};
 use crate::error::{Error, Kind, Result};
 use crate::protocol::SessionId;
-use crate::ui::{Answer, Ui, escape_line};
+use crate::ui::{Answer, Takes, Ui, escape_line};
 
 /// How many files of a kind are named on the terminal.
 const SHOWN: usize = 100;
@@ -107,8 +107,8 @@ fn reverse(
 }
 
 pub(super) fn is_agreed(agent: &Agent) -> Result<bool> {
-    match agent.ui.ask("Do it? [y/N]", &agent.interrupt) {
-        Answer::Text(answer) => Ok(matches!(answer.trim(), "y" | "Y" | "yes")),
+    match (agent.ui).ask("Do it? [y/N]", Takes::YesOrNo, &agent.interrupt) {
+        answer @ Answer::Text(_) => Ok(answer.is_yes()),
         Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
         Answer::Nobody => Err(Error::mendable(
             "there is no terminal to ask on, so nothing was done",

@@ -18,7 +18,7 @@ use crate::fs::{Durability, create_directory, write_atomic};
 use crate::interrupt::Interrupt;
 use crate::mailbox::{Doorbell, Mailbox, Waker};
 use crate::protocol::SessionId;
-use crate::ui::{Answer, Answers, Ui};
+use crate::ui::{Answer, Answers, Takes, Ui};
 
 /// How long the loop gets to tell of a message before a courier tells what became of it.
 const AFTER_THE_LOOP: Duration = Duration::from_millis(150);
@@ -256,13 +256,17 @@ impl Courier {
     fn hear(&mut self, round: &mut Round, question: Question, answer: &Answer) {
         match question {
             Question::NextPart => {
-                if matches!(answer, Answer::Text(_)) {
+                if let Answer::Text(text) = answer {
                     self.copy_next(round);
+                    // Where there is no prompt, every line comes here.
+                    if !text.trim().is_empty() && !answer.is_yes() {
+                        self.ui.say("What you typed counted as Enter; `agent say` tells something to the model.");
+                    }
                 }
             }
             Question::MayLook => {
-                // Ctrl-C and the end of the input are no answer.
-                if matches!(answer, Answer::Text(_)) {
+                // Ctrl-C, the end of the input and an Enter that came too early are no answer.
+                if answer.is_yes() || answer.is_no() {
                     self.remember(answer.is_yes());
                 }
                 if answer.is_yes() {
@@ -284,6 +288,7 @@ impl Courier {
             .wishes
             .memory
             .as_deref()
+            .filter(|file| file.exists())
             .map_or_else(String::new, |file| {
                 format!(" Remove `{}` to be asked again.", file.display())
             });
@@ -335,7 +340,11 @@ impl Courier {
 
     /// Puts a question and lets a thread wait for the answer.
     fn ask(&self, what: Question, question: &str) -> Asked {
-        let answers = Answers::until(&self.interrupt);
+        let takes = match what {
+            Question::NextPart => Takes::Enter,
+            Question::MayLook | Question::MayUse(_) => Takes::YesOrNo,
+        };
+        let answers = Answers::until(&self.interrupt).taking(takes);
         self.ui.prompt(question, &answers);
         let cancel = answers.sender();
         let (sender, answer) = mpsc::channel();

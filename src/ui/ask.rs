@@ -9,6 +9,39 @@ use std::thread;
 use super::prompt;
 use crate::interrupt::Interrupt;
 
+/// Which lines are an answer to a question; at the prompt every other one is a note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Takes {
+    /// Any.
+    #[default]
+    AnyLine,
+    /// `y`, `n`, or nothing, which is a no.
+    YesOrNo,
+    /// Only Enter, which says that the person is ready.
+    Enter,
+}
+
+impl Takes {
+    pub(super) fn takes(self, line: &str) -> bool {
+        let answer = Answer::Text(line.to_owned());
+        let is_empty = line.trim().is_empty();
+        match self {
+            Self::AnyLine => true,
+            Self::YesOrNo => is_empty || answer.is_yes() || answer.is_no(),
+            Self::Enter => is_empty || answer.is_yes(),
+        }
+    }
+}
+
+/// A question as it is put at the prompt.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub(super) number: u64,
+    pub(super) text: String,
+    pub(super) takes: Takes,
+    pub(super) sender: Sender<Answer>,
+}
+
 /// What came back from a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
@@ -23,7 +56,16 @@ pub enum Answer {
 impl Answer {
     /// Whether it is a yes, in whatever letter case.
     pub fn is_yes(&self) -> bool {
-        matches!(self, Self::Text(text) if matches!(text.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+        self.is_one_of(["y", "yes"])
+    }
+
+    /// Whether it is a no in so many words, in whatever letter case.
+    pub fn is_no(&self) -> bool {
+        self.is_one_of(["n", "no"])
+    }
+
+    fn is_one_of(&self, words: [&str; 2]) -> bool {
+        matches!(self, Self::Text(text) if words.iter().any(|word| text.trim().eq_ignore_ascii_case(word)))
     }
 }
 
@@ -31,6 +73,7 @@ impl Answer {
 #[derive(Debug)]
 pub struct Answers {
     number: u64,
+    takes: Takes,
     sender: Sender<Answer>,
     receiver: Receiver<Answer>,
 }
@@ -49,9 +92,17 @@ impl Answers {
         }
         Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
+            takes: Takes::default(),
             sender,
             receiver,
         }
+    }
+
+    /// The same, where only some lines are an answer.
+    #[must_use]
+    pub fn taking(mut self, takes: Takes) -> Self {
+        self.takes = takes;
+        self
     }
 
     /// A way in.
@@ -66,7 +117,12 @@ impl Answers {
 
     /// Lets a line that is entered at the prompt be an answer; tells whether there is one.
     pub(super) fn at_prompt(&self, question: &str) -> bool {
-        prompt::ask(self.number, question, self.sender())
+        prompt::ask(Question {
+            number: self.number,
+            text: question.to_owned(),
+            takes: self.takes,
+            sender: self.sender(),
+        })
     }
 
     /// Lets a typed line be an answer.
@@ -118,4 +174,25 @@ static READER: Mutex<Reader> = Mutex::new(Reader {
 
 fn reader() -> MutexGuard<'static, Reader> {
     READER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn case(line: &str, is_yes_or_no: bool, is_enter: bool) {
+        assert!(Takes::AnyLine.takes(line));
+        assert_eq!(Takes::YesOrNo.takes(line), is_yes_or_no, "{line}");
+        assert_eq!(Takes::Enter.takes(line), is_enter, "{line}");
+    }
+
+    #[test]
+    fn a_question_knows_its_answers() {
+        case("", true, true);
+        case(" Yes ", true, true);
+        case("n", true, false);
+        case("no, use tabs", false, false);
+        case("use tabs", false, false);
+    }
 }

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anstyle::Style;
 
-use super::width::width;
+use super::wrap::columns_of;
 
 /// A row: pieces of text, each in its style.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,10 +31,6 @@ impl Row {
             }
         }
     }
-}
-
-fn columns_of(text: &str) -> usize {
-    text.chars().map(width).sum()
 }
 
 /// Whether styles are shown.
@@ -123,6 +119,13 @@ pub(super) fn redraw(prompt: Option<Rows>) {
     foot.draw();
 }
 
+/// Lets stand what was drawn, because others have written since: the next rows are drawn beneath.
+pub(super) fn forget() {
+    let mut foot = foot();
+    foot.prompt = None;
+    foot.drawn = None;
+}
+
 impl Foot {
     fn erase(&mut self) {
         if let Some(drawn) = self.drawn.take() {
@@ -198,9 +201,14 @@ pub(super) fn size() -> (usize, usize) {
     }
 }
 
-/// Whether there is a terminal to draw on.
+/// Whether there is a terminal to draw on: not one that says that it can do nothing.
 pub(super) fn has_terminal() -> bool {
-    io::stderr().is_terminal()
+    io::stderr().is_terminal() && !is_dumb()
+}
+
+/// Whether the terminal understands no sequence at all.
+pub(super) fn is_dumb() -> bool {
+    cfg!(unix) && std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
 }
 
 fn write(text: &str) {

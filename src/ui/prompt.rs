@@ -3,30 +3,34 @@
 //! There is one terminal, so there is one prompt in the process, and one thread that reads keys as
 //! long as it is open. Whoever asks the person something is answered by the next line that is
 //! entered; everything else goes to the [`Listener`]. The terminal is given back whenever another
-//! program needs it ([`lend_terminal`]), when the person interrupts, and at the end.
+//! program needs it ([`lend_terminal`]), when the person interrupts, and at the end; while the
+//! process is in the background it is not touched.
 
 mod desk;
 mod keys;
 mod line;
 mod past;
+mod turn;
 mod view;
 
 use std::fmt::Debug;
 use std::io::{self, Write};
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste};
-use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
+use crossterm::event;
 
 use self::desk::{Act, Desk};
 use self::keys::{Key, Screen};
 pub use self::past::MAX_HISTORY;
+use self::turn::Mode;
+pub use self::turn::lend_terminal;
+use super::ask::Question;
 use super::live::{self, Colour};
 use super::{Answer, escape_text};
 use crate::interrupt::Interrupt;
+use crate::platform::was_continued;
 
 /// How often the thread that reads looks whether it shall stop.
 const TICK: Duration = Duration::from_millis(100);
@@ -61,7 +65,8 @@ pub enum Pasted {
     Refused(String),
 }
 
-/// Who gets what is entered at the prompt. Called by the thread that reads: nothing here may wait.
+/// Who gets what is entered at the prompt. Called by the thread that reads keys, so whatever takes
+/// longer than a look at a small file is left to another thread.
 pub trait Listener: Debug + Send + Sync {
     /// What a text is that was pasted.
     fn weigh(&self, text: &str) -> Pasted;
@@ -86,13 +91,6 @@ struct Open {
     is_parked: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    Reading,
-    Lent,
-    Closed,
-}
-
 static PROMPT: Mutex<Option<Open>> = Mutex::new(None);
 static CHANGED: Condvar = Condvar::new();
 
@@ -112,9 +110,14 @@ impl Prompt {
         interrupt: &Interrupt,
         colour: Colour,
     ) -> Option<Self> {
-        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         let mut prompt = prompt();
-        if prompt.is_some() || (is_dumb && cfg!(unix)) || take_terminal().is_err() {
+        if prompt.is_some() || !live::has_terminal() {
+            return None;
+        }
+        // From now on it is noticed.
+        was_continued();
+        let mode = Mode::of_now();
+        if mode == Mode::Closed {
             return None;
         }
         *prompt = Some(Open {
@@ -122,7 +125,7 @@ impl Prompt {
             listener,
             interrupt: interrupt.clone(),
             colour,
-            mode: Mode::Reading,
+            mode,
             is_parked: false,
         });
         show(prompt.as_ref());
@@ -139,7 +142,9 @@ impl Drop for Prompt {
         // Else it would take keys that are meant for whoever reads next. A terminal that went away
         // may keep it for ever, so it is not waited for long.
         wait_until(TICK * 3, |open| open.is_parked);
-        *prompt() = None;
+        if let Some(mut open) = prompt().take() {
+            open.desk.dismiss();
+        }
     }
 }
 
@@ -151,12 +156,12 @@ pub(crate) fn is_open() -> bool {
 }
 
 /// Lets the next line be the answer to a question; tells whether there is a prompt for it.
-pub(super) fn ask(number: u64, question: &str, sender: Sender<Answer>) -> bool {
+pub(super) fn ask(question: Question) -> bool {
     let mut prompt = prompt();
     let Some(open) = prompt.as_mut().filter(|open| open.mode != Mode::Closed) else {
         return false;
     };
-    let may_be_away = open.desk.ask(number, question, sender);
+    let may_be_away = open.desk.ask(question);
     let listener = Arc::clone(&open.listener);
     show(prompt.as_ref());
     drop(prompt);
@@ -175,45 +180,6 @@ pub(super) fn withdraw(number: u64) {
     }
 }
 
-/// The terminal in the hands of another program; it comes back when this is dropped.
-#[derive(Debug)]
-pub struct Lent {
-    is_ours: bool,
-}
-
-/// Gives the terminal away for a while, to an editor for instance.
-pub fn lend_terminal() -> Lent {
-    let mut prompt = prompt();
-    let is_ours = match prompt.as_mut() {
-        Some(open) if open.mode == Mode::Reading => {
-            open.mode = Mode::Lent;
-            true
-        }
-        _ => false,
-    };
-    drop(prompt);
-    if is_ours {
-        wait_until(TICK * 10, |open| open.is_parked);
-        live::set_prompt(None, Colour::Off);
-        give_terminal_back();
-    }
-    Lent { is_ours }
-}
-
-impl Drop for Lent {
-    fn drop(&mut self) {
-        let mut prompt = prompt();
-        if let (true, Some(open)) = (self.is_ours, prompt.as_mut())
-            && open.mode == Mode::Lent
-            && take_terminal().is_ok()
-        {
-            open.mode = Mode::Reading;
-            CHANGED.notify_all();
-            show(prompt.as_ref());
-        }
-    }
-}
-
 fn close() {
     let mut prompt = prompt();
     if let Some(open) = prompt.as_mut() {
@@ -221,7 +187,7 @@ fn close() {
         CHANGED.notify_all();
         if before == Mode::Reading {
             live::set_prompt(None, open.colour);
-            give_terminal_back();
+            turn::give_back();
         }
     }
 }
@@ -237,18 +203,6 @@ fn wait_until(longest: Duration, is_so: impl Fn(&Open) -> bool) {
         let waited = CHANGED.wait_timeout(prompt, rest);
         prompt = waited.unwrap_or_else(PoisonError::into_inner).0;
     }
-}
-
-/// Every key by itself, and pastes marked.
-fn take_terminal() -> io::Result<()> {
-    enable_raw_mode()?;
-    crate::platform::keep_line_breaks();
-    crossterm::execute!(io::stderr(), EnableBracketedPaste)
-}
-
-fn give_terminal_back() {
-    let _ = crossterm::execute!(io::stderr(), DisableBracketedPaste);
-    let _ = disable_raw_mode();
 }
 
 fn show(open: Option<&Open>) {
@@ -274,26 +228,33 @@ fn read_keys() {
     }
 }
 
-/// Waits while the terminal is lent; nothing is read any more once the prompt is closed.
+/// Waits while another has the terminal; nothing is read any more once the prompt is closed.
 fn may_read() -> bool {
     let mut prompt = prompt();
     loop {
         let Some(open) = prompt.as_mut() else {
             return false;
         };
-        let is_parked = open.mode != Mode::Reading;
+        let is_new = open.follow_shell();
+        let mode = open.mode;
+        let is_parked = mode != Mode::Reading;
         if open.is_parked != is_parked {
             open.is_parked = is_parked;
             CHANGED.notify_all();
         }
-        match open.mode {
+        if is_new {
+            show(prompt.as_ref());
+        }
+        prompt = match mode {
             Mode::Reading => return true,
             Mode::Closed => return false,
-            Mode::Lent => {
-                let waited = CHANGED.wait(prompt);
-                prompt = waited.unwrap_or_else(PoisonError::into_inner);
+            Mode::Lent => CHANGED.wait(prompt).unwrap_or_else(PoisonError::into_inner),
+            // Nobody tells when the shell gives it back.
+            Mode::Away => {
+                let waited = CHANGED.wait_timeout(prompt, TICK);
+                waited.unwrap_or_else(PoisonError::into_inner).0
             }
-        }
+        };
     }
 }
 
@@ -316,8 +277,11 @@ fn take_in(key: Key) {
     match act {
         Act::Nothing => {}
         Act::Say(text) => say(&text),
-        Act::Entered { echo, entry } => {
+        Act::Entered { echo, entry, why } => {
             echo_line(&echo);
+            if let Some(why) = why {
+                say(&why);
+            }
             listener.entered(entry);
         }
         Act::Answered {
@@ -338,7 +302,7 @@ fn take_in(key: Key) {
             }
             interrupt.raise();
         }
-        Act::Suspend => suspend(),
+        Act::Suspend => turn::suspend(),
         Act::Redraw(screen) => redraw(screen),
     }
 }
@@ -368,18 +332,6 @@ fn say(text: &str) {
     live::above(|| {
         let _ = writeln!(io::stderr(), "{}", escape_text(text));
     });
-}
-
-/// Stops the process as Ctrl-Z does elsewhere; it comes back with the prompt.
-fn suspend() {
-    // The thread that reads is this one, so nobody has to be waited for.
-    if let Some(open) = prompt().as_mut() {
-        open.mode = Mode::Lent;
-    }
-    live::set_prompt(None, Colour::Off);
-    give_terminal_back();
-    crate::platform::stop_this_process();
-    drop(Lent { is_ours: true });
 }
 
 fn redraw(screen: Screen) {

@@ -297,12 +297,79 @@ fn a_terminal_that_can_do_nothing_has_no_prompt_and_still_answers() {
     let Some((mut terminal, _)) = waiting("new task", &[("TERM", "dumb")]) else {
         return;
     };
-    terminal.reply(1, "[ASK_USER]\nWhich colour?\n[/ASK_USER]\n{end}\n");
-    terminal.expect("Your answer:");
+    terminal.reply(
+        1,
+        "[RUN_COMMAND]\nsleep 1.2\n[/RUN_COMMAND]\n[ASK_USER]\nWhich colour?\n[/ASK_USER]\n{end}\n",
+    );
+    terminal.expect("running: sleep 1.2");
+    let before = terminal.expect_text("Your answer:");
+    assert!(!before.contains('\u{1b}'), "{before:?}");
     terminal.type_in("blue\n");
     assert!(outbox(&terminal, 2).contains("blue"));
     terminal.reply(2, DONE);
     let (code, shown) = terminal.close();
     assert_eq!(code, Some(0));
-    assert!(!shown.contains("\u{1b}[?2004h"), "{shown}");
+    assert!(!shown.contains('\u{1b}'), "{shown:?}");
+}
+
+#[test]
+fn a_mistyped_command_is_no_answer_to_a_question() {
+    let Some((mut terminal, _)) = waiting("new task", &[]) else {
+        return;
+    };
+    terminal.reply(1, "[ASK_USER]\nWhich directory?\n[/ASK_USER]\n{end}\n");
+    terminal.expect("Your answer:");
+    terminal.type_in("/statsu\r");
+    terminal.expect("Did you mean `/status`?");
+    terminal.type_in(" /tmp\r");
+    let second = outbox(&terminal, 2);
+    assert!(
+        second.contains("/tmp") && !second.contains("statsu"),
+        "{second}"
+    );
+    terminal.reply(2, DONE);
+    ends_well(terminal);
+}
+
+#[test]
+fn a_note_is_no_answer_to_a_question_about_yes_or_no() {
+    let Some((mut terminal, _)) = waiting("new task", &[]) else {
+        return;
+    };
+    terminal.reply(1, CREATE);
+    outbox(&terminal, 2);
+    terminal.type_in("/undo\r");
+    terminal.expect("Do it? [y/N]");
+    terminal.type_in("use tabs\r");
+    terminal.expect("goes to the model as a note");
+    terminal.type_in("y\r");
+    terminal.expect("is taken back");
+    terminal.expect("will tell it to the model");
+    terminal.reply(2, READ);
+    let third = outbox(&terminal, 3);
+    assert!(third.contains("use tabs"), "{third}");
+    terminal.reply(3, DONE);
+    ends_well(terminal);
+}
+
+#[test]
+fn what_was_entered_last_is_waited_for_at_the_end() {
+    let script = "touch ../first; while [ ! -e ../go ]; do sleep 0.05; done; echo the editor ended";
+    let editor = format!("sh -c '{script}'");
+    let Some((mut terminal, _)) = waiting("new task", &[("EDITOR", &editor)]) else {
+        return;
+    };
+    terminal.type_in("/edit\r");
+    let beside = |name: &str| terminal.base().with_file_name(name);
+    let (first, go) = (beside("first"), beside("go"));
+    let began = std::time::Instant::now();
+    while !first.exists() {
+        assert!(began.elapsed() < crate::harness::DEADLINE);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    terminal.reply(1, DONE);
+    terminal.expect("Waiting for the end of `/edit`; Ctrl-C stops it.");
+    fs::write(go, "").unwrap();
+    terminal.expect("the editor ended");
+    ends_well(terminal);
 }

@@ -74,11 +74,16 @@ impl Terminal {
     /// Waits until the terminal shows a text that it has not shown before.
     #[track_caller]
     pub fn expect(&mut self, text: &str) {
+        self.expect_text(text);
+    }
+
+    /// The same; gives what it showed up to there.
+    #[track_caller]
+    pub fn expect_text(&mut self, text: &str) -> String {
         let began = Instant::now();
         loop {
             if let Some(at) = self.shown.find(text) {
-                self.shown.drain(..at + text.len());
-                return;
+                return self.shown.drain(..at + text.len()).collect();
             }
             let Ok(more) = self.output.recv_timeout(Duration::from_secs(30)) else {
                 panic!("`{text}` was not shown:\n{}", self.shown);

@@ -77,6 +77,7 @@ pub(super) fn read(line: &str) -> Meant<'_> {
     let Some(text) = line.trim().strip_prefix('/') else {
         return Meant::Note;
     };
+    let is_indented = line.starts_with(char::is_whitespace);
     let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     if let Some(word) = WORDS.iter().find(|word| word.name == name) {
         return Meant::Command(word, rest.trim());
@@ -90,6 +91,8 @@ pub(super) fn read(line: &str) -> Meant<'_> {
         .filter(|word| word.name.starts_with(&name.to_ascii_lowercase()))
         .collect();
     match fitting.as_slice() {
+        // The way to say something that only looks like a command.
+        [] if is_indented => Meant::Note,
         [] => Meant::Unknown(unknown(name)),
         [word] => Meant::Command(word, rest.trim()),
         several => Meant::Several(
@@ -105,7 +108,9 @@ fn unknown(name: &str) -> String {
     let names = WORDS.iter().map(|word| word.name);
     let meant =
         nearest(name, names).map_or_else(String::new, |near| format!(" Did you mean `/{near}`?"));
-    format!("There is no `/{name}`; `/help` shows the commands.{meant}")
+    format!(
+        "There is no `/{name}`; `/help` shows the commands.{meant} With a space before it, the line is no command."
+    )
 }
 
 /// The commands that a line may become.
@@ -215,6 +220,7 @@ mod tests {
             "/",
             "/ ",
             "// a comment",
+            " /tmp",
             "",
         ] {
             assert_eq!(read(line), Meant::Note, "{line}");

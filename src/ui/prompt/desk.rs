@@ -10,6 +10,7 @@ use super::line::Line;
 use super::past::Past;
 use super::view::View;
 use super::{Entry, Listener, Pasted};
+use crate::ui::ask::Question;
 use crate::ui::live::Rows;
 use crate::ui::{Answer, count};
 
@@ -31,16 +32,18 @@ pub(super) enum Act {
         text: String,
         again: Option<String>,
     },
+    /// This was entered; where it could have been meant as an answer, with why it is none.
     Entered {
         echo: String,
         entry: Entry,
+        why: Option<String>,
     },
     Interrupt,
     Suspend,
     Redraw(Screen),
 }
 
-/// A text of several lines that was pasted and waits for Enter.
+/// A text that was pasted, too long for the line or of several, and waits for Enter.
 #[derive(Debug)]
 struct Held {
     text: String,
@@ -52,9 +55,7 @@ struct Held {
 /// A question that waits for a line.
 #[derive(Debug)]
 struct Asked {
-    number: u64,
-    question: String,
-    sender: Sender<Answer>,
+    question: Question,
     /// What was being typed when it was asked: no answer to it, and not to be lost.
     draft: Line,
 }
@@ -67,16 +68,20 @@ pub(super) struct Desk {
     held: Option<Held>,
     asked: Vec<Asked>,
     last_key: Option<Instant>,
+    /// Whether the person knows that the line takes no more.
+    knows_that_full: bool,
 }
 
 impl Desk {
-    pub(super) fn new(history: Vec<String>) -> Self {
+    pub(super) fn new(mut history: Vec<String>) -> Self {
+        history.retain(|line| Line::default().has_room_for(line));
         Self {
             line: Line::default(),
             past: Past::of(history),
             held: None,
             asked: Vec::new(),
             last_key: None,
+            knows_that_full: false,
         }
     }
 
@@ -98,37 +103,52 @@ impl Desk {
     }
 
     /// Puts a question in front of all others; tells whether the person may be away.
-    pub(super) fn ask(&mut self, number: u64, question: &str, sender: Sender<Answer>) -> bool {
-        let same = self.asked.iter().position(|asked| asked.number == number);
-        let draft = match same {
+    pub(super) fn ask(&mut self, question: Question) -> bool {
+        let draft = match self.place_of(question.number) {
             Some(at) => self.asked.remove(at).draft,
             None => std::mem::take(&mut self.line),
         };
-        self.asked.push(Asked {
-            number,
-            question: question.to_owned(),
-            sender,
-            draft,
-        });
+        self.asked.push(Asked { question, draft });
         self.last_key.is_none_or(|at| at.elapsed() > AWAY)
     }
 
     /// Takes a question back: nobody waits for its answer any more.
     pub(super) fn withdraw(&mut self, number: u64) {
-        let is_meant = |asked: &Asked| asked.number == number;
-        if let Some(at) = self.asked.iter().position(is_meant) {
-            let asked = self.asked.remove(at);
-            if self.line.is_empty() && at == self.asked.len() {
-                self.line = asked.draft;
-            }
+        if let Some(at) = self.place_of(number) {
+            self.take_question(at);
         }
+    }
+
+    /// Tells all who asked that there is nobody any more.
+    pub(super) fn dismiss(&mut self) {
+        for asked in self.asked.drain(..) {
+            let _ = asked.question.sender.send(Answer::Nobody);
+        }
+    }
+
+    fn place_of(&self, number: u64) -> Option<usize> {
+        let is_meant = |asked: &Asked| asked.question.number == number;
+        self.asked.iter().position(is_meant)
+    }
+
+    /// Takes a question out; what was being typed before it comes back after those asked since.
+    fn take_question(&mut self, at: usize) -> Question {
+        let Asked { question, draft } = self.asked.remove(at);
+        let place = match self.asked.get_mut(at) {
+            Some(later) => &mut later.draft,
+            None => &mut self.line,
+        };
+        if place.is_empty() {
+            *place = draft;
+        }
+        question
     }
 
     /// What a key brings about.
     pub(super) fn press(&mut self, key: Key, listener: &dyn Listener) -> Act {
         self.last_key = Some(Instant::now());
         match key {
-            Key::Character(character) => self.line.insert(character.encode_utf8(&mut [0; 4])),
+            Key::Character(character) => return self.type_in(character.encode_utf8(&mut [0; 4])),
             Key::Paste(text) => return self.paste(&text, None, listener),
             Key::Burst(text) => return self.paste(&text, Some(Instant::now()), listener),
             Key::Go(to) => self.line.go(to),
@@ -165,6 +185,21 @@ impl Desk {
         Act::Nothing
     }
 
+    fn type_in(&mut self, character: &str) -> Act {
+        let is_full = !self.line.has_room_for(character);
+        if is_full && !std::mem::replace(&mut self.knows_that_full, true) {
+            return Act::Say(format!(
+                "The line takes {} and no more: a longer text can be pasted.",
+                count(super::line::MAX, "character")
+            ));
+        }
+        if !is_full {
+            self.knows_that_full = false;
+            self.line.insert(character);
+        }
+        Act::Nothing
+    }
+
     /// The line with its line break, to which more text comes at once: it was pasted.
     pub(super) fn begin_burst(&mut self) -> String {
         let mut text = self.line.take();
@@ -191,13 +226,12 @@ impl Desk {
         };
         match listener.weigh(&text) {
             Pasted::Reply => {
-                return Act::Entered {
-                    echo: format!("({} pasted)", count(text.lines().count(), "line")),
-                    entry: Entry::Reply(text),
-                };
+                return reply(text);
             }
             Pasted::Refused(why) => return Act::Say(why),
-            Pasted::Text if !text.trim_end().contains('\n') => self.line.insert(text.trim_end()),
+            Pasted::Text if self.fits_the_line(text.trim_end()) => {
+                self.line.insert(text.trim_end());
+            }
             pasted => {
                 self.held = Some(Held {
                     text,
@@ -212,10 +246,7 @@ impl Desk {
     fn enter(&mut self, listener: &dyn Listener) -> Act {
         let typed = self.line.take();
         match self.held.take() {
-            Some(held) if held.has_commands && typed.trim().is_empty() => Act::Entered {
-                echo: format!("({} pasted)", count(held.text.lines().count(), "line")),
-                entry: Entry::Reply(held.text),
-            },
+            Some(held) if held.has_commands && typed.trim().is_empty() => reply(held.text),
             Some(held) => {
                 let lines = count(held.text.lines().count(), "line");
                 let echo = format!("{typed} ({lines} pasted)");
@@ -227,37 +258,47 @@ impl Desk {
                 Act::Entered {
                     echo: typed.clone(),
                     entry: Entry::Line(typed),
+                    why: None,
                 }
             }
-            None if listener.weigh(&typed) == Pasted::Reply => Act::Entered {
-                echo: "(1 line pasted)".to_owned(),
-                entry: Entry::Reply(typed),
-            },
+            None if listener.weigh(&typed) == Pasted::Reply => reply(typed),
             None => self.send(typed.clone(), typed),
         }
     }
 
-    /// Hands a text to whoever asked last; without a question it is a note.
+    /// Hands a text to whoever asked last and takes it; else it is a note.
     fn send(&mut self, echo: String, text: String) -> Act {
-        if let Some(asked) = self.asked.pop() {
-            self.line = asked.draft;
+        let takes = |asked: &Asked| asked.question.takes.takes(&text);
+        if let Some(at) = self.asked.iter().rposition(takes) {
+            let question = self.take_question(at);
             return Act::Answered {
                 echo,
-                to: asked.sender,
+                to: question.sender,
                 text,
-                again: self.asked.last().map(|asked| asked.question.clone()),
+                again: self.asked.last().map(|asked| asked.question.text.clone()),
             };
         }
         if text.trim().is_empty() {
             return Act::Nothing;
         }
-        if !text.contains('\n') {
+        if self.fits_the_line(&text) {
             self.past.remember(&text);
         }
+        let why = self.asked.last().map(|asked| {
+            format!(
+                "That is no answer to the question, so it goes to the model as a note. The question still waits: {}",
+                asked.question.text
+            )
+        });
         Act::Entered {
             echo,
             entry: Entry::Line(text),
+            why,
         }
+    }
+
+    fn fits_the_line(&self, text: &str) -> bool {
+        !text.contains('\n') && self.line.has_room_for(text)
     }
 
     fn complete(&mut self, listener: &dyn Listener) -> Act {
@@ -279,14 +320,29 @@ impl Desk {
 
 impl Held {
     fn words(&self) -> String {
-        let lines = count(self.text.lines().count(), "line");
+        let (lines, them) = match self.text.lines().count() {
+            1 => {
+                let characters = count(self.text.chars().count(), "character");
+                (format!("1 line of {characters}"), "it")
+            }
+            several => (count(several, "line"), "them"),
+        };
         if self.has_commands {
             format!(
-                "[{lines} pasted, with commands but without the end mark: Enter takes them as the reply, Esc drops them]"
+                "[{lines} pasted, with commands but without the end mark: Enter takes {them} as the reply, Esc drops {them}]"
             )
         } else {
-            format!("[{lines} pasted: Enter sends them, Esc drops them]")
+            format!("[{lines} pasted: Enter sends {them}, Esc drops {them}]")
         }
+    }
+}
+
+/// A reply that was pasted.
+fn reply(text: String) -> Act {
+    Act::Entered {
+        echo: format!("({} pasted)", count(text.lines().count(), "line")),
+        entry: Entry::Reply(text),
+        why: None,
     }
 }
 

@@ -4,7 +4,7 @@ use crate::ui::escape_line;
 use crate::ui::width::width;
 
 /// The most characters that a line takes; what is longer is pasted, not typed.
-const MAX: usize = 10_000;
+pub(super) const MAX: usize = 10_000;
 
 /// A text with a cursor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -56,7 +56,14 @@ impl Line {
         self.text[..self.cursor].iter().collect()
     }
 
-    /// Inserts at the cursor; tabs become spaces, other control characters are left out.
+    /// Whether all of a text can be inserted.
+    pub(super) fn has_room_for(&self, text: &str) -> bool {
+        let room = MAX.saturating_sub(self.text.len());
+        text.chars().nth(room).is_none()
+    }
+
+    /// Inserts at the cursor, as far as there is room; tabs become spaces, other control characters
+    /// are left out.
     pub(super) fn insert(&mut self, text: &str) {
         let room = MAX.saturating_sub(self.text.len());
         let new: Vec<char> = text

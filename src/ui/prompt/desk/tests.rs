@@ -1,8 +1,9 @@
 use std::sync::Mutex;
 use std::sync::mpsc;
 
-use super::super::line::Move;
+use super::super::line::{MAX, Move};
 use super::*;
+use crate::ui::Takes;
 
 /// Knows the commands `/status`, `/settings` and `/help`, and takes what ends with `END` for a
 /// reply.
@@ -58,6 +59,15 @@ fn entered(act: Act) -> Entry {
     match act {
         Act::Entered { entry, .. } => entry,
         other => panic!("{other:?}"),
+    }
+}
+
+fn question(number: u64, text: &str, takes: Takes) -> Question {
+    Question {
+        number,
+        text: text.to_owned(),
+        takes,
+        sender: mpsc::channel().0,
     }
 }
 
@@ -156,8 +166,7 @@ fn what_cannot_be_a_reply_is_named() {
 fn a_question_gets_the_line_and_the_half_typed_one_comes_back() {
     let mut desk = Desk::new(Vec::new());
     typed(&mut desk, "half");
-    let (sender, _) = mpsc::channel();
-    assert!(!desk.ask(1, "Which?", sender.clone()));
+    assert!(!desk.ask(question(1, "Which?", Takes::AnyLine)));
     assert_eq!(shown(&desk), "? ");
     typed(&mut desk, "/usr/bin");
     let act = press(&mut desk, Key::Enter);
@@ -168,8 +177,7 @@ fn a_question_gets_the_line_and_the_half_typed_one_comes_back() {
 #[test]
 fn a_command_is_a_command_also_while_a_question_waits() {
     let mut desk = Desk::new(Vec::new());
-    let (sender, _) = mpsc::channel();
-    desk.ask(1, "Which?", sender);
+    desk.ask(question(1, "Which?", Takes::AnyLine));
     typed(&mut desk, "/status");
     assert_eq!(
         entered(press(&mut desk, Key::Enter)),
@@ -181,10 +189,9 @@ fn a_command_is_a_command_also_while_a_question_waits() {
 #[test]
 fn the_last_question_is_answered_first_and_the_one_before_is_shown_again() {
     let mut desk = Desk::new(Vec::new());
-    let (sender, _) = mpsc::channel();
-    desk.ask(1, "First?", sender.clone());
-    desk.ask(2, "Second?", sender.clone());
-    desk.ask(3, "Third?", sender);
+    desk.ask(question(1, "First?", Takes::AnyLine));
+    desk.ask(question(2, "Second?", Takes::AnyLine));
+    desk.ask(question(3, "Third?", Takes::AnyLine));
     desk.withdraw(3);
     let act = press(&mut desk, Key::Enter);
     assert!(matches!(act, Act::Answered { again: Some(question), .. } if question == "First?"));
@@ -216,4 +223,66 @@ fn ctrl_d_leaves_only_an_empty_line() {
         press(&mut desk, Key::DeleteOrLeave),
         Act::Interrupt
     ));
+}
+
+#[test]
+fn a_line_that_is_no_answer_is_a_note_and_the_question_stays() {
+    let mut desk = Desk::new(Vec::new());
+    desk.ask(question(1, "May I? [y/N]", Takes::YesOrNo));
+    typed(&mut desk, "use tabs");
+    let act = press(&mut desk, Key::Enter);
+    assert!(
+        matches!(&act, Act::Entered { entry: Entry::Line(line), why: Some(why), .. } if line == "use tabs" && why.ends_with("May I? [y/N]")),
+        "{act:?}"
+    );
+    assert_eq!(shown(&desk), "? ");
+    typed(&mut desk, "y");
+    let act = press(&mut desk, Key::Enter);
+    assert!(matches!(act, Act::Answered { text, .. } if text == "y"));
+}
+
+#[test]
+fn a_line_goes_to_the_last_question_that_takes_it() {
+    let mut desk = Desk::new(Vec::new());
+    typed(&mut desk, "half");
+    desk.ask(question(1, "Which?", Takes::AnyLine));
+    desk.ask(question(2, "Press Enter.", Takes::Enter));
+    typed(&mut desk, "blue");
+    let act = press(&mut desk, Key::Enter);
+    assert!(
+        matches!(&act, Act::Answered { text, again: Some(again), .. } if text == "blue" && again == "Press Enter."),
+        "{act:?}"
+    );
+    let act = press(&mut desk, Key::Enter);
+    assert!(matches!(act, Act::Answered { again: None, .. }), "{act:?}");
+    assert_eq!(shown(&desk), "> half");
+}
+
+#[test]
+fn a_pasted_line_that_is_too_long_is_held_whole() {
+    let mut desk = Desk::new(vec!["x".repeat(MAX + 1)]);
+    press(&mut desk, Key::Earlier);
+    typed(&mut desk, "it says:");
+    let long = "x".repeat(MAX);
+    paste(&mut desk, &long);
+    let held = "[1 line of 10,000 characters pasted: Enter sends it, Esc drops it]";
+    assert_eq!(shown(&desk), format!("> it says:\n{held}"));
+    assert_eq!(
+        entered(press(&mut desk, Key::Enter)),
+        Entry::Line(format!("it says:\n{long}"))
+    );
+}
+
+#[test]
+fn a_line_that_is_full_says_so_once() {
+    let mut desk = Desk::new(Vec::new());
+    paste(&mut desk, &"x".repeat(MAX));
+    let mut said = || matches!(press(&mut desk, Key::Character('y')), Act::Say(_));
+    assert!(said() && !said());
+    press(&mut desk, Key::Delete(Move::Left));
+    assert!(matches!(
+        press(&mut desk, Key::Character('y')),
+        Act::Nothing
+    ));
+    assert!(matches!(press(&mut desk, Key::Character('y')), Act::Say(_)));
 }

@@ -1,0 +1,86 @@
+//! The terminal as the system sees it: whose turn it is, and how it hands keys and lines over.
+//!
+//! A shell lets one group of processes have the terminal at a time. Whoever changes its modes or
+//! reads it out of turn is stopped, so this must be asked first.
+
+/// Forgets what was typed on the terminal and not read yet, where the system knows how.
+pub fn discard_typed_input() {
+    #[cfg(unix)]
+    let _ = rustix::termios::tcflush(
+        rustix::stdio::stdin(),
+        rustix::termios::QueueSelector::IFlush,
+    );
+}
+
+/// Lets a terminal in raw mode still begin each line at its left edge, where the system knows how:
+/// whatever is printed by accident then stays readable.
+pub fn keep_line_breaks() {
+    #[cfg(unix)]
+    {
+        use rustix::termios::{OptionalActions, OutputModes, tcgetattr, tcsetattr};
+        if let Ok(mut modes) = tcgetattr(rustix::stdio::stdin()) {
+            modes.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
+            let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &modes);
+        }
+    }
+}
+
+/// Whether this process may use the terminal now: a shell did not put it into the background.
+pub fn has_foreground() -> bool {
+    #[cfg(unix)]
+    {
+        // One that is not ours, or has nobody in the foreground, stops nobody.
+        rustix::termios::tcgetpgrp(rustix::stdio::stdin())
+            .map_or(true, |group| group == rustix::process::getpgrp())
+    }
+    #[cfg(not(unix))]
+    true
+}
+
+/// Whether the process was stopped and let go on since this was last asked.
+///
+/// It must have been asked once before the stop.
+pub fn was_continued() -> bool {
+    #[cfg(unix)]
+    {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        use std::sync::{Arc, LazyLock};
+
+        static CONTINUED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
+            let flag = Arc::new(AtomicBool::new(false));
+            // Without it a stop from outside goes unnoticed, and nothing else.
+            let _ = signal_hook::flag::register(libc::SIGCONT, Arc::clone(&flag));
+            flag
+        });
+        CONTINUED.swap(false, Ordering::SeqCst)
+    }
+    #[cfg(not(unix))]
+    false
+}
+
+/// Stops this process and its group until the person lets them go on, as Ctrl-Z does, where the
+/// system knows how. When it returns, that has happened.
+#[cfg_attr(
+    unix,
+    expect(unsafe_code, reason = "there is no safe way to set what a signal does")
+)]
+pub fn stop_this_process() {
+    #[cfg(unix)]
+    {
+        let set = |action| {
+            // SAFETY: the actions are "ignore" and those that were in force; no code of ours runs
+            // when the signal comes.
+            unsafe { libc::signal(libc::SIGTSTP, action) }
+        };
+        // A signal to the whole group reaches this process in any of its threads, and the one that
+        // calls would run on for a while. So the others get that one, and this thread one of its
+        // own, which stops the process before the call returns.
+        let before = set(libc::SIG_IGN);
+        let _ = rustix::process::kill_current_process_group(rustix::process::Signal::TSTP);
+        if before != libc::SIG_ERR {
+            set(before);
+        }
+        // SAFETY: it takes a number; the action of this signal runs no code of ours.
+        unsafe { libc::raise(libc::SIGTSTP) };
+    }
+}
