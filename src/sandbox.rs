@@ -31,6 +31,7 @@ mod launch;
 mod layout;
 #[cfg(target_os = "linux")]
 mod namespaces;
+mod paths;
 #[cfg(target_os = "linux")]
 mod probe;
 #[cfg(target_os = "linux")]
@@ -182,14 +183,18 @@ pub struct Confinement {
     /// What enforces it.
     pub backend: Backend,
     /// The program that knows [`SUBCOMMAND`]: this one.
+    #[serde(with = "paths")]
     pub launcher: PathBuf,
     /// Can be changed, but for what is protected; seen at its own path.
+    #[serde(with = "paths")]
     pub workspace: PathBuf,
     /// What the workspace must be, if that is known: else another directory has taken its name.
     pub identity: Option<Identity>,
     /// Seen besides what every command sees.
+    #[serde(with = "paths")]
     pub extra_read: Vec<PathBuf>,
     /// Changed besides the workspace.
+    #[serde(with = "paths")]
     pub extra_write: Vec<PathBuf>,
     /// Whether the person's network is there; else there is only a loopback device.
     pub network: bool,
@@ -198,18 +203,23 @@ pub struct Confinement {
     /// How much it may use.
     pub limits: ResourceLimits,
     /// Lasts from command to command and is seen as `~/.cache`.
+    #[serde(with = "paths")]
     pub cache: Option<PathBuf>,
     /// Seen as empty, where they lie in what is seen.
+    #[serde(with = "paths")]
     pub hidden: Vec<PathBuf>,
     /// Files in the workspace that cannot be changed, besides those that are found when a command
     /// is started: those with a hard link outside of it, and hooks and configuration of
     /// repositories further down.
+    #[serde(with = "paths")]
     pub read_only: Vec<PathBuf>,
     /// Whether `read_only` holds these too, so that they are not looked for again.
     pub is_searched: bool,
     /// The person's home, of which only the tools are seen.
+    #[serde(with = "paths")]
     pub home: PathBuf,
     /// Where the person's programs are: `PATH`, and the places that variables of tools name.
+    #[serde(with = "paths")]
     pub programs: Vec<PathBuf>,
     /// Who commits, if the repository itself does not say.
     pub author: Option<Author>,
@@ -311,9 +321,11 @@ fn programs_of(environment: impl Iterator<Item = (OsString, OsString)>) -> Vec<P
 struct Plan {
     confinement: Confinement,
     /// Where the command is run.
+    #[serde(with = "paths")]
     directory: PathBuf,
     /// What was made so that it can be protected, to be removed if `agent` dies.
     reserved: Reserved,
     /// What the command sees.
+    #[serde(with = "paths")]
     layout: Layout,
 }

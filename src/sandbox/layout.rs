@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Confinement, PROTECTED, STATE, WORKFLOWS, git, reserve, shared, tools};
+use super::{Confinement, PROTECTED, STATE, WORKFLOWS, git, paths, reserve, shared, tools};
 
 /// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,9 +20,9 @@ pub(super) enum What {
     /// A device of the system.
     Device,
     /// What the person has here, read-only.
-    Shown(PathBuf),
+    Shown(#[serde(with = "paths")] PathBuf),
     /// What the person has here, to be changed.
-    Open(PathBuf),
+    Open(#[serde(with = "paths")] PathBuf),
     /// The workspace.
     Workspace,
     /// What lies there already, made read-only, if it is there.
@@ -38,7 +38,7 @@ pub(super) enum What {
     /// An empty directory.
     Empty,
     /// A link.
-    Link(PathBuf),
+    Link(#[serde(with = "paths")] PathBuf),
     /// The processes inside.
     Processes,
     /// Terminals for the processes inside.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
-use super::{Confinement, PROTECTED, RESERVED_WORKFLOWS, STATE, shared};
+use super::{Confinement, PROTECTED, RESERVED_WORKFLOWS, STATE, paths, shared};
 
 /// Tells a directory that was made here from all others; no usual mask takes a part of it away.
 const MARK: u32 = 0o1500;
@@ -21,8 +21,11 @@ const MARK: u32 = 0o1500;
 /// What is undone when the command has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Reserved {
+    #[serde(with = "paths")]
     workspace: PathBuf,
+    #[serde(with = "paths")]
     names: Vec<PathBuf>,
+    #[serde(with = "paths")]
     absent: Vec<PathBuf>,
 }
 

@@ -85,3 +85,18 @@ fn git_works_in_a_submodule_and_above_it() {
     place.works("git add module && git commit -q -m four && git -C module status");
     place.fails("echo x > .git/modules/module/hooks/pre-commit");
 }
+
+#[test]
+fn a_repository_whose_name_is_no_text_stops_nothing_and_is_protected_too() {
+    let place = Place::new();
+    let name = r"sub=$(printf 'sub\377')";
+    place.works(&format!(
+        "{name}; mkdir \"$sub\" && cd \"$sub\" && git init -q ."
+    ));
+    place.works("true");
+    place.works(&format!(
+        "{name}; ls \"$sub/.git/HEAD\" && touch \"$sub/file\""
+    ));
+    place.fails(&format!("{name}; echo x > \"$sub/.git/hooks/pre-commit\""));
+    place.fails(&format!("{name}; echo x >> \"$sub/.git/config\""));
+}
