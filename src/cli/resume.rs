@@ -76,12 +76,15 @@ impl Resume {
         }
         let stay = carry::Stay::of(self.no_wait);
         let wishes = carry::copying(wishes, self.copy);
+        let (id, round) = (session.session_id.clone(), session.sequence_number);
         let known = agent
             .mailbox
-            .posted(&session.session_id, session.sequence_number)
+            .posted(&id, round)
             .filter(|_| self.no_wait && !is_instructed);
         let ending = carry::run(&agent, session, stay, wishes, common)?;
-        if known.is_some() {
+        // A round that was finished just now has told its own message.
+        let is_same = || (agent.store.load(&id)).is_ok_and(|now| now.sequence_number == round);
+        if known.is_some() && is_same() {
             // It was written and told in an earlier run.
             let inbox = agent.mailbox.inbox();
             agent

@@ -176,3 +176,22 @@ fn without_waiting_the_message_that_is_there_is_named_again() {
         .code(2)
         .said("`agent help new` shows examples");
 }
+
+#[test]
+fn without_waiting_the_message_of_a_round_that_was_just_finished_is_named() {
+    let finished = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+    let id = id_of(&finished.outbox(1));
+    let claimed = finished
+        .base()
+        .join(format!("inbox/processed/{id}_seq0001_reply.txt"));
+    fs::write(claimed, format!("[LIST_FILES]\n[END {id}#1]\n")).unwrap();
+    let finished = Test::after(finished, &["resume", "--no-wait"])
+        .run()
+        .code(0)
+        .said("_seq0002.txt");
+    assert!(
+        !finished.stderr.contains("_seq0001.txt"),
+        "{}",
+        finished.stderr
+    );
+}
