@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, Builder, Scope, ScopedJoinHandle};
+use std::thread::{self, Builder};
 
 /// How many tasks make it worth starting threads.
 const WORTH_THREADS: usize = 16;
@@ -35,7 +35,8 @@ pub(super) fn work_off<T: Ord + Send>(first: Vec<T>, work: impl Fn(T) -> Vec<T> 
     let threads = threads();
     thread::scope(|scope| {
         for _ in 1..threads {
-            if start(scope, || crew.serve()).is_none() {
+            let started = Builder::new().spawn_scoped(scope, || crew.serve());
+            if started.is_err() {
                 break;
             }
         }
@@ -48,7 +49,15 @@ pub fn each_of<'a, T: Sync, R: Send>(items: &'a [T], work: impl Fn(&'a T) -> R +
     if items.len() < WORTH_THREADS {
         return items.iter().map(work).collect();
     }
-    let threads = threads();
+    share_out(items, work, threads(), Builder::new)
+}
+
+fn share_out<'a, T: Sync, R: Send>(
+    items: &'a [T],
+    work: impl Fn(&'a T) -> R + Sync,
+    threads: usize,
+    thread: impl Fn() -> Builder,
+) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let share = || -> Vec<(usize, R)> {
         let take = || {
@@ -60,7 +69,9 @@ pub fn each_of<'a, T: Sync, R: Send>(items: &'a [T], work: impl Fn(&'a T) -> R +
             .collect()
     };
     let mut done = thread::scope(|scope| {
-        let workers: Vec<_> = (1..threads).map_while(|_| start(scope, share)).collect();
+        let workers: Vec<_> = (1..threads)
+            .map_while(|_| thread().spawn_scoped(scope, share).ok())
+            .collect();
         let mut done = share();
         for worker in workers {
             match worker.join() {
@@ -72,14 +83,6 @@ pub fn each_of<'a, T: Sync, R: Send>(items: &'a [T], work: impl Fn(&'a T) -> R +
     });
     done.sort_unstable_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, answer)| answer).collect()
-}
-
-/// Starts a thread; none if none can be had, and the others do its share.
-fn start<'scope, T: Send + 'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    work: impl FnOnce() -> T + Send + 'scope,
-) -> Option<ScopedJoinHandle<'scope, T>> {
-    Builder::new().spawn_scoped(scope, work).ok()
 }
 
 fn threads() -> usize {
@@ -175,6 +178,17 @@ mod tests {
             beneath.into_iter().filter(|task| *task < 1 << 12).collect()
         });
         assert_eq!(sum.into_inner(), (1_u64..1 << 12).sum::<u64>());
+    }
+
+    #[test]
+    fn without_another_thread_all_is_done_by_this_one() {
+        let items: Vec<usize> = (0..100).collect();
+        // No thread can have a stack of this size.
+        let thread = || Builder::new().stack_size(1 << (usize::BITS - 2));
+        let threads = share_out(&items, |item| (*item, thread::current().id()), 8, thread);
+        let here = thread::current().id();
+        assert!(threads.iter().all(|(_, thread)| *thread == here));
+        assert!(threads.iter().map(|(item, _)| item).eq(&items));
     }
 
     #[test]
