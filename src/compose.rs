@@ -27,7 +27,7 @@ use self::budget::Claim;
 pub use self::contents::Content;
 pub use self::handover::{Handover, hand_over};
 pub use self::instructions::example as example_instructions;
-pub use self::listing::{Listed, Listing, unread};
+pub use self::listing::{Listed, Listing};
 pub use self::meter::{Meter, Takes, estimated_tokens, measure};
 pub use self::parts::Limit;
 pub use self::places::{Place, places};

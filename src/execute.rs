@@ -21,6 +21,7 @@ mod search;
 mod seen;
 mod select;
 mod settle;
+mod skipped;
 #[cfg(test)]
 mod stage;
 mod staging;

@@ -3,6 +3,7 @@
 //! Plain data, standard library and serde only. Behaviour lives in the stages.
 
 mod command;
+pub mod generated;
 pub mod obeyed;
 mod outcome;
 mod patch;

@@ -16,12 +16,12 @@ use std::time::{Duration, SystemTime};
 use jiff::{SignedDuration, Timestamp};
 
 use super::Conversation;
-use super::publish::is_generated;
 use super::report::{Hooks, hooks_in};
 use super::round::runs;
 use crate::checkpoint::{Before, PassedOver, Reach, Snapshot, Store, Taken};
 use crate::error::Result;
 use crate::fs::{Durability, write_atomic};
+use crate::protocol::generated::is_generated;
 use crate::protocol::{RelPath, Status, Step, StepResult};
 use crate::session::{Checkpoint, REMEMBERED_FILES, Record, RoundLock, Session, Sync};
 use crate::ui::escape_line;

@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::{Agent, Conversation};
-use crate::compose::{self, Content, Listed, Listing, places, unread};
+use crate::compose::{self, Content, Listed, Listing, places};
 use crate::execute::{self, Shown};
+use crate::protocol::generated::unread;
 use crate::protocol::{ReadRequest, RelPath, Status, StepResult};
 use crate::session::Instructions;
 

@@ -5,13 +5,13 @@
 
 use super::checkpoints::Checkpoints;
 use super::conceal::Concealed;
-use super::publish::is_generated;
 use super::recover::is_ahead;
 use super::{Agent, Conversation};
 use crate::checkpoint::{self, DiffLimits, Snapshot};
 use crate::compose::{self, Handover};
 use crate::error::{Error, Result};
 use crate::mailbox::Posted;
+use crate::protocol::generated::is_generated;
 use crate::protocol::{RelPath, SessionId};
 use crate::session::{
     Checkpoint, Journal, LoopLock, Past, Record, RoundLock, Session, Source, Sync,

@@ -10,7 +10,8 @@ use crate::compose::{self, Content, Facts, Form, Listed, Listing, Material, Outb
 use crate::error::Result;
 use crate::execute;
 use crate::mailbox::Posted;
-use crate::protocol::{RelPath, SessionId};
+use crate::protocol::SessionId;
+use crate::protocol::generated::generated_directory;
 use crate::ui::Event;
 use crate::workspace::walk::Walked;
 
@@ -265,11 +266,6 @@ pub fn message_of(posted: &Posted) -> String {
     }
 }
 
-/// Whether a file lies in a directory that tools fill by themselves.
-pub(super) fn is_generated(path: &RelPath) -> bool {
-    generated(path).is_some()
-}
-
 /// What a walk found, with the directories that tools fill by themselves counted, not listed.
 fn listing_of(walked: Walked, is_repository: bool) -> Listing {
     let mut listing = Listing {
@@ -283,7 +279,7 @@ fn listing_of(walked: Walked, is_repository: bool) -> Listing {
         let (directory, _) = file.path.split();
         if directory != last {
             directory.clone_into(&mut last);
-            of_last = generated(&file.path);
+            of_last = generated_directory(&file.path).map(str::to_owned);
         }
         if let Some(directory) = &of_last {
             *listing.generated.entry(directory.clone()).or_default() += 1;
@@ -298,27 +294,4 @@ fn listing_of(walked: Walked, is_repository: bool) -> Listing {
     // In the memory of the walk: of a large workspace it is much.
     let files = listed.collect();
     Listing { files, ..listing }
-}
-
-/// The directory that a file lies in, if tools fill it by themselves.
-fn generated(path: &RelPath) -> Option<String> {
-    const DIRECTORIES: [&str; 8] = [
-        "__pycache__",
-        ".gradle",
-        ".mypy_cache",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".tox",
-        ".venv",
-        "node_modules",
-    ];
-    let mut end = 0;
-    for name in path.components() {
-        end += name.len();
-        if DIRECTORIES.contains(&name) {
-            return Some(path.as_str()[..end].to_owned());
-        }
-        end += 1;
-    }
-    None
 }

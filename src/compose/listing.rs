@@ -18,6 +18,7 @@ use super::relevance::Relevance;
 use super::{Section, chars};
 use crate::number::grouped;
 use crate::protocol::RelPath;
+use crate::protocol::generated::unread;
 
 /// The files of the workspace at one time, sorted by path.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -213,43 +214,6 @@ fn described(file: &Listed) -> String {
         Some(kind) => format!("{size}, {kind}"),
         None => size,
     }
-}
-
-/// What a file is that nobody reads: these are shown, and not offered.
-pub fn unread(path: &RelPath) -> Option<&'static str> {
-    const BINARY: &[&str] = &[
-        "7z", "a", "avi", "bin", "bmp", "bz2", "class", "dll", "doc", "docx", "dylib", "eot",
-        "exe", "gif", "gz", "ico", "jar", "jpeg", "jpg", "lib", "mov", "mp3", "mp4", "o", "obj",
-        "odt", "ogg", "otf", "pdf", "png", "ppt", "pptx", "pyc", "rar", "rlib", "so", "sqlite",
-        "tar", "tgz", "tif", "tiff", "ttf", "wasm", "wav", "webm", "webp", "woff", "woff2", "xls",
-        "xlsx", "xz", "zip", "zst",
-    ];
-    const LOCKS: &[&str] = &[
-        "Cargo.lock",
-        "Gemfile.lock",
-        "Pipfile.lock",
-        "bun.lockb",
-        "composer.lock",
-        "flake.lock",
-        "go.sum",
-        "npm-shrinkwrap.json",
-        "package-lock.json",
-        "pnpm-lock.yaml",
-        "poetry.lock",
-        "uv.lock",
-        "yarn.lock",
-    ];
-    let name = path.file_name();
-    if LOCKS.contains(&name) {
-        return Some("lock file");
-    }
-    let (stem, extension) = name.rsplit_once('.')?;
-    let extension = extension.to_ascii_lowercase();
-    if BINARY.contains(&extension.as_str()) {
-        return Some("binary");
-    }
-    let is_minified = stem.rsplit('.').next() == Some("min") || extension == "map";
-    is_minified.then_some("generated")
 }
 
 fn files(count: u64) -> String {

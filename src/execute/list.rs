@@ -1,6 +1,6 @@
 //! `LIST_FILES`: one file a line, with its size.
 
-use super::select::Scope;
+use super::select::{Meant, Scope};
 use super::{Execution, count};
 use crate::protocol::{Capped, Outcome, Selection};
 use crate::workspace::walk::{Found, Walked};
@@ -12,12 +12,15 @@ impl Execution<'_> {
             Ok(scope) => scope,
             Err(outcome) => return outcome,
         };
-        let walked = match scope.walk(self.workspace) {
-            Ok(walked) => walked,
+        let Meant {
+            walked,
+            but_skipped,
+        } = match scope.walk(self.workspace) {
+            Ok(meant) => meant,
             Err(outcome) => return outcome,
         };
         let limit = self.limits.max_list_items as usize;
-        let message = format!("{}{}", summary(&walked), scope.but_missing());
+        let message = format!("{}{}{but_skipped}", summary(&walked), scope.but_missing());
         Outcome::ok(message).with_detail(listing(&walked.files, limit))
     }
 }

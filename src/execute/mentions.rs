@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use memchr::memmem::Finder;
 
 use crate::protocol::RelPath;
+use crate::protocol::generated::{is_generated_directory, unread};
 use crate::workspace::Workspace;
 use crate::workspace::tour::{Batch, Visitor};
 
@@ -57,9 +58,14 @@ impl Visitor for Look<'_> {
         Instant::now() >= self.end
     }
 
+    fn passes_by(&self, directory: &RelPath) -> bool {
+        is_generated_directory(directory.file_name())
+    }
+
     fn visit(&self, batch: &Batch<'_>) {
         let mut bytes = Vec::new();
-        for path in batch.files {
+        let files = batch.files.iter().filter(|path| unread(path).is_none());
+        for path in files {
             bytes.clear();
             let read = batch.open(path);
             let read = read.and_then(|file| file.take(LOOKED_AT).read_to_end(&mut bytes));

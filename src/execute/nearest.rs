@@ -1,6 +1,7 @@
 //! Which existing files a wrong name may have meant.
 
 use crate::protocol::RelPath;
+use crate::protocol::generated::{is_generated, is_generated_directory};
 use crate::workspace::Workspace;
 
 /// The most names that are suggested.
@@ -26,7 +27,11 @@ fn nearest(workspace: &Workspace, path: &RelPath) -> Vec<RelPath> {
     let name = path.file_name().to_lowercase();
     let parent = path.parent();
     let mut close: Vec<(usize, RelPath)> = Vec::new();
-    for found in workspace.walk(None).unwrap_or_default().files {
+    // What tools make is seldom meant, and there is much of it.
+    let is_made = is_generated(path);
+    let passes_by = |directory: &RelPath| !is_made && is_generated_directory(directory.file_name());
+    let walked = workspace.walk_past(None, passes_by).unwrap_or_default();
+    for found in walked.files {
         let other = found.path.file_name().to_lowercase();
         if other == name {
             close.push((0, found.path));

@@ -12,10 +12,11 @@ use std::time::{Duration, Instant};
 
 use self::language::Language;
 use self::symbols::{Symbol, Trouble, symbols};
-use super::select::Scope;
+use super::select::{Meant, Scope};
 use super::{Execution, count};
 use crate::protocol::{Capped, Outcome, RelPath, Selection};
 use crate::workspace::text::TextFile;
+use crate::workspace::walk::Found;
 
 /// The most symbols that one step shows.
 const MAX_SYMBOLS: usize = 400;
@@ -40,30 +41,38 @@ impl Execution<'_> {
             Ok(scope) => scope,
             Err(outcome) => return outcome,
         };
-        let walked = match scope.walk(self.workspace) {
-            Ok(walked) => walked,
+        let Meant {
+            walked,
+            but_skipped,
+        } = match scope.walk(self.workspace) {
+            Ok(meant) => meant,
             Err(outcome) => return outcome,
         };
         let is_named = |path: &RelPath| {
             (scope.places.iter()).any(|place| place.beneath.as_ref() == Some(path))
         };
-        let mut files: Vec<RelPath> = (walked.files.into_iter())
-            .map(|found| found.path)
-            .filter(|path| Language::of(path).is_some() || is_named(path))
+        let mut files: Vec<Found> = (walked.files.into_iter())
+            .filter(|found| Language::of(&found.path).is_some() || is_named(&found.path))
             .collect();
         if files.is_empty() {
             let known = Language::names();
-            return Outcome::failed(format!("no source files there; known are {known}"));
+            return Outcome::failed(format!(
+                "no source files there; known are {known}{but_skipped}"
+            ));
+        }
+        // An empty `__init__.py` tells nothing, and there can be hundreds of them.
+        if files.iter().any(|found| found.size > 0) {
+            files.retain(|found| found.size > 0 || found.is_link || is_named(&found.path));
         }
         let more_files = files.len().saturating_sub(MAX_FILES);
         files.truncate(MAX_FILES);
         let end = Instant::now() + WHOLE_TIME;
         let outlined: Vec<Outlined> = files
             .iter()
-            .map(|path| self.outline_one(path, end))
+            .map(|found| self.outline_one(&found.path, end))
             .collect();
         let message = format!(
-            "{} in {}{}",
+            "{} in {}{}{but_skipped}",
             count(outlined.iter().map(|one| one.symbols.len()).sum(), "symbol"),
             count(outlined.len(), "file"),
             scope.but_missing()
@@ -135,8 +144,15 @@ fn rendered(outlined: &[Outlined], more_files: usize) -> Capped {
             "[TRUNCATED: {members} members left out; outline fewer files]"
         );
     }
-    if shown < top || more_files > 0 {
+    if shown < top {
         let _ = writeln!(text, "[TRUNCATED: first {shown} items]");
+    }
+    if more_files > 0 {
+        let files = outlined.len();
+        let _ = writeln!(
+            text,
+            "[TRUNCATED: first {files} files, {more_files} more match; outline fewer at a time]"
+        );
     }
     text.truncate(text.trim_end().len());
     Capped {

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::seen::hash;
 use super::select::Scope;
+use super::skipped::Skipped;
 use super::write::explained;
 use super::{Execution, Limits, count};
 use crate::protocol::{Capped, Command, Outcome, ReadRequest, RelPath, Selection};
@@ -216,6 +217,7 @@ struct Wanted {
 impl Wanted {
     fn find(workspace: &Workspace, selection: &Selection) -> Result<Self, Outcome> {
         let scope = Scope::resolve(workspace, Some(selection), None)?;
+        let skipped = Skipped::default();
         let mut files: Vec<RelPath> = Vec::new();
         let mut directory = None;
         for place in &scope.places {
@@ -223,10 +225,9 @@ impl Wanted {
                 (Some(Kind::Directory), Some(path)) => directory = Some(path),
                 (Some(_), Some(path)) => files.push(path.clone()),
                 _ => {
-                    let walked = (workspace.walk(place.beneath.as_ref()))
-                        .map_err(|problem| explained(workspace, &problem))?;
+                    let walked = scope.walk_place(workspace, place, &skipped)?;
                     let found = walked.files.into_iter().map(|found| found.path);
-                    files.extend(found.filter(|path| scope.includes(place, path)));
+                    files.extend(found.filter(|path| !scope.passes_by_file(place, path, &skipped)));
                 }
             }
         }
@@ -237,10 +238,14 @@ impl Wanted {
                 workspace,
                 &FileProblem::IsDirectory(path.clone()),
             )),
-            ([], None) => Err(Outcome::failed(format!("no file matches `{selection}`"))),
+            ([], None) => Err(Outcome::failed(format!(
+                "no file matches `{selection}`{}",
+                skipped.words(None)
+            ))),
             _ => {
                 let mut but = scope.but_missing();
                 but.push_str(&scope.but_vain(&files));
+                but.push_str(&skipped.words(None));
                 let omitted = files.len().saturating_sub(MAX_FILES);
                 files.truncate(MAX_FILES);
                 if let Some(path) = directory {

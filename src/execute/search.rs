@@ -18,6 +18,7 @@ use grep_searcher::{
 };
 
 use super::select::{Place, Scope};
+use super::skipped::Skipped;
 use super::write::explained;
 use super::{Execution, count};
 use crate::protocol::{Capped, Outcome, RelPath, Selection};
@@ -88,6 +89,7 @@ impl Execution<'_> {
             limit: self.limits.max_search_results as usize,
             max_bytes: self.limits.max_file_bytes,
             too_large: AtomicUsize::new(0),
+            skipped: Skipped::default(),
             has_enough: AtomicBool::new(false),
             hits: Mutex::new(BTreeMap::new()),
             searchers: Mutex::new(Vec::new()),
@@ -127,6 +129,7 @@ struct Search<'a> {
     limit: usize,
     max_bytes: u64,
     too_large: AtomicUsize,
+    skipped: Skipped,
     /// Whether there are more hits than can be shown.
     has_enough: AtomicBool,
     /// The first hits so far: one more than can be shown, at most.
@@ -197,7 +200,10 @@ impl Search<'_> {
             .hits
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        let is_cut = is_cut || hits.len() > self.limit;
+        // What lies behind the last of them was not walked, or by chance.
+        let last = hits.last_key_value().map(|((path, _), _)| path.clone());
+        let last = last.filter(|_| hits.len() > self.limit);
+        let is_cut = is_cut || last.is_some();
         while hits.len() > self.limit {
             hits.pop_last();
         }
@@ -211,6 +217,7 @@ impl Search<'_> {
             let _ = write!(message, "; not searched, too large: {files}");
         }
         message.push_str(but);
+        message.push_str(&self.skipped.words(last.as_ref()));
         let mut text = listing(&hits, self.context);
         if is_cut {
             let _ = write!(
@@ -240,14 +247,27 @@ impl Visitor for Visit<'_> {
         self.search.is_past(path)
     }
 
+    fn passes_by(&self, directory: &RelPath) -> bool {
+        let Self { search, scope, .. } = self;
+        scope.passes_by(self.place, directory, &search.skipped)
+    }
+
     fn visit(&self, batch: &Batch<'_>) {
-        let mut searcher = self.search.searcher();
+        let Self {
+            search,
+            scope,
+            place,
+        } = self;
+        let mut searcher = search.searcher();
         for path in batch.files {
-            if self.scope.includes(self.place, path) && !self.search.is_past(path.as_str()) {
-                self.search.search_one(&mut searcher, batch, path);
+            if scope.includes(place, path)
+                && !search.is_past(path.as_str())
+                && !scope.passes_by_file(place, path, &search.skipped)
+            {
+                search.search_one(&mut searcher, batch, path);
             }
         }
-        lock(&self.search.searchers).push(searcher);
+        lock(&search.searchers).push(searcher);
     }
 }
 

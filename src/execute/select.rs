@@ -3,10 +3,11 @@
 //! A name that exists is taken as it is, whatever characters it has; otherwise a list is taken
 //! apart, and what looks like a glob is matched against the files that are not ignored. A glob
 //! without a `/` is about names anywhere, as in git and ripgrep; with one it is about the path from
-//! the root of the workspace.
+//! the root of the workspace. What tools make is left out, unless it is named: see `skipped`.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+use super::skipped::{Named, Skipped};
 use super::write::explained;
 use crate::protocol::selection::split;
 use crate::protocol::{Outcome, RelPath, Selection};
@@ -22,6 +23,15 @@ pub(super) struct Scope {
     globs: Vec<RelPath>,
     /// What all files must match besides.
     glob: Option<Globs>,
+    /// What of the generated is named.
+    generated: Named,
+}
+
+/// Every file that is meant.
+pub(super) struct Meant {
+    pub(super) walked: Walked,
+    /// What was passed by, and how to look there, in words.
+    pub(super) but_skipped: String,
 }
 
 /// Files beneath a directory, or one file.
@@ -49,7 +59,9 @@ impl Scope {
                 .map(Globs::parse)
                 .transpose()
                 .map_err(Outcome::failed)?,
+            generated: Named::default(),
         };
+        scope.generated.read(glob.unwrap_or_default());
         let Some(selection) = selection else {
             scope.places.push(Place {
                 beneath: None,
@@ -76,6 +88,9 @@ impl Scope {
             }
         }
         scope.add_globs(workspace, &globs)?;
+        for glob in &globs {
+            scope.generated.read(glob.as_str());
+        }
         scope.globs = globs;
         if scope.places.is_empty()
             && let Some(path) = scope.missing.first()
@@ -131,15 +146,54 @@ impl Scope {
         within(&place.globs, None) && within(&self.glob, place.beneath.as_ref())
     }
 
+    /// Whether a directory is not gone into, which is noted.
+    pub(super) fn passes_by(&self, place: &Place, path: &RelPath, skipped: &Skipped) -> bool {
+        let is_passed_by = self.generated.pass_directory(path);
+        if is_passed_by && self.reaches(place, path) {
+            skipped.note(path);
+        }
+        is_passed_by
+    }
+
+    /// Whether the text of a file is not looked at, which is noted.
+    pub(super) fn passes_by_file(&self, place: &Place, path: &RelPath, skipped: &Skipped) -> bool {
+        let is_named = || place.beneath.as_ref() == Some(path);
+        let is_passed_by = self.generated.pass_file(path) && !is_named();
+        if is_passed_by {
+            skipped.note(path);
+        }
+        is_passed_by
+    }
+
+    /// Whether a file beneath a directory could be meant.
+    fn reaches(&self, place: &Place, directory: &RelPath) -> bool {
+        let could = |globs: &Option<Globs>, beneath: Option<&RelPath>| {
+            (globs.as_ref()).is_none_or(|globs| globs.reach(directory, beneath))
+        };
+        could(&place.globs, None) && could(&self.glob, place.beneath.as_ref())
+    }
+
+    /// Every file of one of the places that is meant, sorted by path.
+    pub(super) fn walk_place(
+        &self,
+        workspace: &Workspace,
+        place: &Place,
+        skipped: &Skipped,
+    ) -> Result<Walked, Outcome> {
+        let passes_by = |path: &RelPath| self.passes_by(place, path, skipped);
+        let mut walked = (workspace.walk_past(place.beneath.as_ref(), passes_by))
+            .map_err(|problem| explained(workspace, &problem))?;
+        (walked.files).retain(|found: &Found| self.includes(place, &found.path));
+        Ok(walked)
+    }
+
     /// Every file that is meant, sorted by path.
-    pub(super) fn walk(&self, workspace: &Workspace) -> Result<Walked, Outcome> {
+    pub(super) fn walk(&self, workspace: &Workspace) -> Result<Meant, Outcome> {
+        let skipped = Skipped::default();
         let mut all = Walked::default();
         for place in &self.places {
-            let walked = workspace
-                .walk(place.beneath.as_ref())
-                .map_err(|problem| explained(workspace, &problem))?;
-            let meant = |found: &Found| self.includes(place, &found.path);
-            all.files.extend(walked.files.into_iter().filter(meant));
+            let walked = self.walk_place(workspace, place, &skipped)?;
+            all.files.extend(walked.files);
             all.unnamable += walked.unnamable;
             all.cut |= walked.cut;
         }
@@ -147,7 +201,10 @@ impl Scope {
             all.files.sort_by(|a, b| a.path.cmp(&b.path));
             all.files.dedup_by(|a, b| a.path == b.path);
         }
-        Ok(all)
+        Ok(Meant {
+            walked: all,
+            but_skipped: skipped.words(None),
+        })
     }
 
     /// Says of each glob that it matches none of these files, if so.
@@ -198,6 +255,8 @@ fn plain_directory(glob: &RelPath) -> Option<RelPath> {
 pub(super) struct Globs {
     names: GlobSet,
     paths: GlobSet,
+    /// How many names the longest path has that can match.
+    deepest: usize,
 }
 
 impl Globs {
@@ -208,7 +267,7 @@ impl Globs {
 
     fn build<'a>(globs: impl Iterator<Item = &'a str>) -> Result<Self, String> {
         let (mut names, mut paths) = (GlobSetBuilder::new(), GlobSetBuilder::new());
-        let mut is_empty = true;
+        let mut deepest = 0;
         for text in globs {
             let text = text.trim_start_matches("./").trim_start_matches('/');
             let glob = GlobBuilder::new(text)
@@ -221,9 +280,12 @@ impl Globs {
                 &mut names
             };
             set.add(glob);
-            is_empty = false;
+            let is_anywhere = !text.contains('/') || text.contains("**");
+            let depth = text.matches('/').count() + 1;
+            deepest = deepest.max(if is_anywhere { usize::MAX } else { depth });
         }
-        if is_empty {
+        if deepest == 0 {
+            deepest = usize::MAX;
             names.add(
                 GlobBuilder::new("*")
                     .build()
@@ -234,7 +296,14 @@ impl Globs {
         Ok(Self {
             names: names.build().map_err(too_large)?,
             paths: paths.build().map_err(too_large)?,
+            deepest,
         })
+    }
+
+    /// Whether a path beneath a directory could match.
+    fn reach(&self, directory: &RelPath, beneath: Option<&RelPath>) -> bool {
+        let above = beneath.map_or(0, |path| path.components().count());
+        directory.components().count() < self.deepest.saturating_add(above)
     }
 
     fn matches(&self, path: &RelPath, beneath: Option<&RelPath>) -> bool {
@@ -272,7 +341,8 @@ mod tests {
         let scope = Scope::resolve(&stage.workspace, selection.as_ref(), glob);
         let found = scope.and_then(|scope| scope.walk(&stage.workspace));
         let paths: Vec<String> = match found {
-            Ok(walked) => walked
+            Ok(meant) => meant
+                .walked
                 .files
                 .into_iter()
                 .map(|found| found.path.into())
@@ -306,6 +376,49 @@ mod tests {
         case("src/a.log", None, &["src/a.log"]);
         case("out", None, &["out/made.rs"]);
         case("out/*.rs", None, &["out/made.rs"]);
+    }
+
+    #[test]
+    fn what_tools_make_is_shown_to_whoever_names_it() {
+        let stage = stage(&[
+            ("a.js", ""),
+            ("web/b.js", ""),
+            ("web/node_modules/c/d.js", ""),
+            ("web/node_modules/c/__pycache__/e.js", ""),
+            (".venv/f.js", ""),
+        ]);
+        let case = |selection: &str, glob: Option<&str>, expected: &[&str], skipped: &str| {
+            let selection = Selection::parse_directory(selection).unwrap();
+            let scope = Scope::resolve(&stage.workspace, selection.as_ref(), glob).ok();
+            let meant = scope.unwrap().walk(&stage.workspace).ok().unwrap();
+            let paths: Vec<&str> = (meant.walked.files.iter())
+                .map(|found| found.path.as_str())
+                .collect();
+            assert_eq!(paths, expected, "{selection:?}");
+            let words = meant.but_skipped;
+            let words = words.strip_prefix("; left out as generated: ");
+            let words = words.and_then(|words| words.split_once("; name one"));
+            assert_eq!(words.map_or("", |words| words.0), skipped, "{selection:?}");
+        };
+        let modules = "`web/node_modules`";
+        let both = format!("`.venv`, {modules}");
+        case("", None, &["a.js", "web/b.js"], &both);
+        case("*.js", None, &["a.js", "web/b.js"], &both);
+        case("**/*.js", None, &["a.js", "web/b.js"], &both);
+        case("web", None, &["web/b.js"], modules);
+        case("web", Some("*.js"), &["web/b.js"], modules);
+        // Nothing that it could match lies there.
+        case("web/*.js", None, &["web/b.js"], "");
+        case("web", Some("./*.js"), &["web/b.js"], modules);
+        let inside = [
+            "web/node_modules/c/__pycache__/e.js",
+            "web/node_modules/c/d.js",
+        ];
+        case("web/node_modules", None, &inside, "");
+        case("web/node_modules/**/*.js", None, &inside, "");
+        case("**/node_modules/**", None, &inside, "`.venv`");
+        case("web", Some("node_modules/**"), &inside, "");
+        case("web/node_modules/c/d.js", None, &inside[1..], "");
     }
 
     #[test]

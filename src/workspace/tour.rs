@@ -38,6 +38,11 @@ pub trait Visitor: Sync {
     /// Whether nothing at or beneath this path is needed any more.
     fn is_past(&self, path: &str) -> bool;
 
+    /// Whether a directory is not gone into.
+    fn passes_by(&self, _directory: &RelPath) -> bool {
+        false
+    }
+
     /// Takes some files; several threads may bring some at a time.
     fn visit(&self, batch: &Batch<'_>);
 }
@@ -124,6 +129,9 @@ impl<V: Visitor> Tour<'_, V> {
         for entry in looked.entries {
             match entry.kind {
                 EntryKind::Directory => {
+                    if self.visitor.passes_by(&entry.path) {
+                        continue;
+                    }
                     tasks.push(Task::Directory(entry.place(looked.rules.as_ref())));
                 }
                 EntryKind::File => files.push(entry.path),

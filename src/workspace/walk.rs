@@ -44,6 +44,15 @@ impl Workspace {
     /// Ignored files are left out, unless the directory itself is ignored: whoever names it wants
     /// to see it.
     pub fn walk(&self, beneath: Option<&RelPath>) -> Result<Walked, FileProblem> {
+        self.walk_past(beneath, |_| false)
+    }
+
+    /// The same, without what lies beneath the directories that are passed by.
+    pub fn walk_past(
+        &self,
+        beneath: Option<&RelPath>,
+        passes_by: impl Fn(&RelPath) -> bool + Sync,
+    ) -> Result<Walked, FileProblem> {
         let place = match (self.start(beneath)?, beneath) {
             (Start::Directory(place), _) => place,
             (Start::File(kind), Some(path)) => return Ok(only(path, kind)),
@@ -54,7 +63,9 @@ impl Workspace {
             numbers: AtomicUsize::new(1),
             visited: Mutex::new(Vec::new()),
         };
-        work_off(vec![Task { place, number: 0 }], |task| walk.visit(&task));
+        work_off(vec![Task { place, number: 0 }], |task| {
+            walk.visit(&task, &passes_by)
+        });
         Ok(walk.end())
     }
 }
@@ -98,10 +109,11 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn visit(&self, task: &Task) -> Vec<Task> {
-        let Some(looked) = self.looker.look(&task.place) else {
+    fn visit(&self, task: &Task, passes_by: &impl Fn(&RelPath) -> bool) -> Vec<Task> {
+        let Some(mut looked) = self.looker.look(&task.place) else {
             return Vec::new();
         };
+        (looked.entries).retain(|entry| !entry.is_directory() || !passes_by(&entry.path));
         let directories = looked.entries.iter().filter(|entry| entry.is_directory());
         let count = directories.count();
         let mut number = self.numbers.fetch_add(count, Ordering::Relaxed);

@@ -163,6 +163,21 @@ fn members_go_before_symbols_when_there_are_too_many() {
 }
 
 #[test]
+fn files_that_are_too_many_are_counted_and_empty_ones_are_not_among_them() {
+    let names: Vec<String> = (0..230).map(|n| format!("p{n:03}/__init__.py")).collect();
+    let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+    files.push(("z.py", "def last(): pass\n"));
+    let shown = stage(&files).one(outline("*.py")).detail;
+    assert_eq!(shown.text, "z.py (1 line)\n1: def last()");
+    for file in &mut files {
+        file.1 = "x = 1\n";
+    }
+    let shown = stage(&files).one(outline("*.py")).detail;
+    let end = "\n[TRUNCATED: first 200 files, 31 more match; outline fewer at a time]";
+    assert!(shown.text.ends_with(end), "{}", shown.text);
+}
+
+#[test]
 fn hostile_texts_end_in_time() {
     let mut all = Vec::new();
     for unit in [

@@ -1,0 +1,134 @@
+//! Which files nobody writes by hand, by their names alone: the one list of them.
+//!
+//! The listing counts and marks them, steps that look at many files pass them by, and nothing of
+//! them is shown unasked. Whoever names one means it; that is left to those who ask.
+
+use super::RelPath;
+
+/// Directories that tools fill by themselves. Names that people also give to their own, such as
+/// `build` or `target`, are not among them.
+const DIRECTORIES: &[&str] = &[
+    ".dart_tool",
+    ".eggs",
+    ".gradle",
+    ".hypothesis",
+    ".ipynb_checkpoints",
+    ".mypy_cache",
+    ".next",
+    ".nox",
+    ".nuxt",
+    ".parcel-cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".svelte-kit",
+    ".terraform",
+    ".tox",
+    ".turbo",
+    ".venv",
+    "__pycache__",
+    "bower_components",
+    "node_modules",
+];
+
+/// What package managers write of the versions that they chose.
+const LOCKS: &[&str] = &[
+    "Cargo.lock",
+    "Gemfile.lock",
+    "Pipfile.lock",
+    "bun.lock",
+    "bun.lockb",
+    "composer.lock",
+    "flake.lock",
+    "go.sum",
+    "npm-shrinkwrap.json",
+    "package-lock.json",
+    "pnpm-lock.yaml",
+    "poetry.lock",
+    "uv.lock",
+    "yarn.lock",
+];
+
+/// The last part of the names of files that are no text.
+const BINARY: &[&str] = &[
+    "7z", "a", "avi", "bin", "bmp", "bz2", "class", "dll", "doc", "docx", "dylib", "eot", "exe",
+    "gif", "gz", "ico", "jar", "jpeg", "jpg", "lib", "mov", "mp3", "mp4", "o", "obj", "odt", "ogg",
+    "otf", "pdf", "png", "ppt", "pptx", "pyc", "rar", "rlib", "so", "sqlite", "tar", "tgz", "tif",
+    "tiff", "ttf", "wasm", "wav", "webm", "webp", "woff", "woff2", "xls", "xlsx", "xz", "zip",
+    "zst",
+];
+
+/// Whether tools fill a directory of this name by themselves.
+pub fn is_generated_directory(name: &str) -> bool {
+    DIRECTORIES.contains(&name)
+}
+
+/// The outermost directory that a path is or lies in, of those that tools fill by themselves.
+pub fn generated_directory(path: &RelPath) -> Option<&str> {
+    let mut end = 0;
+    for name in path.components() {
+        end += name.len();
+        if is_generated_directory(name) {
+            return path.as_str().get(..end);
+        }
+        end += 1;
+    }
+    None
+}
+
+/// Whether a file lies in a directory that tools fill by themselves.
+pub fn is_generated(path: &RelPath) -> bool {
+    generated_directory(path).is_some()
+}
+
+/// Whether a package manager writes a file of this name.
+pub fn is_lock_file(name: &str) -> bool {
+    LOCKS.contains(&name)
+}
+
+/// What a file is that nobody reads: these are shown, and not offered.
+pub fn unread(path: &RelPath) -> Option<&'static str> {
+    let name = path.file_name();
+    if is_lock_file(name) {
+        return Some("lock file");
+    }
+    let (stem, extension) = name.rsplit_once('.')?;
+    let extension = extension.to_ascii_lowercase();
+    if BINARY.contains(&extension.as_str()) {
+        return Some("binary");
+    }
+    let is_minified = stem.rsplit('.').next() == Some("min") || extension == "map";
+    is_minified.then_some("generated")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_lies_in_the_outermost_directory_that_tools_fill() {
+        let case = |path: &str, expected: Option<&str>| {
+            let path = RelPath::parse(path).unwrap();
+            assert_eq!(generated_directory(&path), expected, "{path}");
+        };
+        case("src/main.rs", None);
+        case("node_modules", Some("node_modules"));
+        case(
+            "web/node_modules/a/node_modules/b.js",
+            Some("web/node_modules"),
+        );
+        case("my_node_modules/a.js", None);
+    }
+
+    #[test]
+    fn what_nobody_reads_is_known_by_its_name() {
+        let case = |path: &str, expected: Option<&str>| {
+            let path = RelPath::parse(path).unwrap();
+            assert_eq!(unread(&path), expected, "{path}");
+        };
+        case("a/Cargo.lock", Some("lock file"));
+        case("logo.PNG", Some("binary"));
+        case("app.min.js", Some("generated"));
+        case("app.js", None);
+        case("Makefile", None);
+    }
+}
