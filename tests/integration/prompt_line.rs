@@ -373,3 +373,18 @@ fn what_was_entered_last_is_waited_for_at_the_end() {
     terminal.expect("the editor ended");
     ends_well(terminal);
 }
+
+#[test]
+fn leaving_stops_what_was_entered_last() {
+    let check = "new --check 'if [ -e slow ]; then sleep 1000; fi' task";
+    let Some((mut terminal, id)) = waiting(check, &[]) else {
+        return;
+    };
+    fs::write(terminal.base().join("workspace/slow"), "").unwrap();
+    terminal.type_in("/check\r");
+    terminal.expect("running 1 s");
+    terminal.type_in(CTRL_C);
+    terminal.expect(&format!("agent resume {id}"));
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(130), "{shown}");
+}
