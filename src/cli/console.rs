@@ -2,7 +2,8 @@
 //!
 //! A line is a note for the model, like `agent say`; a pasted reply goes into the inbox, like
 //! `agent paste`; `/word` is the verb that [`slash`] names. All of it is done by the verbs
-//! themselves, in a thread of its own, so that the prompt never waits.
+//! themselves, in threads of their own, so that the prompt never waits, and a note or a reply not for
+//! a command that takes its time.
 
 mod history;
 mod slash;
@@ -44,7 +45,7 @@ pub(super) struct Opened {
 impl Drop for Opened {
     fn drop(&mut self) {
         drop(self.prompt.take());
-        // Nothing is ever sent: it ends with the thread. From now on Ctrl-C is a signal again, so
+        // Nothing is ever sent: it ends with the threads. From now on Ctrl-C is a signal again, so
         // whatever runs can be stopped.
         if self.is_done.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
             let line = lock(&self.current).clone();
@@ -70,7 +71,8 @@ pub(super) fn open(
     notify: Notify,
 ) -> Option<Opened> {
     let history = History::kept_in(open::trust().directory());
-    let (sender, entries) = mpsc::channel();
+    let (words, told) = mpsc::channel();
+    let (commands, entered) = mpsc::channel();
     let lines = history.load();
     let listener = Arc::new(Ear {
         mailbox: agent.mailbox.clone(),
@@ -79,22 +81,26 @@ pub(super) fn open(
         notify,
         history,
         voice: common.ui(),
-        entries: Mutex::new(sender),
+        words: Mutex::new(words),
+        commands: Mutex::new(commands),
     });
     let prompt = agent.ui.open_prompt(lines, listener, &agent.interrupt)?;
     let current = Current::default();
-    let hand = Hand {
+    let hand = Arc::new(Hand {
         common: common.clone(),
         mailbox: agent.mailbox.clone(),
         interrupt: agent.interrupt.clone(),
         current: Arc::clone(&current),
         ui: common.ui(),
-    };
-    let (done, is_done) = mpsc::channel();
-    thread::spawn(move || {
-        hand.work(&entries);
-        drop(done);
     });
+    let (done, is_done) = mpsc::channel();
+    for entries in [told, entered] {
+        let (hand, done) = (Arc::clone(&hand), done.clone());
+        thread::spawn(move || {
+            hand.work(&entries);
+            drop(done);
+        });
+    }
     Some(Opened {
         prompt: Some(prompt),
         is_done,
@@ -112,7 +118,9 @@ struct Ear {
     notify: Notify,
     history: History,
     voice: Ui,
-    entries: Mutex<Sender<Entry>>,
+    /// To whom notes and replies go, and to whom commands: these may take their time.
+    words: Mutex<Sender<Entry>>,
+    commands: Mutex<Sender<Entry>>,
 }
 
 impl Listener for Ear {
@@ -152,7 +160,11 @@ impl Listener for Ear {
         {
             return self.interrupt.raise();
         }
-        let _ = lock(&self.entries).send(entry);
+        let to = match &entry {
+            Entry::Line(line) if self.is_command(line) => &self.commands,
+            _ => &self.words,
+        };
+        let _ = lock(to).send(entry);
     }
 
     fn asked(&self) {

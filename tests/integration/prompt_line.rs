@@ -342,9 +342,10 @@ fn a_note_is_no_answer_to_a_question_about_yes_or_no() {
     terminal.expect("Do it? [y/N]");
     terminal.type_in("use tabs\r");
     terminal.expect("goes to the model as a note");
+    // It does not wait for the command that asks.
+    terminal.expect("will tell it to the model");
     terminal.type_in("y\r");
     terminal.expect("is taken back");
-    terminal.expect("will tell it to the model");
     terminal.reply(2, READ);
     let third = outbox(&terminal, 3);
     assert!(third.contains("use tabs"), "{third}");
