@@ -24,6 +24,8 @@
 mod errand;
 /// The program, disturbed.
 mod injector;
+/// A patch of many files, killed in the middle.
+mod many;
 /// A person who plays the session, and goes on after anything.
 mod person;
 /// What a session came to.
