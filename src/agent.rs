@@ -131,6 +131,9 @@ struct Conversation<'a> {
     shown: Option<Listing>,
     checkpoints: Checkpoints,
     concealed: Concealed,
+    /// Whether a round was begun and is not concluded: until then nothing is saved, because the
+    /// journal would forget what was done.
+    is_under_way: bool,
     /// Whether files or checkpoints were written that no sync has brought onto the disk yet.
     has_unsynced_files: bool,
     /// Whether a sync of the workspace covers the sessions too.
@@ -195,9 +198,13 @@ impl Agent {
     }
 
     /// Ends a session because the person says so; the files stay as they are.
+    ///
+    /// Of a round that a killed process left unfinished, what was under way is settled and the rest
+    /// is not begun.
     pub fn end(&self, session: Session) -> Result<()> {
-        let (mut conversation, _) = Conversation::restore(self, session)?;
+        let (mut conversation, recovered) = Conversation::restore(self, session)?;
         let _alone = conversation.alone()?;
+        conversation.break_off(&recovered)?;
         conversation.session.is_complete = true;
         conversation.save()
     }
@@ -216,6 +223,9 @@ struct Taken {
 impl Conversation<'_> {
     /// Publishes the outbox of this round, or says how the session stands if there is none to come.
     fn settle(&mut self, patience: Patience) -> Result<Option<Ending>> {
+        if self.is_under_way {
+            return Ok(Some(self.stopped(Ending::Interrupted)));
+        }
         if self.session.is_complete {
             return Ok(Some(Ending::Done));
         }
@@ -300,6 +310,7 @@ impl Conversation<'_> {
         let _alone = self.alone()?;
         let before = self.checkpoint_before(&taken.reply.steps);
         let begun = self.begin_round(&taken, before);
+        self.is_under_way = true;
         let results = self.execute(&taken, &consent, begun)?;
         let not_begun = CheckProgress::NotBegun;
         let checked = self.check_round(before, &taken.reply.steps, &results, &not_begun)?;

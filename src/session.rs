@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 pub use self::check::{CheckReport, CheckedWhen};
 pub use self::circles::Circles;
 pub use self::history::{Checkpoint, History};
-pub use self::journal::{CheckProgress, Journal, Record, Recovered, Sync};
+pub use self::journal::{CheckProgress, ClaimedReply, Journal, Record, Recovered, Sync};
 pub use self::lock::{Holder, LoopLock, RoundLock};
 pub use self::notes::{Note, Notes, Source};
 pub use self::past::{Past, PastRound};

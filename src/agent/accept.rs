@@ -90,8 +90,8 @@ impl Conversation<'_> {
                 end.session, session.session_id
             ));
         }
-        if session.replies.iter().any(|known| known == identity) {
-            return Some("this very reply was processed in an earlier round; save the chat's answer to the latest message".to_owned());
+        if session.replies.iter().any(|known| known == identity) && !anyway {
+            return Some("this very reply was processed in an earlier round; save the chat's answer to the latest message, or use it once more with `agent paste --anyway`".to_owned());
         }
         let end = reply.end.as_ref()?;
         if end.sequence == session.sequence_number || anyway || continues(session, reply) {

@@ -5,7 +5,6 @@
 
 use super::checkpoints::Checkpoints;
 use super::conceal::Concealed;
-use super::recover::is_ahead;
 use super::{Agent, Conversation};
 use crate::checkpoint::{self, DiffLimits, Snapshot};
 use crate::compose::{self, Handover};
@@ -40,7 +39,7 @@ impl Agent {
                 "`agent resume {id} --no-wait \"<what to do next>\"` opens it again; then hand it over"
             )));
         }
-        let is_running = LoopLock::holder(self.store.directory()).is_some();
+        let is_running = LoopLock::is_at_work_on(self.store.directory(), id);
         if let (true, Some(question)) = (is_running, session.open_question()) {
             return Err(Error::mendable(format!(
                 "the model waits for an answer: {}",
@@ -76,10 +75,7 @@ impl Agent {
                 "wait for it, or decide what is asked; if no loop runs, `agent resume {id}` settles it"
             )));
         }
-        let mut session = match recovered.session {
-            Some(recorded) if is_ahead(&recorded, &session) => recorded,
-            _ => session,
-        };
+        let mut session = recovered.session.unwrap_or(session);
         session.history.mark(&recovered.undone, true);
         session.history.mark(&recovered.redone, false);
         Ok((session, journal))
@@ -94,6 +90,7 @@ impl Agent {
             contents: None,
             shown: None,
             checkpoints: Checkpoints::default(),
+            is_under_way: false,
             has_unsynced_files: false,
             syncs_together: self.workspace.sync_covers(self.store.directory()),
         }

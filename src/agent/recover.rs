@@ -11,14 +11,15 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::check::Checked;
 use super::steps::Begun;
 use super::{Agent, Conversation, Patience, Taken, file_name, identity};
 use crate::error::{Error, Result};
 use crate::execute::{self, Execution};
 use crate::fs::{Durability, create_directory, free_name, write_atomic};
 use crate::protocol::{Command, Outcome, RelPath, Seen, StagedFile, StagedStep, Step, StepResult};
-use crate::reply;
-use crate::session::{CheckedWhen, Printed, Recovered, RoundLock, Session, Sync};
+use crate::reply::{self, Issue, Reply};
+use crate::session::{CheckedWhen, ClaimedReply, Printed, Recovered, RoundLock, Session, Sync};
 
 impl<'a> Conversation<'a> {
     /// Opens a session for work and finishes what was left unfinished.
@@ -39,25 +40,29 @@ impl<'a> Conversation<'a> {
             ));
         }
         let is_new = recovered.session.is_none();
+        let given = session;
         let session = match recovered.session.take() {
-            Some(recorded) if is_ahead(&recorded, &session) => {
+            Some(recorded) if is_other_than(&recorded, &given) => {
                 agent
                     .ui
                     .say("The session file was not what the journal says; the journal was used.");
                 agent.store.save(&recorded)?;
                 recorded
             }
-            _ => session,
+            Some(recorded) => recorded,
+            None => given.clone(),
         };
         let notes = agent.store.notes(&session.session_id);
-        notes.remove_told(&session.notes, session.updated_at);
+        notes.remove_told(&told(&session), session.updated_at);
         let mut conversation = agent.conversation(session, journal);
         conversation.undone(&recovered.undone);
         (conversation.session.history).mark(&recovered.redone, false);
         let confinement = agent.manner.permit.confinement.as_ref();
         let sandbox = confinement.map(|confinement| confinement.backend.name().to_owned());
-        let is_other = conversation.session.sandbox != sandbox;
+        let is_other =
+            conversation.session.sandbox != sandbox || conversation.allow(given.round_limit);
         conversation.session.sandbox = sandbox;
+        conversation.is_under_way = recovered.claimed.is_some();
         let is_other = conversation.begin_planning() || is_other;
         let is_at_start = recovered.claimed.is_none();
         let is_other = (is_at_start
@@ -72,22 +77,22 @@ impl<'a> Conversation<'a> {
 
     fn finish_round(&mut self, recovered: &Recovered, patience: Patience) -> Result<()> {
         let (id, sequence) = (&self.session.session_id, self.session.sequence_number);
-        let begun = recovered.claimed.is_some();
-        let claimed = match &recovered.claimed {
-            Some(file) => Some(self.agent.mailbox.processed().join(file)),
-            None => self.agent.mailbox.claimed(id, sequence),
-        };
-        let Some(file) = claimed else { return Ok(()) };
-        let taken = reread(file)?;
-        if !begun {
+        let Some(claimed) = &recovered.claimed else {
+            let Some(file) = self.agent.mailbox.claimed(id, sequence) else {
+                return Ok(());
+            };
             self.agent
                 .ui
                 .say("A reply had been taken when `agent` stopped; it is executed now.");
-            return self.step(taken, patience);
-        }
+            return self.step(reread(file)?, patience);
+        };
         self.agent.ui.say(
             "A reply was being executed when `agent` stopped. What is done stays, what was under way is settled, and nothing is run twice.",
         );
+        let Some(taken) = self.same_reply(claimed)? else {
+            let _alone = self.alone()?;
+            return self.conclude_without_reply(claimed, recovered);
+        };
         let steps = &taken.reply.steps;
         let begun = {
             let _alone = self.alone()?;
@@ -109,6 +114,93 @@ impl<'a> Conversation<'a> {
 }
 
 impl Conversation<'_> {
+    /// Lets the session have so many rounds, if it may not already; tells whether that is new.
+    fn allow(&mut self, rounds: u32) -> bool {
+        let is_more = rounds > self.session.round_limit;
+        self.session.round_limit = self.session.round_limit.max(rounds);
+        is_more
+    }
+
+    /// Concludes a round that was under way, without beginning anything more of it.
+    pub(super) fn break_off(&mut self, recovered: &Recovered) -> Result<()> {
+        let Some(claimed) = &recovered.claimed else {
+            return Ok(());
+        };
+        let Some(taken) = self.same_reply(claimed)? else {
+            return self.conclude_without_reply(claimed, recovered);
+        };
+        let steps = &taken.reply.steps;
+        let mut results = self.settle_steps(steps, recovered)?.results;
+        for step in &steps[results.len()..] {
+            let outcome = Outcome::skipped("the user ended the session before this");
+            results.push(StepResult::new(step, outcome, Duration::ZERO));
+        }
+        self.checkpoint_after(recovered.before, steps, &results)?;
+        self.conclude(taken, results, Checked::GoesOn)
+    }
+
+    /// The reply that was being carried out, if it still is what it was.
+    fn same_reply(&self, claimed: &ClaimedReply) -> Result<Option<Taken>> {
+        let file = self.agent.mailbox.processed().join(&claimed.file);
+        if !file.exists() {
+            return Ok(None);
+        }
+        let taken = reread(file)?;
+        Ok(Some(taken).filter(|taken| taken.identity == claimed.identity))
+    }
+
+    /// Concludes a round whose reply is gone: what the journal knows is told, and what it does not.
+    fn conclude_without_reply(
+        &mut self,
+        claimed: &ClaimedReply,
+        recovered: &Recovered,
+    ) -> Result<()> {
+        let ClaimedReply { file, identity } = claimed;
+        self.agent.ui.say(&format!(
+            "That reply, `{file}` in `inbox/processed`, is gone or was changed. What the journal knows of it is told to the model; nothing more of it is carried out."
+        ));
+        let (mut results, _) = self.settle_files(recovered);
+        let settled: Vec<u32> = results.iter().map(|result| result.number).collect();
+        let finished = recovered.finished.iter();
+        results.extend(
+            finished
+                .filter(|one| !settled.contains(&one.number))
+                .cloned(),
+        );
+        results.sort_by_key(|result| result.number);
+        let is_known = |number: &u32| results.iter().any(|result| result.number == *number);
+        let unknown: Vec<String> = recovered
+            .started
+            .iter()
+            .filter(|number| !is_known(number))
+            .map(u32::to_string)
+            .collect();
+        let mut message = "your last reply was lost while it was being carried out; what is known of it is below, and what is not below was not done".to_owned();
+        if !unknown.is_empty() {
+            message.push_str(
+                ", but for these commands, which were under way and may or may not have happened: ",
+            );
+            message.push_str(&unknown.join(", "));
+        }
+        let issue = Issue {
+            line: 1,
+            number: None,
+            command: None,
+            message,
+            hint: "look at the files before you send the rest again".to_owned(),
+        };
+        let taken = Taken {
+            name: file.clone(),
+            reply: Reply {
+                issues: vec![issue],
+                ..Reply::default()
+            },
+            identity: identity.clone(),
+            file: self.agent.mailbox.processed().join(file),
+        };
+        self.conclude(taken, results, Checked::GoesOn)
+    }
+
     /// What became of the steps of a round that was stopped: of those that were begun, or of all if
     /// nothing can be built on them.
     ///
@@ -196,12 +288,23 @@ impl Conversation<'_> {
     }
 }
 
-/// Whether the journal knows better than the session file.
+/// Whether the session file is not what the journal says.
 ///
-/// The file is written after the journal, so it is never ahead of it. Times say little: a clock can
-/// be set back.
-pub(super) fn is_ahead(recorded: &Session, session: &Session) -> bool {
-    recorded.sequence_number != session.sequence_number || recorded.updated_at > session.updated_at
+/// The file is written after the journal, so it is never ahead of it. How many rounds there may be
+/// is for the person to say.
+fn is_other_than(recorded: &Session, given: &Session) -> bool {
+    let mut recorded = recorded.clone();
+    recorded.round_limit = given.round_limit;
+    recorded != *given
+}
+
+/// What the notes said that the session has: a process that was killed may have left them.
+fn told(session: &Session) -> Vec<String> {
+    let answers = session
+        .questions
+        .iter()
+        .filter_map(|asked| asked.answer.as_ref());
+    session.notes.iter().chain(answers).cloned().collect()
 }
 
 /// What is told of a step that was under way when the program was stopped.
@@ -229,4 +332,33 @@ fn reread(file: PathBuf) -> Result<Taken> {
         identity: identity(&text),
         file,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Question;
+    use crate::session::tests::session;
+
+    #[test]
+    fn an_answer_that_the_session_has_was_told() {
+        let mut session = session("ab12cd34");
+        let asked = |answer: Option<&str>| Question {
+            question: "tabs?".to_owned(),
+            answer: answer.map(str::to_owned),
+        };
+        session.notes = vec!["a note".to_owned()];
+        session.questions = vec![asked(Some("tabs")), asked(None)];
+        assert_eq!(told(&session), ["a note", "tabs"]);
+    }
+
+    #[test]
+    fn the_journal_is_right_whatever_the_clock_says() {
+        let recorded = session("ab12cd34");
+        let mut given = recorded.clone();
+        given.round_limit += 5;
+        assert!(!is_other_than(&recorded, &given));
+        given.updated_at += Duration::from_mins(1);
+        assert!(is_other_than(&recorded, &given));
+    }
 }

@@ -9,7 +9,7 @@ use super::check::Checked;
 use super::permit::{Asking, Consent};
 use super::{Conversation, Patience, Taken};
 use crate::approve::Pending;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::execute;
 use crate::protocol::{Command, Outcome, ReadRequest, RelPath, Status, Step, StepResult};
 use crate::reply::{Issue, Reply};
@@ -143,6 +143,7 @@ impl Conversation<'_> {
         let said = notes.all();
         session.notes = said.iter().map(|note| note.text.clone()).collect();
         self.contents = Some(self.read_contents());
+        self.is_under_way = false;
         self.save()?;
         self.pending().clear()?;
         for note in &said {
@@ -174,6 +175,13 @@ impl Conversation<'_> {
 
     /// Puts the session on the disk: the journal first, which can rebuild the file.
     pub(super) fn save(&mut self) -> Result<()> {
+        if self.is_under_way {
+            let id = &self.session.session_id;
+            return Err(
+                Error::mendable(format!("a round of session {id} is not finished yet"))
+                    .hint(format!("`agent resume {id}` finishes it first")),
+            );
+        }
         self.session.updated_at = Timestamp::now();
         let record = Record::Round {
             session: Box::new(self.session.clone()),

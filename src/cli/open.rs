@@ -15,8 +15,8 @@ use crate::mailbox::Mailbox;
 use crate::secrets::{Allow, Scanner};
 use crate::session::Store;
 use crate::settings::{
-    self, Attach, Base, Chat, Found, KeepsContext, Loaded, Origin, Overrides, Secrets, Settings,
-    Switch, Trust, WhenTooLong,
+    self, Attach, Base, Chat, Found, KeepsContext, Loaded, Origin, Overrides, Paths, Secrets,
+    Settings, Switch, Trust, WhenTooLong,
 };
 use crate::ui::{Answer, Takes, Ui};
 use crate::workspace::Workspace;
@@ -57,8 +57,28 @@ pub(super) fn agent_and_wishes(
         ui.say(&warning);
     }
     let wishes = carry::wishes(&loaded.settings);
+    if first_run == FirstRun::Refuse {
+        is_in_place(&loaded.paths)?;
+    }
     let agent = assemble(base.directory, &loaded, &trust(), ui, interrupt)?;
     Ok((agent, wishes))
+}
+
+/// Refuses to go on with sessions in a new, empty workspace where theirs has gone.
+fn is_in_place(paths: &Paths) -> Result<()> {
+    let has_sessions = || {
+        let entries = std::fs::read_dir(&paths.sessions).into_iter().flatten();
+        let is_json = |path: PathBuf| path.extension().is_some_and(|ending| ending == "json");
+        entries.flatten().any(|entry| is_json(entry.path()))
+    };
+    if paths.workspace.exists() || !has_sessions() {
+        return Ok(());
+    }
+    Err(Error::mendable(format!(
+        "the workspace `{}` was moved or deleted",
+        paths.workspace.display()
+    ))
+    .hint("put it back, or name its new place with `--workspace DIR`; an empty directory of that name will do as well"))
 }
 
 /// What to say before the model works in a place that holds all that a person has.

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::{Common, carry, exit_code, log, open, read_standard_input, status};
+use crate::agent::Ending;
 use crate::error::{Error, Result};
 use crate::session::{LoopLock, Session, Store};
 use crate::ui::{Event, Ui};
@@ -58,8 +59,8 @@ impl Resume {
                 .hint("`agent new \"<task>\"` begins another one"));
         }
         if session.is_at_limit() {
-            session.round_limit = session.sequence_number - 1 + agent.manner.max_rounds;
-            agent.store.save(&session)?;
+            let rounds = session.sequence_number.saturating_sub(1);
+            session.round_limit = rounds.saturating_add(agent.manner.max_rounds);
         }
         lock.works_on(agent.store.directory(), Some(&session.session_id))?;
         log::start(&agent, &session);
@@ -72,7 +73,10 @@ impl Resume {
         });
         let is_instructed = instruction.is_some();
         if let Some(instruction) = instruction {
-            session = agent.instruct(session, instruction)?;
+            session = match agent.instruct(session, instruction)? {
+                Some(session) => session,
+                None => return Ok(exit_code(Ending::Interrupted)),
+            };
         }
         let stay = carry::Stay::of(self.no_wait);
         let wishes = carry::copying(wishes, self.copy);

@@ -12,7 +12,8 @@ use crate::ui::Ui;
 const EXAMPLES: &str = "\
 Examples:
   agent say \"use spaces\"
-  agent say leave the tests of the parser as they are";
+  agent say leave the tests of the parser as they are
+  agent say --session ab12 \"not in the tests\"";
 
 /// Answer the model's question, or add a note to the next message
 #[derive(Debug, Args)]
@@ -21,25 +22,32 @@ pub(super) struct Say {
     /// What to tell the model; the words are joined
     #[arg(required = true, value_name = "TEXT")]
     text: Vec<String>,
+    /// The session; the latest unfinished one if it is left out
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
 }
 
 impl Say {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        tell(common, ui, &self.text.join(" "))?;
+        tell_in(common, ui, self.session.as_deref(), &self.text.join(" "))?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Leaves a note for the model, and says what becomes of it.
+/// Leaves a note for the model of the latest session, and says what becomes of it.
 pub(super) fn tell(common: &Common, ui: Ui, text: &str) -> Result<()> {
+    tell_in(common, ui, None, text)
+}
+
+fn tell_in(common: &Common, ui: Ui, session: Option<&str>, text: &str) -> Result<()> {
     if text.trim().is_empty() {
         return Err(Error::usage("there is nothing to say").hint("agent say \"use spaces\""));
     }
     let agent = open::files(common, ui)?;
-    let mut session = resume::find(&agent.store, &agent.ui, None)?;
+    let mut session = resume::find(&agent.store, &agent.ui, session)?;
     let notes = agent.store.notes(&session.session_id);
     notes.add(Source::Person, text.trim())?;
-    let is_running = LoopLock::holder(agent.store.directory()).is_some();
+    let is_running = LoopLock::is_at_work_on(agent.store.directory(), &session.session_id);
     let what = match session.open_question() {
         Some(question) if is_running => format!("Answers: {}", question.question.trim()),
         Some(question) => format!(

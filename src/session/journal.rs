@@ -127,8 +127,8 @@ pub enum Record {
 pub struct Recovered {
     /// The session as the last finished round left it, if any round was finished.
     pub session: Option<Session>,
-    /// The claimed reply of the round that was under way: its file in `inbox/processed/`.
-    pub claimed: Option<String>,
+    /// The claimed reply of the round that was under way.
+    pub claimed: Option<ClaimedReply>,
     /// Steps of that round that were begun.
     pub started: Vec<u32>,
     /// What they change in files, group by group.
@@ -145,6 +145,15 @@ pub struct Recovered {
     pub redone: Vec<u32>,
     /// How many bytes of a half-written last line were cut off.
     pub torn_bytes: u64,
+}
+
+/// A reply that is being carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimedReply {
+    /// Its file in `inbox/processed/`.
+    pub file: String,
+    /// What it was when it was claimed.
+    pub identity: String,
 }
 
 /// How far the person's check came since the session was saved.
@@ -334,8 +343,8 @@ const FIRST_WINDOW: u64 = 64 * 1024;
 impl Recovered {
     fn take(&mut self, record: Record) {
         match record {
-            Record::Claimed { file, .. } => {
-                self.claimed = Some(file);
+            Record::Claimed { file, identity, .. } => {
+                self.claimed = Some(ClaimedReply { file, identity });
                 self.before = None;
                 self.check = CheckProgress::NotBegun;
                 self.started.clear();
@@ -392,6 +401,13 @@ mod tests {
         }
     }
 
+    fn file_of(recovered: &Recovered) -> Option<&str> {
+        recovered
+            .claimed
+            .as_ref()
+            .map(|claimed| claimed.file.as_str())
+    }
+
     fn journal_with(records: &[Record]) -> (tempfile::TempDir, PathBuf) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("j.jsonl");
@@ -414,7 +430,7 @@ mod tests {
             },
         ]);
         let (_, recovered) = Journal::open(&path).unwrap();
-        assert_eq!(recovered.claimed.as_deref(), Some("r1.txt"));
+        assert_eq!(file_of(&recovered), Some("r1.txt"));
         assert_eq!(recovered.started, [1, 2]);
         assert!(recovered.session.is_some());
     }
@@ -457,12 +473,9 @@ mod tests {
                 .unwrap();
             let (mut journal, recovered) = Journal::open(&path).unwrap();
             assert_eq!(recovered.torn_bytes, (length - first) as u64);
-            assert_eq!(recovered.claimed.as_deref(), Some("r1.txt"));
+            assert_eq!(file_of(&recovered), Some("r1.txt"));
             journal.append(&[claimed(3)], Sync::Later).unwrap();
-            assert_eq!(
-                Journal::open(&path).unwrap().1.claimed.as_deref(),
-                Some("r3.txt")
-            );
+            assert_eq!(file_of(&Journal::open(&path).unwrap().1), Some("r3.txt"));
         }
     }
 
@@ -515,7 +528,7 @@ mod tests {
         });
         let (_directory, path) = journal_with(&records);
         let (_, recovered) = Journal::open(&path).unwrap();
-        assert_eq!(recovered.claimed.as_deref(), Some("r7.txt"));
+        assert_eq!(file_of(&recovered), Some("r7.txt"));
         assert_eq!(recovered.started.len(), 30_000);
         assert!(recovered.session.is_some());
     }

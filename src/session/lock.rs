@@ -76,6 +76,14 @@ impl LoopLock {
     }
 }
 
+impl LoopLock {
+    /// Whether a loop works on this session now, or may: one that has just begun does not say.
+    pub fn is_at_work_on(directory: &Path, session: &SessionId) -> bool {
+        Self::holder(directory)
+            .is_some_and(|holder| holder.session.is_none_or(|at_work| at_work == *session))
+    }
+}
+
 fn open(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);

@@ -69,5 +69,8 @@ mod terminal;
 /// Taking rounds back, and putting them again.
 #[cfg(unix)]
 mod undo;
+/// Rounds that a kill left unfinished.
+#[cfg(unix)]
+mod unfinished;
 /// The verbs around a session, their output and their exit codes.
 mod verbs;

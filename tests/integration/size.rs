@@ -129,12 +129,15 @@ fn a_chat_that_keeps_no_context_is_told_everything_again() {
 fn a_chat_that_is_near_the_end_of_its_memory_is_told_of() {
     let finished = with_long_contents(&["--chat", "claude"]);
     assert!(!finished.stderr.contains("agent handoff"));
-    let mut session = finished.session();
+    let session = finished.session();
     let id = session["sessionId"].as_str().unwrap().to_owned();
-    assert!(session["chatTokens"].as_u64().unwrap() > 500, "{session}");
-    session["chatTokens"] = 150_000.into();
-    let file = finished.base().join(format!("sessions/{id}.json"));
-    fs::write(file, session.to_string()).unwrap();
+    let tokens = session["chatTokens"].as_u64().unwrap();
+    assert!(tokens > 500, "{session}");
+    let journal = finished.base().join(format!("sessions/{id}.journal.jsonl"));
+    let text = fs::read_to_string(&journal).unwrap();
+    let told = text.replace(&format!("\"chatTokens\":{tokens}"), "\"chatTokens\":150000");
+    assert_ne!(told, text);
+    fs::write(journal, told).unwrap();
     let reply = READ.replace("{end}", &format!("[END {id}#2]"));
     Test::after(finished, &["--chat", "claude", "step", "--reply", "-"])
         .input(&reply)
