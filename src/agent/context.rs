@@ -332,6 +332,7 @@ mod tests {
             path: RelPath::parse(path).unwrap(),
             size,
             modified: 0,
+            is_link: false,
         };
         assert!(is_short_readme(&file("README.md", 100)));
         assert!(is_short_readme(&file("readme", 100)));

@@ -269,7 +269,8 @@ pub fn message_of(posted: &Posted) -> String {
 /// What a walk found, with the directories that tools fill by themselves counted, not listed.
 fn listing_of(walked: Walked, is_repository: bool) -> Listing {
     let mut listing = Listing {
-        omitted: walked.unnamable + u64::from(walked.cut),
+        omitted: u64::from(walked.cut),
+        unnamable: walked.unnamable,
         is_repository,
         ..Listing::default()
     };
@@ -289,6 +290,7 @@ fn listing_of(walked: Walked, is_repository: bool) -> Listing {
             path: file.path,
             size: file.size,
             modified: file.modified,
+            is_link: file.is_link,
         })
     });
     // In the memory of the walk: of a large workspace it is much.

@@ -4,6 +4,7 @@
 //! the chat has the rest. What does not fit becomes a tree, see `tree`.
 
 mod difference;
+mod generated;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,9 @@ pub struct Listing {
     pub files: Vec<Listed>,
     /// How many more there are.
     pub omitted: u64,
+    /// How many have names that cannot be written in a reply.
+    #[serde(default)]
+    pub unnamable: u64,
     /// Directories that tools fill by themselves, each with the number of its files; these are not
     /// among the files.
     #[serde(default)]
@@ -45,6 +49,9 @@ pub struct Listed {
     pub size: u64,
     /// When it was changed, in nanoseconds since 1970; only compared, never shown.
     pub modified: i64,
+    /// Whether it is a symbolic link, which is not followed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_link: bool,
 }
 
 /// What the listing always has room for.
@@ -149,9 +156,14 @@ impl Section for Files<'_> {
 fn all(now: &Listing, relevance: &Relevance<'_>, max_items: usize, room: usize) -> (String, bool) {
     let mut text = HEADING.to_owned();
     let _ = writeln!(text, "({})", sum(now));
-    let mut generated = String::new();
-    for (path, count) in &now.generated {
-        let _ = writeln!(generated, "{path}/ ({}, generated)", files(*count));
+    let mut generated = generated::lines(&now.generated);
+    if now.unnamable > 0 {
+        let plural = if now.unnamable == 1 { "" } else { "s" };
+        let _ = writeln!(
+            generated,
+            "(left out: {} name{plural} that cannot be written in a reply)",
+            grouped(now.unnamable)
+        );
     }
     let left = room.saturating_sub(chars(&text) + chars(&generated));
     let mut is_cut = false;
@@ -209,6 +221,9 @@ fn sum(now: &Listing) -> String {
 
 /// The size of a file, and what it is if it is not to be read.
 fn described(file: &Listed) -> String {
+    if file.is_link {
+        return "link".to_owned();
+    }
     let size = bytes(file.size);
     match unread(&file.path) {
         Some(kind) => format!("{size}, {kind}"),

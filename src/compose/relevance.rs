@@ -234,6 +234,7 @@ mod tests {
                 path: RelPath::parse(path).unwrap(),
                 size: 1,
                 modified: 0,
+                is_link: false,
             })
             .collect();
         files.sort_by(|one, other| one.path.cmp(&other.path));

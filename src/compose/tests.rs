@@ -30,6 +30,7 @@ fn listing(paths: &[&str]) -> Listing {
         path: RelPath::parse(path).unwrap(),
         size: 10,
         modified: 0,
+        is_link: false,
     });
     Listing {
         files: files.collect(),

@@ -7,6 +7,7 @@ fn listed(path: &str, size: u64) -> Listed {
         path: RelPath::parse(path).unwrap(),
         size,
         modified: 0,
+        is_link: false,
     }
 }
 
@@ -48,6 +49,46 @@ fn a_few_files_are_listed_with_sizes_and_what_is_not_to_be_read() {
         shown(&now, &[], 200),
         "## Workspace Files\n(3 files, 2.4 MB; a git repository)\nCargo.lock (61 kB, lock file)\nlogo.png (2.3 MB, binary)\nsrc/main.rs (1 byte)\nweb/node_modules/ (12,345 files, generated)\n"
     );
+}
+
+#[test]
+fn caches_beside_every_source_file_leave_the_sources_their_room() {
+    let packages = |file: &str| -> Vec<String> {
+        (0..330)
+            .map(|n| format!("src/package{n:03}/{file}"))
+            .collect()
+    };
+    let mut now = listing(&packages("main.py"));
+    let caches = packages("__pycache__").into_iter();
+    now.generated = caches.map(|path| (path, 1)).collect();
+    let text = shown(&now, &[], 1000);
+    assert!(
+        text.contains("src/package000/main.py (10 bytes)\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("src/package329/main.py (10 bytes)\n"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("\n__pycache__/ (330 directories, generated)\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn names_that_cannot_be_written_are_no_files_that_were_cut() {
+    let mut now = listing(&["a.rs".to_owned()]);
+    now.unnamable = 3;
+    now.files[0].is_link = true;
+    assert_eq!(
+        shown(&now, &[], 200),
+        "## Workspace Files\n(1 file, 10 bytes; not a git repository)\na.rs (link)\n(left out: 3 names that cannot be written in a reply)\n"
+    );
+    let mut before = listing(&["a.rs".to_owned(), "b.rs".to_owned()]);
+    before.unnamable = 3;
+    let gone: Vec<&str> = now.different_from(&before).map(RelPath::as_str).collect();
+    assert!(gone.contains(&"b.rs"), "{gone:?}");
 }
 
 #[test]
