@@ -22,8 +22,8 @@ const FIRST: usize = 10_000;
 /// What a later one shows at most, so that it stays short.
 const LATER: usize = 2_500;
 
-/// Of how many files a workspace is small.
-const SMALL: usize = 30;
+/// What a file takes beside its contents, in characters.
+const HEADER: usize = 40;
 
 /// How long a README is that is shown of a large workspace, in bytes.
 const README: u64 = 3_000;
@@ -66,8 +66,9 @@ impl Gathering<'_> {
             workspace, limits, ..
         } = self.agent;
         let shown = execute::read_file(workspace, request, limits);
-        let size = shown.contents.text.chars().count();
-        if shown.contents.is_empty() || shown.contents.omitted > 0 || size > self.left {
+        let size = shown.contents.text.chars().count() + HEADER;
+        let is_whole = shown.contents.omitted == 0 && !shown.has_cut_lines;
+        if shown.contents.is_empty() || !is_whole || size > self.left {
             return;
         }
         self.left -= size;
@@ -149,14 +150,9 @@ impl Conversation<'_> {
     /// What the task names, and all of a small workspace.
     fn first_files(&self, listing: &Listing, gathering: &mut Gathering<'_>) {
         let mut paths = compose::named(&self.session, listing);
-        if listing.files.len() <= SMALL {
-            let mut files: Vec<_> = listing.files.iter().collect();
-            files.sort_by_key(|file| file.size);
-            paths.extend(files.into_iter().map(|file| &file.path));
-        } else {
-            let short = listing.files.iter().filter(|file| is_short_readme(file));
-            paths.extend(short.map(|file| &file.path));
-        }
+        let short = listing.files.iter().filter(|file| is_short_readme(file));
+        paths.extend(short.map(|file| &file.path));
+        paths.extend(of_small(listing, FIRST));
         let mut known = BTreeSet::new();
         for path in paths {
             let is_instructions = PROJECT_NAMES.contains(&path.file_name());
@@ -293,6 +289,24 @@ impl Conversation<'_> {
     }
 }
 
+/// The files of a small workspace, the shortest first; none of one of whose files most do not fit.
+fn of_small(listing: &Listing, room: usize) -> Vec<&RelPath> {
+    let is_offered = |file: &&Listed| file.size > 0 && unread(&file.path).is_none();
+    let mut files: Vec<&Listed> = listing.files.iter().filter(is_offered).collect();
+    files.sort_by_key(|file| file.size);
+    let mut left = room as u64;
+    let fits = |file: &&&Listed| {
+        let rest = left.checked_sub(file.size.saturating_add(HEADER as u64));
+        left = rest.unwrap_or_default();
+        rest.is_some()
+    };
+    let fitting = files.iter().take_while(fits).count();
+    if fitting * 2 < files.len() {
+        return Vec::new();
+    }
+    files.iter().map(|file| &file.path).take(fitting).collect()
+}
+
 /// Whether a file says at the top what the project is and how it is tested, in few words.
 fn is_short_readme(file: &Listed) -> bool {
     let path = file.path.as_str();
@@ -339,6 +353,33 @@ mod tests {
         assert!(!is_short_readme(&file("README.md", 100_000)));
         assert!(!is_short_readme(&file("lib/README.md", 100)));
         assert!(!is_short_readme(&file("reader.py", 100)));
+    }
+
+    #[test]
+    fn a_workspace_is_small_by_its_characters_not_by_its_files() {
+        let of_sizes = |sizes: &[(usize, u64)]| {
+            let sizes = sizes.iter().flat_map(|(count, size)| vec![*size; *count]);
+            let file = |(number, size)| Listed {
+                path: RelPath::parse(&format!("f{number:04}.py")).unwrap(),
+                size,
+                modified: 0,
+                is_link: false,
+            };
+            let listing = Listing {
+                files: sizes.enumerate().map(file).collect(),
+                ..Listing::default()
+            };
+            of_small(&listing, 10_000).len()
+        };
+        assert_eq!(of_sizes(&[(44, 10)]), 44);
+        assert_eq!(of_sizes(&[(1, 9_000)]), 1);
+        // One that is large does not keep the others back.
+        assert_eq!(of_sizes(&[(4, 1_000), (1, 300_000)]), 4);
+        assert_eq!(of_sizes(&[(20, 5_000)]), 0);
+        assert_eq!(of_sizes(&[(20, 100), (200, 5_000)]), 0);
+        // Empty files tell nothing.
+        assert_eq!(of_sizes(&[(500, 0), (2, 100)]), 2);
+        assert_eq!(of_sizes(&[]), 0);
     }
 
     #[test]

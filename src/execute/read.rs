@@ -33,6 +33,8 @@ pub struct Shown {
     pub contents: Capped,
     /// The hash of the whole file, if it was shown: hand it to `Seen::note`.
     pub hash: Option<String>,
+    /// Whether the end of a very long line is missing.
+    pub has_cut_lines: bool,
 }
 
 impl Shown {
@@ -41,6 +43,7 @@ impl Shown {
             header,
             contents: Capped::default(),
             hash: None,
+            has_cut_lines: false,
         }
     }
 }
@@ -120,6 +123,7 @@ pub fn read_file(workspace: &Workspace, request: &ReadRequest, limits: &Limits) 
     match part(request, lines.len()) {
         Ok(range) => Shown {
             header: header(path, &range, lines.len(), limits),
+            has_cut_lines: lines[range.clone()].iter().any(|line| is_cut(line)),
             contents: contents(&lines, range, request, limits),
             hash: Some(hash),
         },
@@ -190,6 +194,11 @@ fn numbered(lines: &[&str], above: usize) -> Vec<String> {
         .zip(lines)
         .map(|(number, line)| format!("{number}: {}", cut(line)))
         .collect()
+}
+
+/// Whether a line is longer than what is shown of it.
+fn is_cut(line: &str) -> bool {
+    line.len() > MAX_LINE_CHARS && line.chars().nth(MAX_LINE_CHARS).is_some()
 }
 
 /// A line, cut if it is very long.
@@ -402,6 +411,7 @@ mod tests {
             "{}",
             shown.contents.text.len()
         );
+        assert!(shown.has_cut_lines);
     }
 
     #[test]
