@@ -155,6 +155,19 @@ fn omitted_by(line: &str) -> Option<u64> {
     number.split_once(" characters omitted]")?.0.parse().ok()
 }
 
+/// Two texts one after the other, of which the second may begin with a word about a cut: then the
+/// first ends where it is whole, and the word counts what it loses.
+pub fn joined(first: &str, second: &str) -> String {
+    let Some(mut omitted) = second.lines().next().and_then(omitted_by) else {
+        return format!("{first}{second}");
+    };
+    let mut text = first[..whole_end(first)].to_owned();
+    omitted = omitted.saturating_add(first[text.len()..].chars().count() as u64);
+    mark(&mut text, &mut omitted);
+    text.push_str(second.split_once('\n').map_or("", |(_, rest)| rest));
+    text
+}
+
 /// How much is missing of a text that was cut here, by its own words.
 pub fn omitted(text: &str) -> u64 {
     let all = text.lines().filter_map(omitted_by);
@@ -296,6 +309,17 @@ mod tests {
             1_000 + ((100 - shown.matches("case_").count()) * numbered(1).len()) as u64,
             "{shown}"
         );
+    }
+
+    #[test]
+    fn a_beginning_that_was_cut_in_a_line_ends_before_it() {
+        let cut = "[TRUNCATED: 5 characters omitted]\nerror\n";
+        assert_eq!(
+            joined("test one\ntest cas", cut),
+            "test one\n[TRUNCATED: 13 characters omitted]\nerror\n"
+        );
+        assert_eq!(joined("one\n", cut), format!("one\n{cut}"));
+        assert_eq!(joined("an er", "ror\n"), "an error\n");
     }
 
     #[test]

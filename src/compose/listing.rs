@@ -5,6 +5,7 @@
 
 mod difference;
 mod generated;
+mod runs;
 mod tree;
 
 use std::collections::BTreeMap;

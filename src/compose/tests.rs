@@ -202,7 +202,12 @@ fn pastes(outbox: &Outbox) -> Vec<&str> {
 #[test]
 fn what_the_model_asked_for_is_worth_a_part_and_the_listing_is_not() {
     let session = session("ab12cd34");
-    let names: Vec<String> = (0..3000).map(|n| format!("file{n}.txt")).collect();
+    // Names that differ only by numbers would fold.
+    let letter = |digit: u8| char::from(digit - b'0' + b'a');
+    let letters = |n: usize| -> String { n.to_string().bytes().map(letter).collect() };
+    let names: Vec<String> = (0..3000)
+        .map(|n| format!("file_{}.txt", letters(n)))
+        .collect();
     let listing = listing(&names.iter().map(String::as_str).collect::<Vec<_>>());
     let contents = [text("a", &"some content\n".repeat(2000))];
     let outbox = compose(&Material {

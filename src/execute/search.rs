@@ -89,6 +89,7 @@ impl Execution<'_> {
             limit: self.limits.max_search_results as usize,
             max_bytes: self.limits.max_file_bytes,
             too_large: AtomicUsize::new(0),
+            too_long: AtomicUsize::new(0),
             skipped: Skipped::default(),
             has_enough: AtomicBool::new(false),
             hits: Mutex::new(BTreeMap::new()),
@@ -129,6 +130,8 @@ struct Search<'a> {
     limit: usize,
     max_bytes: u64,
     too_large: AtomicUsize,
+    /// How many files have a line that is too long to be searched.
+    too_long: AtomicUsize,
     skipped: Skipped,
     /// Whether there are more hits than can be shown.
     has_enough: AtomicBool,
@@ -180,7 +183,12 @@ impl Search<'_> {
             is_binary: false,
         };
         let result = searcher.search_file(self.matcher, &file, &mut collector);
-        if result.is_err() || collector.is_binary || collector.hits.is_empty() {
+        // What the system says has a number; what the searcher says is that a line is too long.
+        if result.is_err_and(|error| error.raw_os_error().is_none()) {
+            self.too_long.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        if collector.is_binary || collector.hits.is_empty() {
             return;
         }
         let mut hits = lock(&self.hits);
@@ -215,6 +223,15 @@ impl Search<'_> {
         if too_large > 0 {
             let files = count(too_large, "file");
             let _ = write!(message, "; not searched, too large: {files}");
+        }
+        let too_long = self.too_long.into_inner();
+        if too_long > 0 {
+            let files = count(too_long, "file");
+            let _ = write!(
+                message,
+                "; not searched, with a line over {} MiB: {files}",
+                MAX_LINE_BYTES / 1024 / 1024
+            );
         }
         message.push_str(but);
         message.push_str(&self.skipped.words(last.as_ref()));
@@ -509,6 +526,17 @@ mod tests {
         assert_eq!(shown.chars().count(), MAX_LINE_CHARS + 6);
         let start = around("z".repeat(300).as_bytes(), 0);
         assert_eq!(start, format!("{}...", "z".repeat(MAX_LINE_CHARS)));
+    }
+
+    #[test]
+    fn says_of_a_line_that_is_too_long_that_it_was_not_searched() {
+        let long = "z".repeat(MAX_LINE_BYTES + 1);
+        let mut stage = stage(&[("a", "x\n"), ("long", &long)]);
+        stage.limits.max_file_bytes = u64::MAX;
+        assert_eq!(
+            stage.one(search("x")).message,
+            "1 matching line; not searched, with a line over 8 MiB: 1 file"
+        );
     }
 
     #[test]

@@ -177,6 +177,31 @@ fn of_many_alike_all_are_opened_or_none() {
 }
 
 #[test]
+fn names_that_differ_only_by_a_number_fold() {
+    let mut paths: Vec<String> = (1..=40).map(|n| format!("docs/page{n}.md")).collect();
+    paths.extend((0..240).map(|n| format!("src/{}_part.rs", words(n))));
+    paths.push("docs/index.md".to_owned());
+    let text = shown(&listing(&paths), &[], 200);
+    assert!(
+        text.contains(
+            "docs/\n  index.md (10 bytes)\n  page1.md \u{2026} page40.md (40 files)\nsrc"
+        ),
+        "{text}"
+    );
+    // What matters has its own line, and so have all of a directory that the task names.
+    let text = shown(&listing(&paths), &["docs/page25.md"], 200);
+    assert!(text.contains("  page25.md (10 bytes)\n"), "{text}");
+    let text = shown_for("Look at docs/, please.", &paths);
+    assert!(text.contains("  page17.md (10 bytes)\n"), "{text}");
+}
+
+/// A word for a number.
+fn words(number: usize) -> String {
+    let letter = |n: usize| char::from(b'a' + u8::try_from(n % 26).unwrap());
+    [letter(number / 26), letter(number)].iter().collect()
+}
+
+#[test]
 fn nothing_makes_it_longer_than_its_room_or_than_its_items() {
     let paths: Vec<String> = (0..3000).map(|n| format!("top{n}/a")).collect();
     let now = listing(&paths);

@@ -6,7 +6,8 @@
 //! large. None takes more than a share while others wait. Many directories side by side of which
 //! none matters are opened together or not at all: a few of them tell nothing. A directory that
 //! matters and is too large shows only what matters in it. What is not opened reads
-//! `data/ (12,345 files)`.
+//! `data/ (12,345 files)`. Files side by side whose names differ only by numbers have one line, unless
+//! they matter or their directory is named: `page1.md … page40.md (40 files)`.
 //!
 //! The files are sorted, so a directory is a range of them, and nothing is looked at that is not
 //! shown, whatever the size of the workspace.
@@ -16,11 +17,15 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::fmt::Write as _;
 
 use super::super::relevance::Relevance;
+use super::runs::{RUN, ends, is_alike};
 use super::{Listed, described, files};
 use crate::protocol::RelPath;
 
 /// What a line takes beside its name and its indentation, about.
 const LINE: usize = 20;
+
+/// By how much the numbers in two names may be longer than in the first of them, about.
+const NUMBERS: usize = 10;
 
 /// Directories that are opened last: what they hold is seldom worked on.
 const LAST: &[&str] = &[
@@ -71,7 +76,28 @@ struct Directory {
 #[derive(Debug, Clone, Copy)]
 enum Entry {
     File(usize),
+    /// Files whose names differ only by numbers: from the first to before the second.
+    Run(usize, usize),
     Directory(Directory),
+}
+
+impl Entry {
+    /// Its first file.
+    fn from(self) -> usize {
+        match self {
+            Self::File(at) | Self::Run(at, _) => at,
+            Self::Directory(inner) => inner.from,
+        }
+    }
+
+    /// Behind its last file.
+    fn to(self) -> usize {
+        match self {
+            Self::File(at) => at + 1,
+            Self::Run(_, to) => to,
+            Self::Directory(inner) => inner.to,
+        }
+    }
 }
 
 /// What is shown of a directory.
@@ -198,7 +224,7 @@ impl<'a> Tree<'a> {
             left.room = left.room.saturating_sub(self.cost(&opened.entries));
             inner.extend(opened.entries.iter().filter_map(|entry| match entry {
                 Entry::Directory(inner) => Some((self.urgency(*inner), *inner)),
-                Entry::File(_) => None,
+                Entry::File(_) | Entry::Run(..) => None,
             }));
             self.open.insert(*directory, opened);
         }
@@ -263,22 +289,18 @@ impl<'a> Tree<'a> {
 
     /// What matters of a directory, and as much else from its beginning as there is room for.
     fn first_entries(&self, directory: Directory, matter: Vec<Entry>, left: Left) -> Vec<Entry> {
-        let place = |entry: &Entry| match entry {
-            Entry::File(at) => *at,
-            Entry::Directory(inner) => inner.from,
-        };
         let (mut entries, mut room) = (BTreeMap::new(), left.room);
         let first = self.entries(directory, left.items);
         for entry in matter.into_iter().chain(first) {
             let cost = self.cost(&[entry]);
-            if entries.contains_key(&place(&entry)) {
+            if entries.contains_key(&entry.from()) {
                 continue;
             }
             if entries.len() >= left.items || cost > room {
                 break;
             }
             room -= cost;
-            entries.insert(place(&entry), entry);
+            entries.insert(entry.from(), entry);
         }
         entries.into_values().collect()
     }
@@ -293,13 +315,33 @@ impl<'a> Tree<'a> {
         let mut at = directory.from;
         while at < directory.to && entries.len() < most {
             let entry = self.entry(directory, at);
-            at = match entry {
-                Entry::File(_) => at + 1,
-                Entry::Directory(inner) => inner.to,
+            let end = match entry {
+                Entry::File(_) if !self.is_named(directory) => self.run_end(directory, at),
+                _ => entry.to(),
             };
-            entries.push(entry);
+            if end - at >= RUN && matches!(entry, Entry::File(_)) {
+                entries.push(Entry::Run(at, end));
+            } else {
+                let single = (at + 1..end).map(Entry::File);
+                let single = single.filter(|_| matches!(entry, Entry::File(_)));
+                entries.push(entry);
+                let room = most - entries.len();
+                entries.extend(single.take(room));
+            }
+            at = end;
         }
         entries
+    }
+
+    /// Behind the last of the files from this one on whose names differ only by numbers, and of
+    /// which none matters.
+    fn run_end(&self, directory: Directory, first: usize) -> usize {
+        let name = |at: usize| &self.files[at].path.as_str()[directory.start..];
+        let next_pinned = self.pinned.range(first..directory.to).next();
+        let most = next_pinned.map_or(directory.to, |(at, _)| *at);
+        let is_more = |at: &usize| is_alike(name(first), name(*at));
+        let more = (first + 1..most).take_while(is_more).count();
+        first + 1 + more
     }
 
     /// What of a directory matters.
@@ -318,10 +360,7 @@ impl<'a> Tree<'a> {
                 continue;
             }
             let entry = self.entry(directory, at);
-            after = match entry {
-                Entry::File(_) => at + 1,
-                Entry::Directory(inner) => inner.to,
-            };
+            after = entry.to();
             entries.push(entry);
         }
         entries
@@ -391,6 +430,8 @@ impl<'a> Tree<'a> {
     fn cost(&self, entries: &[Entry]) -> usize {
         let cost = |entry: &Entry| match entry {
             Entry::File(at) => self.files[*at].path.file_name().len() + LINE,
+            // Two of its names are told.
+            Entry::Run(at, _) => self.files[*at].path.file_name().len() * 2 + LINE + NUMBERS,
             Entry::Directory(inner) => inner.start + LINE,
         };
         entries.iter().map(cost).sum()
@@ -409,7 +450,14 @@ impl<'a> Tree<'a> {
                     let file = &self.files[at];
                     let name = &file.path.as_str()[directory.start..];
                     let _ = writeln!(text, "{indent}{name} ({})", described(file));
-                    shown += 1;
+                }
+                Entry::Run(from, to) => {
+                    let names = self.files[from..to].iter();
+                    let names = names.map(|file| &file.path.as_str()[directory.start..]);
+                    let count = files((to - from) as u64);
+                    if let Some((first, last)) = ends(names) {
+                        let _ = writeln!(text, "{indent}{first} \u{2026} {last} ({count})");
+                    }
                 }
                 Entry::Directory(inner) => {
                     let path = self.files[inner.from].path.as_str();
@@ -421,9 +469,9 @@ impl<'a> Tree<'a> {
                         let count = files((inner.to - inner.from) as u64);
                         let _ = writeln!(text, "{indent}{name} ({count})");
                     }
-                    shown += inner.to - inner.from;
                 }
             }
+            shown += entry.to() - entry.from();
         }
         if opened.is_part && directory.depth > 0 {
             let more = directory.to - directory.from - shown;

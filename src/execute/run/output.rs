@@ -114,13 +114,9 @@ impl Output {
 
     /// What was kept and the failures, as much of it as may be shown.
     fn with_failures(self, failures: &str, partial: &str) -> Capped {
-        let mut text = self.head;
-        if failures.starts_with("[TRUNCATED") && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        for part in [failures, partial, &self.tail] {
-            text.push_str(part);
-        }
+        let mut text = excerpt::joined(&self.head, failures);
+        text.push_str(partial);
+        text.push_str(&self.tail);
         let text = excerpt::excerpt(&text, self.max_chars);
         Capped {
             omitted: excerpt::omitted(&text),
@@ -187,6 +183,28 @@ mod tests {
         }
         let capped = output.finish();
         assert_eq!((capped.text.as_str(), capped.omitted), (expected, omitted));
+    }
+
+    #[test]
+    fn lines_stay_whole_beside_failures() {
+        let quiet = |from: usize| -> String {
+            (from..from + 500).fold(String::new(), |text, n| {
+                text + &format!("test case number {n} of this run ... ok\n")
+            })
+        };
+        let text = format!("{}error: it broke\n{}", quiet(0), quiet(500));
+        for max in 700..760 {
+            let mut output = Output::keeping(max);
+            for piece in text.as_bytes().chunks(100) {
+                output.push(piece);
+            }
+            let shown = output.finish().text;
+            assert!(shown.contains("\nerror: it broke\n"), "{shown}");
+            for line in shown.lines() {
+                let is_whole = text.lines().any(|whole| whole == line);
+                assert!(is_whole || line.starts_with("[TRUNCATED: "), "{max} {line}");
+            }
+        }
     }
 
     #[test]
