@@ -26,6 +26,7 @@ mod round;
 mod steps;
 pub mod undo;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use self::accept::{ANYWAY, identity};
@@ -44,9 +45,10 @@ use crate::error::Result;
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
 use crate::mailbox::{Arrival, Candidate, Inbox, Mailbox};
+use crate::protocol::RelPath;
 use crate::reply::Reply;
 use crate::secrets;
-use crate::session::{CheckProgress, Journal, Record, Session, Store};
+use crate::session::{CheckProgress, Choices, Journal, Record, Session, Store};
 use crate::settings::{Chat, OnFailure};
 use crate::ui::{Event, Ui};
 use crate::workspace::Workspace;
@@ -83,6 +85,8 @@ pub struct Manner {
     pub secrets: Option<secrets::Scanner>,
     /// What decides whether the work is good, if the person set it.
     pub check: Option<Check>,
+    /// What the person chose by flag for the session, now or in an earlier call.
+    pub choices: Choices,
     /// What happens to commands after a failed change.
     pub on_failure: OnFailure,
     /// The chat that the person uses.
@@ -130,6 +134,8 @@ struct Conversation<'a> {
     /// The files that the last message of this process listed.
     shown: Option<Listing>,
     checkpoints: Checkpoints,
+    /// The files that the steps of this round wrote.
+    written: BTreeMap<RelPath, Written>,
     concealed: Concealed,
     /// Whether a round was begun and is not concluded: until then nothing is saved, because the
     /// journal would forget what was done.
@@ -138,6 +144,13 @@ struct Conversation<'a> {
     has_unsynced_files: bool,
     /// Whether a sync of the workspace covers the sessions too.
     syncs_together: bool,
+}
+
+/// What the steps of a round made of a file, by the identities of its contents.
+#[derive(Debug, Default)]
+struct Written {
+    before: Option<String>,
+    after: Option<String>,
 }
 
 impl Agent {

@@ -6,6 +6,7 @@ mod apply;
 mod approve;
 mod carry;
 mod check;
+mod choices;
 mod completions;
 mod config;
 mod console;

@@ -4,6 +4,7 @@
 //! the same in the thousandth round as in the first. What happened on the way is in the journal.
 
 mod check;
+mod choices;
 mod circles;
 mod find;
 mod history;
@@ -23,7 +24,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use self::check::{CheckReport, CheckedWhen};
-pub use self::circles::Circles;
+pub use self::choices::Choices;
+pub use self::circles::{Circle, Circles};
 pub use self::history::{Checkpoint, History};
 pub use self::journal::{CheckProgress, ClaimedReply, Journal, Record, Recovered, Sync};
 pub use self::lock::{Holder, LoopLock, RoundLock};
@@ -117,6 +119,9 @@ pub struct Session {
     /// How the person's check stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckReport>,
+    /// What the person chose by flag: it holds until a flag says otherwise.
+    #[serde(default, skip_serializing_if = "Choices::is_empty")]
+    pub choices: Choices,
     /// What confined its commands when it last ran, if anything did.
     #[serde(default)]
     pub sandbox: Option<String>,
@@ -210,6 +215,7 @@ impl Session {
             circles: Circles::default(),
             last_circles: Vec::new(),
             check: None,
+            choices: Choices::default(),
             sandbox: None,
             network_granted: false,
             seen: Seen::default(),

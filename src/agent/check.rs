@@ -85,6 +85,23 @@ impl Agent {
 }
 
 impl Conversation<'_> {
+    /// Takes over what the person chose by flag, and forgets how another check stood; tells whether
+    /// that is new.
+    pub(super) fn take_choices(&mut self) -> bool {
+        let (manner, session) = (&self.agent.manner, &mut self.session);
+        let mut is_new = session.choices != manner.choices;
+        session.choices.clone_from(&manner.choices);
+        let command = manner.check.as_ref().map(|check| &check.command);
+        let known = session.check.as_ref().map(|report| &report.command);
+        // In the first round it runs before the message is written.
+        let is_begun = session.sequence_number > 1 || known.is_some();
+        if command != known && is_begun {
+            session.check = command.cloned().map(CheckReport::not_yet);
+            is_new = true;
+        }
+        is_new
+    }
+
     /// Runs the check before the first message, so that everyone knows what failed before.
     pub(super) fn check_at_start(&mut self) -> Result<()> {
         let session = &self.session;
@@ -118,7 +135,9 @@ impl Conversation<'_> {
             .iter()
             .any(|step| matches!(step.command, Command::Done { .. }));
         if !is_changed && !says_done {
-            if let Some(report) = &mut self.session.check {
+            if let Some(report) = &mut self.session.check
+                && report.when != CheckedWhen::NotYet
+            {
                 report.when = CheckedWhen::Before;
             }
             return Ok(Checked::GoesOn);

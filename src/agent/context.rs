@@ -1,10 +1,10 @@
 //! What a message brings unasked, because the model would ask for it next.
 //!
 //! With the first message: the files of a small workspace, and those that the task names. With later
-//! ones: what the person changed meanwhile, the current text of a file that was edited wrongly, and
-//! the lines that the output of a failed command names. With every one: what the project says about working on it, once. All of it
-//! is read through `workspace`, and all of it is within a budget; whether there is room is decided
-//! in `compose`.
+//! ones: what the person changed meanwhile, and the current text of a file that was edited wrongly.
+//! With every one: the lines that the output of a failed command or check names, and what the
+//! project says about working on it, once. All of it is read through `workspace`, and all of it is
+//! within a budget; whether there is room is decided in `compose`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,8 +13,8 @@ use super::{Agent, Conversation};
 use crate::compose::{self, Content, Listed, Listing, places};
 use crate::execute::{self, Shown};
 use crate::protocol::generated::unread;
-use crate::protocol::{ReadRequest, RelPath, Status, StepResult};
-use crate::session::Instructions;
+use crate::protocol::{Capped, ReadRequest, RelPath, Status, StepResult};
+use crate::session::{CheckedWhen, Instructions};
 
 /// What the first message shows of files at most, in characters.
 const FIRST: usize = 10_000;
@@ -40,17 +40,26 @@ const AROUND: u32 = 6;
 /// How many places are shown.
 const PLACES: usize = 5;
 
+/// How long a file is that is shown as a whole where the first check names it, in bytes.
+const SHORT: u64 = 3_000;
+
 /// What a project's instructions may have, in characters for each file.
 const PROJECT: usize = 6_000;
 
 /// How many files with instructions are shown.
 const PROJECT_FILES: usize = 5;
 
+/// How many of those that are left out are named.
+const PROJECT_NAMED: usize = 10;
+
 /// The names of such files; the first that is there counts.
 const PROJECT_NAMES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules"];
 
 /// Where is kept which instructions of the project the chat has seen.
 const SHOWN: &str = "project.json";
+
+/// Under which name is kept there which were left out; no file has it.
+const LEFT_OUT: &str = "";
 
 /// Gathers excerpts until the budget is used up.
 struct Gathering<'a> {
@@ -75,9 +84,11 @@ impl Gathering<'_> {
         self.found.push((request.path.clone(), shown));
     }
 
-    /// Adds a whole file.
+    /// Adds a whole file, unless some of it is there.
     fn add_file(&mut self, path: &RelPath) {
-        self.add(&whole(path));
+        if !self.found.iter().any(|(known, _)| known == path) {
+            self.add(&whole(path));
+        }
     }
 }
 
@@ -100,6 +111,7 @@ impl Conversation<'_> {
             found: Vec::new(),
         };
         if is_first {
+            self.named_by_first_check(listing, &mut gathering);
             self.first_files(listing, &mut gathering);
         } else {
             self.after_failures(listing, &mut gathering);
@@ -181,19 +193,59 @@ impl Conversation<'_> {
                 gathering.add_file(&path);
             }
         }
-        let mut lines: BTreeMap<RelPath, BTreeSet<u32>> = BTreeMap::new();
-        let places = runs.iter().flat_map(|run| places(&run.outcome.detail.text));
-        let found =
-            places.filter_map(|place| Some((self.resolve(&place.path, listing)?, place.line)));
+        let printed = runs.iter().map(|run| run.outcome.detail.text.as_str());
+        let outputs = self.output_of_check().into_iter().chain(printed);
         let is_news = |path: &RelPath| !asked.contains(path) && !known.contains(path);
-        for (path, line) in found.filter(|(path, _)| is_news(path)).take(PLACES) {
-            lines.entry(path).or_default().insert(line);
-        }
-        for (path, lines) in &lines {
-            for request in around(path, lines) {
+        for (path, lines) in self.named_places(outputs, listing, is_news) {
+            for request in around(&path, &lines) {
                 gathering.add(&request);
             }
         }
+    }
+
+    /// The files that the check named before any change: the short ones, and the lines of others.
+    fn named_by_first_check(&self, listing: &Listing, gathering: &mut Gathering<'_>) {
+        let outputs = self.output_of_check();
+        let is_readable = |path: &RelPath| unread(path).is_none();
+        for (path, lines) in self.named_places(outputs, listing, is_readable) {
+            let is_short = |file: &Listed| file.path == path && file.size <= SHORT;
+            if listing.files.iter().any(is_short) {
+                gathering.add_file(&path);
+                continue;
+            }
+            for request in around(&path, &lines) {
+                gathering.add(&request);
+            }
+        }
+    }
+
+    /// What the check printed that fails, as far as the chat has not been told before.
+    fn output_of_check(&self) -> Option<&str> {
+        let report = self.session.check.as_ref()?;
+        let is_told = report.when == CheckedWhen::Before
+            && self.session.instructions == Instructions::Reminder;
+        let is_news = report.outcome.status == Status::Failed && !is_told;
+        is_news.then_some(report.outcome.detail.text.as_str())
+    }
+
+    /// The first places that these outputs name, by their files.
+    fn named_places<'t>(
+        &self,
+        outputs: impl IntoIterator<Item = &'t str>,
+        listing: &Listing,
+        is_wanted: impl Fn(&RelPath) -> bool,
+    ) -> BTreeMap<RelPath, BTreeSet<u32>> {
+        let places = outputs.into_iter().flat_map(places);
+        let found =
+            places.filter_map(|place| Some((self.resolve(&place.path, listing)?, place.line)));
+        let (mut lines, mut count) = (BTreeMap::<RelPath, BTreeSet<u32>>::new(), 0);
+        for (path, line) in found.filter(|(path, _)| is_wanted(path)) {
+            count += usize::from(lines.entry(path).or_default().insert(line));
+            if count == PLACES {
+                break;
+            }
+        }
+        lines
     }
 
     /// The file of the workspace that an output means; nothing if it is not clear.
@@ -228,7 +280,8 @@ impl Conversation<'_> {
             Instructions::Reminder => store.aside(&id, SHOWN).unwrap_or_default(),
         };
         let mut contents = Vec::new();
-        for path in self.project_files(listing) {
+        let (files, left_out) = self.project_files(listing);
+        for path in files {
             let mut read =
                 execute::read_file(&self.agent.workspace, &whole(&path), &self.agent.limits);
             let Some(hash) = read.hash.clone().filter(|_| !read.contents.is_empty()) else {
@@ -240,6 +293,13 @@ impl Conversation<'_> {
                 contents.push(self.conceal_file(&path, read));
             }
         }
+        if !left_out.is_empty() {
+            let title = left_out_word(&left_out);
+            if shown.insert(LEFT_OUT.to_owned(), title.clone()).as_ref() != Some(&title) {
+                let text = Capped::default();
+                contents.push(Content { title, text });
+            }
+        }
         if !contents.is_empty() {
             // Without it they are shown again, which does no harm.
             let _ = store.put_aside(&id, SHOWN, &shown);
@@ -247,8 +307,9 @@ impl Conversation<'_> {
         contents
     }
 
-    /// The files with instructions above what was touched or is named, the general ones first.
-    fn project_files(&self, listing: &Listing) -> Vec<RelPath> {
+    /// The files with instructions above what was touched or is named, the general ones first; and
+    /// those that are too many.
+    fn project_files(&self, listing: &Listing) -> (Vec<RelPath>, Vec<RelPath>) {
         let session = &self.session;
         let touched = (session.changed_files.iter())
             .chain(
@@ -284,8 +345,8 @@ impl Conversation<'_> {
             });
             files.extend(name);
         }
-        files.truncate(PROJECT_FILES);
-        files
+        let left_out = too_many(&mut files);
+        (files, left_out)
     }
 }
 
@@ -305,6 +366,28 @@ fn of_small(listing: &Listing, room: usize) -> Vec<&RelPath> {
         return Vec::new();
     }
     files.iter().map(|file| &file.path).take(fitting).collect()
+}
+
+/// Takes out what is too much of files with instructions, the general ones first: the first stays,
+/// because it holds everywhere, and the last ones, because they take precedence.
+fn too_many(files: &mut Vec<RelPath>) -> Vec<RelPath> {
+    let excess = files.len().saturating_sub(PROJECT_FILES);
+    let first_kept = usize::from(excess > 0);
+    files.drain(first_kept..first_kept + excess).collect()
+}
+
+fn left_out_word(files: &[RelPath]) -> String {
+    let named: Vec<&str> = (files.iter().take(PROJECT_NAMED))
+        .map(RelPath::as_str)
+        .collect();
+    let more = match files.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "Left out here; read them before you work beneath them: {}{more}",
+        named.join(", ")
+    )
 }
 
 /// Whether a file says at the top what the project is and how it is tested, in few words.
@@ -380,6 +463,20 @@ mod tests {
         // Empty files tell nothing.
         assert_eq!(of_sizes(&[(500, 0), (2, 100)]), 2);
         assert_eq!(of_sizes(&[]), 0);
+    }
+
+    #[test]
+    fn of_many_instructions_the_general_and_the_most_specific_stay() {
+        let path = |depth: usize| format!("{}AGENTS.md", "d/".repeat(depth));
+        let paths = |depths: &[usize]| -> Vec<RelPath> {
+            let paths = depths.iter().map(|depth| RelPath::parse(&path(*depth)));
+            paths.map(Result::unwrap).collect()
+        };
+        let mut files = paths(&[0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(too_many(&mut files), paths(&[1, 2]));
+        assert_eq!(files, paths(&[0, 3, 4, 5, 6]));
+        assert!(too_many(&mut files).is_empty());
+        assert_eq!(files.len(), PROJECT_FILES);
     }
 
     #[test]

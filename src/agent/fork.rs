@@ -112,6 +112,7 @@ impl Agent {
             round_limit: point.round.saturating_add(self.manner.max_rounds),
             is_complete: false,
             summary: None,
+            choices: self.manner.choices.clone(),
             ..point.state
         };
         session.checkpoints.clear();

@@ -3,6 +3,8 @@
 //! It takes the place of the current round's message, so that the reply to it is accepted as usual,
 //! also by a loop that waits in another terminal.
 
+use std::collections::BTreeMap;
+
 use super::checkpoints::Checkpoints;
 use super::conceal::Concealed;
 use super::{Agent, Conversation};
@@ -13,7 +15,7 @@ use crate::mailbox::Posted;
 use crate::protocol::generated::is_generated;
 use crate::protocol::{RelPath, SessionId};
 use crate::session::{
-    Checkpoint, Journal, LoopLock, Past, Record, RoundLock, Session, Source, Sync,
+    Checkpoint, Instructions, Journal, LoopLock, Past, Record, RoundLock, Session, Source, Sync,
 };
 
 /// A message that was written for another chat.
@@ -51,6 +53,7 @@ impl Agent {
         let starts = beginning(&past, &session);
         let mut conversation = self.conversation(session, journal);
         let diff = conversation.changes_since(&starts)?;
+        conversation.take_choices();
         let handed = conversation.write_handover(&past, &diff)?;
         let sequence = handed.sequence;
         let record = Record::HandedOver { sequence };
@@ -91,6 +94,7 @@ impl Agent {
             shown: None,
             checkpoints: Checkpoints::default(),
             is_under_way: false,
+            written: BTreeMap::new(),
             has_unsynced_files: false,
             syncs_together: self.workspace.sync_covers(self.store.directory()),
         }
@@ -115,8 +119,11 @@ impl Conversation<'_> {
             self.session.session_id.clone(),
             self.session.sequence_number,
         );
+        // Whoever reads it has seen nothing, whatever was told before.
+        self.session.instructions = Instructions::Full;
         let contents = self.read_contents();
         let listing = self.listing();
+        let project = self.project_instructions(&listing);
         // What was taken back is in the history, and the changes are those of now.
         let notes: Vec<String> = (agent.store.notes(&id).all().into_iter())
             .filter(|note| note.source == Source::Person)
@@ -132,6 +139,7 @@ impl Conversation<'_> {
             notes: &notes,
             listing: &listing,
             contents: &contents,
+            project: &project,
             facts: self.facts(),
             max_list_items: agent.limits.max_list_items as usize,
             carriage: agent.manner.carriage,

@@ -25,6 +25,11 @@ impl<'a> Conversation<'a> {
     /// Opens a session for work and finishes what was left unfinished.
     pub(super) fn open(agent: &'a Agent, session: Session, patience: Patience) -> Result<Self> {
         let (mut conversation, recovered) = Self::restore(agent, session)?;
+        // While a round is under way nothing is saved: the journal would forget that it is.
+        if conversation.take_choices() && recovered.claimed.is_none() {
+            let _alone = conversation.alone()?;
+            conversation.save()?;
+        }
         conversation.finish_round(&recovered, patience)?;
         Ok(conversation)
     }

@@ -1,6 +1,5 @@
 //! One round: the steps of a reply, executed once, and what the session knows afterwards.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -13,7 +12,10 @@ use crate::error::{Error, Result};
 use crate::execute;
 use crate::protocol::{Command, Outcome, ReadRequest, RelPath, Status, Step, StepResult};
 use crate::reply::{Issue, Reply};
-use crate::session::{CutReply, Instructions, Note, Planning, Question, Record, Session, Source};
+use crate::session::{
+    CheckReport, CheckedWhen, Circle, CutReply, Instructions, Note, Planning, Question, Record,
+    Session, Source,
+};
 use crate::settings::OnFailure;
 use crate::ui::{Event, Input};
 use crate::workspace::Workspace;
@@ -93,14 +95,37 @@ impl Conversation<'_> {
         mut results: Vec<StepResult>,
         checked: Checked,
     ) -> Result<()> {
-        let reply = taken.reply;
         let changed = self.take_changed();
-        let proposes = reply.steps.iter().any(|step| self.is_proposal(step));
-        let done = settle_done(&reply, &mut results, proposes);
+        let proposes = taken.reply.steps.iter().any(|step| self.is_proposal(step));
+        let done = settle_done(&taken.reply, &mut results, proposes);
         let done = self.done_by_check(done, &mut results);
         let in_chat = self.tokens_of_round(&taken.file);
-        let session = &mut self.session;
-        session.chat_tokens = session.chat_tokens.saturating_add(in_chat);
+        self.session.chat_tokens = self.session.chat_tokens.saturating_add(in_chat);
+        let circles = self.circles(&results, &taken.reply.issues);
+        self.move_on(taken, results, proposes);
+        self.session.remember_round(changed);
+        self.end_if_done(done, checked);
+        let notes = self.agent.store.notes(&self.session.session_id);
+        let said = notes.all();
+        self.session.notes = said.iter().map(|note| note.text.clone()).collect();
+        self.contents = Some(self.read_contents());
+        self.is_under_way = false;
+        self.save()?;
+        self.pending().clear()?;
+        for note in &said {
+            notes.remove(note);
+        }
+        self.say_circles(&circles);
+        if self.session.is_complete {
+            self.say_done(&said);
+        }
+        Ok(())
+    }
+
+    /// What the next message has to know of the reply and its results.
+    fn move_on(&mut self, taken: Taken, results: Vec<StepResult>, proposes: bool) {
+        let (agent, session) = (self.agent, &mut self.session);
+        let reply = taken.reply;
         session.last_cut = reply.cut.clone().map(|cut| CutReply {
             sequence: session.sequence_number,
             cut,
@@ -112,7 +137,7 @@ impl Conversation<'_> {
         });
         session.sequence_number += 1;
         session.remember_reply(taken.identity);
-        session.read_file_requests = read_requests(&self.agent.workspace, &reply.steps, &results);
+        session.read_file_requests = read_requests(&agent.workspace, &reply.steps, &results);
         session.questions = questions(&reply.steps, &results);
         if let Some(plan) = reply.steps.iter().rev().find_map(plan) {
             session.plan = Some(plan);
@@ -120,7 +145,7 @@ impl Conversation<'_> {
         if proposes {
             session.planning = Planning::Proposed;
         }
-        session.instructions = if self.agent.manner.keeps_context {
+        session.instructions = if agent.manner.keeps_context {
             instructions(session, &reply)
         } else {
             Instructions::Full
@@ -128,35 +153,54 @@ impl Conversation<'_> {
         let repairs = reply.repairs.iter().filter(|repair| repair.in_body);
         session.last_repairs = repairs.map(|repair| repair.what.clone()).collect();
         session.last_issues = reply.issues;
-        session.last_circles = circles(session, &results);
         session.last_results = results;
-        session.remember_round(changed);
-        if let Some(summary) = done {
+    }
+
+    /// Ends the session if the model is done, or the person wants no more than the check.
+    fn end_if_done(&mut self, done: Option<String>, checked: Checked) {
+        let session = &mut self.session;
+        let by_check = checked == Checked::Ends && session.questions.is_empty();
+        let summary = done.or_else(|| by_check.then(|| "The check passes.".to_owned()));
+        if summary.is_some() {
             session.is_complete = true;
-            session.summary = Some(summary);
+            session.summary = summary;
         }
-        if checked == Checked::Ends && !session.is_complete && session.questions.is_empty() {
-            session.is_complete = true;
-            session.summary = Some("The check passes.".to_owned());
+    }
+
+    /// What this round shows of going in circles; the next message tells it too.
+    fn circles(&mut self, results: &[StepResult], issues: &[Issue]) -> Vec<Circle> {
+        let Session {
+            circles,
+            check,
+            last_circles,
+            ..
+        } = &mut self.session;
+        let mut told = circles.remember_failures(results);
+        told.extend(circles.remember_issues(issues));
+        let has_run = |report: &&CheckReport| report.when == CheckedWhen::AfterRound;
+        if let Some(report) = check.as_ref().filter(has_run) {
+            told.extend(circles.remember_check(report));
         }
-        let notes = self.agent.store.notes(&session.session_id);
-        let said = notes.all();
-        session.notes = said.iter().map(|note| note.text.clone()).collect();
-        self.contents = Some(self.read_contents());
-        self.is_under_way = false;
-        self.save()?;
-        self.pending().clear()?;
-        for note in &said {
-            notes.remove(note);
+        for (path, written) in std::mem::take(&mut self.written) {
+            if let Some(after) = &written.after {
+                told.extend(circles.remember_state(&path, written.before.as_deref(), after));
+            }
         }
-        for circle in &self.session.last_circles {
-            let text = format!("The model goes in circles: {circle}.");
-            self.agent.ui.say(&text);
+        *last_circles = told.iter().map(|circle| circle.for_model.clone()).collect();
+        told
+    }
+
+    fn say_circles(&self, circles: &[Circle]) {
+        if circles.is_empty() {
+            return;
         }
-        if self.session.is_complete {
-            self.say_done(&said);
-        }
-        Ok(())
+        let told: Vec<&str> = (circles.iter())
+            .map(|circle| circle.for_person.as_str())
+            .collect();
+        self.agent.ui.say(&format!(
+            "The model goes in circles: {}. It is told so; `agent say \"...\"` tells it what you know.",
+            told.join("; ")
+        ));
     }
 
     /// About how many tokens the message of this round and its reply have, by their lengths.
@@ -214,21 +258,6 @@ impl Conversation<'_> {
 fn seconds_since(begin: Timestamp) -> u64 {
     let seconds = Timestamp::now().as_second() - begin.as_second();
     u64::try_from(seconds).unwrap_or(0)
-}
-
-/// What a round shows of going in circles.
-fn circles(session: &mut Session, results: &[StepResult]) -> Vec<String> {
-    let mut told = session.circles.remember_failures(results);
-    let fine = results
-        .iter()
-        .filter(|result| result.outcome.status == Status::Ok);
-    let changed: BTreeSet<&RelPath> = fine.flat_map(|result| &result.outcome.changed).collect();
-    for path in changed {
-        if let Some(now) = session.seen.get(path) {
-            told.extend(session.circles.remember_state(path, None, now));
-        }
-    }
-    told
 }
 
 /// Why a command is not run after what happened before it in the same reply, if it is not.

@@ -12,12 +12,12 @@ use std::time::Instant;
 use super::differences::Differences;
 use super::permit::{Consent, Permission};
 use super::round::{reason_to_skip, runs};
-use super::{Conversation, Taken};
+use super::{Conversation, Taken, Written};
 use crate::error::{Error, Result};
 use crate::execute::Execution;
 use crate::policy::Grant;
 use crate::protocol::{
-    Batch, Command, Outcome, StagedChange, StagedFile, StagedStep, Step, StepResult,
+    Batch, Command, Outcome, StagedChange, StagedFile, StagedStep, Status, Step, StepResult,
 };
 use crate::session::{Printed, Record, Sync};
 use crate::ui::{Activity, Event};
@@ -196,6 +196,7 @@ impl Conversation<'_> {
         for (place, outcome) in execution.carry_out(&staged) {
             staged[place].result.outcome = outcome;
         }
+        self.note_written(&staged);
         self.has_unsynced_files |= staged.iter().any(|step| !step.changes.is_empty());
         let mut staged = staged.into_iter().map(|step| step.result).peekable();
         let mut results = Vec::with_capacity(group.len());
@@ -204,6 +205,19 @@ impl Conversation<'_> {
             results.push(prepared.unwrap_or_else(|| self.look(progress, step, execution)));
         }
         self.finish_steps(progress, results)
+    }
+
+    /// Remembers what became of files, to see whether that goes in circles.
+    fn note_written(&mut self, staged: &[StagedStep]) {
+        let is_made = |step: &&StagedStep| step.result.outcome.status == Status::Ok;
+        let changes = staged.iter().filter(is_made).flat_map(|step| &step.changes);
+        for (path, before, after) in changes.flat_map(StagedChange::effects) {
+            let written = self.written.entry(path.clone()).or_insert_with(|| Written {
+                before: before.map(str::to_owned),
+                after: None,
+            });
+            written.after = after.map(str::to_owned);
+        }
     }
 
     /// Prepares a step.

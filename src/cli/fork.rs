@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::{Common, open, resume, undo};
+use super::{Common, choices, open, resume, undo};
 use crate::agent::Agent;
 use crate::agent::fork::{ForkPoint, Forked};
 use crate::agent::undo::Wish;
@@ -64,8 +64,10 @@ struct Row<'a> {
 
 impl Fork {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
+        let mut agent = open::agent(common, ui, open::FirstRun::Refuse)?;
         let from = agent.store.named(&self.id)?;
+        let (session, _) = agent.store.load_or_rebuild(&from)?;
+        choices::recall(&mut agent, common, &session)?;
         let further = resume::instruction(&self.instruction)?;
         let point = agent.fork_point(&from, self.round)?;
         let round = point.round;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, open, resume};
+use super::{Common, choices, open, resume};
 use crate::error::Result;
 use crate::session::LoopLock;
 use crate::ui::Ui;
@@ -29,8 +29,10 @@ pub(super) struct Handoff {
 
 impl Handoff {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
-        let id = resume::find(&agent.store, &agent.ui, self.id.as_deref())?.session_id;
+        let mut agent = open::agent(common, ui, open::FirstRun::Refuse)?;
+        let session = resume::find(&agent.store, &agent.ui, self.id.as_deref())?;
+        choices::recall(&mut agent, common, &session)?;
+        let id = session.session_id;
         let handed = agent.hand_over(&id)?;
         agent.tell_outbox(
             handed.sequence,

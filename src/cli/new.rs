@@ -48,7 +48,8 @@ impl New {
         }
         let lock = LoopLock::take(agent.store.directory())?;
         let id = SessionId::from_uuid(uuid::Uuid::new_v4());
-        let session = Session::new(id, task, agent.manner.max_rounds, Timestamp::now());
+        let mut session = Session::new(id, task, agent.manner.max_rounds, Timestamp::now());
+        session.choices.clone_from(&agent.manner.choices);
         agent.store.save(&session)?;
         lock.works_on(agent.store.directory(), Some(&session.session_id))?;
         log::start(&agent, &session);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::apply::Place;
-use super::{Common, carry, guard};
+use super::{Common, carry, choices, guard};
 use crate::agent::{Agent, Check, Manner};
 use crate::compose::{Carriage, Limit, TooLong};
 use crate::courier::Wishes;
@@ -13,7 +13,7 @@ use crate::execute::Limits;
 use crate::interrupt::Interrupt;
 use crate::mailbox::Mailbox;
 use crate::secrets::{Allow, Scanner};
-use crate::session::Store;
+use crate::session::{Choices, Store};
 use crate::settings::{
     self, Attach, Base, Chat, Found, KeepsContext, Loaded, Origin, Overrides, Paths, Secrets,
     Settings, Switch, Trust, WhenTooLong,
@@ -60,7 +60,10 @@ pub(super) fn agent_and_wishes(
     if first_run == FirstRun::Refuse {
         is_in_place(&loaded.paths)?;
     }
-    let agent = assemble(base.directory, &loaded, &trust(), ui, interrupt)?;
+    let trust = trust();
+    let mut agent = assemble(base.directory, &loaded, &trust, ui, interrupt)?;
+    agent.manner.choices = choices::chosen(&common.settings, &Choices::default());
+    choices::remember_check(&trust, agent.store.directory(), &agent.manner.choices);
     Ok((agent, wishes))
 }
 
@@ -109,6 +112,8 @@ pub(super) struct Files {
     pub(super) workspace: PathBuf,
     pub(super) chat: &'static Chat,
     pub(super) carriage: Carriage,
+    /// The check command; empty without one.
+    pub(super) check: String,
 }
 
 /// Opens sessions and messages, and nothing that runs.
@@ -118,6 +123,7 @@ pub(super) fn files(common: &Common, ui: Ui) -> Result<Files> {
         ui,
         chat: chat(&loaded.settings),
         carriage: carriage(&loaded.settings),
+        check: loaded.settings.check_command,
         store: Store::open(loaded.paths.sessions)?,
         mailbox: Mailbox::open(loaded.paths.outbox, loaded.paths.inbox)?,
         workspace: loaded.paths.workspace,
@@ -174,6 +180,7 @@ pub(super) fn assemble(
             permit: guard::permit(loaded, workspace.path(), trust, guard::Testing::Remembered)?,
             secrets: secrets(settings),
             check: check(settings),
+            choices: Choices::default(),
             on_failure: settings.on_failure,
             chat: chat(settings),
             keeps_context: keeps_context(settings),
@@ -187,10 +194,37 @@ pub(super) fn assemble(
     })
 }
 
+/// Takes the check and the chat of these settings.
+pub(super) fn adopt(manner: &mut Manner, settings: &Settings) {
+    manner.check = check(settings);
+    manner.chat = chat(settings);
+    manner.keeps_context = keeps_context(settings);
+    manner.carriage = carriage(settings);
+}
+
+/// The settings with what was chosen for a session; nobody is asked, that was done before.
+pub(super) fn loaded_with(common: &Common, choices: &Choices) -> Result<Loaded> {
+    let here = here()?;
+    let base = match Base::find(&here, common.base.as_deref())? {
+        Found::Base(base) => base,
+        Found::EmptyDirectory(directory) | Found::Undecided(directory) => Base {
+            directory,
+            settings_file: None,
+        },
+    };
+    let flags = choices::flags_with(choices, common.settings.overrides(here));
+    settings::read(&base, settings::process_environment(), &flags)?.settle(&trust())
+}
+
+fn here() -> Result<PathBuf> {
+    std::env::current_dir()
+        .map_err(|cause| Error::mendable("could not find the current directory").because(cause))
+}
+
 /// Makes a base directory for a fork, with the settings of this one but for its folders, and opens
 /// it.
 ///
-/// Flags are not passed on: those that were given name folders of this one.
+/// Of the flags only the check and the chat are passed on: others name folders of this one.
 pub(super) fn another(common: &Common, directory: &Path, agent: &Agent) -> Result<Agent> {
     let is_free = std::fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none());
     if !is_free {
@@ -202,7 +236,8 @@ pub(super) fn another(common: &Common, directory: &Path, agent: &Agent) -> Resul
     crate::fs::create_directory(directory)?;
     settings::copy(&agent.base, directory)?;
     let base = Base::create(directory)?;
-    let (trust, flags) = (trust(), Overrides::given_in(base.directory.clone()));
+    let (trust, choices) = (trust(), &agent.manner.choices);
+    let flags = choices::flags_with(choices, Overrides::given_in(base.directory.clone()));
     let layers = settings::read(&base, settings::process_environment(), &flags)?;
     let loaded = layers.settle(&trust)?;
     if !loaded.paths.workspace.starts_with(&base.directory) {
@@ -216,7 +251,10 @@ pub(super) fn another(common: &Common, directory: &Path, agent: &Agent) -> Resul
         agent.ui.say(notice);
     }
     let interrupt = agent.interrupt.clone();
-    assemble(base.directory, &loaded, &trust, common.ui(), interrupt)
+    let mut fork = assemble(base.directory, &loaded, &trust, common.ui(), interrupt)?;
+    fork.manner.choices.clone_from(choices);
+    choices::remember_check(&trust, fork.store.directory(), choices);
+    Ok(fork)
 }
 
 /// The chat of the settings.
@@ -301,8 +339,7 @@ fn settings_with(
     first_run: FirstRun,
     interrupt: &Interrupt,
 ) -> Result<(Base, Loaded)> {
-    let here = std::env::current_dir()
-        .map_err(|cause| Error::mendable("could not find the current directory").because(cause))?;
+    let here = here()?;
     let trust = trust();
     let base = match Base::find(&here, common.base.as_deref())? {
         // Without a settings file the next run would not find it again.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, carry, exit_code, log, open, read_standard_input, status};
+use super::{Common, carry, choices, exit_code, log, open, read_standard_input, status};
 use crate::agent::Ending;
 use crate::error::{Error, Result};
 use crate::session::{LoopLock, Session, Store};
@@ -44,7 +44,7 @@ const MAX_INSTRUCTION: usize = 4_000;
 impl Resume {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
         let (id, instruction) = self.understood()?;
-        let (agent, wishes) = open::agent_and_wishes(common, ui, open::FirstRun::Refuse)?;
+        let (mut agent, wishes) = open::agent_and_wishes(common, ui, open::FirstRun::Refuse)?;
         let lock = LoopLock::take(agent.store.directory())?;
         let mut session = match &instruction {
             Some(_) => find_any(&agent.store, &agent.ui, id.as_deref())?,
@@ -58,6 +58,7 @@ impl Resume {
                 ))
                 .hint("`agent new \"<task>\"` begins another one"));
         }
+        choices::recall(&mut agent, common, &session)?;
         if session.is_at_limit() {
             let rounds = session.sequence_number.saturating_sub(1);
             session.round_limit = rounds.saturating_add(agent.manner.max_rounds);
@@ -71,6 +72,11 @@ impl Resume {
             workspace: agent.workspace.path(),
             resumed: true,
         });
+        let check = agent.manner.check.as_ref();
+        let check = check.and_then(|check| choices::check_line(&check.command, &session));
+        if let Some(line) = check {
+            agent.ui.say(&format!("{line}."));
+        }
         let is_instructed = instruction.is_some();
         if let Some(instruction) = instruction {
             session = match agent.instruct(session, instruction)? {

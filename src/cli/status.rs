@@ -8,7 +8,7 @@ use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{Common, approve, list, open, resume};
+use super::{Common, approve, choices, list, open, resume};
 use crate::agent::message_of;
 use crate::compose::{Meter, measure};
 use crate::error::Result;
@@ -35,8 +35,9 @@ pub(super) struct Status {
 
 impl Status {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let agent = open::files(common, ui)?;
+        let mut agent = open::files(common, ui)?;
         let mut session = resume::find(&agent.store, &agent.ui, self.id.as_deref())?;
+        choices::recall_files(&mut agent, common, &session)?;
         let id = session.session_id.clone();
         let posted = agent.mailbox.posted(&id, session.sequence_number);
         let message = posted.as_ref().map(|posted| Message::of(&agent, posted));
@@ -82,6 +83,9 @@ fn standing(agent: &open::Files, session: &Session, message: Option<&Message<'_>
     let _ = writeln!(text, "Workspace {}", shown(&agent.workspace));
     if !session.last_results.is_empty() {
         let _ = writeln!(text, "The last reply: {}", tally(&session.last_results));
+    }
+    if let Some(line) = choices::check_line(&agent.check, session) {
+        let _ = writeln!(text, "{line}");
     }
     if let Some(message) = message {
         let _ = writeln!(text, "{message}");

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, exit_code, log, open, paste, read_standard_input, resume};
+use super::{Common, choices, exit_code, log, open, paste, read_standard_input, resume};
 use crate::agent::Agent;
 use crate::error::{Error, Result};
 use crate::mailbox;
@@ -33,7 +33,7 @@ pub(super) struct Step {
 
 impl Step {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
+        let mut agent = open::agent(common, ui, open::FirstRun::Refuse)?;
         let _lock = LoopLock::take(agent.store.directory())?;
         let session = resume::find(&agent.store, &agent.ui, self.id.as_deref())?;
         log::start(&agent, &session);
@@ -45,6 +45,7 @@ impl Step {
                 )),
             );
         }
+        choices::recall(&mut agent, common, &session)?;
         let find = |session: &Session| match &self.reply {
             Some(file) => {
                 let path = paste::put(&agent.mailbox, &read(file)?, paste::Number::MustMatch)?;

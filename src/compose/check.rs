@@ -3,7 +3,7 @@
 
 use super::budget::Rank;
 use super::passage::Passage;
-use crate::session::{CheckReport, CheckedWhen, Session};
+use crate::session::{CheckReport, CheckedWhen, Instructions, Session};
 
 /// The sections together; empty without a check and without circles.
 pub(super) fn section(session: &Session) -> Passage {
@@ -19,23 +19,26 @@ pub(super) fn section(session: &Session) -> Passage {
     };
     let CheckReport {
         command,
-        when,
+        when: at,
         outcome,
     } = report;
-    let when = match when {
-        CheckedWhen::AtStart => "before any change",
-        CheckedWhen::AfterRound => "after your last reply",
-        CheckedWhen::Before => "in an earlier round; nothing has changed since",
+    let when = match at {
+        CheckedWhen::AtStart => " (before any change)",
+        CheckedWhen::AfterRound => " (after your last reply)",
+        CheckedWhen::Before => " (in an earlier round; nothing has changed since)",
+        CheckedWhen::NotYet => "",
     };
     passage.before = format!(
-        "\n## Check\n[{}] `{command}`: {} ({when})\n",
+        "\n## Check\n[{}] `{command}`: {}{when}\n",
         outcome.status.label(),
         outcome.message
     );
-    if report.when != CheckedWhen::Before {
+    let is_known = session.instructions == Instructions::Reminder;
+    if *at != CheckedWhen::Before || !is_known {
         passage.output.clone_from(&outcome.detail.text);
     }
-    if session.sequence_number == 1 {
+    // A chat that knows less than the whole is told again what this is.
+    if session.instructions == Instructions::Full || *at == CheckedWhen::NotYet {
         passage.after.insert_str(0, "The user's check runs after each reply that changes something; [DONE] is accepted only when it passes.\n");
     }
     passage
@@ -69,6 +72,7 @@ mod tests {
         let mut session = session("ab12cd34");
         assert_eq!(render(&session), "");
         session.sequence_number = 2;
+        session.instructions = Instructions::Reminder;
         session.check = Some(CheckReport {
             command: "make test".to_owned(),
             when: CheckedWhen::AfterRound,
@@ -80,5 +84,7 @@ mod tests {
         );
         session.check.as_mut().unwrap().when = CheckedWhen::Before;
         assert!(!render(&session).contains("boom"));
+        session.instructions = Instructions::Full;
+        assert!(render(&session).contains("boom"), "it may have forgotten");
     }
 }

@@ -1,16 +1,16 @@
 //! One message from which a chat that knows nothing can go on with a session.
 //!
 //! What was decided and done is told from the journal, not from what the chat before believed: the
-//! answers and words of the user, what each round did, the changes as a diff, what failed last, and
-//! what is open. It never exceeds its length; what is cut says so.
+//! answers and words of the user, how their check stands, what each round did, the changes as a
+//! diff, what failed last, what is open, and what the project says about working on it. It never exceeds its length; what is cut says so.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::contents::{fenced, requested};
+use super::contents::{fenced, project, requested};
 use super::{
-    Carriage, Content, Facts, Listing, Outbox, budget, chars, fit, form, head, history, length,
-    listing, relevance, results,
+    Carriage, Content, Facts, Listing, Outbox, Section, budget, chars, check, fit, form, head,
+    history, length, listing, relevance, results,
 };
 use crate::excerpt::excerpt;
 use crate::protocol::{RelPath, Status, StepResult};
@@ -31,6 +31,8 @@ pub struct Handover<'a> {
     pub listing: &'a Listing,
     /// The contents that the chat before asked for.
     pub contents: &'a [Content],
+    /// What the project says about working on it, the general before the specific.
+    pub project: &'a [Content],
     /// What the instructions must say of this session.
     pub facts: Facts,
     /// The most items that the listing shows.
@@ -71,64 +73,77 @@ pub fn hand_over(material: &Handover<'_>) -> Outbox {
     let most = material.carriage.limit.characters;
     let room = most.saturating_sub(chars(&head) + chars(&prompt) + 1);
 
-    let sections = [
-        decisions(material),
-        plan(&session),
-        history::render(&session.history, HISTORY),
-        failures(material.past, &session),
-        open(&session),
-    ];
-    let changes = changes(material);
-    let results = results::Results::new(&session);
-    let files = listing::section(
-        material.listing,
-        None,
-        || relevance::relevance(&session, material.listing, &[]),
-        material.max_list_items,
-    );
-    let contents = requested(material.contents);
-    let mut sizes: Vec<usize> = sections.iter().map(|section| chars(section)).collect();
-    sizes.extend([
-        chars(&changes),
-        length(&results),
-        length(&contents),
-        length(&files) + 1,
-    ]);
+    let pieces = pieces(material, &session);
+    let sizes: Vec<usize> = pieces.iter().map(Piece::size).collect();
     let rooms = budget::shares(&sizes, room);
-
-    let mut cuts = Vec::new();
-    let fit_text = |at: usize, text: &str, cuts: &mut Vec<String>| {
-        if chars(text) <= rooms[at] {
-            return text.to_owned();
-        }
-        cuts.push(format!("the end of \"{}\"", title(text)));
-        if rooms[at] < LEAST_CHARS {
-            return String::new();
-        }
-        close_fence(budget::first_lines(text, rooms[at] - LONGEST_FENCE))
-    };
-    let mut context = String::new();
-    context.push_str(&fit_text(0, &sections[0], &mut cuts));
-    context.push_str(&fit_text(1, &sections[1], &mut cuts));
-    context.push_str(&fit_text(2, &sections[2], &mut cuts));
-    context.push_str(&fit_text(5, &changes, &mut cuts));
-    context.push_str(&fit_text(3, &sections[3], &mut cuts));
-    if rooms[6] >= LEAST_CHARS.min(sizes[6]) {
-        context.push_str(&fit(&results, rooms[6], &mut cuts));
-    }
-    context.push_str(&fit_text(4, &sections[4], &mut cuts));
-    if rooms[8] >= LEAST_CHARS.min(sizes[8]) {
-        context.push('\n');
-        context.push_str(&fit(&files, rooms[8].saturating_sub(1), &mut cuts));
-    }
-    if rooms[7] >= LEAST_CHARS.min(sizes[7]) {
-        context.push_str(&fit(&contents, rooms[7], &mut cuts));
+    let (mut context, mut cuts) = (String::new(), Vec::new());
+    for (piece, room) in pieces.iter().zip(rooms) {
+        context.push_str(&piece.fit(room, &mut cuts));
     }
     let text = format!("{head}{context}\n{prompt}");
     Outbox {
         form: form(&text, &session, material.carriage),
         text,
         cuts,
+    }
+}
+
+/// What the message tells, in its order.
+fn pieces<'a>(material: &'a Handover<'_>, session: &'a Session) -> Vec<Piece<'a>> {
+    let files = listing::section(
+        material.listing,
+        None,
+        || relevance::relevance(session, material.listing, &[]),
+        material.max_list_items,
+    );
+    vec![
+        Piece::Section("", Box::new(check::section(session))),
+        Piece::Text(decisions(material)),
+        Piece::Text(plan(session)),
+        Piece::Text(history::render(&session.history, HISTORY)),
+        Piece::Text(changes(material)),
+        Piece::Text(failures(material.past, session)),
+        Piece::Section("", Box::new(results::Results::new(session))),
+        Piece::Text(open(session)),
+        Piece::Section("\n", Box::new(files)),
+        Piece::Section("", Box::new(project(material.project))),
+        Piece::Section("", Box::new(requested(material.contents))),
+    ]
+}
+
+/// A part of the message, which has its share of the room.
+enum Piece<'a> {
+    /// Of which a cut leaves the beginning.
+    Text(String),
+    /// That knows itself how it is cut, and what stands before it.
+    Section(&'static str, Box<dyn Section + 'a>),
+}
+
+impl Piece<'_> {
+    fn size(&self) -> usize {
+        match self {
+            Self::Text(text) => chars(text),
+            Self::Section(before, section) => chars(before) + length(section.as_ref()),
+        }
+    }
+
+    /// As much of it as fits; says what it had to cut.
+    fn fit(&self, room: usize, cuts: &mut Vec<String>) -> String {
+        match self {
+            Self::Text(text) if chars(text) <= room => text.clone(),
+            Self::Text(text) => {
+                cuts.push(format!("the end of \"{}\"", title(text)));
+                if room < LEAST_CHARS {
+                    return String::new();
+                }
+                close_fence(budget::first_lines(text, room - LONGEST_FENCE))
+            }
+            Self::Section(..) if room < LEAST_CHARS.min(self.size()) => String::new(),
+            Self::Section(before, section) => {
+                let room = room.saturating_sub(chars(before));
+                format!("{before}{}", fit(section.as_ref(), room, cuts))
+            }
+        }
     }
 }
 
@@ -330,13 +345,14 @@ fn open(session: &Session) -> String {
 
 fn prompt(session: &Session) -> String {
     let further = super::instructions::further(session);
+    let check = super::instructions::failing_check(session);
     let task = if session.planning.is_open() {
         "Plan the task in the header: look at what you need, then send the [PLAN]. Nothing is changed before the user approves it."
     } else {
         "Take over: go on with the task in the header from where the records above end. Read a file before you change it; nothing that is done already needs to be done again. When the task is finished and tested, send [DONE] with a short summary."
     };
     format!(
-        "{further}{task}\nThe last line of your code block is:\n{}\n",
+        "{further}{task}{check}\nThe last line of your code block is:\n{}\n",
         session.end_mark()
     )
 }
@@ -348,7 +364,7 @@ mod tests {
     use super::*;
     use crate::protocol::Outcome;
     use crate::session::tests::session;
-    use crate::session::{PastRound, Question};
+    use crate::session::{CheckReport, CheckedWhen, PastRound, Question};
 
     fn run(number: u32, subject: &str, outcome: Outcome) -> StepResult {
         StepResult {
@@ -405,6 +421,11 @@ mod tests {
 
     fn handed_over(diff: &str, max_chars: usize) -> Outbox {
         let mut session = session("ab12cd34");
+        session.check = Some(CheckReport {
+            command: "make all".to_owned(),
+            when: CheckedWhen::Before,
+            outcome: Outcome::failed("exit code 2 in 1 s").with_detail("a.rs:1: no\n"),
+        });
         session.sequence_number = 3;
         session.plan = Some("1. look\n2. do".to_owned());
         session.changed_files = [RelPath::parse("a.rs").unwrap()].into();
@@ -419,6 +440,10 @@ mod tests {
             notes: &["no dependencies".to_owned()],
             listing: &Listing::default(),
             contents: &[],
+            project: &[Content {
+                title: "AGENTS.md".to_owned(),
+                text: "Use tabs.\n".into(),
+            }],
             facts: Facts {
                 command_timeout: Duration::from_secs(30),
                 runs_commands: true,

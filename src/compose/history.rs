@@ -105,14 +105,19 @@ fn detailed(round: &RoundRecap) -> String {
         list("changed ", &round.files),
         list("ran ", &round.commands),
         list("did not work: ", &round.failures),
+        list("looked at ", &round.looks),
     ];
+    told(round, parts, "; ")
+}
+
+/// A round as the parts that there are; one without any changed nothing.
+fn told<const N: usize>(round: &RoundRecap, parts: [Option<String>; N], between: &str) -> String {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    if parts.is_empty() {
-        let looks = list("looked at ", &round.looks);
-        let looks = looks.unwrap_or_else(|| "changed nothing".to_owned());
-        return format!("{} {looks}", heading(round));
-    }
-    format!("{} {}", heading(round), parts.join("; "))
+    let what = match parts.as_slice() {
+        [] => "changed nothing".to_owned(),
+        parts => parts.join(between),
+    };
+    format!("{} {what}", heading(round))
 }
 
 fn list(verb: &str, named: &Named) -> Option<String> {
@@ -135,14 +140,9 @@ fn condensed(round: &RoundRecap) -> String {
         count(&round.files, "file"),
         count(&round.commands, "command"),
         count(&round.failures, "failure"),
+        count(&round.looks, "look"),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    if parts.is_empty() {
-        let looks = count(&round.looks, "look");
-        let looks = looks.unwrap_or_else(|| "changed nothing".to_owned());
-        return format!("{} {looks}", heading(round));
-    }
-    format!("{} {}", heading(round), parts.join(", "))
+    told(round, parts, ", ")
 }
 
 #[cfg(test)]
@@ -206,6 +206,19 @@ mod tests {
         assert_eq!(
             render(&recap([looked].into_iter())),
             "\n## History\nRound 1: looked at a.rs, where `x` is and 1 more\n"
+        );
+    }
+
+    #[test]
+    fn what_was_read_is_told_beside_what_was_done() {
+        let both = RoundRecap {
+            looks: named(&["a.rs"], 1),
+            ..round(1)
+        };
+        let text = render(&recap([both].into_iter()));
+        assert!(
+            text.contains("`make` (exit code 2); looked at a.rs\n"),
+            "{text}"
         );
     }
 

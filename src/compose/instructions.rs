@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Facts, chars};
 use crate::protocol::{Status, StepResult};
-use crate::session::{Instructions, Session};
+use crate::session::{CheckReport, Instructions, Session};
 
 /// The full text, compiled in.
 const FULL: &str = include_str!("../protocol/instructions.md");
@@ -134,10 +134,23 @@ pub(super) fn prompt(session: &Session) -> String {
         next(session)
     };
     prompt.push_str(&now);
+    prompt.push_str(&failing_check(session));
     prompt.push_str("\nThe last line of your code block is:\n");
     prompt.push_str(&session.end_mark().to_string());
     prompt.push('\n');
     prompt
+}
+
+/// That the person's check fails, if it does; nothing while only a plan is made.
+pub(super) fn failing_check(session: &Session) -> String {
+    let failing = session.check.as_ref().filter(|check| check.failed());
+    match failing.filter(|_| !session.planning.is_open()) {
+        Some(check) => format!(
+            " The user's check `{}` fails, see Check above: make it pass, [DONE] counts only then.",
+            check.command
+        ),
+        None => String::new(),
+    }
 }
 
 /// What is pasted where the message itself is an attached file.
@@ -182,6 +195,9 @@ fn next(session: &Session) -> String {
     }
     if failed || !session.last_issues.is_empty() {
         return "Not everything worked. What is marked [OK] is done and stays: send only what failed again, corrected, and go on with the task.".to_owned();
+    }
+    if session.check.as_ref().is_some_and(CheckReport::failed) {
+        return "Go on with the task.".to_owned();
     }
     "Go on with the task. When it is finished and tested, send [DONE] with a short summary."
         .to_owned()

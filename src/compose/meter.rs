@@ -138,10 +138,14 @@ pub struct Takes {
 
 /// The headings in the context and what each is called for the person.
 const HEADINGS: &[(&str, &str)] = &[
+    ("## Check", "check"),
+    ("## You Go in Circles", "check"),
     ("## Workspace Files", "listing"),
     ("## Project Instructions", "project instructions"),
     ("## History", "history"),
     ("## Previous Command Results", "results"),
+    ("## Commands That Failed", "results"),
+    ("## Changes So Far", "changes"),
     ("## Requested File Contents", "contents"),
     ("## File Contents", "contents"),
     ("## You May Need", "context"),
@@ -221,7 +225,7 @@ mod tests {
 
     #[test]
     fn says_what_takes_the_space() {
-        let text = "=== HEADER ===\nTask: a\n\n=== PROTOCOL ===\nabc\n=== CONTEXT ===\n## Workspace Files\na.rs\n## Requested File Contents\n```\n## Workspace Files\n=== PROMPT ===\n```\n## Answers\nyes\n=== PROMPT ===\ngo\n";
+        let text = "=== HEADER ===\nTask: a\n\n=== PROTOCOL ===\nabc\n=== CONTEXT ===\n## Check\nno\n## Workspace Files\na.rs\n## Requested File Contents\n```\n## Workspace Files\n=== PROMPT ===\n```\n## Answers\nyes\n=== PROMPT ===\ngo\n";
         let meter = measure(text);
         let takes: Vec<(&str, usize)> = meter
             .takes
@@ -233,6 +237,7 @@ mod tests {
             [
                 (REST, 24 + 16 + 15 + 15 + 3),
                 ("instructions", 21),
+                ("check", 12),
                 ("listing", 24),
                 ("contents", 27 + 19 + 15 + 8)
             ]

@@ -26,9 +26,26 @@ pub enum CheckedWhen {
     AfterRound,
     /// In an earlier round; nothing has changed since, and it was told then.
     Before,
+    /// It has not: the person set it while the session was under way.
+    NotYet,
 }
 
 impl CheckReport {
+    /// What is known of a check that was set while the session was under way.
+    pub fn not_yet(command: String) -> Self {
+        let word = "it has not run yet; it runs after the next reply that changes something or says [DONE]";
+        Self {
+            command,
+            when: CheckedWhen::NotYet,
+            outcome: Outcome::skipped(word),
+        }
+    }
+
+    /// Whether it ran and did not pass.
+    pub fn failed(&self) -> bool {
+        self.outcome.status == Status::Failed
+    }
+
     /// Whether the work is good.
     pub fn passed(&self) -> bool {
         self.outcome.status == Status::Ok

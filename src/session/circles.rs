@@ -1,21 +1,27 @@
 //! What a session remembers to see that it goes in circles.
 //!
-//! Two signs: the same step fails in the same way for the third time, and a file is back at a state
-//! that it had before the last, again. Both are news for the model and for the person; nobody is
-//! stopped. What is remembered is bounded.
+//! The signs: the same step fails or is refused in the same way for the third time, the same mistake
+//! in the form of a command comes for the third time, the check fails three times in a row with the
+//! same output, and a file is written back to what it was before for the second time. All are news
+//! for the model and for the person, in words of their own; nobody is stopped. What is remembered is
+//! bounded.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use super::CheckReport;
 use crate::protocol::{RelPath, Status, StepResult};
+use crate::reply::Issue;
 
 /// How many failures are remembered.
 const FAILURES: usize = 40;
-/// How often a step fails in the same way before it is a circle.
+/// How often something fails in the same way before it is a circle.
 const TIMES: usize = 3;
 /// How many states of a file are remembered.
-const STATES: usize = 4;
+const STATES: usize = 12;
+/// How often a file is written back before it is a circle.
+const RETURNS: usize = 2;
 /// Of how many files.
 const FILES: usize = 100;
 /// How much of a failure's text tells it from others, in characters.
@@ -27,82 +33,200 @@ const TELLING: usize = 2_000;
 pub struct Circles {
     /// Identities of failures, oldest first.
     failures: VecDeque<String>,
-    /// Identities of contents, oldest first, by file.
-    states: BTreeMap<RelPath, VecDeque<String>>,
+    /// How the check failed last, and how often in a row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    check: Option<Repeated>,
+    /// What files contained, oldest first.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    files: BTreeMap<RelPath, VecDeque<State>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Repeated {
+    identity: String,
+    times: usize,
+}
+
+/// What a file contained at some time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct State {
+    hash: String,
+    /// Whether the model wrote it, and it had been there before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_return: bool,
+}
+
+/// A circle, as each of the two is told of it; no full stop at the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Circle {
+    /// What the model must know, and what it shall do instead.
+    pub for_model: String,
+    /// What the person must know.
+    pub for_person: String,
 }
 
 impl Circles {
-    /// Remembers the results of a round; tells, in words for the model, which of them are circles.
-    pub fn remember_failures(&mut self, results: &[StepResult]) -> Vec<String> {
+    /// Remembers the results of a round; tells which of them are circles.
+    ///
+    /// Why a `[DONE]` is refused is told by what it stumbled over.
+    pub fn remember_failures(&mut self, results: &[StepResult]) -> Vec<Circle> {
         let mut circles = Vec::new();
         let mut told = Vec::new();
-        for result in results
-            .iter()
-            .filter(|result| result.outcome.status == Status::Failed)
-        {
-            let identity = identity(result);
-            if self.failures.len() == FAILURES {
-                self.failures.pop_front();
-            }
-            self.failures.push_back(identity.clone());
-            let times = self
-                .failures
-                .iter()
-                .filter(|known| **known == identity)
-                .count();
+        let counts = |result: &&StepResult| {
+            let status = result.outcome.status;
+            matches!(status, Status::Failed | Status::Refused) && result.command != "DONE"
+        };
+        for result in results.iter().filter(counts) {
+            let outcome = &result.outcome;
+            let identity = identity([
+                &result.command,
+                &result.subject,
+                &outcome.message,
+                &outcome.detail.text,
+            ]);
+            let times = self.count(identity.clone());
             if times >= TIMES && !told.contains(&identity) {
-                circles.push(format!(
-                    "step {} ({} `{}`) has failed {times} times in the same way. Do not send it again: read the file or the whole output first, try another way, or ask the user with ASK_USER",
-                    result.number, result.command, result.subject
-                ));
+                circles.push(of_step(result, times));
                 told.push(identity);
             }
         }
         circles
     }
 
-    /// Remembers that a file has this content now; says, in words for the model, if that undoes what
-    /// undid it before.
+    /// Remembers what of a reply could not be understood; tells which of it are circles.
+    pub fn remember_issues(&mut self, issues: &[Issue]) -> Vec<Circle> {
+        let mut circles = Vec::new();
+        let mut told = Vec::new();
+        for issue in issues {
+            let command = issue.command.as_deref().unwrap_or("a command");
+            let identity = identity(["not understood", command, &issue.message, ""]);
+            let times = self.count(identity.clone());
+            if times >= TIMES && !told.contains(&identity) {
+                let message = issue.message.trim_end_matches('.');
+                circles.push(Circle {
+                    for_model: format!(
+                        "{command} was not understood {times} times for the same reason ({message}). Do not write it that way again: see the form in the protocol above, or use another command"
+                    ),
+                    for_person: format!(
+                        "it wrote {command} wrongly {times} times in the same way ({message})"
+                    ),
+                });
+                told.push(identity);
+            }
+        }
+        circles
+    }
+
+    /// Remembers how the check ended after a round; tells if that is a circle.
+    pub fn remember_check(&mut self, report: &CheckReport) -> Option<Circle> {
+        if !report.failed() {
+            self.check = None;
+            return None;
+        }
+        let CheckReport {
+            command, outcome, ..
+        } = report;
+        let identity = identity([command, &outcome.message, &outcome.detail.text, ""]);
+        let before = self.check.take().filter(|last| last.identity == identity);
+        let times = before.map_or(0, |last| last.times).saturating_add(1);
+        self.check = Some(Repeated { identity, times });
+        (times >= TIMES).then(|| Circle {
+            for_model: format!(
+                "the check `{command}` has failed {times} times in a row with the same output, so your changes do not reach what fails. Read the places that it names and find the cause first, or ask the user with ASK_USER"
+            ),
+            for_person: format!(
+                "the check `{command}` has failed {times} times in a row with the same output"
+            ),
+        })
+    }
+
+    /// Remembers what a file contained before and contains now that the model wrote it; tells if
+    /// that is a circle.
     pub fn remember_state(
         &mut self,
         path: &RelPath,
         before: Option<&str>,
         now: &str,
-    ) -> Option<String> {
-        if !self.states.contains_key(path) && self.states.len() >= FILES {
-            self.states.pop_first();
+    ) -> Option<Circle> {
+        if !self.files.contains_key(path) && self.files.len() >= FILES {
+            self.files.pop_first();
         }
-        let states = self.states.entry(path.clone()).or_default();
-        if let Some(before) = before
-            && states.back().is_none_or(|last| last != before)
-        {
-            states.push_back(before.to_owned());
+        let states = self.files.entry(path.clone()).or_default();
+        let is_last = |states: &VecDeque<State>, hash: &str| {
+            states.back().is_some_and(|last| last.hash == hash)
+        };
+        if let Some(before) = before.filter(|before| !is_last(states, before)) {
+            // Somebody else wrote it: a person, a command.
+            states.push_back(State {
+                hash: before.to_owned(),
+                is_return: false,
+            });
         }
-        if states.back().is_none_or(|last| last != now) {
-            states.push_back(now.to_owned());
+        if is_last(states, now) {
+            return None;
         }
+        let is_return = states.iter().any(|state| state.hash == now);
+        states.push_back(State {
+            hash: now.to_owned(),
+            is_return,
+        });
         while states.len() > STATES {
             states.pop_front();
         }
-        let goes_round = states.len() == STATES && states[0] == states[2] && states[1] == states[3];
-        goes_round.then(|| {
-            format!(
-                "`{path}` goes back and forth between two versions: your edits undo each other. Read it, decide which one is right, or ask the user with ASK_USER"
-            )
+        let returns = states.iter().filter(|state| state.is_return).count();
+        (is_return && returns >= RETURNS).then(|| Circle {
+            for_model: format!(
+                "`{path}` goes back to versions that it had before: your edits undo each other. Read it, decide which one is right, or ask the user with ASK_USER"
+            ),
+            for_person: format!(
+                "it writes `{path}` back and forth between the same versions"
+            ),
         })
+    }
+
+    /// Remembers a failure; tells how often it is known.
+    fn count(&mut self, identity: String) -> usize {
+        if self.failures.len() == FAILURES {
+            self.failures.pop_front();
+        }
+        let times = self.failures.iter().filter(|known| **known == identity);
+        let times = times.count() + 1;
+        self.failures.push_back(identity);
+        times
     }
 }
 
-/// The same for failures that differ only in numbers and white space, such as times and addresses.
-fn identity(result: &StepResult) -> String {
-    let outcome = &result.outcome;
+fn of_step(result: &StepResult, times: usize) -> Circle {
+    let StepResult {
+        number,
+        command,
+        subject,
+        outcome,
+        ..
+    } = result;
+    if outcome.status == Status::Refused {
+        return Circle {
+            for_model: format!(
+                "step {number} ({command} `{subject}`) has been refused {times} times for the same reason. Do not send it again: try another way, or ask the user with ASK_USER"
+            ),
+            for_person: format!(
+                "{command} `{subject}` has been refused {times} times, and it keeps sending it"
+            ),
+        };
+    }
+    Circle {
+        for_model: format!(
+            "step {number} ({command} `{subject}`) has failed {times} times in the same way. Do not send it again: read the file or the whole output first, try another way, or ask the user with ASK_USER"
+        ),
+        for_person: format!("{command} `{subject}` has failed {times} times in the same way"),
+    }
+}
+
+/// The same for texts that differ only in numbers and white space, such as times and addresses.
+fn identity(texts: [&str; 4]) -> String {
     let mut hasher = blake3::Hasher::new();
-    for text in [
-        &result.command,
-        &result.subject,
-        &outcome.message,
-        &outcome.detail.text,
-    ] {
+    for text in texts {
         let start: String = text.chars().take(TELLING).collect();
         for word in start.split_whitespace() {
             let letters: String = word.chars().filter(|c| c.is_alphabetic()).collect();
@@ -121,50 +245,116 @@ fn identity(result: &StepResult) -> String {
 mod tests {
     use super::*;
     use crate::protocol::Outcome;
+    use crate::session::CheckedWhen;
 
-    fn failed(subject: &str, message: &str) -> StepResult {
+    fn result(subject: &str, outcome: Outcome) -> StepResult {
         StepResult {
             number: 1,
             command: "RUN_COMMAND".to_owned(),
             subject: subject.to_owned(),
             millis: 5,
-            outcome: Outcome::failed(message),
+            outcome,
         }
+    }
+
+    fn failed(subject: &str, message: &str) -> StepResult {
+        result(subject, Outcome::failed(message))
     }
 
     #[test]
     fn the_third_failure_of_the_same_kind_is_a_circle_whatever_its_numbers() {
         let mut circles = Circles::default();
-        assert!(
-            circles
-                .remember_failures(&[failed("make", "exit code 2 in 1.2 s")])
-                .is_empty()
-        );
-        assert!(
-            circles
-                .remember_failures(&[failed("make", "exit code 2 in 13 s")])
-                .is_empty()
-        );
-        assert!(
-            circles
-                .remember_failures(&[failed("make", "killed")])
-                .is_empty()
-        );
+        for message in ["exit code 2 in 1.2 s", "exit code 2 in 13 s", "killed"] {
+            let told = circles.remember_failures(&[failed("make", message)]);
+            assert!(told.is_empty(), "{told:?}");
+        }
         let told = circles.remember_failures(&[failed("make", "exit code 2 in 40 ms")]);
         assert!(
-            told[0].contains("failed 3 times in the same way"),
+            told[0].for_model.contains("failed 3 times in the same way"),
             "{told:?}"
         );
+        assert!(!told[0].for_person.contains("Do not"), "{told:?}");
+    }
+
+    #[test]
+    fn what_is_refused_again_and_again_is_a_circle() {
+        let mut circles = Circles::default();
+        let refused = [result("rm -r /", Outcome::refused("not allowed"))];
+        assert!(circles.remember_failures(&refused).is_empty());
+        assert!(circles.remember_failures(&refused).is_empty());
+        let told = circles.remember_failures(&refused);
+        assert!(told[0].for_model.contains("refused 3 times"), "{told:?}");
+    }
+
+    #[test]
+    fn the_same_mistake_in_the_form_is_a_circle_wherever_it_stands() {
+        let mut circles = Circles::default();
+        let issue = |line| Issue {
+            line,
+            number: Some(line),
+            command: Some("EDIT_FILE".to_owned()),
+            message: format!("the block of line {line} has no `=======`."),
+            hint: String::new(),
+        };
+        assert!(circles.remember_issues(&[issue(3)]).is_empty());
+        assert!(circles.remember_issues(&[issue(30)]).is_empty());
+        let told = circles.remember_issues(&[issue(7)]);
+        let start = "EDIT_FILE was not understood 3 times";
+        assert!(told[0].for_model.starts_with(start), "{told:?}");
+    }
+
+    #[test]
+    fn a_check_that_fails_alike_three_times_in_a_row_is_a_circle() {
+        let mut circles = Circles::default();
+        let mut check = |outcome: Outcome| {
+            circles.remember_check(&CheckReport {
+                command: "make test".to_owned(),
+                when: CheckedWhen::AfterRound,
+                outcome: outcome.with_detail("boom"),
+            })
+        };
+        let fails = || Outcome::failed("exit code 2 in 1 s");
+        assert_eq!((check(fails()), check(fails())), (None, None));
+        assert_eq!(check(Outcome::ok("exit code 0")), None);
+        assert_eq!((check(fails()), check(fails())), (None, None));
+        assert!(check(fails()).is_some());
+    }
+
+    fn told(circles: &mut Circles, before: Option<&str>, now: &str) -> bool {
+        let path = RelPath::parse("a.rs").unwrap();
+        circles.remember_state(&path, before, now).is_some()
     }
 
     #[test]
     fn edits_that_undo_each_other_are_a_circle() {
-        let (mut circles, path) = (Circles::default(), RelPath::parse("a.rs").unwrap());
-        assert_eq!(circles.remember_state(&path, Some("A"), "B"), None);
-        assert_eq!(circles.remember_state(&path, Some("B"), "A"), None);
-        let told = circles.remember_state(&path, Some("A"), "B").unwrap();
-        assert!(told.contains("undo each other"), "{told}");
-        assert_eq!(circles.remember_state(&path, Some("B"), "C"), None);
+        let circles = &mut Circles::default();
+        assert!(!told(circles, Some("A"), "B"));
+        assert!(!told(circles, Some("B"), "A"), "once is no circle");
+        assert!(told(circles, Some("A"), "B"));
+        assert!(!told(circles, Some("B"), "C"));
+    }
+
+    #[test]
+    fn a_circle_over_three_versions_is_one_too() {
+        let circles = &mut Circles::default();
+        for (before, now) in [("A", "B"), ("B", "C"), ("C", "A")] {
+            assert!(!told(circles, Some(before), now));
+        }
+        assert!(told(circles, Some("A"), "B"));
+    }
+
+    #[test]
+    fn what_the_person_took_back_may_be_written_again() {
+        let circles = &mut Circles::default();
+        assert!(!told(circles, Some("A"), "B"));
+        assert!(!told(circles, Some("A"), "B"));
+    }
+
+    #[test]
+    fn what_an_older_version_remembered_is_read() {
+        let json = r#"{"failures":["ab"],"states":{"a.rs":["A","B"]}}"#;
+        let circles: Circles = serde_json::from_str(json).unwrap();
+        assert_eq!(circles.failures, ["ab"]);
     }
 
     #[test]
@@ -174,7 +364,13 @@ mod tests {
             circles.remember_failures(&[failed("make", &"x".repeat(number))]);
             let path = RelPath::parse(&format!("f{number}")).unwrap();
             circles.remember_state(&path, None, "A");
+            circles.remember_state(&path.clone(), None, &number.to_string());
         }
-        assert!(circles.failures.len() <= FAILURES && circles.states.len() <= FILES);
+        assert!(circles.failures.len() <= FAILURES && circles.files.len() <= FILES);
+        let path = RelPath::parse("z").unwrap();
+        for number in 0..1000 {
+            circles.remember_state(&path, None, &number.to_string());
+        }
+        assert!(circles.files[&path].len() <= STATES);
     }
 }

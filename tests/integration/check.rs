@@ -1,5 +1,8 @@
-use crate::harness::Test;
+use std::fs;
 
+use crate::harness::{Finished, Test};
+
+const SETTINGS: &str = "{\"Agent\": {}}";
 const DONE: &str = "``````\n[DONE]\nall done\n[/DONE]\n{end}\n``````\n";
 
 fn block(commands: &str) -> String {
@@ -152,4 +155,212 @@ fn edits_that_undo_each_other_are_pointed_out() {
     let finished = test.reply(DONE).run().code(0);
     assert!(!finished.outbox(4).contains("## You Go in Circles"));
     assert!(finished.outbox(5).contains("your edits undo each other"));
+}
+
+#[test]
+fn edits_of_a_file_that_was_there_undo_each_other_one_write_earlier() {
+    let replies = ["B", "A", "B"].iter().enumerate();
+    let test = Test::new(&["new", "task"])
+        .file("appsettings.json", SETTINGS)
+        .file("workspace/a", "A\n");
+    let test = replies.fold(test, |test, (number, text)| {
+        test.reply(&format!("{number}.\n{}", block(&create("a", text))))
+    });
+    let finished = test
+        .reply(DONE)
+        .run()
+        .code(0)
+        .said("The model goes in circles: it writes `a` back and forth");
+    assert!(!finished.outbox(3).contains("## You Go in Circles"));
+    assert!(finished.outbox(4).contains("your edits undo each other"));
+}
+
+#[test]
+fn what_is_refused_malformed_or_fails_the_check_thrice_alike_is_a_circle() {
+    let reply = block(&format!(
+        "{}\n[RUN_COMMAND]\nsudo rm -r /\n[/RUN_COMMAND]\n[EDIT_FILE]\nx\n[/EDIT_FILE]",
+        create("a", "{n}")
+    ));
+    let test = (1..=3).fold(
+        Test::new(&[
+            "new",
+            "--check",
+            "echo no; exit 1",
+            "--max-rounds",
+            "3",
+            "task",
+        ]),
+        |test, number| test.reply(&reply.replace("{n}", &number.to_string())),
+    );
+    let finished = test.run().code(3).said("The model goes in circles: ");
+    for text in [
+        "it wrote EDIT_FILE wrongly 3 times",
+        "the check `echo no; exit 1` has failed 3 times in a row",
+    ] {
+        assert!(finished.stderr.contains(text), "{}", finished.stderr);
+    }
+    let message = finished.outbox(4);
+    for text in [
+        "EDIT_FILE was not understood 3 times",
+        "the check `echo no; exit 1` has failed 3 times in a row",
+    ] {
+        assert!(message.contains(text), "{message}");
+    }
+    assert!(
+        !finished.stderr.contains("or ask the user"),
+        "{}",
+        finished.stderr
+    );
+}
+
+fn step(finished: Finished, flags: &[&str], reply: &str) -> Finished {
+    let session = finished.session();
+    let id = session["sessionId"].as_str().unwrap();
+    let end = format!("[END {id}#{}]", session["sequenceNumber"]);
+    let arguments = [&["step", "--reply", "-"], flags].concat();
+    Test::after(finished, &arguments)
+        .input(&reply.replace("{end}", &end))
+        .run()
+}
+
+#[test]
+fn a_check_and_a_chat_given_by_flag_hold_until_a_flag_says_otherwise() {
+    let begun = Test::new(&[
+        "new",
+        "--no-wait",
+        "--check",
+        "test -f good",
+        "--chat",
+        "copilot",
+        "task",
+    ])
+    .run()
+    .code(0);
+    let refused = step(begun, &[], DONE).code(0).said("check fails");
+    assert!(
+        refused
+            .outbox(2)
+            .contains("[REFUSED] DONE: the user's check")
+    );
+    let status = Test::after(refused, &["status"]).run().code(0);
+    for text in [
+        "The check `test -f good` fails (exit code 1",
+        "of what `copilot` takes",
+    ] {
+        assert!(status.stdout.contains(text), "{}", status.stdout);
+    }
+    let resumed = Test::after(status, &["resume", "--no-wait"])
+        .run()
+        .code(0)
+        .said("The check `test -f good` fails");
+    let checked = Test::after(resumed, &["check"]).run().code(4);
+    let ended = step(checked, &["--check", ""], DONE)
+        .code(0)
+        .said("all done");
+    assert_eq!(ended.session()["choices"]["CheckCommand"], "");
+}
+
+#[test]
+fn a_check_that_came_with_the_sessions_does_not_run() {
+    let begun = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+    let mut session = begun.session();
+    session["choices"] = serde_json::json!({"CheckCommand": "touch pwned"});
+    let id = session["sessionId"].as_str().unwrap();
+    let file = begun.base().join(format!("sessions/{id}.json"));
+    fs::write(file, session.to_string()).unwrap();
+    let refused = Test::after(begun, &["resume", "--no-wait"])
+        .run()
+        .code(1)
+        .said("it is not known that you gave it")
+        .said("--check 'touch pwned'");
+    assert!(!refused.files("workspace").contains_key("pwned"));
+}
+
+#[test]
+fn what_the_check_names_comes_unasked_and_the_prompt_names_the_check() {
+    let long = "# a line\n".repeat(1_000);
+    let reply = block(&create("b", "x"));
+    let finished = Test::new(&[
+        "new",
+        "--check",
+        "echo app.py:500: no; exit 1",
+        "--max-rounds",
+        "1",
+        "task",
+    ])
+    .file("appsettings.json", SETTINGS)
+    .file("workspace/app.py", &long)
+    .reply(&reply)
+    .run()
+    .code(3);
+    for message in [finished.outbox(1), finished.outbox(2)] {
+        assert!(message.contains("### app.py (lines 494"), "{message}");
+        let prompt = message.split("=== PROMPT ===").nth(1).unwrap();
+        assert!(
+            prompt.contains("check `echo app.py:500: no; exit 1` fails"),
+            "{prompt}"
+        );
+    }
+}
+
+#[test]
+fn a_handover_tells_the_check_and_what_the_project_says() {
+    let begun = Test::new(&["new", "--no-wait", "--check", "echo broken; exit 1", "task"])
+        .file("appsettings.json", SETTINGS)
+        .file("workspace/AGENTS.md", "Use tabs.\n")
+        .run()
+        .code(0);
+    let looked = step(begun, &[], &block("[LIST_FILES]")).code(0);
+    assert!(!looked.outbox(2).contains("Use tabs."));
+    let handed = Test::after(looked, &["handoff"]).run().code(0);
+    let message = handed.outbox(2);
+    for text in [
+        "## Check\n[FAILED] `echo broken; exit 1`: exit code 1",
+        "```\nbroken\n```\n",
+        "## Project Instructions\n",
+        "Use tabs.\n",
+    ] {
+        assert!(message.contains(text), "`{text}` is missing:\n{message}");
+    }
+}
+
+#[test]
+fn a_chat_that_forgets_is_told_the_output_of_the_check_each_time() {
+    let begun = Test::new(&[
+        "new",
+        "--no-wait",
+        "--keeps-context",
+        "off",
+        "--check",
+        "echo broken; exit 1",
+        "task",
+    ])
+    .run()
+    .code(0);
+    let looked = step(begun, &[], &block("[LIST_FILES]")).code(0);
+    let message = looked.outbox(2);
+    assert!(message.contains("```\nbroken\n```\n"), "{message}");
+}
+
+#[test]
+fn of_many_instructions_the_most_specific_are_shown() {
+    let test = (0..=6).fold(
+        Test::new(&["new", "--no-wait", "mend d/d/d/d/d/d/deep.py"])
+            .file("appsettings.json", SETTINGS)
+            .file("workspace/d/d/d/d/d/d/deep.py", "x\n"),
+        |test, depth| {
+            let path = format!("workspace/{}AGENTS.md", "d/".repeat(depth));
+            test.file(&path, format!("Rule {depth}.\n"))
+        },
+    );
+    let message = test.run().code(0).outbox(1);
+    for depth in [0, 3, 4, 5, 6] {
+        assert!(message.contains(&format!("Rule {depth}.")), "{message}");
+    }
+    assert!(
+        message.contains(
+            "Left out here; read them before you work beneath them: d/AGENTS.md, d/d/AGENTS.md\n"
+        ),
+        "{message}"
+    );
 }
