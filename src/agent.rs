@@ -18,6 +18,7 @@ mod instruct;
 mod network;
 mod permit;
 mod planning;
+mod project;
 mod publish;
 mod questions;
 mod recover;
