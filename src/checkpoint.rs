@@ -48,7 +48,7 @@ pub use tidy::Tidied;
 pub use tree::{Node, Reason};
 
 use crate::error::{Error, Result};
-use crate::fs::{Durability, create_directory};
+use crate::fs::{Durability, own_directory};
 use crate::platform;
 use crate::protocol::RelPath;
 use crate::workspace::Workspace;
@@ -164,8 +164,9 @@ pub struct Store {
 impl Store {
     /// Opens the store in this directory, and makes it if there is none.
     pub fn open(directory: &Path) -> Result<Self> {
+        own_directory(directory)?;
         for part in ["packs", "cache"] {
-            create_directory(&directory.join(part))?;
+            own_directory(&directory.join(part))?;
         }
         platform::make_private(directory)
             .map_err(|cause| Error::file("make private", directory, cause))?;
@@ -352,7 +353,7 @@ impl Store {
             let cache = self.directory.join("cache");
             std::fs::remove_dir_all(&cache)
                 .map_err(|cause| Error::file("remove", &cache, cause))?;
-            create_directory(&cache)?;
+            own_directory(&cache)?;
         }
         Ok(())
     }
@@ -361,7 +362,7 @@ impl Store {
         let path = self.directory.join("lock");
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
-        platform::private(&mut options);
+        platform::ours(&mut options);
         let lock = options
             .open(&path)
             .map_err(|cause| Error::file("open", &path, cause))?;

@@ -124,13 +124,13 @@ impl Write for Draft {
 ///
 /// Gives the name that it got: `reply.txt` becomes `reply-2.txt` where `reply.txt` is taken.
 pub fn move_aside(from: &Path, directory: &Path, name: &str) -> Result<PathBuf> {
-    create_directory(directory)?;
+    own_directory(directory)?;
     rename_aside(from, directory, name).map_err(|cause| Error::file("move", from, cause))
 }
 
 /// Moves a file like `move_aside`; nothing if it is no longer there, as when another was faster.
 pub fn take_aside(from: &Path, directory: &Path, name: &str) -> Result<Option<PathBuf>> {
-    create_directory(directory)?;
+    own_directory(directory)?;
     match rename_aside(from, directory, name) {
         Ok(target) => Ok(Some(target)),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -165,14 +165,50 @@ pub fn create_directory(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(|cause| {
         let is_file = |path: &&Path| path.symlink_metadata().is_ok_and(|found| !found.is_dir());
         match path.ancestors().find(is_file) {
-            Some(file) => Error::mendable(format!(
-                "`{}` is a file, where a directory is needed",
-                file.display()
-            ))
-            .hint("move it away; the directory is made again"),
+            Some(file) => in_the_way(file),
             None => Error::file("create", path, cause),
         }
     })
+}
+
+/// Makes a directory of our own, private to its owner, or finds it there; never a link.
+///
+/// A project may bring a link along in its place: what we put there would lie elsewhere. What is
+/// above it is made too; that it is no link is known to the caller, or not ours to ask.
+pub fn own_directory(path: &Path) -> Result<()> {
+    let made = if path.symlink_metadata().is_ok() {
+        Ok(())
+    } else {
+        create_directory(directory_of(path))?;
+        crate::platform::create_private(path)
+    };
+    // Another process may have been faster.
+    refuse_link(path)?;
+    match (path.symlink_metadata(), made) {
+        (Ok(found), _) if found.is_dir() => Ok(()),
+        (Ok(_), _) => Err(in_the_way(path)),
+        (Err(_), Err(cause)) | (Err(cause), Ok(())) => Err(Error::file("create", path, cause)),
+    }
+}
+
+/// Refuses a link where a directory of our own is, or will be.
+pub fn refuse_link(path: &Path) -> Result<()> {
+    if !path.is_symlink() {
+        return Ok(());
+    }
+    Err(Error::mendable(format!(
+        "`{}` is a link, where `agent` needs a directory of its own",
+        path.display()
+    ))
+    .hint("remove the link; the directory is made again"))
+}
+
+fn in_the_way(file: &Path) -> Error {
+    Error::mendable(format!(
+        "`{}` is a file, where a directory is needed",
+        file.display()
+    ))
+    .hint("move it away; the directory is made again")
 }
 
 /// Removes a file or a directory with all that is in it; one that is not there is removed already.
@@ -267,6 +303,33 @@ mod tests {
         write_atomic(&file, b"", Durability::Atomic).unwrap();
         let error = create_directory(&file.join("processed")).unwrap_err();
         assert!(error.to_string().contains("inbox` is a file"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_directory_of_our_own_is_private_and_no_link() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let directory = tempfile::tempdir().unwrap();
+        let own = directory.path().join("sessions/cache");
+        own_directory(&own).unwrap();
+        own_directory(&own).unwrap();
+        let mode = fs::metadata(&own).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        let elsewhere = directory.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        let file = directory.path().join("reply.txt");
+        for (name, target) in [("link", "elsewhere"), ("dead", "nothing")] {
+            let link = directory.path().join(name);
+            symlink(target, &link).unwrap();
+            let error = own_directory(&link).unwrap_err();
+            assert!(error.to_string().contains("is a link"), "{error}");
+            fs::File::create(&file).unwrap();
+            assert!(move_aside(&file, &link, "x").is_err());
+            assert!(take_aside(&file, &link, "x").is_err());
+        }
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+        let error = own_directory(&file).unwrap_err();
+        assert!(error.to_string().contains("is a file"), "{error}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::fs::create_directory;
+use crate::fs::own_directory;
 use crate::protocol::SessionId;
 
 mod claim;
@@ -41,9 +41,11 @@ impl Mailbox {
     /// Makes the directories that are not there yet.
     pub fn open(outbox: PathBuf, inbox: PathBuf) -> Result<Self> {
         let mailbox = Self { outbox, inbox };
-        create_directory(&mailbox.outbox)?;
-        create_directory(&mailbox.processed())?;
-        create_directory(&mailbox.rejected())?;
+        for directory in [&mailbox.outbox, &mailbox.inbox] {
+            own_directory(directory)?;
+        }
+        own_directory(&mailbox.processed())?;
+        own_directory(&mailbox.rejected())?;
         Ok(mailbox)
     }
 

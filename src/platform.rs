@@ -65,6 +65,25 @@ pub fn private(options: &mut OpenOptions) {
     let _ = options;
 }
 
+/// The same for a file of our own, which is not opened through a link: a project may bring one along
+/// that leads to a file of the person's.
+pub fn ours(options: &mut OpenOptions) {
+    private(options);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        options,
+        rustix::fs::OFlags::NOFOLLOW.bits().cast_signed(),
+    );
+}
+
+/// Makes a directory that only its owner can look into, where the system knows such a thing.
+pub fn create_private(directory: &std::path::Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
 /// Makes a directory private to its owner, where the system knows such a thing.
 pub fn make_private(directory: &std::path::Path) -> std::io::Result<()> {
     #[cfg(unix)]
@@ -77,6 +96,21 @@ pub fn make_private(directory: &std::path::Path) -> std::io::Result<()> {
     }
     #[cfg(not(unix))]
     let _ = directory;
+    Ok(())
+}
+
+/// Makes a regular file private to its owner, where the system knows such a thing.
+pub fn make_file_private(file: &std::path::Path) -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let found = std::fs::symlink_metadata(file)?;
+        if found.is_file() && found.permissions().mode() & 0o777 != 0o600 {
+            std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600))?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = file;
     Ok(())
 }
 

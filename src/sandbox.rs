@@ -30,6 +30,8 @@ mod launch;
 #[cfg(target_os = "linux")]
 mod layout;
 #[cfg(target_os = "linux")]
+mod linked;
+#[cfg(target_os = "linux")]
 mod namespaces;
 mod paths;
 #[cfg(target_os = "linux")]

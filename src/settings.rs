@@ -262,12 +262,17 @@ impl Layers {
             .collect();
         refuse_impossible_timeouts(&settings, &origins)?;
         refuse_tiny_messages(&settings, &origins)?;
-        let paths = Paths::place(&self.base, &settings);
-        paths.refuse_overlaps()?;
-        paths.refuse_links_out(&self.base, |name| {
+        let paths = Paths::place(&self.base, &settings, |name| {
             origins.get(name).cloned().unwrap_or(Origin::Default)
         })?;
         let mut notices: Vec<String> = untrusted.iter().map(Untrusted::notice).collect();
+        notices.extend(self.base.passed_over().map(|file| {
+            format!(
+                "`{}` does not count, because `{}` has settings too; delete one of them",
+                file.display(),
+                self.base.directory.display()
+            )
+        }));
         notices.extend(exposed_trust(&paths, trust));
         Ok(Loaded {
             settings,

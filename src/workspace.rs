@@ -2,8 +2,8 @@
 //!
 //! One directory is opened once, and every path is resolved beneath it by the kernel (`openat2`) or
 //! by cap-std's emulation, so that no link, race or trick name leads out. Reading may follow a link
-//! that stays inside; whatever changes files follows none. Which paths may be changed is decided by
-//! `policy`, not here.
+//! that stays inside and does not lead to our own records; whatever changes files follows none.
+//! Which names may be read or changed is decided by `policy`, not here.
 
 pub mod crew;
 pub mod exact;
@@ -31,6 +31,9 @@ use crate::protocol::RelPath;
 pub use problem::FileProblem;
 pub use staged::Place;
 use survey::Stat;
+
+/// Where our own records are, in whichever directory.
+const OUR_DIRECTORY: &str = ".agent";
 
 /// The directory that the model works on.
 #[derive(Debug)]
@@ -154,6 +157,11 @@ impl Workspace {
     }
 
     fn open_regular(&self, path: &RelPath) -> Result<(File, Stat), FileProblem> {
+        // Where no link is on the way, the name was judged already.
+        if let Ok(file) = files::open_file_beneath(&self.root, path.as_str()) {
+            return with_stat(path, File::from_std(file));
+        }
+        self.refuse_hidden(path)?;
         let mut options = OpenOptions::new();
         // Without `nonblock`, opening a pipe would wait for somebody to write into it.
         options.read(true).nonblock(true);
@@ -168,6 +176,20 @@ impl Workspace {
             }
         };
         with_stat(path, file)
+    }
+
+    /// Refuses a path that a link leads to our own records, which are hidden by their names.
+    fn refuse_hidden(&self, path: &RelPath) -> Result<(), FileProblem> {
+        let is_hidden = self.root.canonicalize(path.as_str()).is_ok_and(|real| {
+            let is_ours = |own: &RelPath| begins_with(&real, own.components());
+            real.iter()
+                .any(|name| name.eq_ignore_ascii_case(OUR_DIRECTORY))
+                || self.left_out.iter().any(is_ours)
+        });
+        if is_hidden {
+            return Err(FileProblem::Hidden(path.clone()));
+        }
+        Ok(())
     }
 
     /// Replaces or makes a file, with the directories that it needs; see `write_as`.
@@ -322,6 +344,16 @@ impl Workspace {
         }
         Ok(directory)
     }
+}
+
+/// Whether a path begins with these names, on some file systems in any letter case.
+fn begins_with<'a>(path: &Path, names: impl Iterator<Item = &'a str>) -> bool {
+    let mut components = path.iter();
+    names.into_iter().all(|name| {
+        components
+            .next()
+            .is_some_and(|component| component.eq_ignore_ascii_case(name))
+    })
 }
 
 fn missing(path: &Path) -> Error {

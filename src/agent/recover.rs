@@ -16,7 +16,7 @@ use super::steps::Begun;
 use super::{Agent, Conversation, Patience, Taken, file_name, identity};
 use crate::error::{Error, Result};
 use crate::execute::{self, Execution};
-use crate::fs::{Durability, create_directory, free_name, write_atomic};
+use crate::fs::{Durability, free_name, own_directory, write_atomic};
 use crate::protocol::{Command, Outcome, RelPath, Seen, StagedFile, StagedStep, Step, StepResult};
 use crate::reply::{self, Issue, Reply};
 use crate::session::{CheckedWhen, ClaimedReply, Printed, Recovered, RoundLock, Session, Sync};
@@ -280,7 +280,7 @@ impl Conversation<'_> {
     fn keep(&self, path: &RelPath, content: &[u8]) -> Result<String> {
         let folder = self.agent.store.folder(&self.session.session_id);
         let kept = folder.join("kept");
-        create_directory(&kept)?;
+        own_directory(&kept)?;
         let sequence = self.session.sequence_number;
         let place = free_name(&kept, &format!("{sequence:04}-{}", path.file_name()));
         write_atomic(&place, content, Durability::Durable)?;

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Question, Verdict};
 use crate::error::{Error, Result};
-use crate::fs::{Durability, create_directory, write_atomic, write_new};
+use crate::fs::{Durability, own_directory, write_atomic, write_new};
 
 /// The largest decision that is read, in bytes.
 const MAX_DECISION: u64 = 1024 * 1024;
@@ -20,6 +20,7 @@ const MAX_DECISION: u64 = 1024 * 1024;
 /// The questions of one session that wait for the person.
 #[derive(Debug, Clone)]
 pub struct Pending {
+    folder: PathBuf,
     directory: PathBuf,
 }
 
@@ -28,12 +29,14 @@ impl Pending {
     pub fn of(folder: &Path) -> Self {
         Self {
             directory: folder.join("pending"),
+            folder: folder.to_owned(),
         }
     }
 
     /// Where they lie; made if it is missing, so that it can be watched.
     pub fn directory(&self) -> Result<&Path> {
-        create_directory(&self.directory)?;
+        own_directory(&self.folder)?;
+        own_directory(&self.directory)?;
         Ok(&self.directory)
     }
 

@@ -9,7 +9,7 @@ use super::{Common, open};
 use crate::compose::{Limit, TooLong};
 use crate::error::Result;
 use crate::settings::{KEYS, Settings};
-use crate::ui::Ui;
+use crate::ui::{Ui, escape_line};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,7 +33,8 @@ pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
     let (base, loaded) = open::settings(common, ui, open::FirstRun::Look)?;
     let values = serde_json::to_value(&loaded.settings).unwrap_or_default();
     if !common.json {
-        ui.line(&format!("BasePath = {}", base.directory.display()));
+        let directory = base.directory.display().to_string();
+        ui.line(&format!("BasePath = {}", escape_line(&directory)));
     }
     let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or(0);
     for key in KEYS {
@@ -49,8 +50,8 @@ pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
             ui.line(&format!(
                 "{:width$} = {:12} ({})",
                 row.key,
-                value.trim_matches('"'),
-                row.origin
+                escape_line(value.trim_matches('"')),
+                escape_line(&row.origin)
             ));
         }
     }

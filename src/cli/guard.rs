@@ -8,7 +8,7 @@ use crate::agent::Permit;
 use crate::approve::KeptRules;
 use crate::checkpoint;
 use crate::error::{Error, Result};
-use crate::fs::{Durability, create_directory, write_atomic};
+use crate::fs::{Durability, create_directory, own_directory, write_atomic};
 use crate::policy::{self, Found, Grant, Lookup, PersonRules, Policy, ProjectRules, Rule};
 use crate::protocol::RelPath;
 use crate::sandbox::{self, Confinement, Identity, Mode, ResourceLimits, Strength};
@@ -41,13 +41,13 @@ pub(super) fn permit(
     };
     let strength =
         (mode != Mode::Off && testing != Testing::Unneeded).then(|| strength(trust, testing));
-    let confinement = strength
-        .as_ref()
-        .and_then(|strength| strength.backend)
-        .map(|backend| Confinement {
+    let confinement = match strength.as_ref().and_then(|strength| strength.backend) {
+        Some(backend) => Some(Confinement {
             backend,
-            ..confinement(loaded, workspace, trust, testing)
-        });
+            ..confinement(loaded, workspace, trust, testing)?
+        }),
+        None => None,
+    };
     let mut policy = Policy::new(workspace, std::env::home_dir().as_deref());
     policy.approval = settings.approval.parse().unwrap_or_default();
     policy.strictness = settings.policy.parse().unwrap_or_default();
@@ -124,7 +124,12 @@ fn grants(settings: &Settings) -> Vec<Grant> {
     grants
 }
 
-fn confinement(loaded: &Loaded, workspace: &Path, trust: &Trust, testing: Testing) -> Confinement {
+fn confinement(
+    loaded: &Loaded,
+    workspace: &Path,
+    trust: &Trust,
+    testing: Testing,
+) -> Result<Confinement> {
     const MEGABYTE: u64 = 1 << 20;
     let settings = &loaded.settings;
     let grants = grants(settings);
@@ -147,50 +152,57 @@ fn confinement(loaded: &Loaded, workspace: &Path, trust: &Trust, testing: Testin
         cpu_seconds: Some(settings.max_cpu_seconds).filter(|seconds| *seconds > 0),
         ..ResourceLimits::default()
     };
-    confinement.hidden = loaded
-        .paths
-        .own()
-        .iter()
-        .map(|path| (*path).to_owned())
-        .collect();
+    let own = loaded.paths.directories().into_iter();
+    confinement.hidden = own.map(Path::to_owned).collect();
     confinement
         .hidden
         .extend(trust.directory().map(Path::to_owned));
+    protect_settings(&mut confinement, &loaded.paths.settings_files);
     if testing == Testing::Remembered {
         let cache = loaded.paths.sessions.join("cache");
-        // Without a cache of its own a build starts cold each time; that is no reason to stop.
-        confinement.cache = create_directory(&cache).is_ok().then_some(cache);
+        confinement.cache = match own_directory(&cache) {
+            Ok(()) => Some(cache),
+            Err(trouble) if cache.is_symlink() => return Err(trouble),
+            // Without a cache of its own a build starts cold each time; that is no reason to stop.
+            Err(_) => None,
+        };
     }
-    confinement
+    Ok(confinement)
 }
 
-/// Our own folders, where they lie in the workspace.
+/// Closes a settings file that lies in the workspace, and the `.agent` beside it, which would count
+/// in its place.
+fn protect_settings(confinement: &mut Confinement, files: &[PathBuf]) {
+    let state = confinement.workspace.join(sandbox::STATE);
+    for file in files {
+        let is_open = file.starts_with(&confinement.workspace) && !file.starts_with(&state);
+        if let (true, Some(directory)) = (is_open, file.parent()) {
+            confinement.read_only.push(file.clone());
+            confinement.hidden.push(directory.join(sandbox::STATE));
+        }
+    }
+}
+
+/// Our own folders and settings, where they lie in the workspace.
 pub(super) fn own_paths(loaded: &Loaded, workspace: &Path) -> Vec<RelPath> {
-    let inside = |path: &&Path| {
+    let inside = |path: &Path| {
         path.strip_prefix(workspace)
             .ok()?
             .to_str()
             .map(RelPath::parse)
     };
-    loaded
-        .paths
-        .own()
-        .iter()
-        .filter_map(inside)
-        .flatten()
-        .collect()
+    let inside = loaded.paths.own().filter_map(inside);
+    inside.flatten().collect()
 }
 
-/// What checkpoints look at: all but our own folders.
+/// What checkpoints look at: all but our own folders and settings.
 pub(super) fn covered(loaded: &Loaded, workspace: &Path) -> checkpoint::Limits {
     let mut covered = checkpoint::Limits {
         max_file_bytes: loaded.settings.max_undo_file_bytes,
         ..checkpoint::Limits::default()
     };
     let own = loaded.paths.own();
-    let inside = own
-        .iter()
-        .filter_map(|path| path.strip_prefix(workspace).ok());
+    let inside = own.filter_map(|path| path.strip_prefix(workspace).ok());
     covered.scope.leave_out.extend(inside.map(Path::to_owned));
     covered
 }

@@ -16,7 +16,7 @@ pub(super) fn start(agent: &Agent, session: &Session) {
     let path = agent.store.folder(&session.session_id).join("agent.log");
     let mut options = OpenOptions::new();
     options.create(true).append(true);
-    crate::platform::private(&mut options);
+    crate::platform::ours(&mut options);
     let file = match options.open(&path) {
         Ok(file) => file,
         Err(cause) => {

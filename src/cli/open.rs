@@ -171,6 +171,7 @@ pub(super) fn assemble(
     let workspace = Workspace::open(&paths.workspace)?;
     let own_paths = guard::own_paths(loaded, workspace.path());
     let workspace = workspace.leaving_out(own_paths);
+    keep_private(&base, paths);
     Ok(Agent {
         mailbox: Mailbox::open(paths.outbox.clone(), paths.inbox.clone())?,
         store: Store::open(paths.sessions.clone())?,
@@ -204,8 +205,8 @@ pub(super) fn adopt(manner: &mut Manner, settings: &Settings) {
 
 /// The settings with what was chosen for a session; nobody is asked, that was done before.
 pub(super) fn loaded_with(common: &Common, choices: &Choices) -> Result<Loaded> {
-    let here = here()?;
-    let base = match Base::find(&here, common.base.as_deref())? {
+    let (here, trust) = (here()?, trust());
+    let base = match Base::find(&here, common.base.as_deref(), &trust)? {
         Found::Base(base) => base,
         Found::EmptyDirectory(directory) | Found::Undecided(directory) => Base {
             directory,
@@ -213,12 +214,22 @@ pub(super) fn loaded_with(common: &Common, choices: &Choices) -> Result<Loaded> 
         },
     };
     let flags = choices::flags_with(choices, common.settings.overrides(here));
-    settings::read(&base, settings::process_environment(), &flags)?.settle(&trust())
+    settings::read(&base, settings::process_environment(), &flags)?.settle(&trust)
 }
 
 fn here() -> Result<PathBuf> {
     std::env::current_dir()
         .map_err(|cause| Error::mendable("could not find the current directory").because(cause))
+}
+
+/// Closes our folders to others, where they were made by an older version or came with a project.
+fn keep_private(base: &Path, paths: &Paths) {
+    for directory in paths.directories() {
+        if directory.starts_with(base) {
+            // One that is missing is made private; one that belongs to another cannot be changed.
+            let _ = crate::platform::make_private(directory);
+        }
+    }
 }
 
 /// Makes a base directory for a fork, with the settings of this one but for its folders, and opens
@@ -341,7 +352,7 @@ fn settings_with(
 ) -> Result<(Base, Loaded)> {
     let here = here()?;
     let trust = trust();
-    let base = match Base::find(&here, common.base.as_deref())? {
+    let base = match Base::find(&here, common.base.as_deref(), &trust)? {
         // Without a settings file the next run would not find it again.
         Found::Base(Base {
             directory,

@@ -121,7 +121,7 @@ fn described(prompt: &Prompt) -> String {
 fn shelves(common: &Common) -> Result<Shelves> {
     let here = std::env::current_dir()
         .map_err(|cause| Error::mendable("could not find the current directory").because(cause))?;
-    let base = match Base::find(&here, common.base.as_deref())? {
+    let base = match Base::find(&here, common.base.as_deref(), &open::trust())? {
         Found::Base(base) => base.directory,
         Found::EmptyDirectory(directory) | Found::Undecided(directory) => directory,
     };

@@ -43,6 +43,7 @@ impl Mailbox {
             return Ok(None);
         };
         if is_same(&claimed, &candidate.stat) {
+            keep_private(&claimed)?;
             sync_directory(&directory).map_err(|cause| Error::file("sync", &directory, cause))?;
             return Ok(Some(claimed));
         }
@@ -58,6 +59,7 @@ impl Mailbox {
         let Some(rejected) = take_aside(&candidate.path, &self.rejected(), &name)? else {
             return Ok(None);
         };
+        keep_private(&rejected)?;
         let mut reason = rejected.clone().into_os_string();
         reason.push(".why");
         let text = format!("{}\n", why.trim_end());
@@ -103,6 +105,12 @@ fn claim_link(candidate: &Candidate, directory: &Path, name: &str) -> Result<Opt
     }
 }
 
+/// A reply is saved with the permissions that a person's files have; our records have fewer.
+fn keep_private(file: &Path) -> Result<()> {
+    crate::platform::make_file_private(file)
+        .map_err(|cause| Error::file("make private", file, cause))
+}
+
 fn is_same(path: &Path, stat: &Stat) -> bool {
     fs::metadata(path).is_ok_and(|metadata| Stat::of(&metadata) == *stat)
 }
@@ -133,6 +141,26 @@ mod tests {
             .write_all(text.as_bytes())
             .unwrap();
         Candidate::at(path).unwrap()
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_kept_is_readable_by_its_owner_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let base = tempfile::tempdir().unwrap();
+        let mailbox = mailbox(base.path());
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let open = |name| {
+            let candidate = put(&mailbox, name, "[DONE]");
+            fs::set_permissions(&candidate.path, fs::Permissions::from_mode(0o644)).unwrap();
+            Candidate::at(candidate.path).unwrap()
+        };
+        let claimed = mailbox.claim(&open("a.txt"), &id(), 1).unwrap().unwrap();
+        let rejected = mailbox.reject(&open("b.txt"), "why").unwrap().unwrap();
+        assert_eq!((mode(&claimed), mode(&rejected)), (0o600, 0o600));
+        for directory in [mailbox.inbox(), mailbox.outbox(), &mailbox.processed()] {
+            assert_eq!(mode(directory), 0o700, "{}", directory.display());
+        }
     }
 
     #[test]

@@ -53,14 +53,14 @@ impl Mailbox {
     /// Writes the prompt of a round.
     pub fn write_outbox(&self, id: &SessionId, sequence: u32, text: &str) -> Result<Posted> {
         let path = self.outbox_path(id, sequence);
-        crate::fs::create_directory(&self.outbox)?;
+        crate::fs::own_directory(&self.outbox)?;
         write_atomic(&path, text.as_bytes(), Durability::Durable)?;
         Ok(Posted::whole(path))
     }
 
     /// Writes a prompt that goes in parts.
     pub fn write_parts(&self, id: &SessionId, sequence: u32, parts: &[String]) -> Result<Posted> {
-        crate::fs::create_directory(&self.outbox)?;
+        crate::fs::own_directory(&self.outbox)?;
         let mut pastes: Vec<PathBuf> = Vec::with_capacity(parts.len());
         for (index, part) in parts.iter().enumerate().rev() {
             let path = self.part_path(id, sequence, index + 1, parts.len());
@@ -82,7 +82,7 @@ impl Mailbox {
         message: &str,
         attachment: &str,
     ) -> Result<Posted> {
-        crate::fs::create_directory(&self.outbox)?;
+        crate::fs::own_directory(&self.outbox)?;
         let path = self.attachment_path(id, sequence);
         write_atomic(&path, attachment.as_bytes(), Durability::Durable)?;
         Ok(Posted {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::reserve::{Hold, Reserved};
-use super::{Backend, Confinement, Plan, SUBCOMMAND, layout};
+use super::{Backend, Confinement, Plan, SUBCOMMAND, layout, linked};
 use crate::platform::Tree;
 
 /// What is said right before the command takes over; anything else said is why it did not.
@@ -68,6 +68,9 @@ impl Launch {
         directory: &Path,
         program: &[OsString],
     ) -> Result<(Command, Stdio, Self), String> {
+        if let Some(reason) = linked::refusal(confinement) {
+            return Err(reason);
+        }
         let (supervisor, input) = UnixStream::pair().map_err(|error| error.to_string())?;
         let mut command = Command::new(&confinement.launcher);
         command

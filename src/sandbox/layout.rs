@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::linked::WORKFLOW_PARENTS;
 use super::{Confinement, PROTECTED, STATE, WORKFLOWS, git, paths, reserve, shared, tools};
 
 /// What is at a path.
@@ -21,7 +22,7 @@ pub(super) enum What {
     Device,
     /// What the person has here, read-only.
     Shown(#[serde(with = "paths")] PathBuf),
-    /// What the person has here, to be changed.
+    /// What the person has here, to be changed; no link.
     Open(#[serde(with = "paths")] PathBuf),
     /// The workspace.
     Workspace,
@@ -103,8 +104,11 @@ pub(super) fn of(confinement: &Confinement) -> Layout {
     for path in tools::shown(confinement, &system) {
         layout.insert(path.clone(), What::Shown(path));
     }
-    if let Some(cache) = &confinement.cache {
-        layout.insert(confinement.home.join(".cache"), What::Open(cache.clone()));
+    if let Some(cache) = confinement.cache.as_deref().filter(|path| is_real(path)) {
+        layout.insert(
+            confinement.home.join(".cache"),
+            What::Open(cache.to_owned()),
+        );
     }
     if confinement.network {
         add_resolver(&mut layout);
@@ -113,12 +117,17 @@ pub(super) fn of(confinement: &Confinement) -> Layout {
         layout.insert(path.clone(), What::Shown(path.clone()));
     }
     for path in existing(&confinement.extra_write) {
-        layout.insert(path.clone(), What::Open(path.clone()));
+        layout.insert(path.clone(), open(path));
     }
     for path in git::outside(&confinement.workspace, &confinement.home) {
         add_repository_outside(&mut layout, path, confinement.git_write);
     }
     hide_credentials(&mut layout, &confinement.home);
+    if let Ok(home) = fs::canonicalize(&confinement.home)
+        && home != confinement.home
+    {
+        hide_credentials(&mut layout, &home);
+    }
     layout.insert(confinement.workspace.clone(), What::Workspace);
     add_protected(&mut layout, confinement);
     layout
@@ -134,6 +143,16 @@ fn hide_credentials(layout: &mut Layout, home: &Path) {
         .filter(|path| !is_shown(path) && path.ancestors().any(is_shown))
         .collect();
     layout.extend(hidden.into_iter().map(|path| (path, What::Hidden)));
+}
+
+/// What the person opened, wherever a link of theirs leads; from here on no link is followed.
+fn open(path: &Path) -> What {
+    What::Open(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
+}
+
+/// Whether it is a directory and no link to one.
+fn is_real(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
 fn is_there(path: &Path) -> bool {
@@ -222,7 +241,7 @@ fn add_repository_outside(layout: &mut Layout, git: PathBuf, is_open: bool) {
         layout.insert(git.join("hooks"), What::Protected);
         layout.insert(git.join("config"), What::Protected);
         layout.insert(git.join("modules"), What::Protected);
-        layout.insert(git.clone(), What::Open(git));
+        layout.insert(git.clone(), open(&git));
     } else {
         layout.insert(git.clone(), What::Shown(git));
     }
@@ -237,18 +256,9 @@ fn add_protected(layout: &mut Layout, confinement: &Confinement) {
     // Most of them are not there.
     let workflows = WORKFLOWS.iter().map(|name| workspace.join(name));
     for path in always.chain(workflows.filter(|path| is_there(path))) {
-        // Nothing can be mounted on a link; what it leads to can at least be kept.
-        if path.exists()
-            && let Ok(target) = fs::canonicalize(&path)
-            && target != path
-            && target.starts_with(workspace)
-            && target != *workspace
-        {
-            layout.insert(target, What::Protected);
-        }
         layout.insert(path, What::Protected);
     }
-    let parents = [".github", ".gitea", ".forgejo"].map(|name| workspace.join(name));
+    let parents = WORKFLOW_PARENTS.map(|name| workspace.join(name));
     for directory in parents.into_iter().filter(|path| is_there(path)) {
         // Else all of it could be renamed, and another put in its place.
         let what = if reserve::is_marked(&directory) {
@@ -269,8 +279,15 @@ fn add_protected(layout: &mut Layout, confinement: &Confinement) {
     }
     layout.insert(workspace.join(STATE), What::Hidden);
     for path in &confinement.hidden {
-        if !workspace.starts_with(path) {
-            layout.insert(path.clone(), What::Hidden);
+        if workspace.starts_with(path) {
+            continue;
+        }
+        layout.insert(path.clone(), What::Hidden);
+        let above = path.ancestors().skip(1);
+        for directory in above.take_while(|path| *path != workspace && path.starts_with(workspace))
+        {
+            // Else all of it could be renamed, and another put in its place.
+            layout.entry(directory.to_owned()).or_insert(What::Pinned);
         }
     }
     add_read_only(layout, &confinement.read_only);
@@ -358,6 +375,31 @@ mod tests {
         assert_eq!(layout[&home.join(".gem/credentials")], What::Hidden);
         assert_eq!(layout[&home.join(".npmrc")], shown(".npmrc").1);
         assert_eq!(layout.len(), 3);
+    }
+
+    #[test]
+    fn what_lies_above_something_hidden_keeps_its_name() {
+        let mut confinement = confinement();
+        confinement.hidden = vec!["/home/me/work/a/b/inbox".into()];
+        let layout = of(&confinement);
+        for above in ["/home/me/work/a", "/home/me/work/a/b"] {
+            assert_eq!(layout[Path::new(above)], What::Pinned);
+        }
+        assert_eq!(layout[Path::new("/home/me/work")], What::Workspace);
+    }
+
+    #[test]
+    fn a_cache_that_is_a_link_is_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let (real, link) = (directory.path().join("real"), directory.path().join("link"));
+        fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink("/", &link).unwrap();
+        let mut confinement = confinement();
+        let place = Path::new("/home/me/.cache");
+        confinement.cache = Some(link);
+        assert_eq!(of(&confinement).get(place), None);
+        confinement.cache = Some(real.clone());
+        assert_eq!(of(&confinement)[place], What::Open(real));
     }
 
     #[test]

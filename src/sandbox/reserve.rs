@@ -4,13 +4,15 @@
 //! is made as an empty directory, which version control does not see, and removed afterwards. Such
 //! a directory has permissions that nobody else gives, so that one which a power failure left
 //! behind is known and goes with the next. Names inside of `.git` whose mere presence would change
-//! what git does are not made but looked for afterwards.
+//! what git does are not made but looked for afterwards. Nothing is made or removed through a link.
 
-use std::fs::{self, DirBuilder, File};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
 use super::{Confinement, PROTECTED, RESERVED_WORKFLOWS, STATE, paths, shared};
@@ -56,8 +58,12 @@ impl Reserved {
         let of_others = confinement.read_only.iter();
         names.extend(of_others.filter(|path| is_hooks(path)).cloned());
         absent.retain(|path| path.symlink_metadata().is_err());
-        for name in &names {
-            make_marked(name);
+        let of_ours = confinement.hidden.iter();
+        names.extend(of_ours.filter(|path| path.ends_with(STATE)).cloned());
+        if let Some(ground) = Ground::open(workspace) {
+            for name in &names {
+                ground.make_marked(name);
+            }
         }
         let reserved = Self {
             workspace: workspace.clone(),
@@ -69,16 +75,17 @@ impl Reserved {
 
     /// Removes what was made and what should not have come, unless others still need it.
     pub(super) fn remove(&self, hold: &Hold) {
+        let Some(ground) = Ground::open(&self.workspace) else {
+            return;
+        };
         for path in &self.absent {
-            let _ = fs::remove_file(path);
+            ground.remove_file(path);
         }
         if !hold.is_the_last() {
             return;
         }
         for path in &self.names {
-            if is_marked(path) {
-                let _ = fs::remove_dir(path);
-            }
+            ground.remove_marked(path);
         }
     }
 
@@ -114,9 +121,64 @@ fn is_marked_or_missing(path: &Path) -> bool {
     path.symlink_metadata().is_err() || is_marked(path)
 }
 
-fn make_marked(path: &Path) {
-    // One that exists already, as whatever, is not ours to change.
-    let _ = DirBuilder::new().mode(MARK).create(path);
+/// The workspace, in which nothing is reached through a link: a command or a project may have made
+/// one that leads out.
+struct Ground<'a> {
+    root: OwnedFd,
+    path: &'a Path,
+}
+
+impl<'a> Ground<'a> {
+    const DIRECTORY: OFlags = OFlags::PATH
+        .union(OFlags::DIRECTORY)
+        .union(OFlags::NOFOLLOW)
+        .union(OFlags::CLOEXEC);
+
+    fn open(path: &'a Path) -> Option<Self> {
+        let root = rustix::fs::open(path, Self::DIRECTORY, Mode::empty()).ok()?;
+        Some(Self { root, path })
+    }
+
+    /// The directory that holds the path, and its name there.
+    fn parent<'b>(&self, path: &'b Path) -> Option<(OwnedFd, &'b OsStr)> {
+        let inside = path.strip_prefix(self.path).ok()?;
+        let mut directory = self.root.try_clone().ok()?;
+        for component in inside.parent()?.components() {
+            let Component::Normal(name) = component else {
+                return None;
+            };
+            directory =
+                rustix::fs::openat(&directory, name, Self::DIRECTORY, Mode::empty()).ok()?;
+        }
+        Some((directory, inside.file_name()?))
+    }
+
+    fn make_marked(&self, path: &Path) {
+        if let Some((directory, name)) = self.parent(path) {
+            // One that exists already, as whatever, is not ours to change.
+            let _ = rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(MARK));
+        }
+    }
+
+    fn remove_marked(&self, path: &Path) {
+        let Some((directory, name)) = self.parent(path) else {
+            return;
+        };
+        let is_marked =
+            rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|found| {
+                FileType::from_raw_mode(found.st_mode) == FileType::Directory
+                    && found.st_mode & 0o7777 == MARK
+            });
+        if is_marked {
+            let _ = rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR);
+        }
+    }
+
+    fn remove_file(&self, path: &Path) {
+        if let Some((directory, name)) = self.parent(path) {
+            let _ = rustix::fs::unlinkat(directory, name, AtFlags::empty());
+        }
+    }
 }
 
 /// Whether the directory was made here.
@@ -131,6 +193,8 @@ fn is_directory(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     struct Place {
@@ -172,6 +236,36 @@ mod tests {
         File::create(place.directory.path().join(".git/commondir")).unwrap();
         reserved.remove(&hold);
         place.is_as_it_was();
+    }
+
+    #[test]
+    fn nothing_is_made_or_removed_through_a_link() {
+        let place = place();
+        let outside = tempfile::tempdir().unwrap();
+        let link = place.directory.path().join(".github");
+        std::os::unix::fs::symlink(outside.path(), &link).unwrap();
+        let (reserved, hold) = Reserved::make(&place.confinement);
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+        let mark = fs::Permissions::from_mode(MARK);
+        let alike = outside.path().join("workflows");
+        fs::create_dir(&alike).unwrap();
+        fs::set_permissions(&alike, mark).unwrap();
+        reserved.remove(&hold);
+        assert!(alike.is_dir(), "it is not ours");
+        fs::remove_file(link).unwrap();
+        place.is_as_it_was();
+    }
+
+    #[test]
+    fn the_state_beside_settings_further_down_is_reserved() {
+        let mut place = place();
+        let base = place.directory.path().join(".idea/base");
+        fs::create_dir(&base).unwrap();
+        place.confinement.hidden = vec![base.join(STATE), "/elsewhere/.agent".into()];
+        let (reserved, hold) = Reserved::make(&place.confinement);
+        assert!(base.join(STATE).is_dir());
+        reserved.remove(&hold);
+        assert_eq!(fs::read_dir(&base).unwrap().count(), 0);
     }
 
     #[test]

@@ -180,10 +180,10 @@ fn take<'a>(layout: &'a Layout, owner: &Owner) -> BTreeMap<&'a Path, Tree> {
     let mut trees = BTreeMap::new();
     for (path, what) in layout {
         let taken = match what {
-            What::System => take_one(path, Access::Read, None),
-            What::Device => take_one(path, Access::Device, None),
-            What::Shown(source) => take_one(source, Access::Read, Some(owner)),
-            What::Open(source) => take_one(source, Access::Write, Some(owner)),
+            What::System => take_one(path, Links::Follow, Access::Read, None),
+            What::Device => take_one(path, Links::Follow, Access::Device, None),
+            What::Shown(source) => take_one(source, Links::Follow, Access::Read, Some(owner)),
+            What::Open(source) => take_one(source, Links::Keep, Access::Write, Some(owner)),
             _ => continue,
         };
         if let Ok(tree) = taken {
@@ -193,8 +193,13 @@ fn take<'a>(layout: &'a Layout, owner: &Owner) -> BTreeMap<&'a Path, Tree> {
     trees
 }
 
-fn take_one(source: &Path, access: Access, owner: Option<&Owner>) -> io::Result<Tree> {
-    let tree = Tree::clone_of(source, Links::Follow)?;
+fn take_one(
+    source: &Path,
+    links: Links,
+    access: Access,
+    owner: Option<&Owner>,
+) -> io::Result<Tree> {
+    let tree = Tree::clone_of(source, links)?;
     let users = owner.and_then(|owner| owner.namespace.as_ref());
     if let Some(users) = users
         && tree.restrict_and_map(access, users.as_fd()).is_ok()

@@ -1,8 +1,8 @@
 //! Which parts of a home and of other places a command needs to find its programs.
 //!
-//! The home is hidden; what is installed in it is not: the directories of `PATH`, what links in
-//! them lead to, and the places where well-known tools keep toolchains and downloaded packages.
-//! Credentials are never among them.
+//! The home is hidden; what is installed in it is not: the directories of `PATH`, the programs that
+//! links in them lead to, and the places where well-known tools keep toolchains and downloaded
+//! packages. Credentials are never among them, by whichever name they are reached.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -100,15 +100,7 @@ const MAX_ENTRIES: usize = 2000;
 /// What is shown read-only, each at its own path. `system` is what is shown already.
 pub(super) fn shown(confinement: &Confinement, system: &[PathBuf]) -> Vec<PathBuf> {
     let home = &confinement.home;
-    let may_show = |path: &Path| {
-        let is_too_much = home.starts_with(path) || confinement.workspace.starts_with(path);
-        let is_shown = system.iter().any(|shown| path.starts_with(shown))
-            || path.starts_with(&confinement.workspace);
-        let is_secret = CREDENTIALS
-            .iter()
-            .any(|secret| path.starts_with(home.join(secret)));
-        !is_too_much && !is_shown && !is_secret
-    };
+    let bounds = Bounds::of(confinement, system);
     let mut shown: Vec<PathBuf> = INSTALLED.iter().map(|path| home.join(path)).collect();
     shown.extend(confinement.programs.iter().cloned());
     shown.extend(
@@ -117,20 +109,93 @@ pub(super) fn shown(confinement: &Confinement, system: &[PathBuf]) -> Vec<PathBu
             .map(|path| home.join(path))
             .filter(|path| holds_no_secret(path)),
     );
-    shown.retain(|path| path.exists() && may_show(path));
+    shown.retain(|path| path.exists() && bounds.may_show(path));
     let linked: Vec<PathBuf> = confinement
         .programs
         .iter()
         .filter(|directory| shown.contains(directory))
         .flat_map(|directory| targets_of_links(directory))
         .filter(|target| !shown.iter().any(|shown| target.starts_with(shown)))
-        .filter_map(|target| installation_of(&target, may_show))
+        .filter_map(|target| bounds.around(&target))
         .collect();
     shown.extend(linked);
     shown.sort();
     // What lies beneath another needs no mount of its own.
     shown.dedup_by(|later, earlier| later.starts_with(earlier));
     shown
+}
+
+/// What must not be shown, under the names that it has and where it really is.
+struct Bounds<'a> {
+    system: &'a [PathBuf],
+    workspace: &'a Path,
+    home: &'a Path,
+    real_home: PathBuf,
+    /// A directory that holds one of these is too much.
+    whole: Vec<PathBuf>,
+    secrets: Vec<PathBuf>,
+}
+
+impl<'a> Bounds<'a> {
+    fn of(confinement: &'a Confinement, system: &'a [PathBuf]) -> Self {
+        let (home, workspace) = (confinement.home.as_path(), confinement.workspace.as_path());
+        let real_home = real(home);
+        let secrets = CREDENTIALS.iter().map(|secret| home.join(secret));
+        Self {
+            system,
+            workspace,
+            whole: [home, workspace]
+                .into_iter()
+                .flat_map(|path| [path.to_owned(), real(path)])
+                .collect(),
+            secrets: secrets
+                .flat_map(|secret| [real(&secret), secret])
+                .chain(CREDENTIALS.iter().map(|secret| real_home.join(secret)))
+                .collect(),
+            home,
+            real_home,
+        }
+    }
+
+    fn may_show(&self, path: &Path) -> bool {
+        let is_shown = self.system.iter().any(|shown| path.starts_with(shown))
+            || path.starts_with(self.workspace);
+        let real = real(path);
+        let is_open = |path: &Path| {
+            let is_too_much = self.whole.iter().any(|whole| whole.starts_with(path));
+            let is_secret = self.secrets.iter().any(|secret| path.starts_with(secret));
+            !is_too_much && !is_secret
+        };
+        // Secrets in it are hidden by their own names, which they do not have behind a link.
+        let shows_secrets = !self.is_plain(path, &real)
+            && self.secrets.iter().any(|secret| secret.starts_with(&real));
+        !is_shown && is_open(path) && is_open(&real) && !shows_secrets
+    }
+
+    /// Whether no link is on the way to the path, but for the home itself being one.
+    fn is_plain(&self, path: &Path, real: &Path) -> bool {
+        match path.strip_prefix(self.home) {
+            Ok(rest) => self.real_home.join(rest) == real,
+            Err(_) => path == real,
+        }
+    }
+
+    /// What a program needs around it: where tools are installed, all of that; elsewhere in the
+    /// home, nothing, since its neighbours may be anything.
+    fn around(&self, program: &Path) -> Option<PathBuf> {
+        if program.starts_with(&self.real_home) {
+            let mut installed = INSTALLED.iter().map(|path| self.real_home.join(path));
+            let tool = installed.find(|directory| program.starts_with(directory));
+            let shown = tool.unwrap_or_else(|| program.to_owned());
+            return self.may_show(&shown).then_some(shown);
+        }
+        installation_of(program, |path| self.may_show(path))
+    }
+}
+
+/// Where a path leads, as far as it is there.
+fn real(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn holds_no_secret(path: &Path) -> bool {
@@ -159,7 +224,8 @@ fn targets_of_links(directory: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The directory that a program needs around it: that above its `bin`, or its own.
+/// The directory that a program outside of the home needs around it: that above its `bin`, or its
+/// own.
 fn installation_of(program: &Path, may_show: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let directory = program.parent()?;
     let above = directory
@@ -259,7 +325,50 @@ mod tests {
             });
         }
         home.confinement.programs = vec![at("bin")];
-        home.shows(&["apps/x", "apps/y", "bin", "z"]);
+        home.shows(&["apps/x/bin/x", "apps/y/y", "bin", "z"]);
+    }
+
+    #[test]
+    fn a_home_that_is_a_link_is_hidden_all_the_same() {
+        let mut home = home_with(&[
+            ".local/bin/a",
+            ".rustup/toolchains/z",
+            "bin/x",
+            "x/bin/y",
+            ".ssh/id",
+        ]);
+        let real = fs::canonicalize(&home.confinement.home).unwrap();
+        let named = home.directory.path().join("named");
+        symlink(&real, &named).unwrap();
+        for target in ["bin/x", "x/bin/y", ".ssh/id", ".rustup/toolchains/z"] {
+            let name = Path::new(target).file_name().unwrap();
+            symlink(named.join(target), real.join(".local/bin").join(name)).unwrap();
+        }
+        home.confinement.home = named.clone();
+        home.confinement.programs = vec![named.join(".local/bin")];
+        let at = |path: &str| real.join(path);
+        let shown = shown(&home.confinement, &[]);
+        let expected = [
+            named.join(".local/bin"),
+            named.join(".rustup"),
+            at(".rustup"),
+            at("bin/x"),
+            at("x/bin/y"),
+        ];
+        assert!(
+            expected.iter().all(|path| shown.contains(path)) && shown.len() == expected.len(),
+            "{shown:?}"
+        );
+    }
+
+    #[test]
+    fn a_tool_directory_that_is_a_link_shows_no_credentials() {
+        let home = home_with(&[".local/share/keyrings/x", ".aws/x", ".cargo/bin/x"]);
+        let at = |path: &str| home.confinement.home.join(path);
+        symlink(at(".local"), at(".asdf")).unwrap();
+        symlink(at(".aws"), at(".volta")).unwrap();
+        symlink(at(""), at(".nvm")).unwrap();
+        home.shows(&[".cargo/bin"]);
     }
 
     #[test]

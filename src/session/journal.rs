@@ -197,7 +197,7 @@ impl Journal {
         let failed = |cause: std::io::Error| Error::file("open", path, cause);
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
-        crate::platform::private(&mut options);
+        crate::platform::ours(&mut options);
         let is_new = !path.exists();
         let file = options.open(path).map_err(failed)?;
         if let (true, Some(directory)) = (is_new, path.parent()) {

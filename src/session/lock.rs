@@ -87,6 +87,7 @@ impl LoopLock {
 fn open(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
+    crate::platform::ours(&mut options);
     options
         .open(path)
         .map_err(|cause| Error::file("open", path, cause))
@@ -137,7 +138,7 @@ impl RoundLock {
         let path = directory.join("round.lock");
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
-        crate::platform::private(&mut options);
+        crate::platform::ours(&mut options);
         let file = options
             .open(&path)
             .map_err(|cause| Error::file("open", &path, cause))?;

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
-use crate::fs::{Durability, create_directory, write_atomic};
+use crate::fs::{Durability, own_directory, write_atomic};
 
 /// The notes of one session.
 #[derive(Debug)]
 pub struct Notes {
+    folder: PathBuf,
     directory: PathBuf,
 }
 
@@ -41,13 +42,18 @@ impl Source {
 }
 
 impl Notes {
-    pub(super) fn new(directory: PathBuf) -> Self {
-        Self { directory }
+    /// Those in the folder of a session.
+    pub(super) fn of(folder: PathBuf) -> Self {
+        Self {
+            directory: folder.join("notes"),
+            folder,
+        }
     }
 
     /// Where they lie; made if it is missing, so that it can be watched.
     pub fn directory(&self) -> Result<&Path> {
-        create_directory(&self.directory)?;
+        own_directory(&self.folder)?;
+        own_directory(&self.directory)?;
         Ok(&self.directory)
     }
 
@@ -112,7 +118,7 @@ mod tests {
     #[test]
     fn notes_come_in_the_order_in_which_they_were_left() {
         let directory = tempfile::tempdir().unwrap();
-        let notes = Notes::new(directory.path().join("notes"));
+        let notes = Notes::of(directory.path().to_owned());
         assert!(notes.all().is_empty());
         for text in ["one", "two", "three"] {
             notes.add(Source::Person, text).unwrap();

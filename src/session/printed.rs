@@ -31,7 +31,7 @@ impl Printed {
         let path = place(folder, sequence, step);
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
-        crate::platform::private(&mut options);
+        crate::platform::ours(&mut options);
         Self {
             file: options.open(&path).ok(),
             path,

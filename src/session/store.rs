@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::{History, Journal, Notes, Recovered, SCHEMA, Session};
 use crate::error::{Error, Result};
-use crate::fs::{Draft, Durability, create_directory, write_atomic};
+use crate::fs::{Draft, Durability, own_directory, refuse_link, write_atomic};
 use crate::protocol::SessionId;
 
 /// The directory of all sessions of a base directory.
@@ -20,8 +20,10 @@ pub struct Store {
 impl Store {
     /// Opens the directory, making it where it is missing.
     pub fn open(directory: PathBuf) -> Result<Self> {
-        create_directory(&directory)?;
-        Ok(Self { directory })
+        own_directory(&directory)?;
+        let store = Self { directory };
+        refuse_link(&store.objects())?;
+        Ok(store)
     }
 
     /// The directory itself.
@@ -62,7 +64,7 @@ impl Store {
     /// Not synced: a file that power loss made stale or empty is rebuilt from the journal, which
     /// was synced before.
     pub fn save(&self, session: &Session) -> Result<()> {
-        create_directory(&self.folder(&session.session_id))?;
+        own_directory(&self.folder(&session.session_id))?;
         let path = self.file(&session.session_id);
         let mut json = serde_json::to_vec_pretty(session)
             .map_err(|cause| Error::file("write", &path, cause))?;
@@ -100,6 +102,7 @@ impl Store {
 
     /// Reads a session.
     pub fn load(&self, id: &SessionId) -> Result<Session> {
+        refuse_link(&self.folder(id))?;
         let path = self.file(id);
         let json = fs::read(&path).map_err(|cause| match cause.kind() {
             std::io::ErrorKind::NotFound => Error::mendable(format!("there is no session `{id}`"))
@@ -120,7 +123,7 @@ impl Store {
 
     /// The notes of the person that no outbox has told yet.
     pub fn notes(&self, id: &SessionId) -> Notes {
-        Notes::new(self.folder(id).join("notes"))
+        Notes::of(self.folder(id))
     }
 
     /// What is kept beside a session to make the next outbox shorter; nothing if it was lost.

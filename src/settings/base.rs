@@ -1,14 +1,17 @@
 //! The base directory: where `agent` keeps its folders, and how it is found and made.
 //!
-//! It is the directory of the nearest `appsettings.json` with an `Agent` object, or the nearest
-//! `.agent` that holds one. What to do where there is none is decided by the person, not here.
+//! It is the nearest `.agent` that holds an `appsettings.json` with an `Agent` object, or the nearest
+//! directory that holds one. What a model may write does not count: `.agent`, which it cannot touch,
+//! comes before the file beside it, and a file in the workspace of another base needs the person's
+//! trust. What to do where there is none is decided by the person, not here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::file::SettingsFile;
-use super::keys::Loosens;
-use super::paths::{leads_out, without_verbatim_prefix};
+use super::keys::{Key, Loosens};
+use super::paths::{leads_out, resolved, tidy, without_verbatim_prefix};
+use super::suggestion::quoted;
 use super::trust::Trust;
 use super::value::Value;
 use crate::error::{Error, Result};
@@ -21,6 +24,8 @@ pub const DIRECTORY_NAME: &str = ".agent";
 
 /// What a new base directory starts with: the settings that people change most often.
 const NEW_FILE: &str = include_str!("../../appsettings.json");
+/// The setting that names the workspace.
+const WORKSPACE: &str = "WorkspaceDir";
 const IN_PLACE_WORKSPACE: &str = "..";
 const IN_PLACE_FILE: &str = "{\n  \"Agent\": {\n    \"WorkspaceDir\": \"..\"\n  }\n}\n";
 /// What file managers leave in a directory that a person calls empty.
@@ -51,7 +56,9 @@ impl Base {
     /// Looks for the base directory here, then upward; or takes the one that was named (`--base`).
     ///
     /// A directory that was named is a base even without settings, and nothing above it counts.
-    pub fn find(start: &Path, explicit: Option<&Path>) -> Result<Found> {
+    /// One that lies in the workspace of another is refused, unless its settings are trusted: the
+    /// model may have made it, to be rid of the other's rules.
+    pub fn find(start: &Path, explicit: Option<&Path>, trust: &Trust) -> Result<Found> {
         if let Some(named) = explicit {
             let directory = real_directory(&start.join(named))?;
             let base = Self::in_directory(&directory)?;
@@ -66,6 +73,7 @@ impl Base {
                 continue;
             }
             if let Some(base) = Self::in_directory(directory)? {
+                base.refuse_if_made_by_a_model(trust)?;
                 return Ok(Found::Base(base));
             }
         }
@@ -99,8 +107,61 @@ impl Base {
         })
     }
 
+    /// The settings file that is passed over because that in `.agent` counts.
+    pub(super) fn passed_over(&self) -> Option<PathBuf> {
+        let is_in_place = self.directory.file_name() == Some(DIRECTORY_NAME.as_ref());
+        let beside = self.directory.parent().filter(|_| is_in_place)?;
+        let file = beside.join(FILE_NAME);
+        matches!(SettingsFile::look(&file), Ok(Some(_)) | Err(_)).then_some(file)
+    }
+
+    fn refuse_if_made_by_a_model(&self, trust: &Trust) -> Result<()> {
+        let Some(file) = &self.settings_file else {
+            return Ok(());
+        };
+        if trust.is_trusted(file) {
+            return Ok(());
+        }
+        let above = self.directory.ancestors().skip(1);
+        let others = above
+            .filter(|directory| !is_shared(directory))
+            .filter_map(|directory| Self::in_directory(directory).ok().flatten());
+        for other in others.filter(|other| other.directory != self.directory) {
+            if self.directory.starts_with(other.workspace()) {
+                return Err(Error::mendable(format!(
+                    "`{}` lies in the workspace of `{}`, where the model may have made it, and you \
+                     have not trusted it",
+                    file.display(),
+                    other.directory.display()
+                ))
+                .hint("read it, and delete it if it is not yours")
+                .hint(format!(
+                    "`--base {}` goes on there; `--base {}` uses this one all the same",
+                    quoted(&other.directory),
+                    quoted(&self.directory)
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// What its settings file names as the workspace.
+    fn workspace(&self) -> PathBuf {
+        let file = self.settings_file.as_deref();
+        let layer = file
+            .and_then(|file| SettingsFile::look(file).ok().flatten())
+            .and_then(|file| file.layer().ok());
+        let named = layer.into_iter().flat_map(|layer| layer.values);
+        let named = named
+            .filter(|(key, _)| key.name == WORKSPACE)
+            .map(|(_, value)| value.to_string())
+            .next_back();
+        let named = named.or_else(|| Some(Key::named(WORKSPACE)?.default.to_string()));
+        resolved(&tidy(&self.directory.join(named.unwrap_or_default())))
+    }
+
     fn in_directory(directory: &Path) -> Result<Option<Self>> {
-        for directory in [directory.to_owned(), directory.join(DIRECTORY_NAME)] {
+        for directory in [directory.join(DIRECTORY_NAME), directory.to_owned()] {
             let file = directory.join(FILE_NAME);
             if SettingsFile::look(&file)?.is_some() {
                 let directory = real_directory(&directory)?;
@@ -172,8 +233,7 @@ fn refuse_more_than_in_place(directory: &Path, file: &SettingsFile) -> Result<()
         let asks_for_more = match key.loosens {
             Loosens::Never => false,
             Loosens::Outside => {
-                leads_out(directory, text)
-                    && (key.name != "WorkspaceDir" || text != IN_PLACE_WORKSPACE)
+                leads_out(directory, text) && (key.name != WORKSPACE || text != IN_PLACE_WORKSPACE)
             }
             Loosens::Always => true,
         };

@@ -1,7 +1,8 @@
 //! Where the directories of the settings really are.
 //!
-//! Every path here is absolute and free of `.` and `..`. A directory that a project chose stays in
-//! the base directory, unless its file is trusted; a link must not lead it out behind our back.
+//! Every path here is absolute, free of `.` and `..`, and of links as far as it exists. A directory
+//! that a project chose stays in the base directory, unless its file is trusted; a link must not
+//! lead it out behind our back, nor onto another of them.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -24,23 +25,50 @@ pub struct Paths {
     pub outbox: PathBuf,
     /// Where our own records are.
     pub sessions: PathBuf,
+    /// The settings file, if there is one: by its name, and what it is a link to.
+    pub settings_files: Vec<PathBuf>,
 }
 
 impl Paths {
-    /// Places the directories of the settings.
-    pub(super) fn place(base: &Base, settings: &Settings) -> Self {
+    /// Places the directories of the settings and refuses what does not go together.
+    pub(super) fn place(
+        base: &Base,
+        settings: &Settings,
+        origin: impl Fn(&str) -> Origin,
+    ) -> Result<Self> {
         let place = |directory: &Path| tidy(&base.directory.join(directory));
-        Self {
+        let mut settings_files: Vec<PathBuf> = base.settings_file.iter().cloned().collect();
+        let real = settings_files.first().map(|file| resolved(file));
+        settings_files.extend(real.filter(|real| !settings_files.contains(real)));
+        let named = Self {
             workspace: place(&settings.workspace_dir),
             inbox: place(&settings.inbox_dir),
             outbox: place(&settings.outbox_dir),
             sessions: place(&settings.sessions_dir),
-        }
+            settings_files,
+        };
+        named.refuse_links_out(base, origin)?;
+        // What is hidden and protected later is what is used, not another name of it.
+        let placed = Self {
+            workspace: resolved(&named.workspace),
+            inbox: resolved(&named.inbox),
+            outbox: resolved(&named.outbox),
+            sessions: resolved(&named.sessions),
+            settings_files: named.settings_files,
+        };
+        placed.refuse_overlaps()?;
+        Ok(placed)
     }
 
     /// The directories that belong to `agent` and not to the model.
-    pub fn own(&self) -> [&Path; 3] {
+    pub fn directories(&self) -> [&Path; 3] {
         [&self.inbox, &self.outbox, &self.sessions]
+    }
+
+    /// All that belongs to `agent` and not to the model.
+    pub fn own(&self) -> impl Iterator<Item = &Path> {
+        let files = self.settings_files.iter().map(PathBuf::as_path);
+        self.directories().into_iter().chain(files)
     }
 
     fn named(&self) -> [(&'static str, &Path); 4] {
@@ -53,7 +81,7 @@ impl Paths {
     }
 
     /// Refuses two settings that name the same place, and a workspace amid our own records.
-    pub(super) fn refuse_overlaps(&self) -> Result<()> {
+    fn refuse_overlaps(&self) -> Result<()> {
         let named = self.named();
         for (index, (one, place)) in named.iter().enumerate() {
             for (other, other_place) in &named[index + 1..] {
@@ -80,11 +108,7 @@ impl Paths {
 
     /// Refuses a directory in the base that is a link to somewhere else, unless the person named
     /// it: trust in a file says nothing about a link that came with the project.
-    pub(super) fn refuse_links_out(
-        &self,
-        base: &Base,
-        origin: impl Fn(&str) -> Origin,
-    ) -> Result<()> {
+    fn refuse_links_out(&self, base: &Base, origin: impl Fn(&str) -> Origin) -> Result<()> {
         let inside = resolved(&base.directory);
         for (name, place) in self.named() {
             let came_with_the_project = matches!(origin(name), Origin::Default | Origin::File(_));
@@ -131,11 +155,13 @@ pub(super) fn tidy(path: &Path) -> PathBuf {
 }
 
 /// The place after all links, as far as it exists.
-fn resolved(place: &Path) -> PathBuf {
+pub(super) fn resolved(place: &Path) -> PathBuf {
     for ancestor in place.ancestors() {
         if let Ok(real) = fs::canonicalize(ancestor) {
-            let rest = place.strip_prefix(ancestor).unwrap_or(Path::new(""));
-            return without_verbatim_prefix(real).join(rest);
+            let mut resolved = without_verbatim_prefix(real);
+            // Nothing is joined where nothing is left: a slash at the end would follow a link.
+            resolved.extend(place.strip_prefix(ancestor).into_iter().flatten());
+            return resolved;
         }
     }
     place.to_owned()

@@ -187,6 +187,7 @@ fn directories_count_from_the_base() {
         inbox: base.join("in"),
         outbox: base.join("out"),
         sessions: base.join("sessions"),
+        settings_files: vec![project.file()],
     };
     assert_eq!(loaded.paths, expected);
 }
@@ -321,6 +322,29 @@ fn a_link_inside_of_the_base_is_fine() {
     create_directory(&inside).unwrap();
     std::os::unix::fs::symlink(&inside, project.base.directory.join("workspace")).unwrap();
     assert!(project.load(&[], &[]).is_ok());
+}
+
+#[cfg(unix)]
+#[test]
+fn links_do_not_bring_our_folders_together() {
+    for (name, target) in [
+        ("inbox", "outbox"),
+        ("sessions", "inbox"),
+        ("workspace", "sessions/x"),
+        ("sessions", "."),
+    ] {
+        let project = Project::new("{}");
+        create_directory(&project.base.directory.join(target)).unwrap();
+        let link = project.base.directory.join(name);
+        std::os::unix::fs::symlink(target, link).unwrap();
+        assert!(project.load(&[], &[]).is_err(), "{name} -> {target}");
+    }
+    let project = Project::new("{}");
+    let mail = project.base.directory.join("workspace/mail");
+    create_directory(&mail).unwrap();
+    std::os::unix::fs::symlink("workspace/mail", project.base.directory.join("inbox")).unwrap();
+    let loaded = project.load(&[], &[]).unwrap();
+    assert_eq!(loaded.paths.inbox, mail, "it is known where it really is");
 }
 
 #[track_caller]

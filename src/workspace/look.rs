@@ -15,7 +15,7 @@ use cap_std::fs::Dir;
 
 use super::ignored::{Absolute, IgnoreFiles, Is, Rules, is_ignored, join, read_beneath};
 use super::survey::is_passed_by;
-use super::{FileProblem, Kind, Workspace};
+use super::{FileProblem, Kind, OUR_DIRECTORY, Workspace};
 use crate::platform::files::{self, EntryKind};
 use crate::protocol::RelPath;
 
@@ -104,6 +104,9 @@ impl Workspace {
                 rules: None,
             }));
         };
+        if files::open_beneath(&self.root, path.as_str()).is_err() {
+            self.refuse_hidden(path)?;
+        }
         match self.kind(path)? {
             None => Err(FileProblem::NotFound(path.clone())),
             Some(Kind::Directory) => Ok(Start::Directory(Place {
@@ -256,7 +259,7 @@ pub(super) fn path_order(
 
 /// The repository's own files and ours; on some file systems in any letter case.
 pub(super) fn is_hidden(name: &str) -> bool {
-    name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case(".agent")
+    name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case(OUR_DIRECTORY)
 }
 
 #[cfg(test)]

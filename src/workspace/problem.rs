@@ -37,6 +37,9 @@ pub enum FileProblem {
     /// A link on its path leads out of the workspace.
     #[error("`{0}` leads out of the workspace")]
     LeavesWorkspace(RelPath),
+    /// A link on its path leads to the records of `agent` itself.
+    #[error("`{0}` leads to what belongs to `agent` itself and is hidden")]
+    Hidden(RelPath),
     /// It is a symbolic link or lies behind one, and links are not written through.
     #[error("`{link}` is a symbolic link: files are not changed through links")]
     Link {

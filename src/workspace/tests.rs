@@ -295,3 +295,45 @@ fn nothing_leaks_while_somebody_swaps_a_directory_for_a_link() {
     assert_eq!(fs::read_to_string(place.secret()).unwrap(), "secret");
     assert_eq!(fs::read_dir(place.outside.path()).unwrap().count(), 1);
 }
+
+#[test]
+fn no_link_leads_to_our_own_records() {
+    let place = place();
+    let root = place.root();
+    for directory in [".agent/sessions", "sessions", "open"] {
+        fs::create_dir_all(root.join(directory)).unwrap();
+        put(&root.join(directory), "x.json", "secret");
+    }
+    put(root, "appsettings.json", "secret");
+    for (link, target) in [
+        ("a", ".agent"),
+        ("b", ".agent/sessions"),
+        ("c", "a"),
+        ("d", "sessions"),
+        ("e", "appsettings.json"),
+        ("f", "open"),
+    ] {
+        symlink(target, root.join(link)).unwrap();
+    }
+    let own = vec![path("sessions"), path("appsettings.json")];
+    let workspace = Workspace::open(root).unwrap().leaving_out(own);
+    for hidden in [
+        "a/sessions/x.json",
+        "b/x.json",
+        "c/sessions/x.json",
+        "d/x.json",
+        "e",
+    ] {
+        let problem = workspace.read(&path(hidden), LIMIT).unwrap_err();
+        assert!(matches!(problem, FileProblem::Hidden(_)), "{problem}");
+    }
+    for hidden in ["a/sessions", "b", "c/sessions", "d"] {
+        let walked = workspace.walk(Some(&path(hidden)));
+        assert!(matches!(walked, Err(FileProblem::Hidden(_))), "{hidden}");
+    }
+    assert_eq!(workspace.read(&path("f/x.json"), LIMIT).unwrap(), b"secret");
+    assert_eq!(
+        workspace.read(&path("open/x.json"), LIMIT).unwrap(),
+        b"secret"
+    );
+}

@@ -25,6 +25,8 @@ mod kernel;
 mod links;
 /// Ways out to other machines and other programs.
 mod network;
+/// What `agent` itself keeps and obeys.
+mod own;
 /// Scripts that want to be taken for harmless ones.
 mod policy;
 /// Survivors, spies and hogs.

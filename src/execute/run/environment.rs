@@ -16,6 +16,19 @@ const PASSED: &[&str] = &[
     "SHELL",
     "LANG",
     "LANGUAGE",
+    "LC_ADDRESS",
+    "LC_ALL",
+    "LC_COLLATE",
+    "LC_CTYPE",
+    "LC_IDENTIFICATION",
+    "LC_MEASUREMENT",
+    "LC_MESSAGES",
+    "LC_MONETARY",
+    "LC_NAME",
+    "LC_NUMERIC",
+    "LC_PAPER",
+    "LC_TELEPHONE",
+    "LC_TIME",
     "TZ",
     "TMPDIR",
     // Where tools and what they installed are found.
@@ -106,8 +119,7 @@ pub(super) fn allowed(
 }
 
 fn is_passed(name: &OsStr) -> bool {
-    let is_locale = name.to_str().is_some_and(|name| name.starts_with("LC_"));
-    is_locale || PASSED.iter().any(|passed| is_named(name, passed))
+    PASSED.iter().any(|passed| is_named(name, passed))
 }
 
 fn is_named(name: &OsStr, expected: &str) -> bool {
@@ -150,6 +162,7 @@ mod tests {
             "LD_PRELOAD",
             "BASH_ENV",
             "PATH_TO_KEY",
+            "LC_API_TOKEN",
         ] {
             assert_eq!(look_up(&[(name, "x")], name), None, "{name}");
         }

@@ -43,7 +43,7 @@ impl Place {
             settings_file: Some(directory.join(FILE_NAME)),
             directory,
         };
-        let found = Base::find(&self.path(start), None).unwrap();
+        let found = Base::find(&self.path(start), None, &self.trust).unwrap();
         assert_eq!(found, Found::Base(base));
     }
 }
@@ -64,11 +64,43 @@ fn the_nearest_settings_file_decides() {
 }
 
 #[test]
-fn a_file_beside_dot_agent_comes_first() {
+fn a_file_beside_dot_agent_does_not_count_and_that_is_told() {
+    let place = Place::new();
+    let base = init(&place.root, &place.trust).unwrap();
+    for planted in [r#"{"Agent": {"WorkspaceDir": "."}}"#, "{\"Agent\": {"] {
+        place.write("appsettings.json", planted);
+        place.finds("", ".agent");
+        let flags = Overrides::default();
+        let loaded = load(&base, std::iter::empty(), &flags, &place.trust).unwrap();
+        assert!(loaded.notices[0].contains("does not count"));
+    }
+    place.write("appsettings.json", r#"{"Logging": {}}"#);
+    let loaded = load(
+        &base,
+        std::iter::empty(),
+        &Overrides::default(),
+        &place.trust,
+    );
+    assert!(loaded.unwrap().notices.is_empty());
+}
+
+#[test]
+fn settings_in_the_workspace_of_another_base_need_trust() {
     let place = Place::new();
     place.write("appsettings.json", OURS);
-    place.write(".agent/appsettings.json", OURS);
-    place.finds("", "");
+    place.write("workspace/appsettings.json", OURS);
+    place.write("workspace/deep/.agent/appsettings.json", OURS);
+    place.write("beside/appsettings.json", OURS);
+    place.finds("beside", "beside");
+    for start in ["workspace", "workspace/deep"] {
+        let error = Base::find(&place.path(start), None, &place.trust).unwrap_err();
+        assert!(error.to_string().contains("lies in the workspace"));
+        let named = Base::find(&place.path(start), Some(Path::new(".")), &place.trust);
+        assert!(matches!(named, Ok(Found::Base(_))));
+    }
+    let nearer = place.path("workspace/deep/.agent/appsettings.json");
+    place.trust.add(&nearer).unwrap();
+    place.finds("workspace/deep", "workspace/deep/.agent");
 }
 
 #[test]
@@ -76,14 +108,14 @@ fn a_broken_file_is_told_and_not_passed_over() {
     let place = Place::new();
     place.write("appsettings.json", "{\"Agent\": {");
     create_directory(&place.path("deep")).unwrap();
-    let error = Base::find(&place.path("deep"), None).unwrap_err();
+    let error = Base::find(&place.path("deep"), None, &place.trust).unwrap_err();
     assert!(error.to_string().contains("is not valid JSON"), "{error}");
 }
 
 #[test]
 fn an_empty_directory_is_told_from_one_with_files() {
     let place = Place::new();
-    let find = || Base::find(&place.root, None).unwrap();
+    let find = || Base::find(&place.root, None, &place.trust).unwrap();
     assert_eq!(find(), Found::EmptyDirectory(place.root.clone()));
     place.write(".DS_Store", "");
     assert_eq!(find(), Found::EmptyDirectory(place.root.clone()));
@@ -96,15 +128,15 @@ fn a_named_directory_is_the_base_whatever_lies_above() {
     let place = Place::new();
     place.write("appsettings.json", OURS);
     place.write("a/main.rs", "");
-    let found = Base::find(&place.root, Some(Path::new("a"))).unwrap();
+    let found = Base::find(&place.root, Some(Path::new("a")), &place.trust).unwrap();
     let expected = Base {
         directory: place.path("a"),
         settings_file: None,
     };
     assert_eq!(found, Found::Base(expected));
-    let error = Base::find(&place.root, Some(Path::new("missing"))).unwrap_err();
+    let error = Base::find(&place.root, Some(Path::new("missing")), &place.trust).unwrap_err();
     assert!(error.to_string().contains("missing"), "{error}");
-    let file = Base::find(&place.root, Some(Path::new("a/main.rs"))).unwrap_err();
+    let file = Base::find(&place.root, Some(Path::new("a/main.rs")), &place.trust).unwrap_err();
     assert!(file.to_string().ends_with("is not a directory"), "{file}");
 }
 
@@ -116,7 +148,7 @@ fn a_directory_that_is_everybodys_is_no_base_from_below() {
     place.write("appsettings.json", OURS);
     create_directory(&place.path("mine")).unwrap();
     fs::set_permissions(&place.root, fs::Permissions::from_mode(0o1777)).unwrap();
-    let found = Base::find(&place.path("mine"), None).unwrap();
+    let found = Base::find(&place.path("mine"), None, &place.trust).unwrap();
     assert_eq!(found, Found::EmptyDirectory(place.path("mine")));
     place.finds("", "");
 }
@@ -216,7 +248,7 @@ fn init_beside_settings_of_our_own_says_what_to_do() {
 fn an_untrusted_project_in_place_is_told_to_init() {
     let place = Place::new();
     place.write(".agent/appsettings.json", IN_PLACE_FILE);
-    let Found::Base(base) = Base::find(&place.root, None).unwrap() else {
+    let Found::Base(base) = Base::find(&place.root, None, &place.trust).unwrap() else {
         panic!("there is a base")
     };
     let flags = Overrides::default();

@@ -1,0 +1,116 @@
+//! Protected names that are links.
+//!
+//! A name is protected by a mount, and a mount on a link lies on what the link leads to: the link
+//! itself could be removed and something else be put in its place. So nothing is run while there is
+//! one. A backend without mounts protects no names at all, and is not asked.
+
+use std::path::{Path, PathBuf};
+
+use super::{Backend, Confinement, PROTECTED, STATE, WORKFLOWS};
+
+/// The directories of [`WORKFLOWS`] that hold other files too.
+pub(super) const WORKFLOW_PARENTS: [&str; 3] = [".github", ".gitea", ".forgejo"];
+
+/// What in a repository stays closed when it can be written to.
+const CLOSED_IN_GIT: [&str; 5] = ["hooks", "config", "modules", "worktrees", "commondir"];
+
+/// Why a command cannot be run, if a name that it must not change is a link.
+pub(super) fn refusal(confinement: &Confinement) -> Option<String> {
+    if confinement.backend == Backend::Landlock {
+        return None;
+    }
+    let workspace = &confinement.workspace;
+    let link = names(confinement).find(|name| workspace.join(name).is_symlink())?;
+    Some(format!(
+        "`{}` in the workspace is a link, so it cannot be protected from commands; the person has to \
+         put there what it leads to, or to use `--sandbox off`, where every command is asked about",
+        link.display()
+    ))
+}
+
+fn names(confinement: &Confinement) -> impl Iterator<Item = PathBuf> {
+    let closed = CLOSED_IN_GIT.map(|name| Path::new(".git").join(name));
+    let at_the_top = [".git", STATE].into_iter().chain(PROTECTED);
+    at_the_top
+        .chain(WORKFLOW_PARENTS)
+        .chain(WORKFLOWS)
+        .map(PathBuf::from)
+        .chain(closed.into_iter().filter(|_| confinement.git_write))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    struct Place {
+        directory: tempfile::TempDir,
+        confinement: Confinement,
+    }
+
+    fn place() -> Place {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("elsewhere")).unwrap();
+        Place {
+            confinement: Confinement::of_workspace(directory.path()),
+            directory,
+        }
+    }
+
+    impl Place {
+        #[track_caller]
+        fn link(&self, name: &str) {
+            let path = self.directory.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            symlink(self.directory.path().join("elsewhere"), path).unwrap();
+        }
+
+        #[track_caller]
+        fn names(&self, expected: Option<&str>) {
+            let refusal = refusal(&self.confinement);
+            let named = refusal.as_ref().and_then(|text| text.split('`').nth(1));
+            assert_eq!(named, expected);
+        }
+    }
+
+    #[test]
+    fn a_link_is_named() {
+        for name in [
+            ".git",
+            ".agent",
+            ".envrc",
+            ".vscode",
+            ".github",
+            "Jenkinsfile",
+        ] {
+            let place = place();
+            place.names(None);
+            place.link(name);
+            place.names(Some(name));
+        }
+        let place = place();
+        place.link(".github/workflows");
+        place.names(Some(".github/workflows"));
+    }
+
+    #[test]
+    fn other_links_are_fine() {
+        let place = place();
+        place.link("node_modules");
+        place.link(".github/ISSUE_TEMPLATE");
+        place.names(None);
+    }
+
+    #[test]
+    fn what_a_grant_keeps_closed_is_no_link_either() {
+        let mut place = place();
+        place.link(".git/hooks");
+        place.names(None);
+        place.confinement.git_write = true;
+        place.names(Some(".git/hooks"));
+        place.confinement.backend = Backend::Landlock;
+        place.names(None);
+    }
+}
