@@ -40,7 +40,8 @@ use ledger::Ledger;
 use staging::carry_out::{Failure, carry_out};
 
 pub use mentions::mentions;
-pub use read::{Shown, read_file, read_files, read_requests};
+pub use read::{Shown, Veil, read_file, read_files, read_requests, unveiled};
+pub use search::{Hidden, Hide};
 pub use seen::hash;
 pub use settle::{Keep, Settled, settle};
 
@@ -89,6 +90,7 @@ pub struct Execution<'a> {
     missed_network: bool,
     /// Nothing in the workspace is shared with the outside; with `git-write`, nor in its `.git`.
     unshared: Option<Unshared>,
+    hide: Option<&'a Hide<'a>>,
 }
 
 /// How far nothing was found that commands must not change.
@@ -137,7 +139,15 @@ impl<'a> Execution<'a> {
             confinement: None,
             missed_network: false,
             unshared: None,
+            hide: None,
         }
+    }
+
+    /// The same, with somebody who tells what a search must not show in part.
+    #[must_use]
+    pub fn hiding(mut self, hide: Option<&'a Hide<'a>>) -> Self {
+        self.hide = hide;
+        self
     }
 
     /// From now on commands see and change no more than this; without it they are not confined.

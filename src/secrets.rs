@@ -23,7 +23,7 @@ use std::ops::Range;
 
 pub use self::allow::Allow;
 pub use self::formats::kinds;
-pub use self::vault::{Misplaced, Redacted, Secret, Vault};
+pub use self::vault::{Misplaced, Place, Redacted, Secret, Vault, may_have_placeholders, nameless};
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +63,12 @@ impl Scanner {
             let values = finding.parts.iter().map(|part| &text[part.clone()]);
             !self.allow.permits(finding.kind, values)
         });
-        without_overlaps(found)
+        found.retain(|finding| !finding.parts.is_empty());
+        without_overlaps(found, |finding| {
+            let start = finding.parts.first().map_or(0, |part| part.start);
+            let end = finding.parts.last().map_or(0, |part| part.end);
+            (start, end)
+        })
     }
 }
 
@@ -76,20 +81,14 @@ pub fn redact(text: &str) -> String {
 
 /// Keeps the earliest of those that overlap; of those that begin together the longest, and of equal
 /// ones the first, which is the most specific.
-fn without_overlaps(mut found: Vec<Finding>) -> Vec<Finding> {
-    let span = |finding: &Finding| {
-        let start = finding.parts.first().map_or(0, |part| part.start);
-        let end = finding.parts.last().map_or(0, |part| part.end);
-        (start, end)
-    };
-    found.retain(|finding| !finding.parts.is_empty());
-    found.sort_by_key(|finding| {
-        let (start, end) = span(finding);
+fn without_overlaps<T>(mut found: Vec<T>, span: impl Fn(&T) -> (usize, usize)) -> Vec<T> {
+    found.sort_by_key(|one| {
+        let (start, end) = span(one);
         (start, std::cmp::Reverse(end))
     });
     let mut end_of_last = 0;
-    found.retain(|finding| {
-        let (start, end) = span(finding);
+    found.retain(|one| {
+        let (start, end) = span(one);
         let stays = start >= end_of_last;
         if stays {
             end_of_last = end;

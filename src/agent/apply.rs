@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 pub use self::rehearsal::{Difference, Rehearsal};
 use super::Permit;
+use super::conceal::refused_placeholder;
 use super::network::{self, Offered, ran_twice};
 use super::permit::{Asking, Consent, Permission};
 use super::round::reason_to_skip;
@@ -210,8 +211,16 @@ impl Applying<'_> {
         }
         match reason_to_skip(step, results, &reply.issues, self.on_failure) {
             Some(reason) => Permission::Refused(Outcome::skipped(reason)),
-            None => consent.on(step, self.interrupt),
+            None => match self.refused_placeholder(step) {
+                Some(outcome) => Permission::Refused(outcome),
+                None => consent.on(step, self.interrupt),
+            },
         }
+    }
+
+    /// Why a step is refused that has a placeholder in it: there is no session that knows for what.
+    fn refused_placeholder(&self, step: &Step) -> Option<Outcome> {
+        refused_placeholder(self.workspace, self.limits.max_file_bytes, &step.command)
     }
 
     /// What the reply asked to read, as it is now.
@@ -219,7 +228,12 @@ impl Applying<'_> {
         let requests: Vec<ReadRequest> = (reply.steps.iter())
             .flat_map(|step| execute::read_requests(self.workspace, &step.command))
             .collect();
-        execute::read_files(self.workspace, &requests, self.limits)
+        execute::read_files(
+            self.workspace,
+            &requests,
+            self.limits,
+            &mut execute::unveiled,
+        )
     }
 }
 

@@ -1,21 +1,23 @@
 //! Keeps secrets from the chat: what goes out has placeholders, and a reply may use them where the
-//! secret itself stands.
+//! secret itself stands (`reveal`).
 //!
 //! What is read or was printed is searched where its origin is known, before it is cut to its room;
 //! the whole message is searched once more before it is written. What placeholders stand for is on
 //! the disk, readable by its owner only, before any message that has them.
 
+mod hits;
+mod reveal;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Conversation;
+pub(super) use self::reveal::refused_placeholder;
+use super::{Agent, Conversation};
 use crate::compose::{Content, Form, Outbox};
 use crate::error::Result;
-use crate::execute::Shown;
-use crate::protocol::{
-    Command, Edit, FileChange, Hunk, HunkLine, Outcome, Pattern, RelPath, SessionId, Step,
-};
-use crate::secrets::{Misplaced, Scanner, Secret, Source, Vault};
+use crate::execute::{Hidden, Hide, Shown};
+use crate::protocol::{RelPath, SessionId};
+use crate::secrets::{Scanner, Source, Vault, nameless};
 use crate::session::{Session, Store};
 use crate::workspace::Workspace;
 use crate::workspace::text::TextFile;
@@ -36,6 +38,8 @@ pub(super) struct Concealed {
     kept: Vault,
     /// Where each stood, by its number.
     places: BTreeMap<usize, BTreeSet<String>>,
+    /// Those whose placeholders stand in the message.
+    standing: BTreeSet<usize>,
 }
 
 impl Concealed {
@@ -46,6 +50,7 @@ impl Concealed {
             kept: vault.clone(),
             vault,
             places: BTreeMap::new(),
+            standing: BTreeSet::new(),
         }
     }
 
@@ -66,33 +71,40 @@ impl Concealed {
         }
         *text = redacted.text;
     }
+
+    /// The whole text of a file without its secrets.
+    pub(super) fn file(&mut self, agent: &Agent, path: &RelPath, mut text: String) -> String {
+        if let Some(scanner) = &agent.manner.secrets {
+            let place = format!("`{path}`");
+            self.text(scanner, &mut text, Source::File(path.as_str()), &place);
+        }
+        text
+    }
+
+    /// What a search must not show in part; nothing where secrets are not looked for.
+    pub(super) fn hider<'s>(&self, scanner: Option<&'s Scanner>) -> Option<Box<Hide<'s>>> {
+        let (scanner, vault) = (scanner?, self.vault.clone());
+        Some(Box::new(move |path, text| {
+            let places = vault.places(scanner, text, Source::File(path.as_str()));
+            let hidden = places.into_iter().map(|place| Hidden {
+                range: place.range,
+                cover: nameless(&place.kind),
+                is_alone: place.is_alone,
+            });
+            hidden.collect()
+        }))
+    }
+}
+
+/// The contents of a file that were read through [`Concealed::file`].
+pub(super) fn content(shown: Shown) -> Content {
+    Content {
+        title: shown.header,
+        text: shown.contents,
+    }
 }
 
 impl Conversation<'_> {
-    /// The contents of a file as the chat may see them.
-    ///
-    /// The whole file is searched, though only lines of it may be shown: a line of a private key
-    /// does not tell by itself what it is.
-    pub(super) fn conceal_file(&mut self, path: &RelPath, shown: Shown) -> Content {
-        let mut content = Content {
-            title: shown.header,
-            text: shown.contents,
-        };
-        let agent = self.agent;
-        if let Some(scanner) = &agent.manner.secrets
-            && !content.text.is_empty()
-        {
-            let source = Source::File(path.as_str());
-            if let Some(whole) = text_of(&agent.workspace, path, agent.limits.max_file_bytes) {
-                self.concealed.vault.learn(scanner, &whole, source);
-            }
-            let place = format!("`{path}`");
-            self.concealed
-                .text(scanner, &mut content.text.text, source, &place);
-        }
-        content
-    }
-
     /// The session as the chat may hear of it.
     pub(super) fn concealed_session(&mut self) -> Cow<'_, Session> {
         let Some(scanner) = &self.agent.manner.secrets else {
@@ -101,11 +113,22 @@ impl Conversation<'_> {
         let mut session = self.session.clone();
         for result in &mut session.last_results {
             let place = format!("the result of step {}", result.number);
+            let outcome = &mut result.outcome;
+            if result.command == "SEARCH_TEXT" {
+                (self.concealed).hits(scanner, &mut outcome.detail.text, &place);
+            }
             let source = match RelPath::parse(&result.subject) {
-                Ok(_) if is_about_a_file(&result.command) => Source::File(&result.subject),
+                Ok(path) if is_about_a_file(&result.command) => {
+                    // A line of a private key does not tell by itself what it is.
+                    let max = self.agent.limits.max_file_bytes;
+                    if let Some(whole) = text_of(&self.agent.workspace, &path, max) {
+                        let source = Source::File(path.as_str());
+                        self.concealed.vault.learn(scanner, &whole, source);
+                    }
+                    Source::File(&result.subject)
+                }
                 _ => Source::Text,
             };
-            let outcome = &mut result.outcome;
             for text in [&mut outcome.message, &mut outcome.detail.text] {
                 self.concealed.text(scanner, text, source, &place);
             }
@@ -127,6 +150,16 @@ impl Conversation<'_> {
             Form::Parts(parts) => self.conceal_message(parts),
             Form::Attached { message } => self.conceal_message([message]),
         }
+        let vault = &self.concealed.vault;
+        let mut standing = vault.numbers_in(&outbox.text);
+        match &outbox.form {
+            Form::Whole => {}
+            Form::Parts(parts) => {
+                standing.extend(parts.iter().flat_map(|part| vault.numbers_in(part)));
+            }
+            Form::Attached { message } => standing.extend(vault.numbers_in(message)),
+        }
+        self.concealed.standing = standing;
     }
 
     /// Texts as the chat may read them.
@@ -157,58 +190,48 @@ impl Conversation<'_> {
 
     /// Tells the person what the message does not have.
     pub(super) fn tell_secrets(&mut self) {
-        let places = std::mem::take(&mut self.concealed.places);
+        let mut places = std::mem::take(&mut self.concealed.places);
+        let standing = std::mem::take(&mut self.concealed.standing);
+        places.retain(|number, _| standing.contains(number));
         if places.is_empty() {
             return;
         }
         let vault = &self.concealed.vault;
-        let told: Vec<String> = places
-            .iter()
-            .map(|(number, places)| {
-                let kind = vault
-                    .secret(*number)
-                    .map_or("secret", |secret| &secret.kind);
-                // A place of its own tells more than that it stood in the message.
-                let own = places.iter().filter(|place| *place != "the message");
-                let own: Vec<&str> = own.map(String::as_str).collect();
-                match own.as_slice() {
-                    [] => format!("{kind} in your words"),
-                    own => format!("{kind} in {}", own.join(", ")),
-                }
+        let mut told: Vec<(String, usize)> = Vec::new();
+        for (number, places) in &places {
+            let kind = vault
+                .secret(*number)
+                .map_or("secret", |secret| &secret.kind);
+            // A place of its own tells more than that it stood in the message.
+            let own = places.iter().filter(|place| *place != "the message");
+            let own: Vec<&str> = own.map(String::as_str).collect();
+            let words = match own.as_slice() {
+                [] => format!("{kind} in your words"),
+                own => format!("{kind} in {}", own.join(", ")),
+            };
+            match told.iter_mut().find(|(told, _)| *told == words) {
+                Some((_, count)) => *count += 1,
+                None => told.push((words, 1)),
+            }
+        }
+        let list: Vec<String> = told
+            .into_iter()
+            .map(|(words, count)| match count {
+                1 => words,
+                count => format!("{count} × {words}"),
             })
             .collect();
-        let text = match told.as_slice() {
-            [one] => format!("A secret stays here; the message has a placeholder for it: {one}"),
-            _ => format!(
-                "{} secrets stay here; the message has placeholders for them: {}",
-                told.len(),
-                told.join("; ")
+        let text = match places.len() {
+            1 => format!(
+                "A secret stays here; the message has a placeholder for it: {}",
+                list.join("; ")
+            ),
+            count => format!(
+                "{count} secrets stay here; the message has placeholders for them: {}",
+                list.join("; ")
             ),
         };
         self.agent.ui.say(&text);
-    }
-
-    /// The steps with secrets in the place of placeholders, as far as these may be used.
-    pub(super) fn revealed_steps(&self, steps: &[Step]) -> Vec<Step> {
-        let revealed = steps.iter().filter_map(|step| self.revealed(step).ok());
-        revealed.map(Cow::into_owned).collect()
-    }
-
-    /// The step with secrets in the place of placeholders, or why it is refused.
-    pub(super) fn revealed<'s>(&self, step: &'s Step) -> Result<Cow<'s, Step>, Outcome> {
-        if self.concealed.vault.is_empty() {
-            return Ok(Cow::Borrowed(step));
-        }
-        let revealing = Revealing {
-            vault: &self.concealed.vault,
-            workspace: &self.agent.workspace,
-            max_file_bytes: self.agent.limits.max_file_bytes,
-        };
-        let mut revealed = step.clone();
-        match revealing.command(&mut revealed.command) {
-            Ok(()) => Ok(Cow::Owned(revealed)),
-            Err(misplaced) => Err(refusal(&misplaced)),
-        }
     }
 }
 
@@ -222,118 +245,4 @@ fn is_about_a_file(command: &str) -> bool {
 fn text_of(workspace: &Workspace, path: &RelPath, max_bytes: u64) -> Option<String> {
     let bytes = workspace.read(path, max_bytes).ok()?;
     Some(TextFile::decode(bytes).ok()?.text)
-}
-
-fn refusal(misplaced: &Misplaced) -> Outcome {
-    let Misplaced { placeholder, files } = misplaced;
-    let place = match files.first() {
-        Some(file) => format!("edits of the file in which it stands (`{file}`)"),
-        None => "edits of the file in which it stands".to_owned(),
-    };
-    Outcome::refused(format!(
-        "`{placeholder}` stands for a secret that only {place} can use; let the program read the secret from there, or ask the user"
-    ))
-}
-
-/// What is needed to put secrets back.
-struct Revealing<'a> {
-    vault: &'a Vault,
-    workspace: &'a Workspace,
-    max_file_bytes: u64,
-}
-
-impl Revealing<'_> {
-    fn command(&self, command: &mut Command) -> Result<(), Misplaced> {
-        match command {
-            Command::CreateFile { path, content } => self.in_file(path, [content]),
-            Command::InsertText { path, text, .. } => self.in_file(path, [text]),
-            Command::EditFile { path, edit } => match edit {
-                Edit::Lines { text, .. } => self.in_file(path, [text]),
-                Edit::Replace { edits } => {
-                    for edit in edits {
-                        let quote = match edit.pattern {
-                            Pattern::Regex => Quote::Regex,
-                            Pattern::Lines | Pattern::Text => Quote::Verbatim,
-                        };
-                        self.put_back(path, &mut edit.search, quote)?;
-                        let quote = match quote {
-                            Quote::Regex => Quote::Replacement,
-                            other => other,
-                        };
-                        self.put_back(path, &mut edit.replace, quote)?;
-                    }
-                    Ok(())
-                }
-            },
-            Command::ApplyPatch { changes } => changes
-                .iter_mut()
-                .try_for_each(|change| self.change(change)),
-            Command::RunCommand { script: text, .. }
-            | Command::SearchText { pattern: text, .. } => self.nowhere(text),
-            _ => Ok(()),
-        }
-    }
-
-    fn change(&self, change: &mut FileChange) -> Result<(), Misplaced> {
-        match change {
-            FileChange::Add { path, content, .. } => self.in_file(path, [content]),
-            FileChange::Delete { path, hunks } | FileChange::Update { path, hunks, .. } => {
-                hunks.iter_mut().try_for_each(|hunk| self.hunk(path, hunk))
-            }
-        }
-    }
-
-    fn hunk(&self, path: &RelPath, hunk: &mut Hunk) -> Result<(), Misplaced> {
-        let lines = hunk.lines.iter_mut().map(|line| match line {
-            HunkLine::Keep(text) | HunkLine::Remove(text) | HunkLine::Add(text) => text,
-        });
-        self.in_file(path, lines.chain(&mut hunk.anchors))
-    }
-
-    fn in_file<'t>(
-        &self,
-        path: &RelPath,
-        texts: impl IntoIterator<Item = &'t mut String>,
-    ) -> Result<(), Misplaced> {
-        texts
-            .into_iter()
-            .try_for_each(|text| self.put_back(path, text, Quote::Verbatim))
-    }
-
-    fn put_back(&self, path: &RelPath, text: &mut String, quote: Quote) -> Result<(), Misplaced> {
-        let mut content: Option<Option<String>> = None;
-        let mut may = |secret: &Secret| {
-            let stands = |content: &Option<String>| {
-                let content = content.as_deref().unwrap_or_default();
-                secret.lines.iter().any(|line| content.contains(line))
-            };
-            secret.files.contains(path.as_str())
-                || stands(
-                    content
-                        .get_or_insert_with(|| text_of(self.workspace, path, self.max_file_bytes)),
-                )
-        };
-        let quoted = |value: &str| match quote {
-            Quote::Verbatim => value.to_owned(),
-            Quote::Regex => regex::escape(value),
-            Quote::Replacement => value.replace('$', "$$"),
-        };
-        if let Some(revealed) = self.vault.reveal(text, &mut may, &quoted)? {
-            *text = revealed;
-        }
-        Ok(())
-    }
-
-    fn nowhere(&self, text: &str) -> Result<(), Misplaced> {
-        let never = &mut |_: &Secret| false;
-        self.vault.reveal(text, never, &str::to_owned).map(|_| ())
-    }
-}
-
-/// How a secret is written where it is put back.
-#[derive(Debug, Clone, Copy)]
-enum Quote {
-    Verbatim,
-    Regex,
-    Replacement,
 }

@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use super::conceal::{self, Concealed};
 use super::project::PROJECT_NAMES;
 use super::{Agent, Conversation};
 use crate::compose::{self, Content, Listed, Listing, places};
@@ -47,6 +48,7 @@ const SHORT: u64 = 3_000;
 /// Gathers excerpts until the budget is used up.
 struct Gathering<'a> {
     agent: &'a Agent,
+    concealed: &'a mut Concealed,
     left: usize,
     found: Vec<(RelPath, Shown)>,
 }
@@ -57,7 +59,9 @@ impl Gathering<'_> {
         let Agent {
             workspace, limits, ..
         } = self.agent;
-        let shown = execute::read_file(workspace, request, limits);
+        let (agent, concealed) = (self.agent, &mut *self.concealed);
+        let mut veil = |path: &RelPath, text| concealed.file(agent, path, text);
+        let shown = execute::read_file(workspace, request, limits, &mut veil);
         let size = shown.contents.text.chars().count() + HEADER;
         let is_whole = shown.contents.omitted == 0 && !shown.has_cut_lines;
         if shown.contents.is_empty() || !is_whole || size > self.left {
@@ -89,8 +93,10 @@ impl Conversation<'_> {
     /// What this message brings unasked.
     pub(super) fn unasked(&mut self, listing: &Listing) -> Vec<Content> {
         let is_first = self.session.sequence_number == 1;
+        let mut concealed = std::mem::take(&mut self.concealed);
         let mut gathering = Gathering {
             agent: self.agent,
+            concealed: &mut concealed,
             left: if is_first { FIRST } else { LATER },
             found: Vec::new(),
         };
@@ -101,6 +107,7 @@ impl Conversation<'_> {
             self.after_failures(listing, &mut gathering);
         }
         let Gathering { found, left, .. } = gathering;
+        self.concealed = concealed;
         let mut contents = Vec::with_capacity(found.len() + 1);
         contents.extend(self.changed_by_person(left));
         for (path, shown) in found {
@@ -108,7 +115,7 @@ impl Conversation<'_> {
             if let Some(hash) = &shown.hash {
                 self.session.seen.note(&path, hash);
             }
-            contents.push(self.conceal_file(&path, shown));
+            contents.push(conceal::content(shown));
         }
         contents
     }

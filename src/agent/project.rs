@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Conversation;
+use super::conceal;
 use super::context::whole;
 use crate::compose::{self, Content, Listing};
 use crate::execute;
@@ -42,15 +43,17 @@ impl Conversation<'_> {
         let mut contents = Vec::new();
         let (files, left_out) = self.project_files(listing);
         for path in files {
-            let mut read =
-                execute::read_file(&self.agent.workspace, &whole(&path), &self.agent.limits);
+            let (agent, concealed) = (self.agent, &mut self.concealed);
+            let mut veil = |path: &RelPath, text| concealed.file(agent, path, text);
+            let (workspace, limits) = (&agent.workspace, &agent.limits);
+            let mut read = execute::read_file(workspace, &whole(&path), limits, &mut veil);
             let Some(hash) = read.hash.clone().filter(|_| !read.contents.is_empty()) else {
                 continue;
             };
             if shown.insert(path.to_string(), hash.clone()) != Some(hash) {
                 let text = &mut read.contents.text;
                 *text = compose::budget::first_lines_within(text, PROJECT);
-                contents.push(self.conceal_file(&path, read));
+                contents.push(conceal::content(read));
             }
         }
         if !left_out.is_empty() {

@@ -5,13 +5,13 @@ use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::thread;
 
-use super::{Agent, Conversation, Manner, Patience};
+use super::{Agent, Conversation, Manner, Patience, conceal};
 use crate::compose::{self, Content, Facts, Form, Listed, Listing, Material, Outbox, parts};
 use crate::error::Result;
 use crate::execute;
 use crate::mailbox::Posted;
-use crate::protocol::SessionId;
 use crate::protocol::generated::generated_directory;
+use crate::protocol::{RelPath, SessionId};
 use crate::ui::Event;
 use crate::workspace::walk::Walked;
 
@@ -188,12 +188,14 @@ impl Conversation<'_> {
         } = self.agent;
         let mut contents = Vec::new();
         let requests = self.session.read_file_requests.clone();
-        let all = execute::read_files(workspace, &requests, limits);
+        let (agent, concealed) = (self.agent, &mut self.concealed);
+        let mut veil = |path: &RelPath, text| concealed.file(agent, path, text);
+        let all = execute::read_files(workspace, &requests, limits, &mut veil);
         for (request, shown) in requests.iter().zip(all) {
             if let Some(hash) = &shown.hash {
                 self.session.seen.note(&request.path, hash);
             }
-            contents.push(self.conceal_file(&request.path, shown));
+            contents.push(conceal::content(shown));
         }
         contents
     }

@@ -218,7 +218,9 @@ impl Conversation<'_> {
         let known: BTreeMap<u32, &StepResult> = known.map(|known| (known.number, known)).collect();
         let is_finished = |number: u32| (recovered.finished.iter()).any(|one| one.number == number);
         let mut seen = Seen::default();
-        let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, steps);
+        let hider = self.concealed.hider(agent.manner.secrets.as_ref());
+        let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, steps)
+            .hiding(hider.as_deref());
         let (mut results, mut is_stopped) = (Vec::new(), false);
         for step in steps {
             let is_begun = recovered.started.contains(&step.number);

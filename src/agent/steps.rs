@@ -84,8 +84,10 @@ impl Conversation<'_> {
             }
         };
         let mut seen = std::mem::take(&mut self.session.seen);
+        let hider = self.concealed.hider(agent.manner.secrets.as_ref());
         let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, steps)
-            .watched_by(agent.interrupt.flag(), &mut on_output);
+            .watched_by(agent.interrupt.flag(), &mut on_output)
+            .hiding(hider.as_deref());
         let (id, sequence) = (&self.session.session_id, self.session.sequence_number);
         execution.mark(&format!("{id}-{sequence:04}"));
         execution.take_over(&begun.files);

@@ -1,7 +1,8 @@
 //! `READ_FILE`: a promise while the steps run, the contents when the next outbox is composed.
 //!
 //! The file is shown as it is at the end of the round, wherever the step stood in the reply, so
-//! that the line numbers hold for the next reply. Numbered lines read `12: text`.
+//! that the line numbers hold for the next reply. Numbered lines read `12: text`. What must not be
+//! shown of a file is taken out by whoever asks ([`Veil`]), before anything is cut.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,6 +13,7 @@ use super::select::Scope;
 use super::skipped::Skipped;
 use super::write::explained;
 use super::{Execution, Limits, count};
+use crate::excerpt;
 use crate::protocol::{Capped, Command, Outcome, ReadRequest, RelPath, Selection};
 use crate::workspace::text::TextFile;
 use crate::workspace::{FileProblem, Kind, Workspace};
@@ -23,6 +25,14 @@ const MAX_LINE_CHARS: usize = 2000;
 const MAX_FILES: usize = 50;
 /// How many times the lines of one file all files of a round may have together.
 const FILES_OF_LINES: usize = 10;
+
+/// Takes out of the whole text of a file what must not be shown; it keeps every line.
+pub type Veil<'a> = dyn FnMut(&RelPath, String) -> String + 'a;
+
+/// Leaves a text as it is.
+pub fn unveiled(_: &RelPath, text: String) -> String {
+    text
+}
 
 /// The contents of a file, ready for an outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,7 +86,12 @@ pub fn read_requests(workspace: &Workspace, command: &Command) -> Vec<ReadReques
 ///
 /// There is an answer for each request; the last ones are without contents if all of them together
 /// would have too many lines.
-pub fn read_files(workspace: &Workspace, requests: &[ReadRequest], limits: &Limits) -> Vec<Shown> {
+pub fn read_files(
+    workspace: &Workspace,
+    requests: &[ReadRequest],
+    limits: &Limits,
+    veil: &mut Veil<'_>,
+) -> Vec<Shown> {
     let mut left = (limits.max_read_lines as usize).saturating_mul(FILES_OF_LINES);
     let show = |request: &ReadRequest| {
         if left == 0 {
@@ -89,7 +104,7 @@ pub fn read_files(workspace: &Workspace, requests: &[ReadRequest], limits: &Limi
             max_read_lines: (limits.max_read_lines).min(u32::try_from(left).unwrap_or(u32::MAX)),
             ..limits.clone()
         };
-        let shown = read_file(workspace, request, &limits);
+        let shown = read_file(workspace, request, &limits, veil);
         left = left.saturating_sub(shown.contents.text.lines().count());
         shown
     };
@@ -97,7 +112,12 @@ pub fn read_files(workspace: &Workspace, requests: &[ReadRequest], limits: &Limi
 }
 
 /// Shows a file, or the part of it that was asked for, as it is now.
-pub fn read_file(workspace: &Workspace, request: &ReadRequest, limits: &Limits) -> Shown {
+pub fn read_file(
+    workspace: &Workspace,
+    request: &ReadRequest,
+    limits: &Limits,
+    veil: &mut Veil<'_>,
+) -> Shown {
     let path = &request.path;
     let content = match workspace.read(path, limits.max_file_bytes) {
         Ok(content) => content,
@@ -113,7 +133,9 @@ pub fn read_file(workspace: &Workspace, request: &ReadRequest, limits: &Limits) 
     let Ok(file) = TextFile::decode(content) else {
         return Shown::nothing(format!("{path} (binary file, {size} bytes: not shown)"));
     };
-    let lines: Vec<&str> = file.text.lines().collect();
+    // A part of a secret is still one, and a line of a key does not tell that it is one.
+    let text = veil(path, file.text);
+    let lines: Vec<&str> = text.lines().collect();
     if lines.is_empty() {
         return Shown {
             hash: Some(hash),
@@ -205,7 +227,7 @@ fn is_cut(line: &str) -> bool {
 fn cut(line: &str) -> String {
     match line.char_indices().nth(MAX_LINE_CHARS) {
         Some((end, _)) => {
-            let (shown, rest) = line.split_at(end);
+            let (shown, rest) = line.split_at(excerpt::whole_end(&line[..end]));
             let omitted = rest.chars().count();
             format!("{shown} [TRUNCATED: {omitted} more characters in this line]")
         }
@@ -343,7 +365,7 @@ mod tests {
     fn case(content: &str, request: &ReadRequest, header: &str, contents: &str) {
         let mut stage = stage(&[("a.txt", content)]);
         stage.limits.max_read_lines = 3;
-        let shown = read_file(&stage.workspace, request, &stage.limits);
+        let shown = read_file(&stage.workspace, request, &stage.limits, &mut unveiled);
         assert_eq!(
             (shown.header.as_str(), shown.contents.text.as_str()),
             (header, contents)
@@ -402,7 +424,12 @@ mod tests {
     #[test]
     fn a_very_long_line_is_cut() {
         let stage = stage(&[("a.txt", &"\u{e4}".repeat(2005))]);
-        let shown = read_file(&stage.workspace, &request("a.txt"), &stage.limits);
+        let shown = read_file(
+            &stage.workspace,
+            &request("a.txt"),
+            &stage.limits,
+            &mut unveiled,
+        );
         assert!(
             shown
                 .contents
@@ -412,6 +439,24 @@ mod tests {
             shown.contents.text.len()
         );
         assert!(shown.has_cut_lines);
+    }
+
+    #[test]
+    fn what_is_taken_out_is_taken_out_of_the_whole_before_it_is_cut() {
+        let text = format!("one\n{}hidden {}\n", "x".repeat(1997), "y".repeat(50));
+        let stage = stage(&[("a.txt", &text)]);
+        let mut veil = |path: &RelPath, text: String| {
+            assert_eq!((path.as_str(), text.lines().count()), ("a.txt", 2));
+            text.replace("hidden", "[]")
+        };
+        let shown = read_file(
+            &stage.workspace,
+            &lines("a.txt", 2, 2),
+            &stage.limits,
+            &mut veil,
+        );
+        let end = "xx[]  [TRUNCATED: 50 more characters in this line]";
+        assert!(shown.contents.text.ends_with(end), "{:?}", shown.contents);
     }
 
     #[test]
@@ -463,7 +508,7 @@ mod tests {
                 numbered: false,
             };
             let requests = read_requests(&stage.workspace, &command);
-            let shown = read_files(&stage.workspace, &requests, &stage.limits);
+            let shown = read_files(&stage.workspace, &requests, &stage.limits, &mut unveiled);
             let headers: Vec<&str> = shown.iter().map(|shown| shown.header.as_str()).collect();
             assert_eq!(headers[..first.len()], *first);
             assert_eq!(stage.one(command).message, message);
@@ -503,7 +548,7 @@ mod tests {
         stage.limits.max_read_lines = 1;
         let requests: Vec<ReadRequest> =
             ["a", "b", "c"].repeat(4).into_iter().map(request).collect();
-        let shown = read_files(&stage.workspace, &requests, &stage.limits);
+        let shown = read_files(&stage.workspace, &requests, &stage.limits, &mut unveiled);
         let last = shown.last().unwrap();
         assert_eq!(
             last.header,

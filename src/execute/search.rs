@@ -5,6 +5,8 @@
 //! there are enough of them, only files that stand before the last of them are looked at. Lines
 //! around a match read `file-line- text`, with `--` where lines are left out.
 
+mod cover;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
@@ -17,11 +19,13 @@ use grep_searcher::{
     BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkMatch,
 };
 
+pub use self::cover::{Hidden, Hide};
 use super::select::{Place, Scope};
 use super::skipped::Skipped;
 use super::write::explained;
 use super::{Execution, count};
 use crate::protocol::{Capped, Outcome, RelPath, Selection};
+use crate::workspace::text::TextFile;
 use crate::workspace::tour::{Batch, Visitor};
 
 /// The most characters of one line that are shown.
@@ -107,7 +111,20 @@ impl Execution<'_> {
                 Err(problem) => return explained(self.workspace, &problem),
             }
         }
-        search.outcome(is_cut, &scope.but_missing())
+        search.outcome(is_cut, &scope.but_missing(), |hits, matcher| {
+            if let Some(hide) = self.hide {
+                cover::cover(hits, matcher, hide, &|path| self.text_of(path));
+            }
+        })
+    }
+}
+
+impl Execution<'_> {
+    fn text_of(&self, path: &RelPath) -> Option<String> {
+        let bytes = (self.workspace)
+            .read(path, self.limits.max_file_bytes)
+            .ok()?;
+        Some(TextFile::decode(bytes).ok()?.text)
     }
 }
 
@@ -203,7 +220,12 @@ impl Search<'_> {
         }
     }
 
-    fn outcome(self, is_cut: bool, but: &str) -> Outcome {
+    fn outcome(
+        self,
+        is_cut: bool,
+        but: &str,
+        cover: impl FnOnce(&mut BTreeMap<Position, Hit>, &RegexMatcher),
+    ) -> Outcome {
         let mut hits = self
             .hits
             .into_inner()
@@ -215,6 +237,7 @@ impl Search<'_> {
         while hits.len() > self.limit {
             hits.pop_last();
         }
+        cover(&mut hits, self.matcher);
         let mut message = match hits.len() {
             0 => "no matches".to_owned(),
             lines => count(lines, "matching line"),

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::read::read_file;
+use super::read::{read_file, unveiled};
 use super::{Execution, Limits};
 use crate::protocol::{
     Command, Edit, FileChange, Hunk, HunkLine, Outcome, ReadRequest, RelPath, Replacement, Seen,
@@ -79,7 +79,7 @@ impl Stage {
             end_line: None,
             numbered: true,
         };
-        let shown = read_file(&self.workspace, &request, &self.limits);
+        let shown = read_file(&self.workspace, &request, &self.limits, &mut unveiled);
         self.seen.note(&path(name), shown.hash.unwrap());
     }
 

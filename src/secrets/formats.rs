@@ -198,7 +198,7 @@ static MACHINE: LazyLock<Machine> = LazyLock::new(|| {
 /// Finds what the words of the text lead to.
 pub(super) fn scan(text: &str, source: Source<'_>) -> Vec<Finding> {
     let machine = &*MACHINE;
-    let (mut found, mut assigned) = (Vec::new(), Vec::new());
+    let (mut found, mut assigned, mut marks) = (Vec::new(), Vec::new(), Vec::new());
     // A text of one format overlaps itself; behind its end there is no second look.
     let mut done = vec![0; FORMATS.len()];
     for word in machine.words.find_overlapping_iter(text) {
@@ -211,8 +211,14 @@ pub(super) fn scan(text: &str, source: Source<'_>) -> Vec<Finding> {
                 }
                 finding
             }
-            Lead::KeyBegins => pem::beginning_at(text, word.start()),
-            Lead::KeyEnds => pem::ending_at(text, word.start()),
+            Lead::KeyBegins => {
+                marks.push(pem::Mark::Begin(word.start()));
+                None
+            }
+            Lead::KeyEnds => {
+                marks.push(pem::Mark::End(word.start()));
+                None
+            }
             Lead::Name => {
                 assigned.extend(assigned::at(text, word.range(), source));
                 None
@@ -220,6 +226,7 @@ pub(super) fn scan(text: &str, source: Source<'_>) -> Vec<Finding> {
         };
         found.extend(finding);
     }
+    found.extend(pem::scan(text, &marks));
     // A form tells more than the name that something was assigned to.
     found.extend(assigned);
     found

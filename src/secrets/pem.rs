@@ -2,11 +2,13 @@
 //!
 //! The two lines stay, for they tell what it is; what stands between them is the secret, line by
 //! line, so that the number of lines stays. Lines may be indented, numbered, quoted or marked by a
-//! diff: of each only the run of base64 counts. A block whose begin or end was cut off is found too.
+//! diff: of each only the run of base64 counts. A key may also stand within one line, as a string
+//! with `\n` in it. A block whose begin or end was cut off is found too.
 
 use std::ops::Range;
 
 use super::Finding;
+use super::plausible::distinct;
 
 /// What the finding is called.
 pub(super) const KIND: &str = "private-key";
@@ -16,59 +18,110 @@ const MAX_LINES: usize = 500;
 const MAX_LINE: usize = 20_000;
 /// Shorter runs are words, unless they stand before the end line.
 const SHORTEST_RUN: usize = 40;
+/// Shorter runs beside a mark tell nothing of a key that was cut.
+const SHORTEST_PIECE: usize = 16;
 
-/// The key whose first line begins at this place in the text.
-pub(super) fn beginning_at(text: &str, start: usize) -> Option<Finding> {
+/// Where a key, or something else of this form, begins or ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    Begin(usize),
+    End(usize),
+}
+
+impl Mark {
+    fn start(self) -> usize {
+        match self {
+            Self::Begin(start) | Self::End(start) => start,
+        }
+    }
+}
+
+/// Finds the keys at these marks of the text, in their order.
+///
+/// Between two marks each byte is looked at a few times, however many marks there are.
+pub(super) fn scan(text: &str, marks: &[Mark]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (index, mark) in marks.iter().enumerate() {
+        found.extend(match mark {
+            Mark::Begin(start) => beginning_at(text, *start, marks.get(index + 1).copied()),
+            Mark::End(start) => {
+                let before = index.checked_sub(1).map(|before| marks[before]);
+                ending_at(text, *start, before)
+            }
+        });
+    }
+    found
+}
+
+/// The key whose first line begins at this place in the text, and goes on to the next mark at most.
+fn beginning_at(text: &str, start: usize, next: Option<Mark>) -> Option<Finding> {
     let label = label(&text[start..], "-----BEGIN ")?;
-    let header = line_at(text, start);
     let body = start + "-----BEGIN ".len() + label.len() + "-----".len();
-    if let Some(end) = text[body..header.end].find("-----END ") {
-        return in_one_line(text, body..body + end);
+    // What stands before the next mark in its line is no line of the key.
+    let text = &text[..next.map_or(text.len(), |next| next.start().max(body))];
+    let is_ended = matches!(next, Some(Mark::End(_)));
+    let reaches_mark = |line: &Range<usize>| next.is_some() && line.end == text.len();
+    let header = line_at(text, start);
+    if reaches_mark(&header) && is_ended {
+        return finding(at_most(words_after(text.as_bytes(), body..header.end)));
+    }
+    let pieces = words_after(text.as_bytes(), body..header.end.max(body));
+    if let Some(cut) = cut_key(text, pieces) {
+        return Some(cut);
     }
     let mut parts = Vec::new();
-    let mut next = header.end + 1;
+    let mut begin = line_behind(text, header.end);
     for _ in 0..MAX_LINES {
-        if !text.is_char_boundary(next) || next >= text.len() {
+        let Some(line) = begin.map(|begin| line_at(text, begin)) else {
+            break;
+        };
+        if reaches_mark(&line) {
             break;
         }
-        let line = line_at(text, next);
+        begin = line_behind(text, line.end);
+        // The last line is short, and the next one is that of the mark.
+        let is_last = is_ended && begin.is_none_or(|begin| reaches_mark(&line_at(text, begin)));
         let content = &text[line.clone()];
-        if content.contains("-----END ") || content.contains("-----BEGIN ") {
-            break;
-        }
-        let after = line.end + 1;
-        let ends = after < text.len()
-            && text.is_char_boundary(after)
-            && text[line_at(text, after)].contains("-----END ");
-        match run(text, line.clone(), ends) {
+        match run(text, line, is_last) {
             Some(part) => parts.push(part),
             None if may_stand_between(content) => {}
             None => break,
         }
-        next = after;
     }
     finding(parts)
 }
 
-/// The key that ends with the line at this place, if its beginning was cut off.
-pub(super) fn ending_at(text: &str, start: usize) -> Option<Finding> {
+/// The key that ends with the line at this place, if its beginning was cut off; it goes back to the
+/// mark before at most.
+fn ending_at(text: &str, start: usize, before: Option<Mark>) -> Option<Finding> {
     label(&text[start..], "-----END ")?;
+    let floor = before.map_or(0, |before| (before.start() + "-----".len()).min(start));
+    let reaches_mark = |line: &Range<usize>| before.is_some() && line.start == floor;
+    let own = line_before(text, floor, start);
+    let is_begun = matches!(before, Some(Mark::Begin(_)));
+    if is_begun && reaches_mark(&own) {
+        // That one is found from its beginning.
+        return None;
+    }
+    let pieces = words_before(text.as_bytes(), own.clone());
+    if let Some(cut) = cut_key(text, pieces) {
+        return Some(cut);
+    }
     let mut parts = Vec::new();
-    let mut end = line_before(text, start).start.checked_sub(1)?;
+    let mut above = line_above(text, floor, own.start);
     for _ in 0..MAX_LINES {
-        let begin = line_before(text, end).start;
-        if text[begin..end].contains("-----BEGIN ") {
-            // That one is found from its beginning.
-            return None;
+        let Some(line) = above else { break };
+        if reaches_mark(&line) {
+            if is_begun {
+                return None;
+            }
+            break;
         }
-        match run(text, begin..end, parts.is_empty()) {
+        above = line_above(text, floor, line.start);
+        match run(text, line, parts.is_empty()) {
             Some(part) => parts.push(part),
             None => break,
         }
-        if begin == 0 {
-            break;
-        }
-        end = begin - 1;
     }
     parts.reverse();
     finding(parts)
@@ -89,15 +142,91 @@ fn finding(parts: Vec<Range<usize>>) -> Option<Finding> {
     is_key.then_some(Finding { kind: KIND, parts })
 }
 
-/// A key within a string: its lines are joined by `\n` as written in source text.
-fn in_one_line(text: &str, body: Range<usize>) -> Option<Finding> {
-    let is_fine = |byte: u8| is_base64(byte) || matches!(byte, b'\\' | b'n' | b'r' | b' ');
-    let content = &text[body.clone()];
-    let fits = content.len() >= SHORTEST_RUN && content.bytes().all(is_fine);
-    fits.then(|| Finding {
+/// What is left of a key in the line of its begin or end.
+fn cut_key(text: &str, pieces: Vec<Range<usize>>) -> Option<Finding> {
+    let is_key =
+        |part: &Range<usize>| part.len() >= SHORTEST_PIECE && distinct(&text[part.clone()]) >= 8;
+    let is_cut_key = pieces.iter().any(is_key);
+    is_cut_key.then(|| Finding {
         kind: KIND,
-        parts: vec![body],
+        parts: at_most(pieces),
     })
+}
+
+/// The same parts, or one with all of them where they are too many for lines of a key.
+fn at_most(parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    match parts.as_slice() {
+        [first, .., last] if parts.len() > MAX_LINES => {
+            let all = first.start..last.end;
+            vec![all]
+        }
+        _ => parts,
+    }
+}
+
+/// The runs of base64 from the start of a place on, parted by `\n` as source text writes it or by
+/// spaces, up to what is neither.
+fn words_after(bytes: &[u8], place: Range<usize>) -> Vec<Range<usize>> {
+    let mut words: Vec<Range<usize>> = Vec::new();
+    let mut at = place.start;
+    loop {
+        let (mut start, mut is_escaped) = (at, false);
+        while start < place.end {
+            let escape = escape_at(&bytes[start..place.end]);
+            if escape > 0 {
+                is_escaped = true;
+                start += escape;
+            } else if bytes[start] == b' ' {
+                start += 1;
+            } else {
+                break;
+            }
+        }
+        let rest = bytes[start..place.end].iter();
+        let length = rest.take_while(|byte| is_base64(**byte)).count();
+        // Words of prose are parted by spaces as well.
+        let is_prose = start > at && !is_escaped && length < SHORTEST_PIECE;
+        if length == 0 || is_prose {
+            return words;
+        }
+        words.push(start..start + length);
+        at = start + length;
+    }
+}
+
+/// How long the `\n` or `\r` is at the beginning, also with its backslash doubled; 0 if there is none.
+fn escape_at(bytes: &[u8]) -> usize {
+    let slashes = bytes.iter().take_while(|byte| **byte == b'\\').count();
+    let is_break = slashes > 0 && matches!(bytes.get(slashes), Some(b'n' | b'r'));
+    if is_break { slashes + 1 } else { 0 }
+}
+
+/// The runs of base64 up to the end of a place, parted as in `words_after`.
+fn words_before(bytes: &[u8], place: Range<usize>) -> Vec<Range<usize>> {
+    let back = |end: usize, test: fn(u8) -> bool| {
+        let before = bytes[place.start..end].iter().rev();
+        end - before.take_while(|byte| test(**byte)).count()
+    };
+    let mut words = Vec::new();
+    let (mut at, mut is_behind_escape) = (place.end, true);
+    loop {
+        let end = back(at, |byte| byte == b' ');
+        let run = back(end, is_base64);
+        let slashes = back(run, |byte| byte == b'\\');
+        let is_escape = slashes < run && run < end && matches!(bytes[run], b'n' | b'r');
+        let start = run + usize::from(is_escape);
+        let is_prose = !is_behind_escape && end - start < SHORTEST_PIECE;
+        if (start == end && !is_escape) || is_prose {
+            break;
+        }
+        if start < end {
+            words.push(start..end);
+        }
+        at = if is_escape { slashes } else { run };
+        is_behind_escape = is_escape;
+    }
+    words.reverse();
+    words
 }
 
 /// The line from this place to its end, without the line break.
@@ -107,15 +236,27 @@ fn line_at(text: &str, start: usize) -> Range<usize> {
     start..end
 }
 
-/// The line up to this place.
-fn line_before(text: &str, end: usize) -> Range<usize> {
+/// The line up to this place, from the floor on.
+fn line_before(text: &str, floor: usize, end: usize) -> Range<usize> {
     let reach = text
-        .ceil_char_boundary(end.saturating_sub(MAX_LINE))
+        .ceil_char_boundary(end.saturating_sub(MAX_LINE).max(floor))
         .min(end);
     let start = text[reach..end]
         .rfind('\n')
         .map_or(reach, |at| reach + at + 1);
     start..end
+}
+
+/// Where the next line begins, if a line ends at this place.
+fn line_behind(text: &str, end: usize) -> Option<usize> {
+    let is_end = text.as_bytes().get(end) == Some(&b'\n');
+    (is_end && end + 1 < text.len()).then_some(end + 1)
+}
+
+/// The line above the one that begins at this place, if one does.
+fn line_above(text: &str, floor: usize, start: usize) -> Option<Range<usize>> {
+    let end = text[floor..start].strip_suffix('\n')?.len();
+    Some(line_before(text, floor, floor + end))
 }
 
 /// What may stand between the lines of a key: nothing, or a header such as `Proc-Type: 4`.

@@ -95,10 +95,10 @@ fn values_of_environment_files_are_taken_out_and_harmless_ones_stay() {
     );
     let printed = redact(text);
     assert_eq!(printed.matches("[SECRET-").count(), 3, "{printed}");
-    let diff = "diff --git a/.env b/.env\n--- a/.env\n+++ b/.env\n@@ -1 +1 @@\n-DB_PASSWORD=hunter2\n+DB_PASSWORD=hunter3\ndiff --git a/x b/x\n+++ b/x\n+PASSWORD=hunter2\n";
+    let diff = "diff --git a/.env b/.env\n--- a/.env\n+++ b/.env\n@@ -1 +1 @@\n-DB_PASSWORD=hunter2\n+DB_PASSWORD=hunter3\ndiff --git a/x b/x\n+++ b/x\n+PASSWORD=hunter4\n";
     let shown = redact(diff);
     assert!(
-        !shown.contains("hunter3") && shown.ends_with("+PASSWORD=hunter2\n"),
+        !shown.contains("hunter3") && shown.ends_with("+PASSWORD=hunter4\n"),
         "{shown}"
     );
     assert!(!redact("conf/.env:3: DB_PASSWORD=hunter2\n").contains("hunter2"));
@@ -159,32 +159,109 @@ fn a_placeholder_leads_back_only_where_it_may() {
     );
     let redacted = vault.redact(&scanner, &text, Source::File("a.toml"));
     let revealed = vault
-        .reveal(&redacted.text, &mut |_| true, &str::to_owned)
+        .reveal(&redacted.text, &mut |_, _| true, &str::to_owned)
         .unwrap();
     assert_eq!(revealed.as_deref(), Some(text.as_str()));
     let refused = vault
-        .reveal(&redacted.text, &mut |_| false, &str::to_owned)
+        .reveal(&redacted.text, &mut |_, _| false, &str::to_owned)
         .unwrap_err();
     assert_eq!(refused.placeholder, "[SECRET-1 password]");
     assert_eq!(refused.files, ["a.toml"]);
-    for text in [
-        "[SECRET-9 password]",
-        "[SECRET-",
-        "[SECRET-0]",
-        "[SECRET-2.99 private-key]",
-    ] {
-        assert_eq!(
-            vault.reveal(text, &mut |_| false, &str::to_owned),
-            Ok(None),
-            "{text}"
-        );
+    for text in ["[SECRET-", "[SECRET-KEY]", "[SECRET-1 [x]", "[SECRET-1\n]"] {
+        let revealed = vault.reveal(text, &mut |_, _| false, &str::to_owned);
+        assert_eq!(revealed, Ok(None), "{text}");
     }
     assert!(
         vault
-            .reveal("[SECRET-1]", &mut |_| true, &str::to_owned)
+            .reveal("[SECRET-1]", &mut |_, _| true, &str::to_owned)
             .unwrap()
             .is_some()
     );
+}
+
+#[test]
+fn a_placeholder_that_stands_for_nothing_is_told_from_text() {
+    let (scanner, mut vault) = (Scanner::default(), Vault::default());
+    let text = format!(
+        "password = \"{}\"\n{}",
+        random(7, ALPHANUMERIC, 20),
+        key(9, "", 2)
+    );
+    vault.redact(&scanner, &text, Source::File("a.toml"));
+    for text in [
+        "[SECRET-9 password]",
+        "[SECRET-X password]",
+        "[SECRET-X]",
+        "[SECRET-0]",
+        "[SECRET-2.99 private-key]",
+        "[SECRET-1\u{2026}]",
+    ] {
+        let refused = vault.reveal(text, &mut |_, secret| secret.is_some(), &str::to_owned);
+        let misplaced = refused.unwrap_err();
+        assert_eq!(
+            (misplaced.placeholder.as_str(), misplaced.is_known),
+            (text, false)
+        );
+        let kept = vault.reveal(text, &mut |_, _| true, &str::to_owned);
+        assert_eq!(kept, Ok(None));
+    }
+    let numbers = vault.numbers_in("[SECRET-1] [SECRET-2.1 x] [SECRET-7 x] [SECRET-X x]");
+    assert_eq!(numbers, [0, 1, 2].into());
+}
+
+/// A key as the JSON of a service account has it, in one line.
+fn service_account(seed: u64) -> (String, String) {
+    let key = key(seed, "", 25).replace('\n', "\\n");
+    let id = random(seed, samples::HEX, 40);
+    let text = format!(
+        "{{\n  \"type\": \"service_account\",\n  \"private_key_id\": \"{id}\",\n  \"private_key\": \"{key}\",\n  \"client_email\": \"a@b\"\n}}\n"
+    );
+    (text, key)
+}
+
+/// The longest piece of the key that is left in a text.
+fn longest_piece(key: &str, text: &str) -> usize {
+    let words = key.split("\\n").filter(|word| !word.contains(' '));
+    let pieces = words.flat_map(|word| (0..word.len()).map(move |start| &word[start..]));
+    let longest = pieces.map(|piece| {
+        let is_left = |length: &usize| text.contains(&piece[..*length]);
+        (1..=piece.len()).take_while(is_left).last().unwrap_or(0)
+    });
+    longest.max().unwrap_or(0)
+}
+
+#[test]
+fn a_key_in_one_line_is_found_wherever_it_is_cut_and_the_line_before_it_stays() {
+    let (text, key) = service_account(11);
+    let redacted = redact(&text);
+    assert!(redacted.contains("\\n[SECRET-1.1 private-key]\\n[SECRET-1.2 private-key]\\n"));
+    assert!(longest_piece(&key, &redacted) < 4, "{redacted}");
+    let id = text.lines().nth(2).unwrap();
+    assert!(redacted.contains(id), "{redacted}");
+    let (start, end) = (
+        text.find("-----BEGIN").unwrap(),
+        text.find("-----END").unwrap(),
+    );
+    let mut vault = Vault::default();
+    vault.redact(&Scanner::default(), &text, Source::File("key.json"));
+    for cut in (start + 60..end).step_by(7) {
+        // What is left between a mark and the cut may be too short to tell.
+        for piece in [&text[..cut], &text[cut..], &text[start..cut]] {
+            let left = longest_piece(&key, &redact(piece));
+            assert!(left < 16, "{cut} {left}: {}", redact(piece));
+        }
+        let piece = &text[cut..end.min(cut + 400)];
+        let known = vault.redact(&Scanner::default(), piece, Source::Text).text;
+        assert!(longest_piece(&key, &known) < 64, "{known}");
+    }
+}
+
+#[test]
+fn a_long_line_before_the_end_of_a_key_is_no_trouble() {
+    let text = format!("{}-----END PRIVATE KEY-----", "\u{e9}".repeat(20_000));
+    assert_eq!(redact(&text), text);
+    let text = format!("-----BEGIN PRIVATE KEY-----{}", "\u{e9}".repeat(20_000));
+    assert_eq!(redact(&text), text);
 }
 
 #[test]
@@ -215,17 +292,28 @@ fn half_a_placeholder_before_a_secret_stays_what_it_is() {
     let mut vault = Vault::default();
     let redacted = vault.redact(&Scanner::default(), text, Source::File(".env"));
     assert_ne!(redacted.text, text);
-    let revealed = vault.reveal(&redacted.text, &mut |_| true, &str::to_owned);
+    let revealed = vault.reveal(&redacted.text, &mut |_, _| true, &str::to_owned);
     assert_eq!(revealed.unwrap().as_deref(), Some(text));
 }
 
 proptest! {
     #[test]
+    fn long_lines_with_marks_of_keys_come_back(pieces in prop::collection::vec(("(\\n|\\\\n|-----BEGIN PRIVATE KEY-----|-----END PRIVATE KEY-----|[a-zA-Z0-9+/]{1,70}|\u{e9}|\u{1f600}| |n|\\\\)", 1_usize..9_000), 1..6)) {
+        let text: String = pieces.iter().map(|(piece, times)| piece.repeat(*times % (24_000 / piece.len()))).collect();
+        for source in [Source::Text, Source::File("a.pem")] {
+            let mut vault = Vault::default();
+            let redacted = vault.redact(&Scanner::default(), &text, source).text;
+            let revealed = vault.reveal(&redacted, &mut |_, _| true, &str::to_owned).unwrap();
+            prop_assert!(revealed.unwrap_or(redacted) == text);
+        }
+    }
+
+    #[test]
     fn any_text_comes_back_and_keeps_its_lines(text in "([a-zA-Z0-9_=:'\"é\n +/.-]{0,40}(password|token|-----BEGIN |-----END |PRIVATE KEY-----|ghp_|eyJ|://|\\[SECRET-1)?){0,12}") {
         let mut vault = Vault::default();
         let redacted = vault.redact(&Scanner::default(), &text, Source::File(".env"));
         prop_assert_eq!(redacted.text.lines().count(), text.lines().count());
-        let revealed = vault.reveal(&redacted.text, &mut |_| true, &str::to_owned).unwrap();
+        let revealed = vault.reveal(&redacted.text, &mut |_, _| true, &str::to_owned).unwrap();
         prop_assert_eq!(revealed.unwrap_or(redacted.text), text);
     }
 }

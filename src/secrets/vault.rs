@@ -2,25 +2,24 @@
 //!
 //! The same secret has the same placeholder for the whole session: `[SECRET-1 github-token]`, and
 //! `[SECRET-2.7 private-key]` for the seventh line of a key. A secret that was found once is known
-//! wherever it stands again, unless it is so short that it could be an ordinary word. The number of
-//! secrets is bounded; beyond it they are still taken out, by a placeholder that stands for nothing.
+//! wherever it stands again (`known`). The number of secrets is bounded; beyond it they are still
+//! taken out, by a placeholder that stands for nothing. A placeholder that stands for nothing here
+//! must never be written: it would overwrite the secret that it stood for elsewhere.
+
+mod known;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, MatchKind};
 use serde::{Deserialize, Serialize};
 
-use super::plausible::distinct;
-use super::{Scanner, Source};
+use super::{Scanner, Source, without_overlaps};
 
 /// How many secrets a session remembers.
 const MAX_SECRETS: usize = 500;
 /// In how many files a secret is remembered to stand.
 const MAX_FILES: usize = 50;
-/// From which length on a secret is known wherever it stands.
-const KNOWN_EVERYWHERE: usize = 12;
 /// How every placeholder begins.
 const MARK: &str = "[SECRET-";
 
@@ -78,11 +77,24 @@ pub struct Redacted {
     pub numbers: BTreeSet<usize>,
 }
 
+/// A part of a text that is secret, or a part of a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Where it stands.
+    pub range: Range<usize>,
+    /// What it is.
+    pub kind: String,
+    /// Whether it is all of the secret, and not one line of a key.
+    pub is_alone: bool,
+}
+
 /// A placeholder in a place where it must not stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misplaced {
     /// The placeholder.
     pub placeholder: String,
+    /// Whether it stands for a secret at all.
+    pub is_known: bool,
     /// The files in which its secret was seen.
     pub files: Vec<String>,
 }
@@ -154,35 +166,66 @@ impl Vault {
         places
     }
 
+    /// Where the secrets of a text stand, in their order; none is learned.
+    pub fn places(&self, scanner: &Scanner, text: &str, source: Source<'_>) -> Vec<Place> {
+        let mut places = Vec::new();
+        for finding in scanner.scan(text, source) {
+            let is_alone = finding.parts.len() == 1 && finding.kind != super::pem::KIND;
+            places.extend(finding.parts.into_iter().map(|range| Place {
+                range,
+                kind: finding.kind.to_owned(),
+                is_alone,
+            }));
+        }
+        let known = self.known_in(text, source).into_iter();
+        places.extend(known.map(|(range, kind)| Place {
+            range,
+            kind,
+            is_alone: false,
+        }));
+        without_overlaps(places, |place| (place.range.start, place.range.end))
+    }
+
+    /// The numbers of the secrets whose placeholders stand in a text; 0 is one that is not kept.
+    pub fn numbers_in(&self, text: &str) -> BTreeSet<usize> {
+        let number = |placeholder: &str| match self.stands_for(placeholder) {
+            Some((number, _)) => Some(number + 1),
+            None => placeholder[MARK.len()..].starts_with('X').then_some(0),
+        };
+        placeholders(text)
+            .filter_map(|range| number(&text[range]))
+            .collect()
+    }
+
     /// Puts the secrets back where placeholders stand, if `may` says so of each.
     ///
-    /// `quoted` writes a secret as the place needs it. Nothing if there is no placeholder of ours in the text. One that this vault does not know is
-    /// text like any other.
+    /// `quoted` writes a secret as the place needs it. Nothing if there is no placeholder of ours in
+    /// the text. One that stands for nothing here stays as it is, if `may` says so.
     pub fn reveal(
         &self,
         text: &str,
-        may: &mut dyn FnMut(&Secret) -> bool,
+        may: &mut dyn FnMut(&str, Option<&Secret>) -> bool,
         quoted: &dyn Fn(&str) -> String,
     ) -> Result<Option<String>, Misplaced> {
         let mut revealed = String::new();
         let mut written = 0;
-        let mut from = 0;
-        while let Some(at) = text[from..].find(MARK) {
-            let start = from + at;
-            from = start + MARK.len();
-            let Some((length, secret, line)) = self.read_placeholder(&text[start..]) else {
-                continue;
-            };
-            if !may(secret) {
+        for range in placeholders(text) {
+            let placeholder = &text[range.clone()];
+            let found = self.stands_for(placeholder);
+            let secret = found.map(|(number, _)| &self.secrets[number]);
+            if !may(placeholder, secret) {
+                let files = secret.map(|secret| secret.files.iter().cloned().collect());
                 return Err(Misplaced {
-                    placeholder: text[start..start + length].to_owned(),
-                    files: secret.files.iter().cloned().collect(),
+                    placeholder: placeholder.to_owned(),
+                    is_known: secret.is_some(),
+                    files: files.unwrap_or_default(),
                 });
             }
-            revealed.push_str(&text[written..start]);
-            revealed.push_str(&quoted(&secret.lines[line]));
-            written = start + length;
-            from = written;
+            if let (Some(secret), Some((_, line))) = (secret, found) {
+                revealed.push_str(&text[written..range.start]);
+                revealed.push_str(&quoted(&secret.lines[line]));
+                written = range.end;
+            }
         }
         if written == 0 {
             return Ok(None);
@@ -208,41 +251,9 @@ impl Vault {
         }
     }
 
-    /// Where secrets stand again that were found before.
-    fn known_in(&self, text: &str, source: Source<'_>) -> Vec<(Range<usize>, String)> {
-        let is_here = |secret: &Secret| match source {
-            Source::File(path) => secret.files.contains(path),
-            Source::Text => false,
-        };
-        let mut values = Vec::new();
-        let mut kinds = Vec::new();
-        for secret in &self.secrets {
-            for line in &secret.lines {
-                let is_unlike_a_word = line.len() >= KNOWN_EVERYWHERE && distinct(line) >= 6;
-                if is_unlike_a_word || is_here(secret) {
-                    values.push(line.as_str());
-                    kinds.push(&secret.kind);
-                }
-            }
-        }
-        if values.is_empty() {
-            return Vec::new();
-        }
-        let built = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(&values);
-        let Ok(automaton) = built else {
-            return Vec::new();
-        };
-        automaton
-            .find_iter(text)
-            .map(|found| (found.range(), kinds[found.pattern().as_usize()].clone()))
-            .collect()
-    }
-
     fn write_placeholder(&self, text: &mut String, value: &str, kind: &str) -> usize {
         let Some((number, line)) = self.index.get(value) else {
-            let _ = write!(text, "{MARK}X {kind}]");
+            text.push_str(&nameless(kind));
             return 0;
         };
         let secret = &self.secrets[*number];
@@ -254,25 +265,55 @@ impl Vault {
         number + 1
     }
 
-    /// Reads a placeholder of ours at the beginning of a text: its length, its secret, its line.
+    /// The secret that a placeholder stands for, by its place, and the line of it.
     ///
     /// The number decides: models shorten, and what they write instead of the kind is no reason to
     /// overwrite a secret with its placeholder.
-    fn read_placeholder(&self, text: &str) -> Option<(usize, &Secret, usize)> {
-        const LONGEST: usize = 64;
-        let text = &text[..text.floor_char_boundary(LONGEST)];
-        let inner = text.strip_prefix(MARK)?;
-        // What another one begins in is none: only half of it was there before.
-        let end = inner
-            .find([']', '[', '\n'])
-            .filter(|end| inner[*end..].starts_with(']'))?;
-        let (number, _) = inner[..end].split_once(' ').unwrap_or((&inner[..end], ""));
+    fn stands_for(&self, placeholder: &str) -> Option<(usize, usize)> {
+        let inner = placeholder.strip_prefix(MARK)?.strip_suffix(']')?;
+        let number = inner.split(' ').next().unwrap_or_default();
         let (number, line) = match number.split_once('.') {
             Some((number, line)) => (number, line.parse::<usize>().ok()?),
             None => (number, 1),
         };
-        let secret = self.secret(number.parse().ok()?)?;
+        let number = number.parse::<usize>().ok()?.checked_sub(1)?;
         let line = line.checked_sub(1)?;
-        (line < secret.lines.len()).then_some((MARK.len() + end + 1, secret, line))
+        let secret = self.secrets.get(number)?;
+        (line < secret.lines.len()).then_some((number, line))
     }
+}
+
+/// The placeholder of a secret that is not kept.
+pub fn nameless(kind: &str) -> String {
+    format!("{MARK}X {kind}]")
+}
+
+/// Whether a text may have a placeholder in it.
+pub fn may_have_placeholders(text: &str) -> bool {
+    text.contains(MARK)
+}
+
+/// Where placeholders stand in a text, of whatever vault.
+fn placeholders(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let starts = text.match_indices(MARK);
+    starts.filter_map(|(start, _)| {
+        let length = placeholder_length(&text[start..])?;
+        Some(start..start + length)
+    })
+}
+
+/// The length of the placeholder at the beginning of a text: `[SECRET-`, a number or `X`, any few
+/// words and `]`.
+fn placeholder_length(text: &str) -> Option<usize> {
+    const LONGEST: usize = 64;
+    let text = &text[..text.floor_char_boundary(LONGEST)];
+    let inner = text.strip_prefix(MARK)?;
+    // What another one begins in is none: only half of it was there before.
+    let end = inner
+        .find([']', '[', '\n'])
+        .filter(|end| inner[*end..].starts_with(']'))?;
+    let inner = &inner[..end];
+    let is_nameless = inner == "X" || inner.starts_with("X ");
+    let is_ours = is_nameless || inner.starts_with(|c: char| c.is_ascii_digit());
+    is_ours.then_some(MARK.len() + end + 1)
 }

@@ -88,6 +88,23 @@ fn a_rehearsal_of_a_command_leaves_no_cache_and_no_state_behind() {
 }
 
 #[test]
+fn a_placeholder_overwrites_no_secret() {
+    let edit = "[EDIT_FILE path=\"a.txt\" start_line=\"2\" end_line=\"2\"]\nKEY=[SECRET-1 key]\n[/EDIT_FILE]\n";
+    let finished = changes_only(apply(&[], edit), &[]);
+    let told = format!("{}{}", finished.stdout, finished.stderr);
+    assert!(
+        told.contains("`[SECRET-1 key]` stands for no secret that is known here"),
+        "{told}"
+    );
+    // What the file itself has is text like any other.
+    let create = "[CREATE_FILE path=\"b.txt\"]\n[SECRET-1 key]\n2\n[/CREATE_FILE]\n";
+    let test = Test::new(&["apply"])
+        .file("b.txt", "[SECRET-1 key]\n")
+        .input(create);
+    changes_only(test, &[("b.txt", "[SECRET-1 key]\n2\n")]);
+}
+
+#[test]
 fn the_reply_can_be_a_file() {
     let test = Test::new(&["apply", "reply.md"])
         .file("a.txt", "one\ntwo\n")

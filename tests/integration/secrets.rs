@@ -70,7 +70,7 @@ fn a_secret_goes_out_as_a_placeholder_and_comes_back_into_its_file() {
 #[test]
 fn a_placeholder_anywhere_else_is_refused_with_the_reason() {
     let elsewhere = block(
-        "[RUN_COMMAND]\necho '[SECRET-1 github-token]' > leak.txt\n[/RUN_COMMAND]\n[CREATE_FILE path=\"other.env\"]\nTOKEN=[SECRET-1 github-token]\n[/CREATE_FILE]\n[MESSAGE]\nI saw [SECRET-1 github-token].\n[/MESSAGE]\n[CREATE_FILE path=\"fine.txt\"]\n[SECRET-7 github-token]\n[/CREATE_FILE]",
+        "[RUN_COMMAND]\necho '[SECRET-1 github-token]' > leak.txt\n[/RUN_COMMAND]\n[CREATE_FILE path=\"other.env\"]\nTOKEN=[SECRET-1 github-token]\n[/CREATE_FILE]\n[MESSAGE]\nI saw [SECRET-1 github-token].\n[/MESSAGE]\n[CREATE_FILE path=\"fine.txt\"]\n[SECRET-KEY]\n[/CREATE_FILE]",
     );
     let finished = session(&[&elsewhere, DONE]).run().code(0);
     let told = finished.outbox(3);
@@ -79,7 +79,7 @@ fn a_placeholder_anywhere_else_is_refused_with_the_reason() {
     assert!(told.contains("1. [REFUSED] RUN_COMMAND: "), "{told}");
     let files = finished.files("workspace");
     assert!(!files.contains_key("other.env") && !files.contains_key("leak.txt"));
-    finished.workspace("fine.txt", "[SECRET-7 github-token]\n");
+    finished.workspace("fine.txt", "[SECRET-KEY]\n");
 }
 
 #[test]
@@ -133,4 +133,87 @@ fn what_the_person_says_is_searched_too() {
     let finished = Test::new(&["new", &task]).reply(DONE).run().code(0);
     nothing_left(&finished);
     finished.said("A secret stays here");
+}
+
+/// A service account with a private key, all of it in one line of JSON.
+fn service_account() -> String {
+    let letters: Vec<char> = ('a'..='z').collect();
+    let lines: Vec<String> = (0..30)
+        .map(|n| {
+            (0..62).fold(format!("{n:02}"), |line, at| {
+                format!("{line}{}", letters[(n + at * 7) % 26])
+            })
+        })
+        .collect();
+    let key = lines.join("\\n");
+    let text = format!(
+        "{{\"private_key_id\": \"{}\", \"private_key\": \"-----BEGIN PRIVATE KEY-----\\n{key}\\n-----END PRIVATE KEY-----\\n\"}}\n",
+        "0123456789abcdef".repeat(3).split_at(40).0
+    );
+    text
+}
+
+#[test]
+fn a_key_in_one_line_does_not_go_out_in_pieces() {
+    let json = service_account();
+    let reply = block(
+        "[SEARCH_TEXT pattern=\"private_key\"]\n[SEARCH_TEXT pattern=\"17\"]\n[READ_FILE path=\"account.json\"]\n[RUN_COMMAND]\nhead -c 900 account.json; echo; tail -c 900 account.json\n[/RUN_COMMAND]",
+    );
+    let finished = Test::new(&["new", "--base", ".", "task"])
+        .file("workspace/account.json", json.clone())
+        .reply(&reply)
+        .reply(DONE)
+        .run()
+        .code(0);
+    let body = json.split("KEY-----").nth(1).unwrap();
+    let words: Vec<&str> = body.split("\\n").filter(|word| word.len() == 64).collect();
+    for (name, text) in finished.files("outbox") {
+        for word in &words {
+            for piece in [&word[..20], &word[44..]] {
+                assert!(!text.contains(piece), "{name}: {piece}\n{text}");
+            }
+        }
+    }
+    assert!(finished.outbox(2).contains("private_key"));
+}
+
+#[test]
+fn a_long_line_before_the_end_of_a_key_stops_nothing() {
+    let text = format!("{}-----END PRIVATE KEY-----", "\u{e9}".repeat(20_000));
+    Test::new(&["new", "--base", ".", "task"])
+        .file("workspace/a.txt", text)
+        .reply(DONE)
+        .run()
+        .code(0);
+}
+
+#[test]
+fn a_placeholder_that_stands_for_nothing_overwrites_no_secret() {
+    let edit = |number: &str| {
+        block(&format!(
+            "[EDIT_FILE path=\".env\" start_line=\"1\" end_line=\"1\"]\nTOKEN=[SECRET-{number} token]\n[/EDIT_FILE]"
+        ))
+    };
+    let finished = session(&[&edit("9"), &edit("X"), DONE]).run().code(0);
+    for sequence in [3, 4] {
+        let told = finished.outbox(sequence);
+        assert!(
+            told.contains("1. [REFUSED] EDIT_FILE: `.env`: `[SECRET-"),
+            "{told}"
+        );
+        assert!(
+            told.contains("stands for no secret that is known here"),
+            "{told}"
+        );
+    }
+    let unchanged = format!("TOKEN={}\nPORT=80\nDB_PASSWORD=hunter2\n", token());
+    finished.workspace(".env", &unchanged);
+}
+
+#[test]
+fn a_short_secret_is_kept_however_it_is_printed() {
+    let print =
+        block("[RUN_COMMAND]\ncat -n .env; grep -n '' .env; grep -H '' .env\n[/RUN_COMMAND]");
+    let finished = session(&[&print, DONE]).run().code(0);
+    nothing_left(&finished);
 }

@@ -1,0 +1,211 @@
+//! The way back: a reply may use a placeholder in edits of the file in which its secret stands, and
+//! nowhere else. One that stands for nothing here is refused, for it would overwrite a secret.
+
+use std::borrow::Cow;
+
+use super::super::Conversation;
+use super::text_of;
+use crate::protocol::{Command, Edit, FileChange, Hunk, HunkLine, Outcome, Pattern, RelPath, Step};
+use crate::secrets::{Misplaced, Secret, Vault, may_have_placeholders};
+use crate::workspace::Workspace;
+
+impl Conversation<'_> {
+    /// The steps with secrets in the place of placeholders, as far as these may be used.
+    pub(in crate::agent) fn revealed_steps(&self, steps: &[Step]) -> Vec<Step> {
+        let revealed = steps.iter().filter_map(|step| self.revealed(step).ok());
+        revealed.map(Cow::into_owned).collect()
+    }
+
+    /// The step with secrets in the place of placeholders, or why it is refused.
+    pub(in crate::agent) fn revealed<'s>(&self, step: &'s Step) -> Result<Cow<'s, Step>, Outcome> {
+        let is_off = self.agent.manner.secrets.is_none() && self.concealed.vault.is_empty();
+        if is_off || !mentions(&step.command) {
+            return Ok(Cow::Borrowed(step));
+        }
+        let revealing = Revealing {
+            vault: &self.concealed.vault,
+            workspace: &self.agent.workspace,
+            max_file_bytes: self.agent.limits.max_file_bytes,
+        };
+        let mut revealed = step.clone();
+        match revealing.command(&mut revealed.command) {
+            Ok(()) => Ok(Cow::Owned(revealed)),
+            Err(misplaced) => Err(refusal(&misplaced)),
+        }
+    }
+}
+
+/// Why a step without a session is refused: it has placeholders, and nobody knows for what.
+pub(in crate::agent) fn refused_placeholder(
+    workspace: &Workspace,
+    max_file_bytes: u64,
+    command: &Command,
+) -> Option<Outcome> {
+    if !mentions(command) {
+        return None;
+    }
+    let revealing = Revealing {
+        vault: &Vault::default(),
+        workspace,
+        max_file_bytes,
+    };
+    let misplaced = revealing.command(&mut command.clone()).err()?;
+    Some(refusal(&misplaced))
+}
+
+/// Whether a command may have a placeholder in it.
+fn mentions(command: &Command) -> bool {
+    let has = |text: &String| may_have_placeholders(text);
+    match command {
+        Command::CreateFile { content: text, .. }
+        | Command::InsertText { text, .. }
+        | Command::RunCommand { script: text, .. }
+        | Command::SearchText { pattern: text, .. }
+        | Command::EditFile {
+            edit: Edit::Lines { text, .. },
+            ..
+        } => has(text),
+        Command::EditFile {
+            edit: Edit::Replace { edits },
+            ..
+        } => (edits.iter()).any(|edit| has(&edit.search) || has(&edit.replace)),
+        Command::ApplyPatch { changes } => changes.iter().any(|change| match change {
+            FileChange::Add { content, .. } => has(content),
+            FileChange::Delete { hunks, .. } | FileChange::Update { hunks, .. } => {
+                hunks.iter().any(|hunk| {
+                    let mut lines = hunk.lines.iter().map(|line| match line {
+                        HunkLine::Keep(text) | HunkLine::Remove(text) | HunkLine::Add(text) => text,
+                    });
+                    lines.any(has) || hunk.anchors.iter().any(has)
+                })
+            }
+        }),
+        _ => false,
+    }
+}
+
+fn refusal(misplaced: &Misplaced) -> Outcome {
+    let Misplaced {
+        placeholder,
+        is_known,
+        files,
+    } = misplaced;
+    if !is_known {
+        return Outcome::refused(format!(
+            "`{placeholder}` stands for no secret that is known here, and would overwrite one; leave the lines that have it as they are, or ask the user to write them"
+        ));
+    }
+    let place = match files.first() {
+        Some(file) => format!("edits of the file in which it stands (`{file}`)"),
+        None => "edits of the file in which it stands".to_owned(),
+    };
+    Outcome::refused(format!(
+        "`{placeholder}` stands for a secret that only {place} can use; let the program read the secret from there, or ask the user"
+    ))
+}
+
+/// What is needed to put secrets back.
+struct Revealing<'a> {
+    vault: &'a Vault,
+    workspace: &'a Workspace,
+    max_file_bytes: u64,
+}
+
+impl Revealing<'_> {
+    fn command(&self, command: &mut Command) -> Result<(), Misplaced> {
+        match command {
+            Command::CreateFile { path, content } => self.in_file(path, [content]),
+            Command::InsertText { path, text, .. } => self.in_file(path, [text]),
+            Command::EditFile { path, edit } => match edit {
+                Edit::Lines { text, .. } => self.in_file(path, [text]),
+                Edit::Replace { edits } => {
+                    for edit in edits {
+                        let quote = match edit.pattern {
+                            Pattern::Regex => Quote::Regex,
+                            Pattern::Lines | Pattern::Text => Quote::Verbatim,
+                        };
+                        self.put_back(path, &mut edit.search, quote)?;
+                        let quote = match quote {
+                            Quote::Regex => Quote::Replacement,
+                            other => other,
+                        };
+                        self.put_back(path, &mut edit.replace, quote)?;
+                    }
+                    Ok(())
+                }
+            },
+            Command::ApplyPatch { changes } => changes
+                .iter_mut()
+                .try_for_each(|change| self.change(change)),
+            Command::RunCommand { script, .. } => {
+                self.nowhere(script, |secret| secret.is_none() && self.vault.is_empty())
+            }
+            // What it does not find it does not overwrite.
+            Command::SearchText { pattern, .. } => self.nowhere(pattern, |secret| secret.is_none()),
+            _ => Ok(()),
+        }
+    }
+
+    fn change(&self, change: &mut FileChange) -> Result<(), Misplaced> {
+        match change {
+            FileChange::Add { path, content, .. } => self.in_file(path, [content]),
+            FileChange::Delete { path, hunks } | FileChange::Update { path, hunks, .. } => {
+                hunks.iter_mut().try_for_each(|hunk| self.hunk(path, hunk))
+            }
+        }
+    }
+
+    fn hunk(&self, path: &RelPath, hunk: &mut Hunk) -> Result<(), Misplaced> {
+        let lines = hunk.lines.iter_mut().map(|line| match line {
+            HunkLine::Keep(text) | HunkLine::Remove(text) | HunkLine::Add(text) => text,
+        });
+        self.in_file(path, lines.chain(&mut hunk.anchors))
+    }
+
+    fn in_file<'t>(
+        &self,
+        path: &RelPath,
+        texts: impl IntoIterator<Item = &'t mut String>,
+    ) -> Result<(), Misplaced> {
+        texts
+            .into_iter()
+            .try_for_each(|text| self.put_back(path, text, Quote::Verbatim))
+    }
+
+    fn put_back(&self, path: &RelPath, text: &mut String, quote: Quote) -> Result<(), Misplaced> {
+        let mut content_of_file: Option<String> = None;
+        let mut may = |placeholder: &str, secret: Option<&Secret>| {
+            let is_here = secret.is_some_and(|secret| secret.files.contains(path.as_str()));
+            let content = || text_of(self.workspace, path, self.max_file_bytes).unwrap_or_default();
+            is_here || {
+                let content = content_of_file.get_or_insert_with(content);
+                match secret {
+                    Some(secret) => secret.lines.iter().any(|line| content.contains(line)),
+                    None => content.contains(placeholder),
+                }
+            }
+        };
+        let quoted = |value: &str| match quote {
+            Quote::Verbatim => value.to_owned(),
+            Quote::Regex => regex::escape(value),
+            Quote::Replacement => value.replace('$', "$$"),
+        };
+        if let Some(revealed) = self.vault.reveal(text, &mut may, &quoted)? {
+            *text = revealed;
+        }
+        Ok(())
+    }
+
+    fn nowhere(&self, text: &str, may: impl Fn(Option<&Secret>) -> bool) -> Result<(), Misplaced> {
+        let may = &mut |_: &str, secret: Option<&Secret>| may(secret);
+        self.vault.reveal(text, may, &str::to_owned).map(|_| ())
+    }
+}
+
+/// How a secret is written where it is put back.
+#[derive(Debug, Clone, Copy)]
+enum Quote {
+    Verbatim,
+    Regex,
+    Replacement,
+}

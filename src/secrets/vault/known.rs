@@ -1,0 +1,133 @@
+//! Where secrets stand again that were found before.
+//!
+//! A long one is known wherever it stands. A short one could be an ordinary word or a part of one:
+//! it must stand apart, and if it is made of letters alone, behind `=` or `:`. In the file in which
+//! it was found it is known in any case.
+
+use std::ops::Range;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use super::super::Source;
+use super::super::plausible::distinct;
+use super::{Secret, Vault};
+
+/// From which length on a secret is no ordinary word, whatever it is made of.
+const LONG: usize = 12;
+/// From which length on a secret is known outside its file at all.
+const SHORT: usize = 6;
+/// From which length on a secret is known in its file.
+const SHORTEST: usize = 4;
+
+/// Where a secret is known.
+#[derive(Debug, Clone, Copy)]
+enum Reach {
+    Anywhere,
+    /// Where no letter or digit stands beside it.
+    Apart,
+    /// Apart, behind `=` or `:`.
+    Assigned,
+}
+
+impl Reach {
+    fn of(value: &str, is_here: bool) -> Option<Self> {
+        let is_plain = value.bytes().all(|byte| byte.is_ascii_alphabetic());
+        match value.len() {
+            LONG.. if distinct(value) >= 6 => Some(Self::Anywhere),
+            SHORTEST.. if is_here => Some(Self::Anywhere),
+            SHORT.. if !is_plain && distinct(value) >= 4 => Some(Self::Apart),
+            SHORT.. => Some(Self::Assigned),
+            _ => None,
+        }
+    }
+
+    fn includes(self, text: &str, range: &Range<usize>) -> bool {
+        match self {
+            Self::Anywhere => true,
+            Self::Apart => is_apart(text.as_bytes(), range),
+            Self::Assigned => is_apart(text.as_bytes(), range) && is_assigned(text, range.start),
+        }
+    }
+}
+
+impl Vault {
+    /// Where secrets stand again that were found before, and their kinds.
+    pub(super) fn known_in(&self, text: &str, source: Source<'_>) -> Vec<(Range<usize>, String)> {
+        let is_here = |secret: &Secret| match source {
+            Source::File(path) => secret.files.contains(path),
+            Source::Text => false,
+        };
+        let mut values = Vec::new();
+        let mut known = Vec::new();
+        for secret in &self.secrets {
+            for line in &secret.lines {
+                if let Some(reach) = Reach::of(line, is_here(secret)) {
+                    values.push(line.as_str());
+                    known.push((reach, &secret.kind));
+                }
+            }
+        }
+        if values.is_empty() {
+            return Vec::new();
+        }
+        let built = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(&values);
+        let Ok(automaton) = built else {
+            return Vec::new();
+        };
+        automaton
+            .find_iter(text)
+            .filter_map(|found| {
+                let (reach, kind) = known[found.pattern().as_usize()];
+                let is_meant = reach.includes(text, &found.range());
+                is_meant.then(|| (found.range(), kind.clone()))
+            })
+            .collect()
+    }
+}
+
+/// Whether no letter or digit goes on where a value begins or ends with one.
+fn is_apart(bytes: &[u8], range: &Range<usize>) -> bool {
+    let are_joined = |left: Option<&u8>, right: Option<&u8>| {
+        left.is_some_and(u8::is_ascii_alphanumeric) && right.is_some_and(u8::is_ascii_alphanumeric)
+    };
+    let before = range.start.checked_sub(1).and_then(|at| bytes.get(at));
+    !are_joined(before, bytes.get(range.start))
+        && !are_joined(bytes.get(range.end - 1), bytes.get(range.end))
+}
+
+/// Whether `=` or `:` stands before a place, with a few spaces and quotes between.
+fn is_assigned(text: &str, start: usize) -> bool {
+    const FEW: usize = 8;
+    let from = text.ceil_char_boundary(start.saturating_sub(FEW));
+    let before = text[from..start].trim_end_matches([' ', '\t', '"', '\'', '`']);
+    before.ends_with(['=', ':']) && !before.ends_with("::")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::Scanner;
+    use super::*;
+
+    #[track_caller]
+    fn case(value: &str, text: &str, is_known: bool) {
+        let (scanner, mut vault) = (Scanner::default(), Vault::default());
+        vault.redact(&scanner, &format!("DB_PASSWORD={value}\n"), Source::Text);
+        assert_eq!(vault.len(), 1, "{value}");
+        let redacted = vault.redact(&scanner, text, Source::Text).text;
+        assert_eq!(!redacted.contains(value), is_known, "{redacted}");
+    }
+
+    #[test]
+    fn a_short_secret_is_known_elsewhere_if_it_is_no_word() {
+        case("hunter2", "it is hunter2.", true);
+        case("hunter2", "see hunter21 and xhunter2", false);
+        case("p-ssword", "(p-ssword)", true);
+        case("swordfish", "the swordfish", false);
+        case("swordfish", "x: \"swordfish\"", true);
+        case("swordfish", "fish::swordfish", false);
+        case("a-1b", "x=a-1b", false);
+        case("Tr0ub4dor&3xyz", "xTr0ub4dor&3xyzx", true);
+    }
+}
