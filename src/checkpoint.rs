@@ -98,6 +98,8 @@ pub struct Taken {
     pub passed_over: Vec<PassedOver>,
     /// How many it does not cover.
     pub passed_over_count: u64,
+    /// The directories in which repositories lie, the first thousand of those that were looked at.
+    pub repositories: Vec<PathBuf>,
     /// How many files were read, because they changed since the last snapshot or just now.
     pub files_read: u64,
 }
@@ -244,6 +246,7 @@ impl Store {
             snapshot: Snapshot(found.root),
             passed_over: found.passed_over,
             passed_over_count: found.passed_over_count,
+            repositories: found.repositories,
             files_read: found.files_read,
         })
     }

@@ -91,6 +91,8 @@ pub struct Execution<'a> {
     /// Nothing in the workspace is shared with the outside; with `git-write`, nor in its `.git`.
     unshared: Option<Unshared>,
     hide: Option<&'a Hide<'a>>,
+    /// What the last command that ran could not change, for the size of the workspace.
+    closed: Option<String>,
 }
 
 /// How far nothing was found that commands must not change.
@@ -140,6 +142,7 @@ impl<'a> Execution<'a> {
             missed_network: false,
             unshared: None,
             hide: None,
+            closed: None,
         }
     }
 

@@ -37,6 +37,8 @@ mod paths;
 #[cfg(target_os = "linux")]
 mod probe;
 #[cfg(target_os = "linux")]
+mod repository;
+#[cfg(target_os = "linux")]
 mod reserve;
 #[cfg(target_os = "linux")]
 mod root;
@@ -58,7 +60,7 @@ pub use child::child_main;
 pub(crate) use elsewhere::Launch;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{boot_id, child_main, probe, try_out};
-pub use hints::{Limit, found_outside, limit_met, misses_network};
+pub use hints::{Limit, closed_for_size, found_outside, limit_met, misses_network};
 #[cfg(target_os = "linux")]
 pub(crate) use launch::Launch;
 #[cfg(target_os = "linux")]
@@ -80,6 +82,9 @@ pub const RESERVED_WORKFLOWS: [&str; 3] = [".github", ".github/workflows", ".git
 
 /// Our own state, which commands do not even see: it holds what was redacted elsewhere.
 pub const STATE: &str = ".agent";
+
+/// The most names that are looked at before a command: about a second.
+pub const MAX_NAMES: usize = 1_000_000;
 
 /// Whether commands are confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -210,12 +215,24 @@ pub struct Confinement {
     /// Seen as empty, where they lie in what is seen.
     #[serde(with = "paths")]
     pub hidden: Vec<PathBuf>,
-    /// Files in the workspace that cannot be changed, besides those that are found when a command
-    /// is started: those with a hard link outside of it, and hooks and configuration of
-    /// repositories further down.
+    /// Files and directories in the workspace that cannot be changed, besides those that are found
+    /// when a command is started: files with a hard link outside of it, repositories further down,
+    /// what tools obey there, and what could not be looked into.
     #[serde(with = "paths")]
     pub read_only: Vec<PathBuf>,
-    /// Whether `read_only` holds these too, so that they are not looked for again.
+    /// Repositories further down that can be written to, their hooks and configuration excepted.
+    #[serde(with = "paths")]
+    pub repositories: Vec<PathBuf>,
+    /// Directories that cannot be renamed, because repositories lie in them.
+    #[serde(with = "paths")]
+    pub pinned: Vec<PathBuf>,
+    /// Directories that are read-only because there was too much to look through; the workspace
+    /// itself if it cannot be kept at all, and then nothing is run.
+    #[serde(with = "paths")]
+    pub unseen: Vec<PathBuf>,
+    /// The most names that are looked at when a command is started.
+    pub max_names: usize,
+    /// Whether the lists above hold what is found, so that it is not looked for again.
     pub is_searched: bool,
     /// The person's home, of which only the tools are seen.
     #[serde(with = "paths")]
@@ -244,6 +261,10 @@ impl Confinement {
             cache: None,
             hidden: Vec::new(),
             read_only: Vec::new(),
+            repositories: Vec::new(),
+            pinned: Vec::new(),
+            unseen: Vec::new(),
+            max_names: MAX_NAMES,
             is_searched: false,
             home: home.clone().unwrap_or_else(|| PathBuf::from("/tmp/home")),
             programs: programs_of(std::env::vars_os()),
@@ -257,14 +278,32 @@ impl Confinement {
     /// Then nothing will be as long as only commands change the workspace: inside, no link to a
     /// file outside can be made.
     pub fn search(&mut self) -> bool {
-        #[cfg(target_os = "linux")]
-        let found = shared::in_workspace(self);
-        #[cfg(not(target_os = "linux"))]
-        let found: Vec<PathBuf> = Vec::new();
-        let is_nothing = found.is_empty();
-        self.read_only.extend(found);
         self.is_searched = true;
-        is_nothing
+        #[cfg(target_os = "linux")]
+        {
+            let kept = shared::in_workspace(self);
+            let is_nothing = kept.is_nothing();
+            self.read_only.extend(kept.read_only);
+            self.repositories = kept.repositories;
+            self.pinned = kept.pinned;
+            self.unseen = kept.unseen;
+            is_nothing
+        }
+        #[cfg(not(target_os = "linux"))]
+        true
+    }
+
+    /// Forgets what was found.
+    #[cfg(target_os = "linux")]
+    fn forget_found(&mut self) {
+        for list in [
+            &mut self.read_only,
+            &mut self.repositories,
+            &mut self.pinned,
+            &mut self.unseen,
+        ] {
+            list.clear();
+        }
     }
 
     /// What a command's environment must say for its tools to find their places inside.

@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime};
 use jiff::{SignedDuration, Timestamp};
 
 use super::Conversation;
-use super::report::{Hooks, hooks_in};
+use super::report::{Hooks, hooks_of};
 use super::round::runs;
 use crate::checkpoint::{Before, PassedOver, Reach, Snapshot, Store, Taken};
 use crate::error::Result;
@@ -38,8 +38,10 @@ const TIDY_EVERY: Duration = Duration::from_hours(24);
 pub(super) struct Checkpoints {
     store: Option<Store>,
     is_prepared: bool,
-    /// The hooks of the repository before the round that is under way.
+    /// The hooks of the repositories before the round that is under way.
     hooks: Option<Hooks>,
+    /// Where repositories lie, as everything was last looked at.
+    pub(super) repositories: Vec<PathBuf>,
     /// What was said to be passed over already.
     told: BTreeSet<PathBuf>,
     /// The files that the round under way changed, as far as they can be named.
@@ -125,7 +127,8 @@ impl Conversation<'_> {
             .any(may_change)
             .then(|| self.look_before(steps));
         let before = before.flatten()?;
-        self.checkpoints.hooks = Some(hooks_in(self.agent.workspace.path()));
+        let workspace = self.agent.workspace.path();
+        self.checkpoints.hooks = Some(hooks_of(workspace, &self.checkpoints.repositories));
         self.learn(before.snapshot);
         Some(before)
     }
@@ -229,6 +232,7 @@ impl Conversation<'_> {
         match self.take_checkpoint() {
             Ok(taken) => {
                 self.tell_passed_over(&taken.passed_over);
+                self.checkpoints.repositories = taken.repositories;
                 Some(taken.snapshot)
             }
             Err(error) => {

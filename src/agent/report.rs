@@ -1,10 +1,11 @@
 //! What a round left behind that other programs would run, or that leads out of the workspace.
 //!
 //! Told to the person after the round, from its checkpoints: nothing is walked for it. Git's own
-//! hooks are in no checkpoint; those of the workspace and of directories that the round made are
-//! looked at by themselves. Nothing is prevented here.
+//! hooks are in no checkpoint; those of the repositories that the checkpoints passed by, and of
+//! directories that the round made, are looked at by themselves. Nothing is prevented here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -13,6 +14,7 @@ use std::time::SystemTime;
 use super::Conversation;
 use crate::checkpoint::{Change, Node, Snapshot};
 use crate::error::Result;
+use crate::protocol::obeyed::{TOOL_CONFIGURATION, WORKFLOWS};
 use crate::ui::escape_line;
 
 /// How many of a kind are named.
@@ -25,8 +27,17 @@ const HOOK_DIRECTORIES: [&str; 3] = [".husky", ".githooks", ".git-hooks"];
 /// The hooks that git would run, with what tells a changed one from an old one.
 pub(super) type Hooks = BTreeMap<PathBuf, (u64, Option<SystemTime>)>;
 
+/// The hooks of the repository in the workspace and of those further down.
+pub(super) fn hooks_of(workspace: &Path, repositories: &[PathBuf]) -> Hooks {
+    let mut hooks = hooks_in(workspace);
+    for directory in repositories {
+        hooks.extend(hooks_in(&workspace.join(directory)));
+    }
+    hooks
+}
+
 /// The hooks of the repository in a directory; git's samples are none.
-pub(super) fn hooks_in(directory: &Path) -> Hooks {
+fn hooks_in(directory: &Path) -> Hooks {
     let entries = fs::read_dir(directory.join(".git/hooks"));
     let mut hooks = Hooks::new();
     for entry in entries.into_iter().flatten().flatten() {
@@ -42,6 +53,7 @@ pub(super) fn hooks_in(directory: &Path) -> Hooks {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Report {
     hooks: Vec<String>,
+    obeyed: Vec<String>,
     executables: Vec<String>,
     links: Vec<String>,
 }
@@ -50,6 +62,10 @@ impl Report {
     /// Sorts a change in; `target` is where a link leads.
     fn add(&mut self, workspace: &Path, change: &Change, target: Option<&Path>) {
         let shown = escape_line(&change.path.to_string_lossy());
+        let is_left = change.after.is_some_and(|node| !node.is_directory());
+        if is_left && is_obeyed(&change.path) {
+            self.obeyed.push(format!("`{shown}`"));
+        }
         if let Some(target) = target {
             if leads_out(workspace, &change.path, target) {
                 let target = escape_line(&target.to_string_lossy());
@@ -67,6 +83,7 @@ impl Report {
         let mut text = String::new();
         for (what, names) in [
             ("Git or a hook manager would run", &self.hooks),
+            ("Editors, shells or build services would obey", &self.obeyed),
             ("New executables:", &self.executables),
             ("Links that lead out of the workspace:", &self.links),
         ] {
@@ -96,6 +113,15 @@ fn is_hook(path: &Path) -> bool {
                 .any(|name| part.as_os_str() == *name)
         })
     })
+}
+
+/// Whether the file tells an editor, a shell or a build service what to run.
+fn is_obeyed(path: &Path) -> bool {
+    let is_configuration = |name: &OsStr| {
+        let mut names = TOOL_CONFIGURATION.iter();
+        names.any(|other| name.eq_ignore_ascii_case(other))
+    };
+    path.iter().any(is_configuration) || WORKFLOWS.iter().any(|name| path.starts_with(name))
 }
 
 /// Whether a link leads out by its words; what it passes on the way is a link of its own.
@@ -139,6 +165,7 @@ impl Conversation<'_> {
         hooks: Option<Hooks>,
     ) -> Result<Report> {
         let workspace = self.agent.workspace.path();
+        let repositories = self.checkpoints.repositories.clone();
         let store = self.store()?;
         let mut report = Report::default();
         let mut made = BTreeSet::new();
@@ -168,7 +195,7 @@ impl Conversation<'_> {
             .flat_map(|directory| hooks_in(&workspace.join(directory)))
             .collect();
         if let Some(known) = hooks {
-            let own = hooks_in(workspace).into_iter();
+            let own = hooks_of(workspace, &repositories).into_iter();
             found.extend(own.filter(|(path, mark)| known.get(path) != Some(mark)));
         }
         let names = found.into_keys().map(|path| {
@@ -193,6 +220,14 @@ mod tests {
         assert!(case("a", "b/../../x") && case("a", "/w/../etc") && case("a", "/wide"));
         assert!(!case("a", "b") && !case("a/b", "../x") && !case("a", "/w/x"));
         assert!(!case("a/b/c", "../../x/./y"));
+    }
+
+    #[test]
+    fn what_tools_obey_is_known_anywhere_and_what_services_obey_at_the_top() {
+        let case = |path: &str| is_obeyed(Path::new(path));
+        assert!(case("sub/.vscode/tasks.json") && case(".envrc") && case("a/b/.ENVRC"));
+        assert!(case(".github/workflows/ci.yml") && case("Jenkinsfile"));
+        assert!(!case("vscode/x") && !case("packages/x/Jenkinsfile") && !case(".github/x"));
     }
 
     #[test]

@@ -47,6 +47,7 @@ pub(super) struct Taking<'a> {
 pub(super) struct Seen {
     path: PathBuf,
     entries: Vec<Entry>,
+    has_git: bool,
     state: State,
     /// The tree that the cache has, if it has the same names.
     cached_tree: Option<Hash>,
@@ -67,6 +68,7 @@ pub(super) struct Found {
     pub(super) root: Hash,
     pub(super) passed_over: Vec<PassedOver>,
     pub(super) passed_over_count: u64,
+    pub(super) repositories: Vec<PathBuf>,
     pub(super) files_read: u64,
     pub(super) cache: Option<CacheWriter>,
     pub(super) new: PackWriter,
@@ -140,6 +142,7 @@ impl<'a> Taking<'a> {
         has_same_names &= known.is_none_or(|mut rest| rest.next().is_none());
         Seen {
             path: path.to_owned(),
+            has_git: directory.has_git,
             state: directory.state,
             cached_tree: cached.filter(|_| has_same_names).map(|cached| cached.tree),
             is_news_for_cache: is_news || !has_same_names,
@@ -301,11 +304,15 @@ fn report(seen: &[Visited<Seen>], trees: &[Hash], new: PackWriter, files_read: u
         root,
         passed_over: Vec::new(),
         passed_over_count: 0,
+        repositories: Vec::new(),
         files_read,
         cache: None,
         new,
     };
     for Visited { value, .. } in seen {
+        if value.has_git && found.repositories.len() < MAX_NAMED {
+            found.repositories.push(value.path.clone());
+        }
         for entry in &value.entries {
             if let Some(reason) = entry.node.passed_over()
                 && reason != Reason::Ignored

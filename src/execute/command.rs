@@ -19,7 +19,7 @@ impl Execution<'_> {
         let ran = self.run(Program::Shell(script), &[], timeout);
         self.missed_network = self.misses_network(&ran);
         let mut message = describe(&ran, timeout);
-        if let Some(hint) = self.hint(&ran) {
+        for hint in [self.hint(&ran), self.closed.take()].into_iter().flatten() {
             message = format!("{message}; {hint}");
         }
         let outcome = match ran.end {
@@ -108,6 +108,7 @@ impl Execution<'_> {
         } else {
             let is_nothing = confinement.search();
             self.unshared = is_nothing.then_some(Unshared { in_git_too });
+            self.closed = sandbox::closed_for_size(&confinement);
         }
         Some(confinement)
     }

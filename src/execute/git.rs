@@ -1,15 +1,19 @@
 //! `GIT_STATUS` and `GIT_DIFF`, with nothing of the repository's own choosing being run.
 //!
 //! A repository's settings can name programs: hooks, a monitor of the file system, a pager, an
-//! external diff, filters. All of them are switched off here (filters only where there is no sandbox), and the settings of the person and the machine
-//! are not read. `git` itself is taken from `PATH`, but never from inside the workspace.
+//! external diff, filters. All of them are switched off here, and the settings of the person and
+//! the machine are not read. Where there is no sandbox, filters are switched off too, and so is a
+//! setting by which the files lie elsewhere. `git` itself is taken from `PATH`, but never from
+//! inside the workspace.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use super::Execution;
 use super::command::describe;
-use super::run::{End, Program};
+use super::run::{self, End, Job, Program};
 use crate::protocol::{Outcome, RelPath};
 
 /// What is switched off whatever is asked.
@@ -28,7 +32,15 @@ const HARDENED: &[&str] = &[
     "diff.external=",
     "-c",
     "color.ui=false",
+    // Else git would be run in submodules, with their settings.
+    "-c",
+    "diff.submodule=short",
+    "-c",
+    "status.submoduleSummary=false",
 ];
+
+/// What is said where there is no repository.
+const NO_REPOSITORY: &str = "the workspace is not a git repository";
 
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("GIT_CONFIG_NOSYSTEM", "1"),
@@ -42,6 +54,9 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("GIT_PAGER", "cat"),
     ("LC_ALL", "C.UTF-8"),
 ];
+
+/// What is said where the settings could hide a program.
+const UNCLEAR: &str = "the repository's settings are too long or not plain text, so that programs which they name could run here without a sandbox; the user can run git by hand";
 
 /// What is said of a difference that there is.
 const DIFFERENCES: &str = "the differences are below";
@@ -83,54 +98,146 @@ impl Execution<'_> {
         let literal = path.map_or(".".to_owned(), |path| format!(":(literal){path}"));
         let mut words: Vec<&OsStr> = vec![git.as_os_str()];
         words.extend(HARDENED.iter().map(OsStr::new));
-        let off = self.filters_off(&git);
-        words.extend(off.iter().map(OsStr::new));
+        let unconfined = match self.confinement {
+            Some(_) => Unconfined::default(),
+            None => match self.without_a_sandbox(&git) {
+                Ok(unconfined) => unconfined,
+                Err(outcome) => return outcome,
+            },
+        };
+        words.extend(unconfined.places.iter().map(OsString::as_os_str));
         words.extend(arguments.iter().map(OsStr::new));
         words.extend(["--", &literal].map(OsStr::new));
         let timeout = self.limits.command_timeout;
-        let ran = self.run(Program::Exec(&words), ENVIRONMENT, timeout);
+        let settings = unconfined.settings.iter();
+        let settings = settings.map(|(name, value)| (name.as_str(), value.as_str()));
+        let environment: Vec<_> = ENVIRONMENT.iter().copied().chain(settings).collect();
+        let ran = self.run(Program::Exec(&words), &environment, timeout);
         match ran.end {
             End::Exited(0) => Outcome::ok(message).with_detail(ran.output),
             // `git diff` begins the sentence with it, `git status` does not.
             End::Exited(_) if ran.output.text.contains("ot a git repository") => {
                 // An answer like any other: no reason to refuse a DONE.
-                Outcome::ok("the workspace is not a git repository")
+                Outcome::ok(NO_REPOSITORY)
             }
             _ => Outcome::failed(describe(&ran, timeout)).with_detail(ran.output),
         }
     }
 }
 
-impl Execution<'_> {
-    /// Options that switch the repository's filters off where they would run unconfined.
+/// What git is told where nothing confines it.
+#[derive(Debug, Default)]
+struct Unconfined {
+    /// Options that say where the repository is and where its files are.
+    places: Vec<OsString>,
+    /// Variables that switch its filters off.
     ///
     /// In the sandbox they may run: without them files of `git-lfs` and the like look changed.
-    fn filters_off(&mut self, git: &Path) -> Vec<String> {
-        if self.confinement.is_some() {
-            return Vec::new();
+    settings: Vec<(String, String)>,
+}
+
+impl Execution<'_> {
+    fn without_a_sandbox(&self, git: &Path) -> Result<Unconfined, Outcome> {
+        // This also makes sure that the repository belongs to the person.
+        let directory = self.ask(git, &["rev-parse", "--absolute-git-dir"])?;
+        let directory = Path::new(directory.strip_suffix('\n').unwrap_or(&directory));
+        let files = self
+            .workspace
+            .path()
+            .ancestors()
+            .find(|files| {
+                let own = files.join(".git");
+                own.is_file() || is_same(&own, directory)
+            })
+            .ok_or_else(|| Outcome::ok(NO_REPOSITORY))?;
+        let pattern = r"^(filter\..*|core\.worktree)$";
+        let settings = self.ask(git, &["config", "--null", "--get-regexp", pattern])?;
+        let mut filters = BTreeSet::new();
+        for setting in settings.split_terminator('\0') {
+            match setting.split_once('\n').unwrap_or((setting, "")) {
+                ("core.worktree", place) => ensure_here(directory, place, files)?,
+                (key, _) if key.starts_with("filter.") => {
+                    filters.insert(key);
+                }
+                _ => return Err(Outcome::refused(UNCLEAR)),
+            }
         }
-        let filters = [
-            "config",
-            "--null",
-            "--name-only",
-            "--get-regexp",
-            "^filter[.]",
-        ];
-        let mut words: Vec<&OsStr> = vec![git.as_os_str()];
-        words.extend(filters.map(OsStr::new));
-        let timeout = self.limits.command_timeout;
-        let ran = self.run(Program::Exec(&words), ENVIRONMENT, timeout);
-        let keys = ran.output.text.split('\0').filter(|key| !key.is_empty());
-        let off = |key: &str| {
-            let value = if key.ends_with(".required") {
-                "false"
-            } else {
-                ""
-            };
-            ["-c".to_owned(), format!("{key}={value}")]
+        let option = |name: &str, place: &Path| {
+            let mut option = OsString::from(name);
+            option.push(place);
+            option
         };
-        keys.flat_map(off).collect()
+        Ok(Unconfined {
+            places: vec![
+                option("--git-dir=", directory),
+                option("--work-tree=", files),
+            ],
+            settings: filters_off(&filters),
+        })
     }
+
+    /// What git says of the repository, whole and exact.
+    fn ask(&self, git: &Path, question: &[&str]) -> Result<String, Outcome> {
+        const MAX_CHARS: usize = 64 * 1024;
+        let mut words: Vec<&OsStr> = vec![git.as_os_str()];
+        words.extend(question.iter().map(OsStr::new));
+        let timeout = self.limits.command_timeout;
+        let never = AtomicBool::new(false);
+        let watch = self.watch.as_ref();
+        let ran = run::run(Job {
+            program: Program::Exec(&words),
+            directory: self.workspace.path(),
+            environment: ENVIRONMENT,
+            timeout,
+            max_output: MAX_CHARS,
+            cancelled: watch.map_or(&never, |watch| watch.cancelled),
+            on_output: &mut |_| {},
+            confinement: None,
+        });
+        let text = &ran.output.text;
+        let is_whole = ran.output.omitted == 0 && !text.contains(char::REPLACEMENT_CHARACTER);
+        match ran.end {
+            End::Exited(0) if is_whole => Ok(ran.output.text),
+            End::Exited(0) => Err(Outcome::refused(UNCLEAR)),
+            // So it says that there is no such setting.
+            End::Exited(1) if text.is_empty() => Ok(String::new()),
+            End::Exited(_) if text.contains("ot a git repository") => {
+                Err(Outcome::ok(NO_REPOSITORY))
+            }
+            _ => Err(Outcome::failed(describe(&ran, timeout)).with_detail(ran.output)),
+        }
+    }
+}
+
+/// Makes sure that a `core.worktree` says what is so anyway.
+fn ensure_here(directory: &Path, place: &str, files: &Path) -> Result<(), Outcome> {
+    // In a linked worktree git itself does not heed it.
+    if directory.join("commondir").exists() || is_same(&directory.join(place), files) {
+        return Ok(());
+    }
+    Err(Outcome::refused(format!(
+        "the repository's `core.worktree` leads to `{}`, not to the workspace; the user can unset it",
+        place.escape_debug()
+    )))
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Variables that switch filters off. On the command line a name that has a `=` would be cut there.
+fn filters_off(keys: &BTreeSet<&str>) -> Vec<(String, String)> {
+    let mut variables = vec![("GIT_CONFIG_COUNT".to_owned(), keys.len().to_string())];
+    for (number, key) in keys.iter().enumerate() {
+        let value = if key.ends_with(".required") {
+            "false"
+        } else {
+            ""
+        };
+        variables.push((format!("GIT_CONFIG_KEY_{number}"), (*key).to_owned()));
+        variables.push((format!("GIT_CONFIG_VALUE_{number}"), value.to_owned()));
+    }
+    variables
 }
 
 /// Finds a program in the directories of `PATH`, those inside the workspace left out: what lies

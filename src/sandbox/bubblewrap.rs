@@ -6,6 +6,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -84,7 +85,7 @@ fn arguments(plan: &Plan, words: &[OsString]) -> Result<Vec<OsString>, String> {
     inside.layout = super::Layout::new();
     inside.confinement.hidden = Vec::new();
     // One argument has a limit of its own.
-    inside.confinement.read_only = Vec::new();
+    inside.confinement.forget_found();
     let inside = serde_json::to_string(&inside).map_err(|error| error.to_string())?;
 
     let mut list = Arguments::default();
@@ -170,8 +171,11 @@ impl Arguments {
 }
 
 fn is_real(path: &Path) -> bool {
-    path.symlink_metadata()
-        .is_ok_and(|found| !found.is_symlink())
+    match path.symlink_metadata() {
+        Ok(found) => !found.is_symlink(),
+        // What cannot be seen now can be there: then nothing is run.
+        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+    }
 }
 
 #[cfg(test)]

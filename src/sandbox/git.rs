@@ -7,13 +7,25 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// The directories of git outside of the workspace that belong to it.
-pub(super) fn outside(workspace: &Path, home: &Path) -> Vec<PathBuf> {
+/// The repository of a workspace that lies outside of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Outside {
+    /// The git directory, which a worktree shares with others.
+    pub(super) shared: PathBuf,
+    /// The directory of this worktree alone, if it is a linked one.
+    pub(super) worktree: Option<PathBuf>,
+}
+
+/// The repository outside of the workspace that it belongs to.
+pub(super) fn outside(workspace: &Path, home: &Path) -> Option<Outside> {
     let own = workspace.join(".git");
     match own.symlink_metadata() {
         Ok(found) if found.is_file() => linked(workspace, &own),
-        Ok(_) => Vec::new(),
-        Err(_) => above(workspace, home).into_iter().collect(),
+        Ok(_) => None,
+        Err(_) => above(workspace, home).map(|shared| Outside {
+            shared,
+            worktree: None,
+        }),
     }
 }
 
@@ -28,10 +40,8 @@ fn above(workspace: &Path, home: &Path) -> Option<PathBuf> {
 }
 
 /// What a `.git` file leads to: its own directory, and the one that it shares with others.
-fn linked(workspace: &Path, file: &Path) -> Vec<PathBuf> {
-    let Some(git) = path_in(file, "gitdir:", workspace) else {
-        return Vec::new();
-    };
+fn linked(workspace: &Path, file: &Path) -> Option<Outside> {
+    let git = path_in(file, "gitdir:", workspace)?;
     let common = path_in(&git.join("commondir"), "", &git);
     let shared = common.as_deref().unwrap_or(&git);
     let points_back = match common {
@@ -39,13 +49,12 @@ fn linked(workspace: &Path, file: &Path) -> Vec<PathBuf> {
         None => worktree_of(&git).is_some_and(|worktree| worktree == workspace),
     };
     if !points_back || !is_repository(shared) || shared.starts_with(workspace) {
-        return Vec::new();
+        return None;
     }
-    let mut directories = vec![shared.to_path_buf()];
-    if !git.starts_with(shared) {
-        directories.push(git);
-    }
-    directories
+    Some(Outside {
+        shared: shared.to_path_buf(),
+        worktree: common.is_some().then_some(git),
+    })
 }
 
 /// Where the configuration of a submodule says that its files are.
@@ -132,7 +141,10 @@ mod tests {
         #[track_caller]
         fn case(&self, workspace: &str, expected: &[&str]) {
             let expected: Vec<_> = expected.iter().map(|path| self.at(path)).collect();
-            assert_eq!(outside(&self.at(workspace), &self.at("home")), expected);
+            let found = outside(&self.at(workspace), &self.at("home"));
+            let found = found.map(|found| [Some(found.shared), found.worktree]);
+            let found: Vec<_> = found.into_iter().flatten().flatten().collect();
+            assert_eq!(found, expected);
         }
     }
 
@@ -169,7 +181,7 @@ mod tests {
                 ("main/.git/worktrees/tree/gitdir", "ROOT/tree/.git\n"),
             ],
         );
-        place.case("tree", &["main/.git"]);
+        place.case("tree", &["main/.git", "main/.git/worktrees/tree"]);
     }
 
     #[test]

@@ -128,6 +128,32 @@ fn end_of(output: &str) -> &str {
     &output[start..]
 }
 
+/// What is said where directories are read-only because there was too much to look through.
+pub fn closed_for_size(confinement: &Confinement) -> Option<String> {
+    const NAMED: usize = 3;
+    let unseen = &confinement.unseen;
+    // Else nothing is run at all, which says why.
+    if unseen.is_empty() || unseen.contains(&confinement.workspace) {
+        return None;
+    }
+    let name = |path: &PathBuf| {
+        let path = path.strip_prefix(&confinement.workspace).unwrap_or(path);
+        format!("`{}`", path.to_string_lossy().escape_debug())
+    };
+    let mut names = unseen
+        .iter()
+        .take(NAMED)
+        .map(name)
+        .collect::<Vec<_>>()
+        .join(", ");
+    if unseen.len() > NAMED {
+        names = format!("{names} and {} more", unseen.len() - NAMED);
+    }
+    Some(format!(
+        "read-only for commands, because the workspace is too large to look for links out of it there: {names}; fewer files, or a workspace further down, open them"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

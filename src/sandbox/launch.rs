@@ -17,6 +17,9 @@ use crate::platform::Tree;
 /// What is said right before the command takes over; anything else said is why it did not.
 pub(super) const STARTED: u8 = 6;
 
+/// Why nothing is run where not even the top could be looked through.
+const TOO_LARGE: &str = "the workspace could not be looked through for links that lead out: too much lies in its top directory, or it cannot be read; move files into directories, or use a workspace further down";
+
 /// What a supervisor does before it has its plan: the first of its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum First {
@@ -92,16 +95,23 @@ impl Launch {
         match self.plan() {
             // A supervisor that ended at once has said why.
             Ok(plan) => drop(self.send(&plan)),
-            Err(error) => {
-                self.failure = Some(format!("could not plan the sandbox: {error}"));
+            Err(reason) => {
+                self.failure = Some(reason);
                 self.stop();
             }
         }
     }
 
-    fn plan(&mut self) -> serde_json::Result<Vec<u8>> {
+    fn plan(&mut self) -> Result<Vec<u8>, String> {
         if !self.confinement.is_searched {
             self.confinement.search();
+        }
+        if self
+            .confinement
+            .unseen
+            .contains(&self.confinement.workspace)
+        {
+            return Err(TOO_LARGE.to_owned());
         }
         let (reserved, hold) = Reserved::make(&self.confinement);
         let plan = Plan {
@@ -111,7 +121,7 @@ impl Launch {
             layout: layout::of(&self.confinement),
         };
         self.reserved = Some((reserved, hold));
-        serde_json::to_vec(&plan)
+        serde_json::to_vec(&plan).map_err(|error| format!("could not plan the sandbox: {error}"))
     }
 
     fn send(&mut self, plan: &[u8]) -> io::Result<()> {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::linked::WORKFLOW_PARENTS;
-use super::{Confinement, PROTECTED, STATE, WORKFLOWS, git, paths, reserve, shared, tools};
+use super::{Confinement, PROTECTED, STATE, WORKFLOWS, git, paths, repository, reserve, tools};
 
 /// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,8 +119,8 @@ pub(super) fn of(confinement: &Confinement) -> Layout {
     for path in existing(&confinement.extra_write) {
         layout.insert(path.clone(), open(path));
     }
-    for path in git::outside(&confinement.workspace, &confinement.home) {
-        add_repository_outside(&mut layout, path, confinement.git_write);
+    if let Some(outside) = git::outside(&confinement.workspace, &confinement.home) {
+        repository::add_outside(&mut layout, outside, confinement.git_write);
     }
     hide_credentials(&mut layout, &confinement.home);
     if let Ok(home) = fs::canonicalize(&confinement.home)
@@ -146,7 +146,7 @@ fn hide_credentials(layout: &mut Layout, home: &Path) {
 }
 
 /// What the person opened, wherever a link of theirs leads; from here on no link is followed.
-fn open(path: &Path) -> What {
+pub(super) fn open(path: &Path) -> What {
     What::Open(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
 }
 
@@ -236,17 +236,6 @@ fn add_resolver(layout: &mut Layout) {
     }
 }
 
-fn add_repository_outside(layout: &mut Layout, git: PathBuf, is_open: bool) {
-    if is_open {
-        layout.insert(git.join("hooks"), What::Protected);
-        layout.insert(git.join("config"), What::Protected);
-        layout.insert(git.join("modules"), What::Protected);
-        layout.insert(git.clone(), open(&git));
-    } else {
-        layout.insert(git.clone(), What::Shown(git));
-    }
-}
-
 fn add_protected(layout: &mut Layout, confinement: &Confinement) {
     let workspace = &confinement.workspace;
     let always = PROTECTED
@@ -269,13 +258,10 @@ fn add_protected(layout: &mut Layout, confinement: &Confinement) {
         layout.insert(directory, what);
     }
     let git = workspace.join(".git");
-    if confinement.git_write {
-        for name in ["hooks", "config", "modules", "worktrees", "commondir"] {
-            layout.insert(git.join(name), What::Protected);
-        }
-        layout.insert(git, What::Pinned);
-    } else {
-        layout.insert(git, What::Protected);
+    // A file only says where the repository is.
+    if confinement.git_write && !git.is_file() {
+        layout.remove(&git);
+        repository::add(layout, &git);
     }
     layout.insert(workspace.join(STATE), What::Hidden);
     for path in &confinement.hidden {
@@ -290,23 +276,32 @@ fn add_protected(layout: &mut Layout, confinement: &Confinement) {
             layout.entry(directory.to_owned()).or_insert(What::Pinned);
         }
     }
-    add_read_only(layout, &confinement.read_only);
+    add_found(layout, confinement);
 }
 
-fn add_read_only(layout: &mut Layout, paths: &[PathBuf]) {
-    for path in paths {
+/// Adds what the search found.
+fn add_found(layout: &mut Layout, confinement: &Confinement) {
+    // What is closed as a whole must not be opened again.
+    const CLOSED: [What; 2] = [What::Hidden, What::Protected];
+    let is = |layout: &Layout, path: &Path, closed: &[What]| {
+        let mut above = path.ancestors().filter_map(|above| layout.get(above));
+        above.any(|what| closed.contains(what))
+    };
+    for path in &confinement.read_only {
         // What is hidden must not come back as something read-only.
-        let is_hidden = |directory: &Path| layout.get(directory) == Some(&What::Hidden);
-        if path.ancestors().any(is_hidden) {
-            continue;
+        if !is(layout, path, &[What::Hidden]) {
+            layout.insert(path.clone(), What::Protected);
         }
-        if shared::is_part_of_git(path)
-            && let Some(git) = path.parent()
-        {
-            // Else the whole of it could be renamed, and another put in its place.
-            layout.entry(git.to_owned()).or_insert(What::Pinned);
+    }
+    for path in &confinement.pinned {
+        if !is(layout, path, &CLOSED) {
+            layout.entry(path.clone()).or_insert(What::Pinned);
         }
-        layout.insert(path.clone(), What::Protected);
+    }
+    for path in &confinement.repositories {
+        if !is(layout, path, &CLOSED) {
+            repository::add(layout, path);
+        }
     }
 }
 
@@ -360,10 +355,26 @@ mod tests {
         confinement.git_write = true;
         let layout = of(&confinement);
         assert_eq!(layout[Path::new("/home/me/work/.git")], What::Pinned);
-        for closed in ["hooks", "config", "modules"] {
+        for closed in ["hooks", "config", "config.worktree", "commondir", "modules"] {
             let path = Path::new("/home/me/work/.git").join(closed);
             assert_eq!(layout[&path], What::Protected);
         }
+    }
+
+    #[test]
+    fn what_lies_in_something_closed_is_not_opened_again() {
+        let mut confinement = confinement();
+        confinement.git_write = true;
+        let at = |path: &str| Path::new("/home/me/work").join(path);
+        confinement.read_only = vec![at("large")];
+        confinement.pinned = vec![at("large/a"), at("small")];
+        confinement.repositories = vec![at("large/a/.git"), at("small/.git")];
+        let layout = of(&confinement);
+        assert_eq!(layout[&at("large")], What::Protected);
+        assert!(!layout.keys().any(|path| path.starts_with(at("large/a"))));
+        assert_eq!(layout[&at("small")], What::Pinned);
+        assert_eq!(layout[&at("small/.git")], What::Pinned);
+        assert_eq!(layout[&at("small/.git/worktrees")], What::Protected);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
-use super::{Confinement, PROTECTED, RESERVED_WORKFLOWS, STATE, paths, shared};
+use super::{Confinement, PROTECTED, RESERVED_WORKFLOWS, STATE, paths, repository};
 
 /// Tells a directory that was made here from all others; no usual mask takes a part of it away.
 const MARK: u32 = 0o1500;
@@ -29,18 +29,21 @@ pub(super) struct Reserved {
     names: Vec<PathBuf>,
     #[serde(with = "paths")]
     absent: Vec<PathBuf>,
+    /// Other places that are held: repositories which others use too.
+    #[serde(with = "paths")]
+    outside: Vec<PathBuf>,
 }
 
 /// Holds what is reserved, against others who run commands in the same workspace.
 #[derive(Debug)]
-pub(super) struct Hold(Option<File>);
+pub(super) struct Hold(Vec<File>);
 
 impl Reserved {
     /// Makes what is missing.
     pub(super) fn make(confinement: &Confinement) -> (Self, Hold) {
         let workspace = &confinement.workspace;
-        let hold = Hold::take(workspace);
-        let git = workspace.join(".git");
+        let missing = repository::Missing::of(confinement);
+        let hold = Hold::take(workspace, &missing.outside);
         let mut names: Vec<PathBuf> = PROTECTED.iter().map(|name| workspace.join(name)).collect();
         names.push(workspace.join(STATE));
         for name in RESERVED_WORKFLOWS.map(|name| workspace.join(name)) {
@@ -49,18 +52,10 @@ impl Reserved {
                 names.push(name);
             }
         }
-        let mut absent = Vec::new();
-        if confinement.git_write && is_directory(&git) {
-            names.push(git.join("hooks"));
-            // `commondir` would lead git to another configuration.
-            absent.extend(["commondir", "config.worktree"].map(|name| git.join(name)));
-        }
-        let of_others = confinement.read_only.iter();
-        names.extend(of_others.filter(|path| is_hooks(path)).cloned());
-        absent.retain(|path| path.symlink_metadata().is_err());
+        names.extend(missing.hooks);
         let of_ours = confinement.hidden.iter();
         names.extend(of_ours.filter(|path| path.ends_with(STATE)).cloned());
-        if let Some(ground) = Ground::open(workspace) {
+        for ground in Ground::of(workspace, &missing.outside) {
             for name in &names {
                 ground.make_marked(name);
             }
@@ -68,60 +63,58 @@ impl Reserved {
         let reserved = Self {
             workspace: workspace.clone(),
             names,
-            absent,
+            absent: missing.absent,
+            outside: missing.outside,
         };
         (reserved, hold)
     }
 
     /// Removes what was made and what should not have come, unless others still need it.
     pub(super) fn remove(&self, hold: &Hold) {
-        let Some(ground) = Ground::open(&self.workspace) else {
-            return;
-        };
-        for path in &self.absent {
-            ground.remove_file(path);
+        let grounds = Ground::of(&self.workspace, &self.outside);
+        for ground in &grounds {
+            self.absent.iter().for_each(|path| ground.remove_file(path));
         }
         if !hold.is_the_last() {
             return;
         }
-        for path in &self.names {
-            ground.remove_marked(path);
+        for ground in &grounds {
+            self.names
+                .iter()
+                .for_each(|path| ground.remove_marked(path));
         }
     }
 
     /// The same, for a supervisor whose `agent` has died.
     pub(super) fn remove_for_the_dead(&self) {
-        self.remove(&Hold::take(&self.workspace));
+        self.remove(&Hold::take(&self.workspace, &self.outside));
     }
 }
 
 impl Hold {
-    fn take(workspace: &Path) -> Self {
+    fn take(workspace: &Path, outside: &[PathBuf]) -> Self {
+        let places = [workspace]
+            .into_iter()
+            .chain(outside.iter().map(PathBuf::as_path));
+        let files = places.filter_map(|place| File::open(place).ok());
         // Without a lock, as on some network file systems, one counts as alone.
-        let file = File::open(workspace).ok();
-        Self(
-            file.filter(|file| {
-                rustix::fs::flock(file, FlockOperation::NonBlockingLockShared).is_ok()
-            }),
-        )
+        let is_held =
+            |file: &File| rustix::fs::flock(file, FlockOperation::NonBlockingLockShared).is_ok();
+        Self(files.filter(is_held).collect())
     }
 
     fn is_the_last(&self) -> bool {
-        self.0.as_ref().is_none_or(|file| {
-            rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
-        })
+        self.0
+            .iter()
+            .all(|file| rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).is_ok())
     }
-}
-
-fn is_hooks(path: &Path) -> bool {
-    path.ends_with("hooks") && shared::is_part_of_git(path)
 }
 
 fn is_marked_or_missing(path: &Path) -> bool {
     path.symlink_metadata().is_err() || is_marked(path)
 }
 
-/// The workspace, in which nothing is reached through a link: a command or a project may have made
+/// The workspace or a repository outside, in which nothing is reached through a link: a command or a project may have made
 /// one that leads out.
 struct Ground<'a> {
     root: OwnedFd,
@@ -133,6 +126,12 @@ impl<'a> Ground<'a> {
         .union(OFlags::DIRECTORY)
         .union(OFlags::NOFOLLOW)
         .union(OFlags::CLOEXEC);
+
+    fn of(workspace: &'a Path, outside: &'a [PathBuf]) -> Vec<Self> {
+        let outside = outside.iter().map(PathBuf::as_path);
+        let places = [workspace].into_iter().chain(outside);
+        places.filter_map(Self::open).collect()
+    }
 
     fn open(path: &'a Path) -> Option<Self> {
         let root = rustix::fs::open(path, Self::DIRECTORY, Mode::empty()).ok()?;
@@ -185,10 +184,6 @@ impl<'a> Ground<'a> {
 pub(super) fn is_marked(path: &Path) -> bool {
     path.symlink_metadata()
         .is_ok_and(|found| found.is_dir() && found.permissions().mode() & 0o7777 == MARK)
-}
-
-fn is_directory(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
 #[cfg(test)]

@@ -332,8 +332,12 @@ impl Root<'_> {
 
 /// Puts what lies at the path over itself, with this access, if it is there and is no link.
 fn cover(path: &Path, access: Access) -> io::Result<()> {
+    use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
     match path.symlink_metadata() {
         Ok(found) if !found.is_symlink() => {}
+        Err(error) if !matches!(error.kind(), NotFound | NotADirectory | PermissionDenied) => {
+            return Err(error);
+        }
         _ => return Ok(()),
     }
     let tree = Tree::clone_of(path, Links::Keep)?;

@@ -2,57 +2,59 @@
 //!
 //! A file with a hard link elsewhere is the same file there: whoever changes it here changes what
 //! lies outside. Build tools link within the workspace, so only a file counts of which fewer names
-//! are found here than it has. The other kind are the hooks and the configuration of repositories
-//! further down: git runs and obeys them when the person works there.
+//! are found here than it has. The others are repositories further down, whose hooks and
+//! configuration git obeys when the person works there, and what editors and shells obey.
 //!
-//! The walk is bounded: what lies behind the first [`MAX_ENTRIES`] names is not looked at. Where
-//! more is found than can be mounted one by one, the directories that hold it stand for it. It goes
-//! by levels; those with many directories are shared out among threads.
+//! What always holds: what was not looked at is closed. The walk is bounded in names and in time;
+//! a directory that it did not look into, or could not, is read-only as a whole. Where more is found
+//! than can be mounted one by one, the directories that hold it stand for it.
 
-use std::collections::{BTreeSet, HashMap};
-use std::fs::{self, DirEntry};
-use std::num::NonZeroUsize;
-use std::os::unix::fs::MetadataExt;
+mod walk;
+
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
-use super::{Confinement, STATE};
+use super::Confinement;
+use walk::{Linked, Seen};
 
-/// The most names that one walk looks at: some tenths of a second.
-const MAX_ENTRIES: usize = 200_000;
+/// The most paths that are mounted one by one, if directories can stand for them.
+const MAX_MOUNTS: usize = 1_000;
 
-/// The most paths that are made read-only one by one: each costs a mount.
-const MAX_PATHS: usize = 1_000;
+/// The most that are mounted at all: each costs some time before every command.
+const MAX_AT_TOP: usize = 5_000;
 
-/// How many directories are worth a second thread, and the most threads that there are.
-const MANY_DIRECTORIES: usize = 32;
-const MAX_THREADS: usize = 4;
+/// A path of more bytes than these is too near to what the kernel takes.
+const MAX_PATH_BYTES: usize = 4_000;
 
-/// The files and directories to be made read-only, from what is there now.
-pub(super) fn in_workspace(confinement: &Confinement) -> Vec<PathBuf> {
-    let walk = Walk {
-        confinement,
-        left: AtomicUsize::new(MAX_ENTRIES),
-    };
-    let mut seen = Seen::default();
-    let mut level = vec![confinement.workspace.clone()];
-    while !level.is_empty() {
-        for mut part in walk.look_into_level(&level) {
-            seen.directories.append(&mut part.directories);
-            seen.absorb(part);
-        }
-        level = std::mem::take(&mut seen.directories);
-    }
-    let outside = seen.linked.into_values().filter(Linked::is_also_outside);
-    let mut found = seen.found;
-    found.extend(outside.flat_map(|linked| linked.names));
-    coarse_enough(found, &confinement.workspace, MAX_PATHS)
+/// What is kept from being changed.
+#[derive(Debug, PartialEq, Eq, Default)]
+pub(super) struct Kept {
+    /// Files and directories to be made read-only.
+    pub(super) read_only: Vec<PathBuf>,
+    /// Git directories that can be written to, but for what git runs and obeys in them.
+    pub(super) repositories: Vec<PathBuf>,
+    /// Directories that hold repositories and cannot be renamed: another could take their place.
+    pub(super) pinned: Vec<PathBuf>,
+    /// Those of the read-only ones for which there was no time or number left, or the workspace
+    /// itself if it cannot be kept at all.
+    pub(super) unseen: Vec<PathBuf>,
 }
 
-/// Whether the path lies directly in a git directory.
-pub(super) fn is_part_of_git(path: &Path) -> bool {
-    path.parent().is_some_and(is_git)
+impl Kept {
+    /// Whether there is nothing.
+    pub(super) fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What is to be kept, from what is there now.
+pub(super) fn in_workspace(confinement: &Confinement) -> Kept {
+    let seen = walk::through(confinement);
+    let mut draft = Draft::of(seen, &confinement.workspace);
+    if !confinement.git_write {
+        draft.close_repositories();
+    }
+    draft.settle(&confinement.workspace, MAX_MOUNTS)
 }
 
 fn is_git(path: &Path) -> bool {
@@ -60,160 +62,142 @@ fn is_git(path: &Path) -> bool {
         .is_some_and(|name| name.eq_ignore_ascii_case(".git"))
 }
 
-/// A file with more names than one.
-#[derive(Default)]
-struct Linked {
-    count: u64,
-    names: Vec<PathBuf>,
+/// What is going to be kept.
+#[derive(Debug, Default)]
+struct Draft {
+    read_only: BTreeSet<PathBuf>,
+    repositories: BTreeSet<PathBuf>,
+    /// Git directories and what leads to them: what lies above must not be renamed.
+    anchors: BTreeSet<PathBuf>,
+    unseen: BTreeSet<PathBuf>,
+    /// Whether the workspace itself is a git directory.
+    is_bare: bool,
 }
 
-impl Linked {
-    fn is_also_outside(&self) -> bool {
-        (self.names.len() as u64) < self.count
-    }
-}
-
-/// What a part of a walk has seen.
-#[derive(Default)]
-struct Seen {
-    /// To be looked into next.
-    directories: Vec<PathBuf>,
-    linked: HashMap<(u64, u64), Linked>,
-    found: BTreeSet<PathBuf>,
-}
-
-impl Seen {
-    fn absorb(&mut self, mut other: Self) {
-        self.found.append(&mut other.found);
-        for (file, part) in other.linked {
-            let whole = self.linked.entry(file).or_default();
-            whole.count = part.count;
-            whole.names.extend(part.names);
-        }
+impl Draft {
+    fn of(seen: Seen, workspace: &Path) -> Self {
+        let outside = seen.linked.into_values().filter(Linked::is_also_outside);
+        let mut draft = Self {
+            read_only: seen.found.into_iter().map(nameable).collect(),
+            repositories: seen.repositories,
+            unseen: seen.unseen.into_iter().map(nameable).collect(),
+            ..Self::default()
+        };
+        let mut bare = seen.bare;
+        draft.is_bare = bare.remove(workspace);
+        let git_files = draft.read_only.iter().filter(|path| is_git(path));
+        let anchors = git_files.chain(&draft.repositories).chain(&bare).cloned();
+        draft.anchors = anchors.map(nameable).collect();
+        draft.read_only.extend(bare.into_iter().map(nameable));
+        let names = outside.flat_map(Linked::into_paths);
+        draft.read_only.extend(names.map(nameable));
+        draft.read_only.extend(draft.unseen.iter().cloned());
+        draft
     }
 
-    fn look_at(&mut self, entry: &DirEntry) {
-        let Ok(file) = entry.metadata() else { return };
-        // That of a submodule says where its configuration is.
-        if entry.file_name().eq_ignore_ascii_case(".git") {
-            self.found.insert(entry.path());
-        } else if file.nlink() > 1 {
-            let linked = self.linked.entry((file.dev(), file.ino())).or_default();
-            linked.count = file.nlink();
-            linked.names.push(entry.path());
-        }
-    }
-}
-
-struct Walk<'a> {
-    confinement: &'a Confinement,
-    /// How many names may still be looked at.
-    left: AtomicUsize,
-}
-
-impl Walk<'_> {
-    /// Looks into all of these, with more than one thread if they are many.
-    fn look_into_level(&self, level: &[PathBuf]) -> Vec<Seen> {
-        if level.len() < MANY_DIRECTORIES {
-            return vec![self.look_into_all(level)];
-        }
-        let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let share = level.len().div_ceil(threads.min(MAX_THREADS));
-        thread::scope(|scope| {
-            let (own, others) = level.split_at(share);
-            let others: Vec<_> = others
-                .chunks(share)
-                .map(|part| {
-                    let work = move || self.look_into_all(part);
-                    (part, thread::Builder::new().spawn_scoped(scope, work))
-                })
-                .collect();
-            let mut seen = vec![self.look_into_all(own)];
-            seen.extend(others.into_iter().map(|(part, thread)| match thread {
-                Ok(thread) => thread.join().unwrap_or_else(|panic| {
-                    // What was not seen would not be protected.
-                    std::panic::resume_unwind(panic)
-                }),
-                // There are no more threads to be had.
-                Err(_) => self.look_into_all(part),
-            }));
-            seen
-        })
+    /// Makes the repositories read-only as a whole.
+    fn close_repositories(&mut self) {
+        let repositories = std::mem::take(&mut self.repositories);
+        self.read_only
+            .extend(repositories.into_iter().map(nameable));
     }
 
-    fn look_into_all(&self, directories: &[PathBuf]) -> Seen {
-        let mut seen = Seen::default();
-        for directory in directories {
-            self.look_into(directory, &mut seen);
-        }
-        seen
-    }
-
-    /// Looks at what a directory holds; one that cannot be read cannot be changed either.
-    fn look_into(&self, directory: &Path, seen: &mut Seen) {
-        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-            let one_less = |left: usize| left.checked_sub(1);
-            let order = Ordering::Relaxed;
-            if self.left.fetch_update(order, order, one_less).is_err() {
-                return;
+    /// Puts directories in the place of what they hold until there are few enough.
+    fn settle(mut self, workspace: &Path, most: usize) -> Kept {
+        let top = depth(workspace) + 1;
+        loop {
+            let pinned = above(&self.anchors, workspace, most);
+            if self.read_only.len() + self.repositories.len() + pinned.len() <= most {
+                return self.kept(workspace, pinned);
             }
-            let Ok(kind) = entry.file_type() else {
+            if !self.repositories.is_empty() {
+                self.close_repositories();
                 continue;
-            };
-            if kind.is_dir() {
-                let path = entry.path();
-                if self.is_open(&path, seen) {
-                    seen.directories.push(path);
+            }
+            let deepest = self.read_only.iter().map(|path| depth(path)).max();
+            match deepest {
+                Some(deepest) if deepest > top => {
+                    self.read_only = coarser(self.read_only, deepest);
+                    self.anchors = coarser(self.anchors, deepest);
                 }
-            } else if kind.is_file() {
-                seen.look_at(&entry);
+                _ => return self.kept(workspace, pinned),
             }
         }
     }
 
-    /// Whether what lies in the directory can be seen and changed; notes what is kept in it.
-    fn is_open(&self, path: &Path, seen: &mut Seen) -> bool {
-        let workspace = &self.confinement.workspace;
-        if *path == workspace.join(STATE) || self.confinement.hidden.iter().any(|own| own == path) {
-            return false;
+    fn kept(self, workspace: &Path, pinned: BTreeSet<PathBuf>) -> Kept {
+        /// Of more than these the rest is not named.
+        const MAX_NAMED: usize = 10_000;
+        let read_only = &self.read_only;
+        if read_only.contains(workspace) || read_only.len() > MAX_AT_TOP {
+            return Kept {
+                unseen: vec![workspace.to_owned()],
+                ..Kept::default()
+            };
         }
-        if !is_git(path) {
-            return true;
+        let is_closed = |path: &Path| path.ancestors().any(|above| read_only.contains(above));
+        let lies_in_closed = |path: &Path| path.parent().is_some_and(is_closed);
+        let unseen: BTreeSet<&Path> = self
+            .unseen
+            .iter()
+            .take(MAX_NAMED)
+            .filter_map(|path| path.ancestors().find(|above| read_only.contains(*above)))
+            .collect();
+        let repositories = self.repositories.iter().filter(|path| !is_closed(path));
+        let bare = self.is_bare.then(|| workspace.to_owned());
+        Kept {
+            repositories: bare.into_iter().chain(repositories.cloned()).collect(),
+            pinned: pinned.into_iter().filter(|path| !is_closed(path)).collect(),
+            unseen: unseen.into_iter().map(Path::to_owned).collect(),
+            read_only: read_only
+                .iter()
+                .filter(|path| !lies_in_closed(path))
+                .cloned()
+                .collect(),
         }
-        if path.parent() == Some(workspace) {
-            return self.confinement.git_write;
-        }
-        if path.join("HEAD").symlink_metadata().is_ok() {
-            seen.found
-                .extend(["hooks", "config"].map(|name| path.join(name)));
-        }
-        true
     }
 }
 
-/// Puts directories in the place of what they hold, the deepest first, until there are few enough.
-fn coarse_enough(found: BTreeSet<PathBuf>, workspace: &Path, most: usize) -> Vec<PathBuf> {
-    let depth = |path: &PathBuf| path.components().count();
-    let top = workspace.components().count() + 1;
-    let mut paths = found;
-    while paths.len() > most {
-        let deepest = paths.iter().map(depth).max().unwrap_or_default();
-        if deepest <= top {
-            break;
+fn depth(path: &Path) -> usize {
+    path.components().count()
+}
+
+/// The path, or what lies above it and can still be named to the kernel.
+fn nameable(mut path: PathBuf) -> PathBuf {
+    while path.as_os_str().len() > MAX_PATH_BYTES && path.pop() {}
+    path
+}
+
+/// The directories in the workspace that lie above these; more than `most` are not counted.
+fn above(paths: &BTreeSet<PathBuf>, workspace: &Path, most: usize) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    for path in paths {
+        for directory in path.ancestors().skip(1) {
+            if directory == workspace || found.len() > most || found.contains(directory) {
+                break;
+            }
+            found.insert(directory.to_owned());
         }
-        paths = paths
-            .into_iter()
-            .map(|path| match path.parent() {
-                Some(parent) if depth(&path) == deepest => parent.to_owned(),
-                _ => path,
-            })
-            .collect();
     }
-    paths.into_iter().collect()
+    found
+}
+
+/// The same, with what lies so deep replaced by the directories that it lies in.
+fn coarser(paths: BTreeSet<PathBuf>, deepest: usize) -> BTreeSet<PathBuf> {
+    paths
+        .into_iter()
+        .map(|path| match path.parent() {
+            Some(parent) if depth(&path) == deepest => parent.to_owned(),
+            _ => path,
+        })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use super::walk::MANY_DIRECTORIES;
     use super::*;
 
     struct Place {
@@ -252,7 +236,16 @@ mod tests {
                 .iter()
                 .map(|path| self.confinement.workspace.join(path))
                 .collect();
-            assert_eq!(in_workspace(&self.confinement), expected);
+            assert_eq!(in_workspace(&self.confinement).read_only, expected);
+        }
+
+        #[track_caller]
+        fn kept(&self, of: fn(Kept) -> Vec<PathBuf>, expected: &[&str]) {
+            let expected: Vec<_> = expected
+                .iter()
+                .map(|path| self.confinement.workspace.join(path))
+                .collect();
+            assert_eq!(of(in_workspace(&self.confinement)), expected);
         }
     }
 
@@ -282,13 +275,78 @@ mod tests {
     }
 
     #[test]
-    fn repositories_further_down_keep_hooks_and_configuration() {
-        let place = Place::new();
-        place.file("work/.git/HEAD");
-        place.file("work/sub/.git/HEAD");
+    fn repositories_further_down_are_closed_or_keep_what_git_obeys() {
+        let mut place = Place::new();
+        for file in ["HEAD", "objects/x", "refs/x", "modules/m/HEAD"] {
+            place.file(&format!("work/.git/{file}"));
+            place.file(&format!("work/a/sub/.git/{file}"));
+            place.file(&format!("work/a/bare/{file}"));
+        }
         place.file("work/module/.git");
-        place.file("work/plain/.git/other");
-        place.case(&["module/.git", "sub/.git/config", "sub/.git/hooks"]);
+        place.file("work/without/.git/hooks/x");
+        let pinned = ["a", "a/sub", "module", "without"];
+        place.case(&["a/bare", "a/sub/.git", "module/.git", "without/.git"]);
+        place.kept(|kept| kept.pinned, &pinned);
+        place.kept(|kept| kept.repositories, &[]);
+        place.confinement.git_write = true;
+        place.case(&["a/bare", "module/.git"]);
+        place.kept(|kept| kept.repositories, &["a/sub/.git", "without/.git"]);
+        place.kept(|kept| kept.pinned, &pinned);
+    }
+
+    #[test]
+    fn a_workspace_that_is_a_repository_itself_stays_open() {
+        let place = Place::new();
+        for file in ["HEAD", "objects/x", "refs/x"] {
+            place.file(&format!("work/{file}"));
+        }
+        place.case(&[]);
+        place.kept(|kept| kept.repositories, &[""]);
+        let config = place.file("work/config");
+        crate::fs::write_atomic(
+            &config,
+            b"[core]\n\trepositoryformatversion = 0\n",
+            crate::fs::Durability::Atomic,
+        )
+        .unwrap();
+        fs::remove_file(place.confinement.workspace.join("HEAD")).unwrap();
+        place.kept(|kept| kept.repositories, &[""]);
+    }
+
+    #[test]
+    fn what_tools_obey_further_down_is_closed_but_for_packages() {
+        let place = Place::new();
+        place.file("work/.envrc");
+        place.file("work/sub/.envrc");
+        place.file("work/sub/.vscode/tasks.json");
+        place.file("work/node_modules/x/.vscode/tasks.json");
+        place.case(&["sub/.envrc", "sub/.vscode"]);
+    }
+
+    #[test]
+    fn what_was_not_looked_at_is_closed() {
+        let mut place = Place::new();
+        for number in 0..9 {
+            place.file(&format!("work/a/{number}"));
+            place.file(&format!("work/a/b/{number}"));
+        }
+        place.confinement.max_names = 20;
+        place.case(&[]);
+        place.confinement.max_names = 15;
+        place.case(&["a/b"]);
+        place.kept(|kept| kept.unseen, &["a/b"]);
+        place.confinement.max_names = 5;
+        place.case(&["a"]);
+        place.confinement.max_names = 0;
+        place.case(&[]);
+        place.kept(|kept| kept.unseen, &[""]);
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_is_closed_further_up() {
+        let long = Path::new("/w").join("x/".repeat(3_000));
+        let short = nameable(long.clone());
+        assert!(short.as_os_str().len() <= MAX_PATH_BYTES && long.starts_with(short));
     }
 
     #[test]
@@ -304,20 +362,28 @@ mod tests {
         place.case(&[".git/objects/c"]);
     }
 
+    #[track_caller]
+    fn settled(most: usize, expected: &[&str], pinned: &[&str]) {
+        let set = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<BTreeSet<_>>();
+        let draft = Draft {
+            read_only: set(&["/w/a/b/1", "/w/a/b/2", "/w/a/3", "/w/c/.git", "/w/5"]),
+            anchors: set(&["/w/c/.git"]),
+            ..Draft::default()
+        };
+        let kept = draft.settle(Path::new("/w"), most);
+        assert_eq!(
+            set(expected).into_iter().collect::<Vec<_>>(),
+            kept.read_only
+        );
+        assert_eq!(set(pinned).into_iter().collect::<Vec<_>>(), kept.pinned);
+    }
+
     #[test]
     fn directories_stand_for_too_many_files() {
-        let paths = ["/w/a/b/1", "/w/a/b/2", "/w/a/3", "/w/c/4", "/w/5"];
-        let found: BTreeSet<PathBuf> = paths.iter().map(PathBuf::from).collect();
-        let case = |most: usize, expected: &[&str]| {
-            let expected: Vec<PathBuf> = expected.iter().map(PathBuf::from).collect();
-            assert_eq!(
-                coarse_enough(found.clone(), Path::new("/w"), most),
-                expected
-            );
-        };
-        case(9, &["/w/5", "/w/a/3", "/w/a/b/1", "/w/a/b/2", "/w/c/4"]);
-        case(4, &["/w/5", "/w/a/3", "/w/a/b", "/w/c/4"]);
-        case(3, &["/w/5", "/w/a", "/w/c"]);
-        case(1, &["/w/5", "/w/a", "/w/c"]);
+        let all = ["/w/5", "/w/a/3", "/w/a/b/1", "/w/a/b/2", "/w/c/.git"];
+        settled(9, &all, &["/w/c"]);
+        settled(5, &["/w/5", "/w/a/3", "/w/a/b", "/w/c/.git"], &["/w/c"]);
+        settled(3, &["/w/5", "/w/a", "/w/c"], &[]);
+        settled(1, &["/w/5", "/w/a", "/w/c"], &[]);
     }
 }

@@ -69,6 +69,8 @@ pub struct Directory<'a> {
     rules: Option<Arc<Rules>>,
     /// What it holds, sorted by name.
     pub entries: Vec<Surveyed>,
+    /// Whether a repository lies in it.
+    pub has_git: bool,
     /// Whether its names could be read, all of them.
     pub state: State,
 }
@@ -191,6 +193,7 @@ impl<'a> Directory<'a> {
             opened: opened.ok(),
             rules: None,
             entries: Vec::new(),
+            has_git: false,
             state: State::Known,
         };
         match directory.names(scope.max_entries, seen) {
@@ -217,6 +220,7 @@ impl<'a> Directory<'a> {
         self.rules = self.rules_here(&names);
         self.entries.reserve(names.len());
         for name in names {
+            self.has_git |= name == ".git";
             if is_passed_by(&name) || !scope.looks_at(self.path(), &name) {
                 continue;
             }

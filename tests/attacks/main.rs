@@ -35,6 +35,8 @@ mod processes;
 mod protected;
 /// Directories that become links while they are used.
 mod races;
+/// Repositories further down or outside, and workspaces too large to be looked through.
+mod repositories;
 /// Text that wants to be more than text.
 mod terminal;
 /// Programs and settings of a workspace that want to be taken for the person's.

@@ -24,7 +24,7 @@ fn has_run(place: &Place) -> bool {
 }
 
 /// What a repository can tell git to run, and what makes git do it.
-const CONFIGURED: [(&str, &str); 7] = [
+const CONFIGURED: [(&str, &str); 8] = [
     ("git config core.fsmonitor ./evil", "git status"),
     ("git config diff.external ./evil", "git diff"),
     (
@@ -41,6 +41,10 @@ const CONFIGURED: [(&str, &str); 7] = [
     ),
     (
         "git config filter.x.clean ./evil; echo '* filter=x' > .git/info/attributes",
+        "git diff",
+    ),
+    (
+        "git config 'filter.a=b.clean' ./evil; echo '* filter=a=b' > .git/info/attributes",
         "git diff",
     ),
     (
@@ -73,6 +77,25 @@ fn our_own_git_runs_nothing_that_a_repository_names() {
         assert!(has_run(&place), "plain: {setting}");
         cases(1);
     }
+}
+
+#[test]
+fn our_own_git_reads_no_files_elsewhere() {
+    let place = repository("true");
+    fs::write(place.outside().join("file"), SECRET).unwrap();
+    let elsewhere = place.filled("git config core.worktree OUTSIDE");
+    assert_eq!(place.plain(&elsewhere).end, End::Exited(0));
+    let applied = place.apply_with(&["--sandbox", "off"], "[GIT_STATUS]\n[GIT_DIFF]\n");
+    applied.tells_no_secret();
+    applied.all(2, "refused");
+    let plain = place.plain("git diff");
+    assert!(plain.output.text.contains(SECRET), "{}", plain.output.text);
+    let back = "git config core.worktree ..";
+    assert_eq!(place.plain(back).end, End::Exited(0));
+    let applied = place.apply_with(&["--sandbox", "off"], "[GIT_DIFF]\n");
+    applied.all(1, "ok");
+    assert!(applied.text.contains("+two"), "{}", applied.text);
+    cases(2);
 }
 
 #[test]

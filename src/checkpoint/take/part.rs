@@ -80,6 +80,7 @@ impl Taking<'_> {
             seen: Seen {
                 path: directory.path().to_owned(),
                 entries,
+                has_git: directory.has_git,
                 state: directory.state,
                 cached_tree: None,
                 is_news_for_cache: false,

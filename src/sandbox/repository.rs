@@ -1,0 +1,115 @@
+//! What of a git directory stays closed although the rest of it can be written to.
+//!
+//! Git runs hooks, and what its configuration names; other files lead it to another configuration.
+//! What is there is read-only. Of what is missing, `hooks` is reserved; names whose mere presence
+//! would change what git does are looked for when the command has ended.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::git::Outside;
+use super::layout::{Layout, What, open};
+use super::{Confinement, git};
+
+/// What git runs, obeys, or finds other repositories by.
+const CLOSED: [&str; 6] = [
+    "hooks",
+    "config",
+    "config.worktree",
+    "commondir",
+    "modules",
+    "worktrees",
+];
+
+/// The same in the directory of one worktree.
+const CLOSED_IN_WORKTREE: [&str; 4] = ["config.worktree", "commondir", "gitdir", "modules"];
+
+/// What lies in a git directory that is closed as a whole.
+pub(super) fn is_closed_part(path: &Path) -> bool {
+    let name = path.file_name();
+    name.is_some_and(|name| CLOSED.iter().any(|closed| name == *closed))
+}
+
+/// Adds a git directory that is there already and can be written to.
+pub(super) fn add(layout: &mut Layout, directory: &Path) {
+    close(layout, directory, &CLOSED);
+    layout.entry(directory.to_owned()).or_insert(What::Pinned);
+}
+
+/// Adds that of a workspace whose repository lies elsewhere.
+pub(super) fn add_outside(layout: &mut Layout, outside: Outside, is_open: bool) {
+    let Outside { shared, worktree } = outside;
+    if !is_open {
+        let beside = worktree.filter(|worktree| !worktree.starts_with(&shared));
+        for directory in [Some(shared), beside].into_iter().flatten() {
+            layout.insert(directory.clone(), What::Shown(directory));
+        }
+        return;
+    }
+    close(layout, &shared, &CLOSED);
+    layout.insert(shared.clone(), open(&shared));
+    if let Some(worktree) = worktree {
+        close(layout, &worktree, &CLOSED_IN_WORKTREE);
+        layout.insert(worktree.clone(), open(&worktree));
+    }
+}
+
+fn close(layout: &mut Layout, directory: &Path, names: &[&str]) {
+    for name in names {
+        layout.insert(directory.join(name), What::Protected);
+    }
+}
+
+/// What is missing in the git directories that can be written to, and must not come.
+#[derive(Debug, Default)]
+pub(super) struct Missing {
+    /// To be reserved, if it is missing.
+    pub(super) hooks: Vec<PathBuf>,
+    /// Not there now.
+    pub(super) absent: Vec<PathBuf>,
+    /// The directories outside of the workspace among them.
+    pub(super) outside: Vec<PathBuf>,
+}
+
+impl Missing {
+    pub(super) fn of(confinement: &Confinement) -> Self {
+        let mut missing = Self::default();
+        for directory in &confinement.repositories {
+            missing.add(directory);
+        }
+        if !confinement.git_write {
+            return missing;
+        }
+        let own = confinement.workspace.join(".git");
+        if own.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            missing.add(&own);
+        }
+        if let Some(outside) = git::outside(&confinement.workspace, &confinement.home) {
+            let real = |path: PathBuf| fs::canonicalize(&path).unwrap_or(path);
+            let shared = real(outside.shared);
+            missing.add(&shared);
+            let worktree = outside.worktree.map(real);
+            let of_worktree = worktree.iter();
+            missing.absent(of_worktree.map(|worktree| worktree.join("config.worktree")));
+            missing
+                .outside
+                .extend([Some(shared), worktree].into_iter().flatten());
+        }
+        missing
+    }
+
+    fn add(&mut self, directory: &Path) {
+        self.hooks.push(directory.join("hooks"));
+        self.absent(["commondir", "config.worktree"].map(|name| directory.join(name)));
+        // One that has no head yet is going to be made.
+        if directory.join("HEAD").symlink_metadata().is_ok() {
+            self.absent([directory.join("config")]);
+        }
+    }
+
+    fn absent(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
+        let paths = paths.into_iter();
+        self.absent
+            .extend(paths.filter(|path| path.symlink_metadata().is_err()));
+    }
+}
