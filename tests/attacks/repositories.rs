@@ -46,7 +46,7 @@ fn a_repository_further_down_is_closed_as_that_of_the_top_is() {
 fn what_git_would_run_in_a_repository_further_down_is_not_led_elsewhere() {
     let place = Place::new();
     repository(&place, "n/m");
-    let attack = "mkdir -p evil && cp -r n/m/.git/objects n/m/.git/refs evil/ && printf '[core]\\n\\trepositoryformatversion = 0\\n\\tfsmonitor = \"touch ../../ran; false\"\\n' > evil/config && echo ../../../evil > n/m/.git/commondir";
+    let attack = "rm -rf evil && mkdir evil && cp -r n/m/.git/objects n/m/.git/refs evil/ && printf '[core]\\n\\trepositoryformatversion = 0\\n\\tfsmonitor = \"touch ../../ran; false\"\\n' > evil/config && echo ../../../evil > n/m/.git/commondir";
     place.apply(&command(attack)).all(1, "failed");
     place.plain("git -C n/m status");
     assert!(!place.workspace().join("ran").exists());
