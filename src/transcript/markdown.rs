@@ -106,14 +106,30 @@ fn write_result(text: &mut String, result: &StepResult) {
     }
 }
 
-/// A text of others as a quotation, so that its headings are not ours.
+/// A text of others as a quotation, so that its headings are not ours, and in which nothing is
+/// fetched from elsewhere.
 fn quote(text: &str) -> String {
     let mut quoted = String::new();
-    for row in text.trim().lines() {
+    for row in visible(text.trim()).lines() {
+        let row = row.replace('<', "\\<").replace("![", "!\\[");
         let space = if row.is_empty() { "" } else { " " };
         let _ = writeln!(quoted, ">{space}{row}");
     }
     quoted
+}
+
+/// A text without what a terminal would obey.
+fn visible(text: &str) -> String {
+    let mut visible = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\t' => visible.push(character),
+            '\r' => {}
+            control if control.is_control() => visible.extend(control.escape_default()),
+            other => visible.push(other),
+        }
+    }
+    visible
 }
 
 /// A text on one line in which nothing is markup.
@@ -126,6 +142,7 @@ fn line(text: &str) -> String {
                 plain.push(character);
             }
             '\n' | '\r' => plain.push(' '),
+            control if control.is_control() => plain.extend(control.escape_default()),
             other => plain.push(other),
         }
     }
@@ -134,7 +151,7 @@ fn line(text: &str) -> String {
 
 fn code(text: &str) -> String {
     let fence = "`".repeat(longest_run(text) + 1);
-    let text = text.replace(['\n', '\r'], " ");
+    let text = visible(&text.replace(['\n', '\r'], " "));
     if fence.len() > 1 {
         format!("{fence} {text} {fence}")
     } else {
@@ -144,7 +161,7 @@ fn code(text: &str) -> String {
 
 fn fenced(text: &str, language: &str) -> String {
     let fence = "`".repeat((longest_run(text) + 1).max(3));
-    format!("{fence}{language}\n{}\n{fence}", text.trim_end())
+    format!("{fence}{language}\n{}\n{fence}", visible(text.trim_end()))
 }
 
 fn longest_run(text: &str) -> usize {
@@ -173,6 +190,12 @@ mod tests {
     fn what_others_wrote_is_no_markup_of_ours() {
         assert_eq!(line("a*b*\n# c"), "a\\*b\\* \\# c");
         assert_eq!(quote("# Heading\n\n- x"), "> # Heading\n>\n> - x\n");
+        assert_eq!(
+            quote("see <img src=http://x> and ![x](http://y)\u{1b}]8;;z\u{7}"),
+            "> see \\<img src=http://x> and !\\[x](http://y)\\u{1b}]8;;z\\u{7}\n"
+        );
+        assert_eq!(fenced("a\u{1b}[2Jb", "text"), "```text\na\\u{1b}[2Jb\n```");
+        assert_eq!(line("\u{1b}c") + &code("\u{9b}c"), "\\u{1b}c`\\u{9b}c`");
         assert_eq!(code("a`b"), "`` a`b ``");
         assert_eq!(fenced("```\nx", "text"), "````text\n```\nx\n````");
     }

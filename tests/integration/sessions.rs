@@ -330,7 +330,7 @@ fn an_export_is_one_file_with_everything_and_nothing_that_runs() {
     let finished = Test::after(finished, &["export"]).run().code(0);
     for text in [
         "# write a \\*greeting\\* \\<now\\>\n",
-        "> I look <b>first</b>.",
+        "> I look \\<b>first\\</b>.",
         "- **failed** RUN_COMMAND `echo made > made.txt; echo gone wrong; exit 3`: exit code 3",
         "```diff\ndiff --git a/a.txt b/a.txt",
         "> all done",
