@@ -5,7 +5,8 @@
 //! (`progress`), and each of its changes is decided by itself: a file that has what was meant for it
 //! is done; what still lies under its temporary name is put into place now. A file that is neither
 //! what it was before nor what one of the changes made of it was changed by somebody else: it stays
-//! as it is, and what was meant for it is kept elsewhere.
+//! as it is, and what was meant for it is kept elsewhere; where that fails, it stays under its
+//! temporary name.
 
 mod found;
 mod progress;
@@ -30,6 +31,14 @@ pub struct Settled {
     pub files: Vec<StagedFile>,
 }
 
+/// What stands in the way of a change, in words.
+enum Trouble {
+    /// What was meant is kept, or is worth nothing.
+    Settled(String),
+    /// What was meant lies nowhere but under its temporary name.
+    NotKept(String),
+}
+
 /// Brings a batch to its end.
 pub fn settle(workspace: &Workspace, batch: &Batch, keep: Keep<'_>) -> Settled {
     let changes: Vec<&StagedChange> = batch.steps.iter().flat_map(|step| &step.changes).collect();
@@ -40,12 +49,15 @@ pub fn settle(workspace: &Workspace, batch: &Batch, keep: Keep<'_>) -> Settled {
     for step in &batch.steps {
         let mut troubles = Vec::new();
         for (change, is_made) in step.changes.iter().zip(made.by_ref()) {
-            if let Err(trouble) = bring_to_its_end(workspace, &found, change, is_made, keep) {
-                troubles.push(trouble);
+            let ended = bring_to_its_end(workspace, &found, change, is_made, keep);
+            if !matches!(&ended, Err(Trouble::NotKept(_))) {
+                discard(workspace, [change]);
+            }
+            if let Err(Trouble::Settled(words) | Trouble::NotKept(words)) = ended {
+                troubles.push(words);
                 unsettled.extend(change.effects().into_iter().map(|(path, _, _)| path));
             }
         }
-        discard(workspace, &step.changes);
         results.push(told(step, &troubles, &unsettled));
     }
     let is_settled = |file: &&StagedFile| !unsettled.contains(&file.path);
@@ -76,17 +88,18 @@ fn bring_to_its_end(
     change: &StagedChange,
     is_made: bool,
     keep: Keep<'_>,
-) -> Result<(), String> {
+) -> Result<(), Trouble> {
     match (found.foreign(change), change) {
         // What got its name and was changed after that is the person's business.
         (None, _) | (Some(_), StagedChange::Write { .. }) if is_made => Ok(()),
         (Some(path), _) => Err(conflict(workspace, found, change, path, keep)),
         (None, StagedChange::Write { path, .. }) if found.lies(change) != Lies::New => {
-            Err(format!("`{path}` was not written; send the change again"))
+            let words = format!("`{path}` was not written; send the change again");
+            Err(Trouble::Settled(words))
         }
         (None, _) => make(workspace, change, &Stats::new()).map_err(|problem| match problem {
             FileProblem::Changed(path) => conflict(workspace, found, change, &path, keep),
-            problem => problem.to_string(),
+            problem => Trouble::Settled(problem.to_string()),
         }),
     }
 }
@@ -98,21 +111,26 @@ fn conflict(
     change: &StagedChange,
     path: &RelPath,
     keep: Keep<'_>,
-) -> String {
+) -> Trouble {
     let stays = format!("`{path}` was changed by somebody else meanwhile and stays as it is");
     let staged = match change {
         StagedChange::Write { staged, .. } if found.lies(change) == Lies::New => staged,
-        _ => return format!("{stays}; look at it before you send the change again"),
+        _ => {
+            let words = format!("{stays}; look at it before you send the change again");
+            return Trouble::Settled(words);
+        }
     };
     let kept = workspace
         .read(staged, u64::MAX)
         .map_err(|problem| problem.to_string())
         .and_then(|content| keep(path, &content));
     match kept {
-        Ok(place) => format!(
+        Ok(place) => Trouble::Settled(format!(
             "{stays}; what you meant is kept for the user in `{place}`; read the file before you send the change again"
-        ),
-        Err(problem) => format!("{stays}; what you meant could not be kept: {problem}"),
+        )),
+        Err(problem) => Trouble::NotKept(format!(
+            "{stays}; what you meant could not be kept elsewhere ({problem}) and lies in `{staged}`; read the file before you send the change again"
+        )),
     }
 }
 

@@ -94,6 +94,26 @@ fn whatever_was_done_the_rest_is_done() {
 }
 
 #[test]
+fn what_could_not_be_kept_stays_under_its_temporary_name() {
+    let stage = stage(FILES);
+    let batch = prepared(&stage, vec![replace("a", &[("1\n", "one\n")])]);
+    stage.change("a", "mine\n");
+    let settled = settle(&stage.workspace, &batch, &mut |_, _| {
+        Err("no room".to_owned())
+    });
+    let StagedChange::Write { staged, .. } = &batch.steps[0].changes[0] else {
+        panic!("{batch:?}");
+    };
+    assert_eq!(stage.text(staged.as_str()), "one\n");
+    assert_eq!(stage.text("a"), "mine\n");
+    let message = &settled.results[0].outcome.message;
+    assert!(
+        message.contains(staged.as_str()) && message.contains("no room"),
+        "{message}"
+    );
+}
+
+#[test]
 fn a_file_that_somebody_changed_stays_and_what_was_meant_is_kept() {
     let stage = stage(FILES);
     let command = patch(vec![
