@@ -203,6 +203,7 @@ impl Agent {
             None => return Ok(Ending::Rejected),
         }
         let ending = conversation.settle(Patience::OneReply)?;
+        conversation.tidy();
         Ok(ending.unwrap_or(Ending::Stepped))
     }
 

@@ -20,6 +20,7 @@
 //! whose objects may be pruned any day; the first snapshot copies everything once, in seconds, while
 //! the person carries the first prompt. They are not compressed: reading and writing is what costs.
 
+mod apart;
 mod cache;
 mod changes;
 mod diff;
@@ -31,6 +32,7 @@ mod take;
 mod tidy;
 mod tree;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -44,6 +46,7 @@ pub use changes::{Change, Difference, What};
 pub use diff::{DiffLimits, Lines, Stat};
 pub use plan::{Conflict, Plan, Step, Why};
 pub use restore::{Force, Kept, Restored};
+pub use take::is_ignore_file;
 pub use tidy::Tidied;
 pub use tree::{Node, Reason};
 
@@ -52,7 +55,7 @@ use crate::fs::{Durability, own_directory};
 use crate::platform;
 use crate::protocol::RelPath;
 use crate::workspace::Workspace;
-use crate::workspace::survey::Scope;
+use crate::workspace::survey::{self, Scope};
 use cache::Cache;
 use objects::Objects;
 use take::Taking;
@@ -154,6 +157,9 @@ pub struct Turn {
     pub to: Snapshot,
 }
 
+/// A turn, and the only paths of it that count, if not all do.
+pub type PartialTurn = (Turn, Option<BTreeSet<String>>);
+
 /// The checkpoints of all sessions of a base directory.
 #[derive(Debug)]
 pub struct Store {
@@ -210,8 +216,8 @@ impl Store {
 
     /// Takes a snapshot that looks only at these paths; all else is as an earlier one knows it.
     ///
-    /// Its cost depends on the paths and not on the workspace. Nothing comes back where they are
-    /// not enough: the earlier one is not in the store any more, an ignore file is among them, or a
+    /// These are covered though they are ignored: who names them means them. Its cost depends on
+    /// the paths and not on the workspace. Nothing comes back where they are not enough: the earlier one is not in the store any more, an ignore file is among them, or a
     /// name is taken by one that is written in another way.
     pub fn take_part(
         &mut self,
@@ -222,11 +228,36 @@ impl Store {
     ) -> Result<Option<Taken>> {
         let _alone = self.lock_alone()?;
         self.refresh_alone()?;
-        let limits = self.without_itself(workspace, limits);
+        let mut limits = self.without_itself(workspace, limits);
+        limits.max_ignored_bytes = limits.max_file_bytes;
         let no_cache = Cache::default();
         let taking = Taking::new(&self.objects, &limits, &no_cache, (self.clock)());
         let found = taking.run_part(workspace, earlier.0, paths)?;
         found.map(|found| self.keep(found)).transpose()
+    }
+
+    /// Sets apart what differs between two snapshots and may be somebody else's: the first one anew,
+    /// with these paths passed over, so that neither undo nor redo touches them; and the paths.
+    ///
+    /// A file that is gone is not among them: nothing is lost by making it again.
+    pub fn set_apart(
+        &mut self,
+        workspace: &Workspace,
+        before: Snapshot,
+        now: Snapshot,
+        is_unclear: impl Fn(&Path, &Node, &survey::Stat) -> bool,
+    ) -> Result<(Snapshot, Vec<PathBuf>)> {
+        let _alone = self.lock_alone()?;
+        self.refresh_alone()?;
+        let differences = changes::differences(&self.objects, before.0, now.0)?;
+        let unclear = apart::unclear(workspace, &differences, is_unclear);
+        if unclear.is_empty() {
+            return Ok((before, Vec::new()));
+        }
+        let (root, new) = apart::without(&self.objects, workspace, before.0, &unclear)?;
+        self.objects.commit(new, self.durability)?;
+        self.objects.merge()?;
+        Ok((Snapshot(root), unclear.into_iter().collect()))
     }
 
     /// The limits without the store: one that stores itself would grow with every look.
@@ -295,13 +326,23 @@ impl Store {
     /// Changes nothing. Only what differs within a turn is touched, so that what a person changed
     /// between two rounds stays.
     pub fn plan(&mut self, workspace: &Workspace, turns: &[Turn]) -> Result<Plan> {
+        let turns: Vec<PartialTurn> = turns.iter().map(|turn| (*turn, None)).collect();
+        self.plan_parts(workspace, &turns)
+    }
+
+    /// Plans as [`Store::plan`] does; of a turn with names, only these paths.
+    pub fn plan_parts(&mut self, workspace: &Workspace, turns: &[PartialTurn]) -> Result<Plan> {
         let _shared = self.lock_shared()?;
         self.objects.refresh()?;
         let differences = turns
             .iter()
-            .map(|turn| {
+            .map(|(turn, only)| {
                 let differences = changes::differences(&self.objects, turn.from.0, turn.to.0)?;
-                changes::expand(&self.objects, differences)
+                let mut differences = changes::expand(&self.objects, differences)?;
+                if let Some(only) = only {
+                    differences.retain(|one| only.contains(&*one.path.to_string_lossy()));
+                }
+                Ok(differences)
             })
             .collect::<Result<Vec<_>>>()?;
         Ok(plan::plan(workspace, differences))

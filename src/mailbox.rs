@@ -23,6 +23,7 @@ mod sighting;
 mod watch;
 
 pub use inbox::Inbox;
+pub use name::shortened;
 pub use outbox::Posted;
 pub use read::{MAX_REPLY, Reading, read_reply};
 pub use sighting::FindEndMark;

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 pub use self::check::{CheckReport, CheckedWhen};
 pub use self::choices::Choices;
 pub use self::circles::{Circle, Circles};
-pub use self::history::{Checkpoint, History};
+pub use self::history::{Checkpoint, History, Way};
 pub use self::journal::{CheckProgress, ClaimedReply, Journal, Record, Recovered, Sync};
 pub use self::lock::{Holder, LoopLock, RoundLock};
 pub use self::notes::{Note, Notes, Source};

@@ -1,10 +1,12 @@
 //! Checkpoints around a round, so that it can be taken back.
 //!
 //! A round whose steps only read costs none. One that only changes files which it names looks at
-//! these alone, before and after; one that runs programs looks at everything. A checkpoint that
+//! these alone, before and after; one that runs programs looks at everything, and at what the steps
+//! name though it is ignored. A checkpoint that
 //! cannot be taken is told to the person and never stops a round: it only means that this one cannot
 //! be taken back.
 
+mod apart;
 mod known;
 
 use std::collections::BTreeSet;
@@ -18,7 +20,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::Conversation;
 use super::report::{Hooks, hooks_of};
 use super::round::runs;
-use crate::checkpoint::{Before, PassedOver, Reach, Snapshot, Store, Taken};
+use crate::checkpoint::{
+    Before, PassedOver, Reach, Reason, Snapshot, Store, Taken, What, is_ignore_file,
+};
 use crate::error::Result;
 use crate::fs::{Durability, write_atomic};
 use crate::protocol::generated::is_generated;
@@ -74,8 +78,8 @@ impl Conversation<'_> {
         let lock = RoundLock::wait(self.agent.store.directory())?;
         for record in self.journal.news()? {
             match record {
-                Record::Undone { rounds } => self.undone(&rounds),
-                Record::Redone { rounds } => {
+                Record::Undone { rounds, .. } => self.undone(&rounds),
+                Record::Redone { rounds, .. } => {
                     self.checkpoints.is_reversed = true;
                     self.session.history.mark(&rounds, false);
                 }
@@ -141,7 +145,7 @@ impl Conversation<'_> {
             let reach = Reach::Named;
             return Some(Before { snapshot, reach });
         }
-        let snapshot = self.checkpoint()?;
+        let snapshot = self.checkpoint_all(steps)?;
         let reach = Reach::Whole;
         Some(Before { snapshot, reach })
     }
@@ -160,9 +164,21 @@ impl Conversation<'_> {
             );
             return None;
         }
-        let after = self.checkpoint();
+        let after = self.checkpoint_all(steps);
         self.checkpoints.is_fresh = after.is_some();
         after
+    }
+
+    /// A checkpoint of everything, and of what the steps name though it is ignored.
+    fn checkpoint_all(&mut self, steps: &[Step]) -> Option<Snapshot> {
+        let whole = self.checkpoint()?;
+        let mut named = named_by(steps);
+        // These were looked at, and decide nothing more.
+        named.retain(|path| !is_ignore_file(path));
+        if named.is_empty() {
+            return Some(whole);
+        }
+        Some(self.checkpoint_part(whole, &named).unwrap_or(whole))
     }
 
     /// Whether nothing but the files that the steps name can change in a round.
@@ -222,6 +238,7 @@ impl Conversation<'_> {
             .unwrap_or_default();
         changes
             .iter()
+            .filter(|change| change.what != What::NotCovered(Reason::Meanwhile))
             .filter_map(|change| RelPath::parse(change.path.to_str()?).ok())
             .filter(|path| !is_generated(path))
             .take(REMEMBERED_FILES)
@@ -298,7 +315,7 @@ impl Conversation<'_> {
     }
 
     /// Removes checkpoints that nobody needs any more, once a day.
-    fn tidy(&mut self) {
+    pub(super) fn tidy(&mut self) {
         let mark = self.agent.store.objects().join("tidied");
         let last = std::fs::metadata(&mark).and_then(|metadata| metadata.modified());
         let is_due = last.as_ref().is_ok_and(|last| {

@@ -113,6 +113,8 @@ impl Agent {
             is_complete: false,
             summary: None,
             choices: self.manner.choices.clone(),
+            // It was given to that session, not to this one.
+            network_granted: false,
             ..point.state
         };
         session.checkpoints.clear();

@@ -17,9 +17,13 @@ use super::{Agent, Conversation, Patience, Taken, file_name, identity};
 use crate::error::{Error, Result};
 use crate::execute::{self, Execution};
 use crate::fs::{Durability, free_name, own_directory, write_atomic};
+use crate::mailbox::shortened;
 use crate::protocol::{Command, Outcome, RelPath, Seen, StagedFile, StagedStep, Step, StepResult};
 use crate::reply::{self, Issue, Reply};
 use crate::session::{CheckedWhen, ClaimedReply, Printed, Recovered, RoundLock, Session, Sync};
+
+/// The longest part of a name that is kept, in bytes: a number before and after it must fit.
+const MAX_KEPT_NAME: usize = 200;
 
 impl<'a> Conversation<'a> {
     /// Opens a session for work and finishes what was left unfinished.
@@ -45,6 +49,12 @@ impl<'a> Conversation<'a> {
             ));
         }
         let is_new = recovered.session.is_none();
+        if is_new && session.sequence_number > 1 {
+            agent.ui.say(&format!(
+                "The journal of session {} is missing or empty and begins anew; what its earlier rounds did can neither be shown nor taken back.",
+                session.session_id
+            ));
+        }
         let given = session;
         let session = match recovered.session.take() {
             Some(recorded) if is_other_than(&recorded, &given) => {
@@ -76,6 +86,11 @@ impl<'a> Conversation<'a> {
         // While a round is under way nothing is saved: the journal would forget that it is.
         if is_new || (is_other && recovered.claimed.is_none()) {
             conversation.save()?;
+        }
+        if let Some(claimed) = &recovered.claimed
+            && let Some(taken) = conversation.same_reply(claimed)?
+        {
+            conversation.set_apart(&mut recovered, &taken.reply.steps)?;
         }
         Ok((conversation, recovered))
     }
@@ -270,7 +285,12 @@ impl Conversation<'_> {
             }
             self.has_unsynced_files = true;
             let settled = execute::settle(&self.agent.workspace, batch, &mut |path, content| {
-                self.keep(path, content).map_err(|error| error.to_string())
+                self.keep(path, content).map_err(|error| {
+                    self.agent.ui.say(&format!(
+                        "`{path}` was changed while `agent` was stopped in the middle of changing it. It stays as it is; what the model meant could not be kept elsewhere and stays beside it, under a name that begins with `.agent-`: {error}"
+                    ));
+                    error.to_string()
+                })
             });
             results.extend(settled.results);
             files.extend(settled.files);
@@ -284,7 +304,8 @@ impl Conversation<'_> {
         let kept = folder.join("kept");
         own_directory(&kept)?;
         let sequence = self.session.sequence_number;
-        let place = free_name(&kept, &format!("{sequence:04}-{}", path.file_name()));
+        let name = shortened(path.file_name(), MAX_KEPT_NAME);
+        let place = free_name(&kept, &format!("{sequence:04}-{name}"));
         write_atomic(&place, content, Durability::Durable)?;
         let shown = place.strip_prefix(&self.agent.base).unwrap_or(&place);
         let shown = shown.display().to_string();

@@ -2,15 +2,19 @@
 //!
 //! What would change is planned first and shown by the caller; it is carried out only if it is still
 //! the same. A loop that waits for a reply is not disturbed; one that carries a reply out is not
-//! come between. The model is told which files now look how, with the next message.
+//! come between. The model is told which files now look how, with the next message. What cannot be
+//! restored is told and remembered: the same wish again completes it.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::Agent;
-use crate::checkpoint::{self, Conflict, Force, Node, Plan, Restored, Step, Turn, Why};
+use crate::checkpoint::{
+    self, Conflict, Force, Node, PartialTurn, Plan, Restored, Step, Turn, Why,
+};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
-use crate::session::{Checkpoint, History, Journal, Record, RoundLock, Source, Sync};
+use crate::session::{Checkpoint, History, Journal, Record, RoundLock, Source, Sync, Way};
 use crate::ui::escape_line;
 
 /// How many files the note to the model names.
@@ -49,6 +53,8 @@ impl Agent {
     }
 
     /// Carries out what was shown, unless it would be something else by now.
+    ///
+    /// What could not be restored is among what was skipped; see [`ensure_restored`].
     pub fn carry_out(&self, id: &SessionId, shown: &Reversal, force: Force) -> Result<Restored> {
         let _alone = RoundLock::take(self.store.directory())?;
         let (mut journal, reversal) = self.plan_alone(id, shown.wish)?;
@@ -64,16 +70,20 @@ impl Agent {
             return Err(Error::mendable(
                 "every one of these files was changed since, so nothing was done",
             )
-            .hint("`--force` does it all the same, and keeps a copy of each beside it"));
+            .hint(format!(
+                "`agent {} --force` does it all the same, and keeps a copy of each beside it",
+                verb(reversal.wish)
+            )));
         }
         let mut store = checkpoint::Store::open(&self.store.objects())?;
         let restored = store.restore(&self.workspace, plan, force)?;
-        let is_failed = |conflict: &&Conflict| matches!(conflict.why, Why::Failed(_));
-        if let Some(failed) = restored.skipped.iter().find(is_failed) {
-            let path = escape_line(&failed.path.to_string_lossy());
-            return Err(Error::mendable(format!("`{path}` {}", obstacle(failed)))
-                .hint("what could be done is done; mend this, and the same command completes it"));
+        let is_begun = !restored.done.is_empty() || !restored.kept.is_empty();
+        if !is_begun && plan.already.is_empty() {
+            ensure_restored(&restored)?;
         }
+        let failed = restored.skipped.iter().filter(|one| is_failed(one));
+        let open = failed.map(|one| one.path.to_string_lossy().into_owned());
+        let open = open.collect();
         // The note first: an undo that was killed here is completed by the next one.
         let note = note(&reversal, &restored);
         let notes = self.store.notes(id);
@@ -85,8 +95,8 @@ impl Agent {
         }
         let rounds = reversal.rounds;
         let record = match reversal.wish {
-            Wish::UndoLatest | Wish::UndoTo(_) => Record::Undone { rounds },
-            Wish::Redo => Record::Redone { rounds },
+            Wish::UndoLatest | Wish::UndoTo(_) => Record::Undone { rounds, open },
+            Wish::Redo => Record::Redone { rounds, open },
         };
         journal.append(&[record], Sync::Now)?;
         Ok(restored)
@@ -103,15 +113,18 @@ impl Agent {
         let history = self.store.history(id)?;
         let rounds = choose(&history, wish)?;
         let uncovered = match (wish, rounds.last()) {
-            (Wish::UndoTo(_), Some(first)) => history.uncovered(first.round),
+            (Wish::UndoTo(_), Some((first, _))) => history.uncovered(first.round),
             _ => Vec::new(),
         };
-        let turns: Vec<Turn> = rounds.iter().map(|round| turn(round, wish)).collect();
+        let turns = rounds.iter();
+        let turns: Vec<PartialTurn> = turns
+            .map(|(round, only)| (turn(round, wish), only.clone()))
+            .collect();
         let mut store = checkpoint::Store::open(&self.store.objects())?;
         let reversal = Reversal {
             wish,
-            rounds: rounds.iter().map(|round| round.round).collect(),
-            plan: store.plan(&self.workspace, &turns).map_err(tidied)?,
+            rounds: rounds.iter().map(|(round, _)| round.round).collect(),
+            plan: (store.plan_parts(&self.workspace, &turns)).map_err(tidied)?,
             uncovered,
         };
         Ok((journal, reversal))
@@ -125,7 +138,34 @@ pub fn tidied(error: Error) -> Error {
     )
 }
 
-fn choose(history: &History, wish: Wish) -> Result<Vec<Checkpoint>> {
+/// A round, and the only paths of it that are still to be restored, if not all are.
+type Chosen = (Checkpoint, Option<BTreeSet<String>>);
+
+/// The rounds to go through, in their order: what an earlier try left open, or whole rounds.
+fn choose(history: &History, wish: Wish) -> Result<Vec<Chosen>> {
+    let way = match wish {
+        Wish::UndoLatest | Wish::UndoTo(_) => Way::Undo,
+        Wish::Redo => Way::Redo,
+    };
+    let mut chosen: Vec<Chosen> = Vec::new();
+    if let Some((rounds, paths)) = history.unfinished(way) {
+        let rounds = rounds.into_iter().filter(|round| match wish {
+            Wish::UndoTo(last) => round.round > last,
+            Wish::UndoLatest | Wish::Redo => true,
+        });
+        chosen.extend(rounds.map(|round| (round, Some(paths.clone()))));
+    }
+    if chosen.is_empty() || matches!(wish, Wish::UndoTo(_)) {
+        let whole = match choose_whole(history, wish) {
+            Err(_) if !chosen.is_empty() => Vec::new(),
+            whole => whole?,
+        };
+        chosen.extend(whole.into_iter().map(|round| (round, None)));
+    }
+    Ok(chosen)
+}
+
+fn choose_whole(history: &History, wish: Wish) -> Result<Vec<Checkpoint>> {
     let (rounds, nothing) = match wish {
         Wish::UndoLatest => {
             let mut rounds = history.undoable(0);
@@ -169,6 +209,15 @@ fn uncovered(round: u32, reached: u32) -> Error {
         Some(to) => error.hint(format!(
             "`agent undo --to {to}` takes back round {reached} and leaves what round {round} changed"
         )),
+    }
+}
+
+/// What a person types for it.
+fn verb(wish: Wish) -> String {
+    match wish {
+        Wish::UndoLatest => "undo".to_owned(),
+        Wish::UndoTo(last) => format!("undo --to {last}"),
+        Wish::Redo => "redo".to_owned(),
     }
 }
 
@@ -217,6 +266,20 @@ pub fn obstacle(conflict: &Conflict) -> String {
         Why::NotEmpty => "holds files that the rounds did not create".to_owned(),
         Why::Failed(cause) => format!("could not be restored: {cause}"),
     }
+}
+
+fn is_failed(conflict: &Conflict) -> bool {
+    matches!(conflict.why, Why::Failed(_))
+}
+
+/// Refuses to call it done while something could not be restored.
+pub fn ensure_restored(restored: &Restored) -> Result<()> {
+    let Some(failed) = restored.skipped.iter().find(|one| is_failed(one)) else {
+        return Ok(());
+    };
+    let path = escape_line(&failed.path.to_string_lossy());
+    Err(Error::mendable(format!("`{path}` {}", obstacle(failed)))
+        .hint("what could be done is done; mend this, and the same command completes it"))
 }
 
 /// What the model is told.

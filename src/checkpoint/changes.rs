@@ -239,12 +239,13 @@ fn is_only_directory(difference: &Difference) -> bool {
     is_directory(difference.before) && is_directory(difference.after)
 }
 
-/// What happened; nothing that a person would want to hear where only ignored things differ.
+/// What happened; nothing that a person would want to hear where one side was ignored: whether it
+/// was looked at depends on what a round names.
 fn name(difference: &Difference) -> Option<What> {
     let (before, after) = (difference.before, difference.after);
     let is_ignored =
-        |node: Option<Node>| node.is_none_or(|node| node.passed_over() == Some(Reason::Ignored));
-    if is_ignored(before) && is_ignored(after) {
+        |node: Option<Node>| node.and_then(|node| node.passed_over()) == Some(Reason::Ignored);
+    if is_ignored(before) || is_ignored(after) {
         return None;
     }
     let passed_over = |node: Option<Node>| node.and_then(|node| node.passed_over());

@@ -6,6 +6,8 @@
 
 mod part;
 
+pub use part::is_ignore_file;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

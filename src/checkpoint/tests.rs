@@ -1,5 +1,6 @@
 //! The promises of undo, held against real trees, byte for byte.
 
+mod apart;
 mod part;
 
 use std::collections::BTreeMap;

@@ -62,16 +62,19 @@ pub enum Reason {
     TooMany,
     /// The limit on new content for one snapshot was met.
     NoRoom,
+    /// It was changed when the round had shown its last sign of life: nobody knows by whom.
+    Meanwhile,
 }
 
 impl Reason {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Ignored,
         Self::TooLarge,
         Self::Unreadable,
         Self::Special,
         Self::TooMany,
         Self::NoRoom,
+        Self::Meanwhile,
     ];
 
     /// In words, after the name of the file.
@@ -83,6 +86,7 @@ impl Reason {
             Self::Special => "is not a regular file",
             Self::TooMany => "is beyond the limit on the number of files",
             Self::NoRoom => "is beyond the limit on new content",
+            Self::Meanwhile => "was changed after `agent` was stopped",
         }
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{Common, choices, open, resume, undo};
 use crate::agent::Agent;
 use crate::agent::fork::{ForkPoint, Forked};
-use crate::agent::undo::Wish;
+use crate::agent::undo::{Wish, ensure_restored};
 use crate::checkpoint::{Force, Restored};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
@@ -106,6 +106,7 @@ impl Fork {
         }
         let restored = agent.carry_out(&point.session, &reversal, Force::Skip)?;
         undo::tell(agent, &reversal, &restored);
+        ensure_restored(&restored)?;
         Ok(true)
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{Common, open, resume};
 use crate::agent::Agent;
-use crate::agent::undo::{Reversal, Wish, files, named, obstacle};
+use crate::agent::undo::{Reversal, Wish, ensure_restored, files, named, obstacle};
 use crate::checkpoint::{Force, Restored};
 use crate::error::{Error, Kind, Result};
 use crate::protocol::SessionId;
@@ -103,6 +103,7 @@ fn reverse(
     if common.json {
         agent.ui.data(&Outcome::of(&reversal, &restored));
     }
+    ensure_restored(&restored)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -177,11 +178,16 @@ pub(super) fn tell(agent: &Agent, reversal: &Reversal, restored: &Restored) {
     } else {
         "are"
     };
+    let but = if ensure_restored(restored).is_err() {
+        ", but for what could not be restored"
+    } else {
+        ""
+    };
     let mut text = match reversal.wish {
         Wish::UndoLatest | Wish::UndoTo(_) => {
-            format!("Now {rounds} {verb} taken back; `agent redo` puts that again.")
+            format!("Now {rounds} {verb} taken back{but}; `agent redo` puts that again.")
         }
-        Wish::Redo => format!("Now {rounds} {verb} there again."),
+        Wish::Redo => format!("Now {rounds} {verb} there again{but}."),
     };
     for kept in restored.kept.iter().take(SHOWN) {
         let copy = format!("is kept as {}", escape_line(&kept.copy.to_string_lossy()));

@@ -82,7 +82,7 @@ fn is_bystander(name: &str) -> bool {
 }
 
 /// Cuts a name to `max` bytes, keeping a short extension, so that it can take a prefix.
-pub(super) fn shortened(name: &str, max: usize) -> String {
+pub fn shortened(name: &str, max: usize) -> String {
     if name.len() <= max {
         return name.to_owned();
     }

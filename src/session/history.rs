@@ -3,6 +3,7 @@
 //! It is read from the journal, which every process appends to: a session file belongs to the loop,
 //! and an undo may come from elsewhere while the loop waits.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -10,6 +11,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::Record;
+use super::journal::damaged_line;
 use crate::checkpoint::Snapshot;
 use crate::error::{Error, Result};
 
@@ -32,6 +34,34 @@ pub struct History {
     /// Rounds that may have changed something, and nobody knows what, in their order.
     uncovered: Vec<u32>,
     undos: u32,
+    unfinished: Option<Unfinished>,
+}
+
+/// Whether rounds are taken back or put again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// They are taken back.
+    Undo,
+    /// They are put again.
+    Redo,
+}
+
+/// What the latest undo or redo could not restore; a later round that changes files ends it.
+#[derive(Debug, PartialEq, Eq)]
+struct Unfinished {
+    way: Way,
+    rounds: Vec<u32>,
+    paths: BTreeSet<String>,
+}
+
+impl Unfinished {
+    fn of(way: Way, rounds: &[u32], open: &[String]) -> Option<Self> {
+        (!open.is_empty()).then(|| Self {
+            way,
+            rounds: rounds.to_vec(),
+            paths: open.iter().cloned().collect(),
+        })
+    }
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -44,23 +74,32 @@ struct Round {
 impl History {
     /// Reads a journal and leaves it alone: it may be another process's, at work.
     ///
-    /// Records of other kinds, which are long, are not looked into.
+    /// Records that tell nothing of this, which are long, are not looked into. A line that is no
+    /// record is an error that names it: it may have told of an undo.
     pub(super) fn read(path: &Path) -> Result<Self> {
-        const STARTS: [&[u8]; 5] = [
-            b"{\"event\":\"before\"",
-            b"{\"event\":\"after\"",
-            b"{\"event\":\"uncovered\"",
-            b"{\"event\":\"undone\"",
-            b"{\"event\":\"redone\"",
+        const OTHERS: [&[u8]; 10] = [
+            b"{\"event\":\"claimed\"",
+            b"{\"event\":\"started\"",
+            b"{\"event\":\"finished\"",
+            b"{\"event\":\"round\"",
+            b"{\"event\":\"checking\"",
+            b"{\"event\":\"checked\"",
+            b"{\"event\":\"reopened\"",
+            b"{\"event\":\"instructed\"",
+            b"{\"event\":\"handedOver\"",
+            b"{\"event\":\"forked\"",
         ];
         let failed = |cause: io::Error| Error::file("read", path, cause);
         let mut reader = BufReader::new(File::open(path).map_err(failed)?);
         let mut history = Self::default();
         let mut line = Vec::new();
+        let mut number = 0_u64;
         // A last line without its end is torn, or being written.
         while reader.read_until(b'\n', &mut line).map_err(failed)? > 0 && line.ends_with(b"\n") {
-            if STARTS.iter().any(|start| line.starts_with(start)) {
-                let record = serde_json::from_slice(&line).map_err(|cause| failed(cause.into()))?;
+            number += 1;
+            if !OTHERS.iter().any(|start| line.starts_with(start)) {
+                let record = serde_json::from_slice(&line)
+                    .map_err(|cause| damaged_line(path, &format!("line {number}"), cause))?;
                 history.take(&record);
             }
             line.clear();
@@ -78,11 +117,15 @@ impl History {
             Record::Uncovered { sequence } if !self.uncovered.contains(sequence) => {
                 self.uncovered.push(*sequence);
             }
-            Record::Undone { rounds } => {
+            Record::Undone { rounds, open } => {
                 self.undos += 1;
                 self.mark(rounds, Some(self.undos));
+                self.unfinished = Unfinished::of(Way::Undo, rounds, open);
             }
-            Record::Redone { rounds } => self.mark(rounds, None),
+            Record::Redone { rounds, open } => {
+                self.mark(rounds, None);
+                self.unfinished = Unfinished::of(Way::Redo, rounds, open);
+            }
             _ => {}
         }
     }
@@ -96,6 +139,7 @@ impl History {
         self.rounds.retain(|known| known.checkpoint.round != round);
         self.uncovered.retain(|known| *known != round);
         if begun == round && before != after {
+            self.unfinished = None;
             self.rounds.push(Round {
                 checkpoint: Checkpoint {
                     round,
@@ -131,11 +175,28 @@ impl History {
 
     /// What the workspace was after a round; nothing if no later round changed it, so that it is
     /// as it is now.
+    ///
+    /// That is what the next round found: it was looked at then what the person did since, and what
+    /// was taken back. What a round left tells only of the files that the round names.
     pub fn after(&self, number: u32) -> Option<Snapshot> {
         let is_later = |round: &&Round| round.checkpoint.round > number;
-        let next = self.rounds.iter().find(is_later)?;
+        let next = self.rounds.iter().find(is_later)?.checkpoint;
         let last = self.rounds.iter().rfind(|round| !is_later(round));
-        Some(last.map_or(next.checkpoint.before, |last| last.checkpoint.after))
+        let is_between = |round: &u32| *round > number && *round < next.round;
+        match last {
+            // What nobody knows of came before the next one.
+            Some(last) if self.uncovered.iter().any(is_between) => Some(last.checkpoint.after),
+            _ => Some(next.before),
+        }
+    }
+
+    /// The rounds that the latest undo or redo could not restore in full, in the order in which it
+    /// goes through them, and the paths that are open.
+    pub fn unfinished(&self, way: Way) -> Option<(Vec<Checkpoint>, &BTreeSet<String>)> {
+        let unfinished = self.unfinished.as_ref().filter(|one| one.way == way)?;
+        let rounds = unfinished.rounds.iter();
+        let rounds = rounds.filter_map(|round| self.round(*round)).collect();
+        Some((rounds, &unfinished.paths))
     }
 
     /// Whether the round was taken back.
@@ -192,6 +253,7 @@ impl History {
 mod tests {
     use super::*;
     use crate::checkpoint::{Before, Reach};
+    use crate::fs::{Durability, write_atomic};
 
     fn snapshot(number: u32) -> Snapshot {
         Snapshot::try_from(format!("{number:064x}")).unwrap()
@@ -228,6 +290,7 @@ mod tests {
     fn undo(history: &mut History, rounds: &[u32]) {
         history.take(&Record::Undone {
             rounds: rounds.to_vec(),
+            open: Vec::new(),
         });
     }
 
@@ -235,12 +298,66 @@ mod tests {
         let rounds = numbers(&history.redoable());
         history.take(&Record::Redone {
             rounds: rounds.clone(),
+            open: Vec::new(),
         });
         rounds
     }
 
     fn numbers(rounds: &[Checkpoint]) -> Vec<u32> {
         rounds.iter().map(|round| round.round).collect()
+    }
+
+    #[test]
+    fn what_could_not_be_restored_is_open_until_a_later_round_changes_files() {
+        let mut history = history(2);
+        history.take(&Record::Undone {
+            rounds: vec![2, 1],
+            open: vec!["a.txt".to_owned()],
+        });
+        assert_eq!(history.unfinished(Way::Redo), None);
+        let (rounds, paths) = history.unfinished(Way::Undo).unwrap();
+        assert_eq!(numbers(&rounds), [2, 1]);
+        assert!(paths.contains("a.txt"));
+        assert_eq!(numbers(&history.redoable()), [1, 2]);
+        work(&mut history, 3);
+        assert_eq!(history.unfinished(Way::Undo), None);
+    }
+
+    #[test]
+    fn after_a_round_is_what_the_next_one_found() {
+        let mut history = history(2);
+        let (found, left) = (snapshot(70), snapshot(71));
+        let before = whole(found);
+        history.take(&Record::Before {
+            sequence: 4,
+            before,
+        });
+        history.take(&Record::After {
+            sequence: 4,
+            snapshot: left,
+        });
+        assert_eq!(history.after(1), Some(snapshot(2)));
+        assert_eq!(history.after(2), Some(found));
+        assert_eq!(history.after(4), None);
+        history.take(&Record::Uncovered { sequence: 3 });
+        assert_eq!(history.after(2), Some(snapshot(3)));
+        assert_eq!(history.after(3), Some(found));
+    }
+
+    #[test]
+    fn a_line_that_is_no_record_is_named() {
+        for damaged in [
+            "{\"event\":\"undonf\",\"rounds\":[1]}",
+            "{\"event\":\"before\",\"sequence\":1,\"snapshot\":\"zz\"}",
+            "",
+        ] {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("j.jsonl");
+            let text = format!("{{\"event\":\"reopened\",\"sequence\":1}}\n{damaged}\n");
+            write_atomic(&path, text.as_bytes(), Durability::Atomic).unwrap();
+            let error = History::read(&path).unwrap_err();
+            assert!(error.to_string().starts_with("line 2 of `"), "{error}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -68,11 +69,17 @@ pub enum Record {
     Undone {
         /// The rounds.
         rounds: Vec<u32>,
+        /// The files that could not be restored.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        open: Vec<String>,
     },
     /// The person put these rounds again.
     Redone {
         /// The rounds.
         rounds: Vec<u32>,
+        /// The files that could not be restored.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        open: Vec<String>,
     },
     /// The person opened a session again that had ended.
     Reopened {
@@ -145,6 +152,8 @@ pub struct Recovered {
     pub redone: Vec<u32>,
     /// How many bytes of a half-written last line were cut off.
     pub torn_bytes: u64,
+    /// When the journal was last written.
+    pub written_at: Option<SystemTime>,
 }
 
 /// A reply that is being carried out.
@@ -203,29 +212,40 @@ impl Journal {
         if let (true, Some(directory)) = (is_new, path.parent()) {
             sync_directory(directory).map_err(failed)?;
         }
-        let (recovered, known) = read(path, &file)?;
+        // Before a torn line is cut off, which counts as a write.
+        let written_at = file.metadata().and_then(|metadata| metadata.modified());
+        let (mut recovered, known) = read(path, &file)?;
+        recovered.written_at = written_at.ok();
         let path = path.to_owned();
         Ok((Self { path, file, known }, recovered))
     }
 
     /// What others appended since this was opened, or asked the last time.
+    ///
+    /// A line that cannot be read is an error that names it: what it told cannot be guessed.
     pub fn news(&mut self) -> Result<Vec<Record>> {
-        let mut records = Vec::new();
-        let mut read = || -> std::io::Result<()> {
-            if self.file.metadata()?.len() <= self.known {
-                return Ok(());
+        let read = || -> std::io::Result<Vec<u8>> {
+            let mut news = Vec::new();
+            let mut file = &self.file;
+            if file.metadata()?.len() > self.known {
+                file.seek(SeekFrom::Start(self.known))?;
+                file.read_to_end(&mut news)?;
             }
-            let mut reader = BufReader::new(&self.file);
-            reader.seek(SeekFrom::Start(self.known))?;
-            let mut line = Vec::new();
-            while reader.read_until(b'\n', &mut line)? > 0 && line.ends_with(b"\n") {
-                self.known += line.len() as u64;
-                records.extend(serde_json::from_slice::<Record>(&line));
-                line.clear();
-            }
-            Ok(())
+            Ok(news)
         };
-        read().map_err(|cause| Error::file("read", &self.path, cause))?;
+        let news = read().map_err(|cause| Error::file("read", &self.path, cause))?;
+        let mut records = Vec::new();
+        let mut known = self.known;
+        for line in news.split_inclusive(|byte| *byte == b'\n') {
+            if !line.ends_with(b"\n") {
+                break;
+            }
+            let record = serde_json::from_slice(line)
+                .map_err(|cause| damaged(&self.path, &self.file, known, cause))?;
+            records.push(record);
+            known += line.len() as u64;
+        }
+        self.known = known;
         Ok(records)
     }
 
@@ -313,6 +333,11 @@ fn damaged(path: &Path, mut file: &File, at: u64, cause: serde_json::Error) -> E
         Ok(()) => format!("line {lines}"),
         Err(_) => "a line near the end".to_owned(),
     };
+    damaged_line(path, &which, cause)
+}
+
+/// Says that a line, named like `line 7`, cannot be read.
+pub(super) fn damaged_line(path: &Path, which: &str, cause: serde_json::Error) -> Error {
     Error::mendable(format!("{which} of `{}` cannot be read", path.display()))
         .because(cause)
         .hint("if a newer version of `agent` wrote it, update; else restore the file from a backup")
@@ -368,11 +393,11 @@ impl Recovered {
             Record::Before { before, .. } => self.before = Some(before),
             Record::Checking { command, .. } => self.check = CheckProgress::Begun(command),
             Record::Checked { report, .. } => self.check = CheckProgress::Ended(report),
-            Record::Undone { rounds } => {
+            Record::Undone { rounds, .. } => {
                 self.redone.retain(|round| !rounds.contains(round));
                 self.undone.extend(rounds);
             }
-            Record::Redone { rounds } => {
+            Record::Redone { rounds, .. } => {
                 self.undone.retain(|round| !rounds.contains(round));
                 self.redone.extend(rounds);
             }
@@ -486,13 +511,28 @@ mod tests {
         let (mut theirs, _) = Journal::open(&path).unwrap();
         ours.append(&[claimed(2)], Sync::Later).unwrap();
         assert!(ours.news().unwrap().is_empty());
-        let undone = Record::Undone { rounds: vec![1] };
+        let undone = Record::Undone {
+            rounds: vec![1],
+            open: Vec::new(),
+        };
         theirs.news().unwrap();
         theirs
             .append(std::slice::from_ref(&undone), Sync::Later)
             .unwrap();
         assert_eq!(ours.news().unwrap(), [undone]);
         assert!(ours.news().unwrap().is_empty());
+    }
+
+    #[test]
+    fn news_that_cannot_be_read_are_an_error_each_time() {
+        let (_directory, path) = journal_with(&[claimed(1)]);
+        let (mut ours, _) = Journal::open(&path).unwrap();
+        let mut file = File::options().append(true).open(&path).unwrap();
+        file.write_all(b"{\"event\":\"undonf\"}\n").unwrap();
+        for _ in 0..2 {
+            let error = ours.news().unwrap_err();
+            assert!(error.to_string().starts_with("line 2 of `"), "{error}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// What stands between the beginning and the end, where something is missing.
 const GAP: &str = "\n[TRUNCATED: the middle was not kept]\n";
@@ -80,6 +81,22 @@ impl Printed {
     pub fn left(folder: &Path, sequence: u32, step: u32) -> Option<String> {
         let bytes = fs::read(place(folder, sequence, step)).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// When a command of the round last printed something, as far as that is kept.
+    pub fn last_written(folder: &Path, sequence: u32) -> Option<SystemTime> {
+        let beginning = format!("running-{sequence:04}-");
+        let is_ours = |entry: &fs::DirEntry| {
+            let name = entry.file_name();
+            name.to_str()
+                .is_some_and(|name| name.starts_with(&beginning))
+        };
+        fs::read_dir(folder)
+            .ok()?
+            .filter_map(Result::ok)
+            .filter(is_ours)
+            .filter_map(|entry| entry.metadata().ok()?.modified().ok())
+            .max()
     }
 
     /// Forgets what is left of a step.

@@ -49,7 +49,8 @@ pub struct Scope {
     pub max_entries: usize,
     /// Directories that are passed by as if they were not there, relative to the root.
     pub leave_out: Vec<PathBuf>,
-    /// The only names that are looked at, the directories above each among them; all if none.
+    /// The only names that are looked at, the directories above each among them, ignored or not;
+    /// all that is not ignored if none.
     pub only: Option<BTreeSet<PathBuf>>,
 }
 
@@ -235,7 +236,7 @@ impl<'a> Directory<'a> {
                 if scope.leave_out.contains(&path) {
                     continue;
                 }
-                !is_ignored(self.rules.as_deref(), &path, Is::Directory)
+                scope.only.is_some() || !is_ignored(self.rules.as_deref(), &path, Is::Directory)
             };
             self.entries.push(Surveyed {
                 name,

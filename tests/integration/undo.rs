@@ -77,6 +77,16 @@ fn beside(base: &Path, arguments: &[&str]) -> Output {
     output
 }
 
+/// Waits until the command under way has printed this; tells where that is kept.
+fn wait_until_printed(base: &Path, text: &str) -> PathBuf {
+    let (id, _) = crate::harness::wait_for_outbox(base, 1);
+    let printed = base.join(format!("sessions/{id}/running-0001-1.txt"));
+    while fs::read_to_string(&printed).ok().as_deref() != Some(text) {
+        std::thread::yield_now();
+    }
+    printed
+}
+
 fn id_of(outbox: &str) -> String {
     outbox.lines().nth(1).unwrap()["Session: ".len()..].to_owned()
 }
@@ -260,12 +270,13 @@ fn an_undo_does_not_answer_a_question() {
 #[test]
 fn no_undo_comes_between_two_steps() {
     let running = session(&["new", "task"])
-        .reply("[RUN_COMMAND]\necho ran > ran.txt; sleep 1000\n[/RUN_COMMAND]\n{end}\n")
+        .reply(
+            "[RUN_COMMAND]\necho ran > ran.txt; echo so far; sleep 1000\n[/RUN_COMMAND]\n{end}\n",
+        )
         .start();
     let base = running.base();
-    while !workspace(&base).join("ran.txt").exists() {
-        std::thread::yield_now();
-    }
+    // What it made before its last sign of life is known to be its own.
+    wait_until_printed(&base, "so far\n");
     let output = agent(&base).args(["undo", "--yes"]).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("a reply is being carried out"), "{said}");
@@ -505,5 +516,153 @@ fn a_round_without_checkpoint_is_not_passed_over_in_silence() {
     assert!(said.contains("What round 2 changed stays"), "{said}");
     assert!(!workspace(&base).join("first.txt").exists());
     assert!(workspace(&base).join("second.txt").exists());
+    drop(finished);
+}
+
+#[test]
+fn what_the_person_did_while_agent_was_down_is_never_taken_back() {
+    let command = "[RUN_COMMAND]\necho ran > ran.txt; echo ran >> old.txt; echo so far; sleep 1000\n[/RUN_COMMAND]\n{end}\n";
+    let running = session(&["new", "task"]).reply(command).start();
+    let base = running.base();
+    let printed = wait_until_printed(&base, "so far\n");
+    let time = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
+    let alive_at = time(&printed);
+    let killed = running.kill();
+    let place = workspace(&base);
+    // The clock of a file system is coarse.
+    while !place.join("novel.txt").exists() || time(&place.join("novel.txt")) <= alive_at {
+        fs::write(place.join("novel.txt"), "mine\n").unwrap();
+    }
+    fs::write(place.join("tool.sh"), "mine\n").unwrap();
+    fs::create_dir(place.join("mine")).unwrap();
+    fs::write(place.join("mine/deep.txt"), "mine\n").unwrap();
+    let resumed = Test::after(killed, &["resume"])
+        .reply_second(DONE)
+        .run()
+        .code(0)
+        .said("last sign of life")
+        .said("novel.txt");
+    let undone = undo(resumed)
+        .said("delete ran.txt")
+        .said("novel.txt is not covered by checkpoints: it was changed after `agent` was stopped")
+        .workspace("novel.txt", "mine\n")
+        .workspace("mine/deep.txt", "mine\n")
+        .workspace("tool.sh", "mine\n")
+        .workspace("old.txt", "old\r\nno end");
+    assert!(!place.join("ran.txt").exists());
+    redo(undone)
+        .workspace("ran.txt", "ran\n")
+        .workspace("novel.txt", "mine\n");
+}
+
+#[test]
+fn what_steps_do_to_ignored_files_is_taken_back() {
+    for command in ["", "[RUN_COMMAND]\ntrue\n[/RUN_COMMAND]\n"] {
+        let steps = create("dist/app.js", "new").replace("{end}\n", "");
+        let reply = format!("{steps}[DELETE_FILE path=\"big.dat\"]\n{command}{{end}}\n");
+        let big = "0123456789".repeat(7_000);
+        let finished = Test::new(&["new", "task"])
+            .file("appsettings.json", "{\"Agent\":{}}")
+            .file("workspace/.gitignore", "dist/\n*.dat\n")
+            .file("workspace/dist/app.js", "old\n")
+            .file("workspace/big.dat", &big)
+            .reply(&reply)
+            .reply(DONE)
+            .run()
+            .code(0)
+            .workspace("dist/app.js", "new\n");
+        assert!(!workspace(&finished.base()).join("big.dat").exists());
+        let undone = undo(finished)
+            .said("change dist/app.js")
+            .workspace("dist/app.js", "old\n")
+            .workspace("big.dat", &big);
+        redo(undone).workspace("dist/app.js", "new\n");
+    }
+}
+
+/// Changes a byte of a content in the checkpoints, or changes it back.
+fn damage(base: &Path, content: &[u8]) {
+    let packs = fs::read_dir(base.join("sessions/objects/packs")).unwrap();
+    for pack in packs.map(|entry| entry.unwrap().path()) {
+        let mut bytes = fs::read(&pack).unwrap();
+        let tail = &content[1..];
+        let places = bytes.windows(tail.len()).position(|window| window == tail);
+        if let Some(at) = places {
+            bytes[at - 1] ^= 1;
+            fs::set_permissions(&pack, fs::Permissions::from_mode(0o600)).unwrap();
+            fs::write(&pack, bytes).unwrap();
+            return;
+        }
+    }
+    panic!("no pack has it");
+}
+
+#[test]
+fn an_undo_with_an_obstacle_is_told_remembered_and_completed() {
+    let steps = create("a.txt", "new a").replace("{end}\n", "");
+    let finished = Test::new(&["new", "task"])
+        .file("appsettings.json", "{\"Agent\":{}}")
+        .file("workspace/a.txt", "old content of a\n")
+        .file("workspace/b.txt", "old content of b\n")
+        .reply(&format!("{steps}{}", create("b.txt", "new b")))
+        .reply(DONE)
+        .run()
+        .code(0);
+    let base = finished.base();
+    let id = id_of(&finished.outbox(1));
+    damage(&base, b"old content of b\n");
+    let failing = Test::after(finished, &["undo", "--yes"])
+        .run()
+        .code(1)
+        .said("`b.txt` could not be restored")
+        .said("but for what could not be restored")
+        .workspace("a.txt", "old content of a\n")
+        .workspace("b.txt", "new b\n");
+    let notes = fs::read_dir(base.join(format!("sessions/{id}/notes"))).unwrap();
+    let notes: Vec<String> = notes
+        .filter_map(|entry| fs::read_to_string(entry.unwrap().path()).ok())
+        .collect();
+    let is_told = |text: &str| notes.iter().any(|note| note.contains(text));
+    assert!(is_told("`a.txt` is changed"), "{notes:?}");
+    assert!(is_told("`b.txt` could not be restored"), "{notes:?}");
+    let redone = redo(failing).workspace("a.txt", "new a\n");
+    let failing = Test::after(redone, &["undo", "--yes"]).run().code(1);
+    // What is restored already is not looked at again.
+    fs::write(workspace(&base).join("a.txt"), "mine\n").unwrap();
+    damage(&base, b"old content of b\n");
+    let undone = undo(failing)
+        .workspace("a.txt", "mine\n")
+        .workspace("b.txt", "old content of b\n");
+    assert!(!undone.stderr.contains("a.txt"), "{}", undone.stderr);
+}
+
+#[test]
+fn a_fork_knows_what_was_taken_back_and_what_the_person_changed() {
+    let finished = session(&["new", "--no-wait", "task"])
+        .file("workspace/person.txt", "old\n")
+        .run()
+        .code(0);
+    let base = finished.base();
+    let id = id_of(&finished.outbox(1));
+    let step = |number: u32| {
+        let reply = create(&format!("f{number}.txt"), "x");
+        let reply = reply.replace("{end}", &format!("[END {id}#{number}]"));
+        fs::write(base.join(format!("inbox/{number}.txt")), reply).unwrap();
+        beside(&base, &["step"]);
+    };
+    step(1);
+    step(2);
+    beside(&base, &["undo", "--yes"]);
+    fs::write(workspace(&base).join("person.txt"), "mine\n").unwrap();
+    step(3);
+    step(4);
+    beside(&base, &["fork", &id, "--round", "3", "--into", "../second"]);
+    let fork = base.with_file_name("second").join("workspace");
+    assert_eq!(
+        fs::read_to_string(fork.join("person.txt")).unwrap(),
+        "mine\n"
+    );
+    assert!(fork.join("f3.txt").exists());
+    assert!(!fork.join("f2.txt").exists() && !fork.join("f4.txt").exists());
     drop(finished);
 }

@@ -3,8 +3,8 @@
 //! Only the directories on the way to these paths are looked at, so that it costs no walk. Two of
 //! them with the same paths, one upon the other, differ in these paths and nowhere else, whatever
 //! happened to other files meanwhile: what a round did to the files that it names can be taken back
-//! with them, and what somebody else did to others is not touched. Where the paths are not enough to
-//! be sure of that, there is none.
+//! with them, and what somebody else did to others is not touched. They are looked at though they
+//! are ignored. Where the paths are not enough to be sure of all that, there is none.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -27,6 +27,11 @@ use crate::workspace::survey::{Directory, Scope, Visited};
 /// Files that decide what of other files is covered.
 const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 
+/// Whether a file decides what of other files is covered.
+pub fn is_ignore_file(path: &RelPath) -> bool {
+    IGNORE_FILES.contains(&path.file_name())
+}
+
 /// The names that are looked at, by the directories that they are in.
 type Named = HashMap<PathBuf, Vec<OsString>>;
 
@@ -38,7 +43,6 @@ impl Taking<'_> {
         earlier: Hash,
         paths: &[RelPath],
     ) -> Result<Option<Found>> {
-        let is_ignore_file = |path: &RelPath| IGNORE_FILES.contains(&path.file_name());
         if paths.iter().any(is_ignore_file) || !self.objects.contains(&earlier) {
             return Ok(None);
         }

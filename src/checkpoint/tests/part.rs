@@ -48,7 +48,24 @@ fn a_look_at_what_changed_is_as_good_as_one_at_everything() {
     );
     case(&["link"], "rm link; printf z > link");
     case(&[".env"], "printf 'SECRET=2\n' > .env");
-    case(&["target/out"], "mkdir target; printf x > target/out");
+}
+
+#[test]
+fn what_is_named_is_covered_though_it_is_ignored() {
+    let mut bench = bench();
+    bench.shell("printf 'dist/\n*.dat\n' > .gitignore; mkdir dist; printf old > dist/app.js; printf other > dist/other.js");
+    bench.shell("head -c 70000 /dev/zero > big.dat");
+    let paths = ["dist/app.js", "big.dat", "dist/new.js"];
+    let earlier = bench.take();
+    let before = bench.part(earlier, &paths).unwrap().snapshot;
+    let held = bench.held();
+    bench.shell("printf new > dist/app.js; rm big.dat; printf x > dist/new.js");
+    let after = bench.part(before, &paths).unwrap().snapshot;
+    assert_eq!(bench.store.changes(&before, &after).unwrap().len(), 3);
+    // Whether it was looked at is nobody's news.
+    assert_eq!(bench.store.changes(&earlier, &before).unwrap(), []);
+    bench.go(after, before);
+    assert_eq!(bench.held(), held);
 }
 
 #[test]

@@ -1,0 +1,131 @@
+//! What was changed after a killed process had shown its last sign of life.
+//!
+//! The command that it ran may have changed such a file, or the person while `agent` was down:
+//! nobody knows. So the checkpoint before the round is made anew with these files passed over, and
+//! an undo of the round names them and leaves them as they are. What the journal knows to be a step's
+//! own work, by its hash, is clear whenever it was made.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::{NAMED, named_by};
+use crate::agent::Conversation;
+use crate::checkpoint::{Before, Node, Reach, Snapshot};
+use crate::error::Result;
+use crate::protocol::{RelPath, Step};
+use crate::session::{Printed, Record, Recovered, Sync};
+use crate::ui::escape_line;
+use crate::workspace::survey::Stat;
+
+/// What is known of a round that was under way.
+struct Clear<'a> {
+    /// When it showed its last sign of life, in nanoseconds since 1970.
+    alive_at: i64,
+    /// What its steps wrote, or meant to write, by the files.
+    written: HashMap<&'a Path, BTreeSet<&'a str>>,
+    /// The directories of the files that its steps name.
+    directories: BTreeSet<&'a Path>,
+}
+
+impl Conversation<'_> {
+    /// Sets apart what was changed since the round under way showed its last sign of life.
+    ///
+    /// If nobody can tell what that is, the round has no checkpoint before it.
+    pub(in crate::agent) fn set_apart(
+        &mut self,
+        recovered: &mut Recovered,
+        steps: &[Step],
+    ) -> Result<()> {
+        let (Some(before), Some(alive_at)) = (recovered.before, self.last_sign(recovered)) else {
+            return Ok(());
+        };
+        let named = named_by(steps);
+        let clear = Clear::of(recovered, &named, alive_at);
+        let apart = self.apart(before, &clear, steps);
+        recovered.before = match apart {
+            Some((snapshot, unclear)) if !unclear.is_empty() => {
+                self.tell_unclear(&unclear);
+                let before = Before { snapshot, ..before };
+                let sequence = self.session.sequence_number;
+                let record = Record::Before { sequence, before };
+                self.journal.append(&[record], Sync::Now)?;
+                Some(before)
+            }
+            Some(_) => Some(before),
+            None => None,
+        };
+        Ok(())
+    }
+
+    fn apart(
+        &mut self,
+        before: Before,
+        clear: &Clear<'_>,
+        steps: &[Step],
+    ) -> Option<(Snapshot, Vec<PathBuf>)> {
+        let agent = self.agent;
+        let now = match before.reach {
+            Reach::Named => self.checkpoint_part(before.snapshot, &named_by(steps)),
+            Reach::Whole => self.checkpoint_all(steps),
+        }?;
+        let is_unclear = |path: &Path, node: &Node, stat: &Stat| !clear.has(path, node, stat);
+        let store = self.store().ok()?;
+        let apart = store.set_apart(&agent.workspace, before.snapshot, now, is_unclear);
+        apart.ok()
+    }
+
+    /// When the process that was killed last wrote into the journal, or kept what a command printed.
+    fn last_sign(&self, recovered: &Recovered) -> Option<i64> {
+        let folder = self.agent.store.folder(&self.session.session_id);
+        let printed = Printed::last_written(&folder, self.session.sequence_number);
+        let last = printed.max(recovered.written_at)?;
+        let since = last.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+        i64::try_from(since.as_nanos()).ok()
+    }
+
+    fn tell_unclear(&self, unclear: &[PathBuf]) {
+        let mut text = "These were changed after that round had shown its last sign of life, by its command or by somebody else. `agent undo` will leave them as they are:".to_owned();
+        for path in unclear.iter().take(NAMED) {
+            let _ = write!(text, "\n  `{}`", escape_line(&path.to_string_lossy()));
+        }
+        if unclear.len() > NAMED {
+            let _ = write!(text, "\n  and {} more", unclear.len() - NAMED);
+        }
+        self.agent.ui.say(&text);
+    }
+}
+
+impl<'a> Clear<'a> {
+    fn of(recovered: &'a Recovered, named: &'a [RelPath], alive_at: i64) -> Self {
+        let mut written: HashMap<&Path, BTreeSet<&str>> = HashMap::new();
+        let changes = (recovered.batches.iter())
+            .flat_map(|batch| &batch.steps)
+            .flat_map(|step| &step.changes);
+        for (path, _, after) in changes.flat_map(|change| change.effects()) {
+            let known = written.entry(Path::new(path.as_str())).or_default();
+            known.extend(after);
+        }
+        let above = named.iter().map(|path| Path::new(path.as_str()));
+        Self {
+            alive_at,
+            written,
+            directories: above.flat_map(|path| path.ancestors().skip(1)).collect(),
+        }
+    }
+
+    /// Whether what stands there is the round's work, or older than its end.
+    fn has(&self, path: &Path, node: &Node, stat: &Stat) -> bool {
+        match node {
+            Node::Directory { .. } if self.directories.contains(path) => true,
+            Node::File { content, .. } if self.has_written(path, &content.to_hex()) => true,
+            _ => stat.modified.max(stat.changed) <= self.alive_at,
+        }
+    }
+
+    fn has_written(&self, path: &Path, hash: &str) -> bool {
+        let known = self.written.get(path);
+        known.is_some_and(|known| known.contains(hash))
+    }
+}

@@ -1,0 +1,140 @@
+//! Setting apart what may be somebody else's work.
+//!
+//! After a kill nobody knows who changed a file since the round showed its last sign of life. A
+//! snapshot in which such paths are passed over claims nothing of them, so that no undo deletes or
+//! overwrites one. Which they are is for the caller to say, path by path; this sees to the
+//! directories: one that holds something clear stays known.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+
+use blake3::Hash;
+
+use super::changes::{Difference, entries};
+use super::objects::Objects;
+use super::pack::PackWriter;
+use super::take::mode_of;
+use super::tree::{Node, Reason};
+use crate::error::Result;
+use crate::platform::files::bytes_of_name;
+use crate::workspace::Workspace;
+use crate::workspace::survey::Stat;
+
+/// The mode of a directory that nothing is known of.
+const USUAL_MODE: u16 = 0o755;
+
+/// The paths that are not clear; none lies beneath another.
+pub(super) fn unclear(
+    workspace: &Workspace,
+    differences: &[Difference],
+    is_unclear: impl Fn(&Path, &Node, &Stat) -> bool,
+) -> BTreeSet<PathBuf> {
+    let mut unclear = BTreeSet::new();
+    let mut holds_clear: HashSet<&Path> = HashSet::new();
+    // What is in a directory comes before it.
+    for difference in differences.iter().rev() {
+        let path = difference.path.as_path();
+        let is_known = |node: &Node| node.passed_over().is_none();
+        let Some(node) = difference.after.filter(is_known) else {
+            continue;
+        };
+        if node.is_directory() && difference.before.is_some_and(|node| node.is_directory()) {
+            continue;
+        }
+        let is_unclear = match workspace.stat_exact(path) {
+            Ok(Some(stat)) => is_unclear(path, &node, &stat),
+            Ok(None) => false,
+            Err(_) => true,
+        };
+        if is_unclear && !holds_clear.contains(path) {
+            unclear.insert(path.to_owned());
+        } else {
+            holds_clear.extend(path.ancestors().skip(1));
+        }
+    }
+    let has_unclear_above = |path: &PathBuf| {
+        let mut above = path.ancestors().skip(1);
+        above.any(|above| unclear.contains(above))
+    };
+    (unclear.iter())
+        .filter(|path| !has_unclear_above(path))
+        .cloned()
+        .collect()
+}
+
+type Nodes = BTreeMap<Box<[u8]>, Node>;
+
+/// The tree with these paths passed over, and what is new in it.
+pub(super) fn without(
+    objects: &Objects,
+    workspace: &Workspace,
+    root: Hash,
+    unclear: &BTreeSet<PathBuf>,
+) -> Result<(Hash, PackWriter)> {
+    let mut directories = directories_above(objects, root, unclear)?;
+    for path in unclear {
+        let node = Node::PassedOver {
+            reason: Reason::Meanwhile,
+            mark: 0,
+        };
+        put(&mut directories, path, node);
+    }
+    let mut new = objects.writer();
+    let mut tree = root;
+    // Those without directories of their own first; the root comes last.
+    while let Some((path, nodes)) = directories.pop_last() {
+        let mut bytes = Vec::new();
+        for (name, node) in &nodes {
+            node.encode(name, &mut bytes);
+        }
+        tree = blake3::hash(&bytes);
+        if !objects.contains(&tree) && !new.contains(&tree) {
+            new.add(tree, &bytes)?;
+        }
+        let stat = workspace.stat_exact(&path).ok().flatten();
+        let mode = stat.map_or(USUAL_MODE, |stat| mode_of(stat.mode));
+        let mode = match get(&directories, &path) {
+            Some(Node::Directory { mode, .. }) => mode,
+            _ => mode,
+        };
+        put(&mut directories, &path, Node::Directory { tree, mode });
+    }
+    Ok((tree, new))
+}
+
+/// What the directories above these paths hold, by their paths; nothing where there was none.
+fn directories_above(
+    objects: &Objects,
+    root: Hash,
+    paths: &BTreeSet<PathBuf>,
+) -> Result<BTreeMap<PathBuf, Nodes>> {
+    let above = paths.iter().flat_map(|path| path.ancestors().skip(1));
+    let above: BTreeSet<&Path> = above.collect();
+    let mut directories = BTreeMap::new();
+    for path in above {
+        let tree = if path.as_os_str().is_empty() {
+            Some(root)
+        } else {
+            match get(&directories, path) {
+                Some(Node::Directory { tree, .. }) => Some(tree),
+                _ => None,
+            }
+        };
+        let nodes: Nodes = entries(objects, tree)?.into_iter().collect();
+        directories.insert(path.to_owned(), nodes);
+    }
+    Ok(directories)
+}
+
+fn get(directories: &BTreeMap<PathBuf, Nodes>, path: &Path) -> Option<Node> {
+    let name = bytes_of_name(path.file_name()?)?;
+    directories.get(path.parent()?)?.get(name).copied()
+}
+
+fn put(directories: &mut BTreeMap<PathBuf, Nodes>, path: &Path, node: Node) {
+    if let (Some(parent), Some(name)) = (path.parent(), path.file_name())
+        && let (Some(nodes), Some(name)) = (directories.get_mut(parent), bytes_of_name(name))
+    {
+        nodes.insert(name.into(), node);
+    }
+}
