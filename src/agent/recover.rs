@@ -281,6 +281,7 @@ impl Conversation<'_> {
         for batch in &recovered.batches {
             if batch.steps.iter().all(is_finished) {
                 files.extend(batch.files.iter().cloned());
+                self.note_written(&with_results(&batch.steps, &recovered.finished));
                 continue;
             }
             self.has_unsynced_files = true;
@@ -292,6 +293,7 @@ impl Conversation<'_> {
                     error.to_string()
                 })
             });
+            self.note_written(&with_results(&batch.steps, &settled.results));
             results.extend(settled.results);
             files.extend(settled.files);
         }
@@ -333,6 +335,17 @@ fn told(session: &Session) -> Vec<String> {
         .iter()
         .filter_map(|asked| asked.answer.as_ref());
     session.notes.iter().chain(answers).cloned().collect()
+}
+
+/// The steps with what became of them, as far as that is known.
+fn with_results(steps: &[StagedStep], results: &[StepResult]) -> Vec<StagedStep> {
+    let find = |number: u32| results.iter().find(|result| result.number == number);
+    let known = steps.iter().filter_map(|step| {
+        let result = find(step.result.number)?.clone();
+        let changes = step.changes.clone();
+        Some(StagedStep { result, changes })
+    });
+    known.collect()
 }
 
 /// What is told of a step that was under way when the program was stopped.

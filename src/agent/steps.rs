@@ -210,7 +210,7 @@ impl Conversation<'_> {
     }
 
     /// Remembers what became of files, to see whether that goes in circles.
-    fn note_written(&mut self, staged: &[StagedStep]) {
+    pub(super) fn note_written(&mut self, staged: &[StagedStep]) {
         let is_made = |step: &&StagedStep| step.result.outcome.status == Status::Ok;
         let changes = staged.iter().filter(is_made).flat_map(|step| &step.changes);
         for (path, before, after) in changes.flat_map(StagedChange::effects) {

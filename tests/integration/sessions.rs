@@ -624,3 +624,57 @@ fn an_answer_that_comes_later_is_told_by_the_message_that_waits() {
     running.signal("INT");
     running.wait().code(130);
 }
+
+#[test]
+fn a_fork_does_not_inherit_the_network() {
+    let finished = under_way();
+    let id = id_of(&finished);
+    for name in [format!("{id}.json"), format!("{id}.journal.jsonl")] {
+        let path = finished.base().join("sessions").join(name);
+        let text = fs::read_to_string(&path).unwrap();
+        let granted = text
+            .replace("\"networkGranted\": false", "\"networkGranted\": true")
+            .replace("\"networkGranted\":false", "\"networkGranted\":true");
+        assert_ne!(granted, text);
+        fs::write(&path, granted).unwrap();
+    }
+    let finished = Test::after(finished, &["fork", &id]).run().code(0);
+    let sessions = fs::read_dir(fork_directory(&finished).join("sessions")).unwrap();
+    let texts = sessions.filter_map(|entry| fs::read_to_string(entry.unwrap().path()).ok());
+    let told: Vec<String> = texts
+        .filter(|text| text.contains("\"networkGranted\""))
+        .collect();
+    assert!(!told.is_empty());
+    for text in told {
+        assert!(
+            !text.replace(' ', "").contains("\"networkGranted\":true"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_fork_in_place_with_a_file_in_the_way_names_what_helps() {
+    let finished = under_way();
+    let id = id_of(&finished);
+    fs::write(finished.base().join("workspace/b.txt"), "mine\n").unwrap();
+    Test::after(
+        finished,
+        &["fork", &id, "--round", "2", "--in-place", "--yes"],
+    )
+    .run()
+    .code(1)
+    .said("`agent undo --to 2 --force`")
+    .workspace("b.txt", "mine\n");
+}
+
+#[test]
+fn a_journal_that_is_missing_is_told() {
+    let finished = under_way();
+    let id = id_of(&finished);
+    fs::remove_file(finished.base().join(format!("sessions/{id}.journal.jsonl"))).unwrap();
+    Test::after(finished, &["resume", &id, "--no-wait"])
+        .run()
+        .code(0)
+        .said("is missing or empty and begins anew");
+}

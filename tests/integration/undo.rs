@@ -651,6 +651,7 @@ fn a_fork_knows_what_was_taken_back_and_what_the_person_changed() {
         beside(&base, &["step"]);
     };
     step(1);
+    assert!(base.join("sessions/objects/tidied").exists());
     step(2);
     beside(&base, &["undo", "--yes"]);
     fs::write(workspace(&base).join("person.txt"), "mine\n").unwrap();
