@@ -46,3 +46,4 @@ pub mod fs;
 pub mod interrupt;
 pub mod number;
 pub mod platform;
+pub mod unseen;

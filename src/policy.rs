@@ -11,6 +11,7 @@
 mod asked;
 mod dangers;
 mod judge;
+mod options;
 mod programs;
 mod propose;
 mod protected;

@@ -161,7 +161,14 @@ impl Consent {
                 };
                 Permission::Refused(Outcome::refused(format!("{about}{}", ruling.why)))
             }
-            Decision::Ask => Permission::Granted(ruling.needs),
+            Decision::Ask if self.decisions.is_approved(step.number) => {
+                Permission::Granted(ruling.needs)
+            }
+            // What was not asked about was not approved, however that came about.
+            Decision::Ask => Permission::Refused(Outcome::refused(format!(
+                "this needs the user's approval, which was not given: {}",
+                ruling.why
+            ))),
             Decision::Allow => Permission::Granted(None),
         }
     }

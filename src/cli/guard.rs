@@ -58,6 +58,7 @@ pub(super) fn permit(
         (Mode::Required, None) => policy::Confinement::Required,
     };
     policy.grants = grants(settings);
+    policy.places = policy.places.with_writable(writable(settings));
     policy.own_paths = own_paths(loaded, workspace);
     policy.lookup = Lookup::new(find_program);
     (policy.person, policy.project) = written_rules(loaded)?;
@@ -112,6 +113,20 @@ fn written_rules(loaded: &Loaded) -> Result<(PersonRules, ProjectRules)> {
     Ok((person, project))
 }
 
+/// Where commands may write besides the workspace, under every name that leads there.
+fn writable(settings: &Settings) -> impl Iterator<Item = PathBuf> {
+    paths(&settings.extra_write_paths)
+        .into_iter()
+        .flat_map(|path| [path.canonicalize().ok(), Some(path)])
+        .flatten()
+}
+
+fn paths(text: &str) -> Vec<PathBuf> {
+    std::env::split_paths(text)
+        .filter(|path| !path.as_os_str().is_empty())
+        .collect()
+}
+
 fn grants(settings: &Settings) -> Vec<Grant> {
     let mut grants: Vec<Grant> = settings
         .grants
@@ -133,11 +148,6 @@ fn confinement(
     const MEGABYTE: u64 = 1 << 20;
     let settings = &loaded.settings;
     let grants = grants(settings);
-    let paths = |text: &str| -> Vec<PathBuf> {
-        std::env::split_paths(text)
-            .filter(|path| !path.as_os_str().is_empty())
-            .collect()
-    };
     let mut confinement = Confinement::of_workspace(workspace);
     confinement.identity = Identity::of(workspace);
     confinement.network = grants.contains(&Grant::Network);

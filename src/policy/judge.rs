@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::programs::Programs;
+use super::rules::Extent;
 use super::shell::Opacity;
 use super::table::{BUILT_IN, BuiltIn, Check};
 use super::words::{Invocation, Reading, UNKNOWN};
@@ -231,12 +232,12 @@ impl Policy {
             Yields::ToRuleThatNamesIt(row) => row,
         };
         let is_about = |rule: &Rule| {
-            let reading = self.read(&rule.text());
+            let reading = self.read(&rule.command());
             self.built_in_on_reading(row, &reading).is_some()
         };
         let mut asked = covered
             .iter()
-            .filter(|covered| is_about(&Rule::of_words(&covered.command)))
+            .filter(|covered| is_about(&Rule::of_words(&covered.command, Extent::Whole)))
             .peekable();
         asked.peek().is_some()
             && asked.all(|covered| covered.rules.iter().any(|rule| is_about(rule)))

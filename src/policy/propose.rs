@@ -1,6 +1,6 @@
 //! The rule that is proposed for the answer "always".
 
-use super::rules::Rule;
+use super::rules::{Extent, Rule};
 use super::shell::{self, Script};
 use super::words::{inner_command, is_code_runner, is_interpreter};
 
@@ -25,7 +25,8 @@ pub fn propose(script: &str) -> Option<Rule> {
         .then_some(first)
 }
 
-/// The rule for one plain command and its like.
+/// The rule for one plain command and its like; for that command alone where others of its like
+/// could do anything.
 pub(super) fn beginning(command: &[String]) -> Option<Rule> {
     let mut begins = 0;
     while let Some(inner) = inner_command(&command[begins..]) {
@@ -36,31 +37,75 @@ pub(super) fn beginning(command: &[String]) -> Option<Rule> {
     }
     let (program, arguments) = command[begins..].split_first()?;
     let name = program.rsplit('/').next().unwrap_or(program);
-    let operand = |at: usize| arguments.get(at).filter(|word| !word.starts_with('-'));
-    let taken = match name {
-        "env" | "command" | "builtin" => return None,
-        _ if is_never_proposed(name) => return None,
-        _ if is_code_runner(name) || is_interpreter(name) => {
-            if arguments.iter().any(|word| runs_its_argument(word)) {
-                return None;
-            }
-            match arguments.first().map(String::as_str) {
-                Some("-m") => 2,
-                Some(_) => arguments.len().min(1),
-                None => return None,
-            }
-        }
-        "npm" | "pnpm" | "yarn" | "bun" if operand(0).is_some_and(|word| word == "run") => 2,
-        _ if has_subcommands(name) => match operand(0) {
-            Some(_) => 1,
-            None => arguments.len(),
-        },
-        "find" | "tar" | "sed" | "awk" | "dd" | "ssh" | "scp" | "rsync" | "curl" | "wget"
-        | "chmod" | "chown" | "mv" | "cp" | "kill" | "pkill" | "tee" | "ln" => arguments.len(),
-        _ => 0,
-    };
-    exactly(&command[..=begins + taken.min(arguments.len())])
+    if matches!(name, "env" | "command" | "builtin") || is_never_proposed(name) {
+        return None;
+    }
+    let runs_code = is_code_runner(name) || is_interpreter(name);
+    if runs_code && (arguments.is_empty() || arguments.iter().any(|word| runs_its_argument(word))) {
+        return None;
+    }
+    match words_of_its_like(program, arguments) {
+        Some(taken) => rule(&command[..=begins + taken], Extent::Beginning),
+        None => exactly(command),
+    }
 }
+
+/// How many arguments tell what a command does, so that others may follow them freely; nothing
+/// where all of them are needed.
+fn words_of_its_like(program: &str, arguments: &[String]) -> Option<usize> {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let first = arguments.first().map_or("", String::as_str);
+    let second = arguments.get(1).map_or("", String::as_str);
+    if is_interpreter(name) && first == "-m" {
+        return checks_code(second).then_some(2);
+    }
+    if is_code_runner(name) || is_interpreter(name) {
+        let is_file = !first.starts_with('-') && first.contains(['.', '/']);
+        return is_file.then_some(1);
+    }
+    match name {
+        "npm" | "pnpm" | "yarn" | "bun" if first == "run" => (!second.is_empty()).then_some(2),
+        "git" => GIT_WORK.contains(&first).then_some(1),
+        _ if builds_the_project(name) => {
+            (!first.is_empty() && !first.starts_with('-')).then_some(1)
+        }
+        // A program of the workspace does what the workspace says, whatever follows.
+        _ if program.contains('/') && !program.starts_with('/') => Some(0),
+        _ if only_looks(name) || checks_code(name) => Some(0),
+        _ => None,
+    }
+}
+
+/// Subcommands of git that do the same thing whatever follows, but for the options that
+/// `options` knows.
+const GIT_WORK: [&str; 26] = [
+    "add",
+    "blame",
+    "branch",
+    "checkout",
+    "cherry-pick",
+    "commit",
+    "describe",
+    "diff",
+    "fetch",
+    "grep",
+    "log",
+    "ls-files",
+    "merge",
+    "mv",
+    "pull",
+    "push",
+    "restore",
+    "rev-list",
+    "rev-parse",
+    "revert",
+    "shortlog",
+    "show",
+    "stash",
+    "status",
+    "switch",
+    "tag",
+];
 
 /// Programs that do too much, or whatever they are told.
 fn is_never_proposed(program: &str) -> bool {
@@ -93,25 +138,16 @@ fn runs_its_argument(word: &str) -> bool {
         || word.starts_with('-') && !word.starts_with("--") && word.contains(['c', 'e', 'p', 'r'])
 }
 
-fn has_subcommands(name: &str) -> bool {
+/// Programs that run what the project itself says, under the name that follows them.
+fn builds_the_project(name: &str) -> bool {
     matches!(
         name,
         "cargo"
-            | "git"
             | "npm"
             | "pnpm"
             | "yarn"
             | "bun"
-            | "npx"
-            | "bunx"
             | "go"
-            | "docker"
-            | "podman"
-            | "pip"
-            | "pip3"
-            | "uv"
-            | "uvx"
-            | "pipx"
             | "poetry"
             | "hatch"
             | "dotnet"
@@ -120,32 +156,96 @@ fn has_subcommands(name: &str) -> bool {
             | "gradlew"
             | "make"
             | "just"
-            | "cmake"
-            | "kubectl"
-            | "helm"
-            | "terraform"
-            | "apt"
-            | "apt-get"
-            | "brew"
-            | "rustup"
-            | "bundle"
             | "composer"
             | "mix"
             | "swift"
-            | "gh"
             | "rake"
             | "bazel"
-            | "nix"
-            | "conda"
-            | "mamba"
-            | "systemctl"
     )
 }
 
-/// The rule for exactly this plain command, and whatever is added to its end.
+/// Programs that test, check or format the project, and run nothing but its code.
+fn checks_code(name: &str) -> bool {
+    matches!(
+        name,
+        "pytest"
+            | "unittest"
+            | "compileall"
+            | "mypy"
+            | "pyright"
+            | "ruff"
+            | "black"
+            | "isort"
+            | "flake8"
+            | "pylint"
+            | "tox"
+            | "nox"
+            | "jest"
+            | "vitest"
+            | "mocha"
+            | "eslint"
+            | "prettier"
+            | "tsc"
+            | "rspec"
+            | "rubocop"
+            | "phpunit"
+            | "ctest"
+            | "ninja"
+            | "rustfmt"
+            | "gofmt"
+            | "javac"
+            | "shellcheck"
+    )
+}
+
+/// Programs that only tell something, whatever their arguments.
+fn only_looks(name: &str) -> bool {
+    matches!(
+        name,
+        "ls" | "cat"
+            | "head"
+            | "tail"
+            | "wc"
+            | "grep"
+            | "egrep"
+            | "fgrep"
+            | "which"
+            | "file"
+            | "stat"
+            | "du"
+            | "df"
+            | "tree"
+            | "basename"
+            | "dirname"
+            | "realpath"
+            | "readlink"
+            | "cut"
+            | "nl"
+            | "tac"
+            | "column"
+            | "comm"
+            | "cmp"
+            | "diff"
+            | "md5sum"
+            | "sha1sum"
+            | "sha256sum"
+            | "whoami"
+            | "id"
+            | "uname"
+            | "nproc"
+            | "jq"
+            | "sort"
+    )
+}
+
+/// The rule for exactly this plain command.
 pub(super) fn exactly(command: &[String]) -> Option<Rule> {
-    let rule = Rule::of_words(command);
-    (!command.is_empty() && rule.text().len() <= MAX_PROPOSAL).then_some(rule)
+    rule(command, Extent::Whole)
+}
+
+fn rule(words: &[String], extent: Extent) -> Option<Rule> {
+    let rule = Rule::of_words(words, extent);
+    (!words.is_empty() && rule.text().len() <= MAX_PROPOSAL).then_some(rule)
 }
 
 /// Whether a plain command changes nothing, whatever else stands in the script.
@@ -189,9 +289,34 @@ mod tests {
         );
         proposal("./check.sh fast", Some("./check.sh"));
         proposal("timeout 60 cargo test -q", Some("timeout 60 cargo test"));
-        proposal("make -j4", Some("make -j4"));
-        proposal("find . -name '*.rs'", Some("find . -name '*.rs'"));
+        proposal("make test", Some("make test"));
+        proposal("git status --short", Some("git status"));
+        proposal("npx jest -t x", Some("npx jest"));
+        proposal("uv run pytest -q", Some("uv run pytest"));
         proposal("ls", Some("ls"));
+    }
+
+    #[test]
+    fn proposes_only_the_command_itself_where_its_like_could_do_anything() {
+        for script in [
+            "make -j4",
+            "find . -name '*.rs'",
+            "rg foo",
+            "awk '{print $1}' x",
+            "sed -n 1,5p x",
+            "tar tf x.tar",
+            "git config user.name",
+            "git submodule status",
+            "docker run x",
+            "pip install x",
+            "python -W ignore x.py",
+            "python -m timeit x",
+            "deno run x.ts",
+            "strange thing",
+            "uv run strange",
+        ] {
+            proposal(script, Some(&format!("= {script}")));
+        }
     }
 
     #[test]

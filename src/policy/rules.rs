@@ -1,4 +1,5 @@
-//! Rules that people write: commands that begin with certain words.
+//! Rules that people write: commands that begin with certain words, or, after `=`, that are exactly
+//! these words.
 //!
 //! An allow rule matches only plain commands whose program is the one that its name leads to, and
 //! not one that a command could have put there. Rules that ask or refuse match more loosely, since
@@ -8,16 +9,30 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::options;
 use super::programs::Programs;
 use super::shell::{self, Opacity, Script};
 use super::words::Invocation;
 
-/// Commands that begin with these words.
+/// Commands that begin with these words, or that are these words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Rule {
     words: Vec<String>,
+    extent: Extent,
 }
+
+/// How much of a command a rule names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// How it begins.
+    Beginning,
+    /// All of it.
+    Whole,
+}
+
+/// Stands before the words of a rule that names whole commands.
+const WHOLE: char = '=';
 
 /// Why a text is not a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -34,39 +49,64 @@ pub enum RuleProblem {
 }
 
 impl Rule {
-    /// Reads a rule as people write it: `cargo test`.
+    /// Reads a rule as people write it: `cargo test`, or `= make all` for this command alone.
     pub fn parse(text: &str) -> Result<Self, RuleProblem> {
+        let text = text.trim_start();
+        let (text, extent) = match text.strip_prefix(WHOLE) {
+            Some(rest) => (rest, Extent::Whole),
+            None => (text, Extent::Beginning),
+        };
         match shell::read(text) {
             Script::Opaque(opacity) => Err(RuleProblem::Opaque(opacity)),
             Script::Plain(mut commands) => match (commands.pop(), commands.is_empty()) {
                 (None, _) => Err(RuleProblem::Empty),
-                (Some(words), true) => Ok(Self { words }),
+                (Some(words), true) => Ok(Self { words, extent }),
                 (Some(_), false) => Err(RuleProblem::Several),
             },
         }
     }
 
-    /// The rule for exactly these words, and whatever is added to their end.
-    pub(super) fn of_words(words: &[String]) -> Self {
+    /// The rule for these words.
+    pub(super) fn of_words(words: &[String], extent: Extent) -> Self {
         Self {
             words: words.to_vec(),
+            extent,
         }
     }
 
     /// The words of the rule as they stand in the settings; `parse` gives the same rule again.
     pub fn text(&self) -> String {
+        match self.extent {
+            Extent::Beginning => self.command(),
+            Extent::Whole => format!("{WHOLE} {}", self.command()),
+        }
+    }
+
+    /// The words as a script that could be run.
+    pub(super) fn command(&self) -> String {
         let words: Vec<String> = self.words.iter().map(|word| quoted(word)).collect();
         words.join(" ")
     }
 
     /// Whether a plain command begins with the words, its program being the same.
+    ///
+    /// Not if what follows the words makes the program run something else, and not git in another
+    /// directory: what git runs is up to the repository that it finds there.
     pub(super) fn allows(&self, command: &[String], programs: &Programs<'_>) -> bool {
-        match (self.words.split_first(), command.split_first()) {
-            (Some((program, beginning)), Some((word, arguments))) => {
-                arguments.starts_with(beginning) && programs.are_the_same(program, word)
+        let (Some((program, named)), Some((word, arguments))) =
+            (self.words.split_first(), command.split_first())
+        else {
+            return false;
+        };
+        let is_named = match self.extent {
+            Extent::Whole => arguments == named,
+            Extent::Beginning => {
+                arguments.starts_with(named) && !options::goes_beyond(command, self.words.len())
             }
-            _ => false,
-        }
+        };
+        is_named
+            && programs.are_the_same(program, word)
+            && !(programs.has_moved && options::obeys_its_directory(command))
     }
 
     /// Whether a program that a script seems to start is meant; options may stand in between.
@@ -77,6 +117,9 @@ impl Rule {
         let name = program.rsplit('/').next().unwrap_or(program);
         if !name.eq_ignore_ascii_case(&invocation.name) {
             return false;
+        }
+        if self.extent == Extent::Whole {
+            return words == invocation.arguments;
         }
         let mut words = words.iter().peekable();
         let mut follows_option = false;
@@ -114,7 +157,11 @@ pub(super) fn in_words(rule: &Rule, whose: &str) -> String {
 
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "commands beginning with `{}`", self.text())
+        let words = match self.extent {
+            Extent::Beginning => "commands beginning with",
+            Extent::Whole => "exactly the command",
+        };
+        write!(f, "{words} `{}`", self.command())
     }
 }
 
@@ -164,7 +211,12 @@ mod tests {
             Rule::parse("cargo test").unwrap().to_string(),
             "commands beginning with `cargo test`"
         );
+        assert_eq!(
+            Rule::parse("= cargo test").unwrap().to_string(),
+            "exactly the command `cargo test`"
+        );
         assert_eq!(Rule::parse(" "), Err(RuleProblem::Empty));
+        assert_eq!(Rule::parse("="), Err(RuleProblem::Empty));
         assert_eq!(Rule::parse("a; b"), Err(RuleProblem::Several));
         assert_eq!(Rule::parse("rm *"), Err(RuleProblem::Opaque(Opacity::Glob)));
     }
@@ -177,15 +229,12 @@ mod tests {
             &["'", "\"", "x'y'"],
             &["$x", "~", "#"],
         ] {
-            let rule = Rule {
-                words: words.iter().map(ToString::to_string).collect(),
-            };
-            assert_eq!(
-                Rule::parse(&rule.text()),
-                Ok(rule.clone()),
-                "{}",
-                rule.text()
-            );
+            let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+            for extent in [Extent::Beginning, Extent::Whole] {
+                let rule = Rule::of_words(&words, extent);
+                let text = rule.text();
+                assert_eq!(Rule::parse(&text), Ok(rule), "{text}");
+            }
         }
     }
 }

@@ -16,6 +16,8 @@ use std::fmt;
 use std::iter::Peekable;
 use std::str::Chars;
 
+use crate::unseen::is_unseen;
+
 /// The longest script that is looked at, in bytes.
 pub const MAX_BYTES: usize = 32 * 1024;
 
@@ -102,11 +104,7 @@ pub(super) fn is_keyword(word: &str) -> bool {
 
 /// Whether a character is invisible, changes the direction of text or controls a terminal.
 pub(super) fn is_invisible(character: char) -> bool {
-    character.is_control() && !matches!(character, '\n' | '\t')
-        || matches!(character,
-            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    character.is_control() && !matches!(character, '\n' | '\t') || is_unseen(character)
 }
 
 struct Recogniser<'a> {
@@ -307,6 +305,7 @@ mod tests {
         opaque("a ü", Opacity::Character);
         opaque("a\r", Opacity::Character);
         opaque("a '\u{200b}'", Opacity::Character);
+        opaque("a '\u{3164}'", Opacity::Character);
         opaque(&"a".repeat(MAX_BYTES + 1), Opacity::TooLong);
     }
 

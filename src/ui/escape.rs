@@ -6,6 +6,8 @@
 
 use std::fmt::Write as _;
 
+use crate::unseen::is_unseen;
+
 /// Escapes a text of several lines; line breaks and tabs stay.
 pub fn escape_text(text: &str) -> String {
     escape(&text.replace("\r\n", "\n"), |character| {
@@ -38,11 +40,7 @@ fn escape(text: &str, stays: impl Fn(char) -> bool) -> String {
 }
 
 fn is_dangerous(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    character.is_control() || is_unseen(character)
 }
 
 #[cfg(test)]
@@ -69,6 +67,16 @@ mod tests {
             escape_line("a\u{202e}b\u{200b}c\u{feff}"),
             "a\\u{202e}b\\u{200b}c\\u{feff}"
         );
+        for hidden in [
+            '\u{34f}',
+            '\u{2800}',
+            '\u{3164}',
+            '\u{fe0f}',
+            '\u{ffa0}',
+            '\u{e0100}',
+        ] {
+            assert!(escape_line(&format!("a{hidden}b")).is_ascii(), "{hidden:?}");
+        }
     }
 
     #[test]

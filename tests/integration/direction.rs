@@ -30,7 +30,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ),
     ("mailbox", &["fs", "platform"]),
     ("reply", &[]),
-    ("policy", &[]),
+    ("policy", &["unseen"]),
     // The stage that asks the person: it cannot do without a voice.
     ("approve", &["fs", "interrupt", "mailbox", "policy", "ui"]),
     (
@@ -50,13 +50,14 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("courier", &["fs", "interrupt", "mailbox", "reply", "ui"]),
     ("prompts", &["settings"]),
     ("settings", &["fs", "number", "platform"]),
-    ("ui", &["interrupt", "number", "platform", "reply"]),
+    ("ui", &["interrupt", "number", "platform", "reply", "unseen"]),
     ("protocol", &[]),
     ("error", &[]),
     ("fs", &["platform"]),
     ("interrupt", &[]),
     ("number", &[]),
     ("platform", &[]),
+    ("unseen", &[]),
 ];
 
 fn sources(directory: &Path, found: &mut Vec<PathBuf>) {

@@ -150,7 +150,7 @@ fn a_rule_lifts_a_question_only_if_it_names_it() {
     case(&allowing(&["git"]), script, Decision::Ask);
     case(&allowing(&["git clean"]), script, Decision::Ask);
     case(&allowing(&["git clean -fdx"]), script, Decision::Allow);
-    assert_eq!(allowing(&[]).propose(script), rules(&["git clean -fdx"]));
+    assert_eq!(allowing(&[]).propose(script), rules(&["= git clean -fdx"]));
     let both = allowing(&["git", "git push origin dev"]);
     case(&both, "git push origin dev", Decision::Allow);
     case(
@@ -184,4 +184,114 @@ fn proposes_only_rules_that_would_help() {
     ] {
         assert!(policy.propose(script).is_empty(), "{script}");
     }
+}
+
+#[test]
+fn a_rule_covers_no_option_that_runs_something_else() {
+    let policy = allowing(&[
+        "find",
+        "rg",
+        "git",
+        "git status",
+        "git diff",
+        "git grep",
+        "git log",
+        "tar",
+        "sort",
+        "go test",
+        "fd",
+        "timeout 9 rg",
+    ]);
+    cases(
+        &policy,
+        Decision::Allow,
+        &[
+            "find . -name x",
+            "rg foo src",
+            "git status --short",
+            "git --no-pager log -3",
+            "git diff HEAD",
+            "cd sub && rg foo",
+            "go test -run x",
+            "sort -u x",
+            "timeout 9 rg foo",
+        ],
+    );
+    cases(
+        &policy,
+        Decision::Ask,
+        &[
+            "cd evil && git status",
+            "cd evil; git status",
+            "cd evil && timeout 9 git status",
+            "git -C evil status",
+            "git --git-dir=evil status",
+            "git --git-dir evil status",
+            "git -c core.fsmonitor=./x status",
+            "git --exec-path=. status",
+            "git diff --no-index /etc/passwd x",
+            "git diff --output=x",
+            "git grep -O./x foo",
+            "git grep -nO./x foo",
+            "git grep --open=./x foo",
+            "git fetch ext::x",
+            "find . -name x -exec sh -c id ';'",
+            "find . -delete -name x",
+            "find . -fprintf x y",
+            "rg --pre ./x foo",
+            "rg --pre=./x foo",
+            "timeout 9 rg --pre=./x foo",
+            "fd -x sh",
+            "tar xf a --checkpoint-action=exec=id",
+            "tar xf a --to-command=id",
+            "tar -xIid -f a",
+            "sort -o x y",
+            "go test -exec=./x",
+        ],
+    );
+}
+
+#[test]
+fn an_exact_rule_is_exact() {
+    let policy = allowing(&["= find . -name x", "= sed -n 1p x", "= git -C sub status"]);
+    cases(
+        &policy,
+        Decision::Allow,
+        &[
+            "find . -name x",
+            "sed -n 1p x",
+            "git -C sub status",
+            "/usr/bin/find . -name x",
+        ],
+    );
+    cases(
+        &policy,
+        Decision::Ask,
+        &[
+            "find . -name x -exec sh -c id ';'",
+            "find . -name x y",
+            "find . -name",
+            "sed -n 1p x -e '1e id'",
+            "cd evil && git -C sub status",
+            "git -C sub status -s",
+        ],
+    );
+    let none = allowing(&[]);
+    for script in [
+        "find . -name x",
+        "rg foo",
+        "awk '{print $1}' x",
+        "sed -n 1p x",
+    ] {
+        assert_eq!(none.propose(script), rules(&[&format!("= {script}")]));
+    }
+    assert!(none.propose("cd evil && git status").is_empty());
+}
+
+#[test]
+fn a_program_where_commands_may_write_is_not_trusted() {
+    let mut policy = allowing(&["ls"]);
+    case(&policy, "ls", Decision::Allow);
+    policy.places = policy.places.with_writable([PathBuf::from("/usr/bin")]);
+    case(&policy, "ls", Decision::Ask);
 }

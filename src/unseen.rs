@@ -1,0 +1,42 @@
+//! Characters that nobody sees: they hide in a text and make it look like another.
+//!
+//! One list for all who must not be deceived by them: what the terminal shows and what the rules on
+//! commands understand. Control characters are not in it; who needs them asks `char::is_control`.
+
+/// Whether a character shows nothing, looks like a blank that is none, or turns the direction of
+/// text round.
+///
+/// These are the code points that Unicode calls default-ignorable, the separators of lines and
+/// paragraphs, the annotations between lines, and the letters that are drawn empty.
+pub fn is_unseen(character: char) -> bool {
+    matches!(character,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_sees_is_known() {
+        for code in [
+            0xad, 0x34f, 0x61c, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x180b, 0x180e, 0x180f, 0x200b,
+            0x200f, 0x2028, 0x202e, 0x2060, 0x206f, 0x2800, 0x3164, 0xfe00, 0xfe0f, 0xfeff, 0xffa0,
+            0xfff0, 0xfff8, 0xfffb, 0x1bca0, 0x1bca3, 0x1d173, 0x1d17a, 0xe0000, 0xe0001, 0xe0020,
+            0xe01ef, 0xe0fff,
+        ] {
+            assert!(is_unseen(char::from_u32(code).unwrap()), "{code:x}");
+        }
+    }
+
+    #[test]
+    fn what_people_write_is_seen() {
+        for character in "aZ0 \u{a0}ß日本👋❤ㄱ⠁ខ\u{301}\u{fffd}".chars() {
+            assert!(!is_unseen(character), "{character:?}");
+        }
+    }
+}
