@@ -10,6 +10,7 @@
 
 mod asked;
 mod dangers;
+mod git;
 mod judge;
 mod options;
 mod programs;

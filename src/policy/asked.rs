@@ -2,33 +2,38 @@
 //! to others, and what does not come back.
 
 use super::dangers;
-use super::targets::Places;
-use super::words::Invocation;
+use super::git::Git;
+use super::targets::{Places, is_within};
+use super::words::{Invocation, UNKNOWN};
 
-/// The subcommand of git and what follows, options before it left out.
-fn git(invocation: &Invocation) -> Option<(&str, &[String])> {
-    if invocation.name != "git" {
-        return None;
-    }
-    let words = &invocation.arguments;
-    let mut at = 0;
-    while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
-        at += match word.as_str() {
-            "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path"
-            | "--config-env" => 2,
-            _ => 1,
-        };
-    }
-    let subcommand = words.get(at)?;
-    Some((subcommand, &words[at + 1..]))
+fn git(invocation: &Invocation) -> Option<Git<'_>> {
+    (invocation.name == "git")
+        .then(|| Git::of(&invocation.arguments))
+        .flatten()
+}
+
+/// A program whose name only the running shell knows.
+pub(super) fn is_unknown_program(invocation: &Invocation, _: &Places) -> bool {
+    invocation.name.contains(UNKNOWN)
+}
+
+/// A shell or an interpreter that runs what another program prints.
+pub(super) fn runs_unknown_input(invocation: &Invocation, _: &Places) -> bool {
+    invocation.name == "|"
+}
+
+/// A git command that does not come with git, or that is given another meaning.
+pub(super) fn is_unknown_to_git(invocation: &Invocation, _: &Places) -> bool {
+    git(invocation).is_some_and(|git| !git.is_known() || git.sets_an_alias())
 }
 
 /// `git push`.
 pub(super) fn pushes(invocation: &Invocation, _: &Places) -> bool {
-    matches!(
-        git(invocation),
-        Some(("push" | "send-pack" | "send-email", _))
-    )
+    git(invocation).is_some_and(|git| match git.subcommand {
+        "push" | "send-pack" | "send-email" => true,
+        "subtree" | "lfs" => git.has(&["push"]),
+        _ => false,
+    })
 }
 
 /// Git commands that throw work away, and removing `.git` itself.
@@ -39,27 +44,20 @@ pub(super) fn discards_work(invocation: &Invocation, _: &Places) -> bool {
             .iter()
             .any(|word| word.split('/').any(|part| part == ".git"));
     }
-    let Some((subcommand, arguments)) = git(invocation) else {
+    let Some(git) = git(invocation) else {
         return false;
     };
-    let flag = |letters: &str, long: &str| {
-        arguments.iter().any(|word| {
-            word == long
-                || word.starts_with('-')
-                    && !word.starts_with("--")
-                    && word.contains(|c| letters.contains(c))
-        })
-    };
-    match subcommand {
-        "clean" => flag("f", "--force"),
-        "reset" => arguments.iter().any(|word| word == "--hard"),
-        "checkout" | "switch" => flag("f", "--force") || arguments.iter().any(|word| word == "."),
-        "restore" => arguments.iter().any(|word| word == "." || word == ":/"),
-        "branch" => flag("D", "--delete"),
-        "stash" => matches!(
-            arguments.first().map(String::as_str),
-            Some("drop" | "clear")
-        ),
+    match git.subcommand {
+        "clean" => git.has_flag("f", "--force"),
+        "reset" => git.has_flag("", "--hard"),
+        "checkout" | "switch" => {
+            git.has_flag("f", "--force") || git.has_flag("", "--discard-changes") || git.has(&["."])
+        }
+        "restore" => git.has(&[".", ":/"]),
+        "branch" => git.has_flag("D", "--delete"),
+        "stash" => matches!(git.first(), "drop" | "clear"),
+        "reflog" => matches!(git.first(), "expire" | "delete"),
+        "worktree" => git.first() == "remove" && git.has_flag("f", "--force"),
         "filter-branch" | "filter-repo" => true,
         _ => false,
     }
@@ -67,15 +65,90 @@ pub(super) fn discards_work(invocation: &Invocation, _: &Places) -> bool {
 
 /// Git commands that write to `.git`.
 pub(super) fn writes_to_git(invocation: &Invocation, _: &Places) -> bool {
-    let Some((subcommand, arguments)) = git(invocation) else {
+    let Some(git) = git(invocation) else {
         return false;
     };
-    match subcommand {
+    let has_operand = || git.operands().next().is_some();
+    match git.subcommand {
         "add" | "commit" | "merge" | "rebase" | "cherry-pick" | "revert" | "am" | "reset"
         | "rm" | "mv" | "checkout" | "switch" | "restore" | "pull" | "fetch" | "update-ref"
-        | "update-index" | "gc" | "repack" | "prune" => true,
-        "stash" => !matches!(arguments.first().map(String::as_str), Some("list" | "show")),
+        | "update-index" | "gc" | "repack" | "prune" | "pack-refs" | "commit-tree"
+        | "write-tree" | "read-tree" | "fast-import" | "filter-branch" | "replace"
+        | "maintenance" => true,
+        "stash" => !matches!(git.first(), "list" | "show"),
+        "tag" => {
+            (has_operand() || git.has_flag("d", "--delete"))
+                && !git.has_flag("lnv", "--list")
+                && !git.has(&[
+                    "--contains",
+                    "--points-at",
+                    "--merged",
+                    "--no-merged",
+                    "--verify",
+                ])
+        }
+        "branch" => {
+            git.has_flag("dDmMcCuf", "--delete")
+                || git.has(&[
+                    "--move",
+                    "--copy",
+                    "--unset-upstream",
+                    "--set-upstream-to",
+                    "--force",
+                ])
+                || has_operand()
+                    && !git.has_flag("lrav", "--list")
+                    && !git.has(&[
+                        "--contains",
+                        "--merged",
+                        "--no-merged",
+                        "--points-at",
+                        "--sort",
+                        "--format",
+                    ])
+        }
+        "config" => writes_configuration(&git),
+        "remote" => matches!(
+            git.operands().next(),
+            Some(
+                "add"
+                    | "remove"
+                    | "rm"
+                    | "rename"
+                    | "set-url"
+                    | "set-head"
+                    | "set-branches"
+                    | "prune"
+                    | "update"
+            )
+        ),
+        "notes" | "worktree" => has_operand() && !matches!(git.first(), "list" | "show"),
+        "reflog" => matches!(git.first(), "expire" | "delete"),
+        "submodule" => matches!(git.first(), "add" | "init" | "update" | "deinit" | "sync"),
+        "bisect" => !matches!(git.first(), "log" | "view" | "visualize" | "help"),
+        "symbolic-ref" => git.operands().count() > 1,
         _ => false,
+    }
+}
+
+/// Whether `git config` changes the configuration of the repository.
+fn writes_configuration(git: &Git<'_>) -> bool {
+    let elsewhere = [
+        "--global",
+        "--system",
+        "-f",
+        "--file",
+        "--get",
+        "--get-all",
+        "--get-regexp",
+    ];
+    if git.has(&elsewhere) || git.has_flag("l", "--list") {
+        return false;
+    }
+    match git.operands().next() {
+        Some("get" | "list") | None => false,
+        Some("set" | "unset" | "edit" | "rename-section" | "remove-section") => true,
+        Some(_) => git.operands().count() > 1 || git.has_flag("e", "--unset"),
     }
 }
 
@@ -132,7 +205,16 @@ pub(super) fn publishes(invocation: &Invocation, _: &Places) -> bool {
     })
 }
 
-/// Whether the command makes a repository, whose `.git` nothing protects yet.
-pub(super) fn makes_a_repository(invocation: &Invocation) -> bool {
-    matches!(git(invocation), Some(("init" | "clone", _)))
+/// The directory of the repository that a command makes; nothing protects its `.git` yet.
+pub(super) fn made_repository(invocation: &Invocation) -> Option<String> {
+    git(invocation)?.made(invocation.directory.as_deref())
+}
+
+/// Whether a git command works in one of these directories.
+pub(super) fn works_within(invocation: &Invocation, directories: &[String]) -> bool {
+    let directory = git(invocation).and_then(|git| git.directory(invocation.directory.as_deref()));
+    directory.is_some_and(|directory| {
+        let is_around = |made: &String| is_within(&directory, made);
+        directories.iter().any(is_around)
+    })
 }

@@ -26,24 +26,48 @@ pub(super) fn has_bidirectional_characters(script: &str) -> bool {
     })
 }
 
-/// Whether the script defines a function that starts itself twice, or says so in Perl.
+/// Whether the script defines a function that starts itself twice at once, or says so in Perl.
 pub(super) fn is_fork_bomb(script: &str) -> bool {
-    /// Fork bombs are short; a longer body is not searched for one.
-    const MAX_BODY: usize = 80;
-    let dense: Vec<char> = script.chars().filter(|c| !c.is_whitespace()).collect();
-    let opens = |at: &usize| dense[*at..].starts_with(&['(', ')', '{']);
-    (0..dense.len()).filter(opens).any(|at| {
-        let name_begins = dense[..at]
-            .iter()
-            .rposition(|c| ";&|(){}".contains(*c))
-            .map_or(0, |before| before + 1);
-        let name = &dense[name_begins..at];
-        let body = &dense[at + 3..dense.len().min(at + 3 + MAX_BODY)];
-        let name: String = name.iter().take(MAX_BODY).collect();
-        let name = name.strip_prefix("function").unwrap_or(&name);
-        let body: String = body.iter().collect();
-        !name.is_empty() && body.contains(&format!("{name}|{name}"))
-    }) || dense.iter().collect::<String>().contains("forkwhilefork")
+    let text: Vec<char> = script.chars().collect();
+    let opens = |at: &usize| matches!(text[*at], '{' | '(');
+    (0..text.len())
+        .filter(opens)
+        .any(|at| defined_before(&text[..at]).is_some_and(|name| forks(&name, &text[at + 1..])))
+        || script
+            .split_whitespace()
+            .collect::<String>()
+            .contains("forkwhilefork")
+}
+
+/// Fork bombs are short; no longer name or body is searched for one.
+const MAX_BODY: usize = 80;
+
+/// The name of the function whose body would begin behind this text.
+fn defined_before(text: &[char]) -> Option<String> {
+    let text = &text[text.len().saturating_sub(2 * MAX_BODY)..];
+    let before: String = text.iter().collect();
+    let before = before.trim_end();
+    let without_parentheses = before
+        .strip_suffix(')')
+        .and_then(|rest| rest.trim_end().strip_suffix('('));
+    let named = without_parentheses.unwrap_or(before).trim_end();
+    let name = named
+        .rsplit(|c: char| c.is_whitespace() || ";&|(){}".contains(c))
+        .next()?;
+    let before_name = named[..named.len() - name.len()].trim_end();
+    let is_function = without_parentheses.is_some() || before_name.ends_with("function");
+    (is_function && !name.is_empty()).then(|| name.to_owned())
+}
+
+/// Whether a body starts this name twice, at the same time.
+fn forks(name: &str, body: &[char]) -> bool {
+    let body: String = body.iter().take(MAX_BODY).collect();
+    let body = body.split(['}', ')']).next().unwrap_or(&body);
+    let calls = body
+        .split(['|', '&', ';', '\n', '{', '('])
+        .filter(|command| command.split_whitespace().next() == Some(name))
+        .count();
+    calls > 1 && body.contains(['|', '&'])
 }
 
 /// The operands of a command with its flags.
@@ -121,6 +145,11 @@ pub(super) fn removes_outside(invocation: &Invocation, places: &Places) -> bool 
     is_recursive_removal(invocation) && reaches(invocation, places, |reach| reach == Reach::Outside)
 }
 
+/// `rm -r` of what only the running shell knows.
+pub(super) fn removes_unknown(invocation: &Invocation, places: &Places) -> bool {
+    is_recursive_removal(invocation) && reaches(invocation, places, |reach| reach == Reach::Unknown)
+}
+
 /// `find` that deletes what it finds from such a place, or all of the workspace.
 pub(super) fn finds_and_removes_everything(invocation: &Invocation, places: &Places) -> bool {
     if invocation.name != "find" || !invocation.arguments.iter().any(|word| removes_found(word)) {
@@ -143,7 +172,7 @@ pub(super) fn finds_and_removes_everything(invocation: &Invocation, places: &Pla
         .any(|start| match places.reach(directory, start) {
             Reach::Everything => true,
             Reach::Workspace => !is_filtered,
-            Reach::Inside | Reach::Outside => false,
+            Reach::Inside | Reach::Outside | Reach::Unknown => false,
         })
 }
 
@@ -193,13 +222,43 @@ pub(super) fn formats_a_disk(invocation: &Invocation, _: &Places) -> bool {
             name,
             "mkfs"
                 | "mke2fs"
+                | "mkntfs"
+                | "mkdosfs"
+                | "mkexfatfs"
                 | "mkswap"
+                | "pvcreate"
                 | "wipefs"
                 | "blkdiscard"
                 | "format-volume"
                 | "clear-disk"
                 | "initialize-disk"
         )
+        || partitions(invocation)
+}
+
+/// Programs for partitions that do more than show them.
+fn partitions(invocation: &Invocation) -> bool {
+    let only_shows = |word: &String| {
+        matches!(
+            word.as_str(),
+            "-l" | "--list"
+                | "-p"
+                | "--print"
+                | "print"
+                | "-d"
+                | "--dump"
+                | "-V"
+                | "--version"
+                | "--help"
+        )
+    };
+    match invocation.name.as_str() {
+        "fdisk" | "sfdisk" | "cfdisk" | "gdisk" | "sgdisk" | "parted" => {
+            !invocation.arguments.iter().any(only_shows)
+        }
+        "cryptsetup" => invocation.arguments.iter().any(|word| word == "luksFormat"),
+        _ => false,
+    }
 }
 
 /// Writing to a device.
@@ -213,11 +272,11 @@ pub(super) fn writes_to_a_device(invocation: &Invocation, _: &Places) -> bool {
             }
             None => false,
         }),
-        ">" | "tee" | "shred" | "truncate" | "cp" | "mv" => {}
+        ">" | "tee" | "shred" | "truncate" | "sponge" | "cp" | "mv" | "install" => {}
         _ => return false,
     }
     // A copy from a device only reads it.
-    if matches!(invocation.name.as_str(), "cp" | "mv") {
+    if matches!(invocation.name.as_str(), "cp" | "mv" | "install") {
         targets.drain(..targets.len().saturating_sub(1));
     }
     targets.iter().any(|path| is_device(path))

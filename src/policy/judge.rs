@@ -124,14 +124,17 @@ impl Policy {
         match row.check {
             Check::Unreadable => (!reading.is_complete).then(|| built_in(row, "")),
             Check::Command(is_meant) => {
-                // What a script makes itself is not yet protected while it runs.
-                let makes_repository = row.needs() == Some(Grant::GitWrite)
-                    && reading.invocations.iter().any(asked::makes_a_repository);
-                let invocation = reading
-                    .invocations
-                    .iter()
-                    .find(|invocation| is_meant(invocation, &self.places))
-                    .filter(|_| !makes_repository)?;
+                let mut made = Vec::new();
+                let invocation = reading.invocations.iter().find(|invocation| {
+                    // What a script makes itself is not yet protected while it runs.
+                    if row.needs() == Some(Grant::GitWrite) {
+                        made.extend(asked::made_repository(invocation));
+                        if asked::works_within(invocation, &made) {
+                            return false;
+                        }
+                    }
+                    is_meant(invocation, &self.places)
+                })?;
                 Some(built_in(row, &in_short(invocation)))
             }
             Check::Text(_) | Check::Write(_) | Check::Touch(_) => None,

@@ -107,6 +107,12 @@ fn plain_name(component: &str) -> Cow<'_, str> {
     Cow::Owned(name.trim_end_matches(['.', ' ']).to_owned())
 }
 
+/// Whether a file of this name makes its directory look like a git directory.
+pub(super) fn heads_a_repository(path: &RelPath) -> bool {
+    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    plain_name(name).eq_ignore_ascii_case("HEAD") && !is_in_git(path)
+}
+
 /// A component under its plain name.
 struct Name<'a> {
     plain: Cow<'a, str>,

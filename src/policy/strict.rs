@@ -1,7 +1,7 @@
 //! What the strict policy refuses besides, one predicate for each rule of the table.
 
-use super::targets::Places;
-use super::words::Invocation;
+use super::targets::{Places, resolve};
+use super::words::{Invocation, is_program_text};
 
 fn has_word(invocation: &Invocation, words: &[&str]) -> bool {
     invocation
@@ -65,6 +65,18 @@ pub(super) fn fetches(invocation: &Invocation, _: &Places) -> bool {
         invocation.name.as_str(),
         "curl"
             | "wget"
+            | "wget2"
+            | "aria2c"
+            | "axel"
+            | "xh"
+            | "http"
+            | "https"
+            | "lynx"
+            | "w3m"
+            | "lwp-request"
+            | "lwp-download"
+            | "ftp"
+            | "lftp"
             | "invoke-webrequest"
             | "iwr"
             | "invoke-restmethod"
@@ -75,23 +87,64 @@ pub(super) fn fetches(invocation: &Invocation, _: &Places) -> bool {
 
 /// Reading the environment.
 pub(super) fn reads_the_environment(invocation: &Invocation, _: &Places) -> bool {
-    let is_bare = invocation.arguments.is_empty();
     let names_it = invocation.arguments.iter().any(|word| {
-        let word = word.to_ascii_lowercase();
-        word.starts_with("env:")
-            || word.starts_with("$env:")
-            || word.starts_with("/proc/") && word.ends_with("/environ")
+        let lower = word.to_ascii_lowercase();
+        lower.starts_with("env:")
+            || lower.starts_with("$env:")
+            || is_environment_file(invocation.directory.as_deref(), word)
     });
+    let only_options = invocation
+        .arguments
+        .iter()
+        .all(|word| word.starts_with('-'));
     names_it
         || match invocation.name.as_str() {
             "printenv" => true,
             "env" => !invocation.starts_another,
-            "set" | "export" | "declare" | "typeset" | "readonly" => {
-                is_bare || has_word(invocation, &["-p", "-x"]) && invocation.arguments.len() == 1
+            "set" => invocation.arguments.is_empty(),
+            "export" | "declare" | "typeset" | "readonly" => {
+                only_options && (invocation.arguments.is_empty() || has_letter(invocation, "px"))
             }
             "compgen" => has_letter(invocation, "ev"),
+            // Without a dash `e` shows the environment.
+            "ps" => invocation
+                .arguments
+                .first()
+                .is_some_and(|word| !word.starts_with('-') && word.contains('e')),
+            name if is_program_text(name) => invocation
+                .arguments
+                .iter()
+                .any(|code| reads_it_in_code(code)),
             name => name.contains("$env:"),
         }
+}
+
+/// `/proc/self/environ` and its like, also as a pattern or from within its directory.
+fn is_environment_file(directory: Option<&str>, word: &str) -> bool {
+    let Some(path) = resolve(directory, word) else {
+        return false;
+    };
+    let Some((_, last)) = path.rsplit_once('/').filter(|_| path.starts_with("/proc/")) else {
+        return false;
+    };
+    let literal = last.split(['*', '?', '[']).next().unwrap_or(last);
+    last == "environ" || literal.len() < last.len() && "environ".starts_with(literal)
+}
+
+fn reads_it_in_code(code: &str) -> bool {
+    [
+        "os.environ",
+        "getenv",
+        "process.env",
+        "ENVIRON",
+        "%ENV",
+        "$ENV",
+        "ENV[",
+        "_ENV",
+        "Deno.env",
+    ]
+    .iter()
+    .any(|name| code.contains(name))
 }
 
 /// User administration.

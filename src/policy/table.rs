@@ -136,7 +136,7 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         Check::Command(dangers::changes_modes_of_everything),
     ),
     refuse(
-        "`mkfs`, `mkswap`, `wipefs` and their like",
+        "`mkfs`, `mkswap`, `wipefs`, `fdisk` and their like",
         "it would wipe a disk",
         Check::Command(dangers::formats_a_disk),
     ),
@@ -238,6 +238,31 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         "`rm -r` of something outside of the workspace and the temporary directories",
         "it would remove what does not belong to the workspace",
         Check::Command(dangers::removes_outside),
+    ),
+    ask(
+        "`rm -r` of something that only the running shell knows, as in `rm -r \"$x\"`",
+        "it may name anything, or nothing and with it the directory; write the path out",
+        Check::Command(dangers::removes_unknown),
+    ),
+    ask(
+        "programs whose name only the running shell knows, as in `$x --flag`",
+        "it may be any program; write its name out",
+        Check::Command(asked::is_unknown_program),
+    ),
+    ask(
+        "feeding a shell or an interpreter what another program prints, as in `curl ... | sh`",
+        "nobody can tell what it would run; save it to a file, look at it and run that",
+        Check::Command(asked::runs_unknown_input),
+    ),
+    ask(
+        "git commands that do not come with git, and `git -c alias...`",
+        "an alias can run any program; write the command out",
+        Check::Command(asked::is_unknown_to_git),
+    ),
+    ask(
+        "creating or changing a file named `HEAD`, which makes a directory a git repository",
+        "git runs what the configuration of a repository says, wherever it lies",
+        Check::Write(protected::heads_a_repository),
     ),
     ask(
         "scripts that are nested too deeply to be looked at",

@@ -20,8 +20,10 @@ pub struct Places {
 /// What removing a path would remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Something in the workspace or in a temporary directory, or something unknown.
+    /// Something in the workspace or in a temporary directory.
     Inside,
+    /// What only the running shell knows: it may be anything.
+    Unknown,
     /// All of the workspace.
     Workspace,
     /// A home directory, a directory of the system, or one that holds the workspace.
@@ -69,8 +71,25 @@ impl Places {
 
     pub(super) fn reach(&self, directory: Option<&str>, word: &str) -> Reach {
         let Some(path) = resolve(directory, word) else {
-            return Reach::Inside;
+            // Beneath a directory that nobody knows, a name means only itself.
+            let is_name = word.starts_with(|first: char| first.is_ascii_alphanumeric());
+            return if is_name {
+                Reach::Inside
+            } else {
+                Reach::Unknown
+            };
         };
+        // If what is unknown is empty, the directory itself is meant.
+        if let Some((parent, last)) = path.rsplit_once('/')
+            && !parent.is_empty()
+            && last.chars().all(|c| c == UNKNOWN)
+            && matches!(
+                self.reach(None, parent),
+                Reach::Workspace | Reach::Everything | Reach::Unknown
+            )
+        {
+            return Reach::Unknown;
+        }
         let path = without_pattern(&path);
         if path == self.workspace {
             Reach::Workspace
@@ -92,7 +111,7 @@ fn tidy(path: &Path) -> String {
 }
 
 /// Whether a path is a directory or lies beneath it.
-fn is_within(path: &str, directory: &str) -> bool {
+pub(super) fn is_within(path: &str, directory: &str) -> bool {
     directory == "/"
         || path
             .strip_prefix(directory)
@@ -196,10 +215,14 @@ mod tests {
             "/tmp/x",
             "a/*",
             "/home/me/work/a",
-            "\0",
             "...",
+            "build/\0",
+            "out\0",
         ] {
             case(word, Reach::Inside);
+        }
+        for word in ["\0", "\0/", "\0/*", "./\0", "/home/me/\0"] {
+            case(word, Reach::Unknown);
         }
         for word in [
             "../work-evil",

@@ -3,6 +3,7 @@
 mod files;
 mod hostile;
 mod refused;
+mod roundabout;
 mod written;
 
 use std::path::{Path, PathBuf};
@@ -102,7 +103,6 @@ fn ordinary_work_runs() {
             "rm -f a.o b.o",
             "rm -r sub/dir",
             "rm -rf /tmp/scratch",
-            "rm -rf \"$tmp\"",
             "rm -rf \"$(mktemp -d)\"",
             "rm *",
             "cd sub && rm -rf *",
@@ -147,7 +147,7 @@ fn ordinary_work_runs() {
             "gh pr view 3",
             "cargo run -- publish",
             "case $1 in start) ls ;; reboot) ls ;; esac",
-            "trap 'rm -rf \"$tmp\"' EXIT",
+            "tmp=$(mktemp -d); trap 'rm -rf \"$tmp\"' EXIT",
             "cd /tmp/x && rm -rf *",
             "rm -rf .gitignore",
             "cargo init",

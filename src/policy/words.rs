@@ -7,15 +7,19 @@
 //! total, its work is bounded, and it never makes anything allowed.
 
 mod expand;
+mod interpreters;
+mod output;
 mod redirect;
 mod wrappers;
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::targets::{Places, Reach, resolve};
+use super::targets::{Places, resolve};
+pub(super) use interpreters::{is_interpreter, is_program_text};
+use output::Piped;
 use redirect::HereDocument;
-pub(super) use wrappers::{inner_command, is_code_runner, is_interpreter};
+pub(super) use wrappers::{inner_command, is_code_runner};
 
 /// Stands in a word for what only the running shell knows.
 pub(super) const UNKNOWN: char = '\0';
@@ -32,7 +36,8 @@ const MAX_PATH: usize = 4096;
 /// A program that a script seems to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Invocation {
-    /// The last component of the program's path, in lower case; `>` for writing to a file.
+    /// The last component of the program's path, in lower case; `>` for writing to a file, `<` for
+    /// reading one, `|` for a shell that is fed what nobody knows.
     pub name: String,
     /// The words after it.
     pub arguments: Vec<String>,
@@ -70,7 +75,9 @@ pub(super) fn read(script: &str, places: &Places, dialect: Dialect) -> Reading {
             ("HOME".to_owned(), places.home().to_owned()),
             ("IFS".to_owned(), " ".to_owned()),
         ]),
-        piped: None,
+        piped: Piped::Nothing,
+        output: String::new(),
+        captures: 0,
         invocations: Vec::new(),
         work: MAX_WORK,
         depth: 0,
@@ -88,8 +95,12 @@ struct State<'a> {
     dialect: Dialect,
     directory: Option<Rc<str>>,
     variables: HashMap<String, String>,
-    /// What the command before the pipe prints, if that is plain to see.
-    piped: Option<Vec<String>>,
+    /// What the next command finds at its standard input.
+    piped: Piped,
+    /// What was printed in the innermost substitution.
+    output: String,
+    /// How many substitutions are being read.
+    captures: usize,
     invocations: Vec<Invocation>,
     /// What is left of `MAX_WORK`; at 0 all reading ends.
     work: usize,
@@ -124,9 +135,16 @@ impl State<'_> {
 
     fn set_variable(&mut self, assignment: &str) {
         if let Some((name, value)) = assignment.split_once('=') {
-            let name = name.trim_end_matches('+').to_owned();
             self.spend(value.len());
-            self.variables.insert(name, value.to_owned());
+            match name.strip_suffix('+') {
+                Some(name) => {
+                    let before = self.variables.get(name).map_or("", String::as_str);
+                    let joined = format!("{before}{value}");
+                    self.spend(before.len());
+                    self.variables.insert(name.to_owned(), joined);
+                }
+                None => drop(self.variables.insert(name.to_owned(), value.to_owned())),
+            }
         }
     }
 
@@ -138,27 +156,6 @@ impl State<'_> {
             directory: self.directory.clone(),
             starts_another: false,
         });
-    }
-
-    /// What a command prints into a pipe, if that is plain to see.
-    fn printed_by(&self, command: &[String]) -> Option<Vec<String>> {
-        let (program, arguments) = command.split_first()?;
-        match program.as_str() {
-            "echo" | "printf" | "yes" => Some(arguments.to_vec()),
-            // Where a search begins in the workspace, only some of what is there may be found.
-            "find" => Some(
-                arguments
-                    .iter()
-                    .take_while(|word| !word.starts_with('-'))
-                    .filter(|word| {
-                        let reach = self.places.reach(self.directory.as_deref(), word);
-                        reach == Reach::Everything
-                    })
-                    .cloned()
-                    .collect(),
-            ),
-            _ => None,
-        }
     }
 
     fn change_directory(&mut self, arguments: &[String]) {
@@ -257,6 +254,7 @@ impl Reader<'_, '_> {
                     self.advance();
                     self.finish(&mut words, Separator::Other);
                 }
+                '(' if self.follows_assignment(&words) => self.array(&mut words),
                 '(' => {
                     self.advance();
                     self.finish(&mut words, Separator::Other);
@@ -281,7 +279,7 @@ impl Reader<'_, '_> {
                     self.advance();
                 }
                 '#' => self.skip_line(),
-                '<' | '>' => self.redirection(),
+                '<' | '>' => self.redirection(&mut words),
                 _ => self.word(&mut words),
             }
         }
@@ -307,15 +305,62 @@ impl Reader<'_, '_> {
             self.state.set_variable(assignment);
         }
         let command = &words[begins..];
+        let in_arithmetic = self.arithmetic.is_some();
+        let mut printed = None;
         match command.first().map(String::as_str) {
-            None | Some("case") => {}
-            Some("for" | "select") => self.bind_loop_variable(command),
-            Some(_) => self.state.start(command.to_vec()),
+            None | Some("case") => printed = Some(String::new()),
+            Some("for" | "select") => {
+                self.bind_loop_variable(command);
+                printed = Some(String::new());
+            }
+            // A number that only the running shell knows is no program.
+            Some(first) if in_arithmetic && first.contains(UNKNOWN) => {}
+            Some(_) => {
+                printed = self.state.printed_by(command);
+                self.state.start(command.to_vec());
+            }
         }
+        let printed = printed.unwrap_or_else(|| UNKNOWN.to_string());
         if separator == Separator::Pipe {
-            self.state.piped = self.state.printed_by(command);
+            // The body of a here-document is read for itself.
+            self.state.piped = if self.here_documents.is_empty() {
+                Piped::of(printed)
+            } else {
+                Piped::Nothing
+            };
         } else if !command.is_empty() {
-            self.state.piped = None;
+            self.state.piped = Piped::Nothing;
+            self.state.print(&printed);
+        }
+    }
+
+    /// Whether the last word is `name=` and the text goes on behind it at once.
+    fn follows_assignment(&self, words: &[String]) -> bool {
+        let is_adjacent = self.at > 0 && self.text.get(self.at - 1) == Some(&'=');
+        is_adjacent
+            && words
+                .last()
+                .is_some_and(|word| word.ends_with('=') && is_assignment(word))
+    }
+
+    /// Reads the list behind `name=`; a variable holds its words with blanks between them.
+    fn array(&mut self, words: &mut [String]) {
+        self.advance();
+        let mut values = Vec::new();
+        while let Some(next) = self.peek() {
+            match next {
+                ')' => {
+                    self.advance();
+                    break;
+                }
+                ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '(' => self.advance(),
+                '#' => self.skip_line(),
+                '<' | '>' => self.redirection(&mut values),
+                _ => self.word(&mut values),
+            }
+        }
+        if let Some(assignment) = words.last_mut() {
+            assignment.push_str(&values.join(" "));
         }
     }
 
@@ -354,6 +399,10 @@ fn is_before_a_command(word: &str) -> bool {
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         let name = name.strip_suffix('+').unwrap_or(name);
+        let name = match name.split_once('[') {
+            Some((array, index)) if index.ends_with(']') => array,
+            _ => name,
+        };
         name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
             && name
                 .chars()

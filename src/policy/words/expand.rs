@@ -53,8 +53,8 @@ impl Reader<'_, '_> {
             match next {
                 ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '(' | ')' => break,
                 '<' | '>' => {
-                    // A number before an arrow is a descriptor.
-                    if draft.word.chars().all(|digit| digit.is_ascii_digit()) {
+                    // A number before an arrow is a descriptor, and so is a name in braces.
+                    if is_descriptor(&draft.word) {
                         draft.word.clear();
                     }
                     break;
@@ -63,6 +63,13 @@ impl Reader<'_, '_> {
                     self.tilde(&mut draft);
                 }
                 '\'' => self.single_quoted(&mut draft),
+                '"' if self.quotes_a_list() => {
+                    self.advance();
+                    let value = self.dollar(&mut false);
+                    self.state.spend(value.len());
+                    draft.push_expansion(&value);
+                    self.take_if('"');
+                }
                 '"' => {
                     self.advance();
                     draft.is_quoted = true;
@@ -100,6 +107,16 @@ impl Reader<'_, '_> {
                 words.push(word);
             }
         }
+    }
+
+    /// Whether `"$@"` or `"${name[@]}"` follows, which becomes several words.
+    fn quotes_a_list(&self) -> bool {
+        const LONGEST_NAME: usize = 64;
+        let ahead: String = (1..LONGEST_NAME)
+            .map_while(|distance| self.ahead(distance))
+            .take_while(|next| *next != '"')
+            .collect();
+        ahead == "$@" || ahead.starts_with("${") && ahead.ends_with("[@]}")
     }
 
     fn tilde(&mut self, draft: &mut Draft) {
@@ -201,23 +218,22 @@ impl Reader<'_, '_> {
                 _ => script.push(next),
             }
         }
-        let directory = self.state.directory.clone();
+        let around = self.state.begin_capture();
         self.state.script(&script);
-        self.state.directory = directory;
-        self.value_of(&script)
+        self.state.end_capture(around)
     }
 
-    /// Reads a substitution whose `(` was read already.
+    /// Reads a substitution whose `(` was read already, and tells what it prints.
     pub(super) fn substitution(&mut self) -> String {
-        let directory = self.state.directory.clone();
-        let begins = self.at;
         if !self.state.enter() {
             return String::new();
         }
+        let around = self.state.begin_capture();
         self.open_substitutions += 1;
         let here_documents = std::mem::take(&mut self.here_documents);
         let arithmetic = self.arithmetic;
-        if self.peek() == Some('(') {
+        let is_number = self.peek() == Some('(');
+        if is_number {
             self.arithmetic = Some(0);
         }
         self.commands();
@@ -225,19 +241,12 @@ impl Reader<'_, '_> {
         self.here_documents = here_documents;
         self.open_substitutions -= 1;
         self.state.leave();
-        let end = self.at.min(self.text.len());
-        let script: String = self.text[begins..end].iter().collect();
         self.take_if(')');
-        self.state.directory = directory;
-        self.value_of(&script)
-    }
-
-    fn value_of(&self, script: &str) -> String {
-        match script.trim() {
-            "pwd" | "pwd -P" | "pwd -L" => self.variable("PWD"),
-            "echo ~" | "echo $HOME" => self.state.places.home().to_owned(),
-            "git rev-parse --show-toplevel" => self.state.places.workspace().to_owned(),
-            _ => UNKNOWN.to_string(),
+        let printed = self.state.end_capture(around);
+        if is_number {
+            UNKNOWN.to_string()
+        } else {
+            printed
         }
     }
 
@@ -272,7 +281,11 @@ impl Reader<'_, '_> {
                 }
                 self.variable(&name)
             }
-            Some(next) if next.is_ascii_digit() || "@*#?$!-".contains(next) => {
+            Some(next) if next.is_ascii_digit() || "@*".contains(next) => {
+                self.advance();
+                self.variable(&next.to_string())
+            }
+            Some(next) if "#?$!-".contains(next) => {
                 self.advance();
                 UNKNOWN.to_string()
             }
@@ -302,13 +315,64 @@ impl Reader<'_, '_> {
 
     /// Reads `${name...}` whose brace was read already; a default stands in for what is unknown.
     fn parameter(&mut self) -> String {
-        let name = self.name();
-        let mut operator = String::new();
-        while let Some(next) = self.peek().filter(|next| ":-=+?".contains(*next)) {
-            operator.push(next);
+        let is_worked_out =
+            matches!(self.peek(), Some('!' | '#')) && self.ahead(1).is_some_and(|next| next != '}');
+        if is_worked_out {
             self.advance();
         }
-        let mut default = String::new();
+        let mut name = self.name();
+        if let Some(all @ ('@' | '*')) = self.peek().filter(|_| name.is_empty()) {
+            self.advance();
+            name.push(all);
+        }
+        let index = self.take_if('[').then(|| self.index());
+        let operator = self.operator();
+        let operand = self.operand();
+        if is_worked_out {
+            return UNKNOWN.to_string();
+        }
+        let value = match index {
+            Some(index) => self.element(&name, &index),
+            None => self.variable(&name),
+        };
+        applied(&operator, value, operand)
+    }
+
+    fn index(&mut self) -> String {
+        let mut index = String::new();
+        while let Some(next) = self.peek().filter(|next| *next != '}') {
+            self.advance();
+            if next == ']' {
+                break;
+            }
+            index.push(next);
+        }
+        index
+    }
+
+    /// What stands between the name and the operand: `:-`, `%%`, `/`.
+    fn operator(&mut self) -> String {
+        let mut operator = String::new();
+        let Some(first) = self.peek().filter(|next| ":-=+?%#/^,".contains(*next)) else {
+            return operator;
+        };
+        self.advance();
+        operator.push(first);
+        let follows = |next: &char| match first {
+            ':' => "-=+?".contains(*next),
+            '%' | '#' | '/' | '^' | ',' => *next == first,
+            _ => false,
+        };
+        if let Some(next) = self.peek().filter(follows) {
+            self.advance();
+            operator.push(next);
+        }
+        operator
+    }
+
+    /// Reads to the closing brace.
+    fn operand(&mut self) -> String {
+        let mut operand = String::new();
         while let Some(next) = self.peek() {
             match next {
                 '}' => {
@@ -317,29 +381,36 @@ impl Reader<'_, '_> {
                 }
                 '"' => {
                     self.advance();
-                    self.double_quoted(&mut default);
+                    self.double_quoted(&mut operand);
                 }
                 '$' => {
                     let value = self.dollar(&mut false);
                     self.state.spend(value.len());
-                    default.push_str(&value);
+                    operand.push_str(&value);
                 }
                 '`' => {
                     let value = self.backticks();
-                    default.push_str(&value);
+                    operand.push_str(&value);
                 }
                 _ => {
-                    default.push(next);
+                    operand.push(next);
                     self.advance();
                 }
             }
         }
-        let value = self.variable(&name);
-        let is_unknown = value.contains(UNKNOWN);
-        match operator.as_str() {
-            ":-" | "-" | ":=" | "=" if is_unknown => default,
-            ":+" | "+" => default,
-            _ => value,
+        operand
+    }
+
+    /// One word of a list, or all of it.
+    fn element(&self, name: &str, index: &str) -> String {
+        if let Some(value) = self.state.variables.get(&format!("{name}[{index}]")) {
+            return value.clone();
+        }
+        let all = self.variable(name);
+        match index.parse::<usize>() {
+            Ok(number) => all.split(' ').nth(number).unwrap_or_default().to_owned(),
+            Err(_) if matches!(index, "@" | "*") => all,
+            Err(_) => UNKNOWN.to_string(),
         }
     }
 
@@ -357,7 +428,7 @@ impl Reader<'_, '_> {
         value
     }
 
-    fn ansi_escape(&mut self, value: &mut String) {
+    pub(super) fn ansi_escape(&mut self, value: &mut String) {
         let Some(kind) = self.peek() else { return };
         let (radix, digits) = match kind {
             'x' => (16, 2),
@@ -388,6 +459,40 @@ impl Reader<'_, '_> {
         }
         value.extend(char::from_u32(code));
     }
+}
+
+/// What an operator of `${name...}` makes of a value; patterns are not worked out.
+fn applied(operator: &str, value: String, operand: String) -> String {
+    let is_unknown = value.contains(UNKNOWN);
+    let is_pattern = operand.contains(['*', '?', '[', UNKNOWN]);
+    let literal = operand.trim_matches('\'');
+    match operator {
+        ":-" | "-" | ":=" | "=" if is_unknown => operand,
+        ":+" | "+" => operand,
+        ":" => UNKNOWN.to_string(),
+        "%" | "%%" | "#" | "##" | "/" | "//" if is_unknown || is_pattern => UNKNOWN.to_string(),
+        "%" | "%%" => value.strip_suffix(literal).unwrap_or(&value).to_owned(),
+        "#" | "##" => value.strip_prefix(literal).unwrap_or(&value).to_owned(),
+        "/" | "//" => {
+            let (from, to) = operand.split_once('/').unwrap_or((&operand, ""));
+            if from.is_empty() {
+                value
+            } else {
+                // At most as long as what was paid for when both were read.
+                value.replacen(from, to, 64)
+            }
+        }
+        _ => value,
+    }
+}
+
+/// Whether a word before an arrow names a descriptor: `2` or `{name}`.
+fn is_descriptor(word: &str) -> bool {
+    let in_braces = word
+        .strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'))
+        .is_some_and(|name| !name.contains([',', '.']));
+    in_braces || word.chars().all(|digit| digit.is_ascii_digit())
 }
 
 /// The words that `a{b,c}d` becomes; at most `MAX_ALTERNATIVES`.

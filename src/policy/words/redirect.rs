@@ -1,6 +1,7 @@
 //! Redirections and here-documents.
 
-use super::{Reader, is_code_runner};
+use super::output::Piped;
+use super::{Reader, is_before_a_command, is_code_runner, is_program_text};
 
 /// A here-document whose body is still to come.
 pub(super) struct HereDocument {
@@ -10,10 +11,11 @@ pub(super) struct HereDocument {
 }
 
 impl Reader<'_, '_> {
-    /// Reads `<`, `>` and what follows; writing to a file counts as a program named `>`.
-    pub(super) fn redirection(&mut self) {
+    /// Reads `<`, `>` and what follows; writing to a file counts as a program named `>`, reading
+    /// one as `<`.
+    pub(super) fn redirection(&mut self, words: &mut Vec<String>) {
         let opening = self.peek();
-        let writes = opening == Some('>');
+        let mut writes = opening == Some('>');
         let mut arrows = 0;
         while arrows < 3 && self.peek() == opening {
             self.advance();
@@ -21,46 +23,90 @@ impl Reader<'_, '_> {
         }
         if self.peek() == Some('(') {
             self.advance();
-            self.substitution();
+            let printed = self.substitution();
+            if !writes {
+                self.state.piped = Piped::of(printed);
+                if !words.iter().all(|word| is_before_a_command(word)) {
+                    words.push("/dev/fd/63".to_owned());
+                }
+            }
             return;
         }
-        let strips_tabs = !writes && arrows == 2 && self.take_if('-');
-        if matches!(self.peek(), Some('&' | '|' | '>')) {
+        let is_here_document = !writes && arrows == 2 && self.arithmetic.is_none();
+        let strips_tabs = is_here_document && self.take_if('-');
+        if let Some(next @ ('&' | '|' | '>')) = self.peek() {
+            writes |= next == '>';
             self.advance();
         }
         while matches!(self.peek(), Some(' ' | '\t')) {
             self.advance();
         }
-        let begins = self.at;
+        if is_here_document {
+            self.begin_here_document(strips_tabs);
+            return;
+        }
         let mut target = Vec::new();
         self.word(&mut target);
-        if writes {
-            self.state.record(">", &target);
-        } else if arrows == 3 {
-            self.state.piped = Some(target);
-        } else if arrows == 2 && self.arithmetic.is_none() {
-            let end = self.at.min(self.text.len());
-            self.here_documents.push(HereDocument {
-                delimiter: target.concat(),
-                is_quoted: self.text[begins..end]
-                    .iter()
-                    .any(|next| matches!(next, '\'' | '"' | '\\')),
-                strips_tabs,
-            });
+        if arrows == 3 && !writes {
+            self.state.piped = Piped::of(target.join(" "));
+        } else {
+            self.state.record(if writes { ">" } else { "<" }, &target);
         }
     }
 
-    /// A body is a script if a shell stands on the line; else only its substitutions are run.
+    /// The delimiter is taken as it is written: nothing in it is expanded, quotes are undone.
+    fn begin_here_document(&mut self, strips_tabs: bool) {
+        let mut delimiter = String::new();
+        let mut is_quoted = false;
+        let mut quote = None;
+        while let Some(next) = self.peek() {
+            match (quote, next) {
+                (None, ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')') => break,
+                (None, '\'' | '"') => {
+                    quote = Some(next);
+                    is_quoted = true;
+                }
+                (Some(open), _) if open == next => quote = None,
+                (None, '\\') => {
+                    is_quoted = true;
+                    self.advance();
+                    delimiter.extend(self.peek());
+                }
+                _ => delimiter.push(next),
+            }
+            self.advance();
+        }
+        self.here_documents.push(HereDocument {
+            delimiter,
+            is_quoted,
+            strips_tabs,
+        });
+    }
+
+    /// A body is a script if a shell stands on the line, and code if an interpreter does; else only
+    /// its substitutions are run.
     pub(super) fn read_here_documents(&mut self) {
-        let is_script = self.state.invocations[self.line_begins..]
-            .iter()
-            .any(|invocation| is_code_runner(&invocation.name));
+        let readers: Vec<String> = if self.here_documents.is_empty() {
+            Vec::new()
+        } else {
+            let on_the_line = &self.state.invocations[self.line_begins..];
+            let names = on_the_line.iter().map(|invocation| invocation.name.clone());
+            names.collect()
+        };
+        let runs_it = |name: &String| is_code_runner(name) || matches!(name.as_str(), "ssh" | "at");
+        let is_script = readers.iter().any(runs_it);
+        let interpreter = readers.iter().find(|name| is_program_text(name));
         for document in std::mem::take(&mut self.here_documents) {
             let body = self.here_document_body(&document);
             if is_script {
                 self.state.script(&body);
             } else if !document.is_quoted && body.contains(['$', '`']) {
                 self.state.quoted_text(&body);
+            }
+            if let Some(name) = interpreter {
+                let code = [body];
+                self.state.record(name, &code);
+                self.state.follow_interpreter(name, &code);
             }
         }
         self.line_begins = self.state.invocations.len();
