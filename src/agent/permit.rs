@@ -235,3 +235,33 @@ impl Agent {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_needs_a_yes_and_was_not_asked_about_is_refused() {
+        let consent = |policy| Consent {
+            policy,
+            decisions: Decisions::default(),
+            runs_commands: true,
+            input: Input::Refuse,
+        };
+        let step = Step {
+            number: 1,
+            line: 1,
+            command: Command::RunCommand {
+                script: "git push".to_owned(),
+                timeout: None,
+            },
+        };
+        let policy = Policy::new(Path::new("/work"), None);
+        let permission = consent(policy).on(&step, &Interrupt::default());
+        assert!(
+            matches!(&permission, Permission::Refused(outcome)
+                if outcome.message.contains("needs the user's approval")),
+            "{permission:?}"
+        );
+    }
+}

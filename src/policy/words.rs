@@ -7,8 +7,11 @@
 //! total, its work is bounded, and it never makes anything allowed.
 
 mod expand;
+mod follow;
 mod interpreters;
+mod names;
 mod output;
+mod parameter;
 mod redirect;
 mod wrappers;
 
@@ -17,9 +20,10 @@ use std::rc::Rc;
 
 use super::targets::{Places, resolve};
 pub(super) use interpreters::{is_interpreter, is_program_text};
+pub(super) use names::is_code_runner;
 use output::Piped;
 use redirect::HereDocument;
-pub(super) use wrappers::{inner_command, is_code_runner};
+pub(super) use wrappers::inner_command;
 
 /// Stands in a word for what only the running shell knows.
 pub(super) const UNKNOWN: char = '\0';

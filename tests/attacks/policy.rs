@@ -50,6 +50,18 @@ fn disguises_do_not_hide_destruction() {
         "nice sudo ls",
         "ls\nsudo ls",
         "dd if=x of=/tmp/../dev/sda",
+        "printf '%s' 'sudo ls' | sh",
+        "bash <(echo sudo ls)",
+        "\"$(echo sudo)\" ls",
+        "s=sudoX; ${s%X} ls",
+        "x=END; cat <<$x\na\n$x\nsudo ls\nEND",
+        "env -iS'sudo ls'",
+        "flock f -c 'sudo ls'",
+        "git -c alias.x='!sudo ls' x",
+        "python3 -c 'import os; os.system(\"sudo ls\")'",
+        "rm -rf $(echo /)",
+        "1<> /dev/sda",
+        "f(){ f & f & };f",
     ];
     for script in scripts {
         assert!(!is_plainly_written(script));
@@ -148,6 +160,10 @@ fn no_rule_that_allows_matches_what_is_not_understood() {
         "env touch x",
         "git push",
         "base64 -d <<< eA== | sh",
+        "cd evil && git status",
+        "git -C evil status",
+        "git --git-dir=evil status",
+        "GIT_DIR=evil git status",
     ] {
         assert_ne!(decide(script), Decision::Allow, "{script}");
     }

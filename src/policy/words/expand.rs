@@ -199,7 +199,7 @@ impl Reader<'_, '_> {
     }
 
     /// Reads a substitution in backticks.
-    fn backticks(&mut self) -> String {
+    pub(super) fn backticks(&mut self) -> String {
         self.advance();
         let mut script = String::new();
         while let Some(next) = self.peek() {
@@ -251,7 +251,7 @@ impl Reader<'_, '_> {
     }
 
     /// Reads what begins with `$`; `is_quoted` is set where a quote follows it.
-    fn dollar(&mut self, is_quoted: &mut bool) -> String {
+    pub(super) fn dollar(&mut self, is_quoted: &mut bool) -> String {
         self.advance();
         match self.peek() {
             Some('(') => {
@@ -293,7 +293,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn name(&mut self) -> String {
+    pub(super) fn name(&mut self) -> String {
         let mut name = String::new();
         while let Some(next) = self.peek() {
             if !(next.is_ascii_alphanumeric() || next == '_') {
@@ -305,113 +305,12 @@ impl Reader<'_, '_> {
         name
     }
 
-    fn variable(&self, name: &str) -> String {
+    pub(super) fn variable(&self, name: &str) -> String {
         let known = match name {
             "PWD" => self.state.directory.as_deref().map(str::to_owned),
             _ => self.state.variables.get(name).cloned(),
         };
         known.unwrap_or_else(|| UNKNOWN.to_string())
-    }
-
-    /// Reads `${name...}` whose brace was read already; a default stands in for what is unknown.
-    fn parameter(&mut self) -> String {
-        let is_worked_out =
-            matches!(self.peek(), Some('!' | '#')) && self.ahead(1).is_some_and(|next| next != '}');
-        if is_worked_out {
-            self.advance();
-        }
-        let mut name = self.name();
-        if let Some(all @ ('@' | '*')) = self.peek().filter(|_| name.is_empty()) {
-            self.advance();
-            name.push(all);
-        }
-        let index = self.take_if('[').then(|| self.index());
-        let operator = self.operator();
-        let operand = self.operand();
-        if is_worked_out {
-            return UNKNOWN.to_string();
-        }
-        let value = match index {
-            Some(index) => self.element(&name, &index),
-            None => self.variable(&name),
-        };
-        applied(&operator, value, operand)
-    }
-
-    fn index(&mut self) -> String {
-        let mut index = String::new();
-        while let Some(next) = self.peek().filter(|next| *next != '}') {
-            self.advance();
-            if next == ']' {
-                break;
-            }
-            index.push(next);
-        }
-        index
-    }
-
-    /// What stands between the name and the operand: `:-`, `%%`, `/`.
-    fn operator(&mut self) -> String {
-        let mut operator = String::new();
-        let Some(first) = self.peek().filter(|next| ":-=+?%#/^,".contains(*next)) else {
-            return operator;
-        };
-        self.advance();
-        operator.push(first);
-        let follows = |next: &char| match first {
-            ':' => "-=+?".contains(*next),
-            '%' | '#' | '/' | '^' | ',' => *next == first,
-            _ => false,
-        };
-        if let Some(next) = self.peek().filter(follows) {
-            self.advance();
-            operator.push(next);
-        }
-        operator
-    }
-
-    /// Reads to the closing brace.
-    fn operand(&mut self) -> String {
-        let mut operand = String::new();
-        while let Some(next) = self.peek() {
-            match next {
-                '}' => {
-                    self.advance();
-                    break;
-                }
-                '"' => {
-                    self.advance();
-                    self.double_quoted(&mut operand);
-                }
-                '$' => {
-                    let value = self.dollar(&mut false);
-                    self.state.spend(value.len());
-                    operand.push_str(&value);
-                }
-                '`' => {
-                    let value = self.backticks();
-                    operand.push_str(&value);
-                }
-                _ => {
-                    operand.push(next);
-                    self.advance();
-                }
-            }
-        }
-        operand
-    }
-
-    /// One word of a list, or all of it.
-    fn element(&self, name: &str, index: &str) -> String {
-        if let Some(value) = self.state.variables.get(&format!("{name}[{index}]")) {
-            return value.clone();
-        }
-        let all = self.variable(name);
-        match index.parse::<usize>() {
-            Ok(number) => all.split(' ').nth(number).unwrap_or_default().to_owned(),
-            Err(_) if matches!(index, "@" | "*") => all,
-            Err(_) => UNKNOWN.to_string(),
-        }
     }
 
     /// Reads `$'...'` whose quote was read already.
@@ -458,31 +357,6 @@ impl Reader<'_, '_> {
             self.advance();
         }
         value.extend(char::from_u32(code));
-    }
-}
-
-/// What an operator of `${name...}` makes of a value; patterns are not worked out.
-fn applied(operator: &str, value: String, operand: String) -> String {
-    let is_unknown = value.contains(UNKNOWN);
-    let is_pattern = operand.contains(['*', '?', '[', UNKNOWN]);
-    let literal = operand.trim_matches('\'');
-    match operator {
-        ":-" | "-" | ":=" | "=" if is_unknown => operand,
-        ":+" | "+" => operand,
-        ":" => UNKNOWN.to_string(),
-        "%" | "%%" | "#" | "##" | "/" | "//" if is_unknown || is_pattern => UNKNOWN.to_string(),
-        "%" | "%%" => value.strip_suffix(literal).unwrap_or(&value).to_owned(),
-        "#" | "##" => value.strip_prefix(literal).unwrap_or(&value).to_owned(),
-        "/" | "//" => {
-            let (from, to) = operand.split_once('/').unwrap_or((&operand, ""));
-            if from.is_empty() {
-                value
-            } else {
-                // At most as long as what was paid for when both were read.
-                value.replacen(from, to, 64)
-            }
-        }
-        _ => value,
     }
 }
 
