@@ -50,7 +50,10 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("courier", &["fs", "interrupt", "mailbox", "reply", "ui"]),
     ("prompts", &["settings"]),
     ("settings", &["fs", "number", "platform"]),
-    ("ui", &["interrupt", "number", "platform", "reply", "unseen"]),
+    (
+        "ui",
+        &["interrupt", "number", "platform", "reply", "unseen"],
+    ),
     ("protocol", &[]),
     ("error", &[]),
     ("fs", &["platform"]),
