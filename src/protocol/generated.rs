@@ -91,6 +91,9 @@ pub fn unread(path: &RelPath) -> Option<&'static str> {
     if is_lock_file(name) {
         return Some("lock file");
     }
+    if has_credentials(name) {
+        return Some("credentials");
+    }
     let (stem, extension) = name.rsplit_once('.')?;
     let extension = extension.to_ascii_lowercase();
     if BINARY.contains(&extension.as_str()) {
@@ -98,6 +101,18 @@ pub fn unread(path: &RelPath) -> Option<&'static str> {
     }
     let is_minified = stem.rsplit('.').next() == Some("min") || extension == "map";
     is_minified.then_some("generated")
+}
+
+/// Whether a file of this name is there to keep secrets, and is no example of one.
+fn has_credentials(name: &str) -> bool {
+    const NAMES: [&str; 5] = [".netrc", "_netrc", ".pgpass", ".npmrc", "credentials"];
+    const EXAMPLES: [&str; 5] = ["example", "sample", "template", "dist", "schema"];
+    let is_example = EXAMPLES.iter().any(|word| name.contains(word));
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    let is_env = name == ".env" || name.starts_with(".env.");
+    (is_env && !is_example)
+        || NAMES.contains(&name)
+        || matches!(extension, Some("pem" | "key" | "ppk" | "p12" | "pfx"))
 }
 
 #[cfg(test)]
@@ -125,6 +140,10 @@ mod tests {
             let path = RelPath::parse(path).unwrap();
             assert_eq!(unread(&path), expected, "{path}");
         };
+        case("config/.env.local", Some("credentials"));
+        case("tls/server.key", Some("credentials"));
+        case(".env.example", None);
+        case("src/key.rs", None);
         case("a/Cargo.lock", Some("lock file"));
         case("logo.PNG", Some("binary"));
         case("app.min.js", Some("generated"));

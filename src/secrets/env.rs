@@ -19,19 +19,14 @@ pub(super) fn scan(text: &str, source: Source<'_>) -> Vec<Finding> {
     if source != Source::Text && !is_env {
         return Vec::new();
     }
+    let mut diff = Diff::default();
     let mut found = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let here = start;
         start += line.len();
         if source == Source::Text {
-            if let Some(path) = line
-                .strip_prefix("+++ ")
-                .or_else(|| line.strip_prefix("diff --git "))
-            {
-                is_env = is_env_file(path.trim());
-                continue;
-            }
+            is_env = diff.is_of_env_file(line);
             if !is_env && !is_hit(line) && !is_printed(line) {
                 continue;
             }
@@ -45,6 +40,66 @@ pub(super) fn scan(text: &str, source: Source<'_>) -> Vec<Finding> {
         }));
     }
     found
+}
+
+/// Where in a diff the lines of a text stand, as far as it has one.
+#[derive(Debug, Default)]
+struct Diff {
+    /// Whether the file is one with values, by its old or its new name.
+    is_env: bool,
+    /// How many old and new lines the hunk still has; none outside of one.
+    left: Option<(usize, usize)>,
+}
+
+impl Diff {
+    /// Whether this line, which follows the last one, is one of such a file in a hunk.
+    fn is_of_env_file(&mut self, line: &str) -> bool {
+        let is_within = match (self.left, line.as_bytes().first()) {
+            (Some((0, 0)) | None, _) => false,
+            // What was cut out of a hunk can be anything: its lines are no longer counted.
+            (Some(_), Some(b'[')) if line.starts_with("[TRUNCATED") => {
+                self.left = Some((usize::MAX, usize::MAX));
+                return false;
+            }
+            (Some((old, new)), Some(b'+')) => self.count(old, new.saturating_sub(1)),
+            (Some((old, new)), Some(b'-')) => self.count(old.saturating_sub(1), new),
+            (Some((old, new)), Some(b' ' | b'\n' | b'\r')) => {
+                self.count(old.saturating_sub(1), new.saturating_sub(1))
+            }
+            (Some(_), Some(b'\\')) => true,
+            (Some(_), _) => false,
+        };
+        if is_within {
+            return self.is_env;
+        }
+        self.left = None;
+        if let Some(path) = line.strip_prefix("--- ") {
+            self.is_env = is_env_file(path.trim());
+        } else if let Some(path) = line.strip_prefix("+++ ") {
+            self.is_env |= is_env_file(path.trim());
+        } else if line.starts_with("@@") {
+            self.left = Some(hunk_lengths(line).unwrap_or((usize::MAX, usize::MAX)));
+        } else if !line.starts_with('\\') {
+            self.is_env = false;
+        }
+        false
+    }
+
+    fn count(&mut self, old: usize, new: usize) -> bool {
+        self.left = Some((old, new));
+        true
+    }
+}
+
+/// How many old and new lines a hunk has: `@@ -1,2 +1,3 @@`.
+fn hunk_lengths(line: &str) -> Option<(usize, usize)> {
+    let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
+    let (old, new) = ranges.split_once(" +")?;
+    let length = |range: &str| match range.split_once(',') {
+        Some((_, length)) => length.parse().ok(),
+        None => Some(1),
+    };
+    Some((length(old)?, length(new)?))
 }
 
 /// Whether a path is that of a file with values, and not of a template for one.
@@ -72,12 +127,34 @@ fn is_hit(line: &str) -> bool {
     is_number && is_env_file(path)
 }
 
-/// Whether a line is an assignment to a telling name as `cat` and `env` print them.
+/// Whether a line is an assignment to a telling name as `cat` and `env` print them, also with what
+/// `cat -n` and `grep` put before it.
 fn is_printed(line: &str) -> bool {
+    let line = without_number(line);
     let line = line.strip_prefix("export ").unwrap_or(line);
     let is_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     line.split_once('=')
         .is_some_and(|(name, _)| !name.is_empty() && name.bytes().all(is_name) && is_telling(name))
+}
+
+/// A line without its number, and the path before it: `12:`, `a/b:12:`, `a/b:`, `  12<tab>`.
+fn without_number(line: &str) -> &str {
+    let name = line.split('=').next().unwrap_or_default();
+    if let Some((before, _)) = name.rsplit_once(':') {
+        let is_path = !before.contains([' ', '\t', '"', '\'']);
+        return if is_path {
+            &line[before.len() + 1..]
+        } else {
+            line
+        };
+    }
+    match name.trim_start().split_once('\t') {
+        Some((number, _)) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            let number_end = line.len() - line.trim_start().len() + number.len();
+            &line[number_end + 1..]
+        }
+        _ => line,
+    }
 }
 
 /// The kind and the place of the value of a line, if it is a secret.
@@ -100,8 +177,10 @@ fn is_secret(name: &str, value: &str) -> bool {
     const SHORTEST: usize = 4;
     const HARMLESS: [&str; 8] = ["true", "false", "none", "null", "yes", "no", "on", "off"];
     let is_harmless = HARMLESS.iter().any(|word| word.eq_ignore_ascii_case(value))
-        || value.parse::<f64>().is_ok()
-        || value.starts_with(['$', '<', '/'])
+        || (value.parse::<f64>().is_ok() && !is_number_password(name, value))
+        || is_variable(value)
+        || (value.starts_with('<') && value.ends_with('>'))
+        || (value.starts_with('/') && !is_password(&value[1..]))
         // Of a URL the password alone is secret, and found by its form.
         || value.contains("://")
         || is_sample(value);
@@ -111,4 +190,22 @@ fn is_secret(name: &str, value: &str) -> bool {
     is_telling(name)
         || is_password(value)
         || (value.len() >= 24 && !value.contains(' ') && entropy(value) >= 4.0)
+}
+
+/// Whether a value is a variable of the shell: `$NAME`, `$name`, `${...}`, `$(...)`.
+fn is_variable(value: &str) -> bool {
+    value.strip_prefix('$').is_some_and(|rest| {
+        let is_name = |test: fn(u8) -> bool| rest.bytes().all(|byte| test(byte) || byte == b'_');
+        rest.starts_with(['{', '('])
+            || is_name(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+            || is_name(|byte| byte.is_ascii_lowercase())
+    })
+}
+
+/// Whether a number was given a name that numbers have only if they are secret.
+fn is_number_password(name: &str, value: &str) -> bool {
+    const SHORTEST: usize = 6;
+    let name = name.to_ascii_lowercase();
+    let words = ["pass", "pwd", "secret", "pin"];
+    value.len() >= SHORTEST && words.iter().any(|word| name.contains(word)) && is_telling(&name)
 }

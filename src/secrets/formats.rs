@@ -9,7 +9,7 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::bytes::Regex;
 
-use super::plausible::{is_password, is_template, is_token};
+use super::plausible::{is_password, is_sample, is_template, is_token};
 use super::{Finding, Source, assigned, pem};
 
 /// How much of the text a pattern sees from the beginning of its word, in bytes.
@@ -59,6 +59,7 @@ static FORMATS: &[Format] = &[
     format("gitlab-token", &["glpat-", "gldt-", "glrt-", "glptt-", "glft-", "glsoat-", "glcbt-", "glimt-", "glagent-", "gloas-", "glffct-"], r"gl(?:pat|dt|rt|ptt|ft|soat|cbt|imt|agent|oas|ffct)-[A-Za-z0-9_-]{20,300}(?:\.[0-9a-z]{2}\.[0-9a-z]{9})?"),
     format("gitlab-token", &["gr1348941"], r"GR1348941[A-Za-z0-9_-]{20}"),
     format("slack-token", &["xoxa-", "xoxb-", "xoxe-", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xoxe."], r"xox[abeoprs][.-][A-Za-z0-9.-]{10,250}"),
+    format("slack-token", &["xoxc-", "xoxd-"], r"xox[cd]-[A-Za-z0-9%/+=_-]{20,400}"),
     format("slack-token", &["xapp-"], r"xapp-[0-9]-[A-Z0-9]{8,16}-[0-9]{8,16}-[a-z0-9]{32,80}"),
     format("slack-webhook", &["hooks.slack.com/"], r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{30,120})"),
     format("stripe-key", &["sk_live_", "rk_live_", "sk_test_", "rk_test_"], r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,247}"),
@@ -72,6 +73,7 @@ static FORMATS: &[Format] = &[
     format("openai-key", &["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-none-"], r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,250}"),
     format("openai-key", &["t3blbkfj"], r"sk-[A-Za-z0-9_-]{20,100}T3BlbkFJ[A-Za-z0-9_-]{20,100}").before(110),
     format("api-key", &["sk-"], r"sk-[A-Za-z0-9]{32,64}"),
+    format("npm-token", &["_authtoken"], r#"(?i:_authtoken) {0,2}= {0,2}"?([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"#),
     format("npm-token", &["npm_"], r"npm_[A-Za-z0-9]{36}"),
     format("pypi-token", &["pypi-ag"], r"pypi-Ag[A-Za-z0-9_-]{50,1000}"),
     format("jwt", &["eyj"], r"eyJ[A-Za-z0-9_-]{10,1000}\.eyJ[A-Za-z0-9_-]{10,1500}\.[A-Za-z0-9_-]{10,1000}"),
@@ -143,7 +145,7 @@ static FORMATS: &[Format] = &[
     format("readme-key", &["rdme_"], r"rdme_[a-z0-9]{70}"),
     format("bearer-token", &["bearer "], r"(?i:bearer) {1,3}([A-Za-z0-9_.=+/~-]{20,1500})"),
     format("basic-credentials", &["basic "], r"(?i:basic) {1,3}([A-Za-z0-9+/]{12,200}={0,2})"),
-    format(URL_PASSWORD, &["://"], r#"://[^\s:/@"'<>\\]{1,64}:([^\s:/@"'<>\\]{6,128})@[A-Za-z0-9\[]"#),
+    format(URL_PASSWORD, &["://"], r#"://[^\s:/@"'<>\\]{0,64}:([^\s:/@"'<>\\]{4,128})@[A-Za-z0-9\[]"#),
 ];
 
 /// The kinds of tokens that are known by their form, each once.
@@ -276,7 +278,7 @@ fn ends_alphanumeric(bytes: &[u8]) -> bool {
 
 fn is_plausible(kind: &str, value: &str) -> bool {
     match kind {
-        URL_PASSWORD => is_password(value),
+        URL_PASSWORD => is_url_password(value),
         "bearer-token" | "basic-credentials" => is_password(value) && !is_template(value),
         // Their forms are common, but words have no digits in them.
         "api-key" | "crates-token" | "notion-token" | "nuget-key" => {
@@ -284,6 +286,30 @@ fn is_plausible(kind: &str, value: &str) -> bool {
         }
         _ => is_token(value),
     }
+}
+
+/// Whether the password of a URL is one: whoever writes one there means it, unless it is a stand-in.
+fn is_url_password(value: &str) -> bool {
+    const STAND_INS: [&str; 14] = [
+        "pass",
+        "passwd",
+        "password",
+        "passwort",
+        "secret",
+        "token",
+        "user",
+        "username",
+        "test",
+        "root",
+        "admin",
+        "guest",
+        "postgres",
+        "mypassword",
+    ];
+    let is_stand_in = STAND_INS
+        .iter()
+        .any(|word| word.eq_ignore_ascii_case(value));
+    !is_stand_in && !is_sample(value) && !is_template(value)
 }
 
 #[cfg(test)]
