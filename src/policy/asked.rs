@@ -107,48 +107,13 @@ pub(super) fn writes_to_git(invocation: &Invocation, _: &Places) -> bool {
                         "--format",
                     ])
         }
-        "config" => writes_configuration(&git),
-        "remote" => matches!(
-            git.operands().next(),
-            Some(
-                "add"
-                    | "remove"
-                    | "rm"
-                    | "rename"
-                    | "set-url"
-                    | "set-head"
-                    | "set-branches"
-                    | "prune"
-                    | "update"
-            )
-        ),
+        // `config` and `remote` change the configuration, which stays closed whatever is granted.
         "notes" | "worktree" => has_operand() && !matches!(git.first(), "list" | "show"),
         "reflog" => matches!(git.first(), "expire" | "delete"),
         "submodule" => matches!(git.first(), "add" | "init" | "update" | "deinit" | "sync"),
         "bisect" => !matches!(git.first(), "log" | "view" | "visualize" | "help"),
         "symbolic-ref" => git.operands().count() > 1,
         _ => false,
-    }
-}
-
-/// Whether `git config` changes the configuration of the repository.
-fn writes_configuration(git: &Git<'_>) -> bool {
-    let elsewhere = [
-        "--global",
-        "--system",
-        "-f",
-        "--file",
-        "--get",
-        "--get-all",
-        "--get-regexp",
-    ];
-    if git.has(&elsewhere) || git.has_flag("l", "--list") {
-        return false;
-    }
-    match git.operands().next() {
-        Some("get" | "list") | None => false,
-        Some("set" | "unset" | "edit" | "rename-section" | "remove-section") => true,
-        Some(_) => git.operands().count() > 1 || git.has_flag("e", "--unset"),
     }
 }
 
