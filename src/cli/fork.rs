@@ -13,6 +13,7 @@ use crate::agent::undo::{Wish, ensure_restored};
 use crate::checkpoint::{Force, Restored};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
+use crate::session::{Checkpoint, Way};
 use crate::ui::{Ui, count, escape_line};
 
 const EXAMPLES: &str = "\
@@ -96,7 +97,11 @@ impl Fork {
     /// Takes back what rounds after the point changed; tells whether the files are as they were.
     fn take_back(&self, agent: &Agent, point: &ForkPoint) -> Result<bool> {
         let history = agent.store.history(&point.session)?;
-        if history.undoable(point.round).is_empty() {
+        let is_later = |round: &Checkpoint| round.round > point.round;
+        // What an earlier try could not restore is still to be taken back.
+        let is_open =
+            (history.unfinished(Way::Undo)).is_some_and(|(rounds, _)| rounds.iter().any(is_later));
+        if !is_open && history.undoable(point.round).is_empty() {
             return Ok(true);
         }
         let reversal = agent.plan(&point.session, Wish::UndoTo(point.round))?;
