@@ -291,14 +291,16 @@ impl Conversation<'_> {
         if agent.interrupt.is_raised() {
             return Err(Outcome::skipped("the user interrupted"));
         }
+        // Before anything else: what the person declined is not to be sent again.
+        let grant = match progress.consent.on(step, &agent.interrupt) {
+            Permission::Refused(outcome) => return Err(outcome),
+            Permission::Granted(grant) => grant,
+        };
         let issues = &progress.taken.reply.issues;
         let skipped = reason_to_skip(step, &progress.results, issues, agent.manner.on_failure);
-        if let Some(reason) = skipped {
-            return Err(Outcome::skipped(reason));
-        }
-        match progress.consent.on(step, &agent.interrupt) {
-            Permission::Refused(outcome) => Err(outcome),
-            Permission::Granted(grant) => Ok((self.revealed(step)?, grant)),
+        match skipped {
+            Some(reason) => Err(Outcome::skipped(reason)),
+            None => Ok((self.revealed(step)?, grant)),
         }
     }
 

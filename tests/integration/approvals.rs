@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::harness::{Finished, Test};
+use crate::harness::{Finished, Test, agent, wait_until};
 
 /// A session that waits for decisions about these scripts.
 fn waiting(scripts: &[&str]) -> (Finished, PathBuf) {
@@ -89,4 +89,24 @@ fn status_shows_what_waits_whole_and_escaped() {
     let event: serde_json::Value = serde_json::from_str(json.stdout.trim()).unwrap();
     assert_eq!(event["event"], "decided");
     assert_eq!(event["decision"], "no");
+}
+
+#[test]
+fn a_decline_is_told_also_after_a_change_that_failed() {
+    let running = Test::new(&["new", "task"])
+        .reply("[EDIT_FILE path=\"missing.txt\"]\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n[/EDIT_FILE]\n[RUN_COMMAND]\ngit push\n[/RUN_COMMAND]\n{end}\n")
+        .start();
+    let id = running.outbox(1).lines().nth(1).unwrap()["Session: ".len()..].to_owned();
+    let question = running.base().join(format!("sessions/{id}/pending/2.json"));
+    wait_until("the question is there", || question.exists());
+    let declined = agent(&running.base())
+        .args(["decline", "2", "--reason", "leave the server alone"])
+        .output()
+        .unwrap();
+    assert!(declined.status.success(), "{declined:?}");
+    let outbox = running.outbox(2);
+    assert!(outbox.contains("1. [FAILED] EDIT_FILE"), "{outbox}");
+    assert!(outbox.contains("leave the server alone"), "{outbox}");
+    assert!(!outbox.contains("send this command again"), "{outbox}");
+    running.kill();
 }
