@@ -42,20 +42,18 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{ArgMatches, Args, Command, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueEnum};
 
 use crate::agent::Ending;
 use crate::error::{Error, Kind, Result};
 use crate::settings::{KEYS, Overrides};
 use crate::ui::{Form, Input, Ui, Volume};
 
-/// A coding agent for people with a chat LLM in a browser tab and no API key.
-#[derive(Debug, Parser)]
-#[command(name = "agent", version, about, max_term_width = 100)]
+/// What was typed; how it is read is told by `help`.
+#[derive(Debug)]
 struct Cli {
-    #[command(flatten)]
     common: Common,
-    #[command(subcommand)]
     verb: Verb,
 }
 
@@ -137,8 +135,8 @@ struct SettingFlags {
 
 impl Args for SettingFlags {
     fn augment_args(command: Command) -> Command {
-        // The verbs that use settings show them: see `help`.
-        command.args(help::setting_arguments().map(|argument| argument.hide(true)))
+        // `help` adds them, as far as they are needed.
+        command
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -155,7 +153,7 @@ impl FromArgMatches for SettingFlags {
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         for key in KEYS {
-            if let Some(value) = matches.get_one::<String>(key.flag) {
+            if let Ok(Some(value)) = matches.try_get_one::<String>(key.flag) {
                 self.given.push((key.flag, value.clone()));
             }
         }
@@ -229,11 +227,29 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// What a command line means.
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let mut command = help::command_for(&arguments);
-    command
+    match read(help::command_for(&arguments), &arguments) {
+        Err(message) if message.kind() != ErrorKind::DisplayVersion => {
+            read(help::command(), &arguments)
+        }
+        understood => understood,
+    }
+}
+
+/// What a command line means by this grammar.
+fn read(mut grammar: Command, arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    grammar
         .try_get_matches_from_mut(arguments)
         .and_then(|matches| Cli::from_arg_matches(&matches))
-        .map_err(|message| message.format(&mut command))
+        .map_err(|message| message.format(&mut grammar))
+}
+
+impl Cli {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self {
+            common: Common::from_arg_matches(matches)?,
+            verb: Verb::from_arg_matches(matches)?,
+        })
+    }
 }
 
 impl Verb {
@@ -312,5 +328,41 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         help::command().debug_assert();
+    }
+
+    #[test]
+    fn what_is_built_for_a_command_line_reads_it_as_the_whole_would() {
+        for line in [
+            "apply reply.md",
+            "apply --dry-run --max-file-bytes 10 -",
+            "--quiet new resume the work",
+            "--base list apply --json x",
+            "new --check=list --max-rounds=3 status",
+            "--max-rounds 3 policy check -- rm --approval",
+            "apply --max-round 3",
+            "aply x",
+            "nwe resume",
+            "resume --nonsense",
+            "policy chekc x",
+            "help apply",
+            "apply --help",
+            "--version",
+            "--quiet --verbose list",
+            "list --version",
+            "",
+        ] {
+            let arguments = ["agent"].into_iter().chain(line.split_whitespace());
+            let arguments: Vec<OsString> = arguments.map(OsString::from).collect();
+            let expected = read(help::command(), &arguments);
+            match (parse(arguments), expected) {
+                (Ok(read), Ok(expected)) => {
+                    assert_eq!(format!("{read:?}"), format!("{expected:?}"), "{line}");
+                }
+                (Err(read), Err(expected)) => {
+                    assert_eq!(read.to_string(), expected.to_string(), "{line}");
+                }
+                (read, expected) => panic!("{line}: {read:?} and not {expected:?}"),
+            }
+        }
     }
 }

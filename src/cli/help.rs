@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::Args;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-pub(super) use self::grammar::{command, command_for, setting_arguments};
+pub(super) use self::grammar::{command, command_for};
 use self::topics::{TOPICS, Topic};
 use self::wrap::wrapped;
 use crate::error::{Error, Result};

@@ -47,15 +47,15 @@ impl Paths {
             sessions: place(&settings.sessions_dir),
             settings_files,
         };
-        named.refuse_links_out(base, origin)?;
         // What is hidden and protected later is what is used, not another name of it.
         let placed = Self {
             workspace: resolved(&named.workspace),
             inbox: resolved(&named.inbox),
             outbox: resolved(&named.outbox),
             sessions: resolved(&named.sessions),
-            settings_files: named.settings_files,
+            settings_files: named.settings_files.clone(),
         };
+        placed.refuse_links_out(&named, base, origin)?;
         placed.refuse_overlaps()?;
         Ok(placed)
     }
@@ -108,14 +108,18 @@ impl Paths {
 
     /// Refuses a directory in the base that is a link to somewhere else, unless the person named
     /// it: trust in a file says nothing about a link that came with the project.
-    fn refuse_links_out(&self, base: &Base, origin: impl Fn(&str) -> Origin) -> Result<()> {
+    fn refuse_links_out(
+        &self,
+        as_named: &Self,
+        base: &Base,
+        origin: impl Fn(&str) -> Origin,
+    ) -> Result<()> {
         let inside = resolved(&base.directory);
-        for (name, place) in self.named() {
+        for ((name, place), (_, target)) in as_named.named().into_iter().zip(self.named()) {
             let came_with_the_project = matches!(origin(name), Origin::Default | Origin::File(_));
             if !came_with_the_project || !place.starts_with(&base.directory) {
                 continue;
             }
-            let target = resolved(place);
             if !target.starts_with(&inside) {
                 let flag = Key::named(name).map_or("--base", |key| key.flag);
                 return Err(Error::mendable(format!(
@@ -126,7 +130,7 @@ impl Paths {
                 ))
                 .hint(format!(
                     "if you want that, say so: `{flag} {}`",
-                    quoted(&target)
+                    quoted(target)
                 )));
             }
         }

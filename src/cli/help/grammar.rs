@@ -6,9 +6,10 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 
-use clap::{Arg, Command, CommandFactory};
+use clap::builder::styling::Style;
+use clap::{Arg, Args as _, Command, Subcommand as _};
 
-use super::super::Cli;
+use super::super::{Common, Verb};
 use super::topics::TOPICS;
 use crate::settings::{GROUPS, Shape};
 
@@ -79,49 +80,65 @@ static PURPOSES: &[Purpose] = &[
 
 /// The command line as clap knows it.
 pub(in crate::cli) fn command() -> Command {
-    let command = dressed(|_| true);
+    let root = root(|_| true);
+    let heading = *root.get_styles().get_header();
+    let verbs = verbs(|_| true).into_iter();
+    let command = root.subcommands(verbs.map(|verb| dressed(verb, heading)));
     let template = template(&command);
     command.help_template(template)
 }
 
-/// The same, as far as it is needed for these arguments: whatever is started pays for the rest.
+/// The same without the verbs and settings that these arguments do not name: enough for all that is
+/// typed well, and whatever is started pays for the rest.
 pub(in crate::cli) fn command_for(arguments: &[OsString]) -> Command {
     let is_named = |verb: &str| arguments.iter().any(|argument| argument == verb);
-    let command = dressed(is_named);
-    if command
-        .get_subcommands()
-        .any(|verb| is_named(verb.get_name()))
-    {
-        return command;
-    }
-    let template = template(&command);
-    command.help_template(template)
+    let is_given = |flag: &str| {
+        let begins = |argument: &OsString| argument.as_encoded_bytes().starts_with(flag.as_bytes());
+        arguments.iter().any(begins)
+    };
+    root(is_given).subcommands(verbs(is_named))
 }
 
-/// The command line, where these verbs have their help in its form and their settings.
-fn dressed(is_wanted: impl Fn(&str) -> bool) -> Command {
-    let command = Cli::command().disable_help_subcommand(true);
-    let heading = *command.get_styles().get_header();
-    command.mut_subcommands(|verb| {
-        if !is_wanted(verb.get_name()) {
-            return verb;
-        }
-        let examples = verb.get_after_help().map(|text| {
-            let styled = format!("{heading}Examples:{heading:#}");
-            text.to_string().replacen("Examples:", &styled, 1)
-        });
-        let verb = match examples {
-            Some(examples) => verb.after_help(examples),
-            None => verb,
-        };
-        let uses_settings = USE_SETTINGS.contains(&verb.get_name());
-        let verb = verb.help_template(VERB);
-        if uses_settings {
-            verb.args(setting_arguments())
-        } else {
-            verb
-        }
-    })
+/// The program with the options of every verb and these settings, and as yet without a verb.
+fn root(has_setting: impl Fn(&str) -> bool) -> Command {
+    let command = Command::new("agent")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("A coding agent for people with a chat LLM in a browser tab and no API key")
+        .max_term_width(100)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true);
+    // The verbs that use settings show them.
+    let settings = setting_arguments(has_setting).map(|argument| argument.hide(true));
+    Common::augment_args(command).args(settings)
+}
+
+/// These verbs, as their doc comments tell them.
+fn verbs(is_wanted: impl Fn(&str) -> bool) -> Vec<Command> {
+    let all = Verb::augment_subcommands(Command::new("agent"));
+    let wanted = all
+        .get_subcommands()
+        .filter(|verb| is_wanted(verb.get_name()));
+    wanted.cloned().collect()
+}
+
+/// The verb with its help in our form, and its settings.
+fn dressed(verb: Command, heading: Style) -> Command {
+    let examples = verb.get_after_help().map(|text| {
+        let styled = format!("{heading}Examples:{heading:#}");
+        text.to_string().replacen("Examples:", &styled, 1)
+    });
+    let verb = match examples {
+        Some(examples) => verb.after_help(examples),
+        None => verb,
+    };
+    let uses_settings = USE_SETTINGS.contains(&verb.get_name());
+    let verb = verb.help_template(VERB);
+    if uses_settings {
+        verb.args(setting_arguments(|_| true))
+    } else {
+        verb
+    }
 }
 
 /// The help of the program itself.
@@ -161,10 +178,13 @@ fn in_short(about: &str) -> &str {
     about.split([':', ';']).next().unwrap_or_default()
 }
 
-/// An option for every setting, by groups; clap keeps their order.
-pub(in crate::cli) fn setting_arguments() -> impl Iterator<Item = Arg> {
-    GROUPS.iter().flat_map(|group| {
-        group.keys().map(move |key| {
+/// An option for each of these settings, by groups; clap keeps their order.
+fn setting_arguments(is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = Arg> {
+    let all = GROUPS
+        .iter()
+        .flat_map(|group| group.keys().map(move |key| (group, key)));
+    all.filter(move |(_, key)| is_wanted(key.flag))
+        .map(|(group, key)| {
             Arg::new(key.flag)
                 .long(key.flag.trim_start_matches('-'))
                 .value_name(value_name(&key.shape))
@@ -173,7 +193,6 @@ pub(in crate::cli) fn setting_arguments() -> impl Iterator<Item = Arg> {
                 .hide_short_help(true)
                 .global(true)
         })
-    })
 }
 
 /// What stands for the value in the help.
