@@ -133,14 +133,21 @@ trait Section {
     fn fit(&self, rooms: &[usize], cuts: &mut Vec<String>) -> String;
 }
 
+/// Takes out of a text what the chat must not read; to do it again changes nothing.
+pub type Veil<'a> = dyn FnMut(&mut String) + 'a;
+
 /// Writes the outbox of the session's current round.
-pub fn compose(material: &Material<'_>) -> Outbox {
+///
+/// The material has been through the veil already: the text goes through it once more before it is
+/// measured and split, for what only the whole tells.
+pub fn compose(material: &Material<'_>, veil: &mut Veil<'_>) -> Outbox {
     let Carriage {
         limit, max_parts, ..
     } = material.carriage;
     let draft = Draft::of(material);
     let mut promised = limit;
     let (mut text, mut cuts) = draft.fit(promised, max_parts);
+    veil(&mut text);
     for _ in 0..ATTEMPTS {
         let pastes = parts::split(&text, limit).len();
         if pastes <= draft.pastes(promised, max_parts) {
@@ -151,22 +158,23 @@ pub fn compose(material: &Material<'_>) -> Outbox {
         let fitting = limit.tokens.saturating_mul(all) / estimated_tokens(&text).max(1);
         promised.characters = promised.characters.min(fitting) / 100 * 95;
         (text, cuts) = draft.fit(promised, max_parts);
+        veil(&mut text);
     }
     Outbox {
-        form: form(&text, material.session, material.carriage),
+        form: form(&text, material.session, material.carriage, veil),
         text,
         cuts,
     }
 }
 
-/// How a text gets into the chat.
-fn form(text: &str, session: &Session, carriage: Carriage) -> Form {
+/// How a text that has been through the veil gets into the chat.
+fn form(text: &str, session: &Session, carriage: Carriage, veil: &mut Veil<'_>) -> Form {
     let limit = carriage.limit;
     match carriage.too_long {
         TooLong::Attachment { above } if chars(text) > above || !limit.holds(text) => {
-            Form::Attached {
-                message: instructions::beside_attachment(session),
-            }
+            let mut message = instructions::beside_attachment(session);
+            veil(&mut message);
+            Form::Attached { message }
         }
         _ if limit.holds(text) => Form::Whole,
         _ => Form::Parts(parts::split(text, limit)),

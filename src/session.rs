@@ -17,6 +17,7 @@ mod printed;
 mod recap;
 mod store;
 mod summary;
+mod told;
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -1,19 +1,21 @@
 //! Keeps secrets from the chat: what goes out has placeholders, and a reply may use them where the
 //! secret itself stands (`reveal`).
 //!
-//! What is read or was printed is searched where its origin is known, before it is cut to its room;
-//! the whole message is searched once more before it is written. What placeholders stand for is on
-//! the disk, readable by its owner only, before any message that has them.
+//! What is read or was printed is searched where its origin is known, and all that a message tells
+//! (`told`) before any of it is cut to its room; the whole message is searched once more before it is
+//! measured and split. What placeholders stand for is on the disk, readable by its owner only, before
+//! any message that has them.
 
 mod hits;
 mod reveal;
+mod told;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use self::reveal::refused_placeholder;
+pub(super) use self::told::Told;
 use super::{Agent, Conversation};
-use crate::compose::{Content, Form, Outbox};
+use crate::compose::{Content, Form, Outbox, Veil};
 use crate::error::Result;
 use crate::execute::{Hidden, Hide, Shown};
 use crate::protocol::{RelPath, SessionId};
@@ -105,61 +107,19 @@ pub(super) fn content(shown: Shown) -> Content {
 }
 
 impl Conversation<'_> {
-    /// The session as the chat may hear of it.
-    pub(super) fn concealed_session(&mut self) -> Cow<'_, Session> {
-        let Some(scanner) = &self.agent.manner.secrets else {
-            return Cow::Borrowed(&self.session);
-        };
-        let mut session = self.session.clone();
-        for result in &mut session.last_results {
-            let place = format!("the result of step {}", result.number);
-            let outcome = &mut result.outcome;
-            if result.command == "SEARCH_TEXT" {
-                (self.concealed).hits(scanner, &mut outcome.detail.text, &place);
-            }
-            let source = match RelPath::parse(&result.subject) {
-                Ok(path) if is_about_a_file(&result.command) => {
-                    // A line of a private key does not tell by itself what it is.
-                    let max = self.agent.limits.max_file_bytes;
-                    if let Some(whole) = text_of(&self.agent.workspace, &path, max) {
-                        let source = Source::File(path.as_str());
-                        self.concealed.vault.learn(scanner, &whole, source);
-                    }
-                    Source::File(&result.subject)
-                }
-                _ => Source::Text,
-            };
-            for text in [&mut outcome.message, &mut outcome.detail.text] {
-                self.concealed.text(scanner, text, source, &place);
-            }
-        }
-        if let Some(report) = &mut session.check {
-            let text = &mut report.outcome.detail.text;
-            self.concealed
-                .text(scanner, text, Source::Text, "the output of the check");
-        }
-        Cow::Owned(session)
-    }
-
-    /// A message as the chat may read it, in whatever form it goes.
-    pub(super) fn conceal_outbox(&mut self, outbox: &mut Outbox) {
-        let Outbox { text, form, .. } = outbox;
-        self.conceal_message([text]);
-        match form {
-            Form::Whole => {}
-            Form::Parts(parts) => self.conceal_message(parts),
-            Form::Attached { message } => self.conceal_message([message]),
-        }
+    /// Composes a message: nothing of it is measured or split before it is without secrets.
+    pub(super) fn compose_concealed(
+        &mut self,
+        compose: impl FnOnce(&mut Veil<'_>) -> Outbox,
+    ) -> Outbox {
+        let outbox = compose(&mut |text| self.conceal_message([text]));
         let vault = &self.concealed.vault;
         let mut standing = vault.numbers_in(&outbox.text);
-        match &outbox.form {
-            Form::Whole => {}
-            Form::Parts(parts) => {
-                standing.extend(parts.iter().flat_map(|part| vault.numbers_in(part)));
-            }
-            Form::Attached { message } => standing.extend(vault.numbers_in(message)),
+        if let Form::Attached { message } = &outbox.form {
+            standing.extend(vault.numbers_in(message));
         }
         self.concealed.standing = standing;
+        outbox
     }
 
     /// Texts as the chat may read them.
@@ -233,13 +193,6 @@ impl Conversation<'_> {
         };
         self.agent.ui.say(&text);
     }
-}
-
-fn is_about_a_file(command: &str) -> bool {
-    matches!(
-        command,
-        "CREATE_FILE" | "EDIT_FILE" | "INSERT_TEXT" | "APPLY_PATCH"
-    )
 }
 
 fn text_of(workspace: &Workspace, path: &RelPath, max_bytes: u64) -> Option<String> {

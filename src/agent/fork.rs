@@ -134,7 +134,7 @@ impl Agent {
         journal.append(&[forked, begun], Sync::Now)?;
         let mut conversation: Conversation<'_> = self.conversation(session, journal);
         conversation.concealed = Concealed::taken_over(point.secrets);
-        let message = conversation.write_handover(&point.past, &point.diff)?;
+        let message = conversation.write_handover(point.past, &point.diff)?;
         conversation.save()?;
         Ok(Forked { id, message })
     }

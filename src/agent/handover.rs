@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::checkpoints::Checkpoints;
-use super::conceal::Concealed;
+use super::conceal::{Concealed, Told};
 use super::{Agent, Conversation};
 use crate::checkpoint::{self, DiffLimits, Snapshot};
 use crate::compose::{self, Handover};
@@ -54,7 +54,7 @@ impl Agent {
         let mut conversation = self.conversation(session, journal);
         let diff = conversation.changes_since(&starts)?;
         conversation.take_choices();
-        let handed = conversation.write_handover(&past, &diff)?;
+        let handed = conversation.write_handover(past, &diff)?;
         let sequence = handed.sequence;
         let record = Record::HandedOver { sequence };
         conversation.journal.append(&[record], Sync::Later)?;
@@ -113,7 +113,7 @@ pub(super) fn beginning(past: &Past, session: &Session) -> Vec<Snapshot> {
 
 impl Conversation<'_> {
     /// Composes the message and writes it in place of the one that is there.
-    pub(super) fn write_handover(&mut self, past: &Past, diff: &str) -> Result<HandedOver> {
+    pub(super) fn write_handover(&mut self, mut past: Past, diff: &str) -> Result<HandedOver> {
         let agent = self.agent;
         let (id, sequence) = (
             self.session.session_id.clone(),
@@ -121,20 +121,25 @@ impl Conversation<'_> {
         );
         // Whoever reads it has seen nothing, whatever was told before.
         self.session.instructions = Instructions::Full;
-        let contents = self.read_contents();
+        let mut contents = self.read_contents();
         let listing = self.listing();
-        let project = self.project_instructions(&listing);
+        let mut project = self.project_instructions(&listing);
         // What was taken back is in the history, and the changes are those of now.
-        let notes: Vec<String> = (agent.store.notes(&id).all().into_iter())
+        let mut notes: Vec<String> = (agent.store.notes(&id).all().into_iter())
             .filter(|note| note.source == Source::Person)
             .map(|note| note.text)
             .collect();
         let mut diff = diff.to_owned();
-        self.conceal_message([&mut diff]);
-        let session = self.concealed_session().into_owned();
-        let mut outbox = compose::hand_over(&Handover {
+        let mut session = self.session.clone();
+        self.conceal(Told {
+            session: &mut session,
+            contents: vec![&mut contents, &mut project],
+            past: &mut past.rounds,
+            texts: notes.iter_mut().chain([&mut diff]).collect(),
+        });
+        let material = Handover {
             session: &session,
-            past,
+            past: &past,
             diff: &diff,
             notes: &notes,
             listing: &listing,
@@ -143,8 +148,8 @@ impl Conversation<'_> {
             facts: self.facts(),
             max_list_items: agent.limits.max_list_items as usize,
             carriage: agent.manner.carriage,
-        });
-        self.conceal_outbox(&mut outbox);
+        };
+        let outbox = self.compose_concealed(|veil| compose::hand_over(&material, veil));
         self.keep_secrets()?;
         agent.mailbox.withdraw(&id, sequence)?;
         let posted = agent.post(&id, sequence, &outbox)?;

@@ -5,7 +5,8 @@ use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::thread;
 
-use super::{Agent, Conversation, Manner, Patience, conceal};
+use super::conceal::{self, Told};
+use super::{Agent, Conversation, Manner, Patience};
 use crate::compose::{self, Content, Facts, Form, Listed, Listing, Material, Outbox, parts};
 use crate::error::Result;
 use crate::execute;
@@ -60,19 +61,25 @@ impl Conversation<'_> {
     fn message(&mut self, listing: &Listing, shown_before: Option<&Listing>) -> Result<Outbox> {
         self.notice_changes(listing, shown_before);
         let seen = self.session.seen.clone();
-        let contents = match self.contents.take() {
+        let mut contents = match self.contents.take() {
             Some(contents) => contents,
             None => self.contents_after_restart()?,
         };
-        let unasked = self.unasked(listing);
+        let mut unasked = self.unasked(listing);
         let mentions = self.mentions(listing, shown_before);
-        let project = self.project_instructions(listing);
+        let mut project = self.project_instructions(listing);
         // What is shown now must be what the model is known to have seen.
         if self.session.seen != seen {
             let _alone = self.alone()?;
             self.save()?;
         }
-        let session = self.concealed_session().into_owned();
+        let mut session = self.session.clone();
+        self.conceal(Told {
+            session: &mut session,
+            contents: vec![&mut contents, &mut unasked, &mut project],
+            past: &mut [],
+            texts: Vec::new(),
+        });
         Ok(self.compose(Material {
             session: &session,
             listing,
@@ -89,13 +96,11 @@ impl Conversation<'_> {
 
     /// The message as the chat may read it.
     fn compose(&mut self, mut material: Material<'_>) -> Outbox {
-        let mut outbox = compose::compose(&material);
-        self.conceal_outbox(&mut outbox);
+        let mut outbox = self.compose_concealed(|veil| compose::compose(&material, veil));
         if self.has_secrets() && !material.facts.conceals_secrets {
-            // The person's own words had the first secret: the model must know what stands for it.
+            // Only the whole of it told the first secret: the model must know what stands for it.
             material.facts = self.facts();
-            outbox = compose::compose(&material);
-            self.conceal_outbox(&mut outbox);
+            outbox = self.compose_concealed(|veil| compose::compose(&material, veil));
         }
         outbox
     }

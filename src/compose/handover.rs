@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 
 use super::contents::{fenced, project, requested};
 use super::{
-    Carriage, Content, Facts, Listing, Outbox, Section, budget, chars, check, fit, form, head,
-    history, length, listing, relevance, results,
+    Carriage, Content, Facts, Listing, Outbox, Section, Veil, budget, chars, check, fit, form,
+    head, history, length, listing, relevance, results,
 };
 use crate::excerpt::excerpt;
 use crate::protocol::{RelPath, Status, StepResult};
@@ -65,7 +65,9 @@ const LONGEST_FENCE: usize = 40;
 const OPENING: &str = "## You Take Over\nAnother chat worked on this task until now. You have not seen it and need nothing from it: what follows was recorded by `agent`, not by that chat. The files of the workspace are as the changes below left them. \"You\" and \"your reply\" in the records mean that chat.\n";
 
 /// Writes the message of the session's current round for a chat that knows nothing.
-pub fn hand_over(material: &Handover<'_>) -> Outbox {
+///
+/// The material has been through the veil already, see [`super::compose`].
+pub fn hand_over(material: &Handover<'_>, veil: &mut Veil<'_>) -> Outbox {
     let mut session = material.session.clone();
     session.instructions = Instructions::Full;
     let head = head(&session, material.facts) + OPENING;
@@ -80,9 +82,10 @@ pub fn hand_over(material: &Handover<'_>) -> Outbox {
     for (piece, room) in pieces.iter().zip(rooms) {
         context.push_str(&piece.fit(room, &mut cuts));
     }
-    let text = format!("{head}{context}\n{prompt}");
+    let mut text = format!("{head}{context}\n{prompt}");
+    veil(&mut text);
     Outbox {
-        form: form(&text, &session, material.carriage),
+        form: form(&text, &session, material.carriage, veil),
         text,
         cuts,
     }
@@ -433,7 +436,7 @@ mod tests {
             question: "Which port?".to_owned(),
             answer: None,
         }];
-        hand_over(&Handover {
+        let material = Handover {
             session: &session,
             past: &past(),
             diff,
@@ -459,7 +462,8 @@ mod tests {
                 max_parts: 1,
                 too_long: super::super::TooLong::Parts,
             },
-        })
+        };
+        hand_over(&material, &mut |_| ())
     }
 
     #[test]

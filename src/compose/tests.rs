@@ -12,6 +12,11 @@ const FACTS: Facts = Facts {
     conceals_secrets: true,
 };
 
+/// An outbox in which nothing is secret.
+fn compose(material: &Material<'_>) -> Outbox {
+    super::compose(material, &mut |_| ())
+}
+
 fn carriage(characters: usize) -> Carriage {
     Carriage {
         limit: Limit {
@@ -337,4 +342,37 @@ fn what_nobody_asked_for_is_left_out_first_and_whole() {
     assert!(!some.text.contains("### a\n") && some.text.contains("### b\n"));
     assert!(some.cuts.is_empty());
     assert!(!of_length(chars(&all) - 450).text.contains("You May Need"));
+}
+
+#[test]
+fn what_only_the_whole_tells_is_measured_as_it_goes_out() {
+    let mut session = session("ab12cd34");
+    session.notes = vec!["hunter2 ".repeat(500)];
+    let names: Vec<String> = (0..200).map(|n| format!("hunter2-{n}.txt")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let listing = listing(&names);
+    let limit = Limit {
+        characters: 8_000,
+        tokens: usize::MAX,
+    };
+    for too_long in [TooLong::Parts, TooLong::Attachment { above: 100_000 }] {
+        let mut material = material(&session, &listing, &[]);
+        material.carriage = Carriage {
+            limit,
+            max_parts: 4,
+            too_long,
+        };
+        let mut veil = |text: &mut String| *text = text.replace("hunter2", "[SECRET-1 password]");
+        let outbox = super::compose(&material, &mut veil);
+        assert!(!outbox.text.contains("hunter2"));
+        let pastes = match outbox.form {
+            Form::Whole => vec![outbox.text],
+            Form::Parts(parts) => parts,
+            Form::Attached { message } => vec![message],
+        };
+        assert!(pastes.len() <= 4, "{}", pastes.len());
+        for paste in pastes {
+            assert!(limit.holds(&paste), "{}", chars(&paste));
+        }
+    }
 }

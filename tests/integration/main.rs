@@ -36,6 +36,8 @@ mod job_control;
 /// Commands that miss the network, and the person who gives it.
 #[cfg(target_os = "linux")]
 mod network;
+/// What is pasted: within what the chat takes, and without secrets.
+mod pastes;
 /// Sessions that plan before they work.
 mod planning;
 /// The prompt line of a loop, in a pseudo-terminal.
