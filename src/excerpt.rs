@@ -187,7 +187,10 @@ pub fn both_ends(text: &str, room: usize) -> String {
 /// The text up to one place and from another, with a word about what lies between.
 fn join(text: &str, head: usize, tail: usize) -> String {
     let mut shown = text[..head].to_owned();
-    let mut omitted = text[head..tail.max(head)].chars().count() as u64;
+    // A part of what was omitted before is omitted again.
+    let lines = text[head..tail.max(head)].split_inclusive('\n');
+    let sizes = lines.map(|line| omitted_by(line).unwrap_or(line.chars().count() as u64));
+    let mut omitted = sizes.fold(0, u64::saturating_add);
     mark(&mut shown, &mut omitted);
     shown.push_str(&text[tail.max(head)..]);
     shown
@@ -309,6 +312,15 @@ mod tests {
             1_000 + ((100 - shown.matches("case_").count()) * numbered(1).len()) as u64,
             "{shown}"
         );
+    }
+
+    #[test]
+    fn both_ends_of_a_text_that_was_cut_before_tell_all_that_is_missing() {
+        let (before, after) = (numbered(50), numbered(50));
+        let text = format!("{before}[TRUNCATED: 1000 characters omitted]\n{after}");
+        let shown = both_ends(&text, 400);
+        let missing = (100 - shown.matches("case_").count()) * numbered(1).len();
+        assert_eq!(omitted(&shown), 1_000 + missing as u64, "{shown}");
     }
 
     #[test]

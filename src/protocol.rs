@@ -4,6 +4,7 @@
 
 mod command;
 pub mod generated;
+mod lines;
 pub mod obeyed;
 mod outcome;
 mod patch;
@@ -14,9 +15,10 @@ pub(crate) mod selection;
 mod staged;
 
 pub use command::{Command, Edit, Pattern, Replacement, Step};
+pub use lines::{Lines, truncated_lines};
 pub use outcome::{Capped, Level, Outcome, Status, StepResult};
 pub use patch::{FileChange, Hunk, HunkLine};
-pub use path::{PathProblem, RelPath};
+pub use path::{PathProblem, RelPath, quoted};
 pub use round::{EndMark, SessionId, SessionIdProblem};
 pub use seen::{ReadRequest, Seen};
 pub use selection::Selection;

@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 
 pub use self::rehearsal::{Difference, Rehearsal};
 use super::Permit;
-use super::conceal::refused_placeholder;
+use super::conceal::{self, refused_placeholder};
 use super::network::{self, Offered, ran_twice};
 use super::permit::{Asking, Consent, Permission};
 use super::round::reason_to_skip;
 use crate::approve::{Pending, Question};
+use crate::compose::Content;
 use crate::error::{Error, Result};
-use crate::execute::{self, Execution, Limits, Shown};
+use crate::execute::{self, Execution, Limits};
 use crate::interrupt::Interrupt;
 use crate::policy::Grant;
 use crate::protocol::{Command, Outcome, ReadRequest, Seen, Status, Step, StepResult};
@@ -224,16 +225,17 @@ impl Applying<'_> {
     }
 
     /// What the reply asked to read, as it is now.
-    pub fn contents(&self, reply: &Reply) -> Vec<Shown> {
+    pub fn contents(&self, reply: &Reply) -> Vec<Content> {
         let requests: Vec<ReadRequest> = (reply.steps.iter())
             .flat_map(|step| execute::read_requests(self.workspace, &step.command))
             .collect();
-        execute::read_files(
+        let shown = execute::read_files(
             self.workspace,
             &requests,
             self.limits,
             &mut execute::unveiled,
-        )
+        );
+        shown.into_iter().map(conceal::content).collect()
     }
 }
 

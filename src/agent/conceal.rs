@@ -102,6 +102,7 @@ impl Concealed {
 pub(super) fn content(shown: Shown) -> Content {
     Content {
         title: shown.header,
+        lines: shown.lines,
         text: shown.contents,
     }
 }

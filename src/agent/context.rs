@@ -146,6 +146,7 @@ impl Conversation<'_> {
         }
         Some(Content {
             title: "Changed by the user, not by you".to_owned(),
+            lines: None,
             text: diff.into(),
         })
     }

@@ -46,21 +46,24 @@ impl Conversation<'_> {
             let (agent, concealed) = (self.agent, &mut self.concealed);
             let mut veil = |path: &RelPath, text| concealed.file(agent, path, text);
             let (workspace, limits) = (&agent.workspace, &agent.limits);
-            let mut read = execute::read_file(workspace, &whole(&path), limits, &mut veil);
+            let read = execute::read_file(workspace, &whole(&path), limits, &mut veil);
             let Some(hash) = read.hash.clone().filter(|_| !read.contents.is_empty()) else {
                 continue;
             };
             if shown.insert(path.to_string(), hash.clone()) != Some(hash) {
-                let text = &mut read.contents.text;
-                *text = compose::budget::first_lines_within(text, PROJECT);
-                contents.push(conceal::content(read));
+                let mut content = conceal::content(read);
+                content.keep_first(PROJECT);
+                contents.push(content);
             }
         }
         if !left_out.is_empty() {
             let title = left_out_word(&left_out);
             if shown.insert(LEFT_OUT.to_owned(), title.clone()).as_ref() != Some(&title) {
-                let text = Capped::default();
-                contents.push(Content { title, text });
+                contents.push(Content {
+                    title,
+                    lines: None,
+                    text: Capped::default(),
+                });
             }
         }
         if !contents.is_empty() {
@@ -122,8 +125,8 @@ fn too_many(files: &mut Vec<RelPath>) -> Vec<RelPath> {
 }
 
 fn left_out_word(files: &[RelPath]) -> String {
-    let named: Vec<&str> = (files.iter().take(PROJECT_NAMED))
-        .map(RelPath::as_str)
+    let named: Vec<_> = (files.iter().take(PROJECT_NAMED))
+        .map(RelPath::quoted)
         .collect();
     let more = match files.len() - named.len() {
         0 => String::new(),

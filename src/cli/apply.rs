@@ -247,9 +247,9 @@ impl Teller<'_> {
             });
             return;
         }
-        for shown in applying.contents(reply) {
+        for content in applying.contents(reply) {
             self.ui
-                .text(&format!("{}\n{}", shown.header, shown.contents.text));
+                .text(&format!("{}\n{}", content.heading(), content.body()));
         }
     }
 }

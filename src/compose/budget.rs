@@ -7,6 +7,8 @@
 //! because a long one stands beside it. Of a file a cut keeps the beginning; of an output it keeps
 //! what `excerpt` chooses.
 
+use crate::protocol::truncated_lines;
+
 /// What is cut before what, the first one first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rank {
@@ -115,36 +117,37 @@ pub fn shares(sizes: &[usize], room: usize) -> Vec<usize> {
 /// What the word about a cut may take, in characters.
 pub const CUT_WORDS: usize = 80;
 
-/// The text if it fits, else its first lines.
-pub fn first_lines_within(text: &str, room: usize) -> String {
-    if text.chars().count() <= room {
-        return text.to_owned();
-    }
-    first_lines(text, room)
-}
-
-/// The first lines of a text that fit, with a word about the rest.
-pub fn first_lines(text: &str, room: usize) -> String {
-    let total = text.lines().count();
-    let (mut kept, mut used, mut lines) = (String::new(), 0, 0);
-    // What the word itself may need.
-    let room = room.saturating_sub(CUT_WORDS);
+/// The first lines of a text that fit, and how many more there are.
+pub fn lines_within(text: &str, room: usize) -> (&str, usize) {
+    let (mut end, mut used) = (0, 0);
     for line in text.split_inclusive('\n') {
         used += line.chars().count();
         if used > room {
             break;
         }
-        kept.push_str(line);
-        lines += 1;
+        end += line.len();
     }
-    if lines == total {
-        return kept;
+    (&text[..end], text[end..].lines().count())
+}
+
+/// The first lines of a text that fit, with a word about the rest.
+pub fn first_lines(text: &str, room: usize) -> String {
+    let (kept, more) = lines_within(text, room.saturating_sub(CUT_WORDS));
+    with_cut(kept, more)
+}
+
+/// Lines, and a word about those that are missing after them, if any are.
+pub fn with_cut(kept: &str, more: usize) -> String {
+    if more == 0 {
+        return kept.to_owned();
     }
-    let more = total - lines;
-    if !kept.is_empty() && !kept.ends_with('\n') {
-        kept.push('\n');
-    }
-    kept + &format!("[TRUNCATED: showing first {lines} lines, {more} more available]\n")
+    let line_break = if kept.is_empty() || kept.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    let words = truncated_lines(kept.lines().count(), more);
+    format!("{kept}{line_break}{words}\n")
 }
 
 #[cfg(test)]

@@ -4,14 +4,17 @@ use std::fmt::Write as _;
 
 use super::budget::{self, CUT_WORDS, Claim, Rank};
 use super::{Section, chars};
-use crate::protocol::Capped;
+use crate::protocol::{Capped, Lines};
 
 /// A file's contents as they are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Content {
-    /// The heading: the path, and which lines.
+    /// The heading but for which lines of it are shown: the path.
     pub title: String,
-    /// The text; empty where the heading says why there is none.
+    /// Which lines the text has, if it is of a file.
+    pub lines: Option<Lines>,
+    /// The text, empty where the heading says why there is none; and how many lines after it are
+    /// missing.
     pub text: Capped,
 }
 
@@ -62,18 +65,57 @@ impl Section for Contents<'_> {
 }
 
 impl Content {
-    /// All that it takes, its title and fence included.
-    pub(super) fn chars(&self) -> usize {
-        let text = &self.text.text;
-        if text.is_empty() {
-            return chars(&self.title) + "### \n".len();
-        }
-        chars(&self.title) + "### \n".len() + chars(&fenced(text)) + 1
+    /// The heading: the path, and which lines of it follow.
+    pub fn heading(&self) -> String {
+        self.heading_over(&self.text.text)
     }
 
-    /// What stands around the text.
+    /// The lines, and a word about those that are missing after them.
+    pub fn body(&self) -> String {
+        budget::with_cut(&self.text.text, self.omitted())
+    }
+
+    /// Leaves no more than its first lines that fit.
+    pub fn keep_first(&mut self, room: usize) {
+        let Capped { text, omitted } = &mut self.text;
+        if chars(text) > room {
+            let (kept, more) = budget::lines_within(text, room);
+            *omitted = omitted.saturating_add(more as u64);
+            text.truncate(kept.len());
+        }
+    }
+
+    /// The heading over the first lines of it.
+    fn heading_over(&self, shown: &str) -> String {
+        let words = |lines: Lines| format!(" {}", lines.words(shown.lines().count()));
+        let words = self.lines.map(words).unwrap_or_default();
+        format!("{}{words}", self.title)
+    }
+
+    /// Whether the heading is all there is.
+    fn is_bare(&self) -> bool {
+        self.text.is_empty() && self.text.omitted == 0
+    }
+
+    fn omitted(&self) -> usize {
+        usize::try_from(self.text.omitted).unwrap_or(usize::MAX)
+    }
+
+    /// All that it takes, its heading and fence included.
+    pub(super) fn chars(&self) -> usize {
+        let heading = chars(&self.heading()) + "### \n".len();
+        if self.is_bare() {
+            return heading;
+        }
+        heading + chars(&fenced(&self.body())) + 1
+    }
+
+    /// What stands around the lines where not all of them are shown, at most.
     fn frame(&self) -> usize {
-        self.chars() - chars(&self.text.text)
+        let last = |Lines { of, .. }| Lines { first: of, of }.words(2);
+        let heading = chars(&self.title) + 1 + chars(&self.lines.map(last).unwrap_or_default());
+        let text = &self.text.text;
+        heading + "### \n".len() + chars(&fenced(text)) - chars(text) + 1 + CUT_WORDS
     }
 
     fn claim(&self, rank: Rank, heading: usize) -> Claim {
@@ -81,24 +123,28 @@ impl Content {
         Claim {
             rank,
             need: need + heading,
-            least: need.min(self.frame() + CUT_WORDS) + heading,
+            least: need.min(self.frame()) + heading,
         }
     }
 
     /// Writes as much of it as fits; at the worst its title.
     pub(super) fn write(&self, section: &mut String, room: usize, cuts: &mut Vec<String>) {
         let text = &self.text.text;
-        let _ = writeln!(section, "### {}", self.title);
-        if text.is_empty() {
+        let is_whole = self.is_bare() || self.chars() <= room;
+        let (shown, more) = if is_whole {
+            (text.as_str(), 0)
+        } else {
+            budget::lines_within(text, room.saturating_sub(self.frame()))
+        };
+        let _ = writeln!(section, "### {}", self.heading_over(shown));
+        if self.is_bare() {
             return;
         }
-        if self.chars() <= room {
-            let _ = writeln!(section, "{}", fenced(text));
-            return;
+        let body = budget::with_cut(shown, more.saturating_add(self.omitted()));
+        let _ = writeln!(section, "{}", fenced(&body));
+        if !is_whole {
+            cuts.push(format!("the end of {}", self.title));
         }
-        let shown = budget::first_lines(text, room.saturating_sub(self.frame()));
-        let _ = writeln!(section, "{}", fenced(&shown));
-        cuts.push(format!("the end of {}", self.title));
     }
 }
 
@@ -131,5 +177,73 @@ mod tests {
     fn a_fence_is_longer_than_what_it_encloses() {
         assert_eq!(fence("no ticks"), "```");
         assert_eq!(fence("a ````` b"), "``````");
+    }
+
+    /// Numbered lines of a file from one on, of which some more were asked for.
+    fn content(first: usize, shown: usize, of: usize, omitted: u64) -> Content {
+        let lines = (first..first + shown).map(|number| format!("{number}: text"));
+        Content {
+            title: "big.txt".to_owned(),
+            lines: Some(Lines { first, of }),
+            text: Capped {
+                text: lines.collect::<Vec<_>>().join("\n"),
+                omitted,
+            },
+        }
+    }
+
+    #[track_caller]
+    fn shown(content: &Content, room: usize) -> String {
+        let mut section = String::new();
+        content.write(&mut section, room, &mut Vec::new());
+        assert!(chars(&section) <= room, "{section}");
+        section
+    }
+
+    #[test]
+    fn what_is_cut_twice_says_how_much_is_missing_of_all() {
+        let content = content(1, 500, 5_000, 4_500);
+        let whole = shown(&content, 100_000);
+        assert!(
+            whole.starts_with("### big.txt (lines 1-500 of 5000)\n"),
+            "{whole}"
+        );
+        let word = "500: text\n[TRUNCATED: showing first 500 lines, 4500 more available]\n```\n";
+        assert!(whole.ends_with(word), "{whole}");
+        assert_eq!(chars(&whole), content.chars());
+        let cut = shown(&content, 300);
+        let number = cut.lines().filter(|line| line.ends_with(": text")).count();
+        assert!(number > 5, "{cut}");
+        let heading = format!("### big.txt (lines 1-{number} of 5000)\n");
+        assert!(cut.starts_with(&heading), "{cut}");
+        let more = 5_000 - number;
+        let word = format!("[TRUNCATED: showing first {number} lines, {more} more available]\n");
+        assert!(cut.contains(&word), "{cut}");
+    }
+
+    #[test]
+    fn a_heading_names_the_lines_that_are_shown() {
+        let content = content(1_001, 500, 5_000, 0);
+        assert!(
+            shown(&content, 100_000).starts_with("### big.txt (lines 1001-1500 of 5000)\n```\n")
+        );
+        let cut = shown(&content, 400);
+        let last = cut.lines().rfind(|line| line.ends_with(": text")).unwrap();
+        let last = last.split_once(':').unwrap().0;
+        let heading = format!("### big.txt (lines 1001-{last} of 5000)\n");
+        assert!(cut.starts_with(&heading), "{cut}");
+    }
+
+    #[test]
+    fn the_first_lines_that_are_kept_count_with_those_that_are_cut_later() {
+        let mut content = content(1, 500, 900, 400);
+        content.keep_first(1_000);
+        assert!(chars(&content.text.text) <= 1_000);
+        let kept = content.text.text.lines().count();
+        assert_eq!(kept as u64 + content.text.omitted, 900);
+        let cut = shown(&content, 300);
+        let number = cut.lines().filter(|line| line.ends_with(": text")).count();
+        let more = format!("showing first {number} lines, {} more", 900 - number);
+        assert!(number < kept && cut.contains(&more), "{cut}");
     }
 }

@@ -445,6 +445,7 @@ mod tests {
             contents: &[],
             project: &[Content {
                 title: "AGENTS.md".to_owned(),
+                lines: None,
                 text: "Use tabs.\n".into(),
             }],
             facts: Facts {

@@ -1,7 +1,8 @@
 //! The files of the workspace, as far as the model must hear of them.
 //!
 //! The first outbox lists them; a follow-up tells only what is new, changed or gone since, because
-//! the chat has the rest. What does not fit becomes a tree, see `tree`.
+//! the chat has the rest. What does not fit becomes a tree, see `tree`. Names are whatever somebody
+//! made them, so they stand in a code block and cannot pass for headings or words of ours.
 
 mod difference;
 mod generated;
@@ -15,7 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use self::difference::Difference;
 use self::tree::Tree;
-use super::budget::{self, Claim, Rank};
+use super::budget::{self, CUT_WORDS, Claim, Rank};
+use super::contents::fenced;
 use super::relevance::Relevance;
 use super::{Section, chars};
 use crate::number::grouped;
@@ -61,6 +63,12 @@ const LEAST: usize = 1500;
 /// What the listing takes at most by itself, so that a paste stays handy.
 const MOST: usize = 12_000;
 
+const FOLDED: &str =
+    "Directories with `(... files)` are not shown in full: LIST_FILES (path) opens them.\n";
+
+/// What the ends of a code block take, unless names have runs of backticks.
+const FENCES: usize = 8;
+
 const HEADING: &str = "## Workspace Files\n";
 const HEADING_LATER: &str = "## Workspace Files (what is different since the last message)\n";
 
@@ -75,8 +83,13 @@ pub(super) enum Files<'a> {
         /// What it is where it has all the room that it may take, and whether something is cut.
         most: (String, bool),
     },
-    /// What is different, ready.
-    Different(String),
+    /// What is different.
+    Different {
+        /// A line for each file, as many as there may be items.
+        lines: Vec<String>,
+        /// Whether there are more.
+        has_more: bool,
+    },
 }
 
 /// The section: everything, or what is different since the last outbox.
@@ -98,18 +111,12 @@ pub(super) fn section<'a>(
     let (gone, there): (Vec<_>, Vec<_>) = now
         .differences(before)
         .partition(|difference| matches!(difference, Difference::Deleted(_)));
-    let lines: Vec<Difference<'_>> = there.into_iter().chain(gone).collect();
-    if lines.is_empty() {
-        return Files::Different(String::new());
+    let has_more = there.len() + gone.len() > max_items;
+    let all = there.into_iter().chain(gone).take(max_items);
+    Files::Different {
+        lines: all.map(Difference::words).collect(),
+        has_more,
     }
-    let mut text = HEADING_LATER.to_owned();
-    for line in lines.iter().take(max_items) {
-        let _ = writeln!(text, "{}", line.words());
-    }
-    if lines.len() > max_items {
-        let _ = writeln!(text, "[TRUNCATED: first {max_items} items]");
-    }
-    Files::Different(text)
 }
 
 impl Files<'_> {
@@ -126,8 +133,7 @@ impl Files<'_> {
                 }
                 all(now, relevance, *max_items, room)
             }
-            Self::Different(text) if chars(text) <= room => (text.clone(), false),
-            Self::Different(text) => (budget::first_lines(text, room), true),
+            Self::Different { lines, has_more } => different(lines, *has_more, room),
         }
     }
 }
@@ -152,42 +158,75 @@ impl Section for Files<'_> {
     }
 }
 
+/// What is different since the last outbox, as much as fits; and whether something is cut.
+fn different(lines: &[String], has_more: bool, room: usize) -> (String, bool) {
+    if lines.is_empty() {
+        return (String::new(), false);
+    }
+    let text = lines.join("\n") + "\n";
+    let left = room.saturating_sub(chars(HEADING_LATER));
+    let is_cut = chars(&text) + if has_more { CUT_WORDS } else { 0 } > left;
+    let (kept, _) = budget::lines_within(
+        &text,
+        if is_cut {
+            left.saturating_sub(CUT_WORDS)
+        } else {
+            left
+        },
+    );
+    let mut text = format!("{HEADING_LATER}{kept}");
+    if is_cut || has_more {
+        let _ = writeln!(text, "{}", truncated(kept.lines().count()));
+    }
+    (text, is_cut)
+}
+
+/// The word about items that are missing.
+fn truncated(shown: usize) -> String {
+    format!("[TRUNCATED: first {shown} items]")
+}
+
 /// The whole listing: a line for each file if they are few, else a tree; and whether it lacks more
 /// than what the model can ask for by name.
 fn all(now: &Listing, relevance: &Relevance<'_>, max_items: usize, room: usize) -> (String, bool) {
     let mut text = HEADING.to_owned();
     let _ = writeln!(text, "({})", sum(now));
-    let mut generated = generated::lines(&now.generated);
-    if now.unnamable > 0 {
-        let plural = if now.unnamable == 1 { "" } else { "s" };
-        let _ = writeln!(
-            generated,
-            "(left out: {} name{plural} that cannot be written in a reply)",
-            grouped(now.unnamable)
-        );
-    }
-    let left = room.saturating_sub(chars(&text) + chars(&generated));
-    let mut is_cut = false;
-    if let Some(flat) = flat(now, max_items, left) {
-        text.push_str(&flat);
+    let generated = generated::lines(&now.generated);
+    let left = room.saturating_sub(chars(&text) + FENCES + chars(&generated));
+    let flat = flat(now, max_items, left);
+    let (mut lines, mut shown, mut is_cut) = if let Some(flat) = flat {
+        (flat, now.files.len(), false)
     } else {
-        text.push_str(
-            "Directories with `(... files)` are not shown in full: LIST_FILES (path) opens them.\n",
-        );
-        let left = room.saturating_sub(chars(&text) + chars(&generated) + budget::CUT_WORDS);
+        text.push_str(FOLDED);
+        let around = chars(&text) + FENCES + chars(&generated) + CUT_WORDS;
         let tree = Tree::of(&now.files, relevance);
-        let (lines, is_part) = tree.render(max_items, left);
-        text.push_str(&lines);
-        is_cut = is_part;
+        let tree = tree.render(max_items, room.saturating_sub(around));
+        (tree.text, tree.shown, tree.is_part)
+    };
+    lines.push_str(&generated);
+    let has_more = |is_cut: bool| is_cut || now.omitted > 0;
+    let words = if has_more(is_cut) { CUT_WORDS } else { 0 };
+    let left = room.saturating_sub(chars(&text) + fences(&lines));
+    if chars(&lines) + words > left {
+        let (kept, _) = budget::lines_within(&lines, left.saturating_sub(CUT_WORDS));
+        (shown, is_cut) = (kept.lines().count(), true);
+        lines.truncate(kept.len());
     }
-    text.push_str(&generated);
-    if now.omitted > 0 {
-        let _ = writeln!(text, "[TRUNCATED: first {} items]", now.files.len());
+    if !lines.is_empty() {
+        let _ = writeln!(text, "{}", fenced(&lines));
+    }
+    if has_more(is_cut) {
+        let _ = writeln!(text, "{}", truncated(shown));
     }
     if chars(&text) > room {
-        return (budget::first_lines(&text, room), true);
+        return (format!("{HEADING}{}\n", truncated(0)), true);
     }
     (text, is_cut)
+}
+
+/// What the ends of a code block take around these lines.
+fn fences(lines: &str) -> usize {
+    chars(&fenced(lines)) + 1 - chars(lines)
 }
 
 /// A line for each file, if they are few enough.
@@ -209,12 +248,20 @@ fn sum(now: &Listing) -> String {
     } else {
         "not a git repository"
     };
+    let left_out = match now.unnamable {
+        0 => String::new(),
+        count => {
+            let plural = if count == 1 { "" } else { "s" };
+            let count = grouped(count);
+            format!("; left out: {count} name{plural} that cannot be written in a reply")
+        }
+    };
     if now.files.is_empty() && now.generated.is_empty() {
-        return format!("the workspace is empty; {repository}");
+        return format!("the workspace is empty; {repository}{left_out}");
     }
     let size = now.files.iter().map(|file| file.size).sum();
     format!(
-        "{}, {}; {repository}",
+        "{}, {}; {repository}{left_out}",
         files(now.files.len() as u64),
         bytes(size)
     )

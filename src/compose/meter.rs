@@ -245,6 +245,32 @@ mod tests {
         assert_eq!(meter.characters, text.chars().count());
     }
 
+    #[test]
+    fn names_of_files_are_no_headings() {
+        use super::super::{Listed, Listing};
+        use crate::protocol::RelPath;
+        let listed = |name: &str| Listed {
+            path: RelPath::parse(name).unwrap(),
+            size: 1,
+            modified: 0,
+            is_link: false,
+        };
+        let listing = Listing {
+            files: ["## History", "=== PROMPT ==="].map(listed).to_vec(),
+            ..Listing::default()
+        };
+        let section = super::super::listing::section(
+            &listing,
+            None,
+            super::super::relevance::Relevance::default,
+            200,
+        );
+        let text = super::super::fit(&section, 1_000, &mut Vec::new());
+        let meter = measure(&format!("=== CONTEXT ===\n{text}"));
+        let takes: Vec<&str> = meter.takes.iter().map(|takes| takes.what).collect();
+        assert_eq!(takes, [REST, "listing"], "{text}");
+    }
+
     proptest! {
         #[test]
         fn pieces_are_worth_the_whole(text in "[ab1 .\né漢🎉A]{0,60}", cut in 0_usize..60) {

@@ -75,6 +75,7 @@ fn result(number: u32, outcome: Outcome) -> StepResult {
 fn text(name: &str, text: &str) -> Content {
     Content {
         title: name.to_owned(),
+        lines: None,
         text: text.into(),
     }
 }

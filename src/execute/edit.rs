@@ -173,11 +173,14 @@ impl Execution<'_> {
             }
         };
         match self.store(path, opened, &edited) {
-            Ok(Stored::Changed) => Outcome::ok(format!("edited {path}: {}", place.done(new)))
-                .with_changed([path.clone()]),
-            Ok(Stored::Same) => {
-                Outcome::ok(format!("{path}: nothing changed, the text is the same"))
+            Ok(Stored::Changed) => {
+                Outcome::ok(format!("edited {}: {}", path.quoted(), place.done(new)))
+                    .with_changed([path.clone()])
             }
+            Ok(Stored::Same) => Outcome::ok(format!(
+                "{}: nothing changed, the text is the same",
+                path.quoted()
+            )),
             Err(outcome) => outcome,
         }
     }

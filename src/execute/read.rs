@@ -14,7 +14,7 @@ use super::skipped::Skipped;
 use super::write::explained;
 use super::{Execution, Limits, count};
 use crate::excerpt;
-use crate::protocol::{Capped, Command, Outcome, ReadRequest, RelPath, Selection};
+use crate::protocol::{Capped, Command, Lines, Outcome, ReadRequest, RelPath, Selection};
 use crate::workspace::text::TextFile;
 use crate::workspace::{FileProblem, Kind, Workspace};
 
@@ -37,9 +37,11 @@ pub fn unveiled(_: &RelPath, text: String) -> String {
 /// The contents of a file, ready for an outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
-    /// One line: the path, and what part of the file follows or why nothing does.
+    /// One line: the path, or why nothing follows.
     pub header: String,
-    /// The lines, with a `[TRUNCATED ...]` line where some are missing.
+    /// Which lines follow, if any do.
+    pub lines: Option<Lines>,
+    /// The lines, and how many that were asked for are missing after them.
     pub contents: Capped,
     /// The hash of the whole file, if it was shown: hand it to `Seen::note`.
     pub hash: Option<String>,
@@ -51,6 +53,7 @@ impl Shown {
     fn nothing(header: String) -> Self {
         Self {
             header,
+            lines: None,
             contents: Capped::default(),
             hash: None,
             has_cut_lines: false,
@@ -97,7 +100,7 @@ pub fn read_files(
         if left == 0 {
             return Shown::nothing(format!(
                 "{} (not shown: too many lines in one message; ask for it again)",
-                request.path
+                request.path.quoted()
             ));
         }
         let limits = Limits {
@@ -131,7 +134,8 @@ pub fn read_file(
     let hash = hash(&content);
     let size = content.len();
     let Ok(file) = TextFile::decode(content) else {
-        return Shown::nothing(format!("{path} (binary file, {size} bytes: not shown)"));
+        let name = path.quoted();
+        return Shown::nothing(format!("{name} (binary file, {size} bytes: not shown)"));
     };
     // A part of a secret is still one, and a line of a key does not tell that it is one.
     let text = veil(path, file.text);
@@ -139,12 +143,16 @@ pub fn read_file(
     if lines.is_empty() {
         return Shown {
             hash: Some(hash),
-            ..Shown::nothing(format!("{path} (empty file: 0 lines)"))
+            ..Shown::nothing(format!("{} (empty file: 0 lines)", path.quoted()))
         };
     }
     match part(request, lines.len()) {
         Ok(range) => Shown {
-            header: header(path, &range, lines.len(), limits),
+            header: path.quoted().into_owned(),
+            lines: Some(Lines {
+                first: range.start + 1,
+                of: lines.len(),
+            }),
             has_cut_lines: lines[range.clone()].iter().any(|line| is_cut(line)),
             contents: contents(&lines, range, request, limits),
             hash: Some(hash),
@@ -171,32 +179,15 @@ fn part(request: &ReadRequest, lines: usize) -> Result<Range<usize>, String> {
     Ok(start - 1..end.min(lines))
 }
 
-fn header(path: &RelPath, range: &Range<usize>, lines: usize, limits: &Limits) -> String {
-    if *range == (0..lines) {
-        return format!("{path} ({})", count(lines, "line"));
-    }
-    let shown = range.len().min(limits.max_read_lines as usize);
-    format!(
-        "{path} (lines {}-{} of {lines})",
-        range.start + 1,
-        range.start + shown
-    )
-}
-
 fn contents(lines: &[&str], range: Range<usize>, request: &ReadRequest, limits: &Limits) -> Capped {
     let shown = range.len().min(limits.max_read_lines as usize);
     let omitted = range.len() - shown;
     let range = range.start..range.start + shown;
-    let mut text: Vec<String> = if request.numbered {
+    let text: Vec<String> = if request.numbered {
         numbered(&lines[range.clone()], range.start)
     } else {
         lines[range].iter().map(|line| cut(line)).collect()
     };
-    if omitted > 0 {
-        text.push(format!(
-            "[TRUNCATED: showing first {shown} lines, {omitted} more available]"
-        ));
-    }
     Capped {
         text: text.join("\n"),
         omitted: omitted as u64,
@@ -295,7 +286,8 @@ impl Wanted {
 impl Execution<'_> {
     /// Says that the contents follow; fails at once if there is nothing to show.
     pub(super) fn promise_contents(&mut self, selection: &Selection) -> Outcome {
-        let promise = |path: &RelPath| Outcome::ok(format!("the contents of {path} are below"));
+        let promise =
+            |path: &RelPath| Outcome::ok(format!("the contents of {} are below", path.quoted()));
         if let Some(path) = selection.only()
             && self.promised.contains(path)
             && matches!(
@@ -366,10 +358,18 @@ mod tests {
         let mut stage = stage(&[("a.txt", content)]);
         stage.limits.max_read_lines = 3;
         let shown = read_file(&stage.workspace, request, &stage.limits, &mut unveiled);
-        assert_eq!(
-            (shown.header.as_str(), shown.contents.text.as_str()),
-            (header, contents)
-        );
+        assert_eq!((heading(&shown).as_str(), body(&shown)), (header, contents));
+    }
+
+    fn heading(shown: &Shown) -> String {
+        let words = |lines: Lines| lines.words(shown.contents.text.lines().count());
+        let words = shown.lines.map(words).map(|words| format!(" {words}"));
+        format!("{}{}", shown.header, words.unwrap_or_default())
+    }
+
+    fn body(shown: &Shown) -> &str {
+        assert!(!shown.contents.text.contains("[TRUNCATED"));
+        &shown.contents.text
     }
 
     #[test]
@@ -381,8 +381,8 @@ mod tests {
         case(
             "1\n2\n3\n4\n5\n",
             &request("a.txt"),
-            "a.txt (5 lines)",
-            "1\n2\n3\n[TRUNCATED: showing first 3 lines, 2 more available]",
+            "a.txt (lines 1-3 of 5)",
+            "1\n2\n3",
         );
         case(
             "a\nb\nc\nd\n",
@@ -394,7 +394,7 @@ mod tests {
             "a\nb\nc\nd\ne\nf\n",
             &lines("a.txt", 2, 9),
             "a.txt (lines 2-4 of 6)",
-            "2: b\n3: c\n4: d\n[TRUNCATED: showing first 3 lines, 2 more available]",
+            "2: b\n3: c\n4: d",
         );
     }
 
@@ -509,7 +509,7 @@ mod tests {
             };
             let requests = read_requests(&stage.workspace, &command);
             let shown = read_files(&stage.workspace, &requests, &stage.limits, &mut unveiled);
-            let headers: Vec<&str> = shown.iter().map(|shown| shown.header.as_str()).collect();
+            let headers: Vec<String> = shown.iter().map(heading).collect();
             assert_eq!(headers[..first.len()], *first);
             assert_eq!(stage.one(command).message, message);
         };
@@ -555,6 +555,9 @@ mod tests {
             "c (not shown: too many lines in one message; ask for it again)"
         );
         assert_eq!(last.hash, None);
-        assert!(shown[0].contents.text.starts_with("line\n[TRUNCATED: "));
+        assert_eq!(
+            (shown[0].contents.text.as_str(), shown[0].contents.omitted),
+            ("line", 7)
+        );
     }
 }

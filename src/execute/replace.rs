@@ -64,8 +64,8 @@ fn success(path: &RelPath, verb: &str, stored: Stored, replaced: &Replaced) -> S
     let level = replaced.edited.level;
     if stored == Stored::Same {
         return match level {
-            Level::AlreadyApplied => format!("{path}: already applied, nothing changed"),
-            _ => format!("{path}: nothing changed, the text is the same"),
+            Level::AlreadyApplied => format!("{}: already applied, nothing changed", path.quoted()),
+            _ => format!("{}: nothing changed, the text is the same", path.quoted()),
         };
     }
     let before = replaced
@@ -78,7 +78,7 @@ fn success(path: &RelPath, verb: &str, stored: Stored, replaced: &Replaced) -> S
         notes.push(format!("{before} of them applied already"));
     }
     notes.extend(note(level).map(str::to_owned));
-    format!("{verb} {path} ({})", notes.join(", "))
+    format!("{verb} {} ({})", path.quoted(), notes.join(", "))
 }
 
 fn failure(path: &RelPath, replaced: &Replaced) -> String {
@@ -94,7 +94,8 @@ fn failure(path: &RelPath, replaced: &Replaced) -> String {
     let applied = blocks - refused.len();
     let note = note(replaced.edited.level).map(|note| format!(" ({note})"));
     format!(
-        "{applied} of {blocks} blocks applied to {path}{}; not applied, send only these again: {}",
+        "{applied} of {blocks} blocks applied to {}{}; not applied, send only these again: {}",
+        path.quoted(),
         note.unwrap_or_default(),
         refused.join(", ")
     )

@@ -43,7 +43,7 @@ impl Execution<'_> {
         let lines = count(content.lines().count(), "line");
         if overwrite.before == Before::Same {
             self.ledger.enter(path, known);
-            return Outcome::ok(format!("{path} is unchanged ({lines})"));
+            return Outcome::ok(format!("{} is unchanged ({lines})", path.quoted()));
         }
         if let Err(problem) = self.ledger.write(path, &overwrite.content, known) {
             return failed(&problem);
@@ -52,7 +52,7 @@ impl Execution<'_> {
             Before::Nothing => "created",
             Before::Same | Before::Other => "overwrote",
         };
-        Outcome::ok(format!("{verb} {path} ({lines})")).with_changed([path.clone()])
+        Outcome::ok(format!("{verb} {} ({lines})", path.quoted())).with_changed([path.clone()])
     }
 
     /// Deletes a file.
@@ -60,7 +60,7 @@ impl Execution<'_> {
         match self.ledger.staging.remove(path) {
             Ok(()) => {
                 self.ledger.enter(path, Known::removed());
-                Outcome::ok(format!("deleted {path}")).with_changed([path.clone()])
+                Outcome::ok(format!("deleted {}", path.quoted())).with_changed([path.clone()])
             }
             Err(problem) => explained(self.workspace, &problem),
         }
@@ -77,7 +77,7 @@ impl Execution<'_> {
             Ok(()) => {
                 self.ledger.carry(from, to);
                 self.ledger.enter(from, Known::removed());
-                Outcome::ok(format!("moved {from} to {to}"))
+                Outcome::ok(format!("moved {} to {}", from.quoted(), to.quoted()))
                     .with_changed([from.clone(), to.clone()])
             }
             Err(problem) => explained(self.workspace, &problem),

@@ -4,6 +4,7 @@
 //! itself. It says nothing about links: what a path resolves to is decided by `workspace`, beneath
 //! the root. Whoever holds a `RelPath` need not check it again.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -28,7 +29,7 @@ pub enum PathProblem {
     /// It has a `..` component.
     #[error("`{0}` leaves the workspace")]
     Escapes(String),
-    /// It has a NUL or another control character.
+    /// It has a NUL or another control character, or one that would let it pass for other text.
     #[error("the path contains a control character")]
     ControlCharacter,
     /// It is longer than any path can be.
@@ -53,7 +54,7 @@ impl RelPath {
         if text.len() > MAX_BYTES {
             return Err(PathProblem::TooLong);
         }
-        if text.chars().any(char::is_control) {
+        if text.chars().any(is_misleading) {
             return Err(PathProblem::ControlCharacter);
         }
         let separated = text.replace('\\', "/");
@@ -108,6 +109,11 @@ impl RelPath {
         &self.0
     }
 
+    /// The path as it stands in a sentence, see [`quoted`].
+    pub fn quoted(&self) -> Cow<'_, str> {
+        quoted(&self.0)
+    }
+
     /// The components, outermost first; never empty.
     pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/')
@@ -144,6 +150,27 @@ fn is_plain_name(name: &str) -> bool {
     let is_plain =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'+');
     !matches!(name, "" | "." | "..") && name.bytes().all(is_plain)
+}
+
+/// Whether a character has no place in a name that is shown in a line of text: it begins another
+/// line, or turns the direction in which the line is read.
+fn is_misleading(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A name or path as it stands in a sentence: in backticks, unless it is so plain that it can pass
+/// for nothing else.
+pub fn quoted(name: &str) -> Cow<'_, str> {
+    let is_plain = |character: char| {
+        character.is_alphanumeric() || matches!(character, '.' | '_' | '-' | '+' | '@' | '/')
+    };
+    if name.is_empty() || name.chars().all(is_plain) {
+        return Cow::Borrowed(name);
+    }
+    if name.contains('`') {
+        return Cow::Owned(format!("`` {name} ``"));
+    }
+    Cow::Owned(format!("`{name}`"))
 }
 
 fn is_absolute(text: &str) -> bool {
@@ -194,6 +221,25 @@ mod tests {
         case("src\\main.rs", "src/main.rs");
         case("..hidden/a...b", "..hidden/a...b");
         case("src/a\\b", "src/a/b");
+    }
+
+    #[test]
+    fn refuses_what_would_pass_for_other_text() {
+        for text in ["a\u{202e}b", "a\u{2066}b", "a\u{2028}b", "a\nb", "a\u{85}b"] {
+            let refused = Err(PathProblem::ControlCharacter);
+            assert_eq!(RelPath::parse(text), refused, "{text:?}");
+            assert_eq!(RelPath::of_entry("d", text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn only_plain_names_stand_in_a_sentence_as_they_are() {
+        for plain in ["src/a_b-1.c++.rs", "@scope/x", "größe.txt"] {
+            assert_eq!(quoted(plain), plain);
+        }
+        assert_eq!(quoted("## A Note"), "`## A Note`");
+        assert_eq!(quoted("x (3 lines)"), "`x (3 lines)`");
+        assert_eq!(quoted("a`b"), "`` a`b ``");
     }
 
     #[test]

@@ -409,7 +409,7 @@ fn a_handover_has_all_that_a_new_chat_must_know_and_its_reply_is_taken() {
         "+++ b/b.txt\n@@ -0,0 +1 @@\n+world\n",
         "- `echo gone wrong; exit 3` in round 1: exit code 3",
         "gone wrong\n",
-        "## Workspace Files\n(2 files, 12 bytes; not a git repository)\na.txt (6 bytes)\nb.txt (6 bytes)\n",
+        "## Workspace Files\n(2 files, 12 bytes; not a git repository)\n```\na.txt (6 bytes)\nb.txt (6 bytes)\n```\n",
         "### a.txt",
         &format!("[END {id}#4]\n"),
     ] {

@@ -62,9 +62,11 @@ impl<'a> Difference<'a> {
     /// A line about it.
     pub(super) fn words(self) -> String {
         match self {
-            Self::New(file) => format!("new: {} ({})", file.path, described(file)),
-            Self::Changed(file) => format!("changed: {} ({})", file.path, described(file)),
-            Self::Deleted(file) => format!("deleted: {}", file.path),
+            Self::New(file) => format!("new: {} ({})", file.path.quoted(), described(file)),
+            Self::Changed(file) => {
+                format!("changed: {} ({})", file.path.quoted(), described(file))
+            }
+            Self::Deleted(file) => format!("deleted: {}", file.path.quoted()),
         }
     }
 }

@@ -108,6 +108,16 @@ struct Opened {
     is_part: bool,
 }
 
+/// A tree as it is shown.
+pub(super) struct Rendered {
+    /// The lines.
+    pub(super) text: String,
+    /// How many files are told of, or how many entries of a top level that is not whole.
+    pub(super) shown: usize,
+    /// Whether even the top level is not whole.
+    pub(super) is_part: bool,
+}
+
 /// What is left for lines.
 #[derive(Debug, Clone, Copy)]
 struct Left {
@@ -171,9 +181,8 @@ impl<'a> Tree<'a> {
         tree
     }
 
-    /// The lines, of which there are about as many as items, in about this room; and whether even the
-    /// top level is not whole.
-    pub(super) fn render(mut self, max_items: usize, room: usize) -> (String, bool) {
+    /// The lines, of which there are about as many as items, in about this room.
+    pub(super) fn render(mut self, max_items: usize, room: usize) -> Rendered {
         let top = Directory {
             from: 0,
             to: self.files.len(),
@@ -203,11 +212,16 @@ impl<'a> Tree<'a> {
         }
         let mut text = String::new();
         self.write(top, &mut text);
-        let is_part = self.open.get(&top).is_some_and(|opened| opened.is_part);
-        if is_part {
-            let _ = writeln!(text, "[TRUNCATED: first {max_items} items]");
+        let (shown, is_part) = match self.open.get(&top) {
+            Some(opened) if !opened.is_part => (self.files.len(), false),
+            Some(opened) => (opened.entries.len(), true),
+            None => (0, true),
+        };
+        Rendered {
+            text,
+            shown,
+            is_part,
         }
-        (text, is_part)
     }
 
     /// Opens directories; those in them wait for their turn.

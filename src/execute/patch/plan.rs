@@ -176,9 +176,11 @@ impl<'a, 'b> Plan<'a, 'b> {
                 if *copy {
                     self.copy(path, to, in_the_way)?;
                 } else if self.is_moved_already(path, to, hunks)? {
-                    self.worked_out
-                        .report
-                        .push(format!("moved already: {path} to {to}"));
+                    self.worked_out.report.push(format!(
+                        "moved already: {} to {}",
+                        path.quoted(),
+                        to.quoted()
+                    ));
                 } else {
                     self.rename(path, to, in_the_way)?;
                 }
@@ -216,7 +218,9 @@ impl<'a, 'b> Plan<'a, 'b> {
             Before::Same => "already there:",
             Before::Other => "overwrote",
         };
-        self.worked_out.report.push(format!("{verb} {path}"));
+        self.worked_out
+            .report
+            .push(format!("{verb} {}", path.quoted()));
         if new.before == Before::Same && permission == Permission::Keep {
             self.worked_out.levels.push(Level::AlreadyApplied);
             self.ledger.staging.remove_left_over(path);
@@ -236,7 +240,9 @@ impl<'a, 'b> Plan<'a, 'b> {
         let draft = self.existing(path)?;
         draft.content = None;
         draft.known = Known::removed();
-        self.worked_out.report.push(format!("deleted {path}"));
+        self.worked_out
+            .report
+            .push(format!("deleted {}", path.quoted()));
         self.worked_out.levels.push(Level::Exact);
         self.push(Operation::Remove(path.clone()));
         Ok(())
@@ -265,7 +271,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         if !patched.is_changed && permission == Permission::Keep {
             self.worked_out
                 .report
-                .push(format!("already applied: {path}"));
+                .push(format!("already applied: {}", path.quoted()));
             self.ledger.staging.remove_left_over(path);
             return Ok(());
         }
@@ -277,7 +283,9 @@ impl<'a, 'b> Plan<'a, 'b> {
             .into_bytes()
             .map_err(|problem| Trouble::new(format!("`{path}`: {problem}")))?;
         self.existing(path)?.known.book.record(&edited.changes);
-        self.worked_out.report.push(format!("updated {path}"));
+        self.worked_out
+            .report
+            .push(format!("updated {}", path.quoted()));
         let hash = patched.hash.unwrap_or_else(|| hash(&content));
         self.write_known(path, Arc::new(content), hash, permission)
     }

@@ -141,7 +141,7 @@ impl Plan<'_, '_> {
         self.worked_out.carried.push((from.clone(), to.clone()));
         self.worked_out
             .report
-            .push(format!("{verb} {from} to {to}"));
+            .push(format!("{verb} {} to {}", from.quoted(), to.quoted()));
         self.worked_out.levels.push(Level::Exact);
     }
 
