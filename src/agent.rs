@@ -35,7 +35,7 @@ use self::accept::{Judged, Verdict};
 pub use self::check::Check;
 use self::checkpoints::Checkpoints;
 use self::conceal::Concealed;
-pub use self::conceal::kept_secrets;
+pub use self::conceal::{credentials, kept_secrets};
 pub use self::permit::Permit;
 pub use self::publish::message_of;
 use self::questions::Answered;

@@ -295,10 +295,13 @@ fn made_paths(command: &Command) -> impl Iterator<Item = &RelPath> {
 }
 
 /// The beginning of a text, with a word about what is missing.
+///
+/// Lines stay whole where that leaves half of it: half a secret is none that can be found.
 fn capped(text: &str, max_chars: usize) -> Capped {
     match text.char_indices().nth(max_chars) {
         Some((end, _)) => {
-            let (shown, rest) = text.split_at(end);
+            let line_end = text[..end].rfind('\n').filter(|at| *at >= end / 2);
+            let (shown, rest) = text.split_at(line_end.unwrap_or(end));
             let omitted = rest.chars().count();
             Capped {
                 text: format!("{shown}\n[TRUNCATED: {omitted} characters omitted]"),

@@ -16,7 +16,7 @@ mod staged;
 
 pub use command::{Command, Edit, Pattern, Replacement, Step};
 pub use lines::{Lines, truncated_lines};
-pub use outcome::{Capped, Level, Outcome, Status, StepResult};
+pub use outcome::{Capped, Excerpt, Level, Outcome, Status, StepResult};
 pub use patch::{FileChange, Hunk, HunkLine};
 pub use path::{PathProblem, RelPath, quoted};
 pub use round::{EndMark, SessionId, SessionIdProblem};

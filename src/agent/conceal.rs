@@ -6,12 +6,15 @@
 //! measured and split. What placeholders stand for is on the disk, readable by its owner only, before
 //! any message that has them.
 
+mod credentials;
 mod hits;
 mod reveal;
 mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::credentials::Credentials;
+pub use self::credentials::credentials;
 pub(super) use self::reveal::refused_placeholder;
 pub(super) use self::told::Told;
 use super::{Agent, Conversation};
@@ -23,6 +26,7 @@ use crate::secrets::{Scanner, Source, Vault, nameless};
 use crate::session::{Session, Store};
 use crate::workspace::Workspace;
 use crate::workspace::text::TextFile;
+use crate::workspace::walk::Found;
 
 /// Where the secrets of a session are kept, beside it.
 const SECRETS: &str = "secrets.json";
@@ -42,6 +46,8 @@ pub(super) struct Concealed {
     places: BTreeMap<usize, BTreeSet<String>>,
     /// Those whose placeholders stand in the message.
     standing: BTreeSet<usize>,
+    /// What is known before it stands in a text.
+    credentials: Credentials,
 }
 
 impl Concealed {
@@ -51,8 +57,7 @@ impl Concealed {
         Self {
             kept: vault.clone(),
             vault,
-            places: BTreeMap::new(),
-            standing: BTreeSet::new(),
+            ..Self::default()
         }
     }
 
@@ -66,6 +71,7 @@ impl Concealed {
 
     /// A text without its secrets; `place` says to the person where they stood.
     fn text(&mut self, scanner: &Scanner, text: &mut String, source: Source<'_>, place: &str) {
+        self.vault.foresee(self.credentials.vault(), text);
         let redacted = self.vault.redact(scanner, text, source);
         for number in redacted.numbers {
             let places = self.places.entry(number).or_default();
@@ -85,7 +91,10 @@ impl Concealed {
 
     /// What a search must not show in part; nothing where secrets are not looked for.
     pub(super) fn hider<'s>(&self, scanner: Option<&'s Scanner>) -> Option<Box<Hide<'s>>> {
-        let (scanner, vault) = (scanner?, self.vault.clone());
+        let (scanner, mut vault) = (scanner?, self.vault.clone());
+        for secret in self.credentials.vault().secrets() {
+            vault.adopt(secret);
+        }
         Some(Box::new(move |path, text| {
             let places = vault.places(scanner, text, Source::File(path.as_str()));
             let hidden = places.into_iter().map(|place| Hidden {
@@ -95,6 +104,15 @@ impl Concealed {
             });
             hidden.collect()
         }))
+    }
+}
+
+impl Agent {
+    /// Learns what the files have in them that are there to keep secrets.
+    pub(super) fn learn_credentials(&self, concealed: &mut Concealed, files: &[Found]) {
+        if let Some(scanner) = &self.manner.secrets {
+            (concealed.credentials).learn(&self.workspace, scanner, files);
+        }
     }
 }
 

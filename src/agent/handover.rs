@@ -121,8 +121,8 @@ impl Conversation<'_> {
         );
         // Whoever reads it has seen nothing, whatever was told before.
         self.session.instructions = Instructions::Full;
-        let mut contents = self.read_contents();
         let listing = self.listing();
+        let mut contents = self.read_contents();
         let mut project = self.project_instructions(&listing);
         // What was taken back is in the history, and the changes are those of now.
         let mut notes: Vec<String> = (agent.store.notes(&id).all().into_iter())

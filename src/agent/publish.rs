@@ -206,9 +206,14 @@ impl Conversation<'_> {
     }
 
     /// The files of the workspace; none, and a word about it, where it cannot be walked.
-    pub(super) fn listing(&self) -> Listing {
+    ///
+    /// What those have in them that are there to keep secrets is known from now on.
+    pub(super) fn listing(&mut self) -> Listing {
         match self.agent.workspace.walk(None) {
-            Ok(walked) => listing_of(walked, self.agent.workspace.is_repository()),
+            Ok(walked) => {
+                (self.agent).learn_credentials(&mut self.concealed, &walked.credentials);
+                listing_of(walked, self.agent.workspace.is_repository())
+            }
             Err(problem) => {
                 self.agent
                     .ui

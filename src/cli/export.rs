@@ -7,13 +7,14 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::{Common, open, resume};
-use crate::agent::kept_secrets;
+use crate::agent::{credentials, kept_secrets};
 use crate::checkpoint::DiffLimits;
 use crate::error::{Error, Result};
 use crate::fs::{Durability, write_atomic};
 use crate::secrets::{Scanner, Source};
 use crate::transcript::{self, Transcript};
 use crate::ui::{Ui, count};
+use crate::workspace::Workspace;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,9 +53,14 @@ impl Export {
             .with_diffs(&files.store.objects(), &DiffLimits::default());
         // What leaves the machine with a transcript is what leaves it with a message.
         let vault = RefCell::new(kept_secrets(&files.store, &session.session_id));
+        let scanner = Scanner::default();
+        let workspace = Workspace::open(&files.workspace).ok();
+        let credentials = workspace.map(|workspace| credentials(&workspace, &scanner));
+        let credentials = credentials.unwrap_or_default();
         let redact = |text: &str| {
             let mut vault = vault.borrow_mut();
-            vault.redact(&Scanner::default(), text, Source::Text).text
+            vault.foresee(&credentials, text);
+            vault.redact(&scanner, text, Source::Text).text
         };
         let transcript = transcript.redacted(&redact);
         if transcript.unreadable_lines > 0 {

@@ -12,7 +12,7 @@ mod worked_out;
 
 use super::replace::note;
 use super::{Execution, capped, count, nearest};
-use crate::protocol::{FileChange, Level, Outcome};
+use crate::protocol::{Excerpt, FileChange, Level, Outcome};
 use operation::stage_all;
 use plan::{Plan, Trouble};
 
@@ -65,21 +65,27 @@ impl Execution<'_> {
             0 => String::new(),
             more => format!(" (and {} below)", count(more, "more problem")),
         };
-        let details: Vec<String> = troubles
-            .iter()
-            .enumerate()
-            .map(|(position, trouble)| match position {
+        let (mut details, mut excerpts) = (Vec::new(), Vec::new());
+        for (position, trouble) in troubles.iter().enumerate() {
+            let detail = match position {
                 0 => trouble.detail.clone(),
                 _ => format!("{}\n{}", trouble.message, trouble.detail),
-            })
-            .map(|text| text.trim_end().to_owned())
-            .filter(|text| !text.is_empty())
-            .collect();
+            };
+            let detail = detail.trim_end();
+            if !detail.is_empty() {
+                excerpts.extend(trouble.path.clone().map(|path| Excerpt {
+                    path,
+                    lines: detail.lines().count(),
+                }));
+                details.push(detail.to_owned());
+            }
+        }
         Outcome::failed(format!(
             "nothing was changed: {}{hint}{more}",
             first.message
         ))
         .with_detail(capped(&details.join("\n"), self.limits.max_output))
+        .with_excerpts(excerpts)
     }
 }
 

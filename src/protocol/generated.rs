@@ -104,15 +104,18 @@ pub fn unread(path: &RelPath) -> Option<&'static str> {
 }
 
 /// Whether a file of this name is there to keep secrets, and is no example of one.
-fn has_credentials(name: &str) -> bool {
+///
+/// Every name of a walk is asked about, so that most are dismissed by their endings.
+pub fn has_credentials(name: &str) -> bool {
     const NAMES: [&str; 5] = [".netrc", "_netrc", ".pgpass", ".npmrc", "credentials"];
     const EXAMPLES: [&str; 5] = ["example", "sample", "template", "dist", "schema"];
-    let is_example = EXAMPLES.iter().any(|word| name.contains(word));
+    let is_example = || EXAMPLES.iter().any(|word| name.contains(word));
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);
-    let is_env = name == ".env" || name.starts_with(".env.");
-    (is_env && !is_example)
-        || NAMES.contains(&name)
-        || matches!(extension, Some("pem" | "key" | "ppk" | "p12" | "pfx"))
+    match extension {
+        Some("pem" | "key" | "ppk" | "p12" | "pfx") => true,
+        Some("env") => !is_example(),
+        _ => NAMES.contains(&name) || (name.starts_with(".env.") && !is_example()),
+    }
 }
 
 #[cfg(test)]
@@ -141,7 +144,10 @@ mod tests {
             assert_eq!(unread(&path), expected, "{path}");
         };
         case("config/.env.local", Some("credentials"));
+        case("deploy/prod.env", Some("credentials"));
+        case("deploy/sample.env", None);
         case("tls/server.key", Some("credentials"));
+        case(".npmrc", Some("credentials"));
         case(".env.example", None);
         case("src/key.rs", None);
         case("a/Cargo.lock", Some("lock file"));

@@ -66,6 +66,9 @@ pub struct Outcome {
     /// What belongs below it: output, listings, the lines around a failed edit.
     #[serde(default, skip_serializing_if = "Capped::is_empty")]
     pub detail: Capped,
+    /// Of which files the detail shows lines, where that is not the one that the step is about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excerpts: Vec<Excerpt>,
     /// How an edit matched.
     #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
@@ -81,6 +84,7 @@ impl Outcome {
             status,
             message: message.into(),
             detail: Capped::default(),
+            excerpts: Vec::new(),
             level: None,
             changed: Vec::new(),
         }
@@ -113,6 +117,13 @@ impl Outcome {
         self
     }
 
+    /// The same with the files of which the text below the line shows lines, in their order.
+    #[must_use]
+    pub fn with_excerpts(mut self, excerpts: Vec<Excerpt>) -> Self {
+        self.excerpts = excerpts;
+        self
+    }
+
     /// The same with the files that it changed.
     #[must_use]
     pub fn with_changed(mut self, changed: impl IntoIterator<Item = RelPath>) -> Self {
@@ -126,6 +137,15 @@ impl Outcome {
         self.level = Some(level);
         self
     }
+}
+
+/// The next lines of a detail: they are about a file, and may show some of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Excerpt {
+    /// The file.
+    pub path: RelPath,
+    /// How many lines these are.
+    pub lines: usize,
 }
 
 /// The outcome of one step of a reply.

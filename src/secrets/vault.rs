@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use self::known::Everywhere;
 use super::{Scanner, Source, without_overlaps};
 
 /// How many secrets a session remembers.
@@ -30,6 +31,7 @@ pub struct Vault {
     secrets: Vec<Secret>,
     /// Which secret a value belongs to, and which line of it it is.
     index: BTreeMap<String, (usize, usize)>,
+    everywhere: Everywhere,
 }
 
 /// A secret and where it stood.
@@ -108,6 +110,11 @@ impl Vault {
     /// How many secrets it holds.
     pub fn len(&self) -> usize {
         self.secrets.len()
+    }
+
+    /// Its secrets, in the order in which they were found.
+    pub fn secrets(&self) -> &[Secret] {
+        &self.secrets
     }
 
     /// The secret of this number, counted from 1.
@@ -234,7 +241,23 @@ impl Vault {
         Ok(Some(revealed))
     }
 
+    /// Takes over a secret of another vault, as far as it is not known.
+    pub fn adopt(&mut self, secret: &Secret) {
+        let new = secret.lines.iter();
+        let new: Vec<String> = new
+            .filter(|line| !self.index.contains_key(*line))
+            .cloned()
+            .collect();
+        if !new.is_empty() && self.secrets.len() < MAX_SECRETS {
+            self.add(Secret {
+                lines: new,
+                ..secret.clone()
+            });
+        }
+    }
+
     fn add(&mut self, secret: Secret) {
+        self.everywhere = Everywhere::default();
         let number = self.secrets.len();
         for (line, value) in secret.lines.iter().enumerate() {
             self.index.entry(value.clone()).or_insert((number, line));

@@ -18,6 +18,7 @@ use super::survey::is_passed_by;
 use super::{FileProblem, Kind, OUR_DIRECTORY, Workspace};
 use crate::platform::files::{self, EntryKind};
 use crate::protocol::RelPath;
+use crate::protocol::generated::has_credentials;
 
 /// The most files and directories that one walk names.
 const MAX_ENTRIES: usize = 500_000;
@@ -42,6 +43,8 @@ pub(super) struct Looked {
     pub(super) opened: Dir,
     /// In the order of their paths.
     pub(super) entries: Vec<Entry>,
+    /// Files that are there to keep secrets, also those that are ignored, as they often are.
+    pub(super) credentials: Vec<Entry>,
     pub(super) rules: Option<Arc<Rules>>,
 }
 
@@ -177,6 +180,7 @@ impl<'a> Looker<'a> {
             place.rules.clone(),
         );
         let mut entries = Vec::with_capacity(told.ends.len());
+        let mut credentials = Vec::new();
         let mut absolute = Absolute::within(&place.path);
         for (name, kind) in told.iter() {
             let ignored = |is| {
@@ -184,6 +188,11 @@ impl<'a> Looker<'a> {
                 rules.is_some_and(|rules| rules.leave_out(absolute.of(name), is))
             };
             entries.extend(self.entry(place, name, kind, ignored));
+            if kind == EntryKind::File && has_credentials(name) {
+                let path = RelPath::of_entry(&place.path, name);
+                let path = path.filter(|path| !self.workspace.left_out.contains(path));
+                credentials.extend(path.map(|path| Entry { path, kind }));
+            }
         }
         // The directory is the same for all.
         let shared = place.path.len();
@@ -194,6 +203,7 @@ impl<'a> Looker<'a> {
         Some(Looked {
             opened,
             entries,
+            credentials,
             rules,
         })
     }

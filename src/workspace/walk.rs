@@ -6,13 +6,16 @@
 //! directory and every ignore file is opened beneath the root, like all files of the workspace.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::crew::work_off;
 use super::look::{Entry, Looker, Place, Start, path_order};
 use super::{FileProblem, Kind, Workspace};
 use crate::platform::files::{EntryKind, size_and_time};
 use crate::protocol::RelPath;
+
+/// How many files with secrets a walk names.
+const MAX_CREDENTIALS: usize = 1_000;
 
 /// What a walk found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,6 +26,9 @@ pub struct Walked {
     pub unnamable: u64,
     /// Whether it stopped at the limit, so that there are more files than these.
     pub cut: bool,
+    /// The files that are there to keep secrets, also those that are ignored, as far as there are
+    /// not too many of them; those that lie higher up come first.
+    pub credentials: Vec<Found>,
 }
 
 /// A file that a walk found.
@@ -62,6 +68,7 @@ impl Workspace {
             looker: Looker::new(self),
             numbers: AtomicUsize::new(1),
             visited: Mutex::new(Vec::new()),
+            credentials: Mutex::new(Vec::new()),
         };
         work_off(vec![Task { place, number: 0 }], |task| {
             walk.visit(&task, &passes_by)
@@ -106,6 +113,7 @@ struct Walk<'a> {
     numbers: AtomicUsize,
     /// What each directory held, in no order.
     visited: Mutex<Vec<(usize, Vec<Item>)>>,
+    credentials: Mutex<Vec<Found>>,
 }
 
 impl Walk<'_> {
@@ -129,8 +137,16 @@ impl Walk<'_> {
                 items.extend(found(entry, &looked.opened).map(Item::File));
             }
         }
-        let mut visited = self.visited.lock().unwrap_or_else(PoisonError::into_inner);
-        visited.push((task.number, items));
+        let credentials = std::mem::take(&mut looked.credentials).into_iter();
+        let credentials: Vec<Found> = credentials
+            .filter_map(|entry| found(entry, &looked.opened))
+            .collect();
+        if !credentials.is_empty() {
+            let mut all = locked(&self.credentials);
+            let room = MAX_CREDENTIALS.saturating_sub(all.len());
+            all.extend(credentials.into_iter().take(room));
+        }
+        locked(&self.visited).push((task.number, items));
         tasks
     }
 
@@ -156,12 +172,23 @@ impl Walk<'_> {
                 }
             }
         }
+        let credentials = self.credentials.into_inner();
+        let mut credentials = credentials.unwrap_or_else(PoisonError::into_inner);
+        credentials.sort_unstable_by(|a, b| {
+            let depth = |found: &Found| found.path.components().count();
+            depth(a).cmp(&depth(b)).then_with(|| a.path.cmp(&b.path))
+        });
         Walked {
             files,
+            credentials,
             unnamable: self.looker.unnamable() as u64,
             cut: self.looker.is_cut(),
         }
     }
+}
+
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What the system knows of a file; nothing if it has vanished.
@@ -285,6 +312,26 @@ mod tests {
             tree.names(Some("sub")),
             ["sub/.gitignore", "sub/b.log", "sub/target/y"]
         );
+    }
+
+    #[test]
+    fn files_with_secrets_are_known_also_where_they_are_ignored() {
+        let tree = tree(&[
+            (".gitignore", ".env*\n/build\n"),
+            (".env", "A=b"),
+            (".env.example", ""),
+            ("a/tls/server.pem", ""),
+            ("a/.env.local", ""),
+            ("b.rs", ""),
+            ("build/x.pem", ""),
+        ]);
+        let walked = tree.workspace.walk(None).unwrap();
+        let paths: Vec<&str> = (walked.credentials.iter())
+            .map(|found| found.path.as_str())
+            .collect();
+        assert_eq!(paths, [".env", "a/.env.local", "a/tls/server.pem"]);
+        assert_eq!(walked.credentials[0].size, 3);
+        assert_eq!(tree.names(None), [".gitignore", "a/tls/server.pem", "b.rs"]);
     }
 
     #[test]

@@ -217,3 +217,88 @@ fn a_short_secret_is_kept_however_it_is_printed() {
     let finished = session(&[&print, DONE]).run().code(0);
     nothing_left(&finished);
 }
+
+/// Values whose names tell nothing, and a key without its first line.
+const QUIET: &str = "FOO=kJ83hf92Kdl0\nBAR=Zx81mQ02LpWe\nPORT=1\n";
+
+fn key() -> String {
+    let line = |n: usize| -> String {
+        let letters: Vec<char> = ('a'..='z').chain('A'..='Z').chain('0'..='9').collect();
+        (0..64)
+            .map(|at| letters[(n * 17 + at * 23 + at * at) % 62])
+            .collect()
+    };
+    let lines: Vec<String> = (0..8).map(line).collect();
+    let mark = |word: &str| format!("-----{word} PRIVATE KEY-----");
+    format!("{}\n{}\n{}\n", mark("BEGIN"), lines.join("\n"), mark("END"))
+}
+
+#[track_caller]
+fn no_credentials_in(name: &str, text: &str) {
+    let key = key();
+    let values = ["kJ83hf92Kdl0", "Zx81mQ02LpWe", key.lines().nth(3).unwrap()];
+    for value in values {
+        assert!(!text.contains(value), "{name}: {value}\n{text}");
+    }
+}
+
+#[test]
+fn what_files_with_credentials_keep_is_known_wherever_it_is_printed() {
+    let print = block(
+        "[RUN_COMMAND]\ncat .env\nawk '{print NR\": \"$0}' .env\nsed 's/.*=/\"v\": \"/; s/$/\"/' .env\nsed -n 3,5p tls/key.pem\n[/RUN_COMMAND]",
+    );
+    let check = "nl -ba .env; sed -n 3,5p tls/key.pem; exit 1";
+    let arguments = ["new", "--base", ".", "--no-wait", "--check", check, "task"];
+    let begun = Test::new(&arguments)
+        .file("workspace/.gitignore", ".env\n")
+        .file("workspace/.env", QUIET)
+        .file("workspace/tls/key.pem", key())
+        .run()
+        .code(0);
+    no_credentials_in("first", &begun.outbox(1));
+    let id = begun.session()["sessionId"].as_str().unwrap().to_owned();
+    let reply = print.replace("{end}", &format!("[END {id}#1]"));
+    let stepped = Test::after(begun, &["step", "--reply", "-"]).input(&reply);
+    let stepped = stepped.run().code(0);
+    let told = stepped.outbox(2);
+    no_credentials_in("outbox", &told);
+    assert!(told.contains("FOO=[SECRET-"), "{told}");
+    let handed = Test::after(stepped, &["handoff"]).run().code(0);
+    no_credentials_in("handoff", &handed.outbox(2));
+    let exported = Test::after(handed, &["export"]).run().code(0);
+    assert!(exported.stdout.contains("FOO=[SECRET-"));
+    no_credentials_in("export", &exported.stdout);
+}
+
+#[test]
+fn a_secret_that_nothing_tells_is_neither_kept_nor_spoken_of() {
+    let finished = Test::new(&["new", "--base", ".", "--no-wait", "task"])
+        .file("workspace/.env", QUIET)
+        .run()
+        .code(0);
+    assert!(!finished.outbox(1).contains("SECRET"));
+    let id = finished.session()["sessionId"].as_str().unwrap().to_owned();
+    assert!(!(finished.base().join(format!("sessions/{id}/secrets.json"))).exists());
+}
+
+#[test]
+fn lines_that_a_failed_patch_shows_are_read_as_those_of_their_file() {
+    let env = "FOO=kJ83hf92\nBAR=Zx81mQ02LpWe\nSHORT_PASSWORD=a1B2\nPORT=1\n";
+    let patch = block(
+        "[APPLY_PATCH]\n*** Begin Patch\n*** Update File: b.txt\n-one\n+two\n*** Update File: .env\n-FOO=wrong\n-BAR=wrong\n-PORT=1\n+PORT=3\n*** Update File: c.txt\n-nowhere\n+here\n*** End Patch\n[/APPLY_PATCH]",
+    );
+    let finished = Test::new(&["new", "--base", ".", "task"])
+        .file("workspace/.env", env)
+        .file("workspace/b.txt", "one\n")
+        .file("workspace/c.txt", "SHORT = a1B2\nno where\n")
+        .reply(&patch)
+        .reply(DONE)
+        .run()
+        .code(0);
+    let told = finished.outbox(2);
+    assert!(told.contains("1. [FAILED] APPLY_PATCH"), "{told}");
+    assert!(told.contains("FOO=[SECRET-"), "{told}");
+    for value in ["kJ83hf92", "Zx81mQ02LpWe", "PASSWORD=a1B2"] {
+        assert!(!told.contains(value), "{value}\n{told}");
+    }
+}

@@ -6,7 +6,7 @@
 use super::super::{Agent, Conversation};
 use super::{Concealed, text_of};
 use crate::compose::Content;
-use crate::protocol::{RelPath, StepResult};
+use crate::protocol::{Excerpt, Outcome, RelPath, StepResult};
 use crate::secrets::{Scanner, Source};
 use crate::session::{PastRound, Session};
 
@@ -96,22 +96,40 @@ impl Concealed {
         if result.command == "SEARCH_TEXT" {
             self.hits(scanner, &mut outcome.detail.text, &place);
         }
-        let source = match RelPath::parse(&result.subject) {
-            Ok(path) if is_about_a_file(&result.command) => {
-                // A line of a private key does not tell by itself what it is.
-                let max = agent.limits.max_file_bytes;
-                if let Some(whole) = text_of(&agent.workspace, &path, max) {
-                    let source = Source::File(path.as_str());
-                    self.vault.learn(scanner, &whole, source);
-                }
-                Source::File(&result.subject)
-            }
-            _ => Source::Text,
+        let path = RelPath::parse(&result.subject).ok();
+        let path = path.filter(|_| is_about_a_file(&result.command));
+        // A line of a private key does not tell by itself what it is.
+        let shown = outcome.excerpts.iter().map(|excerpt| &excerpt.path);
+        for path in path.iter().chain(shown) {
+            let text = text_of(&agent.workspace, path, agent.limits.max_file_bytes);
+            (self.credentials).learn_file(scanner, path, text.as_deref());
+        }
+        let source = match &path {
+            Some(path) => Source::File(path.as_str()),
+            None => Source::Text,
         };
-        for text in [&mut outcome.message, &mut outcome.detail.text] {
-            self.text(scanner, text, source, &place);
+        self.text(scanner, &mut outcome.message, source, &place);
+        if outcome.excerpts.is_empty() {
+            self.text(scanner, &mut outcome.detail.text, source, &place);
+        } else {
+            self.excerpts(scanner, outcome, &place);
         }
         self.text(scanner, &mut result.subject, Source::Text, &place);
+    }
+
+    /// A detail with lines of several files, each read as a part of its own.
+    fn excerpts(&mut self, scanner: &Scanner, outcome: &mut Outcome, place: &str) {
+        let mut lines = outcome.detail.text.split_inclusive('\n');
+        let mut whole = String::new();
+        for Excerpt { path, lines: count } in &outcome.excerpts {
+            let mut text: String = lines.by_ref().take(*count).collect();
+            self.text(scanner, &mut text, Source::File(path.as_str()), place);
+            whole.push_str(&text);
+        }
+        let mut rest: String = lines.collect();
+        self.text(scanner, &mut rest, Source::Text, place);
+        whole.push_str(&rest);
+        outcome.detail.text = whole;
     }
 }
 

@@ -32,6 +32,8 @@ pub(super) struct Trouble {
     pub(super) detail: String,
     /// The file that was expected and is not there.
     pub(super) missing: Option<RelPath>,
+    /// The file that the change is of.
+    pub(super) path: Option<RelPath>,
 }
 
 impl Trouble {
@@ -40,6 +42,7 @@ impl Trouble {
             message,
             detail: String::new(),
             missing: None,
+            path: None,
         }
     }
 
@@ -130,7 +133,10 @@ impl<'a, 'b> Plan<'a, 'b> {
             return;
         }
         if let Err(trouble) = self.try_to_work_out(change) {
-            self.troubles.push(trouble);
+            self.troubles.push(Trouble {
+                path: Some(path.clone()),
+                ..trouble
+            });
             self.broken.insert(path.clone());
         }
     }

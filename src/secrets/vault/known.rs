@@ -5,6 +5,7 @@
 //! it was found it is known in any case.
 
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
@@ -50,40 +51,90 @@ impl Reach {
     }
 }
 
-impl Vault {
-    /// Where secrets stand again that were found before, and their kinds.
-    pub(super) fn known_in(&self, text: &str, source: Source<'_>) -> Vec<(Range<usize>, String)> {
-        let is_here = |secret: &Secret| match source {
-            Source::File(path) => secret.files.contains(path),
-            Source::Text => false,
-        };
-        let mut values = Vec::new();
-        let mut known = Vec::new();
-        for secret in &self.secrets {
+/// The values of a vault in one automaton.
+#[derive(Debug)]
+struct Values {
+    automaton: AhoCorasick,
+    /// Of each value where it is known, and the place of its secret.
+    known: Vec<(Reach, usize)>,
+}
+
+impl Values {
+    /// All that are known where these secrets are at home; nothing if there are none.
+    fn of(secrets: &[Secret], is_here: impl Fn(&Secret) -> bool) -> Option<Self> {
+        let (mut values, mut known) = (Vec::new(), Vec::new());
+        for (number, secret) in secrets.iter().enumerate() {
             for line in &secret.lines {
                 if let Some(reach) = Reach::of(line, is_here(secret)) {
                     values.push(line.as_str());
-                    known.push((reach, &secret.kind));
+                    known.push((reach, number));
                 }
             }
         }
         if values.is_empty() {
-            return Vec::new();
+            return None;
         }
-        let built = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(&values);
-        let Ok(automaton) = built else {
+        let mut builder = AhoCorasick::builder();
+        let builder = builder.match_kind(MatchKind::LeftmostLongest);
+        let automaton = builder.build(&values).ok()?;
+        Some(Self { automaton, known })
+    }
+
+    /// Where they stand in a text, and the places of their secrets.
+    fn find<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (Range<usize>, usize)> + 't {
+        self.automaton.find_iter(text).filter_map(|found| {
+            let (reach, number) = self.known[found.pattern().as_usize()];
+            let is_meant = reach.includes(text, &found.range());
+            is_meant.then(|| (found.range(), number))
+        })
+    }
+}
+
+/// The values as they are known in texts that are no files of theirs, put together when they are
+/// first looked for. It says nothing that the secrets do not, so all are alike.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Everywhere(OnceLock<Option<Arc<Values>>>);
+
+impl PartialEq for Everywhere {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Everywhere {}
+
+impl Vault {
+    /// Where secrets stand again that were found before, and their kinds.
+    pub(super) fn known_in(&self, text: &str, source: Source<'_>) -> Vec<(Range<usize>, String)> {
+        let kind = |number: usize| self.secrets[number].kind.clone();
+        let found = self.values_in(text, source).into_iter();
+        found.map(|(range, number)| (range, kind(number))).collect()
+    }
+
+    /// Takes over those secrets of another vault that stand in a text.
+    pub fn foresee(&mut self, other: &Self, text: &str) {
+        for (_, number) in other.values_in(text, Source::Text) {
+            self.adopt(&other.secrets[number]);
+        }
+    }
+
+    fn values_in(&self, text: &str, source: Source<'_>) -> Vec<(Range<usize>, usize)> {
+        let is_here = |secret: &Secret| match source {
+            Source::File(path) => secret.files.contains(path),
+            Source::Text => false,
+        };
+        if self.secrets.iter().any(is_here) {
+            let values = Values::of(&self.secrets, is_here);
+            return values.map_or_else(Vec::new, |values| values.find(text).collect());
+        }
+        let everywhere = (self.everywhere.0).get_or_init(|| {
+            let values = Values::of(&self.secrets, |_| false);
+            values.map(Arc::new)
+        });
+        let Some(values) = everywhere else {
             return Vec::new();
         };
-        automaton
-            .find_iter(text)
-            .filter_map(|found| {
-                let (reach, kind) = known[found.pattern().as_usize()];
-                let is_meant = reach.includes(text, &found.range());
-                is_meant.then(|| (found.range(), kind.clone()))
-            })
-            .collect()
+        values.find(text).collect()
     }
 }
 
