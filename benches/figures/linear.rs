@@ -1,5 +1,6 @@
 //! Inputs that are made to be slow: twice the size must take twice the time.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::Outcome;
@@ -23,50 +24,92 @@ const AT_ONCE: Duration = Duration::from_millis(5);
 
 const RUNS: usize = 7;
 
-/// What is repeated, and what it is called.
-const UNITS: &[(&str, &str)] = &[
-    ("`[`", "["),
-    ("lines of `[`", "[\n"),
-    ("backticks", "`"),
-    ("lines of three backticks", "```\n"),
-    ("fences of growing length", "FENCES"),
-    ("`<<<<<<< SEARCH` lines", "<<<<<<< SEARCH\n"),
-    ("SEARCH, no REPLACE", "a.rs\n<<<<<<< SEARCH\na\n=======\n"),
+/// How an input of some size is made.
+enum Made {
+    /// One text over and over.
+    Of(&'static str),
+    /// The middle one over and over, between the others.
+    Between(&'static str, &'static str, &'static str),
+    By(fn(usize) -> String),
+}
+
+use Made::{Between, By, Of};
+
+/// What the inputs are called, and how they are made.
+static INPUTS: &[(&str, Made)] = &[
+    ("`[`", Of("[")),
+    ("lines of `[`", Of("[\n")),
+    ("backticks", Of("`")),
+    ("lines of three backticks", Of("```\n")),
+    ("fences of growing length", By(fences)),
+    ("`<<<<<<< SEARCH` lines", Of("<<<<<<< SEARCH\n")),
+    (
+        "SEARCH, no REPLACE",
+        Of("a.rs\n<<<<<<< SEARCH\na\n=======\n"),
+    ),
     (
         "`[CREATE_FILE path=\"a\"]` lines",
-        "[CREATE_FILE path=\"a\"]\n",
+        Of("[CREATE_FILE path=\"a\"]\n"),
     ),
     (
         "`[CREATE_FILE path=\"a\" end=\"q\"]` lines",
-        "[CREATE_FILE path=\"a\" end=\"q\"]\n",
+        Of("[CREATE_FILE path=\"a\" end=\"q\"]\n"),
     ),
-    ("`[/CREATE_FILE]` lines", "[/CREATE_FILE]\n"),
-    ("`{`", "{"),
-    ("`{\"tool\":`", "{\"tool\":"),
-    ("lines of `{\"tool\": \"run\"`", "{\"tool\": \"run\"\n"),
-    ("double quotes", "\""),
-    ("`@@` lines", "@@\n"),
-    ("`@@ -1 +1 @@` lines", "@@ -1 +1 @@\n"),
-    ("file headers of diffs", "--- a/a\n+++ b/a\n"),
-    ("`*** Begin Patch` lines", "*** Begin Patch\n"),
-    ("`*** Update File: a` lines", "*** Update File: a\n"),
-    ("`> `", "> "),
-    ("`<think>` lines", "<think>\n"),
-    ("`&amp;`", "&amp;"),
-    ("backslashes", "\\"),
-    ("numbered lines", "12 | a\n"),
-    ("blank lines", "\n"),
-    ("non-breaking spaces", "\u{a0}"),
-    ("one line said over and over", "The same line again.\n"),
+    ("`[/CREATE_FILE]` lines", Of("[/CREATE_FILE]\n")),
+    ("`{`", Of("{")),
+    ("`{\"tool\":`", Of("{\"tool\":")),
+    ("lines of `{\"tool\": \"run\"`", Of("{\"tool\": \"run\"\n")),
+    ("double quotes", Of("\"")),
+    ("`@@` lines", Of("@@\n")),
+    ("`@@ -1 +1 @@` lines", Of("@@ -1 +1 @@\n")),
+    ("file headers of diffs", Of("--- a/a\n+++ b/a\n")),
+    ("`*** Begin Patch` lines", Of("*** Begin Patch\n")),
+    ("`*** Update File: a` lines", Of("*** Update File: a\n")),
+    ("`> `", Of("> ")),
+    ("`<think>` lines", Of("<think>\n")),
+    ("`&amp;`", Of("&amp;")),
+    ("backslashes", Of("\\")),
+    ("numbered lines", Of("12 | a\n")),
+    ("blank lines", Of("\n")),
+    ("non-breaking spaces", Of("\u{a0}")),
+    ("one line said over and over", Of("The same line again.\n")),
+    ("names of plans, each another", By(plans)),
+    ("`[PLAN x` lines", Of("[PLAN x\n")),
+    ("`<GIT_STATUS>` lines with a tab", Of("<GIT_STATUS\t>\n")),
+    (
+        "`*** Delete File: a` with a line",
+        Of("*** Delete File: a\n+x\n"),
+    ),
+    ("indented `*** Begin Patch` lines", Of(" *** Begin Patch\n")),
+    (
+        "spaces in the name of a file that git changed",
+        Between("diff --git ", " ", "x\n"),
+    ),
+    (
+        "spaces in the name of a file of a diff",
+        Between("--- ", " ", "x\n+++ b\n@@ -1 +1 @@\n-a\n+b\n"),
+    ),
+    (
+        "attributes in one tag",
+        Between("[READ_FILE ", "path=a ", "]\n"),
+    ),
+    (
+        "`Output:` far below a command",
+        By(|size| far_below("Output:\n", size)),
+    ),
+    (
+        "closing tags far below a command",
+        By(|size| far_below("[/RUN_COMMAND]\n", size)),
+    ),
 ];
 
 pub(crate) fn measure(table: &mut Table) -> Outcome {
-    for (name, unit) in UNITS {
+    for (name, made) in INPUTS {
         let mut size = FIRST;
-        while size < SIZE && time(unit, size, 1) < TOO_SLOW / 8 {
+        while size < SIZE && time(made, size, 1) < TOO_SLOW / 8 {
             size *= 2;
         }
-        let (once, twice) = (time(unit, size, RUNS), time(unit, size * 2, RUNS));
+        let (once, twice) = (time(made, size, RUNS), time(made, size * 2, RUNS));
         let is_met = size >= SIZE && (ratio(twice, once) <= GOAL || twice <= AT_ONCE);
         let megabyte = f64::from(u32::try_from(size)?);
         table.add(&Row {
@@ -80,14 +123,37 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
     Ok(())
 }
 
-fn time(unit: &str, size: usize, runs: usize) -> Duration {
-    let body = match unit {
-        "FENCES" => fences(size),
-        unit => unit.repeat(size / unit.len()),
+fn time(made: &Made, size: usize, runs: usize) -> Duration {
+    let body = match made {
+        Of(unit) => unit.repeat(size / unit.len()),
+        Between(before, unit, after) => {
+            format!("{before}{}{after}", unit.repeat(size / unit.len()))
+        }
+        By(text_of) => text_of(size),
     };
     // Without a first line of its own, an even number of units is one reply that was pasted twice.
     let text = format!("Here it is.\n\n{body}");
     shortest_processor_time(runs, || agent::reply::parse(&text))
+}
+
+/// A command, blank lines, and below them this line over and over.
+fn far_below(line: &str, size: usize) -> String {
+    let half = size / 2;
+    let blank = "\n".repeat(half);
+    let below = line.repeat(half / line.len());
+    format!("[RUN_COMMAND]\nls\n[/RUN_COMMAND]\n{blank}x\n{below}")
+}
+
+/// Tags that almost close a command, each with another number.
+fn plans(size: usize) -> String {
+    let mut text = String::with_capacity(size + 32);
+    for number in 0.. {
+        if text.len() > size {
+            break;
+        }
+        let _ = writeln!(text, "[plan {number}]");
+    }
+    text + "[END ab12cd34#1]\n"
 }
 
 /// Fences of three backticks, four, five and so on, none of which closes another.
