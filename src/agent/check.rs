@@ -42,7 +42,7 @@ pub(super) enum Checked {
 impl Agent {
     /// Runs the check now; nothing if none is set.
     ///
-    /// `on_output` hears what it prints.
+    /// `on_output` hears what it prints, and now and then nothing while it runs on.
     pub fn check(
         &self,
         grants: impl IntoIterator<Item = Grant>,

@@ -56,7 +56,7 @@ pub struct Job<'a> {
     pub max_output: usize,
     /// Ends the run when it becomes true: the person's Ctrl-C.
     pub cancelled: &'a AtomicBool,
-    /// Is told each piece of the output as it comes.
+    /// Is told each piece of the output as it comes, and now and then nothing while it runs on.
     pub on_output: &'a mut dyn FnMut(&str),
     /// What it may see and change; all that the person may, if there is none.
     pub confinement: Option<&'a Confinement>,
@@ -242,7 +242,8 @@ impl Attended<'_> {
                         launch.tidy_up();
                     }
                 }
-                Ok(Event::Closed | Event::Quiet) => {}
+                Ok(Event::Quiet) => (self.on_output)(""),
+                Ok(Event::Closed) => {}
                 // An error of the pipe or of `poll` leaves nothing to attend to.
                 Ok(Event::Ended) | Err(_) => return None,
             }

@@ -42,6 +42,25 @@ pub fn rename_without_replacing(
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Sets the time of a file's last change to now, by the clock of its file system.
+#[cfg(unix)]
+pub fn touch(file: &std::fs::File) -> io::Result<()> {
+    use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
+
+    let at = |tv_nsec| Timespec { tv_sec: 0, tv_nsec };
+    let times = Timestamps {
+        last_access: at(UTIME_OMIT),
+        last_modification: at(UTIME_NOW),
+    };
+    Ok(futimens(file, &times)?)
+}
+
+/// Sets the time of a file's last change to now.
+#[cfg(not(unix))]
+pub fn touch(file: &std::fs::File) -> io::Result<()> {
+    file.set_modified(std::time::SystemTime::now())
+}
+
 /// Gives two files each other's name, both at the same moment.
 ///
 /// `Unsupported` where kernel or file system cannot do that.

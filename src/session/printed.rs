@@ -2,14 +2,22 @@
 //!
 //! Should the program be stopped, the next one tells the model. The beginning and the end are kept,
 //! at most so many bytes. Not synced: after power loss it is missing, and the rest is the same.
+//!
+//! The time of its last change tells when the command was last known to run, also of one that prints
+//! nothing: what was changed until then was not changed while nobody was there.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::platform::files;
 
 /// What stands between the beginning and the end, where something is missing.
 const GAP: &str = "\n[TRUNCATED: the middle was not kept]\n";
+
+/// How often a command that prints nothing shows that it runs.
+const BEAT: Duration = Duration::from_secs(1);
 
 /// The output of one running command.
 #[derive(Debug)]
@@ -24,6 +32,8 @@ pub struct Printed {
     tail: String,
     /// Whether something between them is missing.
     is_cut: bool,
+    /// When the file was last changed.
+    changed: Instant,
 }
 
 impl Printed {
@@ -40,11 +50,17 @@ impl Printed {
             head: 0,
             tail: String::new(),
             is_cut: false,
+            changed: Instant::now(),
         }
     }
 
-    /// Takes the next piece.
+    /// Takes the next piece; nothing if the command only shows that it runs.
     pub fn push(&mut self, text: &str) {
+        if text.is_empty() {
+            self.beat();
+            return;
+        }
+        self.changed = Instant::now();
         // Once something is at the end, nothing is added to the beginning.
         let room = if self.tail.is_empty() {
             self.half - self.head
@@ -70,6 +86,15 @@ impl Printed {
         }
     }
 
+    fn beat(&mut self) {
+        if self.changed.elapsed() < BEAT {
+            return;
+        }
+        self.changed = Instant::now();
+        // Without it, what the command changes is left alone by an undo after a kill.
+        let _ = self.file.as_ref().map(files::touch);
+    }
+
     /// The command has ended, and its output is told as its result.
     pub fn finish(self) {
         drop(self.file);
@@ -83,8 +108,8 @@ impl Printed {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// When a command of the round last printed something, as far as that is kept.
-    pub fn last_written(folder: &Path, sequence: u32) -> Option<SystemTime> {
+    /// When a command of the round was last known to run, as far as that is kept.
+    pub fn last_known_to_run(folder: &Path, sequence: u32) -> Option<SystemTime> {
         let beginning = format!("running-{sequence:04}-");
         let is_ours = |entry: &fs::DirEntry| {
             let name = entry.file_name();

@@ -520,14 +520,34 @@ fn a_round_without_checkpoint_is_not_passed_over_in_silence() {
 }
 
 #[test]
+fn what_a_silent_command_did_while_it_was_known_to_run_is_taken_back() {
+    let command =
+        "[RUN_COMMAND]\nsleep 0.1; echo ran > ran.txt; exec sleep 1000\n[/RUN_COMMAND]\n{end}\n";
+    let running = session(&["new", "task"]).reply(command).start();
+    let base = running.base();
+    let printed = wait_until_printed(&base, "");
+    let ran = workspace(&base).join("ran.txt");
+    let time = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
+    while time(&ran).is_none() || time(&printed) <= time(&ran) {
+        std::thread::yield_now();
+    }
+    let resumed = Test::after(running.kill(), &["resume"])
+        .reply_second(DONE)
+        .run()
+        .code(0);
+    undo(resumed).said("delete ran.txt");
+    assert!(!ran.exists());
+}
+
+#[test]
 fn what_the_person_did_while_agent_was_down_is_never_taken_back() {
     let command = "[RUN_COMMAND]\necho ran > ran.txt; echo ran >> old.txt; echo so far; sleep 1000\n[/RUN_COMMAND]\n{end}\n";
     let running = session(&["new", "task"]).reply(command).start();
     let base = running.base();
     let printed = wait_until_printed(&base, "so far\n");
     let time = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
-    let alive_at = time(&printed);
     let killed = running.kill();
+    let alive_at = time(&printed);
     let place = workspace(&base);
     // The clock of a file system is coarse.
     while !place.join("novel.txt").exists() || time(&place.join("novel.txt")) <= alive_at {

@@ -76,10 +76,10 @@ impl Conversation<'_> {
         apart.ok()
     }
 
-    /// When the process that was killed last wrote into the journal, or kept what a command printed.
+    /// When the process that was killed last wrote into the journal, or was attending to a command.
     fn last_sign(&self, recovered: &Recovered) -> Option<i64> {
         let folder = self.agent.store.folder(&self.session.session_id);
-        let printed = Printed::last_written(&folder, self.session.sequence_number);
+        let printed = Printed::last_known_to_run(&folder, self.session.sequence_number);
         let last = printed.max(recovered.written_at)?;
         let since = last.duration_since(SystemTime::UNIX_EPOCH).ok()?;
         i64::try_from(since.as_nanos()).ok()
