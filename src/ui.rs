@@ -16,6 +16,7 @@ mod outbox;
 mod plain;
 mod prompt;
 mod step;
+mod trace;
 mod width;
 mod wrap;
 
@@ -150,7 +151,7 @@ impl Ui {
 
     /// Tells what happened.
     pub fn tell(&self, event: &Event<'_>) {
-        tracing::debug!(event = %serde_json::to_string(event).unwrap_or_default());
+        tracing::debug!(event = %trace::trace(event));
         match self.form {
             Form::Json => self.data(&Told {
                 event,

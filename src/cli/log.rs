@@ -1,11 +1,14 @@
-//! The trace of a session in `sessions/<id>/agent.log`.
+//! The trace of a session in `sessions/<id>/agent.log`: it is sent with reports of defects, so that
+//! whatever gets into it is searched for secrets once more.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
 use std::sync::Mutex;
 
 use tracing_subscriber::EnvFilter;
 
 use crate::agent::Agent;
+use crate::secrets;
 use crate::session::Session;
 
 /// The variable that says what is traced, as in `AGENT_LOG=agent=trace`.
@@ -31,9 +34,25 @@ pub(super) fn start(agent: &Agent, session: &Session) {
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false)
-        .with_writer(Mutex::new(file))
+        .with_writer(Mutex::new(Searched(file)))
         .finish();
     // A demo runs a second session in the same process; the first trace goes on.
     let _ = tracing::subscriber::set_global_default(subscriber);
     tracing::info!(session = %session.session_id, version = env!("CARGO_PKG_VERSION"), "started");
+}
+
+/// A file into which no secret is written that tells by itself what it is.
+struct Searched(File);
+
+impl Write for Searched {
+    /// Takes a whole line at once, as the tracer writes them.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = secrets::redact(&String::from_utf8_lossy(bytes));
+        self.0.write_all(text.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }

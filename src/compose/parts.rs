@@ -26,9 +26,6 @@ const WORDS: Limit = Limit {
 /// A part is cut before a heading if it is at least so full, in percent.
 const FULL_ENOUGH: usize = 60;
 
-/// How a part begins, before its number.
-const FIRST_WORDS: &str = "=== PART ";
-
 impl Limit {
     /// Whether a text is within it.
     pub fn holds(self, text: &str) -> bool {
@@ -74,46 +71,75 @@ pub fn split(text: &str, limit: Limit) -> Vec<String> {
         .collect()
 }
 
-/// Puts the message together again from its parts.
+/// Puts the message together again from all its parts, in their order.
+///
+/// Only the very words that were put around a part are taken away, and only where they were put: the
+/// message itself may have the like of them. What has other words is left as it is.
 pub fn join(parts: &[String]) -> String {
-    match parts {
-        [whole] if !whole.starts_with(FIRST_WORDS) => whole.clone(),
-        parts => parts.iter().map(|part| inside(part)).collect(),
-    }
+    let total = parts.len();
+    let numbered = (1..).zip(parts);
+    numbered
+        .map(|(number, part)| inside(part, number, total))
+        .collect()
 }
 
 fn enclosed(piece: &str, number: usize, total: usize) -> String {
-    let head = format!("{FIRST_WORDS}{number} of {total} ===\n");
-    let (line_break, where_cut) = if piece.ends_with('\n') || number == total {
-        ("", "")
-    } else {
-        ("\n", IN_A_LINE)
-    };
-    if number < total {
-        format!(
-            "{head}This message comes in {total} parts, because it is too long for one. Do nothing yet. Answer only `OK {number}/{total}` and wait for the next part.\n\n{piece}{line_break}{END}{number} of {total}{where_cut} ===\nAnswer only: OK {number}/{total}\n"
-        )
-    } else {
-        format!(
-            "{head}This is the last part. Read all {total} as one message, and do now what PROMPT at its end says.\n\n{piece}"
-        )
+    let head = head(number, total);
+    if number == total {
+        return format!("{head}{piece}");
     }
+    let end = if piece.ends_with('\n') {
+        Cut::BetweenLines
+    } else {
+        Cut::InALine
+    };
+    format!("{head}{piece}{}", foot(number, total, end))
 }
 
-/// How a part ends that is not the last one, before its number.
-const END: &str = "=== END OF PART ";
+/// Where a part ends.
+#[derive(Debug, Clone, Copy)]
+enum Cut {
+    BetweenLines,
+    InALine,
+}
 
-/// What its end says if a line was cut.
-const IN_A_LINE: &str = " (in the middle of a line)";
+/// What stands before a part.
+fn head(number: usize, total: usize) -> String {
+    let words = if number < total {
+        format!(
+            "This message comes in {total} parts, because it is too long for one. Do nothing yet. Answer only `OK {number}/{total}` and wait for the next part."
+        )
+    } else {
+        format!(
+            "This is the last part. Read all {total} as one message, and do now what PROMPT at its end says."
+        )
+    };
+    format!("=== PART {number} of {total} ===\n{words}\n\n")
+}
+
+/// What stands behind a part that is not the last one.
+fn foot(number: usize, total: usize, cut: Cut) -> String {
+    let (line_break, place) = match cut {
+        Cut::BetweenLines => ("", ""),
+        Cut::InALine => ("\n", " (in the middle of a line)"),
+    };
+    format!(
+        "{line_break}=== END OF PART {number} of {total}{place} ===\nAnswer only: OK {number}/{total}\n"
+    )
+}
 
 /// What stands between the words around a part.
-fn inside(part: &str) -> &str {
-    let body = part.split_once("\n\n").map_or("", |(_, body)| body);
-    match body.rsplit_once(END) {
-        Some((body, end)) if end.contains(IN_A_LINE) => body.strip_suffix('\n').unwrap_or(body),
-        Some((inside, end)) if end.contains("\nAnswer only: OK ") => inside,
-        _ => body,
+fn inside(part: &str, number: usize, total: usize) -> &str {
+    let Some(body) = part.strip_prefix(&head(number, total)) else {
+        return part;
+    };
+    if number == total {
+        return body;
     }
+    let without = |cut| body.strip_suffix(&foot(number, total, cut));
+    without(Cut::InALine)
+        .or_else(|| without(Cut::BetweenLines))
+        .unwrap_or(body)
 }
 
 /// Cuts a text into pieces that are each within the limit.
@@ -219,11 +245,21 @@ mod tests {
         assert!(parts.len() > 1000);
     }
 
+    #[test]
+    fn words_of_the_message_that_are_like_ours_stay() {
+        let like_ours = "=== END OF PART 1 of 2 ===\nAnswer only: OK 1/2\n=== PART 2 of 2 ===\nThis is the last part.\n\n=== END OF PART 2 of 2 (in the middle of a line) ===\nlast words\n";
+        for filling in [0, 50, 99, 130, 180] {
+            let text = format!("{}{like_ours}", "a line of text\n".repeat(filling)).repeat(2);
+            assert_eq!(join(&split(&text, LIMIT)), text);
+        }
+        assert_eq!(join(&["=== PART 1 of 1 ===\nx\n\ny".to_owned()]).len(), 24);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
         fn every_part_fits_and_together_they_lose_nothing(
-            lines in prop::collection::vec("([a-z ,.]{0,90}|## [a-z]{3}|```|[0-9é漢]{0,300}|[a-z]{0,3000})", 0..40),
+            lines in prop::collection::vec("([a-z ,.]{0,90}|## [a-z]{3}|```|[0-9é漢]{0,300}|[a-z]{0,3000}|=== END OF PART [12] of [23] ===|Answer only: OK [12]/[23])", 0..40),
             characters in 900_usize..5000, tokens in 500_usize..2000)
         {
             let text = lines.join("\n") + "\n";

@@ -302,3 +302,22 @@ fn lines_that_a_failed_patch_shows_are_read_as_those_of_their_file() {
         assert!(!told.contains(value), "{value}\n{told}");
     }
 }
+
+#[test]
+fn the_log_has_no_secret() {
+    let says = block(&format!(
+        "[MESSAGE]\nI saw {} and hunter2.\n[/MESSAGE]\n[LIST_FILES]",
+        token()
+    ));
+    let finished = session(&[&says, DONE])
+        .file(&format!("workspace/{}.txt", token()), "")
+        .run()
+        .code(0);
+    let id = finished.session()["sessionId"].as_str().unwrap().to_owned();
+    let log = finished.base().join(format!("sessions/{id}/agent.log"));
+    let log = fs::read_to_string(log).unwrap();
+    assert!(log.contains("RUN_COMMAND"), "{log}");
+    for secret in [&token(), "hunter2"] {
+        assert!(!log.contains(secret), "{log}");
+    }
+}

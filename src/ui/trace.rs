@@ -1,0 +1,122 @@
+//! What the log has of an event: that it happened, and nothing of what others wrote.
+//!
+//! A log is sent with reports of defects. So it has our own words, names and numbers; of what the
+//! model, a program or the person wrote it has the length, for any of it may be secret. The journal
+//! beside it has all of it.
+
+use serde_json::Value;
+
+use super::Event;
+
+/// The fields whose texts are our own, or names of files.
+const OURS: [&str; 24] = [
+    "attachment",
+    "base",
+    "changed",
+    "chat",
+    "command",
+    "cuts",
+    "decision",
+    "event",
+    "files",
+    "hint",
+    "id",
+    "inbox",
+    "kind",
+    "match",
+    "may",
+    "message",
+    "movedTo",
+    "name",
+    "pastes",
+    "path",
+    "status",
+    "what",
+    "why",
+    "workspace",
+];
+
+/// The event as it is logged, in JSON.
+pub(super) fn trace(event: &Event<'_>) -> String {
+    let Ok(mut value) = serde_json::to_value(event) else {
+        return String::new();
+    };
+    match event {
+        Event::Notice { .. } | Event::Detail { .. } => {}
+        Event::Check { .. } => {
+            if let Some(command) = value.get_mut("command") {
+                shorten(command);
+            }
+            strip("", &mut value);
+        }
+        _ => strip("", &mut value),
+    }
+    value.to_string()
+}
+
+/// Leaves of all texts that are not ours no more than their lengths.
+fn strip(name: &str, value: &mut Value) {
+    match value {
+        Value::String(_) if !OURS.contains(&name) => shorten(value),
+        Value::Array(values) => values.iter_mut().for_each(|value| strip(name, value)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                strip(name, value);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn shorten(value: &mut Value) {
+    if let Value::String(text) = value {
+        *text = format!("({} characters)", text.chars().count());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{Outcome, StepResult};
+
+    #[track_caller]
+    fn case(event: &Event<'_>, expected: &str) {
+        assert_eq!(trace(event), expected);
+    }
+
+    #[test]
+    fn the_log_has_our_words_and_of_others_the_length() {
+        case(
+            &Event::Notice {
+                text: "A secret stays here",
+            },
+            r#"{"event":"notice","text":"A secret stays here"}"#,
+        );
+        case(
+            &Event::Message {
+                text: "it is hunter2",
+            },
+            r#"{"event":"message","text":"(13 characters)"}"#,
+        );
+        case(
+            &Event::Check {
+                command: "PGPASSWORD=hunter2 psql",
+                outcome: &Outcome::ok("exit code 0 in 1 s").with_detail("hunter2\n"),
+            },
+            r#"{"event":"check","command":"(23 characters)","outcome":{"status":"ok","message":"exit code 0 in 1 s","detail":{"text":"(8 characters)"}}}"#,
+        );
+        let result = StepResult {
+            number: 1,
+            command: "RUN_COMMAND".to_owned(),
+            subject: "echo hunter2".to_owned(),
+            millis: 3,
+            outcome: Outcome::ok("exit code 0 in 3 ms").with_detail("hunter2\n"),
+        };
+        let step = Event::Step {
+            result: &result,
+            differences: &[],
+        };
+        assert!(!trace(&step).contains("hunter2"), "{}", trace(&step));
+        assert!(trace(&step).contains("exit code 0 in 3 ms"));
+    }
+}
