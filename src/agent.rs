@@ -37,11 +37,12 @@ use self::checkpoints::Checkpoints;
 use self::conceal::Concealed;
 pub use self::conceal::{credentials, kept_secrets};
 pub use self::permit::Permit;
+use self::publish::Requested;
 pub use self::publish::message_of;
 use self::questions::Answered;
 use self::steps::Begun;
 use crate::checkpoint::{self, Before};
-use crate::compose::{Carriage, Content, Listing};
+use crate::compose::{Carriage, Listing};
 use crate::error::Result;
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
@@ -131,7 +132,7 @@ struct Conversation<'a> {
     session: Session,
     journal: Journal,
     /// What the next outbox shows of files, read when the round was concluded.
-    contents: Option<Vec<Content>>,
+    requested: Option<Requested>,
     /// The files that the last message of this process listed.
     shown: Option<Listing>,
     checkpoints: Checkpoints,

@@ -8,6 +8,7 @@
 pub mod budget;
 mod check;
 mod contents;
+mod cuts;
 mod handover;
 mod history;
 mod instructions;
@@ -25,6 +26,7 @@ use std::time::Duration;
 
 use self::budget::Claim;
 pub use self::contents::Content;
+use self::cuts::Cuts;
 pub use self::handover::{Handover, hand_over};
 pub use self::instructions::example as example_instructions;
 pub use self::listing::{Listed, Listing};
@@ -32,7 +34,7 @@ pub use self::meter::{Meter, Takes, estimated_tokens, measure};
 pub use self::parts::Limit;
 pub use self::places::{Place, places};
 pub use self::relevance::{identifiers, named};
-use crate::protocol::RelPath;
+use crate::protocol::{RelPath, Sighting};
 use crate::session::Session;
 
 /// How often a message that has more tokens than its length promised is made again, shorter.
@@ -108,6 +110,10 @@ pub struct Outbox {
     pub form: Form,
     /// What was left out for want of room, in words for the person.
     pub cuts: Vec<String>,
+    /// What it shows of files.
+    pub shown: Vec<Sighting>,
+    /// The steps whose results it does not tell in full, by their numbers.
+    pub cut_results: Vec<u32>,
 }
 
 /// How a message gets into the chat.
@@ -130,7 +136,7 @@ trait Section {
     fn claims(&self) -> Vec<Claim>;
 
     /// The text, with so much room for each claim; says what it had to cut.
-    fn fit(&self, rooms: &[usize], cuts: &mut Vec<String>) -> String;
+    fn fit(&self, rooms: &[usize], cuts: &mut Cuts) -> String;
 }
 
 /// Takes out of a text what the chat must not read; to do it again changes nothing.
@@ -163,7 +169,9 @@ pub fn compose(material: &Material<'_>, veil: &mut Veil<'_>) -> Outbox {
     Outbox {
         form: form(&text, material.session, material.carriage, veil),
         text,
-        cuts,
+        cuts: cuts.words,
+        shown: cuts.shown,
+        cut_results: cuts.results,
     }
 }
 
@@ -187,7 +195,7 @@ fn length(section: &dyn Section) -> usize {
 }
 
 /// A section in this room.
-fn fit(section: &dyn Section, room: usize, cuts: &mut Vec<String>) -> String {
+fn fit(section: &dyn Section, room: usize, cuts: &mut Cuts) -> String {
     section.fit(&budget::divide(&section.claims(), room), cuts)
 }
 
@@ -241,12 +249,12 @@ impl<'a> Draft<'a> {
     }
 
     /// The whole text, in as many pastes as it takes.
-    fn fit(&self, limit: Limit, max_parts: usize) -> (String, Vec<String>) {
+    fn fit(&self, limit: Limit, max_parts: usize) -> (String, Cuts) {
         let room = limit
             .room(self.pastes(limit, max_parts))
             .saturating_sub(self.fixed());
         let rooms = budget::divide(&self.claims(), room);
-        let (mut context, mut cuts, mut at) = (String::new(), Vec::new(), 0);
+        let (mut context, mut cuts, mut at) = (String::new(), Cuts::default(), 0);
         for section in &self.sections {
             let count = section.claims().len();
             context.push_str(&section.fit(&rooms[at..at + count], &mut cuts));

@@ -20,6 +20,6 @@ pub use outcome::{Capped, Excerpt, Level, Outcome, Status, StepResult};
 pub use patch::{FileChange, Hunk, HunkLine};
 pub use path::{PathProblem, RelPath, quoted};
 pub use round::{EndMark, SessionId, SessionIdProblem};
-pub use seen::{ReadRequest, Seen};
+pub use seen::{Extent, ReadRequest, Seen, Sighting};
 pub use selection::Selection;
 pub use staged::{Batch, StagedChange, StagedFile, StagedStep};

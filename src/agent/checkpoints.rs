@@ -316,7 +316,12 @@ impl Conversation<'_> {
 
     /// Removes checkpoints that nobody needs any more, once a day.
     pub(super) fn tidy(&mut self) {
-        let mark = self.agent.store.objects().join("tidied");
+        let objects = self.agent.store.objects();
+        if !objects.is_dir() {
+            // Nothing was changed yet.
+            return;
+        }
+        let mark = objects.join("tidied");
         let last = std::fs::metadata(&mark).and_then(|metadata| metadata.modified());
         let is_due = last.as_ref().is_ok_and(|last| {
             let age = SystemTime::now().duration_since(*last);

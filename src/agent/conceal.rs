@@ -122,6 +122,7 @@ pub(super) fn content(shown: Shown) -> Content {
         title: shown.header,
         lines: shown.lines,
         text: shown.contents,
+        sighting: shown.sighting,
     }
 }
 

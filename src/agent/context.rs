@@ -110,13 +110,7 @@ impl Conversation<'_> {
         self.concealed = concealed;
         let mut contents = Vec::with_capacity(found.len() + 1);
         contents.extend(self.changed_by_person(left));
-        for (path, shown) in found {
-            // From now on the model has seen it.
-            if let Some(hash) = &shown.hash {
-                self.session.seen.note(&path, hash);
-            }
-            contents.push(conceal::content(shown));
-        }
+        contents.extend(found.into_iter().map(|(_, shown)| conceal::content(shown)));
         contents
     }
 
@@ -148,6 +142,7 @@ impl Conversation<'_> {
             title: "Changed by the user, not by you".to_owned(),
             lines: None,
             text: diff.into(),
+            sighting: None,
         })
     }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::checkpoints::Checkpoints;
 use super::conceal::{Concealed, Told};
+use super::publish::Requested;
 use super::{Agent, Conversation};
 use crate::checkpoint::{self, DiffLimits, Snapshot};
 use crate::compose::{self, Handover};
@@ -90,7 +91,7 @@ impl Agent {
             concealed: Concealed::of(&self.store, &session),
             session,
             journal,
-            contents: None,
+            requested: None,
             shown: None,
             checkpoints: Checkpoints::default(),
             is_under_way: false,
@@ -122,7 +123,7 @@ impl Conversation<'_> {
         // Whoever reads it has seen nothing, whatever was told before.
         self.session.instructions = Instructions::Full;
         let listing = self.listing();
-        let mut contents = self.read_contents();
+        let Requested { mut contents, seen } = self.read_again();
         let mut project = self.project_instructions(&listing);
         // What was taken back is in the history, and the changes are those of now.
         let mut notes: Vec<String> = (agent.store.notes(&id).all().into_iter())
@@ -150,6 +151,7 @@ impl Conversation<'_> {
             carriage: agent.manner.carriage,
         };
         let outbox = self.compose_concealed(|veil| compose::hand_over(&material, veil));
+        self.session.seen = self.seen_in(&outbox, seen);
         self.keep_secrets()?;
         agent.mailbox.withdraw(&id, sequence)?;
         let posted = agent.post(&id, sequence, &outbox)?;

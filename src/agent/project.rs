@@ -46,8 +46,11 @@ impl Conversation<'_> {
             let (agent, concealed) = (self.agent, &mut self.concealed);
             let mut veil = |path: &RelPath, text| concealed.file(agent, path, text);
             let (workspace, limits) = (&agent.workspace, &agent.limits);
-            let read = execute::read_file(workspace, &whole(&path), limits, &mut veil);
-            let Some(hash) = read.hash.clone().filter(|_| !read.contents.is_empty()) else {
+            let mut read = execute::read_file(workspace, &whole(&path), limits, &mut veil);
+            // It may be cut, and nobody edits it by what stands here.
+            let sighting = read.sighting.take();
+            let Some(hash) = (sighting.filter(|_| !read.contents.is_empty())).map(|one| one.hash)
+            else {
                 continue;
             };
             if shown.insert(path.to_string(), hash.clone()) != Some(hash) {
@@ -63,6 +66,7 @@ impl Conversation<'_> {
                     title,
                     lines: None,
                     text: Capped::default(),
+                    sighting: None,
                 });
             }
         }

@@ -12,13 +12,22 @@ use crate::error::Result;
 use crate::execute;
 use crate::mailbox::Posted;
 use crate::protocol::generated::generated_directory;
-use crate::protocol::{RelPath, SessionId};
+use crate::protocol::{Extent, RelPath, Seen, SessionId, StepResult};
 use crate::ui::Event;
 use crate::workspace::walk::Walked;
 
 /// Where the listing of an outbox is kept, beside the session.
 fn listing_file(sequence: u32) -> String {
     format!("listing-{sequence:04}.json")
+}
+
+/// What the model asked to read.
+#[derive(Debug)]
+pub(super) struct Requested {
+    /// As it is shown where there is room for it.
+    pub(super) contents: Vec<Content>,
+    /// What the model had seen before.
+    pub(super) seen: Seen,
 }
 
 impl Conversation<'_> {
@@ -60,19 +69,13 @@ impl Conversation<'_> {
     /// Gathers what the message of this round tells, and composes it.
     fn message(&mut self, listing: &Listing, shown_before: Option<&Listing>) -> Result<Outbox> {
         self.notice_changes(listing, shown_before);
-        let seen = self.session.seen.clone();
-        let mut contents = match self.contents.take() {
-            Some(contents) => contents,
-            None => self.contents_after_restart()?,
+        let Requested { mut contents, seen } = match self.requested.take() {
+            Some(requested) => requested,
+            None => self.requested_after_restart()?,
         };
         let mut unasked = self.unasked(listing);
         let mentions = self.mentions(listing, shown_before);
         let mut project = self.project_instructions(listing);
-        // What is shown now must be what the model is known to have seen.
-        if self.session.seen != seen {
-            let _alone = self.alone()?;
-            self.save()?;
-        }
         let mut session = self.session.clone();
         self.conceal(Told {
             session: &mut session,
@@ -80,7 +83,7 @@ impl Conversation<'_> {
             past: &mut [],
             texts: Vec::new(),
         });
-        Ok(self.compose(Material {
+        let outbox = self.compose(Material {
             session: &session,
             listing,
             shown_before,
@@ -91,7 +94,32 @@ impl Conversation<'_> {
             facts: self.facts(),
             max_list_items: self.agent.limits.max_list_items as usize,
             carriage: self.agent.manner.carriage,
-        }))
+        });
+        let seen = self.seen_in(&outbox, seen);
+        // What is shown must be what the model is known to have seen.
+        if self.session.seen != seen {
+            let _alone = self.alone()?;
+            self.session.seen = seen;
+            self.save()?;
+        }
+        Ok(outbox)
+    }
+
+    /// What the model has seen when it has read this message, and had seen so much before.
+    pub(super) fn seen_in(&self, outbox: &Outbox, mut seen: Seen) -> Seen {
+        for sighting in &outbox.shown {
+            seen.note_sighting(sighting);
+        }
+        // What failed by its line numbers was to show the lines of now.
+        let is_cut = |result: &&StepResult| outbox.cut_results.contains(&result.number);
+        for result in self.session.last_results.iter().filter(is_cut) {
+            if let Ok(path) = RelPath::parse(&result.subject)
+                && let Some((_, Extent::Lines(_))) = seen.get(&path)
+            {
+                seen.doubt(&path);
+            }
+        }
+        seen
     }
 
     /// The message as the chat may read it.
@@ -161,7 +189,7 @@ impl Conversation<'_> {
 
     /// The outbox of this round if it is there already; only a restart can find one.
     fn posted_before(&self) -> Option<Posted> {
-        if self.contents.is_some() {
+        if self.requested.is_some() {
             return None;
         }
         let session = &self.session;
@@ -173,10 +201,20 @@ impl Conversation<'_> {
     /// The contents read anew.
     ///
     /// What a killed process wrote of the message in parts is removed: the new one may have others.
-    fn contents_after_restart(&mut self) -> Result<Vec<Content>> {
+    fn requested_after_restart(&mut self) -> Result<Requested> {
         let (id, sequence) = (&self.session.session_id, self.session.sequence_number);
         self.agent.mailbox.remove_parts(id, sequence)?;
-        Ok(self.read_contents())
+        Ok(self.read_again())
+    }
+
+    /// The contents for a message that takes the place of another: what that one showed of them
+    /// does not count.
+    pub(super) fn read_again(&mut self) -> Requested {
+        let mut requested = self.read_requested();
+        for request in &self.session.read_file_requests {
+            requested.seen.doubt(&request.path);
+        }
+        requested
     }
 
     fn tell_outbox(&self, posted: &Posted, text: &str, cuts: &[String], patience: Patience) {
@@ -186,8 +224,12 @@ impl Conversation<'_> {
             .tell_outbox(sequence, posted, text, cuts, is_waiting);
     }
 
-    /// What the model asked to read, as it is now; from now on the model has seen it.
-    pub(super) fn read_contents(&mut self) -> Vec<Content> {
+    /// What the model asked to read, as it is now.
+    ///
+    /// The session counts all of it as seen, because nearly always it is; what the message must cut
+    /// is taken back when that is known.
+    pub(super) fn read_requested(&mut self) -> Requested {
+        let seen = self.session.seen.clone();
         let Agent {
             workspace, limits, ..
         } = self.agent;
@@ -196,13 +238,13 @@ impl Conversation<'_> {
         let (agent, concealed) = (self.agent, &mut self.concealed);
         let mut veil = |path: &RelPath, text| concealed.file(agent, path, text);
         let all = execute::read_files(workspace, &requests, limits, &mut veil);
-        for (request, shown) in requests.iter().zip(all) {
-            if let Some(hash) = &shown.hash {
-                self.session.seen.note(&request.path, hash);
+        for shown in all {
+            if let Some(sighting) = &shown.sighting {
+                self.session.seen.note_sighting(sighting);
             }
             contents.push(conceal::content(shown));
         }
-        contents
+        Requested { contents, seen }
     }
 
     /// The files of the workspace; none, and a word about it, where it cannot be walked.

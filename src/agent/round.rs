@@ -108,7 +108,7 @@ impl Conversation<'_> {
         let notes = self.agent.store.notes(&self.session.session_id);
         let said = notes.all();
         self.session.notes = said.iter().map(|note| note.text.clone()).collect();
-        self.contents = Some(self.read_contents());
+        self.requested = Some(self.read_requested());
         self.is_under_way = false;
         self.save()?;
         self.pending().clear()?;

@@ -59,12 +59,13 @@ fn circles(session: &Session) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::Section as _;
+    use super::super::cuts::Cuts;
     use super::*;
     use crate::protocol::Outcome;
     use crate::session::tests::session;
 
     fn render(session: &Session) -> String {
-        section(session).fit(&[10_000], &mut Vec::new())
+        section(session).fit(&[10_000], &mut Cuts::default())
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Contents of files under a heading: those that the model asked for, and what the project says.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use super::budget::{self, CUT_WORDS, Claim, Rank};
+use super::cuts::Cuts;
 use super::{Section, chars};
-use crate::protocol::{Capped, Lines};
+use crate::protocol::{Capped, Lines, Sighting};
 
 /// A file's contents as they are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub struct Content {
     /// The text, empty where the heading says why there is none; and how many lines after it are
     /// missing.
     pub text: Capped,
+    /// What it shows of a file, if the model knows that file from now on.
+    pub sighting: Option<Sighting>,
 }
 
 /// The section: one claim for each file.
@@ -53,7 +57,7 @@ impl Section for Contents<'_> {
             .collect()
     }
 
-    fn fit(&self, rooms: &[usize], cuts: &mut Vec<String>) -> String {
+    fn fit(&self, rooms: &[usize], cuts: &mut Cuts) -> String {
         let mut section = String::new();
         for (content, room) in self.files.iter().zip(rooms) {
             let heading = if section.is_empty() { self.heading } else { "" };
@@ -128,7 +132,7 @@ impl Content {
     }
 
     /// Writes as much of it as fits; at the worst its title.
-    pub(super) fn write(&self, section: &mut String, room: usize, cuts: &mut Vec<String>) {
+    pub(super) fn write(&self, section: &mut String, room: usize, cuts: &mut Cuts) {
         let text = &self.text.text;
         let is_whole = self.is_bare() || self.chars() <= room;
         let (shown, more) = if is_whole {
@@ -137,6 +141,7 @@ impl Content {
             budget::lines_within(text, room.saturating_sub(self.frame()))
         };
         let _ = writeln!(section, "### {}", self.heading_over(shown));
+        cuts.shown.extend(self.sighting_of(shown));
         if self.is_bare() {
             return;
         }
@@ -145,6 +150,14 @@ impl Content {
         if !is_whole {
             cuts.push(format!("the end of {}", self.title));
         }
+    }
+
+    /// What is seen of the file where only the first lines of the text are shown.
+    fn sighting_of(&self, shown: &str) -> Option<Sighting> {
+        let mut sighting = self.sighting.clone()?;
+        let Range { start, end } = sighting.lines;
+        sighting.lines = start..end.min(start.saturating_add(shown.lines().count()));
+        Some(sighting)
     }
 }
 
@@ -189,13 +202,14 @@ mod tests {
                 text: lines.collect::<Vec<_>>().join("\n"),
                 omitted,
             },
+            sighting: None,
         }
     }
 
     #[track_caller]
     fn shown(content: &Content, room: usize) -> String {
         let mut section = String::new();
-        content.write(&mut section, room, &mut Vec::new());
+        content.write(&mut section, room, &mut Cuts::default());
         assert!(chars(&section) <= room, "{section}");
         section
     }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::contents::{fenced, project, requested};
+use super::cuts::Cuts;
 use super::{
     Carriage, Content, Facts, Listing, Outbox, Section, Veil, budget, chars, check, fit, form,
     head, history, length, listing, relevance, results,
@@ -78,7 +79,7 @@ pub fn hand_over(material: &Handover<'_>, veil: &mut Veil<'_>) -> Outbox {
     let pieces = pieces(material, &session);
     let sizes: Vec<usize> = pieces.iter().map(Piece::size).collect();
     let rooms = budget::shares(&sizes, room);
-    let (mut context, mut cuts) = (String::new(), Vec::new());
+    let (mut context, mut cuts) = (String::new(), Cuts::default());
     for (piece, room) in pieces.iter().zip(rooms) {
         context.push_str(&piece.fit(room, &mut cuts));
     }
@@ -87,7 +88,9 @@ pub fn hand_over(material: &Handover<'_>, veil: &mut Veil<'_>) -> Outbox {
     Outbox {
         form: form(&text, &session, material.carriage, veil),
         text,
-        cuts,
+        cuts: cuts.words,
+        shown: cuts.shown,
+        cut_results: cuts.results,
     }
 }
 
@@ -131,7 +134,7 @@ impl Piece<'_> {
     }
 
     /// As much of it as fits; says what it had to cut.
-    fn fit(&self, room: usize, cuts: &mut Vec<String>) -> String {
+    fn fit(&self, room: usize, cuts: &mut Cuts) -> String {
         match self {
             Self::Text(text) if chars(text) <= room => text.clone(),
             Self::Text(text) => {
@@ -447,6 +450,7 @@ mod tests {
                 title: "AGENTS.md".to_owned(),
                 lines: None,
                 text: "Use tabs.\n".into(),
+                sighting: None,
             }],
             facts: Facts {
                 command_timeout: Duration::from_secs(30),

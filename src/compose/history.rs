@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use super::budget::{Claim, Rank};
+use super::cuts::Cuts;
 use super::{Section, chars, estimated_tokens};
 use crate::session::{Named, Recap, RoundRecap};
 
@@ -49,7 +50,7 @@ impl Section for History {
         }]
     }
 
-    fn fit(&self, _rooms: &[usize], _cuts: &mut Vec<String>) -> String {
+    fn fit(&self, _rooms: &[usize], _cuts: &mut Cuts) -> String {
         self.0.clone()
     }
 }

@@ -18,6 +18,7 @@ use self::difference::Difference;
 use self::tree::Tree;
 use super::budget::{self, CUT_WORDS, Claim, Rank};
 use super::contents::fenced;
+use super::cuts::Cuts;
 use super::relevance::Relevance;
 use super::{Section, chars};
 use crate::number::grouped;
@@ -148,7 +149,7 @@ impl Section for Files<'_> {
         }]
     }
 
-    fn fit(&self, rooms: &[usize], cuts: &mut Vec<String>) -> String {
+    fn fit(&self, rooms: &[usize], cuts: &mut Cuts) -> String {
         let room = rooms.first().copied().unwrap_or_default();
         let (text, is_cut) = self.render(room.min(MOST));
         if is_cut {

@@ -265,7 +265,7 @@ mod tests {
             super::super::relevance::Relevance::default,
             200,
         );
-        let text = super::super::fit(&section, 1_000, &mut Vec::new());
+        let text = super::super::fit(&section, 1_000, &mut super::super::cuts::Cuts::default());
         let meter = measure(&format!("=== CONTEXT ===\n{text}"));
         let takes: Vec<&str> = meter.takes.iter().map(|takes| takes.what).collect();
         assert_eq!(takes, [REST, "listing"], "{text}");

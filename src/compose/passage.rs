@@ -2,6 +2,7 @@
 
 use super::budget::{Claim, Rank};
 use super::contents::fenced;
+use super::cuts::Cuts;
 use super::{Section, chars};
 use crate::excerpt::excerpt;
 
@@ -49,7 +50,7 @@ impl Section for Passage {
         }]
     }
 
-    fn fit(&self, rooms: &[usize], cuts: &mut Vec<String>) -> String {
+    fn fit(&self, rooms: &[usize], cuts: &mut Cuts) -> String {
         let room = rooms.first().copied().unwrap_or_default();
         let whole = self.whole();
         let need = chars(&whole);
@@ -78,7 +79,7 @@ mod tests {
             after: "The end.\n".to_owned(),
             cut: "some of it",
         };
-        let mut cuts = Vec::new();
+        let mut cuts = Cuts::default();
         let text = passage.fit(&[400], &mut cuts);
         assert!(text.starts_with("## Check\n```\nfine\n"), "{text}");
         assert!(text.ends_with("fine\n```\nThe end.\n"), "{text}");
@@ -86,7 +87,7 @@ mod tests {
             text.contains("error: no\n") && chars(&text) <= 400,
             "{text}"
         );
-        assert_eq!(cuts, ["some of it"]);
+        assert_eq!(cuts.words, ["some of it"]);
         assert!(chars(&passage.fit(&[200], &mut cuts)) <= 200);
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::budget::{self, CUT_WORDS, Claim, Rank};
 use super::contents::fenced;
+use super::cuts::Cuts;
 use super::{Section, chars};
 use crate::excerpt::excerpt;
 use crate::protocol::{Status, StepResult};
@@ -71,7 +72,7 @@ impl Section for Results {
         claims
     }
 
-    fn fit(&self, rooms: &[usize], cuts: &mut Vec<String>) -> String {
+    fn fit(&self, rooms: &[usize], cuts: &mut Cuts) -> String {
         let mut section = String::new();
         let heading = |section: &str| if section.is_empty() { HEADING } else { "" };
         for (block, room) in self.blocks.iter().zip(rooms) {
@@ -155,24 +156,26 @@ impl Block {
     }
 
     /// Writes the line and as much below it as fits; at the worst the beginning of the line.
-    fn write(&self, section: &mut String, room: usize, cuts: &mut Vec<String>) {
+    fn write(&self, section: &mut String, room: usize, cuts: &mut Cuts) {
         let line = chars(&self.line) + 1;
         if line > room {
             let start: String = self.line.chars().take(room.saturating_sub(5)).collect();
             let _ = writeln!(section, "{start} ...");
-            cuts.push(format!("most of result {}", self.number));
-            return;
+            return cuts.cut_result("most", self.number);
         }
         let _ = writeln!(section, "{}", self.line);
         let frame = self.chars() - line - chars(&self.detail);
-        if self.detail.is_empty() || line + frame + CUT_WORDS > room && self.chars() > room {
+        if self.detail.is_empty() {
             return;
+        }
+        if line + frame + CUT_WORDS > room && self.chars() > room {
+            return cuts.cut_result("most", self.number);
         }
         let left = room - line - frame;
         let detail = excerpt(&self.detail, left);
         let _ = writeln!(section, "{}", fenced(&detail));
         if chars(&self.detail) > left {
-            cuts.push(format!("some of result {}", self.number));
+            cuts.cut_result("some", self.number);
         }
     }
 }

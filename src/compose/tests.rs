@@ -77,6 +77,7 @@ fn text(name: &str, text: &str) -> Content {
         title: name.to_owned(),
         lines: None,
         text: text.into(),
+        sighting: None,
     }
 }
 
@@ -341,8 +342,60 @@ fn what_nobody_asked_for_is_left_out_first_and_whole() {
     assert!(all.contains("## You May Need\n### a\n") && all.contains("### b\n"));
     let some = of_length(chars(&all) - 300);
     assert!(!some.text.contains("### a\n") && some.text.contains("### b\n"));
-    assert!(some.cuts.is_empty());
-    assert!(!of_length(chars(&all) - 450).text.contains("You May Need"));
+    assert_eq!(some.cuts, ["a"]);
+    let word = "Left out for want of room: a. READ_FILE shows it.\n";
+    assert!(some.text.contains(word), "{}", some.text);
+    let none = of_length(chars(&all) - 375);
+    assert!(
+        none.text
+            .contains("You May Need\nLeft out for want of room: a, b.")
+    );
+    assert_eq!(none.cuts, ["a", "b"]);
+}
+
+#[test]
+fn tells_which_lines_of_files_it_shows_and_which_results_it_cut() {
+    let sighted = |name: &str, start: usize, lines: usize| Content {
+        sighting: Some(Sighting {
+            path: RelPath::parse(name).unwrap(),
+            hash: "h".to_owned(),
+            lines: start..start + lines,
+            of: 1_000,
+        }),
+        ..text(name, &"some content\n".repeat(lines))
+    };
+    let mut session = session("ab12cd34");
+    let detail = "a line of output\n".repeat(400);
+    session.last_results = vec![result(3, Outcome::failed("no").with_detail(detail))];
+    let listing = listing(&["a"]);
+    let (contents, unasked) = ([sighted("a", 100, 400)], [sighted("b", 0, 300)]);
+    let of_length = |characters| {
+        let outbox = compose(&Material {
+            unasked: &unasked,
+            carriage: carriage(characters),
+            ..material(&session, &listing, &contents)
+        });
+        let shown = outbox.shown.iter();
+        let shown: Vec<_> = shown
+            .map(|one| (one.path.to_string(), one.lines.clone()))
+            .collect();
+        let lines = outbox.text.matches("some content").count();
+        (shown, lines, outbox.cut_results)
+    };
+    let (shown, _, cut) = of_length(100_000);
+    assert_eq!(
+        shown,
+        [("a".to_owned(), 100..500), ("b".to_owned(), 0..300)]
+    );
+    assert!(cut.is_empty());
+    let (shown, _, cut) = of_length(16_500);
+    assert_eq!((shown, cut), (vec![("a".to_owned(), 100..500)], vec![]));
+    let (shown, lines, cut) = of_length(8_000);
+    assert!(0 < lines && lines < 400, "{lines}");
+    assert_eq!(
+        (shown, cut),
+        (vec![("a".to_owned(), 100..100 + lines)], vec![3])
+    );
 }
 
 #[test]

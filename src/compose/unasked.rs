@@ -1,13 +1,56 @@
-//! What the model did not ask for and will need next: whole excerpts, as many as fit.
+//! What the model did not ask for and will need next: whole excerpts, as many as fit, and the names
+//! of the others.
 
 use super::budget::{Claim, Rank};
 use super::contents::Content;
+use super::cuts::Cuts;
 use super::{Section, chars};
 
 const HEADING: &str = "\n## You May Need\n";
 
+/// How long the names of what was left out may be together, in characters.
+const NAMES: usize = 200;
+
 /// The section: left out first, and never in pieces.
 pub(super) struct Unasked<'a>(pub(super) &'a [Content]);
+
+impl Unasked<'_> {
+    /// Which of them are shown in so much room, the first ones first.
+    fn fitting(&self, room: usize) -> Vec<bool> {
+        let mut left = room;
+        let fits = |content: &Content| {
+            let rest = left.checked_sub(content.chars());
+            left = rest.unwrap_or(left);
+            rest.is_some()
+        };
+        self.0.iter().map(fits).collect()
+    }
+
+    /// A line about those that are not shown.
+    fn left_out(&self, is_shown: &[bool]) -> String {
+        let missing = self.0.iter().zip(is_shown).filter(|(_, shown)| !**shown);
+        let titles: Vec<String> = missing.map(|(content, _)| content.heading()).collect();
+        let mut used = 0;
+        let is_short = |title: &&String| {
+            used += chars(title) + 2;
+            used <= NAMES
+        };
+        let mut named: Vec<String> = titles.iter().take_while(is_short).cloned().collect();
+        let more = titles.len() - named.len();
+        if more > 0 {
+            named.push(format!("{more} more"));
+        }
+        format!(
+            "Left out for want of room: {}. READ_FILE shows it.\n",
+            named.join(", ")
+        )
+    }
+
+    fn size(&self, is_shown: &[bool]) -> usize {
+        let shown = self.0.iter().zip(is_shown).filter(|(_, shown)| **shown);
+        shown.map(|(content, _)| content.chars()).sum()
+    }
+}
 
 impl Section for Unasked<'_> {
     fn claims(&self) -> Vec<Claim> {
@@ -15,24 +58,38 @@ impl Section for Unasked<'_> {
             return Vec::new();
         }
         let need: usize = self.0.iter().map(Content::chars).sum();
+        let nothing = vec![false; self.0.len()];
         vec![Claim {
             rank: Rank::Unasked,
             need: need + chars(HEADING),
-            least: 0,
+            least: need.min(chars(&self.left_out(&nothing))) + chars(HEADING),
         }]
     }
 
-    fn fit(&self, rooms: &[usize], cuts: &mut Vec<String>) -> String {
+    fn fit(&self, rooms: &[usize], cuts: &mut Cuts) -> String {
         let room = rooms.first().copied().unwrap_or_default();
-        let mut left = room.saturating_sub(chars(HEADING));
-        let mut section = String::new();
-        for content in self.0 {
-            let size = content.chars();
-            if size <= left {
-                content.write(&mut section, size, cuts);
-                left -= size;
+        let room = room.saturating_sub(chars(HEADING));
+        let mut is_shown = self.fitting(room);
+        let mut word = String::new();
+        if is_shown.contains(&false) {
+            word = self.left_out(&is_shown);
+            if self.size(&is_shown) + chars(&word) > room {
+                is_shown = self.fitting(room.saturating_sub(chars(&word)));
+                word = self.left_out(&is_shown);
+            }
+            if self.size(&is_shown) + chars(&word) > room {
+                word.clear();
             }
         }
+        let mut section = String::new();
+        for (content, is_shown) in self.0.iter().zip(is_shown) {
+            if is_shown {
+                content.write(&mut section, content.chars(), cuts);
+            } else {
+                cuts.push(content.heading());
+            }
+        }
+        section.push_str(&word);
         if section.is_empty() {
             return section;
         }

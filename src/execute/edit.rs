@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::ledger::{Known, Sight};
+use super::ledger::Known;
 use super::lines::{LineBook, LineProblem};
 use super::read::excerpt;
 use super::write::{explained, failed};
@@ -47,14 +47,29 @@ impl Place {
         }
     }
 
-    /// The lines to show around it, from 0.
-    fn surroundings(self) -> Range<usize> {
+    /// Whether the model knows what stands there now, or what it means cannot be told at all.
+    fn is_known(self, known: &Known) -> bool {
+        let is_seen = match self {
+            Self::Range(start, end) => {
+                (known.book.range(start, end)).map_or(true, |now| known.extent.has(&now))
+            }
+            Self::After(line) => {
+                (known.book.gap(line)).map_or(true, |gap| known.extent.has_beside(gap))
+            }
+        };
+        is_seen && !known.is_stale()
+    }
+
+    /// The lines to show around it, from 0, of a file that has so many.
+    fn surroundings(self, lines: usize) -> Range<usize> {
         let (first, last) = match self {
             Self::Range(start, end) => (start as usize, end as usize),
             Self::After(line) => (line as usize, line as usize),
         };
-        let start = first.saturating_sub(CONTEXT + 1);
-        start..last.saturating_add(CONTEXT).min(start + MAX_EXCERPT)
+        // Where the file ends before, its end tells that.
+        let start = (first.saturating_sub(CONTEXT + 1)).min(lines.saturating_sub(CONTEXT));
+        let end = last.saturating_add(CONTEXT).min(lines);
+        start..end.clamp(start, start + MAX_EXCERPT)
     }
 
     fn done(self, new: &str) -> String {
@@ -159,12 +174,8 @@ impl Execution<'_> {
             Ok(opened) => opened,
             Err(outcome) => return outcome,
         };
-        if opened.known.is_stale() {
-            self.ledger.show(path);
-            return Outcome::failed(format!(
-                "`{path}` is not as you last saw it, so that line numbers cannot be trusted; its current lines are below: send the edit again with their numbers"
-            ))
-            .with_detail(excerpt(&opened.file.text, place.surroundings()));
+        if !place.is_known(&opened.known) {
+            return self.not_as_seen(path, place, &opened.file.text);
         }
         let edited = match place.apply(&opened.known.book, &opened.file.text, new) {
             Ok(edited) => edited,
@@ -185,6 +196,23 @@ impl Execution<'_> {
         }
     }
 
+    /// Refuses an edit whose numbers may be those of another version, and shows the lines of now.
+    fn not_as_seen(&mut self, path: &RelPath, place: Place, text: &str) -> Outcome {
+        let lines = text.lines().count();
+        let shown = place.surroundings(lines);
+        self.ledger.show(path, shown.clone(), lines);
+        let next = match place {
+            Place::Range(start, end) if shown.end < lines.min(end as usize) => format!(
+                "the first of its current lines are below: see lines {start}-{end} with READ_FILE, then send the edit again"
+            ),
+            _ => "its current lines are below: send the edit again with their numbers".to_owned(),
+        };
+        Outcome::failed(format!(
+            "`{path}` is not as you last saw it, so that line numbers cannot be trusted; {next}"
+        ))
+        .with_detail(excerpt(text, shown))
+    }
+
     /// Reads a text file and what is known of it.
     pub(super) fn open(&mut self, path: &RelPath) -> Result<Opened, Outcome> {
         let content = self
@@ -198,11 +226,11 @@ impl Execution<'_> {
             ))
         })?;
         // What was just read is known; if it were not, no line number could be trusted.
-        let known = self.ledger.known(path).cloned().unwrap_or(Known {
-            hash: None,
-            sight: Sight::Stale,
-            book: LineBook::new(0),
-        });
+        let known = self
+            .ledger
+            .known(path)
+            .cloned()
+            .unwrap_or(Known::stale(None));
         Ok(Opened { file, known })
     }
 
@@ -226,7 +254,7 @@ impl Execution<'_> {
             known = Known::written(&content, &edited.text);
         } else {
             known.hash = Some(hash(&content));
-            known.book.record(&edited.changes);
+            known.record(&edited.changes);
         }
         self.ledger
             .write(path, &content, known)

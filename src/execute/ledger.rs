@@ -6,11 +6,13 @@
 //! on line numbers of the model mean nothing for it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use super::lines::LineBook;
 use super::seen::hash;
 use super::staging::{Content, Staging};
-use crate::protocol::{RelPath, Seen, StagedFile};
+use crate::edit::Change;
+use crate::protocol::{Extent, RelPath, Seen, StagedFile};
 use crate::workspace::text::TextFile;
 use crate::workspace::{FileProblem, Permission, Workspace};
 
@@ -21,10 +23,8 @@ pub(super) enum Sight {
     Current,
     /// It was never shown the file: its line numbers are taken on trust.
     Never,
-    /// The file changed after it was shown.
+    /// The file changed after it was shown: no line number of this reply can be trusted.
     Stale,
-    /// The same, and the results of this reply show it as it is now.
-    Shown,
 }
 
 /// What is known of one file.
@@ -34,6 +34,9 @@ pub(super) struct Known {
     pub(super) hash: Option<String>,
     /// How well the model knows it.
     pub(super) sight: Sight,
+    /// Which of its lines, as they are now, it knows; of one that is stale what this reply's
+    /// results show.
+    pub(super) extent: Extent,
     /// Where the lines that the model may name are now.
     pub(super) book: LineBook,
 }
@@ -44,6 +47,7 @@ impl Known {
         Self {
             hash: Some(hash(content)),
             sight: Sight::Current,
+            extent: Extent::Whole,
             book: LineBook::new(text.lines().count()),
         }
     }
@@ -53,13 +57,36 @@ impl Known {
         Self {
             hash: None,
             sight: Sight::Current,
+            extent: Extent::Whole,
             book: LineBook::new(0),
         }
     }
 
-    /// Whether line numbers of the model cannot be trusted.
+    /// A file of whose lines the model knows none as they are.
+    pub(super) fn stale(hash: Option<String>) -> Self {
+        Self {
+            hash,
+            sight: Sight::Stale,
+            extent: Extent::nothing(),
+            book: LineBook::new(0),
+        }
+    }
+
+    /// Whether no line number of the model can be trusted.
     pub(super) fn is_stale(&self) -> bool {
-        matches!(self.sight, Sight::Stale | Sight::Shown)
+        self.sight == Sight::Stale
+    }
+
+    /// Enters what the model changed by an edit.
+    pub(super) fn record(&mut self, changes: &[Change]) {
+        let replaced = changes.iter().map(|one| (one.old.clone(), one.new));
+        self.extent = self.extent.after(replaced);
+        self.book.record(changes);
+    }
+
+    fn distrust(&mut self) {
+        self.sight = Sight::Stale;
+        self.extent = Extent::nothing();
     }
 }
 
@@ -105,14 +132,14 @@ impl<'a> Ledger<'a> {
         if let Some(known) = self.files.get_mut(path) {
             if known.hash != now {
                 known.hash = now;
-                known.sight = Sight::Stale;
+                known.distrust();
             }
             return;
         }
-        let sight = match (self.seen.get(path), &now) {
-            (None, _) | (_, None) => Sight::Never,
-            (Some(seen), Some(now)) if seen == now => Sight::Current,
-            _ => Sight::Stale,
+        let (sight, extent) = match (self.seen.get(path), &now) {
+            (None, _) | (_, None) => (Sight::Never, Extent::Whole),
+            (Some((seen, extent)), Some(now)) if seen == now => (Sight::Current, extent.clone()),
+            _ => (Sight::Stale, Extent::nothing()),
         };
         let lines = content.map_or(0, count_lines);
         self.files.insert(
@@ -120,6 +147,7 @@ impl<'a> Ledger<'a> {
             Known {
                 hash: now,
                 sight,
+                extent,
                 book: LineBook::new(lines),
             },
         );
@@ -162,19 +190,20 @@ impl<'a> Ledger<'a> {
         self.seen.copy(from, to);
     }
 
-    /// The results of this reply show the file as it is now.
-    pub(super) fn show(&mut self, path: &RelPath) {
-        if let Some(known) = self.files.get_mut(path)
-            && known.sight == Sight::Stale
-        {
-            known.sight = Sight::Shown;
+    /// The results of this reply show these lines of the file as they are now; it has so many.
+    pub(super) fn show(&mut self, path: &RelPath, lines: Range<usize>, of: usize) {
+        if let Some(known) = self.files.get_mut(path) {
+            known.extent.add(lines);
+            if of == 0 || known.extent.has(&(0..of)) {
+                known.extent = Extent::Whole;
+            }
         }
     }
 
     /// What a step was to make of the file did not come to be: line numbers mean nothing for it.
     pub(super) fn distrust(&mut self, path: &RelPath) {
         if let Some(known) = self.files.get_mut(path) {
-            known.sight = Sight::Stale;
+            known.distrust();
         }
     }
 
@@ -186,7 +215,8 @@ impl<'a> Ledger<'a> {
             Some(StagedFile {
                 path: path.clone(),
                 hash: known.hash.clone(),
-                is_seen: !matches!(known.sight, Sight::Never | Sight::Stale),
+                // Which lines are not kept: of a part, none counts after a kill.
+                is_seen: known.sight == Sight::Current && known.extent == Extent::Whole,
             })
         };
         paths.into_iter().filter_map(file).collect()
@@ -196,15 +226,11 @@ impl<'a> Ledger<'a> {
     pub(super) fn take_over(&mut self, file: &StagedFile) {
         let known = match &file.hash {
             None => Known::removed(),
-            Some(hash) => Known {
-                hash: Some(hash.clone()),
-                sight: if file.is_seen {
-                    Sight::Shown
-                } else {
-                    Sight::Stale
-                },
-                book: LineBook::new(0),
+            Some(hash) if file.is_seen => Known {
+                extent: Extent::Whole,
+                ..Known::stale(Some(hash.clone()))
             },
+            Some(hash) => Known::stale(Some(hash.clone())),
         };
         self.enter(&file.path, known);
     }
@@ -216,8 +242,11 @@ impl<'a> Ledger<'a> {
         for (path, known) in self.files {
             match (known.sight, known.hash) {
                 (_, None) => self.seen.forget(&path),
-                (Sight::Current | Sight::Shown, Some(hash)) => self.seen.note(&path, hash),
-                (Sight::Never | Sight::Stale, Some(_)) => {}
+                (Sight::Never, Some(_)) => {}
+                (Sight::Stale, Some(_)) if known.extent.is_nothing() => {}
+                (Sight::Current | Sight::Stale, Some(hash)) => {
+                    self.seen.note_extent(&path, hash, known.extent);
+                }
             }
         }
     }

@@ -14,7 +14,7 @@ use super::skipped::Skipped;
 use super::write::explained;
 use super::{Execution, Limits, count};
 use crate::excerpt;
-use crate::protocol::{Capped, Command, Lines, Outcome, ReadRequest, RelPath, Selection};
+use crate::protocol::{Capped, Command, Lines, Outcome, ReadRequest, RelPath, Selection, Sighting};
 use crate::workspace::text::TextFile;
 use crate::workspace::{FileProblem, Kind, Workspace};
 
@@ -43,8 +43,8 @@ pub struct Shown {
     pub lines: Option<Lines>,
     /// The lines, and how many that were asked for are missing after them.
     pub contents: Capped,
-    /// The hash of the whole file, if it was shown: hand it to `Seen::note`.
-    pub hash: Option<String>,
+    /// What the contents show of the file, if they do.
+    pub sighting: Option<Sighting>,
     /// Whether the end of a very long line is missing.
     pub has_cut_lines: bool,
 }
@@ -55,7 +55,7 @@ impl Shown {
             header,
             lines: None,
             contents: Capped::default(),
-            hash: None,
+            sighting: None,
             has_cut_lines: false,
         }
     }
@@ -140,9 +140,15 @@ pub fn read_file(
     // A part of a secret is still one, and a line of a key does not tell that it is one.
     let text = veil(path, file.text);
     let lines: Vec<&str> = text.lines().collect();
+    let sighting = |lines, of| Sighting {
+        path: path.clone(),
+        hash,
+        lines,
+        of,
+    };
     if lines.is_empty() {
         return Shown {
-            hash: Some(hash),
+            sighting: Some(sighting(0..0, 0)),
             ..Shown::nothing(format!("{} (empty file: 0 lines)", path.quoted()))
         };
     }
@@ -154,8 +160,8 @@ pub fn read_file(
                 of: lines.len(),
             }),
             has_cut_lines: lines[range.clone()].iter().any(|line| is_cut(line)),
+            sighting: Some(sighting(shown(&range, limits), lines.len())),
             contents: contents(&lines, range, request, limits),
-            hash: Some(hash),
         },
         Err(problem) => Shown::nothing(format!("`{path}` {problem}")),
     }
@@ -179,10 +185,16 @@ fn part(request: &ReadRequest, lines: usize) -> Result<Range<usize>, String> {
     Ok(start - 1..end.min(lines))
 }
 
-fn contents(lines: &[&str], range: Range<usize>, request: &ReadRequest, limits: &Limits) -> Capped {
+/// Those of the lines that one request may show.
+fn shown(range: &Range<usize>, limits: &Limits) -> Range<usize> {
     let shown = range.len().min(limits.max_read_lines as usize);
-    let omitted = range.len() - shown;
-    let range = range.start..range.start + shown;
+    range.start..range.start + shown
+}
+
+fn contents(lines: &[&str], range: Range<usize>, request: &ReadRequest, limits: &Limits) -> Capped {
+    let all = range.len();
+    let range = shown(&range, limits);
+    let omitted = all - range.len();
     let text: Vec<String> = if request.numbered {
         numbered(&lines[range.clone()], range.start)
     } else {
@@ -554,7 +566,7 @@ mod tests {
             last.header,
             "c (not shown: too many lines in one message; ask for it again)"
         );
-        assert_eq!(last.hash, None);
+        assert_eq!(last.sighting, None);
         assert_eq!(
             (shown[0].contents.text.as_str(), shown[0].contents.omitted),
             ("line", 7)

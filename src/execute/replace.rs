@@ -49,7 +49,8 @@ impl Execution<'_> {
 fn with_lines_of_now(edits: &[Replacement], known: &Known) -> Vec<Replacement> {
     let now = |line: u32| {
         let now = known.book.range(line, line).ok()?;
-        Some(number(now.end)).filter(|_| !known.is_stale())
+        let is_known = !known.is_stale() && known.extent.has(&now);
+        is_known.then(|| number(now.end))
     };
     edits
         .iter()

@@ -73,14 +73,19 @@ impl Stage {
 
     /// Shows a file to the model, as at the end of a round.
     pub(super) fn show(&mut self, name: &str) {
+        self.show_lines(name, 1, u32::MAX);
+    }
+
+    /// Shows some lines of it.
+    pub(super) fn show_lines(&mut self, name: &str, start: u32, end: u32) {
         let request = ReadRequest {
             path: path(name),
-            start_line: None,
-            end_line: None,
+            start_line: Some(start),
+            end_line: Some(end),
             numbered: true,
         };
         let shown = read_file(&self.workspace, &request, &self.limits, &mut unveiled);
-        self.seen.note(&path(name), shown.hash.unwrap());
+        self.seen.note_sighting(&shown.sighting.unwrap());
     }
 
     /// Changes a file behind the model's back.

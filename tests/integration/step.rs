@@ -207,6 +207,50 @@ fn a_line_edit_of_a_file_that_changed_between_two_steps_is_stale() {
     is_stale(step(finished, EDIT_LINE_2).run().code(0));
 }
 
+#[test]
+fn what_a_message_had_no_room_for_was_not_seen() {
+    let lines = |name: &str| -> String {
+        let line = |number| format!("{name} has words in line {number}");
+        let lines: Vec<String> = (1..=80).map(line).collect();
+        lines.join("\n") + "\n"
+    };
+    let mut test = Test::new(&["new", "--no-wait", "--chat", "copilot", "task"]);
+    for number in 1..=9 {
+        for kind in ["py", "rs"] {
+            let name = format!("f{number}.{kind}");
+            test = test.file(&format!("workspace/{name}"), lines(&name));
+        }
+    }
+    let first = test.file("appsettings.json", SETTINGS).run().code(0);
+    let read = "[READ_FILE path=\"f1.py\" numbered=\"true\"]\n{end}\n";
+    let finished = step(first, read).run().code(0);
+    let changed = format!("# person\n# added\n# lines\n{}", lines("f1.py"));
+    fs::write(finished.base().join("workspace/f1.py"), &changed).unwrap();
+    // Wrong by its text, so that the file would come unasked, if there were room beside the others.
+    let wrong = "[EDIT_FILE path=\"f1.py\"]\n<<<<<<< SEARCH\nnothing of it\n=======\nx\n>>>>>>> REPLACE\n[/EDIT_FILE]\n";
+    let others = "[READ_FILE path=\"f[2-9].*\"]\n";
+    let finished = step(finished, &format!("{wrong}{others}{{end}}\n"))
+        .run()
+        .code(0)
+        .said("f1.py");
+    let message: String = finished
+        .files("outbox")
+        .into_iter()
+        .filter(|(name, _)| name.contains("seq0003"))
+        .map(|(_, text)| text)
+        .collect();
+    assert!(!message.contains("### f1.py"), "{message}");
+    assert!(
+        message.contains("Left out for want of room: f1.py (83 lines)."),
+        "{message}"
+    );
+    let edit = EDIT_LINE_2.replace("a.txt", "f1.py");
+    let finished = step(finished, &edit).run().code(0);
+    let outbox = finished.outbox(4);
+    assert!(outbox.contains("1. [FAILED] EDIT_FILE"), "{outbox}");
+    finished.workspace("f1.py", &changed);
+}
+
 /// A loop whose model has read the file and not answered yet.
 fn has_read() -> Running {
     let running = Test::new(&["new", "task"])

@@ -30,7 +30,7 @@ fn shown(now: &Listing, pinned: &[&str], max_items: usize) -> String {
         ..Relevance::default()
     };
     let section = section(now, None, || relevance, max_items);
-    section.fit(&[MOST], &mut Vec::new())
+    section.fit(&[MOST], &mut Cuts::default())
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn shown_for(task: &str, paths: &[String]) -> String {
     session.task = task.to_owned();
     let now = listing(paths);
     let section = section(&now, None, || relevance(&session, &now, &[]), 200);
-    section.fit(&[MOST], &mut Vec::new())
+    section.fit(&[MOST], &mut Cuts::default())
 }
 
 /// Twelve packages of 24 files.

@@ -142,6 +142,42 @@ fn a_file_that_changed_since_it_was_seen_is_stale() {
 }
 
 #[test]
+fn lines_of_a_changed_file_that_were_not_shown_are_stale_still() {
+    let hundred: Vec<String> = (1..=100).map(|number| number.to_string()).collect();
+    let hundred = hundred.join("\n") + "\n";
+    let mut stage = stage(&[("a", &hundred), ("empty", "1\n")]);
+    stage.show("a");
+    stage.show("empty");
+    stage.change("a", &format!("person\nadded\n{hundred}"));
+    stage.change("empty", "");
+    stage.show_lines("a", 50, 60);
+    stage.fails(lines("a", 2, 2, "x\n"), "is not as you last saw it");
+    stage.fails(lines("a", 60, 61, "x\n"), "is not as you last saw it");
+    // Both were shown by that, and the lines move with what the model writes.
+    stage.succeeds(vec![lines("a", 2, 2, ""), lines("a", 61, 61, "59!\n")]);
+    stage.succeeds(vec![
+        lines("a", 60, 60, "59?\n"),
+        insert("a", 49, "48 and a half\n"),
+    ]);
+    let text = stage.text("a");
+    assert!(text.starts_with("person\n1\n2\n"), "{text}");
+    assert!(text.contains("\n48\n48 and a half\n49\n"), "{text}");
+    assert!(text.contains("\n58\n59?\n60\n"), "{text}");
+    stage.fails(lines("a", 90, 90, "x\n"), "is not as you last saw it");
+    // What is longer than a result shows must be read.
+    stage.fails(lines("a", 1, 101, ""), "see lines 1-101 with READ_FILE");
+    stage.show("a");
+    stage.succeeds(vec![lines("a", 1, 101, "")]);
+    // Of an empty file there is nothing to show, and of one that ends before its end.
+    stage.fails(insert("empty", 0, "x\n"), "is not as you last saw it");
+    stage.succeeds(vec![insert("empty", 0, "x\n")]);
+    stage.change("a", TEN);
+    let end = stage.fails(lines("a", 90, 90, "x\n"), "is not as you last saw it");
+    assert!(end.detail.text.ends_with("9: 9\n10: 10"), "{end:?}");
+    stage.fails(lines("a", 90, 90, "x\n"), "there is no line 90");
+}
+
+#[test]
 fn what_a_command_changed_after_the_edits_is_stale_in_the_next_reply() {
     let mut stage = stage(&[("a", TEN)]);
     stage.show("a");

@@ -288,7 +288,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         let content = file
             .into_bytes()
             .map_err(|problem| Trouble::new(format!("`{path}`: {problem}")))?;
-        self.existing(path)?.known.book.record(&edited.changes);
+        self.existing(path)?.known.record(&edited.changes);
         self.worked_out
             .report
             .push(format!("updated {}", path.quoted()));

@@ -1,0 +1,27 @@
+//! What became of the material of a message while it was cut to its room.
+
+use crate::protocol::Sighting;
+
+/// Grows as the sections are fitted, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Cuts {
+    /// What was left out, in words for the person.
+    pub(super) words: Vec<String>,
+    /// What was shown of files.
+    pub(super) shown: Vec<Sighting>,
+    /// The numbers of the steps whose results are not told in full.
+    pub(super) results: Vec<u32>,
+}
+
+impl Cuts {
+    /// Something was left out.
+    pub(super) fn push(&mut self, words: String) {
+        self.words.push(words);
+    }
+
+    /// So much of the result of a step was left out.
+    pub(super) fn cut_result(&mut self, how_much: &str, number: u32) {
+        self.words.push(format!("{how_much} of result {number}"));
+        self.results.push(number);
+    }
+}
