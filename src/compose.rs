@@ -1,11 +1,12 @@
 //! Turns a session into the text of the next outbox.
 //!
-//! Four sections in a fixed order: header, protocol, context, prompt. No paste exceeds what the chat
-//! takes: what is cut, and in which order, is decided in `budget`, and each cut says so in the text;
-//! what is too long all the same goes in `parts` or as an attachment. Writing it to files is left to
-//! `mailbox`.
+//! Four sections in a fixed order: header, protocol, context, prompt. No paste and no file exceeds
+//! what the chat takes (`carriage`): what is cut, and in which order, is decided in `budget`, and
+//! each cut says so in the text; what is too long for one paste all the same goes in `parts` or as
+//! an attachment. Writing it to files is left to `mailbox`.
 
 pub mod budget;
+mod carriage;
 mod check;
 mod contents;
 mod cuts;
@@ -25,6 +26,8 @@ mod words;
 use std::time::Duration;
 
 use self::budget::Claim;
+pub use self::carriage::{Carriage, FileLimit, TooLong};
+use self::carriage::{Made, Room};
 pub use self::contents::Content;
 use self::cuts::Cuts;
 pub use self::handover::{Handover, hand_over};
@@ -36,9 +39,6 @@ pub use self::places::{Place, places};
 pub use self::relevance::{identifiers, named};
 use crate::protocol::{RelPath, Sighting};
 use crate::session::Session;
-
-/// How often a message that has more tokens than its length promised is made again, shorter.
-const ATTEMPTS: usize = 6;
 
 /// What an outbox is made of.
 #[derive(Debug)]
@@ -76,29 +76,6 @@ pub struct Facts {
     pub has_repository: bool,
     /// Whether secrets are kept from the chat.
     pub conceals_secrets: bool,
-}
-
-/// How messages are carried to the chat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Carriage {
-    /// How much one paste may have.
-    pub limit: Limit,
-    /// Into how many pastes a message may be split before what it tells is cut.
-    pub max_parts: usize,
-    /// What happens to a message that is too long for one paste.
-    pub too_long: TooLong,
-}
-
-/// What happens to a message that is too long for one paste.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TooLong {
-    /// It goes in parts.
-    Parts,
-    /// It goes as a file beside a short message; also if it has more characters than these.
-    Attachment {
-        /// Above how many characters it does in any case.
-        above: usize,
-    },
 }
 
 /// The text of an outbox and how it came to its size.
@@ -147,25 +124,8 @@ pub type Veil<'a> = dyn FnMut(&mut String) + 'a;
 /// The material has been through the veil already: the text goes through it once more before it is
 /// measured and split, for what only the whole tells.
 pub fn compose(material: &Material<'_>, veil: &mut Veil<'_>) -> Outbox {
-    let Carriage {
-        limit, max_parts, ..
-    } = material.carriage;
     let draft = Draft::of(material);
-    let mut promised = limit;
-    let (mut text, mut cuts) = draft.fit(promised, max_parts);
-    veil(&mut text);
-    for _ in 0..ATTEMPTS {
-        let pastes = parts::split(&text, limit).len();
-        if pastes <= draft.pastes(promised, max_parts) {
-            break;
-        }
-        // Some texts have more tokens in a character than others.
-        let all = chars(&text).max(1);
-        let fitting = limit.tokens.saturating_mul(all) / estimated_tokens(&text).max(1);
-        promised.characters = promised.characters.min(fitting) / 100 * 95;
-        (text, cuts) = draft.fit(promised, max_parts);
-        veil(&mut text);
-    }
+    let Made { text, cuts, .. } = material.carriage.fitted(veil, |room| draft.fit(room));
     Outbox {
         form: form(&text, material.session, material.carriage, veil),
         text,
@@ -179,7 +139,7 @@ pub fn compose(material: &Material<'_>, veil: &mut Veil<'_>) -> Outbox {
 fn form(text: &str, session: &Session, carriage: Carriage, veil: &mut Veil<'_>) -> Form {
     let limit = carriage.limit;
     match carriage.too_long {
-        TooLong::Attachment { above } if chars(text) > above || !limit.holds(text) => {
+        TooLong::Attachment { above, .. } if chars(text) > above || !limit.holds(text) => {
             let mut message = instructions::beside_attachment(session);
             veil(&mut message);
             Form::Attached { message }
@@ -241,18 +201,17 @@ impl<'a> Draft<'a> {
     }
 
     /// How many pastes it takes to tell all that is worth one.
-    fn pastes(&self, limit: Limit, max_parts: usize) -> usize {
+    fn pastes(&self, room: Room) -> usize {
         let required = self.fixed() + budget::required(&self.claims());
-        (1..max_parts)
-            .find(|pastes| required <= limit.room(*pastes))
-            .unwrap_or(max_parts.max(1))
+        (1..room.pastes)
+            .find(|pastes| required <= room.of(*pastes))
+            .unwrap_or(room.pastes)
     }
 
     /// The whole text, in as many pastes as it takes.
-    fn fit(&self, limit: Limit, max_parts: usize) -> (String, Cuts) {
-        let room = limit
-            .room(self.pastes(limit, max_parts))
-            .saturating_sub(self.fixed());
+    fn fit(&self, room: Room) -> Made {
+        let pastes = self.pastes(room);
+        let room = room.of(pastes).saturating_sub(self.fixed());
         let rooms = budget::divide(&self.claims(), room);
         let (mut context, mut cuts, mut at) = (String::new(), Cuts::default(), 0);
         for section in &self.sections {
@@ -262,7 +221,11 @@ impl<'a> Draft<'a> {
         }
         let (head, prompt) = (&self.head, &self.prompt);
         let context = context.trim_start_matches('\n');
-        (format!("{head}{context}\n{prompt}"), cuts)
+        Made {
+            text: format!("{head}{context}\n{prompt}"),
+            cuts,
+            pastes,
+        }
     }
 }
 

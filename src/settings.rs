@@ -30,7 +30,7 @@ use figment::Figment;
 use serde::{Deserialize, Serialize};
 
 pub use self::base::{Base, DIRECTORY_NAME, FILE_NAME, Found, init};
-pub use self::chat::{Attach, Chat, KeepsContext, WhenTooLong};
+pub use self::chat::{Attach, Attachment, Chat, KeepsContext, WhenTooLong};
 pub use self::copied::copy;
 pub use self::environment::process_environment;
 pub use self::groups::{GROUPS, Group};

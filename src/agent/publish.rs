@@ -7,7 +7,9 @@ use std::thread;
 
 use super::conceal::{self, Told};
 use super::{Agent, Conversation, Manner, Patience};
-use crate::compose::{self, Content, Facts, Form, Listed, Listing, Material, Outbox, parts};
+use crate::compose::{
+    self, Carriage, Content, Facts, Form, Listed, Listing, Material, Outbox, parts,
+};
 use crate::error::Result;
 use crate::execute;
 use crate::mailbox::Posted;
@@ -93,7 +95,7 @@ impl Conversation<'_> {
             mentions: &mentions,
             facts: self.facts(),
             max_list_items: self.agent.limits.max_list_items as usize,
-            carriage: self.agent.manner.carriage,
+            carriage: self.carriage(),
         });
         let seen = self.seen_in(&outbox, seen);
         // What is shown must be what the model is known to have seen.
@@ -131,6 +133,25 @@ impl Conversation<'_> {
             outbox = self.compose_concealed(|veil| compose::compose(&material, veil));
         }
         outbox
+    }
+
+    /// How this message is carried, beside what the chat has to remember already.
+    fn carriage(&self) -> Carriage {
+        let Manner {
+            carriage,
+            chat,
+            keeps_context,
+            ..
+        } = self.agent.manner;
+        let remembered = if keeps_context {
+            self.session.chat_tokens
+        } else {
+            0
+        };
+        Carriage {
+            left_tokens: chat.left_tokens(remembered),
+            ..carriage
+        }
     }
 
     /// What the instructions must say.
@@ -301,7 +322,9 @@ impl Agent {
             tokens: meter.tokens,
             takes: takes.map(|takes| (takes.what, takes.characters)).collect(),
             chat: &chat.name,
-            percent: carriage.limit.percent(&meter),
+            percent: carriage
+                .limit_of(posted.attachment.as_deref())
+                .percent(&meter),
             becomes_file: chat
                 .attaches_above
                 .is_some_and(|most| meter.characters > most),

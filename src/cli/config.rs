@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{Common, open};
-use crate::compose::{Limit, TooLong};
+use crate::compose::{FileLimit, Limit, TooLong};
 use crate::error::Result;
 use crate::settings::{KEYS, Settings};
 use crate::ui::{Ui, escape_line};
@@ -70,11 +70,20 @@ fn about_chat(settings: &Settings) -> String {
         tokens => format!(" or ~{tokens} tokens"),
     };
     let too_long = match carriage.too_long {
-        TooLong::Parts => format!("in up to {} parts", carriage.max_parts),
-        TooLong::Attachment { .. } => "as a file beside a short message".to_owned(),
+        TooLong::Parts => format!("a longer one goes in up to {} parts", carriage.max_parts),
+        TooLong::Attachment {
+            file: Some(FileLimit { bytes, tokens }),
+            ..
+        } => format!(
+            "a longer one goes as a file of at most {bytes} bytes or ~{tokens} tokens beside a short message"
+        ),
+        TooLong::Attachment { above, file: None } if above < characters => {
+            format!("one above {above} goes as a file beside a short message")
+        }
+        TooLong::Attachment { .. } => "what is more is cut".to_owned(),
     };
     format!(
-        "\nOne message has at most {characters} characters{tokens}; a longer one goes {too_long}.\n`{}` as of {}: {}.",
+        "\nOne message has at most {characters} characters{tokens}; {too_long}.\n`{}` as of {}: {}.",
         chat.name, chat.checked, chat.source
     )
 }

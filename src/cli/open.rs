@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::apply::Place;
 use super::{Common, carry, choices, guard};
 use crate::agent::{Agent, Check, Manner};
-use crate::compose::{Carriage, Limit, TooLong};
+use crate::compose::{Carriage, FileLimit, Limit, TooLong};
 use crate::courier::Wishes;
 use crate::error::{Error, Kind, Result};
 use crate::execute::Limits;
@@ -292,12 +292,19 @@ pub(super) fn carriage(settings: &Settings) -> Carriage {
         0 => chat.max_tokens.unwrap_or(usize::MAX),
         _ => usize::MAX,
     };
+    // Own numbers hold for files too.
+    let is_known = settings.max_outbox_chars == 0 && settings.max_outbox_tokens == 0;
+    let file = (chat.max_attachment.filter(|_| is_known)).map(|file| FileLimit {
+        bytes: file.bytes,
+        tokens: file.tokens,
+    });
     let never = usize::MAX;
     let too_long = match (settings.attach, chat.when_too_long) {
         (Attach::Always, _) => TooLong::Attachment {
             above: chat.attaches_above.unwrap_or(LONG_PASTE),
+            file,
         },
-        (Attach::Auto, WhenTooLong::Attachment) => TooLong::Attachment { above: never },
+        (Attach::Auto, WhenTooLong::Attachment) => TooLong::Attachment { above: never, file },
         (Attach::Auto | Attach::Never, _) => TooLong::Parts,
     };
     Carriage {
@@ -307,6 +314,7 @@ pub(super) fn carriage(settings: &Settings) -> Carriage {
         },
         max_parts: settings.max_parts,
         too_long,
+        left_tokens: chat.left_tokens(0),
     }
 }
 

@@ -181,7 +181,10 @@ impl<'a> Message<'a> {
         let meter = measure(&message_of(posted));
         Self {
             posted,
-            percent: agent.carriage.limit.percent(&meter),
+            percent: agent
+                .carriage
+                .limit_of(posted.attachment.as_deref())
+                .percent(&meter),
             chat: &agent.chat.name,
             meter,
         }

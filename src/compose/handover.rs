@@ -10,8 +10,8 @@ use std::fmt::Write as _;
 use super::contents::{fenced, project, requested};
 use super::cuts::Cuts;
 use super::{
-    Carriage, Content, Facts, Listing, Outbox, Section, Veil, budget, chars, check, fit, form,
-    head, history, length, listing, relevance, results,
+    Carriage, Content, Facts, Listing, Made, Outbox, Section, Veil, budget, chars, check, fit,
+    form, head, history, length, listing, relevance, results,
 };
 use crate::excerpt::excerpt;
 use crate::protocol::{RelPath, Status, StepResult};
@@ -73,18 +73,20 @@ pub fn hand_over(material: &Handover<'_>, veil: &mut Veil<'_>) -> Outbox {
     session.instructions = Instructions::Full;
     let head = head(&session, material.facts) + OPENING;
     let prompt = format!("=== PROMPT ===\n{}", prompt(&session));
-    let most = material.carriage.limit.characters;
-    let room = most.saturating_sub(chars(&head) + chars(&prompt) + 1);
-
     let pieces = pieces(material, &session);
     let sizes: Vec<usize> = pieces.iter().map(Piece::size).collect();
-    let rooms = budget::shares(&sizes, room);
-    let (mut context, mut cuts) = (String::new(), Cuts::default());
-    for (piece, room) in pieces.iter().zip(rooms) {
-        context.push_str(&piece.fit(room, &mut cuts));
-    }
-    let mut text = format!("{head}{context}\n{prompt}");
-    veil(&mut text);
+    let Made { text, cuts, .. } = material.carriage.fitted(veil, |room| {
+        let room = (room.of(1)).saturating_sub(chars(&head) + chars(&prompt) + 1);
+        let (mut context, mut cuts) = (String::new(), Cuts::default());
+        for (piece, room) in pieces.iter().zip(budget::shares(&sizes, room)) {
+            context.push_str(&piece.fit(room, &mut cuts));
+        }
+        Made {
+            text: format!("{head}{context}\n{prompt}"),
+            cuts,
+            pastes: 1,
+        }
+    });
     Outbox {
         form: form(&text, &session, material.carriage, veil),
         text,
@@ -466,6 +468,7 @@ mod tests {
                 },
                 max_parts: 1,
                 too_long: super::super::TooLong::Parts,
+                left_tokens: usize::MAX,
             },
         };
         hand_over(&material, &mut |_| ())

@@ -25,6 +25,7 @@ fn carriage(characters: usize) -> Carriage {
         },
         max_parts: 1,
         too_long: TooLong::Parts,
+        left_tokens: usize::MAX,
     }
 }
 
@@ -263,7 +264,10 @@ fn a_long_message_goes_as_a_file_beside_a_short_one() {
     let listing = listing(&["a"]);
     let outbox = compose(&Material {
         carriage: Carriage {
-            too_long: TooLong::Attachment { above: 3_000 },
+            too_long: TooLong::Attachment {
+                above: 3_000,
+                file: None,
+            },
             ..carriage(100_000)
         },
         ..material(&session, &listing, &[])
@@ -273,6 +277,37 @@ fn a_long_message_goes_as_a_file_beside_a_short_one() {
     };
     insta::assert_snapshot!(message);
     assert!(crate::reply::is_outbox(message));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn no_file_is_longer_than_the_chat_reads_whatever_it_is_about(
+        contents in prop::collection::vec(("[a-z0-9 \n,.(){}é漢`]{1,40}", 0_usize..4000), 1..6),
+        characters in 12_000_usize..60_000,
+        tokens in 6_000_usize..20_000,
+        more in 1_usize..4,
+        left_tokens in 5_000_usize..40_000,
+    ) {
+        let (session, listing) = (session("ab12cd34"), listing(&["a"]));
+        let contents: Vec<Content> = contents.iter().map(|(line, times)| text("f", &line.repeat(*times))).collect();
+        let limit = Limit { characters, tokens };
+        let file = FileLimit { bytes: characters * more, tokens: tokens * more };
+        for file in [None, Some(file)] {
+            let outbox = compose(&Material {
+                carriage: Carriage {
+                    limit,
+                    max_parts: 4,
+                    too_long: TooLong::Attachment { above: usize::MAX, file },
+                    left_tokens,
+                },
+                ..material(&session, &listing, &contents)
+            });
+            let in_file = file.is_some_and(|file| outbox.text.len() <= file.bytes && estimated_tokens(&outbox.text) <= file.tokens);
+            prop_assert!(limit.holds(&outbox.text) || in_file, "{} {}", chars(&outbox.text), estimated_tokens(&outbox.text));
+            prop_assert!(estimated_tokens(&outbox.text) <= left_tokens);
+        }
+    }
 }
 
 proptest! {
@@ -299,7 +334,7 @@ proptest! {
         let limit = Limit { characters, tokens };
         let outbox = compose(&Material {
             max_list_items: 3000,
-            carriage: Carriage { limit, max_parts, too_long: TooLong::Parts },
+            carriage: Carriage { limit, max_parts, ..carriage(0) },
             ..material(&session, &listing, &contents)
         });
         for paste in pastes(&outbox) {
@@ -409,12 +444,19 @@ fn what_only_the_whole_tells_is_measured_as_it_goes_out() {
         characters: 8_000,
         tokens: usize::MAX,
     };
-    for too_long in [TooLong::Parts, TooLong::Attachment { above: 100_000 }] {
+    for too_long in [
+        TooLong::Parts,
+        TooLong::Attachment {
+            above: 100_000,
+            file: None,
+        },
+    ] {
         let mut material = material(&session, &listing, &[]);
         material.carriage = Carriage {
             limit,
             max_parts: 4,
             too_long,
+            ..carriage(0)
         };
         let mut veil = |text: &mut String| *text = text.replace("hunter2", "[SECRET-1 password]");
         let outbox = super::compose(&material, &mut veil);

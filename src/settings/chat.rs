@@ -39,6 +39,8 @@ pub struct Chat {
     pub max_tokens: Option<usize>,
     /// How many tokens it remembers, question and answer together, if that is less than plenty.
     pub chat_tokens: Option<usize>,
+    /// The most that it reads of one file, if that is not what it takes in one message.
+    pub max_attachment: Option<Attachment>,
     /// Above how many characters it makes an attachment of a paste by itself.
     pub attaches_above: Option<usize>,
     /// Whether it knows in one message what the ones before said.
@@ -50,6 +52,16 @@ pub struct Chat {
     pub source: String,
     /// The month in which they were last checked.
     pub checked: String,
+}
+
+/// How much a chat reads of one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Attachment {
+    /// In bytes.
+    pub bytes: usize,
+    /// In estimated tokens.
+    pub tokens: usize,
 }
 
 /// Nearly all do.
@@ -102,6 +114,18 @@ impl Chat {
         CHATS.iter().find(|chat| chat.name == name)
     }
 
+    /// How many tokens a message may have beside those that the chat has to remember already.
+    ///
+    /// A share of all is left for the answer; a message has as much at the least, because a chat
+    /// that is full must still be told something.
+    pub fn left_tokens(&self, remembered: usize) -> usize {
+        const SHARES: usize = 10;
+        self.chat_tokens.map_or(usize::MAX, |all| {
+            let share = all / SHARES;
+            (all - share).saturating_sub(remembered).max(share)
+        })
+    }
+
     /// The most that it takes at once: `300,000 characters or ~100,000 tokens`.
     pub fn takes(&self) -> String {
         let characters = grouped(self.max_characters as u64);
@@ -147,6 +171,16 @@ mod tests {
             );
             assert!(page.contains(&row), "put into docs/settings.md: {row}");
         }
+    }
+
+    #[test]
+    fn a_message_has_no_more_than_what_is_left_of_the_chat() {
+        let chat = Chat::named("chatgpt-plus").unwrap();
+        assert_eq!(chat.left_tokens(0), 81_000);
+        assert_eq!(chat.left_tokens(50_000), 31_000);
+        assert_eq!(chat.left_tokens(500_000), 9_000);
+        let generic = Chat::named("generic").unwrap();
+        assert_eq!(generic.left_tokens(500_000), usize::MAX);
     }
 
     #[test]

@@ -212,3 +212,33 @@ fn names_of_files_pass_for_nothing_else() {
     }
     assert!(!text.contains('\u{202e}'), "{text}");
 }
+
+#[test]
+fn a_message_in_a_file_is_as_long_as_the_chat_reads() {
+    let words = [
+        "total", "Ä", "x_1", "12345", "{}", "Übermut", "path/to", "==",
+    ];
+    let line = |n: usize| -> String {
+        let word = |m: usize| words[(n * 7 + m * 3) % words.len()];
+        (0..40).map(word).collect::<Vec<_>>().join(" ") + "\n"
+    };
+    let text: String = (0..500).map(line).collect();
+    let begun = Test::new(&["--json", "--chat", "gemini", "new", "--no-wait", "read"])
+        .file("workspace/d1.txt", &text)
+        .file("workspace/d2.txt", &text)
+        .file("appsettings.json", r#"{"Agent": {"MaxReadLines": 500}}"#)
+        .run()
+        .code(0);
+    let id = begun.session()["sessionId"].as_str().unwrap().to_owned();
+    let reply = READ.replace("{end}", &format!("[END {id}#1]"));
+    let step = ["--json", "--chat", "gemini", "step", "--reply", "-"];
+    let finished = Test::after(begun, &step)
+        .input(&reply.replace("big.txt", "d*.txt"))
+        .run()
+        .code(0);
+    let event = last_outbox_event(&finished);
+    assert!(event["tokens"].as_u64().unwrap() <= 28_000, "{event}");
+    assert!(event["tokens"].as_u64().unwrap() > 22_000, "{event}");
+    assert!(event["percent"].as_u64().unwrap() <= 100, "{event}");
+    assert_eq!(event["cuts"].as_array().unwrap().len(), 2, "{event}");
+}
