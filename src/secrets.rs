@@ -1,7 +1,8 @@
 //! Finds secrets in text that is about to leave this machine, and puts placeholders in their place.
 //!
-//! Three ways of looking: formats that vendors gave their tokens (`formats`), private keys (`pem`),
-//! and what is assigned to a telling name (`assigned`, and `env` for `.env` files). One automaton of
+//! Three ways of looking: formats that vendors gave their tokens (`formats`), private keys (`pem`,
+//! `keys`), and what is assigned to a telling name (`assigned` and `names`, `env` for `.env` files,
+//! `logins` for other files that keep passwords). One automaton of
 //! all the words that can begin a secret reads the text once; only where one stands is looked
 //! closer, so ordinary text costs little. Nothing is compiled before the first text is scanned.
 //!
@@ -11,8 +12,13 @@
 
 mod allow;
 mod assigned;
+mod base64;
+mod boundary;
 mod env;
 mod formats;
+mod keys;
+mod logins;
+mod names;
 mod pem;
 mod plausible;
 #[cfg(test)]
@@ -59,6 +65,7 @@ impl Scanner {
     pub fn scan(&self, text: &str, source: Source<'_>) -> Vec<Finding> {
         let mut found = formats::scan(text, source);
         found.extend(env::scan(text, source));
+        found.extend(logins::scan(text, source));
         found.retain(|finding| {
             let values = finding.parts.iter().map(|part| &text[part.clone()]);
             !self.allow.permits(finding.kind, values)

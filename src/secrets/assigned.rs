@@ -1,196 +1,95 @@
 //! What is assigned to a telling name: `password = "..."`, `"apiKey": "..."`, `API_TOKEN=...`.
 //!
 //! Source text is full of passwords that are none: names of fields, samples, templates. So a value
-//! counts only if it is a string of its own and looks made up (`plausible`). Without quotes it
-//! counts in files of settings, and after a name in capitals, as `env` and `.env` write them.
+//! counts only if it looks made up (`plausible`), and the less its name and its place tell, the more
+//! it must. How a value follows its name is read in `assigned::place`; here it is judged.
+//!
+//! A name is looked at once for each telling word in it, and with it at most a few hundred bytes: the
+//! work grows with the text, however often names are repeated in it.
+
+mod place;
 
 use std::ops::Range;
 
-use super::plausible::is_password;
+use self::place::{Form, Value};
+use super::base64::is_login;
+use super::names::{Certainty, is_only_word, telling};
+use super::plausible::{is_password, is_random};
 use super::{Finding, Source};
 
-/// Words in a name that tell that its value is secret, in lower case.
-pub(super) const NAMES: [&str; 16] = [
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "token",
-    "apikey",
-    "api_key",
-    "api-key",
-    "access_key",
-    "accesskey",
-    "access-key",
-    "private_key",
-    "privatekey",
-    "credential",
-    "auth_key",
-    "encryption_key",
-];
-/// What a name goes on with that is about a secret and not one.
-const ABOUT: [&str; 28] = [
-    "type",
-    "name",
-    "url",
-    "uri",
-    "path",
-    "file",
-    "field",
-    "len",
-    "size",
-    "count",
-    "expire",
-    "expiry",
-    "ttl",
-    "header",
-    "prefix",
-    "regex",
-    "pattern",
-    "label",
-    "title",
-    "message",
-    "hint",
-    "placeholder",
-    "alg",
-    "policy",
-    "ize",
-    "endpoint",
-    "reset",
-    "help",
-];
 /// The longest name that is looked at, on each side of the telling word.
 const LONGEST_NAME: usize = 40;
 /// How long a value is.
-const LENGTHS: std::ops::RangeInclusive<usize> = 8..=200;
+const LENGTHS: std::ops::RangeInclusive<usize> = 8..=600;
 
 /// What is assigned to the name that has this word in it.
 pub(super) fn at(text: &str, word: Range<usize>, source: Source<'_>) -> Option<Finding> {
     let bytes = text.as_bytes();
-    let before = bytes[..word.start].iter().rev();
-    let before = before
-        .take(LONGEST_NAME)
-        .take_while(|byte| is_name(**byte))
-        .count();
-    let after = bytes[word.end..].iter();
-    let after = after
-        .take(LONGEST_NAME)
-        .take_while(|byte| is_name(**byte))
-        .count();
-    let name = text.get(word.start - before..word.end + after)?;
-    if is_about(&text[word.end..word.end + after]) {
+    let after = bytes[word.end..].iter().take(LONGEST_NAME);
+    let end = word.end + after.take_while(|byte| is_name(**byte)).count();
+    // Most words are followed by another one: nothing else is looked at.
+    if !place::may_have_value(bytes, end) {
         return None;
     }
-    let rest = word.end + after;
-    let rest = rest + spaces(bytes, rest, b"\"']");
-    let value = operator(bytes, rest)?;
-    let part = quoted(text, value).or_else(|| {
-        let is_fitting = is_settings(source) || is_capitals(name);
-        let part = is_fitting.then(|| unquoted(text, value))?;
-        part.filter(|part| text[part.clone()].bytes().any(|byte| byte.is_ascii_digit()))
-    })?;
-    let fits = LENGTHS.contains(&part.len()) && is_password(&text[part.clone()]);
-    fits.then(|| Finding {
-        kind: kind(name),
-        parts: vec![part],
+    let name = name_start(bytes, word.start)..end;
+    let value = place::value(text, name.clone())?;
+    let name = text.get(name)?;
+    let content = &text[value.range.clone()];
+    let telling = telling(name)?;
+    if !LENGTHS.contains(&content.len()) {
+        return None;
+    }
+    // Programs that keep logins write both words of one as base64.
+    let is_secret = if is_only_word(name, "auth") {
+        is_login(content)
+    } else {
+        is_made_up(name, telling.certainty, &value, content, source)
+    };
+    is_secret.then(|| Finding {
+        kind: telling.kind,
+        parts: vec![value.range],
     })
 }
 
-/// What a value is called that was given this name.
-pub(super) fn kind(name: &str) -> &'static str {
-    let name = name.to_ascii_lowercase();
-    if name.contains("pass") || name.contains("pwd") {
-        "password"
-    } else if name.contains("token") {
-        "token"
-    } else if name.contains("key") {
-        "key"
+/// Where the name begins that has this place in it.
+fn name_start(bytes: &[u8], word: usize) -> usize {
+    let before = bytes[..word].iter().rev().take(LONGEST_NAME);
+    let start = word - before.take_while(|byte| is_name(**byte)).count();
+    // Of `\npassword` the name is `password`.
+    let is_escape = bytes[..start].ends_with(b"\\") && b"nrt".contains(&bytes[start]);
+    if is_escape && start < word {
+        start + 1
     } else {
-        "secret"
+        start
     }
 }
 
-/// Whether a name tells that its value is secret.
-pub(super) fn is_telling(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let word = NAMES
-        .iter()
-        .chain(&["pass", "pwd", "_key", "auth", "salt", "dsn", "cert"])
-        .filter_map(|word| name.rfind(word).map(|at| at + word.len()))
-        .max();
-    word.is_some_and(|end| !is_about(&name[end..]))
+fn is_made_up(
+    name: &str,
+    certainty: Certainty,
+    value: &Value,
+    content: &str,
+    source: Source<'_>,
+) -> bool {
+    let is_bare = value.form != Form::Quoted && value.form != Form::Argument;
+    // Words and names stand bare everywhere, those with digits seldom.
+    if is_bare && !content.bytes().any(|byte| byte.is_ascii_digit()) {
+        return false;
+    }
+    let is_in_place = match value.form {
+        Form::Quoted | Form::Own => true,
+        Form::Bare => is_settings(source) || is_capitals(name),
+        Form::Argument => false,
+    };
+    if is_in_place && certainty == Certainty::Sure {
+        is_password(content)
+    } else {
+        is_random(content)
+    }
 }
 
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
-}
-
-fn is_about(rest: &str) -> bool {
-    let rest = rest.to_ascii_lowercase();
-    ABOUT.iter().any(|word| rest.contains(word)) || rest.ends_with("id")
-}
-
-/// How many of these bytes, and spaces, stand at a place; at most 8.
-fn spaces(bytes: &[u8], start: usize, others: &[u8]) -> usize {
-    let rest = bytes.get(start..).unwrap_or_default().iter().take(8);
-    rest.take_while(|byte| matches!(byte, b' ' | b'\t') || others.contains(byte))
-        .count()
-}
-
-/// Where the value begins, behind `=`, `:`, `:=`, `=>` or `: Type =`.
-fn operator(bytes: &[u8], start: usize) -> Option<usize> {
-    let at = |index: usize| bytes.get(index).copied().unwrap_or(b'\n');
-    let behind = match (at(start), at(start + 1)) {
-        (b':', b':') | (b'=', b'=' | b'~') => return None,
-        (b':', b'=') | (b'=', b'>') => start + 2,
-        (b':', _) => typed(bytes, start + 1).unwrap_or(start + 1),
-        (b'=', _) => start + 1,
-        _ => return None,
-    };
-    Some(behind + spaces(bytes, behind, b""))
-}
-
-/// Behind the `=` that follows a type: ` &'static str = `.
-fn typed(bytes: &[u8], start: usize) -> Option<usize> {
-    const LONGEST_TYPE: usize = 24;
-    let rest = bytes.get(start..)?;
-    let is_type = |byte: &u8| byte.is_ascii_alphanumeric() || b" &'_:<>".contains(byte);
-    let length = rest
-        .iter()
-        .take(LONGEST_TYPE)
-        .take_while(|byte| is_type(byte))
-        .count();
-    (length > 0 && rest.get(length) == Some(&b'=') && rest.get(length + 1) != Some(&b'='))
-        .then_some(start + length + 1)
-}
-
-/// The text between quotes, if it has no white space.
-fn quoted(text: &str, start: usize) -> Option<Range<usize>> {
-    let bytes = text.as_bytes();
-    // Python and C++ write a letter before the quote, Rust a `b`.
-    let start = start + usize::from(bytes.get(start).is_some_and(|byte| b"bruf@".contains(byte)));
-    let quote = *bytes.get(start).filter(|byte| b"\"'`".contains(byte))?;
-    let rest = &bytes[start + 1..];
-    let length = rest
-        .iter()
-        .take(*LENGTHS.end() + 1)
-        .take_while(|byte| **byte != quote && !byte.is_ascii_whitespace())
-        .count();
-    (rest.get(length) == Some(&quote)).then(|| start + 1..start + 1 + length)
-}
-
-/// The text up to the end of the line, if it is one word.
-fn unquoted(text: &str, start: usize) -> Option<Range<usize>> {
-    let rest = &text.as_bytes()[start..];
-    let is_value = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-+/=.~!@#$%^&*?:".contains(byte);
-    let length = rest
-        .iter()
-        .take(*LENGTHS.end() + 1)
-        .take_while(|byte| is_value(byte))
-        .count();
-    let ends =
-        matches!(rest.get(length), None | Some(b'\n' | b'\r')) || rest[length..].starts_with(b" #");
-    ends.then(|| start..start + length)
 }
 
 fn is_capitals(name: &str) -> bool {
@@ -203,6 +102,7 @@ fn is_settings(source: Source<'_>) -> bool {
     const ENDINGS: [&str; 11] = [
         ".ini",
         ".cfg",
+        ".cnf",
         ".conf",
         ".properties",
         ".env",
@@ -211,10 +111,102 @@ fn is_settings(source: Source<'_>) -> bool {
         ".tfvars",
         ".npmrc",
         ".pypirc",
-        "/credentials",
     ];
-    match source {
-        Source::File(path) => ENDINGS.iter().any(|ending| path.ends_with(ending)),
-        Source::Text => false,
+    let Source::File(path) = source else {
+        return false;
+    };
+    let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+    name == "credentials" || ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::redact;
+
+    /// The value stands between `«` and `»`.
+    #[track_caller]
+    fn found(marked: &str) {
+        let (before, rest) = marked.split_once('«').unwrap();
+        let (value, after) = rest.split_once('»').unwrap();
+        let redacted = redact(&format!("{before}{value}{after}"));
+        let (start, end) = redacted.split_once("[SECRET-1 ").unwrap_or_default();
+        let end = end.split_once(']').unwrap_or_default().1;
+        assert_eq!((start, end), (before, after), "{redacted}");
+    }
+
+    #[test]
+    fn values_are_found_in_every_way_that_they_follow_their_names() {
+        for marked in [
+            "\"Server=db;User Id=sa;Password=«Sup3rS3cret!9»;Encrypt=true\"",
+            "{ \"pwd\": \"«Qx7vTr92LmZp»\", \"x\": 1 }",
+            "{\"pass\": \"«Zk29dkfj39dQ»\"}",
+            "db_pass: «Yp29dkfj39dk»\n",
+            "user_pwd: \"«Yq29dkfj39dk»\"",
+            "signing_key: \"«q3IEZYdwomhI40hkpYr64Zi06aFOK3zd»\"",
+            "OPENAI_KEY: \"«uewyPyLtxqmvBhiJaTUyYfKlcxDMPYIyOZcN4Bdx»\"",
+            "\"AzureOpenAIKey\": \"«fadde07682d7d40ab83e3c3a30f47c12»\"",
+            "<id>x</id><password>«Mv7x29Tq81Lz»</password>",
+            "docker run -e DB_PASSWORD=«Dk83jfk29Lmq» image",
+            "PGPASSWORD=«Pg29dkfj39dk» psql -h db",
+            "mysql -u root --password=«My82kfj29Qzt» db",
+            "x --token «KgQ4yl0bv12hb2hRE1S8sLtZfcXKGHTp»",
+            "x --token '«KgQ4yl0bv12hb2hRE1S8sLtZfcXKGHTp»' y",
+            "curl -H \"X-Api-Key: «Hx29dkfj39dkZq81»\" https://x",
+            "{'X-Auth-Key': '«OOvDwR6wMTrVFbLd9Rb9xqODtLMulxluWx2Mq»'}",
+            "ENV DB_PASSWORD «Df29dkfj39dkZ»\n",
+            "ARG API_TOKEN=«Ar29dkfj39dkZ»",
+            "password=«Lc29dkfj39dkX»\n",
+            "db.password=«VE6SH8CLU2li»",
+            "client_secret=«WrprNHHBdEuX0a2dXichdeEc2TfGGFuk»&grant_type=x",
+            "host=db password=«Lc29dkfj39dkX» dbname=x",
+            "\"auth\": \"«dXNlcjE6cEA1NXcwckQ5»\"",
+            "_auth=«dXNlcjE6cEA1NXcwckQ5»\n",
+            "\"a\\npassword: «Lc29dkfj39dkX»\\nb\"",
+            "\"{\\\"password\\\": \\\"«Lc29dkfj39dkX»\\\"}\"",
+            "<add key=\"ApiKey\" value=\"«Mv7x29Tq81Lz»\"/>",
+            "- name: DB_PASSWORD\n  value: «Mv7x29Tq81Lz»\n",
+            "{\"name\": \"DB_PASSWORD\", \"value\": \"«Mv7x29Tq81Lz»\"}",
+            "$password = \"«A1V9kASKWLR7»\";",
+            "password -> \"«HREjPz54jkgF»\"",
+            "set_password(\"«0eplPpDNSW8z»\")",
+            "login(password='«gJVg7JdJu3Kl»')",
+            "setProperty(\"password\", \"«0eplPpDNSW8z»\")",
+            "SECRET_KEY = 'x#k2(v!0&p9=z%w7)q3_m@5^t8*b-1+c4(d6$e0h'"
+                .replace("'x", "'«x")
+                .replace("h'", "h»'")
+                .as_str(),
+        ] {
+            found(marked);
+        }
+    }
+
+    #[track_caller]
+    fn passed(text: &str) {
+        assert_eq!(redact(text), text);
+    }
+
+    #[test]
+    fn names_words_and_code_behind_a_telling_name_pass() {
+        for text in [
+            "AUTHOR=Jane Doe\nPASS=passed\nCOMPASS=northwest\nCERT_DIR=build/certs\nAUTH=ldap\n",
+            "password: word",
+            "password = hunter",
+            "let token = lexer.next_token2(a);",
+            "token = self.tokens1[2]",
+            "key: \"a1b2c3d4e5f6\"",
+            "\"public_key\": \"a8f5f167f44f4964e6c998dee827110c\"",
+            "cache_key = \"a8f5f167f44f4964e6c998dee827110c\"",
+            "auth: \"oauth2-client1\"",
+            "\"auth\": \"a8f5f167f44f4964\"",
+            "--token <token1a2b3c>",
+            "--password-file /etc/x1y2z3w4",
+            "<password>${db.password1a2b}</password>",
+            "password_regex = \"^[a-z0-9]{8,20}(?:x1)$\"",
+            "secret = \"^(?:[A-Za-z0-9_]{8,20}){2}(?P<x>[0-9]+)$\"",
+            "PASS=12/14 FAIL=2",
+            "let key = (a1b2c3d4, \"x\");",
+        ] {
+            passed(text);
+        }
     }
 }

@@ -3,20 +3,29 @@
 //!
 //! In such a file a telling name is enough, and so is a value that looks made up under any name;
 //! what is plainly harmless stays readable. A file that is a template by its name is no such file.
+//! A line that only looks like one of it (a Makefile has such) needs more: a name that cannot be
+//! anything else, and a value that is no ordinary word.
 
 use std::ops::Range;
 
-use super::assigned::{is_telling, kind};
-use super::plausible::{entropy, is_password, is_sample};
+use super::names::{Certainty, kind, telling};
+use super::plausible::{entropy, is_password, is_sample, is_word};
 use super::{Finding, Source};
+
+/// Where a line stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// In a file with values.
+    EnvFile,
+    /// Somewhere else, or nobody knows.
+    Elsewhere,
+}
 
 /// Finds the secrets of `.env` lines.
 pub(super) fn scan(text: &str, source: Source<'_>) -> Vec<Finding> {
-    let mut is_env = match source {
-        Source::File(path) => is_env_file(path),
-        Source::Text => false,
-    };
-    if source != Source::Text && !is_env {
+    if let Source::File(path) = source
+        && !is_env_file(path)
+    {
         return Vec::new();
     }
     let mut diff = Diff::default();
@@ -25,13 +34,14 @@ pub(super) fn scan(text: &str, source: Source<'_>) -> Vec<Finding> {
     for line in text.split_inclusive('\n') {
         let here = start;
         start += line.len();
-        if source == Source::Text {
-            is_env = diff.is_of_env_file(line);
-            if !is_env && !is_hit(line) && !is_printed(line) {
-                continue;
-            }
-        }
-        found.extend(value(line).map(|(kind, part)| {
+        let origin = if source != Source::Text || diff.is_of_env_file(line) || is_hit(line) {
+            Origin::EnvFile
+        } else if is_printed(line) {
+            Origin::Elsewhere
+        } else {
+            continue;
+        };
+        found.extend(value(line, origin).map(|(kind, part)| {
             let part = here + part.start..here + part.end;
             Finding {
                 kind,
@@ -109,6 +119,7 @@ fn is_env_file(path: &str) -> bool {
         .iter()
         .any(|word| name.contains(word));
     let is_env = name == ".env"
+        || name == ".envrc"
         || name.starts_with(".env.")
         || name
             .rsplit_once('.')
@@ -134,7 +145,7 @@ fn is_printed(line: &str) -> bool {
     let line = line.strip_prefix("export ").unwrap_or(line);
     let is_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     line.split_once('=')
-        .is_some_and(|(name, _)| !name.is_empty() && name.bytes().all(is_name) && is_telling(name))
+        .is_some_and(|(name, _)| name.bytes().all(is_name) && telling(name).is_some())
 }
 
 /// A line without its number, and the path before it: `12:`, `a/b:12:`, `a/b:`, `  12<tab>`.
@@ -158,7 +169,7 @@ fn without_number(line: &str) -> &str {
 }
 
 /// The kind and the place of the value of a line, if it is a secret.
-fn value(line: &str) -> Option<(&'static str, Range<usize>)> {
+fn value(line: &str, origin: Origin) -> Option<(&'static str, Range<usize>)> {
     let sign = line.find('=')?;
     let words = line[..sign].trim_end();
     let mut words = words.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_');
@@ -167,29 +178,60 @@ fn value(line: &str) -> Option<(&'static str, Range<usize>)> {
         return None;
     }
     let rest = line[sign + 1..].trim_end();
-    let rest = rest.split(" #").next().unwrap_or_default();
+    let rest = match origin {
+        Origin::EnvFile => rest.split(" #").next().unwrap_or_default(),
+        // A command can follow, and its output.
+        Origin::Elsewhere => first_word(rest),
+    };
     let value = rest.trim().trim_matches(['"', '\'']);
     let start = sign + 1 + rest.find(value).unwrap_or_default();
-    is_secret(name, value).then(|| (kind(name), start..start + value.len()))
+    let is_secret = !is_harmless(name, value)
+        && match origin {
+            Origin::EnvFile => is_secret_in_file(name, value),
+            Origin::Elsewhere => is_secret_anywhere(name, value),
+        };
+    is_secret.then(|| (kind(name), start..start + value.len()))
 }
 
-fn is_secret(name: &str, value: &str) -> bool {
+/// A text up to a space that stands in no quotes.
+fn first_word(text: &str) -> &str {
+    let quote = text
+        .chars()
+        .next()
+        .filter(|first| matches!(first, '"' | '\''));
+    let closed = quote.and_then(|quote| text[1..].find(quote));
+    let end = match closed {
+        Some(length) => Some(length + 2),
+        None => text.find(char::is_whitespace),
+    };
+    &text[..end.unwrap_or(text.len())]
+}
+
+fn is_harmless(name: &str, value: &str) -> bool {
     const SHORTEST: usize = 4;
     const HARMLESS: [&str; 8] = ["true", "false", "none", "null", "yes", "no", "on", "off"];
-    let is_harmless = HARMLESS.iter().any(|word| word.eq_ignore_ascii_case(value))
+    value.len() < SHORTEST
+        || HARMLESS.iter().any(|word| word.eq_ignore_ascii_case(value))
         || (value.parse::<f64>().is_ok() && !is_number_password(name, value))
         || is_variable(value)
         || (value.starts_with('<') && value.ends_with('>'))
         || (value.starts_with('/') && !is_password(&value[1..]))
         // Of a URL the password alone is secret, and found by its form.
         || value.contains("://")
-        || is_sample(value);
-    if value.len() < SHORTEST || is_harmless {
-        return false;
-    }
-    is_telling(name)
+        || is_sample(value)
+}
+
+fn is_secret_in_file(name: &str, value: &str) -> bool {
+    telling(name).is_some()
         || is_password(value)
         || (value.len() >= 24 && !value.contains(' ') && entropy(value) >= 4.0)
+}
+
+fn is_secret_anywhere(name: &str, value: &str) -> bool {
+    telling(name).is_some_and(|telling| match telling.certainty {
+        Certainty::Sure => !is_word(value),
+        Certainty::Doubtful => is_password(value),
+    })
 }
 
 /// Whether a value is a variable of the shell: `$NAME`, `$name`, `${...}`, `$(...)`.
@@ -205,7 +247,7 @@ fn is_variable(value: &str) -> bool {
 /// Whether a number was given a name that numbers have only if they are secret.
 fn is_number_password(name: &str, value: &str) -> bool {
     const SHORTEST: usize = 6;
-    let name = name.to_ascii_lowercase();
-    let words = ["pass", "pwd", "secret", "pin"];
-    value.len() >= SHORTEST && words.iter().any(|word| name.contains(word)) && is_telling(&name)
+    let is_pin = name.to_ascii_lowercase().ends_with("pin");
+    let is_password = matches!(kind(name), "password" | "secret") || is_pin;
+    value.len() >= SHORTEST && is_password && telling(name).is_some()
 }

@@ -2,151 +2,24 @@
 //!
 //! A format is a word that every token of it contains, and a pattern that begins at the word or
 //! shortly before it. The pattern's group 1 is the secret, or all of it where there is no group. To
-//! add a format, add a line to `FORMATS` and a sample to the tests.
+//! add a format, add a line to `FORMATS` (`formats::table`) and a sample to the tests.
+//!
+//! The work grows with the text, whatever is repeated in it. A word costs at most its format's reach,
+//! and nothing within what its format has matched already, plausible or not. Those formats that reach
+//! far go by a run of letters, digits, `-` and `_`: where one has failed, every other beginning in the
+//! same run fails for the same reason, so each run is read once.
+
+mod table;
 
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::bytes::Regex;
 
+use self::table::{AUTHORIZATION, FORMATS, Format, PASSWORD, URL_PASSWORD};
+use super::boundary::is_within_word;
 use super::plausible::{is_password, is_sample, is_template, is_token};
-use super::{Finding, Source, assigned, pem};
-
-/// How much of the text a pattern sees from the beginning of its word, in bytes.
-const REACH: usize = 2048;
-
-/// One format of a token.
-struct Format {
-    kind: &'static str,
-    /// Words of which each token contains one, in any letter case.
-    words: &'static [&'static str],
-    /// How many bytes before the word a token may begin.
-    before: usize,
-    pattern: &'static str,
-}
-
-const fn format(
-    kind: &'static str,
-    words: &'static [&'static str],
-    pattern: &'static str,
-) -> Format {
-    Format {
-        kind,
-        words,
-        before: 0,
-        pattern,
-    }
-}
-
-impl Format {
-    const fn before(mut self, before: usize) -> Self {
-        self.before = before;
-        self
-    }
-}
-
-/// What cannot be told by its form alone: the kind of which other rules judge the value.
-const URL_PASSWORD: &str = "url-password";
-
-/// The formats; of two that find the same text the first gives its kind.
-#[rustfmt::skip] // A table, one format a line.
-static FORMATS: &[Format] = &[
-    format("aws-access-key", &["akia", "asia", "abia", "acca"], r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}"),
-    format("aws-secret-key", &["aws_secret", "aws-secret", "awssecret", "secretaccesskey"], r"(?i:aws[_-]?secret|secretaccesskey)[A-Za-z_-]{0,24}[^A-Za-z0-9/+\n]{1,12}([A-Za-z0-9/+]{40})"),
-    format("aws-session-token", &["aws_session_token", "sessiontoken"], r"(?i:aws_session_token|sessiontoken)[^A-Za-z0-9/+\n]{1,12}([A-Za-z0-9/+=]{100,1500})"),
-    format("github-token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], r"gh[pousr]_[A-Za-z0-9]{36,255}"),
-    format("github-token", &["github_pat_"], r"github_pat_[A-Za-z0-9_]{60,255}"),
-    format("gitlab-token", &["glpat-", "gldt-", "glrt-", "glptt-", "glft-", "glsoat-", "glcbt-", "glimt-", "glagent-", "gloas-", "glffct-"], r"gl(?:pat|dt|rt|ptt|ft|soat|cbt|imt|agent|oas|ffct)-[A-Za-z0-9_-]{20,300}(?:\.[0-9a-z]{2}\.[0-9a-z]{9})?"),
-    format("gitlab-token", &["gr1348941"], r"GR1348941[A-Za-z0-9_-]{20}"),
-    format("slack-token", &["xoxa-", "xoxb-", "xoxe-", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xoxe."], r"xox[abeoprs][.-][A-Za-z0-9.-]{10,250}"),
-    format("slack-token", &["xoxc-", "xoxd-"], r"xox[cd]-[A-Za-z0-9%/+=_-]{20,400}"),
-    format("slack-token", &["xapp-"], r"xapp-[0-9]-[A-Z0-9]{8,16}-[0-9]{8,16}-[a-z0-9]{32,80}"),
-    format("slack-webhook", &["hooks.slack.com/"], r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{30,120})"),
-    format("stripe-key", &["sk_live_", "rk_live_", "sk_test_", "rk_test_"], r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,247}"),
-    format("stripe-webhook-secret", &["whsec_"], r"whsec_[A-Za-z0-9+/]{32,80}={0,2}"),
-    format("google-api-key", &["aiza"], r"AIza[0-9A-Za-z_-]{35}"),
-    format("google-oauth-secret", &["gocspx-"], r"GOCSPX-[A-Za-z0-9_-]{28}"),
-    format("google-oauth-token", &["ya29."], r"ya29\.[0-9A-Za-z_-]{30,1000}"),
-    format("google-oauth-token", &["1//0"], r"1//0[0-9A-Za-z_-]{40,200}"),
-    format("anthropic-key", &["sk-ant-"], r"sk-ant-[a-z]{2,8}[0-9]{2}-[A-Za-z0-9_-]{60,200}"),
-    format("openrouter-key", &["sk-or-v1-"], r"sk-or-v1-[0-9a-f]{64}"),
-    format("openai-key", &["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-none-"], r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,250}"),
-    format("openai-key", &["t3blbkfj"], r"sk-[A-Za-z0-9_-]{20,100}T3BlbkFJ[A-Za-z0-9_-]{20,100}").before(110),
-    format("api-key", &["sk-"], r"sk-[A-Za-z0-9]{32,64}"),
-    format("npm-token", &["_authtoken"], r#"(?i:_authtoken) {0,2}= {0,2}"?([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"#),
-    format("npm-token", &["npm_"], r"npm_[A-Za-z0-9]{36}"),
-    format("pypi-token", &["pypi-ag"], r"pypi-Ag[A-Za-z0-9_-]{50,1000}"),
-    format("jwt", &["eyj"], r"eyJ[A-Za-z0-9_-]{10,1000}\.eyJ[A-Za-z0-9_-]{10,1500}\.[A-Za-z0-9_-]{10,1000}"),
-    format("sendgrid-key", &["sg."], r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
-    format("twilio-key", &["sk"], r"SK[0-9a-f]{32}"),
-    format("twilio-token", &["twilio"], r"(?i:twilio)[A-Za-z0-9_. -]{0,24}[^A-Za-z0-9\n]{1,6}([0-9a-f]{32})"),
-    format("azure-storage-key", &["accountkey="], r"(?i:accountkey)=([A-Za-z0-9+/]{86}==)"),
-    format("azure-access-key", &["sharedaccesskey="], r"(?i:sharedaccesskey)=([A-Za-z0-9+/]{40,88}={0,2})"),
-    format("azure-signature", &["sig="], r"sig=([A-Za-z0-9%]{40,60}%3[Dd])"),
-    format("azure-client-secret", &["q~"], r"[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}").before(4),
-    format("azure-devops-token", &["azdo"], r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}").before(76),
-    format("digitalocean-token", &["dop_v1_", "doo_v1_", "dor_v1_"], r"do[opr]_v1_[0-9a-f]{64}"),
-    format("huggingface-token", &["hf_"], r"hf_[A-Za-z0-9]{34,40}"),
-    format("huggingface-token", &["api_org_"], r"api_org_[A-Za-z0-9]{34}"),
-    format("telegram-token", &[":aa"], r"[0-9]{8,10}:AA[A-Za-z0-9_-]{33}").before(10),
-    format("discord-webhook", &["/api/webhooks/"], r"/api/webhooks/([0-9]{17,20}/[A-Za-z0-9_-]{60,80})"),
-    format("discord-token", &["discord", "bot_token", "bottoken", "bot "], r"(?i:discord|bot_?token|bot )[A-Za-z_. -]{0,24}[^A-Za-z0-9\n]{0,6}([MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40})"),
-    format("shopify-token", &["shpat_", "shpca_", "shppa_", "shpss_"], r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"),
-    format("square-token", &["sq0atp-", "sq0csp-"], r"sq0(?:atp|csp)-[A-Za-z0-9_-]{22,43}"),
-    format("square-token", &["eaaa"], r"EAAA[A-Za-z0-9_-]{60}"),
-    format("facebook-token", &["eaa"], r"EAA[A-Za-z0-9]{90,250}"),
-    format("mailgun-key", &["key-"], r"key-[0-9a-f]{32}"),
-    format("mailchimp-key", &["-us"], r"[0-9a-f]{32}-us[0-9]{1,2}").before(32),
-    format("brevo-key", &["xkeysib-"], r"xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}"),
-    format("databricks-token", &["dapi"], r"dapi[0-9a-f]{32}(?:-[0-9])?"),
-    format("heroku-key", &["hrku-"], r"HRKU-[A-Za-z0-9_-]{36,64}"),
-    format("heroku-key", &["heroku"], r"(?i:heroku)[A-Za-z0-9_. -]{0,24}[^A-Za-z0-9\n]{1,6}([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})"),
-    format("docker-token", &["dckr_pat_", "dckr_oat_"], r"dckr_[po]at_[A-Za-z0-9_-]{27,40}"),
-    format("vault-token", &["hvs.", "hvb.", "hvr."], r"hv[sbr]\.[A-Za-z0-9_-]{24,300}"),
-    format("terraform-token", &[".atlasv1."], r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}").before(14),
-    format("age-key", &["age-secret-key-1"], r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}"),
-    format("rubygems-key", &["rubygems_"], r"rubygems_[0-9a-f]{48}"),
-    format("crates-token", &["cio"], r"cio[A-Za-z0-9]{32}"),
-    format("nuget-key", &["oy2"], r"oy2[a-z0-9]{43}"),
-    format("dynatrace-token", &["dt0c01.", "dt0s16.", "dt0s02."], r"dt0[cs][0-9]{2}\.[A-Z0-9]{8,24}\.[A-Z0-9]{64}"),
-    format("grafana-token", &["glsa_"], r"glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}"),
-    format("grafana-token", &["glc_"], r"glc_[A-Za-z0-9+/]{32,400}={0,2}"),
-    format("newrelic-key", &["nrak-", "nrii-", "nrra-"], r"NR(?:AK|II|RA)-[A-Za-z0-9_-]{27,42}"),
-    format("sentry-token", &["sntrys_"], r"sntrys_eyJ[A-Za-z0-9+/=_-]{40,500}"),
-    format("sentry-token", &["sntryu_"], r"sntryu_[0-9a-f]{64}"),
-    format("linear-key", &["lin_api_", "lin_oauth_"], r"lin_(?:api|oauth)_[A-Za-z0-9]{40,64}"),
-    format("notion-token", &["ntn_"], r"ntn_[A-Za-z0-9]{43,50}"),
-    format("notion-token", &["secret_"], r"secret_[A-Za-z0-9]{43}"),
-    format("figma-token", &["figd_"], r"figd_[A-Za-z0-9_-]{40}"),
-    format("postman-key", &["pmak-"], r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
-    format("airtable-token", &["pat"], r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
-    format("doppler-token", &["dp.pt.", "dp.st.", "dp.ct.", "dp.sa."], r"dp\.(?:pt|st|ct|sa)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}"),
-    format("planetscale-token", &["pscale_"], r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,64}"),
-    format("supabase-key", &["sbp_"], r"sbp_[0-9a-f]{40}"),
-    format("supabase-key", &["sb_secret_"], r"sb_secret_[A-Za-z0-9_-]{20,60}"),
-    format("netlify-token", &["nfp_"], r"nfp_[A-Za-z0-9]{36}"),
-    format("vercel-token", &["vercel_blob_rw_"], r"vercel_blob_rw_[A-Za-z0-9_]{30,80}"),
-    format("circleci-token", &["ccipat_"], r"CCIPAT_[A-Za-z0-9]{22}_[0-9a-f]{40}"),
-    format("buildkite-token", &["bkua_"], r"bkua_[0-9a-f]{40}"),
-    format("atlassian-token", &["atatt3"], r"ATATT3[A-Za-z0-9_=-]{180,220}"),
-    format("bitbucket-password", &["atbb"], r"ATBB[A-Za-z0-9]{32}"),
-    format("dropbox-token", &["sl."], r"sl\.(?:u\.)?[A-Za-z0-9_-]{130,1500}"),
-    format("easypost-key", &["ezak", "eztk"], r"EZ[AT]K[A-Za-z0-9]{54}"),
-    format("groq-key", &["gsk_"], r"gsk_[A-Za-z0-9]{52}"),
-    format("perplexity-key", &["pplx-"], r"pplx-[A-Za-z0-9]{48}"),
-    format("replicate-token", &["r8_"], r"r8_[A-Za-z0-9]{37}"),
-    format("xai-key", &["xai-"], r"xai-[A-Za-z0-9]{80}"),
-    format("pulumi-token", &["pul-"], r"pul-[0-9a-f]{40}"),
-    format("sonar-token", &["squ_", "sqp_", "sqa_"], r"sq[upa]_[0-9a-f]{40}"),
-    format("tailscale-key", &["tskey-"], r"tskey-[a-z]{2,10}-[A-Za-z0-9]{8,24}-[A-Za-z0-9]{20,40}"),
-    format("cloudflare-key", &["v1.0-"], r"v1\.0-[0-9a-f]{24}-[0-9a-f]{146}"),
-    format("onepassword-token", &["ops_eyj"], r"ops_eyJ[A-Za-z0-9+/=_-]{200,1500}"),
-    format("prefect-key", &["pnu_", "pnb_"], r"pn[ub]_[A-Za-z0-9]{36}"),
-    format("readme-key", &["rdme_"], r"rdme_[a-z0-9]{70}"),
-    format("bearer-token", &["bearer "], r"(?i:bearer) {1,3}([A-Za-z0-9_.=+/~-]{20,1500})"),
-    format("basic-credentials", &["basic "], r"(?i:basic) {1,3}([A-Za-z0-9+/]{12,200}={0,2})"),
-    format(URL_PASSWORD, &["://"], r#"://[^\s:/@"'<>\\]{0,64}:([^\s:/@"'<>\\]{4,128})@[A-Za-z0-9\[]"#),
-];
+use super::{Finding, Source, assigned, keys, logins, names, pem};
 
 /// The kinds of tokens that are known by their form, each once.
 pub fn kinds() -> Vec<&'static str> {
@@ -162,6 +35,8 @@ enum Lead {
     Format(usize),
     KeyBegins,
     KeyEnds,
+    EncodedKey,
+    PuttyKey,
     Name,
 }
 
@@ -179,11 +54,15 @@ static MACHINE: LazyLock<Machine> = LazyLock::new(|| {
         words.extend(format.words);
         leads.resize(words.len(), Lead::Format(index));
     }
-    words.push("-----begin ");
-    leads.push(Lead::KeyBegins);
-    words.push("-----end ");
-    leads.push(Lead::KeyEnds);
-    words.extend(assigned::NAMES);
+    let marks = [
+        ("-----begin ", Lead::KeyBegins),
+        ("-----end ", Lead::KeyEnds),
+        (keys::ENCODED, Lead::EncodedKey),
+        (keys::PUTTY, Lead::PuttyKey),
+    ];
+    words.extend(marks.map(|(word, _)| word));
+    leads.extend(marks.map(|(_, lead)| lead));
+    words.extend(names::LEADS);
     leads.resize(words.len(), Lead::Name);
     Machine {
         words: AhoCorasick::builder()
@@ -203,30 +82,29 @@ pub(super) fn scan(text: &str, source: Source<'_>) -> Vec<Finding> {
     let (mut found, mut assigned, mut marks) = (Vec::new(), Vec::new(), Vec::new());
     // A text of one format overlaps itself; behind its end there is no second look.
     let mut done = vec![0; FORMATS.len()];
+    let mut done_keys = 0;
     for word in machine.words.find_overlapping_iter(text) {
-        let finding = match machine.leads[word.pattern().as_usize()] {
-            Lead::Format(index) if word.start() < done[index] => None,
+        match machine.leads[word.pattern().as_usize()] {
+            Lead::Format(index) if word.start() < done[index] => {}
             Lead::Format(index) => {
-                let finding = machine.token(index, text, word.start());
-                if let Some(part) = finding.iter().flat_map(|finding| &finding.parts).next() {
-                    done[index] = part.end;
-                }
-                finding
+                let (finding, end) = machine.token(index, text, word.start());
+                done[index] = end;
+                found.extend(finding);
             }
-            Lead::KeyBegins => {
-                marks.push(pem::Mark::Begin(word.start()));
-                None
+            Lead::KeyBegins => marks.push(pem::Mark::Begin(word.start())),
+            Lead::KeyEnds => marks.push(pem::Mark::End(word.start())),
+            Lead::EncodedKey | Lead::PuttyKey if word.start() < done_keys => {}
+            Lead::EncodedKey => {
+                let (finding, end) = keys::encoded_at(text, word.start());
+                done_keys = end;
+                found.extend(finding);
             }
-            Lead::KeyEnds => {
-                marks.push(pem::Mark::End(word.start()));
-                None
-            }
+            Lead::PuttyKey => found.extend(keys::putty_at(text, word.end())),
             Lead::Name => {
                 assigned.extend(assigned::at(text, word.range(), source));
-                None
+                assigned.extend(logins::at(text, word.range()));
             }
-        };
-        found.extend(finding);
+        }
     }
     found.extend(pem::scan(text, &marks));
     // A form tells more than the name that something was assigned to.
@@ -235,29 +113,47 @@ pub(super) fn scan(text: &str, source: Source<'_>) -> Vec<Finding> {
 }
 
 impl Machine {
-    fn token(&self, index: usize, text: &str, word: usize) -> Option<Finding> {
+    /// The token at this word, and up to where there is no other of its format.
+    fn token(&self, index: usize, text: &str, word: usize) -> (Option<Finding>, usize) {
         let format = &FORMATS[index];
         let bytes = text.as_bytes();
         let start = word.saturating_sub(format.before);
         if format.before == 0 && continues_a_word(bytes, word, format) {
-            return None;
+            return (None, word);
         }
-        let window = &bytes[start..(word + REACH).min(bytes.len())];
+        let window = &bytes[start..(word + format.reach).min(bytes.len())];
         let pattern = self.patterns[index].get_or_init(|| compile(format));
-        let captures = pattern.captures(window)?;
-        let part = captures.get(1).or_else(|| captures.get(0))?;
+        let captures = pattern.captures(window);
+        let part = captures.and_then(|captures| captures.get(1).or_else(|| captures.get(0)));
+        let Some(part) = part else {
+            let end = if format.is_long() {
+                word + run_length(&window[word - start..])
+            } else {
+                word
+            };
+            return (None, end);
+        };
         let range = start + part.start()..start + part.end();
         if bytes.get(range.end).is_some_and(u8::is_ascii_alphanumeric)
-            || (format.before > 0 && ends_alphanumeric(&bytes[..range.start]))
+            || (format.before > 0 && is_within_word(bytes, range.start))
         {
-            return None;
+            return (None, range.end);
         }
-        let value = text.get(range.clone())?;
-        is_plausible(format.kind, value).then(|| Finding {
+        let value = text.get(range.clone());
+        let is_plausible = value.is_some_and(|value| is_plausible(format.kind, value));
+        let end = range.end;
+        let finding = is_plausible.then(|| Finding {
             kind: format.kind,
             parts: vec![range],
-        })
+        });
+        (finding, end)
     }
+}
+
+/// How many letters, digits, `-` and `_` stand at the beginning.
+fn run_length(bytes: &[u8]) -> usize {
+    let is_run = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    bytes.iter().take_while(is_run).count()
 }
 
 fn compile(format: &Format) -> Regex {
@@ -269,17 +165,15 @@ fn compile(format: &Format) -> Regex {
 /// Whether the word is the end or the middle of a longer one; `my_aws_secret` is fine, `xghp_` is not.
 fn continues_a_word(bytes: &[u8], word: usize, format: &Format) -> bool {
     let is_name = bytes[word].is_ascii_alphanumeric() && !format.pattern.starts_with("(?i:");
-    is_name && ends_alphanumeric(&bytes[..word])
-}
-
-fn ends_alphanumeric(bytes: &[u8]) -> bool {
-    bytes.last().is_some_and(u8::is_ascii_alphanumeric)
+    is_name && is_within_word(bytes, word)
 }
 
 fn is_plausible(kind: &str, value: &str) -> bool {
     match kind {
         URL_PASSWORD => is_url_password(value),
-        "bearer-token" | "basic-credentials" => is_password(value) && !is_template(value),
+        "bearer-token" | "basic-credentials" | AUTHORIZATION | PASSWORD => {
+            is_password(value) && !is_template(value)
+        }
         // Their forms are common, but words have no digits in them.
         "api-key" | "crates-token" | "notion-token" | "nuget-key" => {
             is_token(value) && value.bytes().any(|byte| byte.is_ascii_digit())

@@ -230,7 +230,7 @@ fn words_before(bytes: &[u8], place: Range<usize>) -> Vec<Range<usize>> {
 }
 
 /// The line from this place to its end, without the line break.
-fn line_at(text: &str, start: usize) -> Range<usize> {
+pub(super) fn line_at(text: &str, start: usize) -> Range<usize> {
     let reach = text.floor_char_boundary(start.saturating_add(MAX_LINE));
     let end = text[start..reach].find('\n').map_or(reach, |at| start + at);
     start..end
@@ -248,7 +248,7 @@ fn line_before(text: &str, floor: usize, end: usize) -> Range<usize> {
 }
 
 /// Where the next line begins, if a line ends at this place.
-fn line_behind(text: &str, end: usize) -> Option<usize> {
+pub(super) fn line_behind(text: &str, end: usize) -> Option<usize> {
     let is_end = text.as_bytes().get(end) == Some(&b'\n');
     (is_end && end + 1 < text.len()).then_some(end + 1)
 }
@@ -271,7 +271,7 @@ fn may_stand_between(line: &str) -> bool {
 }
 
 /// The longest run of base64 in a line, if it is long enough to be a line of a key.
-fn run(text: &str, line: Range<usize>, is_last: bool) -> Option<Range<usize>> {
+pub(super) fn run(text: &str, line: Range<usize>, is_last: bool) -> Option<Range<usize>> {
     let bytes = &text.as_bytes()[line.clone()];
     let mut best = 0..0;
     let mut at = 0;

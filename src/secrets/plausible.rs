@@ -81,7 +81,8 @@ pub(super) fn is_token(value: &str) -> bool {
 /// names and versions. A sign that names do not have counts as well.
 pub(super) fn is_password(value: &str) -> bool {
     const LONG: usize = 20;
-    if is_sample(value) || is_template(value) || is_location(value) || is_uuid(value) {
+    let is_filled_in = is_template(value) && !is_dense(value);
+    if is_sample(value) || is_filled_in || is_location(value) || is_uuid(value) {
         return false;
     }
     let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
@@ -92,6 +93,69 @@ pub(super) fn is_password(value: &str) -> bool {
     let is_restless =
         digits + 2 * usize::from(has_sign) >= 3 || (digits + capitals) * 4 >= value.len();
     has(u8::is_ascii_alphabetic) && is_mixed && is_restless && entropy(value) >= 2.75
+}
+
+/// Whether a text is a password beyond doubt, where neither its name nor its place tells much.
+///
+/// Names of things have digits and capital letters as well, but not at every other place of a word.
+pub(super) fn is_random(value: &str) -> bool {
+    const SHORTEST: usize = 10;
+    const SHORTEST_PIECE: usize = 8;
+    let pieces = value.split(|c: char| !c.is_alphanumeric());
+    let piece = pieces.max_by_key(|piece| piece.len()).unwrap_or_default();
+    let is_drawn = turns(piece, u8::is_ascii_digit) >= 3 || changes(piece) * 2 + 1 >= piece.len();
+    let is_made_up =
+        is_drawn && piece.len() >= SHORTEST_PIECE && distinct(piece) >= 6 && is_password(piece);
+    value.len() >= SHORTEST && (is_dense(value) || is_made_up) && is_password(value)
+}
+
+/// Whether letters, digits and signs are mixed as in nothing that a person writes: brackets in it
+/// were drawn by lot. Templates and patterns have words and ranges in them.
+fn is_dense(value: &str) -> bool {
+    const SHORTEST: usize = 32;
+    const FILLED_IN: [&str; 9] = ["\\", "${", "{{", "%(", "(?", "a-z", "A-Z", "0-9", "()"];
+    if value.len() < SHORTEST || FILLED_IN.iter().any(|mark| value.contains(mark)) {
+        return false;
+    }
+    let count = |which: u8| value.bytes().filter(|byte| class(*byte) == which).count();
+    count(DIGIT) >= 3
+        && count(SIGN) >= 3
+        && changes(value) * 5 >= value.len() * 2
+        && entropy(value) >= 4.3
+}
+
+const DIGIT: u8 = 2;
+const SIGN: u8 = 3;
+
+/// Which of four kinds a byte is: small letter, capital, digit, sign.
+fn class(byte: u8) -> u8 {
+    match byte {
+        b'a'..=b'z' => 0,
+        b'A'..=b'Z' => 1,
+        b'0'..=b'9' => DIGIT,
+        _ => SIGN,
+    }
+}
+
+/// How often a byte is of another kind than the one before it.
+fn changes(value: &str) -> usize {
+    let pairs = value.as_bytes().windows(2);
+    pairs
+        .filter(|pair| class(pair[0]) != class(pair[1]))
+        .count()
+}
+
+/// Whether a text is a few ordinary words, such as are found in every other text.
+pub(super) fn is_word(value: &str) -> bool {
+    const LONG: usize = 20;
+    let mut pieces = value.split(|c: char| c.is_whitespace() || "-_./,".contains(c));
+    value.len() < LONG
+        && pieces.all(|piece| {
+            let mut letters = piece.chars().skip(1);
+            piece.len() != 1
+                && piece.chars().all(char::is_alphabetic)
+                && (letters.clone().all(char::is_lowercase) || letters.all(char::is_uppercase))
+        })
 }
 
 /// How often one kind of letters and digits follows another.
@@ -155,6 +219,44 @@ mod tests {
         ] {
             case(value, false);
         }
+    }
+
+    #[test]
+    fn words_are_told_from_what_was_made_up() {
+        for value in ["passed", "Jane Doe", "build/certs", "LDAP", "größe", ""] {
+            assert!(is_word(value), "{value}");
+        }
+        for value in ["hunter2", "p@ss", "kQzPxW", "correct horse battery staple"] {
+            assert!(!is_word(value), "{value}");
+        }
+    }
+
+    #[test]
+    fn what_names_could_be_is_not_random() {
+        for value in [
+            "Lc29dkfj39dkX",
+            "Sup3rS3cret!9",
+            "fadde07682d7d40ab83e3c3a30f47c12",
+        ] {
+            assert!(is_random(value), "{value}");
+        }
+        for value in [
+            "X509PrivateKeyUsageFlags",
+            "sha256_hmac_v2",
+            "hunter2",
+            "utf8-string-2a",
+            "x86_64-linux-gnu2",
+            "a1b2c3",
+        ] {
+            assert!(!is_random(value), "{value}");
+        }
+    }
+
+    #[test]
+    fn brackets_in_a_random_text_make_no_template() {
+        case("x#k2(v!0&p9=z%w7)q3_m@5^t8*b-1+c4(d6$e0h", true);
+        case("^(?:[A-Za-z0-9_]{8,20}){2}(?P<x>[0-9]+)$", false);
+        case("prefix-{user_id_1}-{group_id_2}-{name_3}", false);
     }
 
     #[test]

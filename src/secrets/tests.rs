@@ -84,6 +84,98 @@ fn a_key_is_found_however_its_lines_are_dressed_and_wherever_it_is_cut() {
     }
 }
 
+/// The base64 of a private key in PEM, and of a certificate.
+fn encoded(label: &str) -> String {
+    let body = random(3, BASE64, 2400);
+    match label {
+        "PRIVATE KEY" => format!("LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1J{body}"),
+        "RSA PRIVATE KEY" => format!("LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpN{body}"),
+        _ => format!("LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSURE{body}"),
+    }
+}
+
+#[test]
+fn a_key_in_base64_is_found_and_a_certificate_stays() {
+    let certificate = encoded("CERTIFICATE");
+    for label in ["PRIVATE KEY", "RSA PRIVATE KEY"] {
+        let key = encoded(label);
+        let text = format!(
+            "    client-certificate-data: {certificate}\n    client-key-data: {key}\n    token: x\n"
+        );
+        let expected = text.replace(&key, "[SECRET-1 private-key]");
+        assert_eq!(redact(&text), expected);
+        let wrapped: Vec<&str> = (0..key.len())
+            .step_by(76)
+            .map(|start| &key[start..key.len().min(start + 76)])
+            .collect();
+        let shown = redact(&format!("{}\nafter\n", wrapped.join("\n")));
+        // The last line is short, and has no more than the end of the end line in it.
+        let is_gone = |line: &&str| line.len() < 40 || !shown.contains(*line);
+        assert!(wrapped.iter().all(|line| is_gone(line)), "{shown}");
+        assert!(shown.ends_with("\nafter\n"), "{shown}");
+    }
+}
+
+#[test]
+fn a_key_of_putty_keeps_its_public_half() {
+    let line = |seed| random(seed, BASE64, 64);
+    let text = format!(
+        "PuTTY-User-Key-File-3: ssh-rsa\nEncryption: none\nComment: me\nPublic-Lines: 2\n{}\n{}\nPrivate-Lines: 3\n{}\n{}\nAAAA\nPrivate-MAC: 1a2b3c4d\n",
+        line(1),
+        line(2),
+        line(3),
+        line(4)
+    );
+    let expected = text
+        .replace(&line(3), "[SECRET-1.1 private-key]")
+        .replace(&line(4), "[SECRET-1.2 private-key]")
+        .replace("AAAA\n", "[SECRET-1.3 private-key]\n");
+    assert_eq!(redact(&text), expected);
+}
+
+#[test]
+fn ordinary_assignments_are_no_secrets_and_blacken_nothing() {
+    let (scanner, mut vault) = (Scanner::default(), Vault::default());
+    let makefile = "AUTHOR=Jane Doe\nPASS=passed\nCOMPASS=northwest\nCERT_DIR=build/certs\nAUTH=ldap\nall:\n\techo hi\n";
+    for source in [Source::File("Makefile"), Source::Text] {
+        let redacted = vault.redact(&scanner, makefile, source);
+        assert_eq!(redacted.text, makefile);
+    }
+    // In a file of values such a word is taken for a password, there and nowhere else.
+    let env = vault.redact(&scanner, "DB_PASS=passed\n", Source::File(".env"));
+    assert_eq!(env.text, "DB_PASS=[SECRET-1 password]\n");
+    for text in [
+        "status: passed\n",
+        "test_a: passed\n",
+        "result=\"passed\"\n",
+    ] {
+        let redacted = vault.redact(&scanner, text, Source::Text);
+        assert_eq!(redacted.text, text);
+    }
+    let printed = vault.redact(&scanner, "DB_PASS=passed\n", Source::Text);
+    assert_eq!(printed.text, "DB_PASS=[SECRET-1 password]\n");
+}
+
+#[test]
+fn a_printed_assignment_ends_where_the_command_begins() {
+    for (text, expected) in [
+        (
+            "PGPASSWORD=Pg29dkfj39dk psql -h db\n",
+            "PGPASSWORD=[SECRET-1 password] psql -h db\n",
+        ),
+        (
+            "PGPASSWORD=hunter2 psql -h db\n",
+            "PGPASSWORD=[SECRET-1 password] psql -h db\n",
+        ),
+        (
+            "PGPASSWORD='hunter 2' psql -h db\n",
+            "PGPASSWORD='[SECRET-1 password]' psql -h db\n",
+        ),
+    ] {
+        assert_eq!(redact(text), expected);
+    }
+}
+
 #[test]
 fn values_of_environment_files_are_taken_out_and_harmless_ones_stay() {
     let text = "# c=d\nexport DB_PASSWORD=hunter2\nAPP_NAME=my-app\nPORT=8080\nDEBUG=true\nSALT='ab9!'\nHOST=db.example.com\nBLOB=x9Kd03mVq81LzPw7\nURL=https://u:Xk29dkfj39dk@h/\nAPI_KEY=\nJWT_SECRET=${OTHER}\n";
@@ -441,36 +533,64 @@ fn the_sources_of_large_projects_raise_no_alarm() {
 }
 
 /// For a look at everything that lies on a machine: `cargo test secrets -- --ignored --nocapture`.
+///
+/// `SECRETS_ROOTS` names other directories, parted by colons.
 #[test]
 #[ignore = "reads some hundred megabytes"]
 fn what_all_sources_of_this_machine_raise() {
     let mut roots: Vec<PathBuf> = registry().into_iter().collect();
-    roots.extend(
-        [
-            "/usr/lib/python3",
-            "/usr/lib/python3.11",
-            "/usr/lib/node_modules",
-        ]
-        .map(PathBuf::from),
-    );
+    match std::env::var_os("SECRETS_ROOTS") {
+        Some(others) => roots = std::env::split_paths(&others).collect(),
+        None => roots.extend(
+            [
+                "/usr/lib/python3",
+                "/usr/lib/python3.11",
+                "/usr/lib/node_modules",
+            ]
+            .map(PathBuf::from),
+        ),
+    }
     for root in roots {
         let began = std::time::Instant::now();
         let (alarms, bytes) = alarms(
             &root,
             &[
-                "rs", "toml", "md", "json", "yml", "py", "js", "ts", "c", "h", "sh",
+                "rs",
+                "toml",
+                "md",
+                "json",
+                "yml",
+                "yaml",
+                "py",
+                "js",
+                "ts",
+                "c",
+                "h",
+                "sh",
+                "html",
+                "xml",
+                "txt",
+                "conf",
+                "cfg",
+                "ini",
+                "properties",
+                "java",
+                "go",
+                "pl",
+                "pm",
+                "rb",
+                "tcl",
             ],
         );
-        {
-            eprintln!(
-                "{}: {} MB in {:?}",
-                root.display(),
-                bytes / 1_000_000,
-                began.elapsed()
-            );
-            for alarm in alarms {
-                eprintln!("  {}", alarm.chars().take(240).collect::<String>());
-            }
+        eprintln!(
+            "{}: {} in {} MB, {:?}",
+            root.display(),
+            alarms.len(),
+            bytes / 1_000_000,
+            began.elapsed()
+        );
+        for alarm in alarms {
+            eprintln!("  {}", alarm.chars().take(240).collect::<String>());
         }
     }
 }

@@ -5,6 +5,7 @@ pub(super) const ALPHANUMERIC: &str =
 pub(super) const HEX: &str = "0123456789abcdef";
 pub(super) const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 pub(super) const BECH32: &str = "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L";
+pub(super) const DJANGO: &str = "abcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*(-_=+)";
 pub(super) const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Random characters, the same in every run, other ones for every seed.
@@ -92,6 +93,18 @@ pub(super) fn samples(seed: u64) -> Vec<(&'static str, String, String)> {
     plain("pulumi", format!("pu{}{}", "l-", hex(40)));
     plain("planetscale", format!("pscale_{}{}", "tkn_", alphanumeric(43)));
     plain("azure-client", format!("{}8{}{}", alphanumeric(3), "Q~", alphanumeric(34)));
+    plain("bedrock", format!("AB{}{}", "SK", base64(128)));
+    plain("mapbox", format!("s{}{}.{}", "k.eyJ", alphanumeric(80), alphanumeric(22)));
+    plain("fly", format!("fm{}{}", "2_", base64(3000)));
+    plain("langsmith", format!("ls{}{}_{}", "v2_pt_", hex(32), hex(10)));
+    plain("typeform", format!("tf{}{}", "p_", alphanumeric(59)));
+    plain("contentful", format!("CF{}{}", "PAT-", alphanumeric(43)));
+    plain("nvidia", format!("nv{}{}", "api-", alphanumeric(64)));
+    plain("pinecone", format!("pc{}{}_{}", "sk_", alphanumeric(6), alphanumeric(63)));
+    plain("tavily", format!("tv{}{}", "ly-", alphanumeric(32)));
+    plain("resend", format!("r{}{}_{}", "e_", alphanumeric(8), alphanumeric(24)));
+    plain("jwt-long", format!("ey{}.ey{}{}.{}", "JhbGciOiJIUzI1NiJ9", "J", alphanumeric(6000), alphanumeric(43)));
+    plain("django", format!("django-{}{}", "insecure-", random(seed, DJANGO, 50)));
     let mut within = |kind, before: String, token: String, after: &str| { samples.push((kind, format!("{before}{token}{after}"), token)); };
     within("aws-secret", "aws_secret_access_key = ".to_owned(), base64(40), "\n");
     within("azure-storage", "AccountName=a;AccountKey=".to_owned(), format!("{}==", base64(86)), ";");
@@ -104,6 +117,14 @@ pub(super) fn samples(seed: u64) -> Vec<(&'static str, String, String)> {
     within("password", "password = \"".to_owned(), alphanumeric(16), "\"");
     within("json", "\"clientSecret\": \"".to_owned(), alphanumeric(32), "\"");
     within("rust", "const API_KEY: &str = \"".to_owned(), alphanumeric(32), "\";");
+    within("escaped", "\"a\\n".to_owned(), format!("gh{}{}", "p_", alphanumeric(36)), "\\nb\"");
+    within("quoted in a URL", "?q=%22".to_owned(), format!("gh{}{}", "p_", alphanumeric(36)), "%22");
+    within("repr", "b'\\x00".to_owned(), format!("AK{}{}", "IA", upper(16)), "\\x00'");
+    within("coloured", "\u{1b}[1;31m".to_owned(), format!("gl{}{}", "pat-", alphanumeric(20)), "\u{1b}[0m");
+    within("django-old", "SECRET_KEY = '".to_owned(), random(seed, DJANGO, 50), "'");
+    within("curl", "curl -u admin:".to_owned(), alphanumeric(16), " https://x");
+    within("header", "'Authorization': 'Token ".to_owned(), alphanumeric(40), "'");
+    within("openai-name", "OPENAI_KEY: \"".to_owned(), alphanumeric(40), "\"");
     within("environment", "APP_SECRET=".to_owned(), alphanumeric(32), "\n");
     samples
 }

@@ -1,8 +1,9 @@
 //! Where secrets stand again that were found before.
 //!
-//! A long one is known wherever it stands. A short one could be an ordinary word or a part of one:
-//! it must stand apart, and if it is made of letters alone, behind `=` or `:`. In the file in which
-//! it was found it is known in any case.
+//! A long one is known wherever it stands. A short one could be a part of a word: it must stand
+//! apart. One that is an ordinary word is known only where it is assigned to a name that tells that
+//! it is secret: `password: passed` is one, `status: passed` is not. In the file in which it was found
+//! it is known in any case.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -10,7 +11,9 @@ use std::sync::{Arc, OnceLock};
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::super::Source;
-use super::super::plausible::distinct;
+use super::super::boundary::is_within_word;
+use super::super::names::telling;
+use super::super::plausible::{distinct, is_word};
 use super::{Secret, Vault};
 
 /// From which length on a secret is no ordinary word, whatever it is made of.
@@ -26,17 +29,19 @@ enum Reach {
     Anywhere,
     /// Where no letter or digit stands beside it.
     Apart,
-    /// Apart, behind `=` or `:`.
+    /// Apart, and assigned to a telling name.
     Assigned,
 }
 
 impl Reach {
     fn of(value: &str, is_here: bool) -> Option<Self> {
-        let is_plain = value.bytes().all(|byte| byte.is_ascii_alphabetic());
+        let is_word = is_word(value);
         match value.len() {
+            SHORTEST.. if is_word && is_here => Some(Self::Apart),
+            SHORT.. if is_word => Some(Self::Assigned),
             LONG.. if distinct(value) >= 6 => Some(Self::Anywhere),
             SHORTEST.. if is_here => Some(Self::Anywhere),
-            SHORT.. if !is_plain && distinct(value) >= 4 => Some(Self::Apart),
+            SHORT.. if distinct(value) >= 4 => Some(Self::Apart),
             SHORT.. => Some(Self::Assigned),
             _ => None,
         }
@@ -140,20 +145,26 @@ impl Vault {
 
 /// Whether no letter or digit goes on where a value begins or ends with one.
 fn is_apart(bytes: &[u8], range: &Range<usize>) -> bool {
-    let are_joined = |left: Option<&u8>, right: Option<&u8>| {
-        left.is_some_and(u8::is_ascii_alphanumeric) && right.is_some_and(u8::is_ascii_alphanumeric)
-    };
-    let before = range.start.checked_sub(1).and_then(|at| bytes.get(at));
-    !are_joined(before, bytes.get(range.start))
-        && !are_joined(bytes.get(range.end - 1), bytes.get(range.end))
+    let is_alphanumeric = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
+    let continues = is_alphanumeric(range.start) && is_within_word(bytes, range.start);
+    let goes_on = is_alphanumeric(range.end - 1) && is_alphanumeric(range.end);
+    !continues && !goes_on
 }
 
-/// Whether `=` or `:` stands before a place, with a few spaces and quotes between.
+/// Whether a telling name and `=` or `:` stand before a place, with a few spaces and quotes between.
 fn is_assigned(text: &str, start: usize) -> bool {
     const FEW: usize = 8;
-    let from = text.ceil_char_boundary(start.saturating_sub(FEW));
-    let before = text[from..start].trim_end_matches([' ', '\t', '"', '\'', '`']);
-    before.ends_with(['=', ':']) && !before.ends_with("::")
+    const LONGEST_NAME: usize = 60;
+    const BETWEEN: [char; 6] = [' ', '\t', '"', '\'', '`', '\\'];
+    let from = text.ceil_char_boundary(start.saturating_sub(LONGEST_NAME + FEW));
+    let before = text[from..start].trim_end_matches(BETWEEN);
+    let Some(name) = before.strip_suffix(['=', ':']) else {
+        return false;
+    };
+    let name = name.trim_end_matches(BETWEEN);
+    let is_sign = |c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-';
+    let name = name.rsplit(is_sign).next().unwrap_or_default();
+    telling(name).is_some()
 }
 
 #[cfg(test)]
@@ -164,7 +175,8 @@ mod tests {
     #[track_caller]
     fn case(value: &str, text: &str, is_known: bool) {
         let (scanner, mut vault) = (Scanner::default(), Vault::default());
-        vault.redact(&scanner, &format!("DB_PASSWORD={value}\n"), Source::Text);
+        let file = Source::File(".env");
+        vault.redact(&scanner, &format!("DB_PASSWORD={value}\n"), file);
         assert_eq!(vault.len(), 1, "{value}");
         let redacted = vault.redact(&scanner, text, Source::Text).text;
         assert_eq!(!redacted.contains(value), is_known, "{redacted}");
@@ -176,7 +188,12 @@ mod tests {
         case("hunter2", "see hunter21 and xhunter2", false);
         case("p-ssword", "(p-ssword)", true);
         case("swordfish", "the swordfish", false);
-        case("swordfish", "x: \"swordfish\"", true);
+        case("swordfish", "x: \"swordfish\"", false);
+        case("swordfish", "DB_PASSWORD=swordfish", true);
+        case("swordfish", "{\"password\": \"swordfish\"}", true);
+        case("northwesterly", "due northwesterly", false);
+        case("passed", "status: passed", false);
+        case("hunter2", "\"a\\nhunter2\"", true);
         case("swordfish", "fish::swordfish", false);
         case("a-1b", "x=a-1b", false);
         case("Tr0ub4dor&3xyz", "xTr0ub4dor&3xyzx", true);

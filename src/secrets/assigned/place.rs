@@ -1,0 +1,268 @@
+//! Where the value of a name stands.
+//!
+//! Behind `=`, `:`, `:=`, `=>`, `->` and `: Type =`, behind the name as a flag or in a `Dockerfile`
+//! (`--token x`, `ENV TOKEN x`), between tags, as the next argument, or in the `value` beside it
+//! (`name: TOKEN` and `value: x`). A value is a string of its own or goes on to a space or to a sign
+//! that no password has.
+
+use std::ops::Range;
+
+/// The longest value without quotes.
+const LONGEST_BARE: usize = 200;
+/// The longest value with quotes.
+const LONGEST_QUOTED: usize = 600;
+
+/// The longest name of a parameter.
+const LONGEST_PARAMETER: usize = 40;
+
+/// How a value stands in the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As a string of its own.
+    Quoted,
+    /// As a string that may be anything: `password("x")`, `("password", "x")`.
+    Argument,
+    /// Without quotes, in a place that is for values: a flag, between tags.
+    Own,
+    /// Without quotes, as code stands too.
+    Bare,
+}
+
+/// A value and how it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Value {
+    pub(super) range: Range<usize>,
+    pub(super) form: Form,
+}
+
+/// Whether a value can follow a name that ends here; quick, for most do not.
+pub(super) fn may_have_value(bytes: &[u8], end: usize) -> bool {
+    bytes.get(end).is_some_and(|byte| {
+        matches!(
+            byte,
+            b' ' | b'\t'
+                | b'\n'
+                | b'\r'
+                | b'"'
+                | b'\''
+                | b'`'
+                | b'\\'
+                | b']'
+                | b'>'
+                | b'('
+                | b'='
+                | b':'
+                | b'-'
+                | b','
+        )
+    })
+}
+
+/// The value of the name that stands here.
+pub(super) fn value(text: &str, name: Range<usize>) -> Option<Value> {
+    let bytes = text.as_bytes();
+    between_tags(text, name.clone())
+        .or_else(|| behind_space(text, name.clone()))
+        .or_else(|| {
+            let closed = name.end + spaces(bytes, name.end, b"\"'`]\\");
+            assigned(text, closed)
+                .or_else(|| beside(text, name.end))
+                .or_else(|| argument(text, name.end, closed))
+        })
+}
+
+/// `<password>x</password>`.
+fn between_tags(text: &str, name: Range<usize>) -> Option<Value> {
+    let bytes = text.as_bytes();
+    if bytes.get(name.end) != Some(&b'>') || !bytes[..name.start].ends_with(b"<") {
+        return None;
+    }
+    let start = name.end + 1;
+    let rest = bytes[start..].iter().take(LONGEST_BARE + 1);
+    let length = rest
+        .take_while(|byte| **byte != b'<' && !byte.is_ascii_whitespace())
+        .count();
+    let is_closed = bytes[start + length..].starts_with(b"</");
+    is_closed.then(|| Value {
+        range: start..start + length,
+        form: Form::Own,
+    })
+}
+
+/// `--password x`, `--password=x`, `ENV PASSWORD x`.
+fn behind_space(text: &str, name: Range<usize>) -> Option<Value> {
+    let bytes = text.as_bytes();
+    let is_flag = bytes[name.start] == b'-';
+    let before = &bytes[name.start.saturating_sub(4)..name.start];
+    let is_instruction = before == b"ENV " || before == b"ARG ";
+    let is_parted = match bytes.get(name.end)? {
+        b' ' => is_flag || is_instruction,
+        b'=' => is_flag,
+        _ => false,
+    };
+    if !is_parted {
+        return None;
+    }
+    let start = name.end + 1;
+    if let Some(quoted) = quoted(text, start) {
+        return Some(quoted);
+    }
+    let value = bare(text, start)?;
+    let is_value = !matches!(bytes[value.start], b'-' | b'=' | b':');
+    is_value.then_some(Value {
+        range: value,
+        form: Form::Own,
+    })
+}
+
+/// Behind a sign that assigns.
+fn assigned(text: &str, start: usize) -> Option<Value> {
+    let (start, is_typed) = operator(text.as_bytes(), start)?;
+    quoted(text, start).or_else(|| {
+        // Code has types, and its strings have quotes.
+        let range =
+            bare(text, start).filter(|range| !is_typed && !is_path(&text[range.clone()]))?;
+        Some(Value {
+            range,
+            form: Form::Bare,
+        })
+    })
+}
+
+/// Whether it is the name of something within something: `self.tokens.first2`.
+fn is_path(value: &str) -> bool {
+    let is_name = |piece: &str| {
+        let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+        piece.starts_with(is_letter) && piece.chars().all(|c| is_letter(c) || c.is_ascii_digit())
+    };
+    value.contains('.') && value.split('.').all(is_name)
+}
+
+/// `password("x")` and `"password", "x"`.
+fn argument(text: &str, name_end: usize, closed: usize) -> Option<Value> {
+    let bytes = text.as_bytes();
+    let is_string = bytes[name_end..closed]
+        .iter()
+        .any(|byte| b"\"'`".contains(byte));
+    let start = match bytes.get(closed)? {
+        b'(' if closed == name_end => closed + 1,
+        b',' if is_string => closed + 1 + spaces(bytes, closed + 1, b""),
+        _ => return None,
+    };
+    let value = quoted(text, start)?;
+    Some(Value {
+        form: Form::Argument,
+        ..value
+    })
+}
+
+/// `name: PASSWORD` and `value: x`, in one line or two; `key="Password" value="x"`.
+fn beside(text: &str, name_end: usize) -> Option<Value> {
+    const FARTHEST: usize = 32;
+    let bytes = text.as_bytes();
+    let between = bytes[name_end..].iter().take(FARTHEST);
+    let between = between.take_while(|byte| byte.is_ascii_whitespace() || b"\"',\\".contains(byte));
+    let start = name_end + between.count();
+    let word = bytes.get(start..start + "value".len())?;
+    if start == name_end || !word.eq_ignore_ascii_case(b"value") {
+        return None;
+    }
+    let end = start + word.len();
+    assigned(text, end + spaces(bytes, end, b"\"'\\"))
+}
+
+/// How many of these bytes, and spaces, stand at a place; at most 8.
+fn spaces(bytes: &[u8], start: usize, others: &[u8]) -> usize {
+    let rest = bytes.get(start..).unwrap_or_default().iter().take(8);
+    rest.take_while(|byte| matches!(byte, b' ' | b'\t') || others.contains(byte))
+        .count()
+}
+
+/// Where the value begins, behind `=`, `:`, `:=`, `=>`, `->` or `: Type =`, and whether a type stands
+/// before it.
+fn operator(bytes: &[u8], start: usize) -> Option<(usize, bool)> {
+    let at = |index: usize| bytes.get(index).copied().unwrap_or(b'\n');
+    let typed = typed(bytes, start + 1);
+    let behind = match (at(start), at(start + 1)) {
+        (b':', b':') | (b'=', b'=' | b'~') => return None,
+        (b':', b'=') | (b'=' | b'-', b'>') => start + 2,
+        (b':', _) => typed.unwrap_or(start + 1),
+        (b'=', _) => start + 1,
+        _ => return None,
+    };
+    let is_typed = bytes.get(start) == Some(&b':') && typed.is_some();
+    Some((behind + spaces(bytes, behind, b""), is_typed))
+}
+
+/// Behind the `=` that follows a type: ` &'static str = `.
+fn typed(bytes: &[u8], start: usize) -> Option<usize> {
+    const LONGEST_TYPE: usize = 24;
+    let rest = bytes.get(start..)?;
+    let is_type = |byte: &u8| byte.is_ascii_alphanumeric() || b" &'_:<>".contains(byte);
+    let length = rest
+        .iter()
+        .take(LONGEST_TYPE)
+        .take_while(|byte| is_type(byte))
+        .count();
+    // Between a type and its `=` is a space; `Password: a=b` and base64 have none.
+    (rest[..length].ends_with(b" ")
+        && rest.get(length) == Some(&b'=')
+        && rest.get(length + 1) != Some(&b'='))
+    .then_some(start + length + 1)
+}
+
+/// The text between quotes, if it has no white space.
+fn quoted(text: &str, start: usize) -> Option<Value> {
+    let bytes = text.as_bytes();
+    // Python and C++ write a letter before the quote, Rust a `b`.
+    let start = start + usize::from(bytes.get(start).is_some_and(|byte| b"bruf@".contains(byte)));
+    // Within a string the quotes have backslashes.
+    let slashes = bytes.get(start..)?.iter().take(4);
+    let slashes = slashes.take_while(|byte| **byte == b'\\').count();
+    let mark = bytes.get(start..=start + slashes)?;
+    let quote = mark.last().filter(|byte| b"\"'`".contains(byte))?;
+    let start = start + mark.len();
+    let rest = &bytes[start..];
+    let length = rest
+        .iter()
+        .take(LONGEST_QUOTED + 1)
+        .take_while(|byte| *byte != quote && !byte.is_ascii_whitespace())
+        .count();
+    if rest.get(length) != Some(quote) {
+        return None;
+    }
+    let length = length.checked_sub(mark.len() - 1)?;
+    rest[length..].starts_with(mark).then(|| Value {
+        range: start..start + length,
+        form: Form::Quoted,
+    })
+}
+
+/// The text up to a space or a sign that ends it; none if what stands there is code.
+fn bare(text: &str, start: usize) -> Option<Range<usize>> {
+    let rest = text.as_bytes().get(start..)?;
+    let is_value = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-+/=.~!@#$%^&*?:".contains(byte);
+    let length = rest
+        .iter()
+        .take(LONGEST_BARE + 1)
+        .take_while(|byte| is_value(byte))
+        .count();
+    let length = next_parameter(&rest[..length]).unwrap_or(length);
+    let ends = rest.get(length).is_none_or(|byte| {
+        byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b';' | b'&' | b'<' | b'\\')
+    });
+    (ends && length > 0).then(|| start..start + length)
+}
+
+/// Where the next parameter of a query begins: `&name=`.
+fn next_parameter(value: &[u8]) -> Option<usize> {
+    let signs = value.iter().enumerate().filter(|(_, byte)| **byte == b'&');
+    signs.map(|(at, _)| at).find(|at| {
+        let rest = &value[at + 1..];
+        let name = rest.iter().take(LONGEST_PARAMETER);
+        let length = name
+            .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_')
+            .count();
+        length > 0 && rest.get(length) == Some(&b'=')
+    })
+}
