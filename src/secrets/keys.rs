@@ -1,5 +1,5 @@
 //! Private keys in other dress than PEM: as base64 of it, as kubeconfigs and `base64` write them, and
-//! as PuTTY keeps them.
+//! as `PuTTY` keeps them.
 //!
 //! Lines may be indented, numbered or marked by a diff, as in `pem`. A line that has anything beside
 //! its base64 ends a key, so between two marks each byte is looked at a few times at most, however
@@ -13,7 +13,7 @@ use super::pem::{KIND, line_at, line_behind, run};
 
 /// How the base64 of `-----BEGIN ` begins.
 pub(super) const ENCODED: &str = "LS0tLS1CRUdJTi";
-/// What stands before the secret half of PuTTY's keys.
+/// What stands before the secret half of keys in the form of `PuTTY`.
 pub(super) const PUTTY: &str = "Private-Lines:";
 /// The longest key in one line, as base64 of base64; the longest in use have half of it.
 const LONGEST: usize = 20_000;
@@ -32,13 +32,11 @@ pub(super) fn encoded_at(text: &str, start: usize) -> (Option<Finding>, usize) {
     let length = run
         .take_while(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte))
         .count();
-    let mut end = start + length;
-    let mut parts = vec![start..end];
-    if length >= SHORTEST_LINE {
-        let rest = lines_behind(text, end, MAX_LINES);
-        parts.extend(rest.take_while(|part| part.len() >= SHORTEST_LINE));
-        end = parts.last().map_or(end, |part| part.end);
-    }
+    let first = start..start + length;
+    let rest = lines_behind(text, first.end, MAX_LINES);
+    let rest = rest.take_while(|part| part.len() >= SHORTEST_LINE);
+    let parts: Vec<Range<usize>> = std::iter::once(first).chain(rest).collect();
+    let end = parts.last().map_or(start, |part| part.end);
     (Some(Finding { kind: KIND, parts }), end)
 }
 
@@ -53,7 +51,7 @@ fn begins_private_key(bytes: &[u8]) -> bool {
     header.starts_with(b"-----BEGIN ") && header.windows(label.len()).any(|window| window == label)
 }
 
-/// The key of PuTTY whose number of lines is told behind this place.
+/// The key of `PuTTY` whose number of lines is told behind this place.
 pub(super) fn putty_at(text: &str, mark_end: usize) -> Option<Finding> {
     const LONGEST_NUMBER: usize = 4;
     let line = line_at(text, mark_end);

@@ -65,7 +65,7 @@ pub(super) fn at(text: &str, word: Range<usize>) -> Option<Finding> {
     let rest = &text[end..text.floor_char_boundary(end + FARTHEST)];
     let value = rest.split_whitespace().next()?.trim_matches('"');
     let start = end + rest.find(value)?;
-    let is_made_up = value.contains(|c: char| c.is_ascii_digit() || "!#$%^&*?~@".contains(c));
+    let is_made_up = value.contains(|c: char| c.is_ascii_digit() || "!#$%^&*?~".contains(c));
     let is_password = value.len() >= SHORTEST && is_made_up;
     let is_password = is_password && !is_sample(value) && !is_template(value);
     is_password.then(|| password(start..start + value.len()))
@@ -184,6 +184,7 @@ mod tests {
         );
         for text in [
             "the login page password reset of my login form password field",
+            "login anonymous password user@site",
             "(login, password) or login x password login_i",
             "login {self.login1} password {self.password1}",
         ] {

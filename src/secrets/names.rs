@@ -49,7 +49,7 @@ const SECRET_KEYS: [&str; 15] = [
     "openai",
 ];
 /// Before `key`: what is for everyone, or finds something.
-const OPEN_KEYS: [&str; 30] = [
+const OPEN_KEYS: [&str; 33] = [
     "public",
     "pub",
     "publishable",
@@ -79,8 +79,13 @@ const OPEN_KEYS: [&str; 30] = [
     "translation",
     "hot",
     "shortcut",
-    "foreach",
+    "recv",
+    "gpg",
+    "pgp",
+    "trusted",
 ];
+/// Before `token`: what tells where a list goes on.
+const OPEN_TOKENS: [&str; 3] = ["page", "continuation", "sync"];
 /// What a name goes on with that is about a secret and not one. Those of four letters and more may
 /// be the beginning of a word.
 const ABOUT: [&str; 52] = [
@@ -189,6 +194,9 @@ pub(super) fn is_only_word(name: &str, word: &str) -> bool {
 
 fn said(word: &str, before: Option<&str>) -> Said {
     let secret = |kind, certainty| Said::Secret(Telling { kind, certainty });
+    if before.is_some_and(|before| is(word, "token") && any(&OPEN_TOKENS, before)) {
+        return Said::Open;
+    }
     let ending = ENDINGS.iter().find(|(ending, _)| ends_with(word, ending));
     if let Some((_, kind)) = ending {
         return secret(kind, Certainty::Sure);
@@ -319,6 +327,8 @@ mod tests {
             "PUBLIC_KEY",
             "hostPubkey",
             "cache_key",
+            "--recv-keys",
+            "next_page_token",
             "tokenizer",
             "tokenId",
             "token_type",

@@ -101,6 +101,11 @@ pub(super) fn is_password(value: &str) -> bool {
 pub(super) fn is_random(value: &str) -> bool {
     const SHORTEST: usize = 10;
     const SHORTEST_PIECE: usize = 8;
+    const IN_NAMES: [&str; 4] = ["password", "secret", "token", "key"];
+    let lower = value.to_ascii_lowercase();
+    if IN_NAMES.iter().any(|word| lower.contains(word)) && !is_dense(value) {
+        return false;
+    }
     let pieces = value.split(|c: char| !c.is_alphanumeric());
     let piece = pieces.max_by_key(|piece| piece.len()).unwrap_or_default();
     let is_drawn = turns(piece, u8::is_ascii_digit) >= 3 || changes(piece) * 2 + 1 >= piece.len();
@@ -242,6 +247,7 @@ mod tests {
         }
         for value in [
             "X509PrivateKeyUsageFlags",
+            "oauth2ClientSecretSha256",
             "sha256_hmac_v2",
             "hunter2",
             "utf8-string-2a",
