@@ -7,6 +7,7 @@
 //! the file is still the one that the model saw, are left to the caller.
 
 mod align;
+mod anchor;
 mod document;
 mod elision;
 mod ending;
@@ -34,7 +35,7 @@ use crate::protocol::Level;
 
 pub use guard::{drops_most, omission};
 pub use lines::{insert_lines, replace_lines};
-pub use patch::{check_patch_old, patch};
+pub use patch::{check_patch_old, patch, patch_moved};
 pub use replace::{Replaced, replace};
 
 /// A text after an edit.

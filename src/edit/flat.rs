@@ -85,6 +85,27 @@ impl Flat {
         !cuts_first && !cuts_last
     }
 
+    /// Whether a stretch is made of whole words and is no part of something longer, such as a
+    /// number, a path, an operator or a name with dots and dashes.
+    pub(super) fn stands_alone(&self, range: &Range<usize>) -> bool {
+        const JOINTS: &str = "-.!@#$:/\\";
+        const OPERATORS: &str = "=<>+-*/%&|!^~?:";
+        let is_one = |of: &str, character: Option<char>| {
+            character.is_some_and(|character| of.contains(character))
+        };
+        let inside = &self.text[range.clone()];
+        let before = self.text[..range.start].chars().next_back();
+        let mut rest = self.text[range.end..].chars();
+        let after = rest.next();
+        // A full stop or a colon that ends something belongs to no longer word.
+        let goes_on = rest.next().is_some_and(|next| !next.is_whitespace());
+        let is_joined = is_one(JOINTS, before) || (goes_on && is_one(JOINTS, after));
+        let cuts_operator = (is_one(OPERATORS, before)
+            && inside.starts_with(|c| OPERATORS.contains(c)))
+            || (is_one(OPERATORS, after) && inside.ends_with(|c| OPERATORS.contains(c)));
+        self.is_whole_words(range) && !is_joined && !cuts_operator
+    }
+
     /// What replacing a stretch would do to whole lines.
     pub(super) fn line_splice(&self, range: &Range<usize>, new: &str) -> LineSplice {
         let first = self.line(range.start);

@@ -101,6 +101,11 @@ pub(super) fn indentation(line: &str) -> &str {
     &line[..line.len() - line.trim_start().len()]
 }
 
+/// Whether the indentation of some of these lines says what belongs to what, as in Python or YAML.
+pub(super) fn is_indentation_meaningful<'t>(mut lines: impl Iterator<Item = &'t str>) -> bool {
+    lines.any(|line| line.trim_end().ends_with(':') || line.trim_start().starts_with("- "))
+}
+
 /// One change of indentation that turns every line of a quote into the line of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Shift {
@@ -114,6 +119,59 @@ pub(super) enum Shift {
     ToTabs { width: usize, more: isize },
     /// The file has so many spaces where the quote has a tab, and so many tabs' worth more.
     ToSpaces { width: usize, more: isize },
+    /// Both have spaces, the file in steps of another width.
+    Scaled(Scale),
+}
+
+/// Steps of indentation that are wider in one text than in the other, all of spaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Scale {
+    /// The least indentation of the quote, and that of the file on the same line.
+    least: (usize, usize),
+    /// So many spaces in the quote are so many in the file: the widest step that all lines share.
+    step: (usize, usize),
+}
+
+impl Scale {
+    /// The scale between the widths of indentations in quote and file, if there is one.
+    fn between(pairs: &[(&str, &str)]) -> Option<Self> {
+        if !(pairs.iter()).all(|(quote, file)| is_all(quote, ' ') && is_all(file, ' ')) {
+            return None;
+        }
+        let widths = || (pairs.iter()).map(|(quote, file)| (quote.len(), file.len()));
+        let least = widths().min()?;
+        let step = widths().try_fold((0, 0), |step, width| {
+            let quote = width.0.checked_sub(least.0)?;
+            let file = width.1.checked_sub(least.1)?;
+            Some((gcd(step.0, quote), gcd(step.1, file)))
+        })?;
+        let scale = Self { least, step };
+        // One space is no step of indentation that anybody writes.
+        let is_scale = step.0 >= 2 && step.1 >= 2;
+        (is_scale && widths().all(|(quote, file)| scale.width(quote) == file)).then_some(scale)
+    }
+
+    /// The width in the file of an indentation of the quote's kind.
+    fn width(&self, quote: usize) -> usize {
+        let (from, to) = self.step;
+        let scaled = |width: usize| {
+            let exact = width.checked_mul(to).filter(|width| width % from == 0);
+            exact.map_or(width / from * to + width % from, |width| width / from)
+        };
+        let (least, base) = self.least;
+        match quote.checked_sub(least) {
+            Some(more) => base + scaled(more),
+            None => base.saturating_sub(scaled(least - quote)),
+        }
+    }
+}
+
+fn gcd(one: usize, other: usize) -> usize {
+    if other == 0 {
+        one
+    } else {
+        gcd(other, one % other)
+    }
 }
 
 impl Shift {
@@ -130,10 +188,9 @@ impl Shift {
             return Self::tabs(pairs);
         };
         if pairs.iter().all(|(quote, file)| shift.fits(quote, file)) {
-            Some(shift)
-        } else {
-            Self::tabs(pairs)
+            return Some(shift);
         }
+        Self::tabs(pairs).or_else(|| Scale::between(pairs).map(Self::Scaled))
     }
 
     fn fits(&self, quote: &str, file: &str) -> bool {
@@ -151,6 +208,7 @@ impl Shift {
                     count(quote).and_then(|tabs| tabs.checked_add(*more)) == steps(file, *width, 0)
                 }
             }
+            Self::Scaled(scale) => scale.width(quote.len()) == file.len(),
         }
     }
 
@@ -220,7 +278,13 @@ impl Shift {
                 let spaces = shifted(indentation.len(), *more) * width;
                 Cow::Owned(format!("{}{body}", " ".repeat(spaces)))
             }
-            Self::None | Self::ToTabs { .. } | Self::ToSpaces { .. } => Cow::Borrowed(line),
+            Self::Scaled(scale) if is_all(indentation, ' ') => {
+                let spaces = scale.width(indentation.len());
+                Cow::Owned(format!("{}{body}", " ".repeat(spaces)))
+            }
+            Self::None | Self::ToTabs { .. } | Self::ToSpaces { .. } | Self::Scaled(_) => {
+                Cow::Borrowed(line)
+            }
         }
     }
 }
@@ -278,12 +342,21 @@ mod tests {
         shift(&[("", "\t"), ("    ", "\t\t")], "        x", "\t\t\tx");
         shift(&[("\t", "  "), ("\t\t", "    ")], "\t\t\tx", "      x");
         shift(&[("", "  ")], "", "");
+        let narrower = &[("    ", "  "), ("        ", "    ")][..];
+        shift(narrower, "            x", "      x");
+        shift(narrower, "x", "x");
+        shift(narrower, "       x", "     x");
+        shift(&[("", ""), ("        ", "    ")], "    x", "  x");
+        shift(&[("", "  "), ("  ", "      ")], "    x", "          x");
     }
 
     #[test]
     fn different_shifts_are_no_shift() {
         assert_eq!(Shift::between(&[("", "  "), ("", "    ")]), None);
         assert_eq!(Shift::between(&[("  ", "\t"), ("   ", "\t\t")]), None);
+        assert_eq!(Shift::between(&[("  ", "  "), ("    ", "   ")]), None);
+        let mixed = [("", ""), ("    ", "  "), ("        ", "      ")];
+        assert_eq!(Shift::between(&mixed), None);
         assert_eq!(Shift::between(&[]), None);
     }
 }

@@ -71,6 +71,16 @@ const ENDINGS: [&str; 9] = [
     "goes here",
 ];
 
+/// What a placeholder without dots ends with, if it has words of its own before that.
+const LAST_WORDS: [&str; 2] = ["unchanged", "goes here"];
+
+/// The words of one that has none of its own. A comment about anything in particular has others.
+const WORDS: &str = "the rest of this that your our all other others existing remaining remainder \
+    previous original code file files function functions method methods class classes \
+    module implementation logic body content contents imports tests fields lines stays \
+    stay remains remain is are was it same as before above here goes unchanged \
+    unmodified omitted for brevity not changed in and";
+
 /// Whether a line stands for lines that somebody did not want to write.
 ///
 /// A bare `...` is not one: it is Python.
@@ -100,6 +110,14 @@ pub(super) fn is_placeholder(line: &str) -> bool {
         .iter()
         .any(|beginning| words.starts_with(beginning))
         && ENDINGS.iter().any(|ending| words.contains(ending))
+        && is_about_nothing(&words)
+}
+
+/// Whether a comment that sounds like a placeholder says nothing else.
+fn is_about_nothing(words: &str) -> bool {
+    let mut each = words.split(|character: char| !character.is_alphanumeric());
+    LAST_WORDS.iter().any(|last| words.ends_with(last))
+        || each.all(|word| word.is_empty() || WORDS.split(' ').any(|known| known == word))
 }
 
 /// Whether what was trimmed off is an ellipsis.
@@ -156,6 +174,10 @@ mod tests {
             "// The rest remains the same",
             "// existing code here",
             "/// ... same as before",
+            "// remaining methods unchanged",
+            "# other tests for the parser remain unchanged",
+            "// Rest of your implementation goes here",
+            "# the rest of the file is omitted for brevity.",
         ] {
             assert!(is_placeholder(line), "{line}");
         }
@@ -177,6 +199,11 @@ mod tests {
             "loading...",
             "",
             "* other notes, see here",
+            "# Existing users start here",
+            "# remaining budget is computed here",
+            "// Other threads wait here until x is set.",
+            "// The rest is omitted by the parser",
+            "# Other",
         ] {
             assert!(!is_placeholder(line), "{line}");
         }

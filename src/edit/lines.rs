@@ -79,7 +79,7 @@ pub(super) fn refuse_omission(old: &str, new: &str) -> Result<(), Refusal> {
 
 pub(super) fn omitted(placeholder: &str) -> Refusal {
     Refusal::new(format!(
-        "the new text has the placeholder `{}` instead of the code; write all lines out",
+        "the new text has the placeholder `{}` instead of the code; write all lines out, or word it differently if it is a remark of its own",
         super::refuse::shortened(placeholder, 80)
     ))
 }

@@ -2,9 +2,10 @@
 //!
 //! Every hunk is placed in the text as it was, then all are written, so that no hunk can match what
 //! another one wrote. A hunk stands at its stated line if it matches there exactly; else at the
-//! strictest level that matches anywhere, at the place nearest to that line. A hunk without numbers
-//! must be unique: in the file, below the hunk before it, or below its anchors. As a last resort up
-//! to two lines of context at its ends are left out of account.
+//! strictest level that matches anywhere, at the place nearest to that line, if it is near. A hunk
+//! without numbers must be unique: in the file, below the hunk before it, or in the block that its
+//! anchors open. As a last resort up to two lines of context at its ends are left out of account,
+//! but never all of it.
 
 mod straight;
 
@@ -14,35 +15,64 @@ use super::align::align;
 use super::document::{Document, EDGE, LineId};
 use super::ending::has_lone_return;
 use super::lines::omitted;
-use super::place::{Placed, Placer};
+use super::place::{Placed, Placer, Stated};
 use super::quote::is_telling;
 use super::replace::loosest;
 use super::writer::Writer;
 use super::{Change, Edited, Refusal, guard, matcher};
 use crate::protocol::{Hunk, HunkLine, Level};
 
-/// Applies all hunks, or none.
+/// Applies all hunks, or none. The lines that they state are those of the text.
 ///
 /// A hunk whose new lines are there already counts as applied if that holds for all of them.
 pub fn patch(text: &str, hunks: &[Hunk]) -> Result<Edited, Refusal> {
-    if !hunks.iter().any(is_useful) {
-        return Err(Refusal::new("the patch changes nothing"));
-    }
-    refuse_omissions(text, hunks)?;
+    refuse_useless(text, hunks)?;
     if let Some(edited) = straight::apply(text, hunks) {
         return Ok(edited);
     }
-    apply(Document::new(text), hunks).or_else(|refusal| {
+    let stated = hunks.iter().map(|hunk| match hunk.old_start {
+        Some(line) => Stated::Line(line),
+        None => Stated::Nothing,
+    });
+    apply_to(text, hunks, &stated.collect::<Vec<_>>())
+}
+
+/// The same, where the lines that the hunks state are those of an earlier text.
+///
+/// `now` tells for each hunk where that line is now; a hunk whose line is not known any more must
+/// be unique in the text.
+pub fn patch_moved(text: &str, hunks: &[Hunk], now: &[Option<u32>]) -> Result<Edited, Refusal> {
+    refuse_useless(text, hunks)?;
+    let now = now.iter().copied().chain(std::iter::repeat(None));
+    let stated = (hunks.iter().zip(now)).map(|(hunk, now)| match (hunk.old_start, now) {
+        (None, _) => Stated::Nothing,
+        (Some(_), Some(line)) => Stated::Line(line),
+        (Some(_), None) => Stated::Lost,
+    });
+    apply_to(text, hunks, &stated.collect::<Vec<_>>())
+}
+
+fn refuse_useless(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
+    if !hunks.iter().any(is_useful) {
+        return Err(Refusal::new("the patch changes nothing"));
+    }
+    refuse_omissions(text, hunks)
+}
+
+fn apply_to(text: &str, hunks: &[Hunk], stated: &[Stated]) -> Result<Edited, Refusal> {
+    apply(Document::new(text), hunks, stated).or_else(|refusal| {
         if !has_lone_return(text) {
             return Err(refusal);
         }
-        let mut edited = apply(Document::with_lone_returns(text), hunks).map_err(|_| refusal)?;
+        let document = Document::with_lone_returns(text);
+        let mut edited = apply(document, hunks, stated).map_err(|_| refusal)?;
         edited.changes = changes(text, &edited.text);
         Ok(edited)
     })
 }
 
-fn changes(old: &str, new: &str) -> Vec<Change> {
+/// Which lines differ, where they are not those of the document.
+pub(super) fn changes(old: &str, new: &str) -> Vec<Change> {
     let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
     (align(&lines(old), &lines(new)).into_iter())
         .map(|block| Change {
@@ -52,8 +82,12 @@ fn changes(old: &str, new: &str) -> Vec<Change> {
         .collect()
 }
 
-fn apply<'a>(mut document: Document<'a>, hunks: &'a [Hunk]) -> Result<Edited, Refusal> {
-    match place_all(&mut document, hunks) {
+fn apply<'a>(
+    mut document: Document<'a>,
+    hunks: &'a [Hunk],
+    stated: &[Stated],
+) -> Result<Edited, Refusal> {
+    match place_all(&mut document, hunks, stated) {
         Ok(placed) => {
             write_all(&mut document, &placed);
             let level = loosest(placed.iter().map(|placed| placed.level));
@@ -115,12 +149,13 @@ fn named(position: usize, hunks: &[Hunk]) -> String {
 fn place_all<'h>(
     document: &mut Document<'_>,
     hunks: &'h [Hunk],
+    stated: &[Stated],
 ) -> Result<Vec<Placed<'h>>, (usize, Refusal)> {
     let mut placer = Placer::default();
-    (hunks.iter().enumerate())
-        .filter(|(_, hunk)| is_useful(hunk))
-        .map(|(position, hunk)| {
-            (placer.place(document, hunk)).map_err(|refusal| (position, refusal))
+    (hunks.iter().zip(stated).enumerate())
+        .filter(|(_, (hunk, _))| is_useful(hunk))
+        .map(|(position, (hunk, stated))| {
+            (placer.place(document, hunk, *stated)).map_err(|refusal| (position, refusal))
         })
         .collect()
 }

@@ -1,20 +1,35 @@
 //! Decides where a hunk stands.
 
+mod candidate;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Refusal;
+use super::anchor::{self, Anchors};
 use super::document::{Document, EDGE, LineId};
-use super::fold;
-use super::index::Key;
 use super::matcher;
-use super::refuse::{self, Piece, shortened};
+use super::refuse::{self, Piece};
 use crate::protocol::{Hunk, HunkLine, Level};
+use candidate::{
+    Candidate, ambiguous, indented, is_at_its_end, is_enough, is_telling, loosest, stays_first,
+};
 
 /// How many lines of context a hunk may be wrong about.
 const FUZZ: usize = 2;
 
 /// How far from its stated line a hunk is looked for before the whole file is.
 const NEAR: usize = 100;
+
+/// What a hunk says about the line at which it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stated {
+    /// Nothing: its header has no numbers.
+    Nothing,
+    /// This line.
+    Line(u32),
+    /// A line that nobody can find any more: the file changed since it was counted.
+    Lost,
+}
 
 /// A hunk with its place.
 #[derive(Debug)]
@@ -43,30 +58,7 @@ pub(super) struct Placer {
     below: LineId,
     /// How much further down than stated the last hunk stood.
     drift: isize,
-}
-
-/// A part of a hunk that is looked for, and where it was found.
-#[derive(Debug, Clone, Copy)]
-struct Candidate<'h> {
-    lines: &'h [HunkLine],
-    /// How many lines of context were left out above.
-    skipped: usize,
-    /// The first line that matched.
-    start: LineId,
-    length: usize,
-    level: Level,
-}
-
-impl Candidate<'_> {
-    /// Where the whole hunk would begin.
-    fn top(&self) -> usize {
-        self.start.saturating_sub(self.skipped)
-    }
-
-    /// The line after the last.
-    fn end(&self) -> LineId {
-        self.start + self.length
-    }
+    anchors: Anchors,
 }
 
 impl Placer {
@@ -74,54 +66,75 @@ impl Placer {
         &mut self,
         document: &mut Document<'_>,
         hunk: &'h Hunk,
+        stated: Stated,
     ) -> Result<Placed<'h>, Refusal> {
         let old: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::before).collect();
         if old.is_empty() {
-            return self.place_insertion(document, hunk);
+            return self.place_insertion(document, hunk, stated);
         }
-        if let Some(candidate) = self.near_stated_line(document, hunk, &old) {
-            return Ok(self.take(document, hunk, candidate));
+        if let Some(candidate) = self.near_stated_line(document, hunk, stated, &old) {
+            return Ok(self.take(document, hunk, stated, candidate));
         }
         let mut found = self.matches(document, hunk, &hunk.lines, 0, loosest(hunk));
         if found.is_empty() {
-            found = self.fuzzy(document, hunk);
+            found = self.fuzzy(document, hunk, stated);
         }
         if found.is_empty() {
             return Err(refuse::not_found(Piece::Hunk, document, &old));
         }
-        let candidate = self.choose(document, hunk, &found).ok_or_else(|| {
-            let numbers: Vec<usize> = found.iter().map(|found| found.start).collect();
-            refuse::ambiguous(Piece::Hunk, &numbers)
-        })?;
-        Ok(self.take(document, hunk, candidate))
+        let candidate = self.choose(document, hunk, stated, &found)?;
+        let candidate = indented(document, candidate)?;
+        Ok(self.take(document, hunk, stated, candidate))
     }
 
     /// The line at which a hunk should begin, by its header and the hunks before it.
-    fn expected(&self, hunk: &Hunk) -> Option<usize> {
-        let stated = usize::try_from(hunk.old_start?).ok()?;
-        Some(stated.saturating_add_signed(self.drift))
+    fn expected(&self, stated: Stated) -> Option<usize> {
+        let Stated::Line(line) = stated else {
+            return None;
+        };
+        Some(
+            usize::try_from(line)
+                .ok()?
+                .saturating_add_signed(self.drift),
+        )
     }
 
     /// The place nearest to the stated line where the hunk matches exactly, if it is a near one.
+    ///
+    /// Another place that is not much further away is worth a word. A line that the file does not
+    /// have is near to nothing.
     fn near_stated_line<'h>(
         &self,
         document: &Document<'_>,
         hunk: &'h Hunk,
+        stated: Stated,
         old: &[&str],
     ) -> Option<Candidate<'h>> {
-        let expected = self.expected(hunk)?;
+        let expected = self.expected(stated)?;
         let at = |start: usize| self.exactly_at(document, hunk, old, start);
-        at(expected).or_else(|| {
-            let both = |distance| {
-                let above = expected.checked_sub(distance).and_then(at);
-                let below = expected.checked_add(distance).and_then(at);
-                (above, below)
-            };
-            let (above, below) = (1..=NEAR)
-                .map(both)
-                .find(|(above, below)| above.is_some() || below.is_some())?;
-            above.xor(below)
-        })
+        if let Some(candidate) = at(expected) {
+            return Some(candidate);
+        }
+        if expected > document.len() {
+            return None;
+        }
+        let both = |distance| {
+            let above = expected.checked_sub(distance).and_then(at);
+            let below = expected.checked_add(distance).and_then(at);
+            (above, below)
+        };
+        let is_any = |(above, below): &(Option<_>, Option<_>)| above.is_some() || below.is_some();
+        let (distance, (above, below)) = (1..=NEAR)
+            .map(|distance| (distance, both(distance)))
+            .find(|(_, found)| is_any(found))?;
+        let mut nearest = above.xor(below)?;
+        if (distance + 1..2 * distance + 2)
+            .map(both)
+            .any(|found| is_any(&found))
+        {
+            nearest.level = Level::Nearest;
+        }
+        Some(nearest)
     }
 
     fn exactly_at<'h>(
@@ -175,7 +188,17 @@ impl Placer {
     }
 
     /// The places where all but one or two lines of context at the ends match.
-    fn fuzzy<'h>(&self, document: &mut Document<'_>, hunk: &'h Hunk) -> Vec<Candidate<'h>> {
+    fn fuzzy<'h>(
+        &self,
+        document: &mut Document<'_>,
+        hunk: &'h Hunk,
+        stated: Stated,
+    ) -> Vec<Candidate<'h>> {
+        let is_near = |candidate: &Candidate<'_>, reach| match (stated, self.expected(stated)) {
+            (Stated::Nothing, _) => reach > 0,
+            (_, Some(expected)) => candidate.top().abs_diff(expected) <= reach,
+            (_, None) => false,
+        };
         let is_kept = |line: &&HunkLine| matches!(line, HunkLine::Keep(_));
         let leading = hunk.lines.iter().take_while(is_kept).count();
         let trailing = hunk.lines.iter().rev().take_while(is_kept).count();
@@ -184,10 +207,20 @@ impl Placer {
             for skipped in 0..=fuzz.min(leading) {
                 let cut = fuzz - skipped;
                 let lines = &hunk.lines[skipped..hunk.lines.len() - cut];
-                if cut <= trailing && is_enough(lines) {
-                    let places = self.matches(document, hunk, lines, skipped, Level::TrailingSpace);
-                    found.extend(places.into_iter().filter(|place| stays_first(hunk, place)));
-                }
+                let left_out =
+                    (hunk.lines[..skipped].iter()).chain(&hunk.lines[skipped + lines.len()..]);
+                let reach = match left_out.filter_map(HunkLine::before).all(str::is_empty) {
+                    _ if cut > trailing => continue,
+                    _ if is_enough(lines) => NEAR,
+                    // Blank lines say so little that the stated line alone can do.
+                    true => 0,
+                    false => continue,
+                };
+                let places = self.matches(document, hunk, lines, skipped, Level::TrailingSpace);
+                let is_fine = |place: &Candidate<'_>| {
+                    is_near(place, reach) && stays_first(hunk, stated, place)
+                };
+                found.extend(places.into_iter().filter(is_fine));
             }
             if !found.is_empty() {
                 // The same place, found with different lines left out, is one place.
@@ -210,51 +243,83 @@ impl Placer {
     }
 
     fn choose<'h>(
-        &self,
+        &mut self,
+        document: &mut Document<'_>,
+        hunk: &Hunk,
+        stated: Stated,
+        found: &[Candidate<'h>],
+    ) -> Result<Candidate<'h>, Refusal> {
+        if stated == Stated::Nothing && !hunk.anchors.is_empty() {
+            return self.choose_by_anchors(document, hunk, found);
+        }
+        let chosen = only(found.iter()).copied().or_else(|| match stated {
+            Stated::Lost => None,
+            Stated::Nothing => self.only_below(found.iter()),
+            Stated::Line(_) => {
+                let expected = (self.expected(stated)).filter(|line| *line <= document.len())?;
+                let tops: Vec<_> = found.iter().map(|found| (*found, found.top())).collect();
+                matcher::near(&tops, u32::try_from(expected).ok())
+            }
+        });
+        chosen.ok_or_else(|| ambiguous(found))
+    }
+
+    /// Chooses the place in the block that the hunk's anchors open.
+    ///
+    /// Elsewhere is only where the hunk itself says enough to leave no doubt.
+    fn choose_by_anchors<'h>(
+        &mut self,
         document: &mut Document<'_>,
         hunk: &Hunk,
         found: &[Candidate<'h>],
-    ) -> Option<Candidate<'h>> {
-        if let [only] = found {
-            return Some(*only);
-        }
-        if let Some(expected) = self.expected(hunk) {
-            let is_exact = found.iter().all(|found| found.level == Level::Exact);
-            return if is_exact {
-                nearest(found, expected)
-            } else {
-                let tops: Vec<_> = found.iter().map(|found| (*found, found.top())).collect();
-                matcher::near(&tops, u32::try_from(expected).ok())
-            };
-        }
-        let anchor = self.anchor(document, hunk).unwrap_or(EDGE);
-        if anchor != EDGE {
-            let end = block_end(document, anchor);
-            let inside = |found: &&Candidate<'h>| found.start > anchor && found.start < end;
-            if let Some(only) = only(found.iter().filter(inside)) {
-                return Some(*only);
+    ) -> Result<Candidate<'h>, Refusal> {
+        let refusal = match self.anchors.find(document, &hunk.anchors, self.last()) {
+            Ok(lines) => {
+                let inside: Vec<Candidate<'h>> = (found.iter().copied())
+                    .filter(|found| self.anchors.is_inside(document, &lines, found.start))
+                    .collect();
+                if !inside.is_empty() {
+                    let chosen = only(inside.iter()).copied();
+                    return (chosen.or_else(|| self.only_below(inside.iter())))
+                        .ok_or_else(|| ambiguous(&inside));
+                }
+                let anchor = anchor::last(&hunk.anchors);
+                Refusal::new(format!(
+                    "its old text is not below `{anchor}`, which it names"
+                ))
             }
+            Err(refusal) => refusal,
+        };
+        match found {
+            [only] if is_telling(hunk) => Ok(Candidate {
+                level: Level::Anchor,
+                ..*only
+            }),
+            [_] => Err(refusal),
+            _ => Err(ambiguous(found)),
         }
-        let from = anchor.max(self.below.saturating_sub(1));
-        only(found.iter().filter(|found| found.start > from)).copied()
     }
 
-    /// The last of the hunk's anchors, each looked for below the one before it.
-    fn anchor(&self, document: &mut Document<'_>, hunk: &Hunk) -> Option<LineId> {
-        let mut at = self.below.saturating_sub(1);
-        for anchor in &hunk.anchors {
-            at = (first_below(document, anchor, at))
-                .or_else(|| first_below(document, anchor, EDGE))?;
-        }
-        (!hunk.anchors.is_empty()).then_some(at)
+    /// The last line of the last hunk; the edge before the first.
+    fn last(&self) -> LineId {
+        self.below.saturating_sub(1)
+    }
+
+    /// The only place below the last hunk: hunks without numbers go down the file.
+    fn only_below<'h: 'f, 'f>(
+        &self,
+        found: impl Iterator<Item = &'f Candidate<'h>>,
+    ) -> Option<Candidate<'h>> {
+        only(found.filter(|found| found.start > self.last())).copied()
     }
 
     fn place_insertion<'h>(
         &mut self,
         document: &mut Document<'_>,
         hunk: &'h Hunk,
+        stated: Stated,
     ) -> Result<Placed<'h>, Refusal> {
-        let above = if let Some(line) = self.expected(hunk) {
+        let above = if let Some(line) = self.expected(stated) {
             if line > document.len() {
                 return Err(Refusal::new(format!(
                     "it inserts after line {line}, but the file has {} lines",
@@ -262,16 +327,14 @@ impl Placer {
                 )));
             }
             line
+        } else if stated == Stated::Lost {
+            return Err(Refusal::new(
+                "it inserts after a line whose number is not true any more; quote lines around it",
+            ));
         } else if hunk.anchors.is_empty() || hunk.at_end {
             document.len()
         } else {
-            self.anchor(document, hunk).ok_or_else(|| {
-                let anchor = hunk.anchors.last().map(String::as_str).unwrap_or_default();
-                Refusal::new(format!(
-                    "the line `{}` was not found",
-                    shortened(anchor, 80)
-                ))
-            })?
+            self.anchors.only(document, &hunk.anchors, self.last())?
         };
         let around = self.taken.range(..=above).next_back();
         if around.is_some_and(|(_, &end)| end > above + 1) {
@@ -295,11 +358,14 @@ impl Placer {
         &mut self,
         document: &Document<'_>,
         hunk: &'h Hunk,
+        stated: Stated,
         candidate: Candidate<'h>,
     ) -> Placed<'h> {
         self.taken.insert(candidate.start, candidate.end());
         self.below = candidate.end();
-        if let Some(stated) = hunk.old_start.and_then(|line| isize::try_from(line).ok()) {
+        if let Stated::Line(line) = stated
+            && let Ok(stated) = isize::try_from(line)
+        {
             self.drift = isize::try_from(candidate.top()).unwrap_or(stated) - stated;
         }
         Placed {
@@ -313,93 +379,7 @@ impl Placer {
     }
 }
 
-/// Whether a hunk that is said to reach the end of the file does so.
-fn is_at_its_end(document: &Document<'_>, hunk: &Hunk, candidate: &Candidate<'_>) -> bool {
-    !hunk.at_end || candidate.end() == document.len() + 1
-}
-
-/// How loosely a hunk may match: one that changes only white space or punctuation not at all.
-fn loosest(hunk: &Hunk) -> Level {
-    let folded = |lines: Vec<&str>| -> Vec<String> {
-        lines
-            .into_iter()
-            .map(|line| fold::loose(line).into_owned())
-            .collect()
-    };
-    let removed = hunk
-        .lines
-        .iter()
-        .filter(|line| matches!(line, HunkLine::Remove(_)));
-    let added = hunk
-        .lines
-        .iter()
-        .filter(|line| matches!(line, HunkLine::Add(_)));
-    let removed: Vec<&str> = removed.filter_map(HunkLine::before).collect();
-    let added: Vec<&str> = added.filter_map(HunkLine::after).collect();
-    if removed.len() == added.len() && folded(removed) == folded(added) {
-        Level::Exact
-    } else {
-        Level::Whitespace
-    }
-}
-
-/// Whether fuzz leaves a hunk that says to begin the file where it says to be.
-fn stays_first(hunk: &Hunk, candidate: &Candidate<'_>) -> bool {
-    let is_first = hunk.old_start.is_some_and(|line| line <= 1);
-    !is_first || candidate.skipped == 0 || candidate.top() == 1
-}
-
-/// Whether what fuzz leaves of a hunk is enough to recognise a place by.
-fn is_enough(lines: &[HunkLine]) -> bool {
-    let removes = lines.iter().any(|line| matches!(line, HunkLine::Remove(_)));
-    let filled = (lines.iter().filter_map(HunkLine::before))
-        .filter(|line| !line.trim().is_empty())
-        .count();
-    filled >= if removes { 1 } else { 2 }
-}
-
-/// The candidate nearest to a line, if it is nearer than all others.
-fn nearest<'h>(found: &[Candidate<'h>], expected: usize) -> Option<Candidate<'h>> {
-    let distance = |candidate: &Candidate<'_>| candidate.top().abs_diff(expected);
-    let least = found.iter().map(distance).min()?;
-    only(found.iter().filter(|found| distance(found) == least)).copied()
-}
-
 fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
     let first = items.next()?;
     items.next().is_none().then_some(first)
-}
-
-/// The first line below another that is equal to an anchor, or is so but for its indentation.
-fn first_below(document: &mut Document<'_>, anchor: &str, above: LineId) -> Option<LineId> {
-    document.prepare(Key::Exact);
-    document.prepare(Key::Loose);
-    let document = &*document;
-    let find = |key| {
-        document
-            .index(key)
-            .map(|index| index.find(document, &[anchor]))
-    };
-    let is_below = |id: &LineId| *id > above;
-    let exact = find(Key::Exact)?.into_iter().filter(is_below).min();
-    exact.or_else(|| {
-        (find(Key::Loose)?.into_iter().filter(is_below))
-            .filter(|&id| document.text(id).trim() == anchor.trim())
-            .min()
-    })
-}
-
-/// The line after the block that a line opens: the next one that is indented no deeper and does
-/// not merely close it.
-fn block_end(document: &Document<'_>, opening: LineId) -> LineId {
-    let depth = fold::indentation(document.text(opening)).len();
-    (opening + 1..=document.len())
-        .find(|&id| {
-            let line = document.text(id);
-            let body = line.trim_start();
-            !body.is_empty()
-                && line.len() - body.len() <= depth
-                && !body.starts_with(['}', ')', ']', '{'])
-        })
-        .unwrap_or(document.len() + 1)
 }

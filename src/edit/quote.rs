@@ -93,37 +93,55 @@ impl<'a> Quote<'a> {
         })
     }
 
-    /// Looks for whole lines, at the levels that hardly any other passage can match.
+    /// Looks for whole lines.
     pub(super) fn as_lines(&self, document: &mut Document<'a>) -> Result<Option<Level>, Refusal> {
-        self.at_places(document, Level::Indentation)
-    }
-
-    /// Looks for whole lines at all levels.
-    pub(super) fn as_any_lines(
-        &self,
-        document: &mut Document<'a>,
-    ) -> Result<Option<Level>, Refusal> {
-        self.at_places(document, Level::Whitespace)
-    }
-
-    fn at_places(
-        &self,
-        document: &mut Document<'a>,
-        loosest: Level,
-    ) -> Result<Option<Level>, Refusal> {
         let loosest = if self.is_about_space() {
             Level::Exact
         } else {
-            loosest
+            Level::Whitespace
         };
         let Some(places) = matcher::places(document, &self.search, loosest) else {
             return Ok(None);
         };
-        let level = places.level;
-        for start in self.choose(document, places)? {
+        let mut level = places.level;
+        let starts = self.choose(document, places)?;
+        if level == Level::Whitespace {
+            for &start in &starts {
+                level = level.max(self.uneven(document, start, Piece::Search)?);
+            }
+        }
+        for start in starts {
             self.put(document, start, level);
         }
         Ok(Some(level))
+    }
+
+    /// How a place matches whose indentation is that of the quote with one and the same change of
+    /// it, or is not.
+    ///
+    /// In the latter case nobody can tell how deep new lines belong. They are refused where that
+    /// matters.
+    pub(super) fn uneven(
+        &self,
+        document: &Document<'_>,
+        start: LineId,
+        piece: Piece,
+    ) -> Result<Level, Refusal> {
+        if !self.adds() || matcher::shift(document, start, &self.search).is_some() {
+            return Ok(Level::Whitespace);
+        }
+        let lines = self.search.iter().chain(&self.new).copied();
+        if !fold::is_indentation_meaningful(lines) {
+            return Ok(Level::UnevenIndentation);
+        }
+        let length = self.search.len();
+        Err(refuse::indented_otherwise(piece, document, start, length))
+    }
+
+    /// Whether the new text has lines that the quote does not have.
+    fn adds(&self) -> bool {
+        let blocks = align(&self.search, &self.new);
+        blocks.iter().any(|block| !block.new.is_empty())
     }
 
     /// Whether only white space or punctuation is to change: then they cannot be overlooked.
@@ -157,12 +175,13 @@ impl<'a> Quote<'a> {
         let shift = matcher::shift(document, start, &self.search);
         // Without one shift for all lines, lines of the file among those of the reply would stand
         // in two indentations: the new text is then taken as a whole.
-        let blocks = match &shift {
-            Some(_) => align(&self.search, &self.new),
-            None => vec![Block {
+        let blocks = if shift.is_none() && self.adds() {
+            vec![Block {
                 old: 0..self.search.len(),
                 new: 0..self.new.len(),
-            }],
+            }]
+        } else {
+            align(&self.search, &self.new)
         };
         let writer = Writer::new(document, start, &self.search, level, shift);
         let mut above = document.previous(start);
@@ -182,24 +201,28 @@ impl<'a> Quote<'a> {
 
     /// Looks for the text within a line.
     ///
-    /// A SEARCH block is made of whole lines, but models quote parts of a line as well. That is as
-    /// certain as a string can be, if it is there once and is made of whole words.
+    /// A SEARCH block is made of whole lines, but models quote parts of a line as well. That is
+    /// nearly as certain as a string can be, if it is there once and stands alone. Whoever quotes
+    /// a blank line means whole ones, and whoever deletes a part of one would say what is left.
     pub(super) fn within_a_line(
         &self,
         document: &mut Document<'a>,
     ) -> Result<Option<Level>, Refusal> {
-        let search = self.search.join("\n");
-        if search.trim().is_empty()
+        let has_blank_end = [self.search.first(), self.search.last()]
+            .iter()
+            .any(|line| line.is_none_or(|line| is_blank(line)));
+        if has_blank_end
+            || self.new.iter().all(|line| is_blank(line))
             || self.is_about_space()
             || !words::may_stand(document, &self.search)
         {
             return Ok(None);
         }
-        self.at_words(document, &search, Level::Exact)
+        self.standing_alone(document, &self.search.join("\n"), Level::WithinLine)
     }
 
-    /// Looks for a string that neither begins nor ends within a word.
-    fn at_words(
+    /// Looks for a string that is no part of something longer.
+    fn standing_alone(
         &self,
         document: &mut Document<'a>,
         search: &str,
@@ -207,7 +230,7 @@ impl<'a> Quote<'a> {
     ) -> Result<Option<Level>, Refusal> {
         let flat = document.flat();
         let mut found = flat.find(search);
-        found.retain(|&at| flat.is_whole_words(&(at..at + search.len())));
+        found.retain(|&at| flat.stands_alone(&(at..at + search.len())));
         if found.is_empty() {
             return Ok(None);
         }
@@ -222,16 +245,13 @@ impl<'a> Quote<'a> {
         document: &mut Document<'a>,
     ) -> Result<Option<Level>, Refusal> {
         let search = trimmed(&self.search);
-        if search.len() == self.search.len() || search.is_empty() {
+        let new = trimmed(&self.new);
+        // If only blank lines are to change, they cannot be overlooked.
+        if search.len() == self.search.len() || search.is_empty() || search == new {
             return Ok(None);
         }
-        let quote = Self {
-            search: search.to_vec(),
-            new: trimmed(&self.new).to_vec(),
-            edit: self.edit,
-        };
-        let level = quote.at_places(document, Level::Whitespace)?;
-        Ok(level.map(|_| Level::Whitespace))
+        let level = self.piece(search, new).as_lines(document)?;
+        Ok(level.map(|level| level.max(Level::Whitespace)))
     }
 
     pub(super) fn around_elisions(
@@ -262,7 +282,14 @@ impl<'a> Quote<'a> {
         let (Some(search), None) = (unescaped(&search), unescaped(&self.edit.replace)) else {
             return Ok(None);
         };
-        self.at_words(document, &search, Level::Escapes)
+        // The newline of its last line is that of the new text's last line.
+        let search = search.strip_suffix('\n').unwrap_or(&search);
+        if search.split('\n').next().is_none_or(is_blank)
+            || search.split('\n').next_back().is_none_or(is_blank)
+        {
+            return Ok(None);
+        }
+        self.standing_alone(document, search, Level::Escapes)
     }
 
     /// Whether the new text is there already, beyond doubt: exactly once, with enough letters in
@@ -313,8 +340,12 @@ fn without_overlap(places: &[(LineId, usize)], length: usize) -> Vec<LineId> {
     chosen
 }
 
+fn is_blank(line: &str) -> bool {
+    line.trim().is_empty()
+}
+
 fn trimmed<'s, 'a>(lines: &'s [&'a str]) -> &'s [&'a str] {
-    let is_filled = |line: &&str| !line.trim().is_empty();
+    let is_filled = |line: &&str| !is_blank(line);
     match (
         lines.iter().position(is_filled),
         lines.iter().rposition(is_filled),

@@ -63,20 +63,45 @@ impl Piece {
 }
 
 /// More than one place matches.
-pub(super) fn ambiguous(piece: Piece, numbers: &[usize]) -> Refusal {
-    let shown: Vec<String> = (numbers.iter().take(MAX_NUMBERS))
+pub(super) fn ambiguous(piece: Piece, lines: &[usize]) -> Refusal {
+    Refusal::new(format!(
+        "{} matches {} places, at lines {}; add lines around it until it is unique",
+        piece.name(),
+        lines.len(),
+        numbers(lines),
+    ))
+}
+
+/// The first of some line numbers, and how many more there are.
+pub(super) fn numbers(lines: &[usize]) -> String {
+    let shown: Vec<String> = (lines.iter().take(MAX_NUMBERS))
         .map(ToString::to_string)
         .collect();
-    let more = match numbers.len().saturating_sub(MAX_NUMBERS) {
+    let more = match lines.len().saturating_sub(MAX_NUMBERS) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    Refusal::new(format!(
-        "{} matches {} places, at lines {}{more}; add lines around it until it is unique",
+    shown.join(", ") + &more
+}
+
+/// The lines match, but their indentation differs from line to line: there is none to give to the
+/// new ones.
+pub(super) fn indented_otherwise(
+    piece: Piece,
+    document: &Document<'_>,
+    start: LineId,
+    lines: usize,
+) -> Refusal {
+    let number = (document.numbered(vec![start]).first()).map_or(start, |&(_, number)| number);
+    let mut refusal = Refusal::new(format!(
+        "{} stands at line {number}, but is indented in another way there; copy it from the file as it is",
         piece.name(),
-        numbers.len(),
-        shown.join(", "),
-    ))
+    ));
+    refusal.detail = format!(
+        "The lines of the file:{}",
+        passage(document, start, number, lines)
+    );
+    refusal
 }
 
 /// Nothing matches; the nearest passages are shown.

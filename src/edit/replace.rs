@@ -2,19 +2,21 @@
 //!
 //! How a passage is looked for, each way only if none before it found anything:
 //!
-//! 1. a string (`Pattern::Text`), or whole lines but for white space at their ends and one change
-//!    of indentation (`Pattern::Lines`);
-//! 2. for lines, the same text within a line, unless it begins or ends within a word;
-//! 3. whole lines at the looser levels, then without blank lines at the ends of the quote;
-//! 4. the pieces around `...`;
-//! 5. the text without one layer of backslash escapes.
+//! 1. a string (`Pattern::Text`);
+//! 2. whole lines, at all levels;
+//! 3. the same without blank lines at the ends of the quote;
+//! 4. for `Pattern::Lines`, the same text within a line, unless it is a part of something longer;
+//! 5. the pieces around `...`;
+//! 6. the text without one layer of backslash escapes.
 //!
 //! If nothing is found and the new text is there, the edit was applied before.
 
 use std::borrow::Cow;
 
 use super::document::Document;
+use super::ending::has_lone_return;
 use super::lines::lines_of;
+use super::patch::changes;
 use super::quote::Quote;
 use super::refuse::{self, Piece};
 use super::{Edited, Refusal, regular};
@@ -36,8 +38,37 @@ pub struct Replaced {
 ///
 /// An empty search fills an empty text and is refused otherwise. A final newline of `search` and
 /// `replace` ends their last line. `Replacement::line` counts lines of `text` as it was given.
+///
+/// A lone `\r` ends a line where nothing else does, or where more edits can be applied that way.
 pub fn replace(text: &str, edits: &[Replacement]) -> Replaced {
-    let mut document = Document::new(text);
+    let returns_end_lines = !text.contains('\n') && text.contains('\r');
+    let first = if returns_end_lines {
+        replace_with_lone_returns(text, edits)
+    } else {
+        replace_in(Document::new(text), edits)
+    };
+    if first.refusals.is_empty() || !has_lone_return(text) {
+        return first;
+    }
+    let second = if returns_end_lines {
+        replace_in(Document::new(text), edits)
+    } else {
+        replace_with_lone_returns(text, edits)
+    };
+    if second.refusals.len() < first.refusals.len() {
+        second
+    } else {
+        first
+    }
+}
+
+fn replace_with_lone_returns(text: &str, edits: &[Replacement]) -> Replaced {
+    let mut replaced = replace_in(Document::with_lone_returns(text), edits);
+    replaced.edited.changes = changes(text, &replaced.edited.text);
+    replaced
+}
+
+fn replace_in<'a>(mut document: Document<'a>, edits: &'a [Replacement]) -> Replaced {
     let mut refusals = Vec::new();
     let mut levels = Vec::with_capacity(edits.len());
     for (position, edit) in edits.iter().enumerate() {
@@ -81,14 +112,14 @@ fn apply<'a>(document: &mut Document<'a>, edit: &'a Replacement) -> Result<Level
     let quote = Quote::new(edit);
     quote.refuse_useless(document)?;
     let ways: &[Way<'a>] = match edit.pattern {
-        Pattern::Text => &[Quote::as_text, Quote::as_any_lines],
-        _ => &[Quote::as_lines, Quote::within_a_line, Quote::as_any_lines],
+        Pattern::Text => &[Quote::as_text, Quote::as_lines, Quote::without_blank_ends],
+        _ => &[
+            Quote::as_lines,
+            Quote::without_blank_ends,
+            Quote::within_a_line,
+        ],
     };
-    let last: [Way<'a>; 3] = [
-        Quote::without_blank_ends,
-        Quote::around_elisions,
-        Quote::without_escapes,
-    ];
+    let last: [Way<'a>; 2] = [Quote::around_elisions, Quote::without_escapes];
     for way in ways.iter().chain(&last) {
         if let Some(level) = way(&quote, document)? {
             return Ok(level);

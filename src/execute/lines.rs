@@ -143,6 +143,25 @@ impl LineBook {
         Ok(now)
     }
 
+    /// Whether all lines are where they were.
+    pub(super) fn is_untouched(&self) -> bool {
+        matches!(self.pieces.as_slice(), [] | [Piece::Kept(_)])
+    }
+
+    /// The book, made ready for many questions.
+    pub(super) fn lookup(&self) -> Lookup<'_> {
+        let mut now = 0;
+        let starts = self.pieces.iter().map(|piece| {
+            let start = now;
+            now += piece.lines_now();
+            start
+        });
+        Lookup {
+            pieces: &self.pieces,
+            starts: starts.collect(),
+        }
+    }
+
     /// Enters what an edit replaced, in the lines before that edit: ascending, without overlap.
     pub(super) fn record(&mut self, changes: &[Change]) {
         // From the bottom up, so that the numbers of those above stay true. What lies below the
@@ -203,6 +222,39 @@ impl LineBook {
             lines,
         });
         end + lines
+    }
+}
+
+/// A book whose answers take no walk over its pieces.
+pub(super) struct Lookup<'b> {
+    pieces: &'b [Piece],
+    /// After how many lines of now each piece begins.
+    starts: Vec<usize>,
+}
+
+impl Lookup<'_> {
+    /// Where a line of then is now, both counted from 1; nothing if it is not there any more.
+    pub(super) fn line(&self, line: u32) -> Option<usize> {
+        let line = (line as usize).checked_sub(1)?;
+        let at = self.pieces.partition_point(|piece| piece.old().end <= line);
+        match self.pieces.get(at)? {
+            Piece::Kept(old) => Some(self.starts[at] + line - old.start + 1),
+            Piece::New { .. } => None,
+        }
+    }
+
+    /// The same as `LineBook::gap`; nothing if the line was changed or never was.
+    pub(super) fn gap(&self, line: u32) -> Option<usize> {
+        let gap = line as usize;
+        let at = self.pieces.partition_point(|piece| piece.old().end <= gap);
+        match (self.pieces.get(at), self.pieces.last()) {
+            (Some(Piece::Kept(old)), _) => Some(self.starts[at] + gap.saturating_sub(old.start)),
+            (Some(Piece::New { old, .. }), _) => (old.start >= gap).then(|| self.starts[at]),
+            (None, Some(last)) if last.old().end == gap => {
+                self.starts.last().map(|start| start + last.lines_now())
+            }
+            (None, _) => None,
+        }
     }
 }
 
@@ -320,6 +372,12 @@ mod tests {
                 let end = (start + length).min(text.len());
                 book.record(&[change(start..end, new)]);
                 text.splice(start..end, vec![None; new]);
+            }
+            let lookup = book.lookup();
+            for line in 0..14_u32 {
+                prop_assert_eq!(lookup.gap(line), book.gap(line).ok());
+                let now = book.range(line, line).ok();
+                prop_assert_eq!(lookup.line(line), now.map(|now| now.end));
             }
             for line in 0..12_u32 {
                 let meant = Some(line as usize);

@@ -8,6 +8,7 @@ mod ahead;
 mod operation;
 mod patched;
 mod plan;
+mod stated;
 mod worked_out;
 
 use super::replace::note;

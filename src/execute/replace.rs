@@ -127,9 +127,17 @@ pub(super) fn note(level: Level) -> Option<&'static str> {
         Level::Indentation => Some("matched but for indentation"),
         Level::Punctuation => Some("matched but for kinds of quotes, dashes or spaces"),
         Level::Whitespace => Some("matched but for the amount of white space"),
+        Level::UnevenIndentation => Some(
+            "matched but for an indentation that differs from line to line: new lines are indented as you sent them",
+        ),
+        Level::WithinLine => Some("matched within a longer line"),
         Level::Escapes => Some("matched but for backslash escapes"),
         Level::Elision => Some("matched around `...`"),
         Level::Fuzz => Some("matched but for lines of context at the ends"),
+        Level::Nearest => {
+            Some("matched several places, of which the nearest to its line was taken")
+        }
+        Level::Anchor => Some("matched one place, which is not below the line after its `@@`"),
     }
 }
 

@@ -46,12 +46,20 @@ pub enum Level {
     Punctuation,
     /// But for the amount of white space.
     Whitespace,
+    /// But for an indentation that differs from line to line: new lines stand as they were sent.
+    UnevenIndentation,
+    /// A SEARCH text, which is made of whole lines, stood within a longer line.
+    WithinLine,
     /// But for one layer of backslash escapes.
     Escapes,
     /// With `...` standing for lines between pieces that are each unique.
     Elision,
     /// But for at most two lines of context at the ends of a hunk.
     Fuzz,
+    /// At one of several equal places: the one nearest to the line that the hunk states.
+    Nearest,
+    /// At the only place that a hunk fits, which is not below the line that its `@@` names.
+    Anchor,
     /// It was there already: nothing was changed.
     AlreadyApplied,
 }

@@ -35,11 +35,10 @@ fn the_stated_line_comes_first_then_the_nearest() {
     let before = "a\nx\nb\na\nx\nb\na\nx\nb\n";
     let at = |line| [hunk(Some(line), " a\n-x\n+y\n b\n")];
     case(before, &at(4), Level::Exact, "a\nx\nb\na\ny\nb\na\nx\nb\n");
-    case(before, &at(6), Level::Exact, "a\nx\nb\na\nx\nb\na\ny\nb\n");
     case(
         before,
-        &at(100),
-        Level::Exact,
+        &at(6),
+        Level::Nearest,
         "a\nx\nb\na\nx\nb\na\ny\nb\n",
     );
     refused(
@@ -145,6 +144,106 @@ fn two_lines_of_context_may_be_wrong() {
         &[hunk(Some(1), " one\n-TWO\n three\n")],
         "not found",
     );
+}
+
+#[test]
+fn a_line_number_that_is_far_off_or_beyond_the_file_chooses_nothing() {
+    let before = "def f():\n    a()\n        return 1\n\ndef g():\n    b()\n        return 1\n";
+    for line in [8, 20, 200] {
+        let hunks = [hunk(Some(line), "-        return 1\n+        return 2\n")];
+        refused(before, &hunks, "matches 2 places, at lines 3, 7");
+    }
+    let far = format!("x\n{}x\n{}", "a\n".repeat(300), "a\n".repeat(700));
+    refused(&far, &[hunk(Some(900), "-x\n+y\n")], "matches 2 places");
+}
+
+#[test]
+fn some_context_must_be_right() {
+    let before = "def b():\n    x = 1\n    return x\n";
+    refused(
+        before,
+        &[hunk(
+            Some(40),
+            " def a():\n-    x = 1\n+    x = 2\n     print(x)\n",
+        )],
+        "not found",
+    );
+    refused(
+        "fn f() {\n    g();\n}\n",
+        &[hunk(Some(3), " foo();\n-}\n+};\n bar();\n")],
+        "not found",
+    );
+    case("1\n", &[hunk(Some(1), "-1\n+2\n \n")], Level::Fuzz, "2\n");
+    refused("a\n1\n", &[hunk(Some(1), "-1\n+2\n \n")], "not found");
+    let far = format!("{}two\nthree\nfour\n", "a\n".repeat(500));
+    refused(
+        &far,
+        &[hunk(Some(1), " ONE\n two\n-three\n four\n")],
+        "not found",
+    );
+}
+
+#[test]
+fn anchors_that_stand_in_several_places_choose_none() {
+    let before = "class A:\n    def run(self):\n        return 1\n\nclass B:\n    def run(self):\n        return 1\n";
+    let under = |anchors: &[&str], lines: &str| {
+        [Hunk {
+            anchors: anchors.iter().map(|anchor| (*anchor).to_owned()).collect(),
+            ..hunk(None, lines)
+        }]
+    };
+    let change = "-        return 1\n+        return 2\n";
+    refused(
+        before,
+        &under(&["def run(self):"], change),
+        "matches 2 places",
+    );
+    refused(
+        before,
+        &under(&["def run(self):"], "+        log()\n"),
+        "`def run(self):` stands at lines 2, 6",
+    );
+    let in_b = "class A:\n    def run(self):\n        return 1\n\nclass B:\n    def run(self):\n        return 2\n";
+    case(
+        before,
+        &under(&["class B:", "def run(self):"], change),
+        Level::Exact,
+        in_b,
+    );
+    case(before, &under(&["class B:"], change), Level::Exact, in_b);
+    let in_turn = [
+        under(&["class A:", "def run(self):"], change)[0].clone(),
+        under(&["def run(self):"], change)[0].clone(),
+    ];
+    let in_both = before.replace("return 1", "return 2");
+    case(before, &in_turn, Level::Exact, &in_both);
+}
+
+#[test]
+fn an_anchor_that_is_not_there_is_no_matter_of_indifference() {
+    let under = |anchor: &str, lines: &str| {
+        [Hunk {
+            anchors: vec![anchor.to_owned()],
+            ..hunk(None, lines)
+        }]
+    };
+    let before = "class B:\n    x = 1\n    y = 2\n\nclass C:\n    z = 3\n";
+    let change = "-    x = 1\n+    x = 2\n";
+    refused(
+        before,
+        &under("class Missing:", change),
+        "`class Missing:` was not found",
+    );
+    refused(before, &under("class C:", change), "not below");
+    let change = "-    x = 1\n+    x = 2\n     y = 2\n";
+    let after = "class B:\n    x = 2\n    y = 2\n\nclass C:\n    z = 3\n";
+    case(
+        before,
+        &under("class Missing:", change),
+        Level::Anchor,
+        after,
+    );
+    case(before, &under("class B:", change), Level::Exact, after);
 }
 
 #[test]

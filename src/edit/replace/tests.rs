@@ -73,6 +73,32 @@ fn line_endings_are_those_of_the_file() {
 }
 
 #[test]
+fn a_lone_return_ends_a_line_where_nothing_else_does() {
+    case(
+        "aa\rbb\rcc\r",
+        lines("bb", "xx\nyy"),
+        Level::Exact,
+        "aa\rxx\ryy\rcc\r",
+    );
+    case(
+        "aa\rbb\rcc\r",
+        lines("aa\nbb", "x"),
+        Level::Exact,
+        "x\rcc\r",
+    );
+    let mixed = "one\r\ntwo\rthree\nfour\r\n";
+    let edit = lines("two\nthree", "2\n3");
+    case(
+        mixed,
+        edit.clone(),
+        Level::Exact,
+        "one\r\n2\r\n3\r\nfour\r\n",
+    );
+    let replaced = replace(mixed, &[edit]);
+    assert_eq!(replaced.edited.changes, [Change { old: 1..2, new: 2 }]);
+}
+
+#[test]
 fn trailing_space_is_overlooked_and_kept() {
     case(
         "a  \nb\n",
@@ -111,6 +137,28 @@ fn the_replacement_is_indented_like_the_passage() {
 }
 
 #[test]
+fn another_width_of_indentation_is_taken_over() {
+    let before = "class A:\n  def f(self):\n    return 1\n\n  def h(self):\n    return 3\n";
+    case(
+        before,
+        lines(
+            "    def f(self):\n        return 1\n",
+            "    def f(self):\n        if x:\n            return 2\n        return 1\n",
+        ),
+        Level::Indentation,
+        "class A:\n  def f(self):\n    if x:\n      return 2\n    return 1\n\n  def h(self):\n    return 3\n",
+    );
+    refused(
+        "class A:\n  def f(self):\n    if x:\n        return 1\n",
+        lines(
+            "    def f(self):\n        if x:\n            return 1\n",
+            "    def f(self):\n        if y:\n            return 1\n",
+        ),
+        "indented",
+    );
+}
+
+#[test]
 fn fancy_punctuation_is_written_plain_where_the_file_has_it_plain() {
     case(
         "say(\"a\");\n",
@@ -134,11 +182,18 @@ fn white_space_is_collapsed_as_a_last_resort() {
         Level::Whitespace,
         "a = 2\n",
     );
+    let uneven = "a\n  b\n   c\n";
     case(
-        "a\n  b\n   c\n",
+        uneven,
         lines("a\nb\nc", "a\nx\nc"),
-        Level::Whitespace,
+        Level::UnevenIndentation,
         "a\nx\nc\n",
+    );
+    case(
+        uneven,
+        lines("a\nb\nc", "a\nc"),
+        Level::Whitespace,
+        "a\n   c\n",
     );
     case(
         "    a\n    b\n",
@@ -186,18 +241,112 @@ fn pieces_around_dots_are_replaced_and_what_they_leave_out_stays() {
 }
 
 #[test]
+fn what_is_left_out_is_within_one_block() {
+    let before = "def f():\n    a = 1\n    return a\n\ndef g():\n    return 9\n";
+    let edit = lines(
+        "def f():\n    ...\n    return 9",
+        "def f(x):\n    ...\n    return 10",
+    );
+    refused(before, edit, "`...` would stand for lines 2-5");
+    case(
+        "import a\nimport b\n\nimport c\n",
+        lines("import a\n...\nimport c", "import x\n...\nimport y"),
+        Level::Elision,
+        "import x\nimport b\n\nimport y\n",
+    );
+    let long = format!("fn f() {{\n{}    last();\n}}\n", "    one();\n".repeat(400));
+    let edit = lines(
+        "fn f() {\n    ...\n    last();",
+        "fn g() {\n    ...\n    last();",
+    );
+    refused(&long, edit, "`...` would stand for lines 2-401");
+}
+
+#[test]
 fn a_part_of_a_line_counts_if_it_is_there_once_in_whole_words() {
     case(
         "let a = f(1);\n",
         lines("f(1)", "f(2)"),
-        Level::Exact,
+        Level::WithinLine,
         "let a = f(2);\n",
+    );
+    case(
+        "if x > 1: return\n",
+        lines("if x > 1", "if x > 2"),
+        Level::WithinLine,
+        "if x > 2: return\n",
+    );
+    case(
+        "It is here.\n",
+        lines("It is here", "It is there"),
+        Level::WithinLine,
+        "It is there.\n",
     );
     refused("max = 1\n", lines("x = 1", "x = 2"), "not found");
     refused(
         "let a = f(1) + f(1);\n",
         lines("f(1)", "f(2)"),
         "2 places, at lines 1, 1",
+    );
+}
+
+#[test]
+fn a_part_of_a_longer_token_is_not_what_was_quoted() {
+    for (before, search, new) in [
+        ("  background-color: red;\n", "color: red;", "color: blue;"),
+        ("total = price * 1.5\n", "price * 1", "price * 2"),
+        ("if (!ready)\n", "ready", "done"),
+        ("version = \"1.10.2\"\n", "10.2", "10.3"),
+        ("x = -1\n", "1", "2"),
+        ("let x = self.value;\n", "value", "other"),
+        ("x += 5\n", "= 5", "= 6"),
+        ("if a == b {\n", "if a =", "if c ="),
+        ("see lib/src/a\n", "src/a", "src/b"),
+        ("use std::path;\n", "path", "fs"),
+        ("</div>\n", "div", "p"),
+    ] {
+        refused(before, lines(search, new), "not found");
+    }
+}
+
+#[test]
+fn nothing_is_deleted_within_a_line() {
+    refused("f(a, b)\n", lines("a, b", ""), "not found");
+    refused("f(a, b)\n", lines("a, b", "\n"), "not found");
+}
+
+#[test]
+fn blank_lines_that_the_file_lacks_do_not_glue_lines_together() {
+    case(
+        "import os\nx = 1\n",
+        lines("\nx = 1", "y = 1"),
+        Level::Whitespace,
+        "import os\ny = 1\n",
+    );
+    case(
+        "import os\ndef f():\n    return 1\n",
+        lines("\ndef f():\n    return 1", "def f():\n    return 2"),
+        Level::Whitespace,
+        "import os\ndef f():\n    return 2\n",
+    );
+    case(
+        "import os\nx = 1\n",
+        lines("import os\n\n\n", "import os\nimport sys"),
+        Level::Whitespace,
+        "import os\nimport sys\nx = 1\n",
+    );
+    refused("foo\nbar\n", lines("foo\n\n\n", "foo\n\n"), "not found");
+}
+
+#[test]
+fn escaped_newlines_at_the_ends_do_not_glue_lines_together() {
+    refused("abc\n", text("\\n", "X"), "not found");
+    refused("abc\ndef\n", text("\\ndef", "X"), "not found");
+    case(
+        "say(1)\nsay(2)\nsay(3)\n",
+        text("say(1)\\nsay(2)\\n", "say(4)\n"),
+        Level::Escapes,
+        "say(4)\nsay(3)\n",
     );
 }
 

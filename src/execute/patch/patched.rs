@@ -19,8 +19,24 @@ pub(super) struct Patched {
 impl Patched {
     /// Works it out from the content of the file.
     pub(super) fn new(content: &[u8], hunks: &[Hunk]) -> Result<Self, NotText> {
+        Self::of(content, |text| edit::patch(text, hunks))
+    }
+
+    /// The same, where the lines that the hunks state are elsewhere now.
+    pub(super) fn moved(
+        content: &[u8],
+        hunks: &[Hunk],
+        now: &[Option<u32>],
+    ) -> Result<Self, NotText> {
+        Self::of(content, |text| edit::patch_moved(text, hunks, now))
+    }
+
+    fn of(
+        content: &[u8],
+        patch: impl FnOnce(&str) -> Result<Edited, Refusal>,
+    ) -> Result<Self, NotText> {
         let (text, encoding) = TextFile::view(content)?;
-        let edited = edit::patch(&text, hunks);
+        let edited = patch(&text);
         let is_changed = edited.as_ref().is_ok_and(|edited| edited.text != text);
         let hash = match &edited {
             Ok(edited) if is_changed && encoding == Encoding::Utf8 => {

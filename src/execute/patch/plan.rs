@@ -11,6 +11,7 @@ use super::super::write::{Before, overwritten};
 use super::ahead::work_ahead;
 use super::operation::Operation;
 use super::patched::Patched;
+use super::stated::{is_unsure, lines_of_now};
 use super::worked_out::WorkedOut;
 use crate::edit::{self, Refusal};
 use crate::protocol::{FileChange, Hunk, Level, RelPath};
@@ -54,6 +55,17 @@ impl Trouble {
         Self {
             detail: refusal.detail,
             ..Self::new(format!("`{path}`: {}", refusal.message))
+        }
+    }
+
+    /// A refusal that may have to do with what the model could not know.
+    fn stale(path: &RelPath, refusal: Refusal) -> Self {
+        Self {
+            detail: refusal.detail,
+            ..Self::new(format!(
+                "`{path}` may not be as you last saw it, so that line numbers say little: {}",
+                refusal.message
+            ))
         }
     }
 }
@@ -267,12 +279,14 @@ impl<'a, 'b> Plan<'a, 'b> {
                 _ => self.write(path, content, permission),
             };
         }
-        let content = self.content(path)?;
-        let patched = match self.ahead.remove(path) {
-            Some(ahead) => ahead,
-            None => Patched::new(&content, hunks).map_err(|_| Trouble::binary(path))?,
+        let patched = self.patched(path, hunks)?;
+        let edited = match patched.edited {
+            Ok(edited) => edited,
+            Err(refusal) if is_unsure(&self.existing(path)?.known) => {
+                return Err(Trouble::stale(path, refusal));
+            }
+            Err(refusal) => return Err(Trouble::refused(path, refusal)),
         };
-        let edited = (patched.edited).map_err(|refusal| Trouble::refused(path, refusal))?;
         self.worked_out.levels.push(edited.level);
         if !patched.is_changed && permission == Permission::Keep {
             self.worked_out
@@ -294,6 +308,18 @@ impl<'a, 'b> Plan<'a, 'b> {
             .push(format!("updated {}", path.quoted()));
         let hash = patched.hash.unwrap_or_else(|| hash(&content));
         self.write_known(path, Arc::new(content), hash, permission)
+    }
+
+    /// What the hunks make of a file, whose lines may have moved since they were counted.
+    fn patched(&mut self, path: &RelPath, hunks: &[Hunk]) -> Result<Patched, Trouble> {
+        let draft = self.existing(path)?;
+        let content = draft.content.clone().unwrap_or_default();
+        let patched = match (lines_of_now(&draft.known, hunks), self.ahead.remove(path)) {
+            (Some(now), _) => Patched::moved(&content, hunks, &now),
+            (None, Some(ahead)) => Ok(ahead),
+            (None, None) => Patched::new(&content, hunks),
+        };
+        patched.map_err(|_| Trouble::binary(path))
     }
 
     /// The content of a file that must be there.

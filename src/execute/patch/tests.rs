@@ -4,7 +4,7 @@ mod moves;
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use super::super::stage::{Stage, hunk, lines, patch, path, replace, stage, update};
+use super::super::stage::{Stage, hunk, insert, lines, patch, path, replace, stage, update};
 use super::*;
 use crate::protocol::{Hunk, Status};
 
@@ -348,4 +348,80 @@ fn line_numbers_after_a_patch_are_mapped_and_known() {
         replace("b", &[("new\n", "NEW\n")]),
     ]);
     assert_eq!(stage.text("b"), "1\nNEW\n2\n3\nFOUR\n");
+}
+
+/// A diff of `a` with one hunk that begins at a line.
+fn numbered(line: u32, lines: &[&str]) -> crate::protocol::Command {
+    let hunk = Hunk {
+        old_start: Some(line),
+        ..hunk(lines)
+    };
+    patch(vec![FileChange::Update {
+        path: path("a"),
+        move_to: None,
+        copy: false,
+        overwrite: false,
+        mode: None,
+        hunks: vec![hunk],
+    }])
+}
+
+const TWO_XS: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\nx\n11\n12\nx\n14\n";
+
+#[test]
+fn numbers_of_hunks_are_those_of_the_beginning_of_the_reply() {
+    let mut stage = stage(&[("a", TWO_XS)]);
+    let top = || insert("a", 0, "new\nnew\nnew\n");
+    stage.succeeds(vec![
+        top(),
+        numbered(13, &["-x", "+CHANGED"]),
+        numbered(5, &["+after five"]),
+    ]);
+    let expected = format!("new\nnew\nnew\n{TWO_XS}")
+        .replace("12\nx", "12\nCHANGED")
+        .replace("5\n", "5\nafter five\n");
+    assert_eq!(stage.text("a"), expected);
+    stage.change("a", TWO_XS);
+    stage.succeeds(vec![
+        numbered(1, &["-1", "+1", "+new", "+new", "+new"]),
+        numbered(13, &["-x", "+CHANGED"]),
+    ]);
+    assert!(
+        stage.text("a").contains("12\nCHANGED"),
+        "{}",
+        stage.text("a")
+    );
+}
+
+#[test]
+fn a_line_that_this_reply_changed_is_no_place_for_a_hunk() {
+    let mut stage = stage(&[("a", TWO_XS)]);
+    let outcomes = stage.reply(vec![
+        lines("a", 4, 6, "four to six\n"),
+        numbered(5, &["+after five"]),
+        numbered(5, &["-x", "+y"]),
+    ]);
+    assert_eq!(outcomes[1].status, Status::Failed, "{outcomes:?}");
+    assert!(
+        outcomes[1].message.contains("quote lines around it"),
+        "{outcomes:?}"
+    );
+    assert!(
+        outcomes[2].message.contains("matches 2 places"),
+        "{outcomes:?}"
+    );
+}
+
+#[test]
+fn numbers_of_a_file_that_changed_behind_the_models_back_are_not_believed() {
+    let mut stage = stage(&[("a", TWO_XS)]);
+    stage.show("a");
+    let changed = format!("101\n102\n103\n{TWO_XS}");
+    stage.change("a", &changed);
+    for command in [numbered(5, &["+after five"]), numbered(13, &["-x", "+y"])] {
+        let outcome = stage.fails(command, "`a` may not be as you last saw it");
+        assert!(outcome.changed.is_empty());
+    }
+    stage.succeeds(vec![numbered(12, &[" 12", "-x", "+y", " 14"])]);
+    assert_eq!(stage.text("a"), changed.replace("12\nx", "12\ny"));
 }

@@ -1,0 +1,128 @@
+//! A place where a hunk may stand, and what speaks against it.
+
+use super::super::Refusal;
+use super::super::document::{Document, LineId};
+use super::super::refuse::{self, Piece};
+use super::super::{fold, matcher};
+use super::Stated;
+use crate::protocol::{Hunk, HunkLine, Level};
+
+/// A part of a hunk that is looked for, and where it was found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate<'h> {
+    pub(super) lines: &'h [HunkLine],
+    /// How many lines of context were left out above.
+    pub(super) skipped: usize,
+    /// The first line that matched.
+    pub(super) start: LineId,
+    pub(super) length: usize,
+    pub(super) level: Level,
+}
+
+impl Candidate<'_> {
+    /// Where the whole hunk would begin.
+    pub(super) fn top(&self) -> usize {
+        self.start.saturating_sub(self.skipped)
+    }
+
+    /// The line after the last.
+    pub(super) fn end(&self) -> LineId {
+        self.start + self.length
+    }
+}
+
+/// Whether a hunk that is said to reach the end of the file does so.
+pub(super) fn is_at_its_end(
+    document: &Document<'_>,
+    hunk: &Hunk,
+    candidate: &Candidate<'_>,
+) -> bool {
+    !hunk.at_end || candidate.end() == document.len() + 1
+}
+
+/// How loosely a hunk may match: one that changes only white space or punctuation not at all.
+pub(super) fn loosest(hunk: &Hunk) -> Level {
+    let folded = |lines: Vec<&str>| -> Vec<String> {
+        lines
+            .into_iter()
+            .map(|line| fold::loose(line).into_owned())
+            .collect()
+    };
+    let removed = hunk
+        .lines
+        .iter()
+        .filter(|line| matches!(line, HunkLine::Remove(_)));
+    let added = hunk
+        .lines
+        .iter()
+        .filter(|line| matches!(line, HunkLine::Add(_)));
+    let removed: Vec<&str> = removed.filter_map(HunkLine::before).collect();
+    let added: Vec<&str> = added.filter_map(HunkLine::after).collect();
+    if removed.len() == added.len() && folded(removed) == folded(added) {
+        Level::Exact
+    } else {
+        Level::Whitespace
+    }
+}
+
+/// Whether fuzz leaves a hunk that says to begin the file where it says to be.
+pub(super) fn stays_first(hunk: &Hunk, stated: Stated, candidate: &Candidate<'_>) -> bool {
+    let is_first = hunk.old_start.is_some_and(|line| line <= 1);
+    let is_there = match stated {
+        Stated::Line(line) => usize::try_from(line.max(1)) == Ok(candidate.top()),
+        _ => false,
+    };
+    !is_first || candidate.skipped == 0 || is_there
+}
+
+/// Whether what fuzz leaves of a hunk is enough to recognise a place by: two lines, of which
+/// one is context with a word. What is removed says nothing about where it is without a word around it.
+pub(super) fn is_enough(lines: &[HunkLine]) -> bool {
+    let is_context = |line: &HunkLine| matches!(line, HunkLine::Keep(text) if has_word(text));
+    let filled = (lines.iter().filter_map(HunkLine::before))
+        .filter(|line| !line.trim().is_empty())
+        .count();
+    filled >= 2 && lines.iter().any(is_context)
+}
+
+/// Whether the old lines of a hunk leave no doubt about their place, if they are there only once.
+pub(super) fn is_telling(hunk: &Hunk) -> bool {
+    let old = hunk.lines.iter().filter_map(HunkLine::before);
+    old.filter(|line| has_word(line)).count() >= 2
+}
+
+fn has_word(line: &str) -> bool {
+    line.contains(char::is_alphanumeric)
+}
+
+pub(super) fn ambiguous(found: &[Candidate<'_>]) -> Refusal {
+    let numbers: Vec<usize> = found.iter().map(|found| found.start).collect();
+    refuse::ambiguous(Piece::Hunk, &numbers)
+}
+
+/// The candidate, if the indentation of its lines is that of the file with one and the same change
+/// of it, or does not matter.
+pub(super) fn indented<'h>(
+    document: &Document<'_>,
+    candidate: Candidate<'h>,
+) -> Result<Candidate<'h>, Refusal> {
+    let lines = candidate.lines;
+    let adds = lines.iter().any(|line| matches!(line, HunkLine::Add(_)));
+    if candidate.level < Level::Whitespace || !adds {
+        return Ok(candidate);
+    }
+    let old: Vec<&str> = lines.iter().filter_map(HunkLine::before).collect();
+    if matcher::shift(document, candidate.start, &old).is_some() {
+        return Ok(candidate);
+    }
+    let new = lines.iter().filter_map(HunkLine::after);
+    if fold::is_indentation_meaningful(old.iter().copied().chain(new)) {
+        let (start, length) = (candidate.start, old.len());
+        let piece = Piece::Hunk;
+        return Err(refuse::indented_otherwise(piece, document, start, length));
+    }
+    Ok(Candidate {
+        level: candidate.level.max(Level::UnevenIndentation),
+        ..candidate
+    })
+}
