@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::{Agent, Conversation};
 use crate::checkpoint::Before;
+use crate::compose::Listing;
 use crate::error::Result;
 use crate::execute::{Execution, Limits};
 use crate::policy::Grant;
@@ -136,7 +137,7 @@ impl Conversation<'_> {
             .any(|step| matches!(step.command, Command::Done { .. }));
         if !is_changed && !says_done {
             if let Some(report) = &mut self.session.check
-                && report.when != CheckedWhen::NotYet
+                && !matches!(report.when, CheckedWhen::NotYet | CheckedWhen::Outdated)
             {
                 report.when = CheckedWhen::Before;
             }
@@ -150,6 +151,20 @@ impl Conversation<'_> {
         } else {
             Ok(Checked::GoesOn)
         }
+    }
+
+    /// Learns whether files differ from those that the message before listed, or nobody knows: a
+    /// check that ran before it tells nothing of them then. Tells whether that is new.
+    pub(super) fn outdate_check(&mut self, now: &Listing, before: Option<&Listing>) -> bool {
+        let Some(report) = &mut self.session.check else {
+            return false;
+        };
+        let is_same = |before: &Listing| now.different_from(before).next().is_none();
+        if report.when != CheckedWhen::Before || before.is_some_and(is_same) {
+            return false;
+        }
+        report.when = CheckedWhen::Outdated;
+        true
     }
 
     /// Takes over what the journal knows of a check that was begun before a kill; tells whether there

@@ -16,7 +16,7 @@ use crate::compose::{self, Content, Listed, Listing, places};
 use crate::execute::{self, Shown};
 use crate::protocol::generated::unread;
 use crate::protocol::{ReadRequest, RelPath, Status, StepResult};
-use crate::session::{CheckedWhen, Instructions};
+use crate::session::Instructions;
 
 /// What the first message shows of files at most, in characters.
 const FIRST: usize = 10_000;
@@ -209,8 +209,7 @@ impl Conversation<'_> {
     /// What the check printed that fails, as far as the chat has not been told before.
     fn output_of_check(&self) -> Option<&str> {
         let report = self.session.check.as_ref()?;
-        let is_told = report.when == CheckedWhen::Before
-            && self.session.instructions == Instructions::Reminder;
+        let is_told = report.when.is_told() && self.session.instructions == Instructions::Reminder;
         let is_news = report.outcome.status == Status::Failed && !is_told;
         is_news.then_some(report.outcome.detail.text.as_str())
     }

@@ -71,6 +71,7 @@ impl Conversation<'_> {
     /// Gathers what the message of this round tells, and composes it.
     fn message(&mut self, listing: &Listing, shown_before: Option<&Listing>) -> Result<Outbox> {
         self.notice_changes(listing, shown_before);
+        let is_outdated = self.outdate_check(listing, shown_before);
         let Requested { mut contents, seen } = match self.requested.take() {
             Some(requested) => requested,
             None => self.requested_after_restart()?,
@@ -99,7 +100,7 @@ impl Conversation<'_> {
         });
         let seen = self.seen_in(&outbox, seen);
         // What is shown must be what the model is known to have seen.
-        if self.session.seen != seen {
+        if self.session.seen != seen || is_outdated {
             let _alone = self.alone()?;
             self.session.seen = seen;
             self.save()?;

@@ -26,6 +26,9 @@ pub(super) fn section(session: &Session) -> Passage {
         CheckedWhen::AtStart => " (before any change)",
         CheckedWhen::AfterRound => " (after your last reply)",
         CheckedWhen::Before => " (in an earlier round; nothing has changed since)",
+        CheckedWhen::Outdated => {
+            " (in an earlier round; not run since, and files may have changed)"
+        }
         CheckedWhen::NotYet => "",
     };
     passage.before = format!(
@@ -34,7 +37,7 @@ pub(super) fn section(session: &Session) -> Passage {
         outcome.message
     );
     let is_known = session.instructions == Instructions::Reminder;
-    if *at != CheckedWhen::Before || !is_known {
+    if !at.is_told() || !is_known {
         passage.output.clone_from(&outcome.detail.text);
     }
     // A chat that knows less than the whole is told again what this is.
@@ -85,6 +88,9 @@ mod tests {
         );
         session.check.as_mut().unwrap().when = CheckedWhen::Before;
         assert!(!render(&session).contains("boom"));
+        session.check.as_mut().unwrap().when = CheckedWhen::Outdated;
+        let outdated = render(&session);
+        assert!(!outdated.contains("boom") && !outdated.contains("nothing has changed"));
         session.instructions = Instructions::Full;
         assert!(render(&session).contains("boom"), "it may have forgotten");
     }

@@ -26,8 +26,17 @@ pub enum CheckedWhen {
     AfterRound,
     /// In an earlier round; nothing has changed since, and it was told then.
     Before,
+    /// In an earlier round, and told then; files have changed since, or may have.
+    Outdated,
     /// It has not: the person set it while the session was under way.
     NotYet,
+}
+
+impl CheckedWhen {
+    /// Whether it was told in an earlier message.
+    pub fn is_told(self) -> bool {
+        matches!(self, Self::Before | Self::Outdated)
+    }
 }
 
 impl CheckReport {

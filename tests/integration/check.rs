@@ -145,6 +145,29 @@ fn a_step_that_fails_the_same_way_three_times_is_pointed_out() {
 }
 
 #[test]
+fn a_check_that_did_not_run_since_the_person_changed_something_does_not_say_otherwise() {
+    let finished = Test::new(&["new", "--no-wait", "--check", "cat n.txt; exit 1", "task"])
+        .file("appsettings.json", SETTINGS)
+        .file("workspace/n.txt", "12 failed\n")
+        .run()
+        .code(0);
+    let look = block("[LIST_FILES]");
+    let finished = step(finished, &[], &look);
+    assert!(finished.outbox(2).contains("nothing has changed since"));
+    std::fs::write(finished.base().join("workspace/n.txt"), "7 or 8 failed\n").unwrap();
+    let mut finished = finished;
+    for number in [3, 4] {
+        finished = step(finished, &[], &look);
+        let outbox = finished.outbox(number);
+        assert!(!outbox.contains("nothing has changed since"), "{outbox}");
+        assert!(outbox.contains("not run since"), "{outbox}");
+    }
+    let change = block(&create("a", "1"));
+    let finished = step(finished, &[], &change);
+    assert!(finished.outbox(5).contains("(after your last reply)"));
+}
+
+#[test]
 fn edits_that_undo_each_other_are_pointed_out() {
     let test = ["A", "B", "A", "B"]
         .iter()
