@@ -10,6 +10,7 @@ mod carriage;
 mod check;
 mod contents;
 mod cuts;
+mod filling;
 mod handover;
 mod history;
 mod instructions;
@@ -36,6 +37,7 @@ pub use self::listing::{Listed, Listing};
 pub use self::meter::{Meter, Takes, estimated_tokens, measure};
 pub use self::parts::Limit;
 pub use self::places::{Place, places};
+use self::relevance::Relevance;
 pub use self::relevance::{identifiers, named};
 use crate::protocol::{RelPath, Sighting};
 use crate::session::Session;
@@ -170,6 +172,15 @@ struct Draft<'a> {
 impl<'a> Draft<'a> {
     fn of(material: &Material<'a>) -> Self {
         let session = material.session;
+        let relevance = match material.shown_before {
+            None => relevance::relevance(session, material.listing, material.mentions),
+            Some(_) => Relevance::default(),
+        };
+        let is_named = |content: &&Content| {
+            let sighting = content.sighting.as_ref();
+            sighting.is_some_and(|sighting| relevance.is_named(&sighting.path))
+        };
+        let (named, unasked) = material.unasked.iter().partition(is_named);
         Self {
             head: head(session, material.facts),
             sections: vec![
@@ -177,14 +188,15 @@ impl<'a> Draft<'a> {
                 Box::new(listing::section(
                     material.listing,
                     material.shown_before,
-                    || relevance::relevance(session, material.listing, material.mentions),
+                    || relevance,
                     material.max_list_items,
                 )),
                 Box::new(contents::project(material.project)),
                 Box::new(history::section(&session.history)),
                 Box::new(results::Results::new(session)),
                 Box::new(contents::requested(material.contents)),
-                Box::new(unasked::Unasked(material.unasked)),
+                Box::new(unasked::named(named)),
+                Box::new(unasked::other(unasked)),
                 Box::new(words::section(session)),
             ],
             prompt: format!("=== PROMPT ===\n{}", instructions::prompt(session)),
@@ -212,13 +224,7 @@ impl<'a> Draft<'a> {
     fn fit(&self, room: Room) -> Made {
         let pastes = self.pastes(room);
         let room = room.of(pastes).saturating_sub(self.fixed());
-        let rooms = budget::divide(&self.claims(), room);
-        let (mut context, mut cuts, mut at) = (String::new(), Cuts::default(), 0);
-        for section in &self.sections {
-            let count = section.claims().len();
-            context.push_str(&section.fit(&rooms[at..at + count], &mut cuts));
-            at += count;
-        }
+        let (context, cuts) = filling::fill(&self.sections, room);
         let (head, prompt) = (&self.head, &self.prompt);
         let context = context.trim_start_matches('\n');
         Made {

@@ -18,6 +18,8 @@ pub enum Rank {
     Listing,
     /// What the project says about working on it.
     Project,
+    /// Files that the task names.
+    Named,
     /// Results of steps that succeeded.
     Success,
     /// Results of steps that did not.
@@ -29,10 +31,11 @@ pub enum Rank {
 }
 
 /// From the first to be cut to the last.
-const ORDER: [Rank; 7] = [
+const ORDER: [Rank; 8] = [
     Rank::Unasked,
     Rank::Listing,
     Rank::Project,
+    Rank::Named,
     Rank::Success,
     Rank::Failure,
     Rank::Requested,
@@ -197,7 +200,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_division_gives_more_than_there_is(
-            claims in prop::collection::vec((0_usize..7, 0_usize..5000, 0_usize..600), 0..30), room in 0_usize..40_000)
+            claims in prop::collection::vec((0_usize..8, 0_usize..5000, 0_usize..600), 0..30), room in 0_usize..40_000)
         {
             let claims: Vec<Claim> = claims.into_iter().map(|(rank, need, least)| claim(ORDER[rank], need, least)).collect();
             let given = divide(&claims, room);

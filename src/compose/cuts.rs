@@ -19,6 +19,13 @@ impl Cuts {
         self.words.push(words);
     }
 
+    /// What became of the material that comes after.
+    pub(super) fn append(&mut self, later: Self) {
+        self.words.extend(later.words);
+        self.shown.extend(later.shown);
+        self.results.extend(later.results);
+    }
+
     /// So much of the result of a step was left out.
     pub(super) fn cut_result(&mut self, how_much: &str, number: u32) {
         self.words.push(format!("{how_much} of result {number}"));

@@ -10,12 +10,18 @@ use serde::Serialize;
 /// A token, in the unit in which they are summed.
 const TOKEN: u64 = 1000;
 
+/// A longer run of letters is no word.
+const LONGEST_WORD: u64 = 20;
+
 /// Weights in thousandths of a token.
 mod weight {
     /// A run of letters that begins a word; a capital after a small letter begins another.
     pub(super) const WORD: u64 = 1155;
     /// Each letter of a word after its sixth.
     pub(super) const LATER_LETTER: u64 = 180;
+    /// Each letter after the sixth of a run that is too long for a word, as in a sequence of amino
+    /// acids: no tokenizer knows it.
+    pub(super) const STRANGE_LETTER: u64 = 500;
     /// Each three digits.
     pub(super) const DIGITS: u64 = 1790;
     /// A run of two or more spaces; one belongs to the word after it.
@@ -99,7 +105,14 @@ fn weight_of(character: char) -> u64 {
 
 fn weight_of_run(class: Class, run: u64) -> u64 {
     match class {
-        Class::Letter => weight::WORD + run.saturating_sub(6) * weight::LATER_LETTER,
+        Class::Letter => {
+            let letter = if run > LONGEST_WORD {
+                weight::STRANGE_LETTER
+            } else {
+                weight::LATER_LETTER
+            };
+            weight::WORD + run.saturating_sub(6) * letter
+        }
         Class::Digit => run.div_ceil(3) * weight::DIGITS,
         Class::Space if run > 1 => weight::SPACES,
         Class::LineBreak => weight::LINE_BREAKS,
@@ -148,6 +161,7 @@ const HEADINGS: &[(&str, &str)] = &[
     ("## Changes So Far", "changes"),
     ("## Requested File Contents", "contents"),
     ("## File Contents", "contents"),
+    ("## Files That the Task Names", "context"),
     ("## You May Need", "context"),
 ];
 
@@ -215,6 +229,17 @@ mod tests {
             let ratio = estimated * 100 / counted;
             assert!((95..140).contains(&ratio), "{estimated} {counted}\n{text}");
         }
+    }
+
+    #[test]
+    fn letters_that_are_no_words_count_about_half_a_token_each() {
+        // Lines of 60 letters, as in a file of proteins.
+        let acids = "MKVLAARTWGHNDEQSYPFCI".bytes().cycle();
+        let letters: String = acids.take(24_000).map(char::from).collect();
+        let lines: Vec<&str> = (0..400).map(|line| &letters[line * 60..][..60]).collect();
+        let estimated = estimated_tokens(&lines.join("\n"));
+        assert!((11_000..13_500).contains(&estimated), "{estimated}");
+        assert!(estimated_tokens("internationalization") < 5);
     }
 
     #[test]

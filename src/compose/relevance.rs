@@ -47,21 +47,54 @@ pub(super) struct Relevance<'a> {
     pub(super) directories: BTreeSet<&'a str>,
 }
 
-/// The files that the task names.
+/// How a task names a file; the surest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Naming {
+    /// By its path.
+    Path,
+    /// By its name.
+    Name,
+    /// By its name without the extension.
+    Stem,
+}
+
+/// The files that the task names, the surest first.
 pub fn named<'a>(session: &Session, listing: &'a Listing) -> Vec<&'a RelPath> {
+    let named = namings(session, listing).into_iter();
+    named.map(|(_, path)| path).collect()
+}
+
+/// The files that the task names and how, the surest first.
+fn namings<'a>(session: &Session, listing: &'a Listing) -> Vec<(Naming, &'a RelPath)> {
     let names: Names<'_> = said(session).flat_map(words).collect();
-    let is_named = |path: &RelPath| {
+    let naming = |path: &RelPath| {
         let name = path.file_name();
         let is_stem = || {
             let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
             stem.len() >= SHORTEST_STEM && names.contains(stem)
         };
-        names.contains(path.as_str())
-            || names.contains(name)
-            || (names.has_one_that_begins_like(name) && is_stem())
+        if names.contains(path.as_str()) {
+            Some(Naming::Path)
+        } else if names.contains(name) {
+            Some(Naming::Name)
+        } else {
+            (names.has_one_that_begins_like(name) && is_stem()).then_some(Naming::Stem)
+        }
     };
     let paths = listing.files.iter().map(|file| &file.path);
-    paths.filter(|path| is_named(path)).take(MOST).collect()
+    let mut found: Vec<_> = paths
+        .filter_map(|path| Some((naming(path)?, path)))
+        .collect();
+    found.sort_by_key(|(naming, _)| *naming);
+    found.truncate(MOST);
+    found
+}
+
+impl Relevance<'_> {
+    /// Whether the task names a file, or it was touched.
+    pub(super) fn is_named(&self, path: &RelPath) -> bool {
+        self.files.get(path).is_some_and(|weight| *weight >= NAMED)
+    }
 }
 
 /// What matters of a listing for a session; `mentions` have rare words of its task in them.
@@ -75,8 +108,15 @@ pub(super) fn relevance<'a>(
         *files.entry(path).or_default() += MENTIONS;
     }
     let changed = session.changed_files.iter().take(MOST);
-    for path in named(session, listing).into_iter().chain(changed) {
+    for path in changed {
         *files.entry(path).or_default() += NAMED;
+    }
+    for (naming, path) in namings(session, listing) {
+        *files.entry(path).or_default() += match naming {
+            Naming::Path => 3 * NAMED,
+            Naming::Name => 2 * NAMED,
+            Naming::Stem => NAMED,
+        };
     }
     Relevance {
         files,
@@ -265,7 +305,7 @@ mod tests {
             .collect();
         assert_eq!(
             named,
-            ["lib/parser.rs", "lib/setup.py", "run", "src/lex.rs"]
+            ["run", "src/lex.rs", "lib/setup.py", "lib/parser.rs"]
         );
     }
 

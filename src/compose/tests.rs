@@ -472,3 +472,50 @@ fn what_only_the_whole_tells_is_measured_as_it_goes_out() {
         }
     }
 }
+
+#[test]
+fn what_the_task_names_comes_before_what_the_project_says_and_the_listing() {
+    let mut session = session("ab12cd34");
+    session.task = "run in src/core/mh.py must return 8".to_owned();
+    let letter = |n: usize| char::from(b'a' + u8::try_from(n % 26).unwrap());
+    let mut paths: Vec<String> = (0..280)
+        .map(|n| format!("src/core/{}{}.py", letter(n / 26), letter(n)))
+        .collect();
+    paths.push("src/core/mh.py".to_owned());
+    let listing = listing(&paths.iter().map(String::as_str).collect::<Vec<_>>());
+    let rules = text("AGENTS.md", &"A rule of the project.\n".repeat(250));
+    let named = Content {
+        sighting: Some(Sighting {
+            path: RelPath::parse("src/core/mh.py").unwrap(),
+            hash: "h".to_owned(),
+            lines: 0..40,
+            of: 40,
+        }),
+        ..text("src/core/mh.py", &"    return 7\n".repeat(40))
+    };
+    let other = text("README.md", &"Some words about it.\n".repeat(30));
+    let of_length = |characters| {
+        compose(&Material {
+            unasked: &[other.clone(), named.clone()],
+            project: std::slice::from_ref(&rules),
+            carriage: carriage(characters),
+            ..material(&session, &listing, &[])
+        })
+    };
+    let short = of_length(7_500);
+    let heading = "## Files That the Task Names\n### src/core/mh.py\n";
+    assert!(short.text.contains(heading), "{}", short.text);
+    assert!(
+        short.text.contains("\n  mh.py (10 bytes)\n"),
+        "{}",
+        short.text
+    );
+    assert!(
+        short.cuts.contains(&"README.md".to_owned()),
+        "{:?}",
+        short.cuts
+    );
+    // What one does not need, the others have.
+    let unused = 7_500 - chars(&short.text);
+    assert!(unused < 60, "{unused}\n{}", short.text);
+}

@@ -6,29 +6,53 @@ use super::contents::Content;
 use super::cuts::Cuts;
 use super::{Section, chars};
 
-const HEADING: &str = "\n## You May Need\n";
-
 /// How long the names of what was left out may be together, in characters.
 const NAMES: usize = 200;
 
-/// The section: left out first, and never in pieces.
-pub(super) struct Unasked<'a>(pub(super) &'a [Content]);
+/// The section: never in pieces.
+pub(super) struct Unasked<'a> {
+    heading: &'static str,
+    rank: Rank,
+    contents: Vec<&'a Content>,
+}
+
+/// The files that the task names.
+pub(super) fn named(contents: Vec<&Content>) -> Unasked<'_> {
+    Unasked {
+        heading: "\n## Files That the Task Names\n",
+        rank: Rank::Named,
+        contents,
+    }
+}
+
+/// What else may be of use, which is left out first.
+pub(super) fn other(contents: Vec<&Content>) -> Unasked<'_> {
+    Unasked {
+        heading: "\n## You May Need\n",
+        rank: Rank::Unasked,
+        contents,
+    }
+}
 
 impl Unasked<'_> {
     /// Which of them are shown in so much room, the first ones first.
     fn fitting(&self, room: usize) -> Vec<bool> {
         let mut left = room;
-        let fits = |content: &Content| {
+        let fits = |content: &&Content| {
             let rest = left.checked_sub(content.chars());
             left = rest.unwrap_or(left);
             rest.is_some()
         };
-        self.0.iter().map(fits).collect()
+        self.contents.iter().map(fits).collect()
     }
 
     /// A line about those that are not shown.
     fn left_out(&self, is_shown: &[bool]) -> String {
-        let missing = self.0.iter().zip(is_shown).filter(|(_, shown)| !**shown);
+        let missing = self
+            .contents
+            .iter()
+            .zip(is_shown)
+            .filter(|(_, shown)| !**shown);
         let titles: Vec<String> = missing.map(|(content, _)| content.heading()).collect();
         let mut used = 0;
         let is_short = |title: &&String| {
@@ -47,28 +71,32 @@ impl Unasked<'_> {
     }
 
     fn size(&self, is_shown: &[bool]) -> usize {
-        let shown = self.0.iter().zip(is_shown).filter(|(_, shown)| **shown);
+        let shown = self
+            .contents
+            .iter()
+            .zip(is_shown)
+            .filter(|(_, shown)| **shown);
         shown.map(|(content, _)| content.chars()).sum()
     }
 }
 
 impl Section for Unasked<'_> {
     fn claims(&self) -> Vec<Claim> {
-        if self.0.is_empty() {
+        if self.contents.is_empty() {
             return Vec::new();
         }
-        let need: usize = self.0.iter().map(Content::chars).sum();
-        let nothing = vec![false; self.0.len()];
+        let need: usize = self.contents.iter().map(|content| content.chars()).sum();
+        let nothing = vec![false; self.contents.len()];
         vec![Claim {
-            rank: Rank::Unasked,
-            need: need + chars(HEADING),
-            least: need.min(chars(&self.left_out(&nothing))) + chars(HEADING),
+            rank: self.rank,
+            need: need + chars(self.heading),
+            least: need.min(chars(&self.left_out(&nothing))) + chars(self.heading),
         }]
     }
 
     fn fit(&self, rooms: &[usize], cuts: &mut Cuts) -> String {
         let room = rooms.first().copied().unwrap_or_default();
-        let room = room.saturating_sub(chars(HEADING));
+        let room = room.saturating_sub(chars(self.heading));
         let mut is_shown = self.fitting(room);
         let mut word = String::new();
         if is_shown.contains(&false) {
@@ -82,7 +110,7 @@ impl Section for Unasked<'_> {
             }
         }
         let mut section = String::new();
-        for (content, is_shown) in self.0.iter().zip(is_shown) {
+        for (content, is_shown) in self.contents.iter().zip(is_shown) {
             if is_shown {
                 content.write(&mut section, content.chars(), cuts);
             } else {
@@ -93,6 +121,6 @@ impl Section for Unasked<'_> {
         if section.is_empty() {
             return section;
         }
-        format!("{HEADING}{section}")
+        format!("{}{section}", self.heading)
     }
 }

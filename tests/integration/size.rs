@@ -242,3 +242,46 @@ fn a_message_in_a_file_is_as_long_as_the_chat_reads() {
     assert!(event["percent"].as_u64().unwrap() <= 100, "{event}");
     assert_eq!(event["cuts"].as_array().unwrap().len(), 2, "{event}");
 }
+
+#[test]
+fn the_file_that_the_task_names_is_there_whatever_else_there_is() {
+    let task = "C7 run in src/core/mh_07.py must return 8";
+    let mut new = Test::new(&[
+        "--json",
+        "--base",
+        ".",
+        "--chat",
+        "copilot",
+        "new",
+        "--no-wait",
+        task,
+    ]);
+    for n in 0..60 {
+        for name in ["core", "store", "web"] {
+            new = new.file(
+                &format!("workspace/src/{name}/mh_{n:02}.py"),
+                "x = 1\n".repeat(80),
+            );
+        }
+        new = new.file(
+            &format!("workspace/docs/page_{n}_of_core.md"),
+            "words\n".repeat(9),
+        );
+    }
+    let finished = new
+        .file(
+            "workspace/AGENTS.md",
+            "A rule of the project, one of many.\n".repeat(900),
+        )
+        .run()
+        .code(0);
+    let text = message(&finished);
+    assert!(
+        text.contains("### src/core/mh_07.py (80 lines)\n"),
+        "{text}"
+    );
+    assert!(text.contains("    mh_07.py (480 bytes)\n"), "{text}");
+    assert!(text.contains("### AGENTS.md (lines 1-"), "{text}");
+    let unused = 8_000 - text.chars().count();
+    assert!(unused < 100, "{unused}\n{text}");
+}

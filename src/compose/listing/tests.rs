@@ -202,11 +202,73 @@ fn words(number: usize) -> String {
 }
 
 #[test]
+fn what_the_task_names_is_shown_one_by_one_however_little_room_there_is() {
+    let mut paths: Vec<String> = (0..60)
+        .flat_map(|n| {
+            ["core", "store", "web"].map(|name| format!("src/{name}/{}_{name}.py", words(n)))
+        })
+        .collect();
+    paths.extend((0..110).map(|n| format!("docs/{}_guide.md", words(n))));
+    paths.push("src/core/mh.py".to_owned());
+    let mut session = session("ab12cd34");
+    // All that has `core` in its path matters a little.
+    session.task = "C7 of the core in src/core/mh.py must return 8".to_owned();
+    let now = listing(&paths);
+    let section = section(&now, None, || relevance(&session, &now, &[]), 200);
+    for room in [600, 1_000, LEAST] {
+        let text = section.fit(&[room], &mut Cuts::default());
+        assert!(text.contains("  mh.py (10 bytes)\n"), "{room}\n{text}");
+        assert!(chars(&text) <= room, "{text}");
+    }
+}
+
+#[test]
+fn directories_whose_names_differ_only_by_a_number_fold_where_room_is_short() {
+    let mut paths: Vec<String> = (0..400)
+        .flat_map(|n| [format!("pkg{n:03}/a.py"), format!("pkg{n:03}/b.py")])
+        .collect();
+    paths.extend(["README.md".to_owned(), "src/auth/login.py".to_owned()]);
+    let text = shown(&listing(&paths), &["src/auth/login.py"], 200);
+    assert!(
+        text.contains("\npkg000/ \u{2026} pkg399/ (400 directories, 800 files)\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("\nsrc/auth/\n  login.py (10 bytes)\n"),
+        "{text}"
+    );
+    assert!(!text.contains("TRUNCATED"), "{text}");
+    // One that matters stays apart.
+    let text = shown(&listing(&paths), &["pkg100/a.py"], 200);
+    for line in [
+        "\npkg000/ \u{2026} pkg099/ (100 directories, 200 files)\n",
+        "\npkg100/\n  a.py (10 bytes)\n",
+        "\npkg101/ \u{2026} pkg399/ (299 directories, 598 files)\n",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+#[test]
+fn a_wide_top_level_leaves_room_for_what_matters() {
+    let mut paths: Vec<String> = (0..500).map(|n| format!("{}/a.py", words(n))).collect();
+    paths.push("src/auth/login.py".to_owned());
+    let text = shown(&listing(&paths), &["src/auth/login.py"], 200);
+    assert!(
+        text.contains("\nsrc/auth/\n  login.py (10 bytes)\n"),
+        "{text}"
+    );
+    assert!(text.matches(" (1 file)\n").count() > 150, "{text}");
+}
+
+#[test]
 fn nothing_makes_it_longer_than_its_room_or_than_its_items() {
-    let paths: Vec<String> = (0..3000).map(|n| format!("top{n}/a")).collect();
+    // Names that differ only by numbers would fold.
+    let name = |n: usize| format!("top{}{}", words(n / 600), words(n % 600));
+    let paths: Vec<String> = (0..3000).map(|n| format!("{}/a", name(n))).collect();
     let now = listing(&paths);
     for items in [1, 10, 500] {
-        let text = shown(&now, &["top7/a"], items);
+        let text = shown(&now, &["topaaah/a"], items);
         assert!(chars(&text) <= MOST, "{}", chars(&text));
         assert!(text.lines().count() <= items + 6, "{text}");
         assert!(text.contains("[TRUNCATED: first "), "{text}");

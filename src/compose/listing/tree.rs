@@ -5,27 +5,26 @@
 //! then the shallow before the deep, the recently changed before the old, the small before the
 //! large. None takes more than a share while others wait. Many directories side by side of which
 //! none matters are opened together or not at all: a few of them tell nothing. A directory that
-//! matters and is too large shows only what matters in it. What is not opened reads
-//! `data/ (12,345 files)`. Files side by side whose names differ only by numbers have one line, unless
-//! they matter or their directory is named: `page1.md … page40.md (40 files)`.
+//! matters and is too large shows only what matters in it, the weightiest first, and the top level
+//! leaves some room for it. What is not opened reads `data/ (12,345 files)`. Files side by side whose
+//! names differ only by numbers have one line, unless they matter or their directory is named:
+//! `page1.md … page40.md (40 files)`; directories too, where there is no room for a line each.
 //!
 //! The files are sorted, so a directory is a range of them, and nothing is looked at that is not
 //! shown, whatever the size of the workspace.
 
+mod entries;
+mod lines;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
-use std::fmt::Write as _;
 
 use super::super::relevance::Relevance;
-use super::runs::{RUN, ends, is_alike};
-use super::{Listed, described, files};
+use super::Listed;
 use crate::protocol::RelPath;
 
 /// What a line takes beside its name and its indentation, about.
 const LINE: usize = 20;
-
-/// By how much the numbers in two names may be longer than in the first of them, about.
-const NUMBERS: usize = 10;
 
 /// Directories that are opened last: what they hold is seldom worked on.
 const LAST: &[&str] = &[
@@ -49,6 +48,12 @@ const RECENT: usize = 3;
 
 /// What was changed so many days before the latest change is not recent.
 const LATELY: i64 = 3;
+
+/// For how many of the weightiest files the top level leaves room.
+const WEIGHTIEST: usize = 5;
+
+/// How much it leaves for a directory that the task names, in lines.
+const OF_NAMED: usize = 8;
 
 /// In nanoseconds.
 const DAY: i64 = 24 * 60 * 60 * 1_000_000_000;
@@ -79,6 +84,21 @@ enum Entry {
     /// Files whose names differ only by numbers: from the first to before the second.
     Run(usize, usize),
     Directory(Directory),
+    /// Directories whose names differ only by numbers: their files, and how many they are.
+    Directories {
+        from: usize,
+        to: usize,
+        count: usize,
+    },
+}
+
+/// What of a directory may have a line together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Folding {
+    /// Files.
+    Files,
+    /// Files and directories.
+    All,
 }
 
 impl Entry {
@@ -87,6 +107,7 @@ impl Entry {
         match self {
             Self::File(at) | Self::Run(at, _) => at,
             Self::Directory(inner) => inner.from,
+            Self::Directories { from, .. } => from,
         }
     }
 
@@ -94,7 +115,7 @@ impl Entry {
     fn to(self) -> usize {
         match self {
             Self::File(at) => at + 1,
-            Self::Run(_, to) => to,
+            Self::Run(_, to) | Self::Directories { to, .. } => to,
             Self::Directory(inner) => inner.to,
         }
     }
@@ -130,6 +151,13 @@ impl Left {
         Self {
             items: self.items / parts,
             room: self.room / parts,
+        }
+    }
+
+    fn without(self, other: Self) -> Self {
+        Self {
+            items: self.items.saturating_sub(other.items),
+            room: self.room.saturating_sub(other.room),
         }
     }
 }
@@ -194,7 +222,8 @@ impl<'a> Tree<'a> {
             room,
         };
         let mut waiting: BinaryHeap<Waiting> = BinaryHeap::new();
-        let opened = self.look(top, left).unwrap_or_else(|| Opened {
+        let rest = left.without(self.reserve(left));
+        let opened = self.look(top, rest).unwrap_or_else(|| Opened {
             entries: Vec::new(),
             is_part: true,
         });
@@ -224,6 +253,30 @@ impl<'a> Tree<'a> {
         }
     }
 
+    /// What the top level leaves for the way to what matters most.
+    fn reserve(&self, left: Left) -> Left {
+        let mut weighed: Vec<_> = self
+            .pinned
+            .iter()
+            .map(|(at, weight)| (*weight, *at))
+            .collect();
+        weighed.sort_unstable_by_key(|one| Reverse(*one));
+        let (mut items, mut room) = (0, 0);
+        for (_, at) in weighed.into_iter().take(WEIGHTIEST) {
+            let path = &self.files[at].path;
+            // The top level itself has a line for the first of them.
+            let lines = path.components().count() - 1;
+            items += lines;
+            room += lines * LINE + path.as_str().len();
+        }
+        let lines = self.named.len().min(WEIGHTIEST) * OF_NAMED;
+        let most = left.share(3);
+        Left {
+            items: (items + lines).min(most.items),
+            room: (room + lines * 2 * LINE).min(most.room),
+        }
+    }
+
     /// Opens directories; those in them wait for their turn.
     fn show(
         &mut self,
@@ -238,7 +291,7 @@ impl<'a> Tree<'a> {
             left.room = left.room.saturating_sub(self.cost(&opened.entries));
             inner.extend(opened.entries.iter().filter_map(|entry| match entry {
                 Entry::Directory(inner) => Some((self.urgency(*inner), *inner)),
-                Entry::File(_) | Entry::Run(..) => None,
+                Entry::File(_) | Entry::Run(..) | Entry::Directories { .. } => None,
             }));
             self.open.insert(*directory, opened);
         }
@@ -284,28 +337,31 @@ impl<'a> Tree<'a> {
     fn look(&self, directory: Directory, left: Left) -> Option<Opened> {
         let fits =
             |entries: &[Entry]| entries.len() <= left.items && self.cost(entries) <= left.room;
-        let entries = self.entries(directory, left.items + 1);
-        if fits(&entries) {
-            return Some(Opened {
-                entries,
-                is_part: false,
-            });
+        for folding in [Folding::Files, Folding::All] {
+            let entries = self.entries(directory, left.items + 1, folding);
+            if fits(&entries) {
+                return Some(Opened {
+                    entries,
+                    is_part: false,
+                });
+            }
         }
-        let mut entries = self.pinned_entries(directory);
+        let mut choice = self.pinned_entries(directory);
+        choice.sort_by_cached_key(|entry| Reverse(self.weight(*entry)));
         if directory.depth == 0 || self.is_named(directory) {
-            entries = self.first_entries(directory, entries, left);
+            choice.extend(self.entries(directory, left.items, Folding::All));
         }
-        (!entries.is_empty() && fits(&entries)).then_some(Opened {
+        let entries = self.fitting(choice, left);
+        (!entries.is_empty()).then_some(Opened {
             entries,
             is_part: true,
         })
     }
 
-    /// What matters of a directory, and as much else from its beginning as there is room for.
-    fn first_entries(&self, directory: Directory, matter: Vec<Entry>, left: Left) -> Vec<Entry> {
+    /// The first of these that there is room for, in the order of their paths.
+    fn fitting(&self, choice: Vec<Entry>, left: Left) -> Vec<Entry> {
         let (mut entries, mut room) = (BTreeMap::new(), left.room);
-        let first = self.entries(directory, left.items);
-        for entry in matter.into_iter().chain(first) {
+        for entry in choice {
             let cost = self.cost(&[entry]);
             if entries.contains_key(&entry.from()) {
                 continue;
@@ -319,43 +375,16 @@ impl<'a> Tree<'a> {
         entries.into_values().collect()
     }
 
+    /// How much an entry matters.
+    fn weight(&self, entry: Entry) -> u32 {
+        match entry {
+            Entry::Directory(inner) => self.urgency(inner).weight.0,
+            _ => self.pinned.get(&entry.from()).copied().unwrap_or_default(),
+        }
+    }
+
     fn is_named(&self, directory: Directory) -> bool {
         self.named.contains(&(directory.from, directory.to))
-    }
-
-    /// What is in a directory, at most so much.
-    fn entries(&self, directory: Directory, most: usize) -> Vec<Entry> {
-        let mut entries = Vec::new();
-        let mut at = directory.from;
-        while at < directory.to && entries.len() < most {
-            let entry = self.entry(directory, at);
-            let end = match entry {
-                Entry::File(_) if !self.is_named(directory) => self.run_end(directory, at),
-                _ => entry.to(),
-            };
-            if end - at >= RUN && matches!(entry, Entry::File(_)) {
-                entries.push(Entry::Run(at, end));
-            } else {
-                let single = (at + 1..end).map(Entry::File);
-                let single = single.filter(|_| matches!(entry, Entry::File(_)));
-                entries.push(entry);
-                let room = most - entries.len();
-                entries.extend(single.take(room));
-            }
-            at = end;
-        }
-        entries
-    }
-
-    /// Behind the last of the files from this one on whose names differ only by numbers, and of
-    /// which none matters.
-    fn run_end(&self, directory: Directory, first: usize) -> usize {
-        let name = |at: usize| &self.files[at].path.as_str()[directory.start..];
-        let next_pinned = self.pinned.range(first..directory.to).next();
-        let most = next_pinned.map_or(directory.to, |(at, _)| *at);
-        let is_more = |at: &usize| is_alike(name(first), name(*at));
-        let more = (first + 1..most).take_while(is_more).count();
-        first + 1 + more
     }
 
     /// What of a directory matters.
@@ -378,39 +407,6 @@ impl<'a> Tree<'a> {
             entries.push(entry);
         }
         entries
-    }
-
-    /// The file at this place, or the directory in this one that holds it.
-    fn entry(&self, directory: Directory, at: usize) -> Entry {
-        let path = self.files[at].path.as_str();
-        let Some(slash) = path[directory.start..].find('/') else {
-            return Entry::File(at);
-        };
-        let mut start = directory.start + slash + 1;
-        let within = &self.files[directory.from..directory.to];
-        let begins = &path[..start];
-        let from = within.partition_point(|file| file.path.as_str() < begins);
-        let from = from.min(at - directory.from);
-        let rest = &within[from..];
-        let count = rest.partition_point(|file| file.path.as_str().starts_with(begins));
-        if from + count <= at - directory.from {
-            return Entry::File(at);
-        }
-        // A directory that holds only another is told with it: `src/main/java/`.
-        let (first, last) = (rest[0].path.as_str(), rest[count - 1].path.as_str());
-        while let Some(slash) = first[start..].find('/') {
-            let longer = start + slash + 1;
-            if last.get(..longer) != Some(&first[..longer]) {
-                break;
-            }
-            start = longer;
-        }
-        Entry::Directory(Directory {
-            from: directory.from + from,
-            to: directory.from + from + count,
-            start,
-            depth: directory.depth + 1,
-        })
     }
 
     fn urgency(&self, directory: Directory) -> Urgency {
@@ -438,58 +434,6 @@ impl<'a> Tree<'a> {
             depth: directory.depth,
             day: Reverse(latest.unwrap_or_default() / DAY),
             size: directory.to - directory.from,
-        }
-    }
-
-    fn cost(&self, entries: &[Entry]) -> usize {
-        let cost = |entry: &Entry| match entry {
-            Entry::File(at) => self.files[*at].path.file_name().len() + LINE,
-            // Two of its names are told.
-            Entry::Run(at, _) => self.files[*at].path.file_name().len() * 2 + LINE + NUMBERS,
-            Entry::Directory(inner) => inner.start + LINE,
-        };
-        entries.iter().map(cost).sum()
-    }
-
-    /// Writes what is open; as deep as directories were opened, which is less than there are items.
-    fn write(&self, directory: Directory, text: &mut String) {
-        let Some(opened) = self.open.get(&directory) else {
-            return;
-        };
-        let indent = "  ".repeat(directory.depth);
-        let mut shown = 0;
-        for entry in &opened.entries {
-            match *entry {
-                Entry::File(at) => {
-                    let file = &self.files[at];
-                    let name = &file.path.as_str()[directory.start..];
-                    let _ = writeln!(text, "{indent}{name} ({})", described(file));
-                }
-                Entry::Run(from, to) => {
-                    let names = self.files[from..to].iter();
-                    let names = names.map(|file| &file.path.as_str()[directory.start..]);
-                    let count = files((to - from) as u64);
-                    if let Some((first, last)) = ends(names) {
-                        let _ = writeln!(text, "{indent}{first} \u{2026} {last} ({count})");
-                    }
-                }
-                Entry::Directory(inner) => {
-                    let path = self.files[inner.from].path.as_str();
-                    let name = &path[directory.start..inner.start];
-                    if self.open.contains_key(&inner) {
-                        let _ = writeln!(text, "{indent}{name}");
-                        self.write(inner, text);
-                    } else {
-                        let count = files((inner.to - inner.from) as u64);
-                        let _ = writeln!(text, "{indent}{name} ({count})");
-                    }
-                }
-            }
-            shown += entry.to() - entry.from();
-        }
-        if opened.is_part && directory.depth > 0 {
-            let more = directory.to - directory.from - shown;
-            let _ = writeln!(text, "{indent}... ({} besides)", files(more as u64));
         }
     }
 }
