@@ -27,6 +27,7 @@ mod tags;
 mod thinking;
 mod trim;
 mod whole_file;
+mod work;
 
 pub use decode::decode;
 

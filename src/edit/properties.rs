@@ -76,6 +76,7 @@ fn replacement() -> impl Strategy<Value = Replacement> {
             pattern,
             all,
             line,
+            unnumbered: None,
         })
 }
 

@@ -307,6 +307,16 @@ impl<'a> Quote<'a> {
         let places = matcher::places(document, &self.new, Level::TrailingSpace);
         places.is_some_and(|places| places.starts.len() == 1)
     }
+
+    /// Whether the new lines are there with the numbers before them: then the numbers are the file's.
+    pub(super) fn has_numbered_result(
+        &self,
+        document: &mut Document<'a>,
+        unnumbered: &Replacement,
+    ) -> bool {
+        self.edit.replace != unnumbered.replace
+            && matcher::places(document, &self.new, Level::TrailingSpace).is_some()
+    }
 }
 
 /// Whether finding the new lines proves that the edit was made.

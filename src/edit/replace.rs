@@ -7,7 +7,9 @@
 //! 3. the same without blank lines at the ends of the quote;
 //! 4. for `Pattern::Lines`, the same text within a line, unless it is a part of something longer;
 //! 5. the pieces around `...`;
-//! 6. the text without one layer of backslash escapes.
+//! 6. the text without one layer of backslash escapes;
+//! 7. all of this once more without the line numbers before its lines, if it has them and neither
+//!    it nor its new text is there as it is written.
 //!
 //! If nothing is found and the new text is there, the edit was applied before.
 
@@ -127,6 +129,11 @@ fn apply<'a>(document: &mut Document<'a>, edit: &'a Replacement) -> Result<Level
     }
     if quote.is_applied(document) {
         return Ok(Level::AlreadyApplied);
+    }
+    if let Some(unnumbered) = &edit.unnumbered
+        && !quote.has_numbered_result(document, unnumbered)
+    {
+        return Ok(apply(document, unnumbered)?.max(Level::LineNumbers));
     }
     Err(refuse::not_found(Piece::Search, document, &quote.search))
 }

@@ -52,13 +52,14 @@ fn with_lines_of_now(edits: &[Replacement], known: &Known) -> Vec<Replacement> {
         let is_known = !known.is_stale() && known.extent.has(&now);
         is_known.then(|| number(now.end))
     };
+    let mut edits = edits.to_vec();
+    for edit in &mut edits {
+        edit.line = edit.line.and_then(now);
+        if let Some(unnumbered) = &mut edit.unnumbered {
+            unnumbered.line = unnumbered.line.and_then(now);
+        }
+    }
     edits
-        .iter()
-        .map(|edit| Replacement {
-            line: edit.line.and_then(now),
-            ..edit.clone()
-        })
-        .collect()
 }
 
 fn success(path: &RelPath, verb: &str, stored: Stored, replaced: &Replaced) -> String {
@@ -132,6 +133,7 @@ pub(super) fn note(level: Level) -> Option<&'static str> {
         ),
         Level::WithinLine => Some("matched within a longer line"),
         Level::Escapes => Some("matched but for backslash escapes"),
+        Level::LineNumbers => Some("matched without the line numbers before its lines"),
         Level::Elision => Some("matched around `...`"),
         Level::Fuzz => Some("matched but for lines of context at the ends"),
         Level::Nearest => {

@@ -144,6 +144,10 @@ pub struct Replacement {
     /// The line where the model believes the passage begins; helps to choose among several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
+    /// The same without the line numbers that stand before every line of it: tried only where
+    /// `search` matches nowhere as it is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unnumbered: Option<Box<Replacement>>,
 }
 
 /// How the search text of a replacement is read.
@@ -178,6 +182,7 @@ impl Replacement {
             pattern: Pattern::Lines,
             all: false,
             line: None,
+            unnumbered: None,
         }
     }
 }

@@ -52,6 +52,8 @@ pub enum Level {
     WithinLine,
     /// But for one layer of backslash escapes.
     Escapes,
+    /// But for line numbers before every line of the quote.
+    LineNumbers,
     /// With `...` standing for lines between pieces that are each unique.
     Elision,
     /// But for at most two lines of context at the ends of a hunk.

@@ -12,10 +12,12 @@ use super::{Cut, Issue, Repair, Reply, code_fence, invented, prose, thinking};
 use super::{diff, json, patch, search_replace, whole_file};
 use crate::protocol::{Command, RelPath, Step};
 use crate::reply::trim::{lead, trim};
+use shown::CodeBlocks;
 
 mod angled;
 mod quoted;
 mod rounds;
+mod shown;
 mod tagged;
 
 /// How many blocks may be followed beyond the next tag in vain, before every further one is looked
@@ -43,10 +45,16 @@ pub(super) fn assemble(text: &str, done: &[Done]) -> Reply {
         has_angled: None,
         quotes_read_to: 0,
         last_end: None,
+        code: CodeBlocks::default(),
+        patch_ends: PatchEnds::default(),
+        unquoted_to: 0,
+        is_last_line_whole: text.ends_with('\n'),
     };
     assembly.walk();
     if assembly.count == 0 && assembly.reply.cut.is_none() && !assembly.has_results {
         assembly.whole_files();
+    } else {
+        assembly.tell_unclear();
     }
     assembly.repaired("left out the model's thinking", thoughts.len(), false);
     let repairs = done.iter().map(|done| assembly.told(done)).collect();
@@ -83,6 +91,32 @@ struct Assembly<'a> {
     quotes_read_to: usize,
     /// The line of the last end mark.
     last_end: Option<usize>,
+    code: CodeBlocks<'a>,
+    patch_ends: PatchEnds,
+    /// The line below the last part that was read without its quote marks.
+    unquoted_to: usize,
+    /// Whether the text ends with a line end: else its last line may be cut.
+    is_last_line_whole: bool,
+}
+
+/// What is known of the ends of patches, for all lines and for those up to another one.
+#[derive(Default)]
+struct PatchEnds {
+    all: patch::Ends,
+    reach: usize,
+    near: patch::Ends,
+}
+
+impl PatchEnds {
+    fn up_to(&mut self, reach: usize, end: usize) -> &mut patch::Ends {
+        if reach == end {
+            return &mut self.all;
+        }
+        if std::mem::replace(&mut self.reach, reach) != reach {
+            self.near = patch::Ends::default();
+        }
+        &mut self.near
+    }
 }
 
 impl Assembly<'_> {
@@ -95,6 +129,7 @@ impl Assembly<'_> {
                 Some(tag) if tag.line == at => self.tag(tag),
                 _ if self.is_plain(at) => Some(at + 1),
                 _ => {
+                    self.follow_fence(at);
                     self.unquote(at);
                     self.dialect(at)
                 }
@@ -116,11 +151,13 @@ impl Assembly<'_> {
 
     /// Offers a line to the other dialects; returns the line below the block.
     fn dialect(&mut self, at: usize) -> Option<usize> {
-        if self.in_results {
+        if self.in_results || self.is_shown(at) {
             return None;
         }
         let end = self.lines.len();
-        let reach = if self.vain_looks < VAIN_LOOKS {
+        let reach = if at < self.unquoted_to {
+            self.unquoted_to
+        } else if self.vain_looks < VAIN_LOOKS {
             end
         } else {
             self.tags.next_boundary(at).unwrap_or(end)
@@ -141,6 +178,9 @@ impl Assembly<'_> {
     }
 
     fn curly_json(&mut self, at: usize, reach: usize) -> Option<usize> {
+        if self.is_in_program(at) {
+            return None;
+        }
         let found = json::find_curly(&self.lines[..reach], at)?;
         self.repaired("straightened curly quotes in JSON", 1, true);
         Some(self.found(found))
@@ -148,12 +188,15 @@ impl Assembly<'_> {
 
     /// Asks each dialect for a block at a line, showing it no line from `reach` on.
     fn find(&mut self, at: usize, reach: usize) -> Option<Found> {
+        let is_in_program = self.is_in_program(at);
         let from = self.free_from;
         let lines = &self.lines[from..reach];
         let at = at - from;
-        let mut found = patch::find(lines, at)
-            .or_else(|| diff::find(lines, at))
-            .or_else(|| json::find(lines, at));
+        let ends = self.patch_ends.up_to(reach, self.lines.len());
+        let mut found = patch::find(lines, at, ends).or_else(|| diff::find(lines, at));
+        if found.is_none() && !is_in_program {
+            found = json::find(lines, at);
+        }
         if found.is_none() {
             found = search_replace::find(lines, at, self.last_file.as_ref());
             if let Some([Item::Command(command)]) = found.as_ref().map(|found| &found.items[..]) {
@@ -169,7 +212,8 @@ impl Assembly<'_> {
     fn found(&mut self, found: Found) -> usize {
         let Range { start, end } = found.lines;
         let is_last = code_fence::skip_blank(&self.lines, end) == self.lines.len();
-        if found.open && is_last {
+        let is_cut = found.open || self.is_cut_in_last_line(&found);
+        if is_cut && is_last {
             let what = found.items.iter().find_map(|item| match item {
                 Item::Command(command) => Some(subject(command)),
                 Item::Problem { command, .. } => command.map(str::to_owned),
@@ -191,12 +235,22 @@ impl Assembly<'_> {
         self.take(start, end)
     }
 
+    /// Whether a diff ends with an added line that may be only the beginning of one.
+    fn is_cut_in_last_line(&self, found: &Found) -> bool {
+        let is_patch = |item: &Item| matches!(item, Item::Command(Command::ApplyPatch { .. }));
+        !self.is_last_line_whole
+            && found.lines.end == self.lines.len()
+            && self.lines.last().is_some_and(|line| line.starts_with('+'))
+            && found.items.iter().any(is_patch)
+    }
+
     /// Takes files that stand under their names, in a reply that has nothing else.
     fn whole_files(&mut self) {
         let mut files = whole_file::find_all(&self.lines);
         if files.is_empty() {
             files = whole_file::find_all(&without_outer_fence(&self.lines));
         }
+        self.without_unclear(&mut files);
         for file in files {
             self.found(file);
         }
@@ -205,6 +259,9 @@ impl Assembly<'_> {
     /// Looks at a line that nobody knows; returns the next one to look at.
     fn prose(&mut self, at: usize) -> usize {
         let line = self.lines[at];
+        if self.is_shown(at) {
+            return self.crowded_tag(at).unwrap_or(at + 1);
+        }
         if copy_button::is_button(trim(line)) {
             self.lines[at] = "";
             if at > self.free_from && copy_button::is_language(trim(self.lines[at - 1])) {
@@ -319,6 +376,7 @@ impl Assembly<'_> {
     }
 
     fn take(&mut self, start: usize, end: usize) -> usize {
+        self.follow_taken(start, end);
         self.blocks.push(start..end);
         self.free_from = end;
         end
@@ -328,7 +386,7 @@ impl Assembly<'_> {
 /// Whether a line is blank, or begins with no mark that counts and with no letter that begins a diff
 /// (`diff`, `Index:`) or the name of a button (`Copy`, `Edit`).
 fn begins_nothing(line: &str) -> bool {
-    const MARKS: &[u8] = b"*-@{[<>=#`dICE";
+    const MARKS: &[u8] = b"*-@{[<>=#`~dICE";
     lead(line)
         .is_none_or(|lead| lead.is_ascii() && !lead.is_ascii_digit() && !MARKS.contains(&lead))
 }
@@ -380,7 +438,8 @@ mod tests {
             let line = format!("{lead}{rest}");
             let lines = [line.as_str(), next.as_str(), "*****", "x"];
             if begins_nothing(&line) {
-                prop_assert!(patch::find(&lines, 0).is_none());
+                prop_assert!(patch::find(&lines, 0, &mut patch::Ends::default()).is_none());
+                prop_assert!(code_fence::Fence::read(&line).is_none());
                 prop_assert!(diff::find(&lines, 0).is_none());
                 prop_assert!(json::find(&lines, 0).is_none());
                 prop_assert!(json::find_curly(&lines, 0).is_none());

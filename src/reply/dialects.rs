@@ -46,6 +46,7 @@ fn scan_all(text: &str) -> usize {
         Some(found)
     });
     let lines: Vec<&str> = text.lines().collect();
+    let mut ends = patch::Ends::default();
     let _ = (
         search_replace::parse_body(text),
         patch::parse_body(text),
@@ -53,7 +54,7 @@ fn scan_all(text: &str) -> usize {
     );
     blocks.len()
         + scan(text, json::find).len()
-        + scan(text, patch::find).len()
+        + scan(text, |lines, at| patch::find(lines, at, &mut ends)).len()
         + scan(text, diff::find).len()
         + whole_file::find_all(&lines).len()
 }

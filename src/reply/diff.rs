@@ -60,6 +60,11 @@ pub(super) fn find(lines: &[&str], at: usize) -> Option<Found> {
     })
 }
 
+/// Whether a diff begins on this line.
+pub(super) fn begins(lines: &[&str], at: usize) -> bool {
+    reader::begins(lines, at)
+}
+
 /// The changes of a diff in the body of a command; `path` is the file of a diff without a header.
 pub(super) fn parse_body(body: &str, path: Option<&RelPath>) -> Result<Vec<FileChange>, Trouble> {
     let lines: Vec<&str> = body.lines().collect();

@@ -9,7 +9,8 @@
 //! The parameters stand beside the name or under `parameters`, `params`, `arguments`, `args` or
 //! `input`, there also as a string of JSON. Strict JSON is tried first, then `lenient`;
 //! what a chat page gave curly quotes is read by `curly`. What does not have one of these shapes is
-//! prose: a `package.json` in a reply is nobody's command.
+//! prose: a `package.json` in a reply is nobody's command. A value whose last brackets are missing
+//! counts only if something follows it: at the end of the text it is cut off.
 
 mod call;
 mod curly;
@@ -39,14 +40,14 @@ pub(super) fn find(lines: &[&str], at: usize) -> Option<Found> {
     loop {
         let extent = extent::measure(lines, (line, column));
         let text = extent.text(lines, (line, column))?;
-        match (&extent, read(&text)) {
-            (_, Some(value)) => items.extend(items_of(&value)?),
-            (Extent::Open { .. }, None) if is_ours(&text) => {
-                is_cut = true;
-                items.push(cut_off());
-            }
+        let is_closed = matches!(extent, Extent::Closed(_));
+        match (&extent, read(&text).and_then(|value| items_of(&value))) {
+            (Extent::Closed(_), Some(found)) => items.extend(found),
+            (_, Some(found)) => items.extend(found.into_iter().map(without_end)),
+            (Extent::Open { .. }, None) if is_ours(&text) => items.push(cut_off()),
             _ => return None,
         }
+        is_cut |= !is_closed;
         (line, column) = extent.end(lines);
         match rest_of(lines, line, column) {
             Rest::Nothing => break,
@@ -62,6 +63,19 @@ pub(super) fn find(lines: &[&str], at: usize) -> Option<Found> {
         lines: block,
         items,
     })
+}
+
+/// Whether a line begins with what a plan or a call begins with.
+pub(super) fn begins(lines: &[&str], at: usize) -> bool {
+    extent::may_begin(lines, at)
+}
+
+/// The line on which the value that begins here is closed.
+pub(super) fn last_line(lines: &[&str], at: usize) -> Option<usize> {
+    match extent::measure(lines, (at, 0)) {
+        Extent::Closed((line, _)) => Some(line),
+        _ => None,
+    }
 }
 
 /// What follows a value on its last line.
@@ -194,6 +208,16 @@ fn is_ours(text: &str) -> bool {
         || ["\"thought\":", "\"actions\":", "\"tool\":"]
             .iter()
             .any(|key| start.starts_with(key))
+}
+
+/// What is left of an item whose value lacks its last brackets.
+///
+/// An empty list of actions may have been meant to go on, and it would end the session.
+fn without_end(item: Item) -> Item {
+    match item {
+        Item::Command(Command::Done { .. }) => cut_off(),
+        item => item,
+    }
 }
 
 fn without_tool(action: &Value) -> Item {

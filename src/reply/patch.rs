@@ -17,26 +17,26 @@
 //! whole or not at all.
 
 mod directive;
+mod ends;
 mod hunks;
-
-use std::ops::Range;
 
 use crate::protocol::{Command, FileChange, RelPath};
 
 use super::code_fence;
 use super::found::{Found, Item};
 use directive::{Directive, directive};
+pub(super) use ends::Ends;
+use ends::Envelope;
 
 /// What is wrong, and what to write instead.
 type Trouble = (String, String);
 
-/// The patch that begins on the line `at`.
-pub(super) fn find(lines: &[&str], at: usize) -> Option<Found> {
-    match directive(lines[at])? {
-        Directive::Begin | Directive::Add(_) | Directive::Delete(_) | Directive::Update(_) => {}
-        _ => return None,
+/// The patch that begins on the line `at`; `ends` is what is known of lines with the same end.
+pub(super) fn find(lines: &[&str], at: usize, ends: &mut Ends) -> Option<Found> {
+    if !begins(lines[at]) {
+        return None;
     }
-    let envelope = Envelope::around(lines, at);
+    let envelope = ends.envelope(lines, at);
     let heredoc = at
         .checked_sub(1)
         .and_then(|above| Heredoc::read(lines[above]));
@@ -61,6 +61,14 @@ pub(super) fn find(lines: &[&str], at: usize) -> Option<Found> {
     })
 }
 
+/// Whether a patch begins with this line.
+pub(super) fn begins(line: &str) -> bool {
+    matches!(
+        directive(line),
+        Some(Directive::Begin | Directive::Add(_) | Directive::Delete(_) | Directive::Update(_))
+    )
+}
+
 /// Whether the text has a line of an envelope, so that it is not a diff.
 pub(super) fn is_envelope(body: &str) -> bool {
     body.lines().any(|line| directive(line).is_some())
@@ -70,13 +78,14 @@ pub(super) fn is_envelope(body: &str) -> bool {
 pub(super) fn parse_body(body: &str) -> Result<Vec<FileChange>, Trouble> {
     let lines: Vec<&str> = body.lines().collect();
     let mut changes = Vec::new();
+    let mut ends = Ends::default();
     let mut at = 0;
     while at < lines.len() {
         if directive(lines[at]).is_none() {
             at += 1;
             continue;
         }
-        let mut envelope = Envelope::around(&lines, at);
+        let mut envelope = ends.envelope(&lines, at);
         // The end of the body is as good as the end line.
         envelope.closed |= envelope.body.end == lines.len();
         let heredoc = at
@@ -91,54 +100,6 @@ pub(super) fn parse_body(body: &str) -> Result<Vec<FileChange>, Trouble> {
         return Err(empty());
     }
     Ok(changes)
-}
-
-/// Where the lines of a patch stand.
-struct Envelope {
-    /// The lines of its files.
-    body: Range<usize>,
-    /// Whether there is an end line: then every line before it belongs to the patch.
-    closed: bool,
-}
-
-impl Envelope {
-    /// Looks for the end line; another begin ends the search.
-    fn around(lines: &[&str], at: usize) -> Self {
-        let begins = matches!(directive(lines[at]), Some(Directive::Begin));
-        let start = if begins { at + 1 } else { at };
-        // A padded end line may be context, so one at the margin is preferred.
-        let mut padded = None;
-        let mut stop = lines.len();
-        for (index, line) in lines.iter().enumerate().skip(start) {
-            match directive(line) {
-                Some(Directive::End) if !line.starts_with(char::is_whitespace) => {
-                    return Self {
-                        body: start..index,
-                        closed: true,
-                    };
-                }
-                Some(Directive::End) => padded = padded.or(Some(index)),
-                Some(Directive::Begin) if !line.starts_with(' ') => {
-                    stop = index;
-                    break;
-                }
-                // Without a begin line an end far below may belong to something else.
-                None if !begins && !is_patch_line(line) => {
-                    stop = index;
-                    break;
-                }
-                _ => {}
-            }
-        }
-        Self {
-            body: start..padded.unwrap_or(stop),
-            closed: padded.is_some(),
-        }
-    }
-}
-
-fn is_patch_line(line: &str) -> bool {
-    line.is_empty() || line.starts_with(['+', '-', ' ', '@'])
 }
 
 /// What was read, and the line after it.

@@ -45,6 +45,11 @@ pub(super) fn find(lines: &[&str], at: usize, inherited: Option<&RelPath>) -> Op
     let name = head.name.or(above.name);
     let item = match (block.replacement, name, inherited) {
         (Err(trouble), ..) => problem(trouble),
+        (Ok(replacement), Some(name), _)
+            if replacement.search.is_empty() && !file_name::is_unmistakable(name) =>
+        {
+            problem(no_certain_name(name))
+        }
         (Ok(replacement), Some(name), _) => edit_of(name, replacement),
         (Ok(replacement), None, Some(path)) => edit(path.clone(), replacement),
         (Ok(_), None, None) => problem(no_file_name()),
@@ -63,6 +68,11 @@ pub(super) fn find(lines: &[&str], at: usize, inherited: Option<&RelPath>) -> Op
 /// Whether the line opens a block.
 pub(super) fn is_head(line: &str) -> bool {
     markers::head(line).is_some()
+}
+
+/// Whether the line ends a block.
+pub(super) fn is_tail(line: &str) -> bool {
+    markers::is_tail(line)
 }
 
 /// The blocks in the body of a command that names the file itself; `None` without any.
@@ -239,6 +249,13 @@ fn no_file_name() -> Trouble {
     (
         "the SEARCH/REPLACE block does not say which file it changes".to_owned(),
         "write the path of the file alone on the line above the block".to_owned(),
+    )
+}
+
+fn no_certain_name(name: &str) -> Trouble {
+    (
+        format!("an empty SEARCH makes a new file, and `{name}` above it may be only a word"),
+        format!("send it as `[CREATE_FILE path=\"...\"]`, with `{name}` if that is the file"),
     )
 }
 

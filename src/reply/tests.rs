@@ -5,6 +5,7 @@ use crate::protocol::{Command, Edit, RelPath};
 
 mod damage;
 mod properties;
+mod shown;
 
 fn path(text: &str) -> RelPath {
     RelPath::parse(text).unwrap()

@@ -1,12 +1,14 @@
 //! A model's thinking, which is no part of its answer: `<think> ... </think>`.
 //!
-//! What stands in it is never a command. It counts only before the first command and outside of
-//! code blocks, the frame around a whole reply aside, so that a file about such tags survives.
+//! What stands in it is never a command. It counts only before the first command, in whatever
+//! dialect, and outside of code blocks, the frame around a whole reply aside, so that a file about
+//! such tags survives.
 
 use std::ops::Range;
 
 use super::code_fence::Fence;
 use super::tags::{self, Kind, Name};
+use super::{diff, json, patch, search_replace};
 use crate::reply::trim::{is_blank, trim_end, trim_start};
 
 const NAMES: [&str; 3] = ["think", "thinking", "reasoning"];
@@ -29,6 +31,9 @@ pub(super) fn remove(text: &str, lines: &mut [&str]) -> Vec<Range<usize>> {
         if let Some(next) = Fence::read(line) {
             is_top &= is_frame(&next);
             fence = follow(fence, next);
+        } else if tags::read(at, line).is_some() || begins_block(lines, at) {
+            // Below it may stand what belongs to a file, also where a fence seems to be closed.
+            break;
         } else if fence.is_none() || is_top {
             match thought(lines, at) {
                 Thought::Until(end) => {
@@ -37,7 +42,6 @@ pub(super) fn remove(text: &str, lines: &mut [&str]) -> Vec<Range<usize>> {
                     continue;
                 }
                 Thought::Endless => break,
-                Thought::None if fence.is_none() && tags::read(at, line).is_some() => break,
                 Thought::None => is_top &= is_blank(line),
             }
         }
@@ -50,6 +54,16 @@ pub(super) fn remove(text: &str, lines: &mut [&str]) -> Vec<Range<usize>> {
         lines[thought.clone()].fill("");
     }
     found
+}
+
+/// Whether a block of another dialect begins here.
+fn begins_block(lines: &[&str], at: usize) -> bool {
+    let line = lines[at];
+    search_replace::is_head(line)
+        || patch::begins(line)
+        || diff::begins(lines, at)
+        || json::begins(lines, at)
+        || tags::read_angled(at, line).is_some()
 }
 
 enum Thought {
@@ -100,6 +114,7 @@ fn follow<'a>(open: Option<Fence<'a>>, line: Fence<'a>) -> Option<Fence<'a>> {
 ///
 /// Commands above it were only thought of, if others follow it and it is not part of a body. In
 /// the frame around a whole reply only commands that follow tell it from a text about such tags.
+/// Where the opening tag stands above it, or a block of another dialect around it, it is of a file.
 fn headless(lines: &[&str]) -> Option<Range<usize>> {
     let first = lines.iter().position(|line| !is_blank(line))?;
     let is_framed = Fence::read(lines[first]).is_some_and(|fence| is_frame(&fence));
@@ -107,12 +122,20 @@ fn headless(lines: &[&str]) -> Option<Range<usize>> {
     let mut fence: Option<Fence<'_>> = None;
     let mut has_commands = false;
     let mut open = Vec::new();
+    let mut blocks = Blocks::default();
     for (at, line) in lines.iter().enumerate().skip(top) {
+        if NAMES.iter().any(|name| is_tag(trim_start(line), name, "")) {
+            return None;
+        }
+        blocks.look(lines, at);
         if let Some(next) = Fence::read(line) {
             fence = follow(fence, next);
             continue;
         }
         if fence.is_none() && is_lone_closing(line) {
+            if at < blocks.end {
+                return None;
+            }
             let is_certain = !has_commands && !is_framed;
             let is_thought = is_certain || is_answered(&lines[at + 1..], &open);
             return is_thought.then_some(top..at + 1);
@@ -130,6 +153,43 @@ fn headless(lines: &[&str]) -> Option<Range<usize>> {
         }
     }
     None
+}
+
+/// The blocks of other dialects whose lines may be of a file.
+#[derive(Default)]
+struct Blocks {
+    /// The line below the last one that was seen to begin.
+    end: usize,
+    /// Whether it is known that no SEARCH/REPLACE block ends any more.
+    is_endless: bool,
+    /// Whose closing tags in angle brackets do not follow any more.
+    unclosed: Vec<Name>,
+    patches: patch::Ends,
+}
+
+impl Blocks {
+    fn look(&mut self, lines: &[&str], at: usize) {
+        if at < self.end {
+            return;
+        }
+        if !self.is_endless && search_replace::is_head(lines[at]) {
+            let tail = (at..lines.len()).find(|line| search_replace::is_tail(lines[*line]));
+            self.is_endless = tail.is_none();
+            self.end = tail.unwrap_or(0);
+        } else if json::begins(lines, at) {
+            self.end = json::last_line(lines, at).unwrap_or(0);
+        } else if patch::begins(lines[at]) {
+            self.end = self.patches.end_line(lines, at).unwrap_or(0);
+        } else if let Some(Kind::Open { name, .. }) =
+            tags::read_angled(at, lines[at]).map(|tag| tag.kind)
+            && !self.unclosed.contains(&name)
+        {
+            let closing = format!("</{}>", name.as_str());
+            let end = (at..lines.len()).find(|line| lines[*line].ends_with(&closing));
+            self.unclosed.extend(end.is_none().then_some(name));
+            self.end = end.unwrap_or(0);
+        }
+    }
 }
 
 /// Whether commands follow, and none of them closes a body that was `open` before.
@@ -239,6 +299,15 @@ mod tests {
             "```\na\n</think>\n```",
             "*** Begin Patch\n*** Update File: a\n </think>\n-a\n+b\n*** End Patch",
             "[CREATE_FILE path=a]\n</think>\n[/CREATE_FILE]\n[DONE]",
+            "```\n[CREATE_FILE path=a]\n# x\n```sh\nls\n```\n<think>\nx\n</think>\n[/CREATE_FILE]\n[DONE]\n```",
+            "a\n<<<<<<< SEARCH\nold\n=======\n<think>\nx\n</think>\n>>>>>>> REPLACE",
+            "a\n<<<<<<< SEARCH\nold\n=======\n</think>\n>>>>>>> REPLACE\n[DONE]",
+            "{\"tool\": \"write_file\", \"path\": \"a\", \"content\": \"\n<think>\nx\n</think>\n\"}",
+            "{\"tool\": \"write_file\", \"path\": \"a\", \"content\": \"\n</think>\n\"}",
+            "*** Begin Patch\n*** Add File: a\n</think>\n*** End Patch",
+            "<CREATE_FILE path=\"a\">\n</think>\n</CREATE_FILE>",
+            "*** Begin Patch\n*** Add File: a\n<think>\nx\n</think>\n*** End Patch",
+            "<CREATE_FILE path=\"a\">\n<think>\nx\n</think>\n</CREATE_FILE>",
         ] {
             case(text, &[], text);
         }

@@ -4,14 +4,79 @@
 //! line above the block, in the fence line, in a comment `filepath: a.py` on the first line of the
 //! block, or the one file of a sentence that announces it ("Here is the new version of `a.py`:").
 //! Such a comment is not part of the file. Shell blocks are taken only for a file that is a script; they
-//! are never run. Blocks that show a part, a diff or an output are left to the person.
+//! are never run. Blocks that show a part, a diff or an output are left to the person. Where fences
+//! follow that may as well be of the file, its end is uncertain and nothing from there on is taken.
+
+mod end;
+mod named;
+
+use std::ops::Range;
 
 use crate::protocol::{Command, RelPath};
 
 use super::code_fence::Fence;
-use super::file_name;
 use super::found::{Found, Item};
-use crate::reply::trim::{is_blank, trim, trim_start};
+use crate::reply::trim::trim_start;
+pub(super) use end::End;
+use named::{is_shortened, labelled, named};
+
+/// A code block that shows a file.
+pub(super) struct Block<'a> {
+    name: &'a str,
+    /// All its lines, that of the name and the fences included.
+    pub(super) lines: Range<usize>,
+    /// The lines between its fences.
+    content: Range<usize>,
+    pub(super) end: End,
+    /// Whether only a comment inside of it names the file.
+    is_named_inside: bool,
+    indent: usize,
+}
+
+impl<'a> Block<'a> {
+    /// The block that the fence on the line `at` begins, if it shows a file; lines before `after`
+    /// belong to others.
+    pub(super) fn at(lines: &[&'a str], at: usize, after: usize) -> Option<Self> {
+        let fence = Fence::read(lines[at])?;
+        let named = named(lines, at, after, &fence)?;
+        let (end, content, below) = match end::of(lines, at, &fence, named.text) {
+            End::Closed(close) => (End::Closed(close), at + 1..close, close + 1),
+            other => (other, at + 1..lines.len(), lines.len()),
+        };
+        Some(Self {
+            name: named.text,
+            lines: named.line..below,
+            content,
+            end,
+            is_named_inside: named.is_inside,
+            indent: fence.indent,
+        })
+    }
+
+    fn found(self, lines: &[&str]) -> Found {
+        let content = &lines[self.content];
+        let content = match content.split_first() {
+            Some((first, rest)) if labelled(first) == Some(self.name) => rest,
+            _ => content,
+        };
+        let item = match self.end {
+            End::Uncertain => uncertain(self.name),
+            _ if self.is_named_inside && is_shortened(content) => part(self.name),
+            _ => item(self.name, content, self.indent),
+        };
+        Found {
+            lines: self.lines,
+            items: vec![item],
+            open: self.end == End::Missing,
+        }
+    }
+}
+
+/// The file that the fence on the line `at` begins to show; lines before `after` belong to others.
+pub(super) fn name_of<'a>(lines: &[&'a str], at: usize, after: usize) -> Option<&'a str> {
+    let fence = Fence::read(lines[at])?;
+    named(lines, at, after, &fence).map(|named| named.text)
+}
 
 /// All files of a reply.
 ///
@@ -35,29 +100,15 @@ fn files(lines: &[&str], depth: Depth) -> Vec<Found> {
             at += 1;
             continue;
         };
-        let named = named(lines, at, after, &fence);
-        let is_markdown = named
-            .as_ref()
-            .is_some_and(|named| is_markdown(named.text, &fence));
-        let close = close_of(lines, at, &fence, is_markdown);
+        if let Some(block) = Block::at(lines, at, after) {
+            at = block.lines.end;
+            after = at;
+            found.push(block.found(lines));
+            continue;
+        }
+        let close = (at + 1..lines.len()).find(|line| fence.is_closed_by(lines[*line]));
         let mut end = close.map_or(lines.len(), |close| close + 1);
-        if let Some(named) = named {
-            let content = &lines[at + 1..close.unwrap_or(lines.len())];
-            let content = match content.split_first() {
-                Some((first, rest)) if labelled(first) == Some(named.text) => rest,
-                _ => content,
-            };
-            let item = if named.is_inside && is_shortened(content) {
-                part(named.text)
-            } else {
-                item(named.text, content, fence.indent)
-            };
-            found.push(Found {
-                lines: named.line..end,
-                items: vec![item],
-                open: close.is_none(),
-            });
-        } else if depth == Depth::Reply
+        if depth == Depth::Reply
             && let Some(frame_end) = frame_end(lines, at, close, &fence)
         {
             let start = at + 1;
@@ -93,202 +144,6 @@ fn frame_end(lines: &[&str], at: usize, close: Option<usize>, fence: &Fence<'_>)
     (last > close).then_some(last)
 }
 
-/// A name and the line on which it stands.
-struct Named<'a> {
-    text: &'a str,
-    line: usize,
-    /// Whether it stands in a comment inside of the block.
-    is_inside: bool,
-}
-
-fn named<'a>(lines: &[&'a str], at: usize, after: usize, fence: &Fence<'a>) -> Option<Named<'a>> {
-    let language = fence.info.split([' ', ':', '{']).next().unwrap_or_default();
-    if let Some(text) = file_name::in_info(fence.info) {
-        return is_taken(language, text).then_some(Named {
-            text,
-            line: at,
-            is_inside: false,
-        });
-    }
-    let above = (after..at)
-        .rev()
-        .take(2)
-        .find(|line| !is_blank(lines[*line]))
-        .and_then(|line| Some((line, named_above(lines[line], line + 1 == at)?)));
-    let inside = || Some((at, labelled(lines.get(at + 1)?)?));
-    let is_inside = above.is_none();
-    let (line, text) = above.or_else(inside)?;
-    is_taken(language, text).then_some(Named {
-        text,
-        line,
-        is_inside,
-    })
-}
-
-/// The file that the line above a fence names.
-fn named_above(line: &str, is_next: bool) -> Option<&str> {
-    file_name::alone(line)
-        .or_else(|| bare_word(line).filter(|_| is_next))
-        .or_else(|| announced(line))
-}
-
-/// The file of a comment that does nothing but say so: `// filepath: src/a.ts`.
-fn labelled(line: &str) -> Option<&str> {
-    const COMMENTS: [&str; 6] = ["//", "#", "--", ";", "/*", "<!--"];
-    const LABELS: [&str; 4] = ["filepath:", "file:", "path:", "filename:"];
-    let text = trim(line);
-    let comment = COMMENTS
-        .iter()
-        .find_map(|mark| text.strip_prefix(mark))?
-        .trim_start();
-    let is_label = |label: &&str| {
-        comment
-            .get(..label.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(label))
-    };
-    LABELS
-        .iter()
-        .any(is_label)
-        .then(|| file_name::alone(text))?
-}
-
-/// Whether a comment says that lines were left out: `// ...existing code...`.
-fn is_shortened(lines: &[&str]) -> bool {
-    lines.iter().any(|line| {
-        let text = trim(line);
-        let words = text.trim_start_matches(['/', '#', '-', ';', '*', '<', '!', '{', ' ']);
-        words.len() < text.len() && (words.starts_with("...") || words.starts_with('\u{2026}'))
-    })
-}
-
-/// A file without an extension: one plain word directly above the fence, which is no label.
-fn bare_word(line: &str) -> Option<&str> {
-    const LABELS: [&str; 16] = [
-        "after", "before", "bash", "code", "console", "copy", "diff", "edit", "example", "input",
-        "note", "output", "result", "shell", "text", "usage",
-    ];
-    let is_name =
-        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
-    let is_word = !line.is_empty() && line.bytes().all(is_name);
-    let is_label = LABELS.iter().any(|label| line.starts_with(label));
-    (is_word
-        && !is_label
-        && line
-            .bytes()
-            .any(|byte| byte.is_ascii_digit() || b"_-".contains(&byte)))
-    .then_some(line)
-}
-
-/// The file of a sentence that says that the whole of it follows.
-fn announced(line: &str) -> Option<&str> {
-    const BEFORE: &[&str] = &[
-        "a",
-        "an",
-        "and",
-        "code",
-        "complete",
-        "content",
-        "contents",
-        "corrected",
-        "entire",
-        "file",
-        "final",
-        "fixed",
-        "for",
-        "full",
-        "here",
-        "here's",
-        "is",
-        "modified",
-        "new",
-        "now",
-        "of",
-        "our",
-        "revised",
-        "rewritten",
-        "the",
-        "then",
-        "this",
-        "updated",
-        "version",
-        "whole",
-        "your",
-    ];
-    const PARTIAL: &[&str] = &[
-        "change", "changes", "excerpt", "lines", "output", "part", "run", "section", "snippet",
-        "usage", "use",
-    ];
-    let text = trim(line);
-    let name = file_name::in_sentence(text).filter(|_| text.ends_with(':'))?;
-    let (before, after) = text.split_once(name)?;
-    // "No problem! Here is ...": only the last sentence announces it.
-    let before = ["! ", ". ", "? "]
-        .iter()
-        .fold(before, |rest, end| rest.rsplit(end).next().unwrap_or(rest));
-    let words = |text: &str| -> Vec<String> {
-        text.split(|character: char| {
-            !(character.is_alphanumeric() || matches!(character, '\'' | '’'))
-        })
-        .filter(|word| !word.is_empty())
-        .map(|word| word.to_lowercase().replace('’', "'"))
-        .collect()
-    };
-    let before = words(before);
-    let announces = before.iter().any(|word| word.starts_with("here"))
-        && before.iter().all(|word| BEFORE.contains(&word.as_str()));
-    let is_part = words(after)
-        .iter()
-        .any(|word| PARTIAL.contains(&word.as_str()));
-    (announces && !is_part).then_some(name)
-}
-
-/// Whether a block of this language can be that file.
-fn is_taken(language: &str, name: &str) -> bool {
-    const SHELLS: [&str; 12] = [
-        "bash",
-        "bat",
-        "cmd",
-        "console",
-        "fish",
-        "powershell",
-        "ps1",
-        "sh",
-        "shell",
-        "shellsession",
-        "terminal",
-        "zsh",
-    ];
-    const SCRIPTS: [&str; 7] = ["bash", "bat", "cmd", "fish", "ps1", "sh", "zsh"];
-    let language = language.to_ascii_lowercase();
-    if language == "diff" || language == "patch" {
-        return matches!(file_name::extension(name), Some("diff" | "patch"));
-    }
-    !SHELLS.contains(&language.as_str())
-        || file_name::extension(name).is_some_and(|extension| SCRIPTS.contains(&extension))
-}
-
-fn is_markdown(name: &str, fence: &Fence<'_>) -> bool {
-    matches!(file_name::extension(name), Some("md" | "mdx" | "markdown"))
-        || fence.info.starts_with("md")
-        || fence.info.starts_with("markdown")
-}
-
-/// The line that closes the block; in Markdown, blocks inside of it are passed over.
-fn close_of(lines: &[&str], at: usize, fence: &Fence<'_>, is_markdown: bool) -> Option<usize> {
-    let mut inner = 0_usize;
-    for (index, line) in lines.iter().enumerate().skip(at + 1) {
-        if fence.is_closed_by(line) {
-            if inner == 0 {
-                return Some(index);
-            }
-            inner -= 1;
-        } else if is_markdown && Fence::read(line).is_some_and(|other| fence.may_hold(&other)) {
-            inner += 1;
-        }
-    }
-    None
-}
-
 fn item(name: &str, lines: &[&str], indent: usize) -> Item {
     match RelPath::parse(name) {
         Ok(path) => Item::Command(Command::CreateFile {
@@ -300,6 +155,19 @@ fn item(name: &str, lines: &[&str], indent: usize) -> Item {
             message: format!("the file cannot be written: {refused}"),
             hint: "name the file relative to the workspace".to_owned(),
         },
+    }
+}
+
+/// A block after which fences follow that may be its own.
+pub(super) fn uncertain(name: &str) -> Item {
+    Item::Problem {
+        command: Some("CREATE_FILE"),
+        message: format!(
+            "the block for `{name}` has fences in it or below it, so its end is uncertain: nothing from there on was done"
+        ),
+        hint: format!(
+            "send it as `[CREATE_FILE path=\"{name}\"]`, the lines and `[/CREATE_FILE]`, and what followed it again"
+        ),
     }
 }
 

@@ -130,6 +130,10 @@ impl Revealing<'_> {
                             other => other,
                         };
                         self.put_back(path, &mut edit.replace, quote)?;
+                        if let Some(unnumbered) = &mut edit.unnumbered {
+                            let texts = [&mut unnumbered.search, &mut unnumbered.replace];
+                            self.in_file(path, texts)?;
+                        }
                     }
                     Ok(())
                 }

@@ -585,3 +585,29 @@ fn edits_follow_one_another_and_their_changes_add_up() {
     assert_eq!(replaced.refusals.len(), 1);
     assert_eq!(replaced.refusals[0].0, 1);
 }
+
+#[test]
+fn line_numbers_are_left_out_only_where_they_are_not_in_the_file() {
+    let numbered = Replacement {
+        unnumbered: Some(Box::new(Replacement {
+            line: Some(1),
+            ..lines("Alice", "Alicia")
+        })),
+        ..lines("1 | Alice", "1 | Alicia")
+    };
+    let table = "x\n1 | Alice\nAlice\n";
+    case(
+        table,
+        numbered.clone(),
+        Level::Exact,
+        "x\n1 | Alicia\nAlice\n",
+    );
+    case(
+        "Alice\nBob\n",
+        numbered.clone(),
+        Level::LineNumbers,
+        "Alicia\nBob\n",
+    );
+    refused("x\n1 | Alicia\nAlice\n", numbered.clone(), "was not found");
+    refused("x\nBob\n", numbered, "begins with `Alice`");
+}

@@ -8,6 +8,7 @@ use super::Assembly;
 use super::tagged::BodyAt;
 use crate::reply::tags::{Kind, Name, Opening, TagLine, read_angled};
 use crate::reply::trim::trim;
+use crate::reply::work;
 
 /// How a command in angle brackets ends.
 enum End {
@@ -69,6 +70,7 @@ impl Assembly<'_> {
     fn angled_end(&self, at: usize, name: Name) -> End {
         let name = name.as_str();
         for (line, text) in self.lines.iter().enumerate().skip(at + 1) {
+            work::count(1);
             let text = trim(text);
             let Some(rest) = text.strip_prefix(['<', '[']) else {
                 continue;
@@ -79,8 +81,10 @@ impl Assembly<'_> {
             }) {
                 return End::At(line);
             }
+            // Whatever may be such a tag once more ends the search, so that no line is passed twice.
             let again = rest.strip_prefix(name);
-            if again.is_some_and(|rest| rest.starts_with([' ', '>', ']', '/'])) {
+            let goes_on = |next: char| next.is_ascii_alphanumeric() || matches!(next, '_' | '-');
+            if again.is_some_and(|rest| !rest.starts_with(goes_on)) {
                 return End::MissingBefore(line);
             }
         }

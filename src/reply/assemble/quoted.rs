@@ -26,7 +26,7 @@ impl Assembly<'_> {
     /// Takes the quote marks off the lines from here on, if a block stands in them.
     pub(super) fn unquote(&mut self, at: usize) {
         let is_new = at >= self.quotes_read_to && is_quoted(self.lines[at]);
-        if !is_new || self.in_results || self.vain_looks >= VAIN_LOOKS {
+        if !is_new || self.in_results || self.is_shown(at) || self.vain_looks >= VAIN_LOOKS {
             return;
         }
         let below = self.tags.below(at).first();
@@ -46,6 +46,7 @@ impl Assembly<'_> {
         let is_shown = held != Held::Nothing && self.is_in_file(at);
         if held == Held::Block && !is_shown {
             self.repaired("removed the quote mark before some lines", length, true);
+            self.unquoted_to = run.end;
             return;
         }
         self.lines[run].copy_from_slice(&quoted);

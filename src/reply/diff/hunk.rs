@@ -52,6 +52,8 @@ pub(super) fn read(
     });
     let is_complete = match (&range, &hunk) {
         (Ok(Some(range)), Ok(hunk)) => has_promised(range, hunk),
+        // Without numbers nothing says that it ends here.
+        (Ok(None), _) => false,
         _ => true,
     };
     ReadHunk {

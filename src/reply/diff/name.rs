@@ -5,6 +5,10 @@
 //! other names the shorter one is meant, as GNU patch has it, if the longer is the same with a
 //! suffix such as `.orig`.
 
+use std::ops::Range;
+
+use crate::reply::work;
+
 /// A name as a header gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Name {
@@ -22,6 +26,7 @@ impl Name {
 
 /// Reads what follows `--- ` or `+++ `.
 pub(super) fn read(text: &str) -> Name {
+    work::count(text.len());
     let text = text.trim_end();
     if let Some((name, rest)) = text.strip_prefix('"').and_then(unquote) {
         return Name {
@@ -81,20 +86,33 @@ fn escaped(bytes: &[u8]) -> Option<(u8, usize)> {
 
 /// Splits off a time that follows the name after spaces: `a.c     1969-12-31 18:00:00 -0600`.
 fn split_time(text: &str) -> Option<(&str, &str)> {
-    for (at, _) in text.match_indices(' ') {
-        let rest = text[at..].trim_start();
-        if date(rest).is_some()
-            || rest.starts_with("(revision ")
-            || rest.starts_with("(working copy")
-        {
-            return Some((text[..at].trim_end(), rest));
-        }
-        // A name with very many spaces is not one; this keeps the search linear.
-        if at > 4096 {
-            break;
-        }
-    }
-    None
+    gaps(text)
+        .map(|gap| (&text[..gap.start], &text[gap.end..]))
+        .find(|(_, rest)| {
+            date(rest).is_some()
+                || rest.starts_with("(revision ")
+                || rest.starts_with("(working copy")
+        })
+}
+
+/// Where the spaces between words stand, run by run.
+///
+/// Only the first of them: a name of very many words is none, and each is looked at as a place where
+/// a name may end.
+fn gaps(text: &str) -> impl Iterator<Item = Range<usize>> {
+    const MAX_GAPS: usize = 64;
+    let mut at = 0;
+    let next = move || {
+        let start = at + text[at..].find(' ')?;
+        let length = text[start..]
+            .bytes()
+            .take_while(|byte| *byte == b' ')
+            .count();
+        work::count(start + length - at);
+        at = start + length;
+        Some(start..at)
+    };
+    std::iter::from_fn(next).take(MAX_GAPS)
 }
 
 /// Reads `1970-01-01` at the start; gives it and what follows.
@@ -202,8 +220,8 @@ pub(super) fn git_pair(text: &str) -> Option<(String, String)> {
     }
     // Names may have spaces: the split is right where both halves name the same file.
     let mut first = None;
-    for (at, _) in text.match_indices(' ') {
-        let (old, new) = (&text[..at], read(&text[at + 1..]).text);
+    for gap in gaps(text) {
+        let (old, new) = (&text[..gap.start], read(&text[gap.end..]).text);
         let (old, new) = strip_pair(old, &new);
         if old == new {
             return Some((old.to_owned(), new.to_owned()));
@@ -295,6 +313,23 @@ mod tests {
             ("ä".to_owned(), "ä".to_owned())
         );
         assert_eq!(git_pair("a/x y b/z w"), None);
+    }
+
+    #[test]
+    fn the_work_on_a_name_grows_with_it_and_not_faster() {
+        let line = |size: usize| format!("diff --git {}x\n", " ".repeat(size));
+        work::assert_linear(1_000, |size| {
+            git_pair(&line(size)["diff --git ".len()..]);
+        });
+        work::assert_linear(1_000, |size| {
+            git_pair(&"x ".repeat(size / 2));
+        });
+        work::assert_linear(100_000, |size| {
+            read(&format!("{}x", " ".repeat(size)));
+        });
+        work::assert_linear(100_000, |size| {
+            read(&"x ".repeat(size / 2));
+        });
     }
 
     #[test]

@@ -97,10 +97,15 @@ impl<'a> Call<'a> {
     pub(super) fn is_certain(&self, shape: Shape) -> bool {
         match shape {
             Shape::InPlan => true,
-            Shape::Listed => self.evidence >= Evidence::Tool || tools::is_known(self.tool),
+            Shape::Listed => {
+                self.evidence >= Evidence::Tool
+                    || (tools::is_known(self.tool) && !tools::runs(self.tool))
+            }
             Shape::Alone if tools::is_known(self.tool) => {
                 self.evidence >= Evidence::Tool
-                    || (!self.has_foreign_keys && tools::is_complete(self))
+                    || (!self.has_foreign_keys
+                        && !tools::runs(self.tool)
+                        && tools::is_complete(self))
             }
             Shape::Alone => {
                 self.evidence == Evidence::Parameters && !self.tool.contains(char::is_whitespace)

@@ -189,6 +189,10 @@ fn data_is_not_a_command() {
         r#"{"tool": "hammer", "weight": 3}"#,
         r#"{"name": "done"}"#,
         r#"{"name": "run", "kind": "task", "command": "make"}"#,
+        r#"{"name": "run", "command": "npm start"}"#,
+        r#"{"name": "shell", "command": "make clean"}"#,
+        r#"{"action": "run_command", "command": "make clean"}"#,
+        r#"{"actions": [{"name": "run", "command": "npm start"}]}"#,
         r#"{"actions": []}"#,
         r#"{"a": 1}"#,
         "{\n  int x;\n}",
@@ -229,6 +233,22 @@ fn what_is_wrong_is_told() {
     assert!(message(&format!("[{unknown}, {known}]")).contains("no tool `browse`"));
     assert!(message(r#"{"thought": "x", "actions": ["look"]}"#).contains("names no tool"));
     assert!(message(r#"{"thought": "x", "actions": [{"tool": "fly"}]}"#).contains("no tool `fly`"));
+}
+
+#[test]
+fn a_value_without_its_brackets_is_open_at_the_end_and_never_done() {
+    for text in [
+        r#"{"thought": "I will now write the parser", "actions": ["#,
+        r#"{"thought": "I will now write the parser", "#,
+        "```json\n{\"thought\": \"first I\", \"actions\": [\n```\n",
+        r#"{"thought":"x","actions":[{"tool":"replaceText","path":"a","oldString":"x","newString":"y""#,
+        "```json\n{\"tool\": \"read_file\", \"path\": \"a\"\n```",
+    ] {
+        let found = scan(text);
+        assert!(found.len() == 1 && found[0].open, "{text}: {found:?}");
+    }
+    let more = "```json\n{\"thought\": \"first I\", \"actions\": [\n```\nMore.";
+    assert!(matches!(items(more)[..], [Item::Problem { .. }]), "{more}");
 }
 
 #[test]

@@ -117,6 +117,13 @@ pub(super) fn is_known(name: &str) -> bool {
     entry(name).is_some()
 }
 
+/// Whether a tool of this name runs a command.
+///
+/// Tasks of editors and builds have a `name` and a `command` too: that alone runs nothing.
+pub(super) fn runs(name: &str) -> bool {
+    entry(name).is_some_and(|(_, our_name, _)| *our_name == "RUN_COMMAND")
+}
+
 /// Whether the call has all that its tool needs.
 pub(super) fn is_complete(call: &Call<'_>) -> bool {
     entry(call.tool).is_some_and(|(name, ..)| {

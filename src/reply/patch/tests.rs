@@ -3,7 +3,8 @@ use super::*;
 use crate::protocol::{Hunk, HunkLine};
 
 fn scan(text: &str) -> Vec<Found> {
-    dialects::scan(text, find)
+    let mut ends = Ends::default();
+    dialects::scan(text, |lines, at| find(lines, at, &mut ends))
 }
 
 #[track_caller]
@@ -210,6 +211,39 @@ fn a_patch_cut_at_the_end_is_open() {
     assert!(scan(&format!("```\n*** Begin Patch\n{FILES}\n"))[0].open);
     assert!(!scan(&format!("```\n*** Begin Patch\n{FILES}```\n"))[0].open);
     assert!(!scan(&format!("*** Begin Patch\n{FILES}*** End Patch\n"))[0].open);
+}
+
+#[test]
+fn no_search_for_an_end_goes_the_same_way_again() {
+    for (before, unit, after) in [
+        ("", "*** Delete File: a\n+x\n", ""),
+        ("", "*** Delete File: a\n+x\n", "x\n"),
+        ("", "*** Delete File: a\n\n- x\n", ""),
+        ("x\n", " *** Begin Patch\n", ""),
+        ("x\n", " *** Begin Patch\nfoo\n", ""),
+        ("", " *** Begin Patch\nfoo\n *** End Patch\n", ""),
+        ("", "*** Begin Patch\nfoo\n", ""),
+        ("", " *** Begin Patch\nfoo\n", "*** End Patch\n"),
+    ] {
+        crate::reply::work::assert_linear(1_000, |size| {
+            let text = format!("{before}{}{after}", unit.repeat(size));
+            scan(&text);
+            let _ = parse_body(&text);
+        });
+    }
+}
+
+#[test]
+fn what_is_known_of_an_end_is_true_further_down() {
+    let text = " *** Begin Patch\n*** Delete File: a\n *** End Patch\nx\n *** Begin Patch\n*** Delete File: b\n *** End Patch\ny\n";
+    let paths: Vec<String> = scan(text)
+        .iter()
+        .map(|found| match &found.items[..] {
+            [Item::Command(command)] => command.path().unwrap().to_string(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(paths, ["a", "b"]);
 }
 
 #[test]

@@ -114,23 +114,25 @@ fn divide(
 
 fn replacement(lines: &[&str], search: Range<usize>, replace: Range<usize>) -> Replacement {
     let (stated, search) = without_header(&lines[search]);
-    let mut search: Vec<&str> = search.iter().map(|line| markers::unescape(line)).collect();
-    let mut replace: Vec<&str> = lines[replace]
-        .iter()
-        .map(|line| markers::unescape(line))
-        .collect();
-    let mut line = stated;
-    if let Some((first, bare)) = without_numbers(&search) {
-        line = line.or(Some(first));
-        search = bare;
-        if let Some((_, bare)) = without_numbers(&replace) {
-            replace = bare;
-        }
-    }
+    let (search, replace) = (unescaped(search), unescaped(&lines[replace]));
+    // Whether the numbers are the model's or the file's only the file can tell.
+    let unnumbered = without_numbers(&search).map(|(first, search)| {
+        let bare = without_numbers(&replace).map(|(_, bare)| bare);
+        let replace = bare.as_ref().unwrap_or(&replace).join("\n");
+        Box::new(Replacement {
+            line: stated.or(Some(first)),
+            ..Replacement::lines(search.join("\n"), replace)
+        })
+    });
     Replacement {
-        line,
+        line: stated,
+        unnumbered,
         ..Replacement::lines(search.join("\n"), replace.join("\n"))
     }
+}
+
+fn unescaped<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    lines.iter().map(|line| markers::unescape(line)).collect()
 }
 
 /// Takes Roo's `:start_line:` lines and the rule under them off.

@@ -49,14 +49,22 @@ pub(super) fn unescape(line: &str) -> &str {
     let Some(rest) = line.strip_prefix('\\') else {
         return line;
     };
-    let first = rest.bytes().next().unwrap_or_default();
-    let repeated = rest.bytes().take_while(|byte| *byte == first).count();
-    let is_marker = b"<>=-+".contains(&first) && repeated >= *LENGTH.start();
-    if is_marker || rest.starts_with(":start_line:") || rest.starts_with(":end_line:") {
-        rest
-    } else {
-        line
-    }
+    let is_marker = head(rest).is_some()
+        || is_tail(rest)
+        || divider(rest).is_some()
+        || is_rule(rest)
+        || is_conflict_marker(rest)
+        || rest.starts_with(":start_line:")
+        || rest.starts_with(":end_line:");
+    if is_marker { rest } else { line }
+}
+
+/// Whether the line begins or ends a conflict as git writes it: models are taught to escape them.
+fn is_conflict_marker(line: &str) -> bool {
+    ["<<<<<<<", ">>>>>>>"].iter().any(|mark| {
+        line.strip_prefix(mark)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    })
 }
 
 /// A run of one of these characters, white space, one of these words; gives the run's length and
@@ -129,5 +137,16 @@ mod tests {
         assert_eq!(unescape("\\:start_line:1"), ":start_line:1");
         assert_eq!(unescape("\\section"), "\\section");
         assert_eq!(unescape("\\--"), "\\--");
+        assert_eq!(unescape("\\>>>>>>> theirs"), ">>>>>>> theirs");
+        for line in [
+            "\\--- not a rule",
+            "\\+++ text",
+            "\\=== text",
+            "\\<<<a",
+            "\\<<<<<<<<<<",
+            "\\>>> print()",
+        ] {
+            assert_eq!(unescape(line), line);
+        }
     }
 }

@@ -138,6 +138,16 @@ fn empty_parts_are_empty_texts() {
 }
 
 #[test]
+fn a_new_file_needs_a_name_that_is_no_word() {
+    let text = "Then:\n```\n<<<<<<< SEARCH\n=======\nhello\n>>>>>>> REPLACE\n```\n";
+    assert!(message(text).contains("`Then`"));
+    case(
+        "Then:\n\nMakefile\n<<<<<<< SEARCH\n=======\nall:\n>>>>>>> REPLACE\n",
+        &[("Makefile", "", "all:")],
+    );
+}
+
+#[test]
 fn fences_and_shorter_rules_inside_are_contents() {
     case(
         "a.md\n````\n<<<<<<< SEARCH\nTitle\n=====\n```\nx\n```\n=======\n```\ny\n```\n>>>>>>> REPLACE\n````",
@@ -200,14 +210,16 @@ fn stated_lines_help_and_are_not_contents() {
     assert_eq!(edits[0].search, "old");
     let body = "<<<<<<< SEARCH\n 9 | a\n10 |   b\n11 |\n=======\nnew | x\n>>>>>>> REPLACE";
     let edits = parse_body(body).unwrap().unwrap();
-    assert_eq!(edits[0].line, Some(9));
-    assert_eq!(edits[0].search, "a\n  b\n");
-    assert_eq!(edits[0].replace, "new | x");
+    assert_eq!(edits[0].line, None);
+    assert_eq!(edits[0].search, " 9 | a\n10 |   b\n11 |");
+    let unnumbered = edits[0].unnumbered.as_ref().unwrap();
+    assert_eq!(unnumbered.line, Some(9));
+    assert_eq!(unnumbered.search, "a\n  b\n");
+    assert_eq!(unnumbered.replace, "new | x");
     let table = "<<<<<<< SEARCH\n1 | a\n1 | b\n=======\nnew\n>>>>>>> REPLACE";
-    assert_eq!(
-        parse_body(table).unwrap().unwrap()[0].search,
-        "1 | a\n1 | b"
-    );
+    let edits = parse_body(table).unwrap().unwrap();
+    assert_eq!(edits[0].search, "1 | a\n1 | b");
+    assert_eq!(edits[0].unnumbered, None);
 }
 
 #[test]
