@@ -46,9 +46,13 @@ pub(super) fn assemble(text: &str, done: &[Done]) -> Reply {
         quotes_read_to: 0,
         last_end: None,
         code: CodeBlocks::default(),
-        patch_ends: PatchEnds::default(),
+        patch_ends: patch::KnownEnds::default(),
         unquoted_to: 0,
-        is_last_line_whole: text.ends_with('\n'),
+        last_line: if text.ends_with('\n') {
+            LastLine::Whole
+        } else {
+            LastLine::Open
+        },
     };
     assembly.walk();
     if assembly.count == 0 && assembly.reply.cut.is_none() && !assembly.has_results {
@@ -92,31 +96,19 @@ struct Assembly<'a> {
     /// The line of the last end mark.
     last_end: Option<usize>,
     code: CodeBlocks<'a>,
-    patch_ends: PatchEnds,
+    patch_ends: patch::KnownEnds,
     /// The line below the last part that was read without its quote marks.
     unquoted_to: usize,
-    /// Whether the text ends with a line end: else its last line may be cut.
-    is_last_line_whole: bool,
+    last_line: LastLine,
 }
 
-/// What is known of the ends of patches, for all lines and for those up to another one.
-#[derive(Default)]
-struct PatchEnds {
-    all: patch::Ends,
-    reach: usize,
-    near: patch::Ends,
-}
-
-impl PatchEnds {
-    fn up_to(&mut self, reach: usize, end: usize) -> &mut patch::Ends {
-        if reach == end {
-            return &mut self.all;
-        }
-        if std::mem::replace(&mut self.reach, reach) != reach {
-            self.near = patch::Ends::default();
-        }
-        &mut self.near
-    }
+/// How the text ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LastLine {
+    /// With a line end.
+    Whole,
+    /// Without one, so that the line may be cut.
+    Open,
 }
 
 impl Assembly<'_> {
@@ -238,7 +230,7 @@ impl Assembly<'_> {
     /// Whether a diff ends with an added line that may be only the beginning of one.
     fn is_cut_in_last_line(&self, found: &Found) -> bool {
         let is_patch = |item: &Item| matches!(item, Item::Command(Command::ApplyPatch { .. }));
-        !self.is_last_line_whole
+        self.last_line == LastLine::Open
             && found.lines.end == self.lines.len()
             && self.lines.last().is_some_and(|line| line.starts_with('+'))
             && found.items.iter().any(is_patch)

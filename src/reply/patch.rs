@@ -25,8 +25,8 @@ use crate::protocol::{Command, FileChange, RelPath};
 use super::code_fence;
 use super::found::{Found, Item};
 use directive::{Directive, directive};
-pub(super) use ends::Ends;
 use ends::Envelope;
+pub(super) use ends::{Ends, KnownEnds};
 
 /// What is wrong, and what to write instead.
 type Trouble = (String, String);

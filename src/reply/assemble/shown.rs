@@ -85,7 +85,7 @@ enum Content {
     Unclear,
 }
 
-impl<'a> Assembly<'a> {
+impl Assembly<'_> {
     /// Whether a line is of a file that is shown.
     pub(super) fn is_shown(&self, at: usize) -> bool {
         let shown = &self.code.shown;

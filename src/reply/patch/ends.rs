@@ -37,6 +37,27 @@ struct Stretch {
     padded: Option<usize>,
 }
 
+/// What is known of all lines, and of those up to another one.
+#[derive(Debug, Default)]
+pub(in crate::reply) struct KnownEnds {
+    all: Ends,
+    reach: usize,
+    near: Ends,
+}
+
+impl KnownEnds {
+    /// What is known of the lines before `reach`, where all of them end at `end`.
+    pub(in crate::reply) fn up_to(&mut self, reach: usize, end: usize) -> &mut Ends {
+        if reach == end {
+            return &mut self.all;
+        }
+        if std::mem::replace(&mut self.reach, reach) != reach {
+            self.near = Ends::default();
+        }
+        &mut self.near
+    }
+}
+
 impl Ends {
     /// Looks for the end line of the envelope that begins on the line `at`.
     ///
