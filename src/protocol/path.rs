@@ -45,7 +45,7 @@ impl RelPath {
     ///
     /// Surrounding white space and a leading `./` are dropped, doubled and trailing slashes too.
     /// A backslash separates components too: models on Windows write `src\main.rs`, and a name
-    /// that really has one is far rarer.
+    /// that really has one is far rarer. Where Markdown put it, it goes.
     pub fn parse(text: &str) -> Result<Self, PathProblem> {
         if is_tidy(text) {
             return Ok(Self(text.to_owned()));
@@ -57,7 +57,11 @@ impl RelPath {
         if text.chars().any(is_misleading) {
             return Err(PathProblem::ControlCharacter);
         }
-        let separated = text.replace('\\', "/");
+        let separated = if Self::is_escaped(text) {
+            text.replace("\\_", "_")
+        } else {
+            text.replace('\\', "/")
+        };
         if is_absolute(&separated) {
             return Err(PathProblem::Absolute(text.to_owned()));
         }
@@ -78,6 +82,14 @@ impl RelPath {
         } else {
             Self::parse(&tidy)
         }
+    }
+
+    /// Whether the backslashes of a path are Markdown's: each stands before a `_`, and each `_`
+    /// behind one, as in `my\_file.py`.
+    pub fn is_escaped(text: &str) -> bool {
+        let escaped = text.matches("\\_").count();
+        let count = |byte| memchr::memchr_iter(byte, text.as_bytes()).count();
+        escaped > 0 && escaped == count(b'\\') && escaped == count(b'_')
     }
 
     /// Checks a path that may also be the workspace itself: empty, `.` or `/` give `None`.
@@ -221,6 +233,10 @@ mod tests {
         case("src\\main.rs", "src/main.rs");
         case("..hidden/a...b", "..hidden/a...b");
         case("src/a\\b", "src/a/b");
+        case("my\\_file.py", "my_file.py");
+        case("src/a\\_b\\_c.py", "src/a_b_c.py");
+        case("src\\_private\\a.py", "src/_private/a.py");
+        case("src\\_private_a.py", "src/_private_a.py");
     }
 
     #[test]
@@ -303,7 +319,7 @@ mod tests {
     proptest! {
         #[test]
         fn an_entry_is_what_its_written_path_would_be(
-            directory in "|a|a b/c|~a", name in "[a-c.~: \\\\\u{e4}-]{1,6}",
+            directory in "|a|a b/c|~a", name in "[a-c.~: _\\\\\u{e4}-]{1,6}",
         ) {
             let text = if directory.is_empty() { name.clone() } else { format!("{directory}/{name}") };
             let parsed = RelPath::parse(&text).ok().filter(|path| path.as_str() == text);
@@ -311,7 +327,7 @@ mod tests {
         }
 
         #[test]
-        fn never_escapes(text in "[a-c./\\\\~: ]{0,24}") {
+        fn never_escapes(text in "[a-c./\\\\~: _]{0,24}") {
             if let Ok(path) = RelPath::parse(&text) {
                 prop_assert!(!path.as_str().starts_with('/'));
                 prop_assert!(path.components().all(|part| !part.is_empty() && part != "." && part != ".."));

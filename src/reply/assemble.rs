@@ -3,22 +3,32 @@
 //! A tag is ours; anything else is offered to the other dialects; what nobody wants is prose. Each
 //! line belongs to one block or to the prose, and a command gets its number where it begins.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
+use super::code_fence::Enclosure;
 use super::found::{Found, Item};
 use super::repair::{Changed, Done};
 use super::tags::{Name, Tags, copy_button};
-use super::{Cut, Issue, Repair, Reply, code_fence, invented, prose, thinking};
-use super::{diff, json, patch, search_replace, whole_file};
+use super::{Cut, Repair, Reply, code_fence, invented, prose, thinking};
+use super::{diff, json, patch, search_replace, whole_file, work};
 use crate::protocol::{Command, RelPath, Step};
 use crate::reply::trim::{lead, trim};
 use shown::CodeBlocks;
 
 mod angled;
+mod doubt;
+mod frame;
+mod issues;
 mod quoted;
+mod results;
 mod rounds;
 mod shown;
 mod tagged;
+
+use doubt::Ended;
+use issues::Untold;
+use results::Results;
 
 /// How many blocks may be followed beyond the next tag in vain, before every further one is looked
 /// for only up to there: what keeps hostile text from being slow.
@@ -35,11 +45,15 @@ pub(super) fn assemble(text: &str, done: &[Done]) -> Reply {
         reply: Reply::default(),
         blocks: Vec::new(),
         free_from: 0,
-        last_body: None,
+        frame: None,
+        fences_read_to: 0,
+        bodies: HashMap::new(),
+        has_just_run: false,
         last_file: None,
         count: 0,
+        untold: None,
         has_results: false,
-        in_results: false,
+        results: Results::None,
         knows_no_prompt: false,
         vain_looks: 0,
         has_angled: None,
@@ -60,6 +74,7 @@ pub(super) fn assemble(text: &str, done: &[Done]) -> Reply {
     } else {
         assembly.tell_unclear();
     }
+    assembly.tell_of_untold();
     assembly.repaired("left out the model's thinking", thoughts.len(), false);
     let repairs = done.iter().map(|done| assembly.told(done)).collect();
     let own = std::mem::replace(&mut assembly.reply.repairs, repairs);
@@ -76,16 +91,24 @@ struct Assembly<'a> {
     blocks: Vec<Range<usize>>,
     /// The first line below the last block: no dialect may look above it.
     free_from: usize,
-    /// The last command that was taken from a tag with a body: its name and the line below it.
-    last_body: Option<(Name, usize)>,
+    /// The code block that is open above `fences_read_to`, bodies aside.
+    frame: Option<Enclosure<'a>>,
+    /// The first line whose fence was not yet looked at.
+    fences_read_to: usize,
+    /// Of each name the last command, if a closing tag without a mark ended it.
+    bodies: HashMap<Name, Ended>,
+    /// Whether only blank lines and fences stand between here and a command to run.
+    has_just_run: bool,
     /// The file of the last SEARCH/REPLACE block: the next one may go on with it.
     last_file: Option<RelPath>,
     /// How many commands there are so far, malformed ones included.
     count: u32,
+    /// The issues beyond those that are told.
+    untold: Option<Untold>,
     /// Whether the model made up results.
     has_results: bool,
-    /// Whether these lines are such results: nothing in them counts before the next tag.
-    in_results: bool,
+    /// Whether these lines are such results.
+    results: Results,
     /// Whether it is known that no prompt of ours follows.
     knows_no_prompt: bool,
     vain_looks: u32,
@@ -135,15 +158,12 @@ impl Assembly<'_> {
 
     /// Whether a line begins as nothing does that anybody looks for, as most lines do.
     fn is_plain(&self, at: usize) -> bool {
-        let may_claim_output = self
-            .last_body
-            .is_some_and(|(name, _)| name == Name::RunCommand);
-        !may_claim_output && begins_nothing(self.lines[at])
+        !self.has_just_run && begins_nothing(self.lines[at])
     }
 
     /// Offers a line to the other dialects; returns the line below the block.
     fn dialect(&mut self, at: usize) -> Option<usize> {
-        if self.in_results || self.is_shown(at) {
+        if self.is_in_results(at) || self.is_shown(at) {
             return None;
         }
         let end = self.lines.len();
@@ -223,8 +243,8 @@ impl Assembly<'_> {
                 } => self.malformed(start, command, message, hint),
             }
         }
-        self.last_body = None;
-        self.take(start, end)
+        self.has_just_run = false;
+        self.take_with_fences(start, end)
     }
 
     /// Whether a diff ends with an added line that may be only the beginning of one.
@@ -266,7 +286,7 @@ impl Assembly<'_> {
         } else if let Some(end) = self.angled(at).or_else(|| self.crowded_tag(at)) {
             return end;
         } else {
-            self.results(at);
+            self.look_for_results(at);
         }
         at + 1
     }
@@ -283,29 +303,11 @@ impl Assembly<'_> {
         length.map(|length| at + length + 1)
     }
 
-    /// Looks for results that only we can know.
-    fn results(&mut self, at: usize) {
-        let line = self.lines[at];
-        let after_run = self.last_body.is_some_and(|(name, end)| {
-            name == Name::RunCommand && invented::claims_output(line) && self.texts(end..at) == 0
-        });
-        if after_run || invented::is_heading(line) {
-            self.in_results = true;
-        } else if !invented::is_outcome(line) {
-            return;
-        }
-        if !std::mem::replace(&mut self.has_results, true) {
-            self.reply.issues.push(Issue {
-                line: number(at),
-                number: None,
-                command: None,
-                message: invented::MESSAGE.to_owned(),
-                hint: invented::HINT.to_owned(),
-            });
-        }
-    }
-
     fn step(&mut self, line: usize, command: Command) {
+        if self.is_in_results(line) && has_effects(&command) {
+            let (message, hint) = invented::not_done();
+            return self.malformed(line, Some(command.name()), message, hint);
+        }
         let step = Step {
             number: self.next_number(),
             line: number(line),
@@ -315,15 +317,9 @@ impl Assembly<'_> {
     }
 
     fn malformed(&mut self, line: usize, command: Option<&str>, message: String, hint: String) {
-        let issue = Issue {
-            line: number(line),
-            number: Some(self.next_number()),
-            command: command.map(str::to_owned),
-            message,
-            hint,
-        };
-        self.reply.issues.push(issue);
-        self.last_body = None;
+        let number = Some(self.next_number());
+        self.issue(line, number, command, message, hint);
+        self.has_just_run = false;
     }
 
     fn next_number(&mut self) -> u32 {
@@ -364,11 +360,14 @@ impl Assembly<'_> {
     fn texts(&self, lines: Range<usize>) -> usize {
         let lines = self.lines.get(lines).unwrap_or_default();
         let is_text = |line: &&&str| !super::line::is_blank_or_fence(line);
-        lines.iter().filter(is_text).take(2).count()
+        let passed = lines.iter().inspect(|_| work::count(1));
+        passed.filter(is_text).take(2).count()
     }
 
     fn take(&mut self, start: usize, end: usize) -> usize {
         self.follow_taken(start, end);
+        self.read_fences(start);
+        self.fences_read_to = self.fences_read_to.max(end);
         self.blocks.push(start..end);
         self.free_from = end;
         end
@@ -397,6 +396,11 @@ fn without_outer_fence<'a>(lines: &[&'a str]) -> Vec<&'a str> {
 
 fn has_body(command: &Command) -> bool {
     command.changes_files() || matches!(command, Command::RunCommand { .. })
+}
+
+/// Whether a command does more than to look or to tell.
+fn has_effects(command: &Command) -> bool {
+    has_body(command) || matches!(command, Command::Done { .. })
 }
 
 /// A few words that tell a command from its neighbours.

@@ -44,6 +44,21 @@ impl<'a> Fence<'a> {
         self.length > 3
     }
 
+    /// Whether it is one as the instructions ask for around all commands.
+    pub(super) fn is_frame(&self) -> bool {
+        self.is_long() && matches!(self.info, "" | "text")
+    }
+
+    /// Whether it has the same mark at least as often.
+    pub(super) fn is_as_long_as(&self, other: &Fence<'_>) -> bool {
+        self.mark == other.mark && self.length >= other.length
+    }
+
+    /// Whether it has the same mark as often.
+    pub(super) fn is_like(&self, other: &Fence<'_>) -> bool {
+        self.mark == other.mark && self.length == other.length
+    }
+
     /// Whether the line ends the block that this one began.
     pub(super) fn is_closed_by(&self, line: &str) -> bool {
         Fence::read(line).is_some_and(|other| other.closes(self))

@@ -4,8 +4,21 @@ use crate::reply::trim::trim;
 
 /// What the model is told.
 pub(super) const MESSAGE: &str = "the reply contains results, which only the person's machine has";
-pub(super) const HINT: &str = "Send commands only; their results come with the next message. What \
-    you wrote as results was ignored.";
+const HINT: &str = "Send commands only; their results come with the next message. What you wrote as \
+    results was ignored, and no command in it that would change or run something was done.";
+
+/// What the model is told of the first of them, and what to do.
+pub(super) fn told() -> (String, String) {
+    (MESSAGE.to_owned(), HINT.to_owned())
+}
+
+/// What the model is told of a command among them.
+pub(super) fn not_done() -> (String, String) {
+    (
+        "it stands in what you wrote as results, so it was not done".to_owned(),
+        "Send it again, without results above it, if it was meant.".to_owned(),
+    )
+}
 
 /// The headings of the first and the last section of an outbox.
 pub(super) const FIRST_SECTION: &str = "=== HEADER ===";

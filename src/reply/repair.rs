@@ -21,8 +21,8 @@ mod prefix;
 mod spaces;
 
 pub(super) use escapes::{is_escaped, without_backslashes, without_entities};
-pub(super) use gutter::without_line_numbers;
-pub(super) use prefix::without_quote_marks;
+pub(super) use gutter::{Divider, without_line_numbers};
+pub(super) use prefix::{is_spaced_quotation, without_quote_marks};
 
 /// A repair of the whole text.
 #[derive(Debug, PartialEq, Eq)]

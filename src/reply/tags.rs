@@ -13,7 +13,9 @@
 //! opening tag has `end="Q7"`, up to `[/NAME Q7]`; commands inside of it are text. A closing tag
 //! that is indented four columns deeper than the opening one, quoted or in backticks is taken for
 //! an example inside of the body, unless no other follows. A closing tag that is misspelled or
-//! shares its line with the end of the body counts where no proper one can be meant.
+//! shares its line with the end of the body counts where no proper one can be meant. Either counts
+//! only where nothing stands behind it that may belong to the body. A command whose end can be read
+//! in two ways is not done.
 //!
 //! This file reads one line; its rooms find where a body ends and make commands of tags.
 
@@ -28,6 +30,7 @@ mod attributes;
 mod body;
 mod closer;
 mod command;
+mod content;
 pub(super) mod copy_button;
 mod index;
 mod name;

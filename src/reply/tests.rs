@@ -3,6 +3,7 @@
 use super::*;
 use crate::protocol::{Command, Edit, RelPath};
 
+mod certain;
 mod damage;
 mod properties;
 mod shown;

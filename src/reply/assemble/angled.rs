@@ -48,7 +48,7 @@ impl Assembly<'_> {
             }
             _ => return None,
         };
-        self.in_results = false;
+        self.leave_output(at);
         let name = name.as_str();
         let what = format!("read `<{name} ...>` as `[{name} ...]`");
         self.repaired(&what, 1, false);

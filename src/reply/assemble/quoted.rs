@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::{Assembly, VAIN_LOOKS, number};
 use crate::reply::found::Item;
-use crate::reply::repair::without_quote_marks;
+use crate::reply::repair::{is_spaced_quotation, without_quote_marks};
 use crate::reply::tags::read_angled;
 use crate::reply::{Issue, code_fence};
 
@@ -26,7 +26,7 @@ impl Assembly<'_> {
     /// Takes the quote marks off the lines from here on, if a block stands in them.
     pub(super) fn unquote(&mut self, at: usize) {
         let is_new = at >= self.quotes_read_to && is_quoted(self.lines[at]);
-        if !is_new || self.in_results || self.is_shown(at) || self.vain_looks >= VAIN_LOOKS {
+        if !is_new || self.is_in_results(at) || self.is_shown(at) || self.vain_looks >= VAIN_LOOKS {
             return;
         }
         let below = self.tags.below(at).first();
@@ -36,7 +36,7 @@ impl Assembly<'_> {
         let run = at..at + length;
         self.quotes_read_to = run.end;
         let quoted = self.lines[run.clone()].to_vec();
-        let Some(plain) = without_quote_marks(&quoted) else {
+        let Some(plain) = without_quote_marks(&quoted, is_spaced_quotation(&quoted)) else {
             return;
         };
         let last_file = self.last_file.take();
@@ -95,10 +95,7 @@ impl Assembly<'_> {
     /// Whether a code block is open that is more than the frame around a whole reply.
     fn is_in_file(&mut self, at: usize) -> bool {
         let open = code_fence::open_after(&self.lines[self.free_from..at]);
-        let is_file = open.is_some_and(|open| {
-            let is_frame = open.fence.is_long() && matches!(open.fence.info, "" | "text");
-            !is_frame
-        });
+        let is_file = open.is_some_and(|open| !open.fence.is_frame());
         self.vain_looks += u32::from(is_file);
         is_file
     }

@@ -14,6 +14,8 @@ impl Assembly<'_> {
         if let Some(earlier) = earlier.filter(|earlier| self.texts(earlier + 1..line) > 0) {
             self.forget_through(earlier);
         }
+        self.read_fences(line);
+        self.leave_results();
         self.reply.end = Some(mark.clone());
         self.last_end = Some(line);
         self.last_file = None;
@@ -42,6 +44,7 @@ impl Assembly<'_> {
         }
         self.count = before - gone;
         self.blocks.push(0..earlier + 1);
+        self.bodies.retain(|_, ended| ended.first > earlier);
         self.repaired(
             "left out an earlier reply, which was pasted along",
             1,

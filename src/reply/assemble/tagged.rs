@@ -1,12 +1,15 @@
 //! What begins with a tag.
 
-use super::{Assembly, number};
-use crate::reply::Issue;
+use super::Assembly;
+use super::frame::has_seam;
 use crate::reply::code_fence::{self, Fence};
 use crate::reply::tags::{
     Around, Close, Closer, Damage, Kind, Name, Opening, TagLine, build, crowded,
 };
 use crate::reply::trim::is_blank;
+
+/// The most unknown attributes that are named.
+const MOST_NAMED: usize = 8;
 
 /// Where the body of a command stands.
 #[derive(Clone, Copy)]
@@ -20,15 +23,13 @@ pub(super) enum BodyAt<'b> {
     Through(usize),
 }
 
-impl Assembly<'_> {
+impl<'a> Assembly<'a> {
     /// Takes what begins with a tag; returns the line below it, or nothing if it is prose.
     pub(super) fn tag(&mut self, tag: &TagLine<'_>) -> Option<usize> {
         match &tag.kind {
             Kind::End(mark) => Some(self.end(tag.line, mark)),
-            Kind::Close { name, .. } => {
-                self.stray(*name, tag.line);
-                Some(self.take(tag.line, tag.line + 1))
-            }
+            Kind::Close { name, mark } if mark.is_empty() => Some(self.stray(*name, tag.line)),
+            Kind::Close { .. } => Some(self.take(tag.line, tag.line + 1)),
             Kind::UnknownClose { .. } => None,
             Kind::Unknown {
                 name,
@@ -39,7 +40,10 @@ impl Assembly<'_> {
                 attributes,
                 inline,
             } => {
-                self.in_results = false;
+                if let Some(end) = self.quotation(tag, *name) {
+                    return Some(end);
+                }
+                self.leave_output(tag.line);
                 let opening = Opening::read(*name, attributes);
                 match inline.as_deref() {
                     Some("") => Some(self.build(tag, opening, BodyAt::Nowhere)),
@@ -60,20 +64,35 @@ impl Assembly<'_> {
             return Some(self.build(tag, opening, body));
         }
         match self.tags.close(&self.lines, tag, opening.mark.as_deref()) {
-            Close::At(closing) => Some(self.build(tag, opening, BodyAt::Until(closing))),
+            Close::At(closing) => Some(self.closed(tag, opening, closing)),
+            Close::Example(closing) => {
+                let what = format!(
+                    "read an indented or quoted `{}` as the end of a body",
+                    opening.closing()
+                );
+                self.repaired(&what, 1, true);
+                Some(self.closed(tag, opening, closing))
+            }
             Close::Oddly(closer) => Some(self.oddly_closed(tag, opening, closer)),
             Close::Restarted { first, again } => {
                 self.restart(first);
                 Some(self.take(tag.line, again))
             }
             Close::MissingBefore(next) => Some(self.unclosed(tag, &opening, next)),
-            Close::Nested(closing) => {
-                let (message, hint) = uncertain_end(opening.name);
-                self.malformed(tag.line, Some(opening.name.as_str()), message, hint);
-                Some(self.take(tag.line, closing + 1))
-            }
+            Close::Nested(closing) => Some(self.nested(tag, opening.name, closing)),
+            Close::Contested(closing) => Some(self.contested(tag, opening.name, closing)),
             Close::Missing => self.endless(tag, &opening),
         }
+    }
+
+    /// Makes a command whose body goes up to the closing tag on this line.
+    fn closed(&mut self, tag: &TagLine<'_>, opening: Opening, closing: usize) -> usize {
+        let body = &self.lines[tag.line + 1..closing];
+        let frame = self.frame;
+        if frame.is_some_and(|frame| has_seam(body, &frame.fence)) {
+            return self.torn(tag, opening.name, closing);
+        }
+        self.build(tag, opening, BodyAt::Until(closing))
     }
 
     /// Makes a command whose closing tag is misspelled or shares its line with the body.
@@ -83,7 +102,7 @@ impl Assembly<'_> {
         if keeps == 0 {
             let what = format!("read a misspelled closing tag as `{closing}`");
             self.repaired(&what, 1, false);
-            return self.build(tag, opening, BodyAt::Until(line));
+            return self.closed(tag, opening, line);
         }
         self.lines[line] = &self.lines[line][..keeps];
         let what = format!("read `{closing}` behind the last line of a body as its end");
@@ -93,21 +112,12 @@ impl Assembly<'_> {
 
     /// Forgets the commands from a line on: the reply was cut and goes on from there once more.
     fn restart(&mut self, first: usize) {
-        let from = number(first);
-        let mut again = 1;
-        while self.reply.steps.pop_if(|step| step.line >= from).is_some() {
-            again += 1;
-            self.count -= 1;
-        }
-        while let Some(issue) = self.reply.issues.pop_if(|issue| issue.line >= from) {
-            self.count -= u32::from(issue.number.is_some());
-        }
+        let again = self.forget_from(first) + 1;
         self.repaired(
             "left out commands that were cut and sent again",
             again,
             false,
         );
-        self.last_body = None;
     }
 
     /// Takes a body without an end: the reply was cut, or the model forgot to close it.
@@ -120,11 +130,17 @@ impl Assembly<'_> {
         if let Some(end) = self.tags.end_of_text(&self.lines) {
             return Some(self.unclosed(tag, opening, end));
         }
+        if let Some(end) = self.stray_above(tag, self.lines.len()) {
+            return Some(end);
+        }
         self.cut(tag.line, opening.subject());
         Some(self.take(tag.line, self.lines.len()))
     }
 
     fn unclosed(&mut self, tag: &TagLine<'_>, opening: &Opening, end: usize) -> usize {
+        if let Some(end) = self.stray_above(tag, end) {
+            return end;
+        }
         let closing = opening.closing();
         let message = format!("`{closing}` is missing");
         let hint = format!("Send it again and close it with `{closing}` on a line of its own.");
@@ -135,6 +151,7 @@ impl Assembly<'_> {
     /// Makes a command; returns the line below it.
     pub(super) fn build(&mut self, tag: &TagLine<'_>, opening: Opening, body: BodyAt<'_>) -> usize {
         let name = opening.name;
+        self.remember_body(tag, &opening, body);
         let inline;
         let (lines, end) = match body {
             BodyAt::Nowhere => (None, tag.line + 1),
@@ -145,8 +162,9 @@ impl Assembly<'_> {
             BodyAt::Until(closing) => (Some(&self.lines[tag.line + 1..closing]), closing + 1),
             BodyAt::Through(last) => (Some(&self.lines[tag.line + 1..=last]), last + 1),
         };
-        let has_body = lines.is_some();
-        let built = build(opening, lines, self.around(tag, end));
+        let has_run = name == Name::RunCommand && lines.is_some();
+        let around = self.around(tag, end);
+        let built = build(opening, lines, around);
         if tag.damage != Damage::None {
             self.repaired("restored tags that were escaped", 1, false);
         }
@@ -161,62 +179,41 @@ impl Assembly<'_> {
             }
         }
         self.report_unknown(tag.line, name, &built.unknown);
-        self.last_body = has_body.then_some((name, end));
+        self.has_just_run = has_run;
         self.take(tag.line, end)
     }
 
-    fn around<'t>(&self, tag: &TagLine<'t>, end: usize) -> Around<'t> {
+    fn around<'t>(&self, tag: &TagLine<'t>, end: usize) -> Around<'t>
+    where
+        'a: 't,
+    {
         let is_text = |line: &&&str| !is_blank(line);
-        let is_fence = |line: Option<&&str>| line.and_then(|line| Fence::read(line)).is_some();
         let above = &self.lines[self.free_from.min(tag.line)..tag.line];
         Around {
             before_tag: tag.before,
-            fence_above: is_fence(above.iter().rfind(is_text)),
-            fence_below: is_fence(self.lines[end..].iter().find(is_text)),
+            above: (above.iter().rfind(is_text)).and_then(|line| Fence::read(line)),
+            below: (self.lines[end..].iter().find(is_text)).and_then(|line| Fence::read(line)),
+            frame: self.frame.map(|frame| frame.fence),
             escaped: tag.damage == Damage::Escaped,
         }
     }
 
     fn report_unknown(&mut self, line: usize, name: Name, attributes: &[String]) {
-        if attributes.is_empty() {
-            return;
-        }
-        self.reply.issues.push(Issue {
-            line: number(line),
-            number: None,
-            command: Some(name.as_str().to_owned()),
-            message: match attributes {
-                [one] => format!("`{one}` means nothing to it and was ignored"),
-                several => format!(
-                    "`{}` mean nothing to it and were ignored",
-                    several.join("`, `")
-                ),
-            },
-            hint: format!("It is written as `{}`.", name.example()),
-        });
-    }
-
-    /// A closing tag without an opening one: harmless, unless text before it was lost to it.
-    fn stray(&mut self, name: Name, line: usize) {
-        let Some((last, end)) = self.last_body.filter(|(last, _)| *last == name) else {
-            return;
+        let message = match attributes {
+            [] => return,
+            [one] => format!("`{one}` means nothing to it and was ignored"),
+            several if several.len() <= MOST_NAMED => format!(
+                "`{}` mean nothing to it and were ignored",
+                several.join("`, `")
+            ),
+            many => format!(
+                "`{}` and {} more mean nothing to it and were ignored",
+                many[..MOST_NAMED].join("`, `"),
+                many.len() - MOST_NAMED
+            ),
         };
-        if self.texts(end..line) == 0 {
-            self.last_body = Some((last, line + 1));
-            return;
-        }
-        // The body held its own closing tag, and what was taken for all of it is only a part.
-        let steps = &mut self.reply.steps;
-        if let Some(step) = steps.pop_if(|step| step.command.name() == name.as_str()) {
-            let (message, hint) = uncertain_end(name);
-            self.reply.issues.push(Issue {
-                line: step.line,
-                number: Some(step.number),
-                command: Some(name.as_str().to_owned()),
-                message,
-                hint,
-            });
-        }
+        let hint = format!("It is written as `{}`.", name.example());
+        self.issue(line, None, Some(name.as_str()), message, hint);
     }
 
     /// A tag that shares its line with other text, or that goes on on the next line: it does not
@@ -235,16 +232,13 @@ impl Assembly<'_> {
         let name = crowded.name.as_str();
         let message = format!("`[{name}` counts only as a whole tag alone on its line");
         let hint = format!("Write it as `{}`.", crowded.name.example());
+        if end > at + 1 {
+            self.bodies.remove(&crowded.name);
+        }
         if crowded.has_attributes || end > at + 1 {
             self.malformed(at, Some(name), message, hint);
         } else {
-            self.reply.issues.push(Issue {
-                line: number(at),
-                number: None,
-                command: Some(name.to_owned()),
-                message,
-                hint,
-            });
+            self.issue(at, None, Some(name), message, hint);
         }
         Some(self.take(at, end))
     }
@@ -264,14 +258,4 @@ impl Assembly<'_> {
         self.malformed(tag.line, None, message, hint);
         Some(self.take(tag.line, closing.unwrap_or(tag.line) + 1))
     }
-}
-
-fn uncertain_end(name: Name) -> (String, String) {
-    let name = name.as_str();
-    (
-        format!("the body contains `[/{name}]`, so its end is uncertain"),
-        format!(
-            "Send it again with a mark of its own: `[{name} ... end=\"Q7\"]` and `[/{name} Q7]`."
-        ),
-    )
 }

@@ -1,25 +1,34 @@
 //! Line numbers before every line, as editors and listings show them.
 
 /// What stands between a line's number and its text.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Divider {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::reply) enum Divider {
     Bar,
     Colon,
     Tab,
 }
 
-/// The lines without their numbers, if every line has one and they count up without a gap.
-pub(in crate::reply) fn without_line_numbers<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
+impl Divider {
+    /// Each of them.
+    pub(super) const ALL: [Self; 3] = [Self::Bar, Self::Colon, Self::Tab];
+}
+
+/// The lines without their numbers, if every line has one, one of these stands behind each, and
+/// they count up without a gap.
+pub(in crate::reply) fn without_line_numbers<'a>(
+    lines: &[&'a str],
+    dividers: &[Divider],
+) -> Option<Vec<&'a str>> {
     let (first, divider, _) = number(lines.first()?)?;
-    if lines.len() < 2 {
+    if lines.len() < 2 || !dividers.contains(&divider) {
         return None;
     }
     lines
         .iter()
-        .zip(first..)
+        .zip(u64::from(first)..)
         .map(|(line, expected)| {
             let (number, own, text) = number(line)?;
-            (number == expected && own == divider).then_some(text)
+            (u64::from(number) == expected && own == divider).then_some(text)
         })
         .collect()
 }
@@ -54,7 +63,7 @@ mod tests {
     fn every_line_must_have_the_next_number() {
         let plain = |text: &str| {
             let lines: Vec<&str> = text.split('\n').collect();
-            without_line_numbers(&lines).map(|lines| lines.join("\n"))
+            without_line_numbers(&lines, &Divider::ALL).map(|lines| lines.join("\n"))
         };
         assert_eq!(plain("  9\ta\n 10\t\tb").as_deref(), Some("a\n\tb"));
         assert_eq!(plain("7:a\n8:  b").as_deref(), Some("a\n b"));
@@ -65,6 +74,8 @@ mod tests {
             "1 | a\n3 | b",
             "a\n2 | b",
             "1 | a\n",
+            "4294967295: a\nb",
+            "4294967295: a\n0: b",
         ] {
             assert_eq!(plain(text), None, "{text}");
         }

@@ -84,13 +84,26 @@ fn repeats(lines: &[&str], before: usize, at: usize) -> bool {
     };
     let is_solid = |byte: &u8| !byte.is_ascii_whitespace();
     let bytes = || once.iter().flat_map(|line| line.bytes());
+    let bracketed = once.iter().flat_map(|line| without_list_mark(line).bytes());
     length >= MIN_LINES
         && whole == rest
         && !cut.is_empty()
         && complete.starts_with(cut)
         && complete.len() > cut.len()
         && bytes().filter(is_solid).count() >= MIN_BYTES
-        && balance(bytes()) != [0; 3]
+        && balance(bracketed) != [0; 3]
+}
+
+/// A line without the `a)` or `12.)` that begins an item of a list: it closes nothing.
+fn without_list_mark(line: &str) -> &str {
+    const LONGEST: usize = 3;
+    let rest = trim_start(line);
+    let word = rest.bytes().take_while(u8::is_ascii_alphanumeric).count();
+    let mark = rest[word..].strip_prefix('.').unwrap_or(&rest[word..]);
+    match mark.strip_prefix(") ") {
+        Some(text) if (1..=LONGEST).contains(&word) => text,
+        _ => line,
+    }
 }
 
 /// How many brackets of each kind are opened more often than closed.

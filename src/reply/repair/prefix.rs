@@ -4,7 +4,7 @@
 //! something to the front that we know, a tag or a marker, so that a text of its own kind (a
 //! numbered list, an indented quotation) stays as it is.
 
-use super::gutter::without_line_numbers;
+use super::gutter::{Divider, without_line_numbers};
 use super::{Changed, Done, Mended, is_structural};
 use crate::reply::trim::is_blank;
 
@@ -14,7 +14,7 @@ pub(super) fn repair(text: &str) -> Mended {
         // A lone end marker of a SEARCH/REPLACE block is no quotation.
         b'>' if !first.trim_start().starts_with(">>>") => {
             let lines: Vec<&str> = text.split('\n').collect();
-            let plain = without_quote_marks(&lines)?;
+            let plain = without_quote_marks(&lines, is_spaced_quotation(&lines))?;
             (plain, "removed the quote mark before every line")
         }
         b'0'..=b'9' => (
@@ -38,17 +38,20 @@ pub(super) fn repair(text: &str) -> Mended {
     Some((lines.join("\n"), done))
 }
 
-/// Also takes the space after each mark, if every line has one.
-pub(in crate::reply) fn without_quote_marks<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
+/// Also takes the space after each mark, if every line has one, or where there is one if the text
+/// `is_spaced`.
+pub(in crate::reply) fn without_quote_marks<'a>(
+    lines: &[&'a str],
+    is_spaced: bool,
+) -> Option<Vec<&'a str>> {
     let bare: Vec<&str> = lines
         .iter()
-        .map(|line| {
-            let rest = line.trim_start_matches(' ');
-            let is_margin = line.len() - rest.len() <= 3;
-            let marked = rest.strip_prefix('>').filter(|_| is_margin);
-            marked.or_else(|| rest.is_empty().then_some(""))
-        })
+        .map(|line| marked(line).or_else(|| is_blank(line).then_some("")))
         .collect::<Option<_>>()?;
+    if is_spaced {
+        let rest = |line: &&'a str| line.strip_prefix(' ').unwrap_or(line);
+        return Some(bare.iter().map(rest).collect());
+    }
     let spaced: Option<Vec<&str>> = bare
         .iter()
         .map(|line| {
@@ -57,6 +60,20 @@ pub(in crate::reply) fn without_quote_marks<'a>(lines: &[&'a str]) -> Option<Vec
         })
         .collect();
     Some(spaced.unwrap_or(bare))
+}
+
+/// Whether something we know stands behind a quote mark and a space: then a line without the space
+/// lost it, as before a tab.
+pub(in crate::reply) fn is_spaced_quotation(lines: &[&str]) -> bool {
+    let mut behind = lines.iter().filter_map(|line| marked(line));
+    behind.any(|line| line.strip_prefix(' ').is_some_and(is_structural))
+}
+
+/// What stands behind the quote mark of a line.
+fn marked(line: &str) -> Option<&str> {
+    let rest = line.trim_start_matches(' ');
+    let is_margin = line.len() - rest.len() <= 3;
+    rest.strip_prefix('>').filter(|_| is_margin)
 }
 
 fn without_signs(text: &str) -> Option<Vec<&str>> {
@@ -71,7 +88,7 @@ fn without_signs(text: &str) -> Option<Vec<&str>> {
 
 fn without_numbers(text: &str) -> Option<Vec<&str>> {
     let lines: Vec<&str> = text.trim_matches('\n').split('\n').collect();
-    without_line_numbers(&lines).filter(|lines| has_structure(lines))
+    without_line_numbers(&lines, &Divider::ALL).filter(|lines| has_structure(lines))
 }
 
 fn without_indentation(text: &str) -> Option<Vec<&str>> {
@@ -110,6 +127,8 @@ mod tests {
     fn what_stands_before_every_line_goes() {
         case("> a\n>\n>   b\n", "a\n\n  b\n");
         case("> > [DONE]", "> [DONE]");
+        case("> [PLAN]\n>\ta\n> [/PLAN]", "[PLAN]\n\ta\n[/PLAN]");
+        case(">[PLAN]\n> a\n>[/PLAN]", "[PLAN]\n a\n[/PLAN]");
         case(" 9 | [PLAN]\n10 | x\n11 | [/PLAN]\n", "[PLAN]\nx\n[/PLAN]");
         case("1: [PLAN]\n2:\n3: [/PLAN]", "[PLAN]\n\n[/PLAN]");
         case(

@@ -9,6 +9,8 @@
 //! value may contain quotes of its own. Names are compared without letter case and without `_`
 //! and `-`: `startLine`, `start_line` and `START-LINE` are one.
 
+use crate::reply::work;
+
 /// The attributes of one tag that nobody has asked for yet.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Attributes {
@@ -17,6 +19,17 @@ pub(super) struct Attributes {
     pub(super) curly: usize,
     /// The name of an attribute whose quote is never closed.
     pub(super) unclosed: Option<String>,
+    /// What can be read in two ways, if anything.
+    pub(super) doubt: Option<Doubt>,
+}
+
+/// Why the values of a tag are not certain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// A value without quotes is followed by a word that may belong to it: `path=old notes.txt`.
+    Unquoted(String),
+    /// The quote after this name is never closed, although there are more.
+    Unclosed(String),
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -34,14 +47,25 @@ impl Attributes {
     pub(super) fn read(text: &str) -> Self {
         let mut attributes = Self::default();
         let mut rest = text.trim_start_matches(is_separator);
+        let mut bare = None;
         while !rest.is_empty() {
-            rest = attributes.read_one(rest).trim_start_matches(is_separator);
+            let (after, value) = attributes.read_one(rest);
+            if let (Value::None(word), Some(before)) = (value, bare) {
+                attributes
+                    .doubt
+                    .get_or_insert_with(|| Doubt::Unquoted(format!("{before} {word}")));
+            }
+            bare = match value {
+                Value::Bare(written) => Some(written),
+                _ => None,
+            };
+            rest = after.trim_start_matches(is_separator);
         }
         attributes
     }
 
-    /// Reads one attribute and returns what follows it.
-    fn read_one<'a>(&mut self, text: &'a str) -> &'a str {
+    /// Reads one attribute; returns what follows it, and how its value is written.
+    fn read_one<'a>(&mut self, text: &'a str) -> (&'a str, Value<'a>) {
         let end = text
             .find(|c: char| c == '=' || is_separator(c))
             .unwrap_or(text.len());
@@ -49,13 +73,15 @@ impl Attributes {
         let after_space = rest.trim_start();
         let Some(value) = after_space.strip_prefix('=') else {
             self.push(written, None);
-            return rest;
+            return (rest, Value::None(written));
         };
         let value = value.trim_start();
         let Some(quote) = value.chars().next().and_then(Quote::of) else {
             let end = value.find(is_separator).unwrap_or(value.len());
             self.push(written, Some(value[..end].to_owned()));
-            return &value[end..];
+            let rest = &value[end..];
+            let whole = &text[..text.len() - rest.len()];
+            return (rest, Value::Bare(whole));
         };
         let first = value.chars().next().map_or(0, char::len_utf8);
         if let Some((inner, rest, closer)) = quoted(&value[first..], quote) {
@@ -67,11 +93,16 @@ impl Attributes {
                 inner.to_owned()
             };
             self.push(written, Some(inner));
-            return rest;
+            return (rest, Value::Quoted);
+        }
+        let inner = &value[first..];
+        if inner.chars().any(|c| Quote::of(c) == Some(quote)) {
+            let doubt = || Doubt::Unclosed(written.to_owned());
+            self.doubt.get_or_insert_with(doubt);
         }
         self.unclosed.get_or_insert_with(|| written.to_owned());
-        self.push(written, Some(value[first..].to_owned()));
-        ""
+        self.push(written, Some(inner.to_owned()));
+        ("", Value::Quoted)
     }
 
     fn push(&mut self, written: &str, value: Option<String>) {
@@ -104,10 +135,22 @@ impl Attributes {
     }
 
     fn take_attribute(&mut self, names: &[&str]) -> Option<Attribute> {
+        work::count(self.left.len());
         let place = names
             .iter()
             .find_map(|name| self.left.iter().position(|it| it.name == *name))?;
         Some(self.left.remove(place))
+    }
+
+    /// Takes every value that has one of these names, in the order of the tag.
+    pub(super) fn take_all(&mut self, names: &[&str]) -> Vec<String> {
+        let all = std::mem::take(&mut self.left);
+        let (taken, left): (Vec<_>, Vec<_>) = all
+            .into_iter()
+            .partition(|it| names.contains(&it.name.as_str()));
+        self.left = left;
+        let values = taken.into_iter();
+        values.map(|it| it.value.unwrap_or_default()).collect()
     }
 
     /// Looks at a value without taking it.
@@ -122,6 +165,16 @@ impl Attributes {
     pub(super) fn unknown(&self) -> Vec<&str> {
         self.left.iter().map(|it| it.written.as_str()).collect()
     }
+}
+
+/// How the value of an attribute is written.
+#[derive(Debug, Clone, Copy)]
+enum Value<'a> {
+    /// There is only this word.
+    None(&'a str),
+    /// Without quotes: the whole of the attribute.
+    Bare(&'a str),
+    Quoted,
 }
 
 fn plain(name: &str) -> String {
@@ -246,6 +299,31 @@ mod tests {
             "startLine=1 END-LINE=2",
             &[("startline", Some("1")), ("endline", Some("2"))],
         );
+    }
+
+    #[test]
+    fn says_what_can_be_read_in_two_ways() {
+        let unquoted = |text: &str| Some(Doubt::Unquoted(text.to_owned()));
+        for (text, doubt) in [
+            ("path=old notes.txt", unquoted("path=old notes.txt")),
+            ("path=a,b.csv line=3", unquoted("path=a b.csv")),
+            ("from=a b.txt to=c d.txt", unquoted("from=a b.txt")),
+            ("path=a numbered", unquoted("path=a numbered")),
+            ("path=a, line=3", None),
+            ("numbered path=a", None),
+            (r#"path="a b" numbered"#, None),
+            (r#"path="a"#, None),
+            (r#"path="a" b"#, Some(Doubt::Unclosed("path".to_owned()))),
+        ] {
+            assert_eq!(Attributes::read(text).doubt, doubt, "{text}");
+        }
+    }
+
+    #[test]
+    fn takes_every_value_of_a_kind() {
+        let mut attributes = Attributes::read("path=a x=1 file=b path=c");
+        assert_eq!(attributes.take_all(&["path", "file"]), ["a", "b", "c"]);
+        assert_eq!(attributes.unknown(), ["x"]);
     }
 
     #[test]

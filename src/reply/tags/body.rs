@@ -7,23 +7,30 @@
 //! - `Copy code` and the name of a language above it, as chat pages show them over a block;
 //! - a fence that encloses all of it. A Markdown file may begin and end with fences of its own:
 //!   there it goes only if the fence that opens first is closed by the last line and says
-//!   `markdown` or, for a whole file, nothing;
-//! - line numbers before every line that count up without a gap, except in plain text and data.
+//!   `markdown` or, for a whole file, nothing. Some lines of a file may have fences too, as in a
+//!   comment: there only a pair goes, and only if it stands no deeper than the tag;
+//! - line numbers before every line that count up without a gap, in code only.
+//!
+//! Whatever goes is reported.
 
 use std::borrow::Cow;
 
+use super::content::Content;
 use super::copy_button::{is_button, is_language};
 use crate::reply::code_fence::Fence;
-use crate::reply::repair;
+use crate::reply::repair::{self, Divider};
 use crate::reply::trim::{is_blank, trim};
+use fences::{Enclosed, enclosing};
+
+mod fences;
 
 /// What a body is for, which decides what may be taken off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::reply) enum Place {
-    /// The whole of a file; `prose` where it may begin with a fence of its own.
-    File { prose: bool },
+    /// The whole of a file.
+    File(Content),
     /// Some lines of a file.
-    Part { prose: bool },
+    Part(Content),
     /// Edits or a patch.
     Changes,
     /// A shell script.
@@ -37,10 +44,12 @@ pub(in crate::reply) enum Place {
 pub(in crate::reply) struct Around<'a> {
     /// What Markdown put before the opening tag.
     pub(in crate::reply) before_tag: &'a str,
-    /// Whether the line above the opening tag opens a fence.
-    pub(in crate::reply) fence_above: bool,
-    /// Whether the line below the closing tag closes one.
-    pub(in crate::reply) fence_below: bool,
+    /// The fence on the line above the opening tag.
+    pub(in crate::reply) above: Option<Fence<'a>>,
+    /// The fence on the line below the closing tag.
+    pub(in crate::reply) below: Option<Fence<'a>>,
+    /// The fence of the code block that the opening tag stands in.
+    pub(in crate::reply) frame: Option<Fence<'a>>,
     /// Whether the tags arrived with backslashes before Markdown characters.
     pub(in crate::reply) escaped: bool,
 }
@@ -104,11 +113,11 @@ impl<'a> Body<'a> {
     }
 
     fn remove_quote_marks(&mut self, before_tag: &str) {
-        let depth = before_tag.bytes().filter(|byte| *byte == b'>').count();
         let mut plain = None;
-        for _ in 0..depth.min(DEEPEST_QUOTE) {
+        let marks = before_tag.split('>').skip(1);
+        for behind in marks.take(DEEPEST_QUOTE) {
             let lines: &[&str] = plain.as_deref().unwrap_or_else(|| &*self.lines);
-            match repair::without_quote_marks(lines) {
+            match repair::without_quote_marks(lines, behind.starts_with(' ')) {
                 Some(bare) => plain = Some(bare),
                 None => return,
             }
@@ -128,7 +137,7 @@ impl<'a> Body<'a> {
         };
         let listed = !is_blank(own);
         let width = own.trim_end_matches(['*', '_', '`', '#']).chars().count();
-        let certain = listed || !matches!(place, Place::Part { .. } | Place::Words);
+        let certain = listed || !matches!(place, Place::Part(_) | Place::Words);
         if width == 0 || !certain {
             return;
         }
@@ -157,7 +166,7 @@ impl<'a> Body<'a> {
             .take_while(|at| is_button(line(*at)))
             .count();
         let above_fence = Fence::read(line(language + buttons)).is_some();
-        let sure = above_fence
+        let sure = (above_fence && (buttons > 0 || !place.is_prose()))
             || buttons == 2
             || (buttons == 1 && (language == 1 || line(language) == "Copy code"))
             || (buttons == 1 && line(language) == "Copy" && !place.is_prose());
@@ -173,30 +182,29 @@ impl<'a> Body<'a> {
         let Some((first, last)) = outer_lines(&self.lines) else {
             return false;
         };
-        let inner = match enclosing(&self.lines[first..=last], place) {
-            Some(Enclosed::Both) if last > first => first + 1..last,
-            Some(Enclosed::First) if around.fence_below || !place.is_prose() => {
-                first + 1..self.lines.len()
+        let (inner, count) = match enclosing(&self.lines[first..=last], place) {
+            Some(Enclosed::Both(open)) if last > first && around.may_wrap(&open, place) => {
+                (first + 1..last, 2)
             }
-            Some(Enclosed::Last) if around.fence_above => 0..last,
+            Some(Enclosed::First(open)) if around.may_open(&open, place) => {
+                (first + 1..self.lines.len(), 1)
+            }
+            Some(Enclosed::Last(end)) if around.may_close(&end, place) => (0..last, 1),
             _ => return false,
         };
-        // The fence is how a block is written, not damage: nothing to report.
-        self.lines = match &self.lines {
-            Cow::Borrowed(lines) => Cow::Borrowed(&lines[inner]),
-            Cow::Owned(lines) => Cow::Owned(lines[inner].to_vec()),
-        };
+        let lines = self.lines[inner].to_vec();
+        self.replace(lines, "removed the code fence around a body", count);
         true
     }
 
     fn remove_line_numbers(&mut self, place: Place) {
-        if !matches!(
-            place,
-            Place::File { prose: false } | Place::Part { prose: false }
-        ) {
-            return;
-        }
-        if let Some(plain) = repair::without_line_numbers(&self.lines) {
+        // `1: "one",` may be an entry in some lines of code, and a tab divides columns.
+        let dividers: &[Divider] = match place {
+            Place::File(Content::Code) => &[Divider::Bar, Divider::Colon],
+            Place::Part(Content::Code) => &[Divider::Bar],
+            _ => return,
+        };
+        if let Some(plain) = repair::without_line_numbers(&self.lines, dividers) {
             let count = plain.len();
             self.replace(plain, "removed line numbers before every line", count);
         }
@@ -207,22 +215,12 @@ impl Place {
     fn is_prose(self) -> bool {
         matches!(
             self,
-            Self::File { prose: true } | Self::Part { prose: true } | Self::Words
+            Self::File(Content::Prose) | Self::Part(Content::Prose) | Self::Words
         )
     }
-}
 
-/// Whether a file of this name holds words or data, whose lines may look like anything.
-pub(in crate::reply) fn is_prose_file(name: &str) -> bool {
-    const PROSE: [&str; 18] = [
-        "md", "markdown", "mdx", "mdc", "mkd", "qmd", "rmd", "txt", "text", "rst", "adoc", "org",
-        "csv", "tsv", "yaml", "yml", "log", "prompt",
-    ];
-    match name.rsplit_once('.') {
-        Some((stem, extension)) if !stem.is_empty() => PROSE
-            .iter()
-            .any(|known| known.eq_ignore_ascii_case(extension)),
-        _ => true,
+    fn is_part(self) -> bool {
+        matches!(self, Self::Part(_))
     }
 }
 
@@ -234,88 +232,12 @@ fn outer_lines(lines: &[&str]) -> Option<(usize, usize)> {
     Some((first, last))
 }
 
-/// Which fences enclose a body.
-enum Enclosed {
-    Both,
-    /// Only the first line is a fence: its end is missing or stands after the closing tag.
-    First,
-    /// Only the last line is one: it was opened above the opening tag.
-    Last,
-}
-
-/// Looks at lines whose first and last are not blank.
-fn enclosing(lines: &[&str], place: Place) -> Option<Enclosed> {
-    let opens = lines.first().and_then(|line| Fence::read(line));
-    let ends = lines.last().and_then(|line| Fence::read(line));
-    if opens.is_none() && ends.is_none() {
-        return None;
-    }
-    let middle = lines.get(1..lines.len() - 1).unwrap_or_default();
-    let alone = !middle.iter().any(|line| Fence::read(line).is_some());
-    match (opens, ends) {
-        (Some(open), Some(end)) if lines.len() > 1 && end.closes(&open) => {
-            let whole = !matches!(place, Place::Part { .. });
-            let own = match open.info.to_ascii_lowercase().as_str() {
-                "md" | "markdown" => true,
-                "" | "text" | "txt" | "plaintext" => whole,
-                _ => false,
-            };
-            let enclosed = alone || encloses(&open, middle);
-            let sure = if place.is_prose() {
-                own && enclosed
-            } else {
-                enclosed || matches!(place, Place::File { .. } | Place::Part { .. })
-            };
-            sure.then_some(Enclosed::Both)
-        }
-        (Some(open), None) if alone => {
-            let markdown = matches!(open.info, "md" | "markdown");
-            (markdown || !place.is_prose()).then_some(Enclosed::First)
-        }
-        (None, Some(end)) if alone && end.info.is_empty() => Some(Enclosed::Last),
-        _ => None,
-    }
-}
-
-/// Whether the fence that opened stays open throughout `middle`.
-///
-/// A fence with a language opens another block inside, and one without closes the innermost.
-/// Where Markdown's own rule, by which nothing nests, also has every fence closed, that rule wins.
-fn encloses(open: &Fence<'_>, middle: &[&str]) -> bool {
-    let fences = || middle.iter().filter_map(|line| Fence::read(line));
-    let mut flat = Some(*open);
-    for fence in fences() {
-        flat = match flat {
-            Some(current) if fence.closes(&current) => None,
-            None => Some(fence),
-            current => current,
-        };
-    }
-    if !fences().any(|fence| fence.closes(open)) {
-        return true;
-    }
-    // The last line of the body still follows: it closes what is open by then.
-    let flat_is_sound = flat.is_some();
-    let mut depth = 1_usize;
-    for fence in fences() {
-        depth = if fence.info.is_empty() {
-            depth - 1
-        } else {
-            depth + 1
-        };
-        if depth == 0 {
-            return false;
-        }
-    }
-    depth == 1 && (!flat_is_sound || matches!(open.info, "md" | "markdown"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const FILE: Place = Place::File { prose: false };
-    const PROSE: Place = Place::File { prose: true };
+    const FILE: Place = Place::File(Content::Code);
+    const PROSE: Place = Place::File(Content::Prose);
 
     #[track_caller]
     fn case(body: &str, place: Place, expected: &str) {
@@ -361,24 +283,48 @@ mod tests {
         ] {
             case(text.trim_end_matches('\n'), PROSE, text);
         }
-        let part = Place::Part { prose: true };
+        let part = Place::Part(Content::Prose);
         case("```\nls\n```", part, "```\nls\n```\n");
+        let part = Place::Part(Content::Code);
+        case("  ```\n  ls\n  ```", part, "  ```\n  ls\n  ```\n");
         case("```\nls\n```", Place::Words, "```\nls\n```\n");
     }
 
     #[test]
     fn a_fence_that_crosses_a_tag_goes() {
+        let fence = Fence::read("```");
         let below = Around {
-            fence_below: true,
+            below: fence,
             ..Around::default()
         };
         around("```rust\nx", below, FILE, "x\n");
+        around("```markdown\nx", below, PROSE, "x\n");
         let above = Around {
-            fence_above: true,
+            above: fence,
             ..Around::default()
         };
         around("x\n```", above, FILE, "x\n");
+        around("x\n```", above, PROSE, "x\n");
         case("x\n```", FILE, "x\n```\n");
+    }
+
+    #[test]
+    fn a_fence_that_closes_no_other_stays() {
+        let framed = Around {
+            above: Fence::read("``````"),
+            below: Fence::read("``````"),
+            frame: Fence::read("``````"),
+            ..Around::default()
+        };
+        around("x\n```", framed, FILE, "x\n```\n");
+        around("```markdown\nx", framed, PROSE, "```markdown\nx\n");
+        let part = Place::Part(Content::Code);
+        around("```rust\nx", framed, part, "```rust\nx\n");
+        let above = Around {
+            above: Fence::read("```"),
+            ..Around::default()
+        };
+        around("x\n```", above, part, "x\n```\n");
     }
 
     #[test]
@@ -410,7 +356,7 @@ mod tests {
             before_tag: "    ",
             ..Around::default()
         };
-        around("    a", indented, Place::Part { prose: false }, "    a\n");
+        around("    a", indented, Place::Part(Content::Code), "    a\n");
     }
 
     #[test]
@@ -418,5 +364,12 @@ mod tests {
         case(" 9 | a\n10 |\n11 |   b", FILE, "a\n\n  b\n");
         case("1 | a\n3 | b", FILE, "1 | a\n3 | b\n");
         case("1: a\n2: b", PROSE, "1: a\n2: b\n");
+        case("1: a\n2: b", FILE, "a\nb\n");
+        let part = Place::Part(Content::Code);
+        case("1: a\n2: b", part, "1: a\n2: b\n");
+        case("1 | a\n2 | b", part, "a\nb\n");
+        case("1\ta\n2\tb", FILE, "1\ta\n2\tb\n");
+        let data = Place::File(Content::Data);
+        case("1 | a\n2 | b", data, "1 | a\n2 | b\n");
     }
 }

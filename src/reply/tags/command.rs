@@ -1,7 +1,8 @@
 //! A tag and its body, turned into a typed command.
 
-use super::attributes::Attributes;
-use super::body::{Around, Body, Place, is_prose_file};
+use super::attributes::{Attributes, Doubt};
+use super::body::{Around, Body, Place};
+use super::content::Content;
 use super::name::Name;
 use crate::protocol::{Command, Edit, PathProblem, RelPath, Selection};
 use crate::reply::changes;
@@ -91,7 +92,10 @@ pub(in crate::reply) fn build(
         around,
         repairs: Vec::new(),
     };
-    let mut command = tag.command();
+    let mut command = match tag.doubt() {
+        Some(trouble) => Err(trouble),
+        None => tag.command(),
+    };
     if let (Some(name), Err(_)) = (&tag.attributes.unclosed, &command) {
         command = Err(tag.trouble(format!("the quote after `{name}=` is not closed")));
     }
@@ -135,6 +139,22 @@ struct Tag<'a> {
 }
 
 impl Tag<'_> {
+    /// What is not certain enough for a command that changes or runs something.
+    fn doubt(&self) -> Option<Trouble> {
+        let doubt = self.attributes.doubt.as_ref();
+        let message = match doubt.filter(|_| self.name.has_effects())? {
+            Doubt::Unquoted(text) => format!("`{text}` can be read in two ways without quotes"),
+            Doubt::Unclosed(name) => format!("the quote after `{name}=` is not closed"),
+        };
+        Some(Trouble {
+            message,
+            hint: format!(
+                "Send it again with each value in quotes, as in `{}`.",
+                self.name.example()
+            ),
+        })
+    }
+
     fn command(&mut self) -> Result<Command, Trouble> {
         match self.name {
             Name::CreateFile => self.create(),
@@ -170,8 +190,7 @@ impl Tag<'_> {
 
     fn create(&mut self) -> Result<Command, Trouble> {
         let path = self.path()?;
-        let prose = is_prose_file(path.file_name());
-        let content = self.text(Place::File { prose });
+        let content = self.text(Place::File(Content::of(path.file_name())));
         Ok(Command::CreateFile { path, content })
     }
 
@@ -185,8 +204,7 @@ impl Tag<'_> {
         let Some(start_line) = start else {
             return Err(self.trouble("`end_line` needs `start_line`"));
         };
-        let prose = is_prose_file(path.file_name());
-        let text = self.text(Place::Part { prose });
+        let text = self.text(Place::Part(Content::of(path.file_name())));
         let edit = Edit::Lines {
             start_line,
             end_line: end.unwrap_or(start_line),
@@ -208,8 +226,7 @@ impl Tag<'_> {
         let Some(line) = self.number(LINE)? else {
             return Err(self.trouble("`line` is missing"));
         };
-        let prose = is_prose_file(path.file_name());
-        let text = self.text(Place::Part { prose });
+        let text = self.text(Place::Part(Content::of(path.file_name())));
         if text.is_empty() {
             return Err(self.trouble("there is no text to insert"));
         }
@@ -218,7 +235,7 @@ impl Tag<'_> {
 
     fn patch(&mut self) -> Result<Command, Trouble> {
         let path = match self.attributes.take(PATH) {
-            Some(text) => Some(checked(&text)?),
+            Some(text) => Some(self.checked(&text)?),
             None => None,
         };
         let body = self.text(Place::Changes);
@@ -296,16 +313,24 @@ impl Tag<'_> {
             && let Some(lines) = self.lines
             && let [only] = lines
         {
-            return checked(only.trim().trim_matches('`'));
+            return self.checked(only.trim().trim_matches('`'));
         }
         self.path_named(PATH)
     }
 
     fn path_named(&mut self, names: &[&str]) -> Result<RelPath, Trouble> {
         match self.attributes.take(names) {
-            Some(text) => checked(&text),
+            Some(text) => self.checked(&text),
             None => Err(self.trouble(format!("`{}` is missing", names[0]))),
         }
+    }
+
+    fn checked(&mut self, text: &str) -> Result<RelPath, Trouble> {
+        let path = RelPath::parse(text).map_err(|problem| unusable(&problem))?;
+        if RelPath::is_escaped(text) {
+            self.repairs.push(("read `\\_` in a path as `_`", 1));
+        }
+        Ok(path)
     }
 
     /// The required files.
@@ -322,10 +347,7 @@ impl Tag<'_> {
 
     /// Files as they are written: in attributes, or one on a line of the body.
     fn written_files(&mut self) -> String {
-        let mut lines = Vec::new();
-        while let Some(text) = self.attributes.take(PATHS) {
-            lines.push(text);
-        }
+        let mut lines = self.attributes.take_all(PATHS);
         if lines.is_empty() {
             let body = self.words();
             let line = |line: &str| {
@@ -420,10 +442,6 @@ impl Tag<'_> {
             hint: format!("Write it as `{}`.", self.name.example()),
         }
     }
-}
-
-fn checked(path: &str) -> Result<RelPath, Trouble> {
-    RelPath::parse(path).map_err(|problem| unusable(&problem))
 }
 
 fn unusable(problem: &PathProblem) -> Trouble {

@@ -8,6 +8,9 @@ use std::collections::HashMap;
 use super::closer::{self, Closer};
 use super::{Kind, Name, TagLine, read};
 use crate::reply::line::{Decoration, is_blank_or_fence};
+use clean::{Clean, all_blank, ends_text};
+
+mod clean;
 
 /// How a body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +19,8 @@ pub(in crate::reply) enum Close {
     At(usize),
     /// At a closing tag that is misspelled or not alone on its line.
     Oddly(Closer),
+    /// At a closing tag that stands as an example would, with nothing of a body behind it.
+    Example(usize),
     /// It does not: the text was cut, and what stands from `first` on stands from `again` on once
     /// more.
     Restarted { first: usize, again: usize },
@@ -23,6 +28,9 @@ pub(in crate::reply) enum Close {
     MissingBefore(usize),
     /// It holds closing tags of its own name; the outermost stands on this line.
     Nested(usize),
+    /// Another command of its name begins before the closing tag on this line, which may belong to
+    /// either.
+    Contested(usize),
     /// It does not end.
     Missing,
 }
@@ -36,7 +44,8 @@ pub(in crate::reply) struct Tags<'a> {
     openers: HashMap<Name, Vec<usize>>,
     /// The lines that no other dialect reaches beyond.
     boundaries: Vec<usize>,
-    clean: OnceCell<Vec<bool>>,
+    clean: OnceCell<Clean>,
+    end_of_text: OnceCell<Option<usize>>,
 }
 
 /// How much deeper than its opening tag a closing tag may be indented.
@@ -58,6 +67,7 @@ impl<'a> Tags<'a> {
             openers: HashMap::new(),
             boundaries: Vec::new(),
             clean: OnceCell::new(),
+            end_of_text: OnceCell::new(),
         };
         for (line, text) in lines.iter().enumerate() {
             if let Some(tag) = read(line, text) {
@@ -103,8 +113,10 @@ impl<'a> Tags<'a> {
 
     /// The line of the end mark below which nothing stands, if there is one.
     pub(in crate::reply) fn end_of_text(&self, lines: &[&str]) -> Option<usize> {
-        let last = self.list.last()?;
-        ends_text(lines, last).then_some(last.line)
+        *self.end_of_text.get_or_init(|| {
+            let last = self.list.last()?;
+            ends_text(lines, last).then_some(last.line)
+        })
     }
 
     /// The closing tag of the same name, if it is the very next tag.
@@ -170,11 +182,18 @@ impl<'a> Tags<'a> {
             })
         };
         let closer = closer.map(|at| self.list[*at].line);
-        let example = all.first().map(|at| self.list[*at].line);
-        let Some(line) = closer.or(example) else {
-            return self
-                .odd_closer(lines, tag, *name)
-                .map_or_else(|| self.missing(lines, tag), Close::Oddly);
+        let example = all
+            .first()
+            .map(|at| self.list[*at].line)
+            .filter(|line| closer != Some(*line) && self.is_last_of_body(lines, *line));
+        let (line, close) = match (closer, example) {
+            (Some(line), _) => (line, Close::At(line)),
+            (None, Some(line)) => (line, Close::Example(line)),
+            (None, None) => {
+                return self
+                    .odd_closer(lines, tag, *name)
+                    .map_or_else(|| self.missing(lines, tag), Close::Oddly);
+            }
         };
         let again = self
             .openers_after(*name, tag.line)
@@ -183,7 +202,7 @@ impl<'a> Tags<'a> {
             .take_while(|again| again.line < line)
             .find(|again| stands_like(again.decoration, tag.decoration));
         match again {
-            None => Close::At(line),
+            None => close,
             Some(again) => self.nested(lines, tag, again, line, example),
         }
     }
@@ -217,7 +236,7 @@ impl<'a> Tags<'a> {
         example: Option<usize>,
     ) -> Close {
         if let Some(example) = example.filter(|example| *example < again.line) {
-            return Close::At(example);
+            return Close::Example(example);
         }
         let outermost = self.outermost(tag, line);
         if let Kind::Open { name, .. } = &tag.kind
@@ -229,10 +248,24 @@ impl<'a> Tags<'a> {
         if self.is_clean(lines, again.line) {
             return Close::MissingBefore(again.line);
         }
-        outermost.map_or(Close::At(line), Close::Nested)
+        outermost.map_or(Close::Contested(line), Close::Nested)
     }
 
-    /// The only closing tag in another spelling before the next command begins.
+    /// Whether nothing that may belong to a body stands below this line: only fences and blank
+    /// lines before the next command, the end mark or the end of the text.
+    fn is_last_of_body(&self, lines: &[&str], line: usize) -> bool {
+        let mut below = (line + 1..lines.len()).take(PATIENCE);
+        let Some(next) = below.find(|at| !is_blank_or_fence(lines[*at])) else {
+            return lines.len() - line <= PATIENCE;
+        };
+        let tag = self.list.get(self.index_from(next));
+        tag.is_some_and(|tag| {
+            tag.line == next && matches!(tag.kind, Kind::Open { .. } | Kind::End(_))
+        })
+    }
+
+    /// The only closing tag in another spelling before the next command begins, if nothing of the
+    /// body stands behind it.
     fn odd_closer(&self, lines: &[&str], tag: &TagLine<'_>, name: Name) -> Option<Closer> {
         let from = tag.line + 1;
         let next = self
@@ -242,7 +275,7 @@ impl<'a> Tags<'a> {
         let end = next.map_or(lines.len(), |next| next.line);
         let mut all = (from..end).filter_map(|line| closer::read(line, lines[line], name));
         let only = all.next()?;
-        all.next().is_none().then_some(only)
+        (all.next().is_none() && all_blank(&lines[only.line + 1..end])).then_some(only)
     }
 
     /// The closing tag at which openings and closings of one name balance, if they do.
@@ -274,60 +307,22 @@ impl<'a> Tags<'a> {
         if self.end_of_text(lines).is_none() {
             return Close::Missing;
         }
-        let clean = self.clean(lines);
         let from = self.index_from(tag.line + 1);
-        self.list[from..]
-            .iter()
-            .zip(&clean[from..])
-            .find(|(next, clean)| **clean && stands_like(next.decoration, tag.decoration))
-            .map_or(Close::Missing, |(next, _)| Close::MissingBefore(next.line))
+        self.clean(lines)
+            .from(from)
+            .take(PATIENCE)
+            .map(|at| &self.list[at])
+            .find(|next| stands_like(next.decoration, tag.decoration))
+            .map_or(Close::Missing, |next| Close::MissingBefore(next.line))
     }
 
     fn is_clean(&self, lines: &[&str], line: usize) -> bool {
         let at = self.index_from(line);
-        self.clean(lines).get(at) == Some(&true)
+        self.clean(lines).from(at).next() == Some(at)
     }
 
-    /// Of each opening tag: whether from there to the end mark stand only whole commands.
-    ///
-    /// Then a command before it whose closing tag is missing can be told from a body about this
-    /// protocol, which would go on as text.
-    fn clean(&self, lines: &[&str]) -> &[bool] {
-        self.clean.get_or_init(|| {
-            let mut clean = vec![false; self.list.len()];
-            for at in (0..self.list.len()).rev() {
-                clean[at] = match &self.list[at].kind {
-                    Kind::End(_) => at + 1 == self.list.len() && ends_text(lines, &self.list[at]),
-                    Kind::Open { .. } => self.after_whole(at).is_some_and(|next| {
-                        let from = self.list[next - 1].line + 1;
-                        clean.get(next) == Some(&true)
-                            && all_blank(&lines[from..self.list[next].line])
-                    }),
-                    _ => false,
-                };
-            }
-            // An end mark alone is no command to go on with.
-            for (at, tag) in self.list.iter().enumerate() {
-                clean[at] &= matches!(tag.kind, Kind::Open { .. });
-            }
-            clean
-        })
-    }
-
-    /// The place in the list after the command that begins at `at`, if that is whole.
-    fn after_whole(&self, at: usize) -> Option<usize> {
-        let Kind::Open { name, inline, .. } = &self.list[at].kind else {
-            return None;
-        };
-        let next = at + 1;
-        let closes = self.list.get(next).is_some_and(
-            |tag| matches!(&tag.kind, Kind::Close { name: other, .. } if other == name),
-        );
-        match (inline, closes) {
-            (None, true) => Some(next + 1),
-            (Some(_), _) => Some(next),
-            (None, false) => (!name.needs_body()).then_some(next),
-        }
+    fn clean(&self, lines: &[&str]) -> &Clean {
+        self.clean.get_or_init(|| Clean::of(&self.list, lines))
     }
 
     fn index_from(&self, line: usize) -> usize {
@@ -375,15 +370,6 @@ fn repeats(lines: &[&str], first: usize, again: usize) -> bool {
     before[..last] == after[..last] && after[last].starts_with(before[last])
 }
 
-/// Whether this is an end mark with nothing below it.
-fn ends_text(lines: &[&str], tag: &TagLine<'_>) -> bool {
-    matches!(tag.kind, Kind::End(_)) && all_blank(&lines[tag.line + 1..])
-}
-
-fn all_blank(lines: &[&str]) -> bool {
-    lines.iter().all(|line| is_blank_or_fence(line))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -405,7 +391,9 @@ mod tests {
         );
         close("[PLAN]\n**[/PLAN]**", Close::At(1));
         close("[PLAN]\n    [/PLAN]\n- [/PLAN]\n[/PLAN]", Close::At(3));
-        close("[PLAN]\n    [/PLAN]", Close::At(1));
+        close("[PLAN]\n    [/PLAN]", Close::Example(1));
+        close("[PLAN]\n    [/PLAN]\n```\n[DONE]", Close::Example(1));
+        close("[PLAN]\n    [/PLAN]\nx", Close::Missing);
         close("[PLAN]\nx", Close::Missing);
     }
 
@@ -425,6 +413,8 @@ mod tests {
         );
         close("[PLAN]\n</PLAN>\n[END_PLAN]", Close::Missing);
         close("[PLAN]\n[DONE]\n</PLAN>", Close::Missing);
+        close("[PLAN]\nx\n</PLAN>\ny", Close::Missing);
+        close("[PLAN]\nx[/PLAN]\n```\ny", Close::Missing);
     }
 
     #[test]
@@ -446,6 +436,11 @@ mod tests {
         close(
             "[PLAN]\nx\n[PLAN]\ny\n[/PLAN]\nz\n[/PLAN]",
             Close::Nested(6),
+        );
+        close("[PLAN]\nx\n[PLAN]\ny\n[/PLAN]", Close::Contested(4));
+        close(
+            &format!("[PLAN]\nx\n[PLAN]\ny\n[/PLAN]\nand so on\n{end}"),
+            Close::Contested(4),
         );
     }
 

@@ -121,6 +121,22 @@ impl Name {
         )
     }
 
+    /// Whether it changes files, runs something or ends the session.
+    pub(in crate::reply) fn has_effects(self) -> bool {
+        !matches!(
+            self,
+            Self::ReadFile
+                | Self::ListFiles
+                | Self::SearchText
+                | Self::Outline
+                | Self::GitStatus
+                | Self::GitDiff
+                | Self::Plan
+                | Self::Message
+                | Self::AskUser
+        )
+    }
+
     /// How the command is written.
     pub(in crate::reply) fn example(self) -> &'static str {
         match self {
