@@ -25,6 +25,7 @@ mod skipped;
 #[cfg(test)]
 mod stage;
 mod staging;
+mod walks;
 mod write;
 
 use std::collections::BTreeSet;
@@ -38,6 +39,7 @@ use crate::sandbox::Confinement;
 use crate::workspace::Workspace;
 use ledger::Ledger;
 use staging::carry_out::{Failure, carry_out};
+use walks::Walks;
 
 pub use mentions::mentions;
 pub use read::{Shown, Veil, read_file, read_files, read_requests, unveiled};
@@ -83,6 +85,7 @@ pub struct Execution<'a> {
     workspace: &'a Workspace,
     limits: &'a Limits,
     ledger: Ledger<'a>,
+    walks: Walks<'a>,
     /// Files that steps of this reply are going to make.
     promised: BTreeSet<RelPath>,
     watch: Option<Watch<'a>>,
@@ -136,6 +139,7 @@ impl<'a> Execution<'a> {
             workspace,
             limits,
             ledger,
+            walks: Walks::new(workspace),
             promised,
             watch: None,
             confinement: None,
@@ -196,6 +200,12 @@ impl<'a> Execution<'a> {
         (outcome, self.ledger.staging.take())
     }
 
+    /// Whether so much is prepared that it has to be carried out before more is: four times the
+    /// largest file that is edited.
+    pub fn is_full(&self) -> bool {
+        self.ledger.staging.bytes() > self.limits.max_file_bytes.saturating_mul(4)
+    }
+
     /// Marks the temporary files of what is prepared from now on.
     ///
     /// A killed process leaves them behind; the next one, with the same mark, replaces them.
@@ -228,6 +238,9 @@ impl<'a> Execution<'a> {
     }
 
     fn make(&mut self, changes: &[StagedChange]) -> Result<(), Failure> {
+        if !changes.is_empty() {
+            self.walks.forget();
+        }
         let stats = self.ledger.staging.stats();
         carry_out(self.workspace, changes, stats).inspect_err(|_| {
             for (path, _, _) in changes.iter().flat_map(StagedChange::effects) {

@@ -10,6 +10,7 @@ pub mod exact;
 mod ignored;
 mod look;
 mod problem;
+mod real;
 mod staged;
 pub mod survey;
 pub mod text;
@@ -28,6 +29,7 @@ use crate::error::{Error, Result};
 use crate::platform::files;
 use crate::protocol::RelPath;
 
+use exact::is_absence;
 pub use problem::FileProblem;
 pub use staged::Place;
 use survey::Stat;
@@ -142,12 +144,19 @@ impl Workspace {
         path: &RelPath,
         max_bytes: u64,
     ) -> Result<(Vec<u8>, Stat), FileProblem> {
-        let Ok(file) = files::open_file_beneath(&self.root, path.as_str()) else {
-            self.check_writable(path)?;
-            return self.read_with_stat(path, max_bytes);
-        };
-        let opened = with_stat(path, File::from_std(file))?;
-        read_whole(path, opened, max_bytes)
+        match files::open_file_beneath(&self.root, path.as_str()) {
+            Ok(file) => {
+                let opened = with_stat(path, File::from_std(file))?;
+                read_whole(path, opened, max_bytes)
+            }
+            // A link that leads nowhere would have been met first.
+            Err(cause) if is_absence(&cause) => Err(FileProblem::NotFound(path.clone())),
+            Err(_) => match self.check_writable(path) {
+                Err(FileProblem::NotInDirectory { path, .. }) => Err(FileProblem::NotFound(path)),
+                Err(problem) => Err(problem),
+                Ok(()) => self.read_with_stat(path, max_bytes),
+            },
+        }
     }
 
     /// Opens a regular file for reading, and tells its size in bytes.

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::execute::{self, Execution, Limits};
 use crate::interrupt::Interrupt;
 use crate::policy::Grant;
-use crate::protocol::{Command, Outcome, ReadRequest, Seen, Status, Step, StepResult};
+use crate::protocol::{Command, Outcome, Seen, Status, Step, StepResult};
 use crate::reply::Reply;
 use crate::settings::OnFailure;
 use crate::ui::{Activity, Input, Ui};
@@ -226,9 +226,8 @@ impl Applying<'_> {
 
     /// What the reply asked to read, as it is now.
     pub fn contents(&self, reply: &Reply) -> Vec<Content> {
-        let requests: Vec<ReadRequest> = (reply.steps.iter())
-            .flat_map(|step| execute::read_requests(self.workspace, &step.command))
-            .collect();
+        let commands = reply.steps.iter().map(|step| &step.command);
+        let requests = execute::read_requests(self.workspace, commands);
         let shown = execute::read_files(
             self.workspace,
             &requests,

@@ -354,8 +354,7 @@ fn read_requests(
         .iter()
         .zip(results)
         .filter(|(_, result)| result.outcome.status == Status::Ok);
-    fine.flat_map(|(step, _)| execute::read_requests(workspace, &step.command))
-        .collect()
+    execute::read_requests(workspace, fine.map(|(step, _)| &step.command))
 }
 
 fn questions(steps: &[Step], results: &[StepResult]) -> Vec<Question> {

@@ -1,9 +1,9 @@
 //! Carries out the steps of a reply, group by group.
 //!
 //! Consecutive file steps are one group: they are prepared, then written into the journal together
-//! with the hashes of every file before and after, then made. A command is a group of its own. The
-//! journal says on the disk what is about to be done before it is done. What only looks at files
-//! sees them as the whole group leaves them.
+//! with the hashes of every file before and after, then made; where they write very much, they are
+//! several groups. A command is a group of its own. The journal says on the disk what is about to be
+//! done before it is done. What only looks at files sees them as the whole group leaves them.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -107,7 +107,13 @@ impl Conversation<'_> {
                 [command] if runs(command) => {
                     self.run_command(&mut progress, command, &mut execution)?;
                 }
-                _ => self.change_files(&mut progress, group, &mut execution)?,
+                _ => {
+                    let mut left = group;
+                    while !left.is_empty() {
+                        let done = self.change_files(&mut progress, left, &mut execution)?;
+                        left = &left[done..];
+                    }
+                }
             }
         }
         if !progress.records.is_empty() {
@@ -171,14 +177,21 @@ impl Conversation<'_> {
         Ok(())
     }
 
+    /// Carries out steps as one group: all of them, or as many as there is room for what they write.
+    /// Tells how many.
     fn change_files(
         &mut self,
         progress: &mut Progress<'_>,
-        group: &[Step],
+        steps: &[Step],
         execution: &mut Execution<'_>,
-    ) -> Result<()> {
-        let mut staged = Vec::with_capacity(group.len());
-        for (place, step) in (progress.results.len()..).zip(group) {
+    ) -> Result<usize> {
+        let mut staged = Vec::with_capacity(steps.len());
+        let mut count = 0;
+        for (place, step) in (progress.results.len()..).zip(steps) {
+            if count > 0 && execution.is_full() {
+                break;
+            }
+            count += 1;
             if let Some(known) = progress.known.get(place) {
                 staged.push(StagedStep {
                     result: StepResult::new(step, known.outcome.clone(), std::time::Duration::ZERO),
@@ -188,6 +201,7 @@ impl Conversation<'_> {
                 staged.push(self.stage(progress, step, execution));
             }
         }
+        let group = &steps[..count];
         progress.records.push(Record::Started {
             sequence: self.session.sequence_number,
             steps: group.iter().map(|step| step.number).collect(),
@@ -206,7 +220,8 @@ impl Conversation<'_> {
             let prepared = staged.next_if(|result| result.number == step.number);
             results.push(prepared.unwrap_or_else(|| self.look(progress, step, execution)));
         }
-        self.finish_steps(progress, results)
+        self.finish_steps(progress, results)?;
+        Ok(count)
     }
 
     /// Remembers what became of files, to see whether that goes in circles.

@@ -6,6 +6,7 @@
 //! whatever happened in between.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use super::ending::{self, Ending, Endings};
 use super::flat::{Flat, LineSplice};
@@ -20,6 +21,9 @@ pub(super) type LineId = usize;
 
 /// Before the first line, and after the last one.
 pub(super) const EDGE: LineId = 0;
+
+/// How many refusals are told which passages are near.
+const MAX_HINTS: usize = 20;
 
 #[derive(Debug)]
 struct Line<'a> {
@@ -48,6 +52,9 @@ pub(super) struct Document<'a> {
     copies_endings: bool,
     has_final_newline: bool,
     is_changed: bool,
+    /// The number that each line has now, by its id; until the next change.
+    numbers: OnceCell<Vec<usize>>,
+    hints: usize,
     exact: Option<Index<'a>>,
     loose: Option<Index<'a>>,
     words: Option<Words>,
@@ -110,6 +117,8 @@ impl<'a> Document<'a> {
             copies_endings: true,
             has_final_newline: is_ended,
             is_changed: false,
+            numbers: OnceCell::new(),
+            hints: 0,
             exact: None,
             loose: None,
             words: None,
@@ -179,10 +188,29 @@ impl<'a> Document<'a> {
             ids.sort_unstable();
             return ids.into_iter().map(|id| (id, id)).collect();
         }
-        let wanted: std::collections::HashSet<LineId> = ids.into_iter().collect();
-        (self.walk().zip(1..))
-            .filter(|(id, _)| wanted.contains(id))
-            .collect()
+        let numbers = self.numbers();
+        ids.retain(|&id| self.is_live(id));
+        ids.sort_unstable_by_key(|&id| numbers[id]);
+        ids.dedup();
+        ids.into_iter().map(|id| (id, numbers[id])).collect()
+    }
+
+    /// The numbers of all lines, so that many questions between two changes cost one walk.
+    fn numbers(&self) -> &[usize] {
+        self.numbers.get_or_init(|| {
+            let mut numbers = vec![0; self.lines.len()];
+            for (id, number) in self.walk().zip(1..) {
+                numbers[id] = number;
+            }
+            numbers
+        })
+    }
+
+    /// Whether one more refusal is told which passages are near: to look for them takes time, and
+    /// of very many refusals nobody reads the last.
+    pub(super) fn may_hint(&mut self) -> bool {
+        self.hints += 1;
+        self.hints <= MAX_HINTS
     }
 
     /// The line of the original that this one is, or that stands above it, from 0 for the top.
@@ -261,6 +289,7 @@ impl<'a> Document<'a> {
         new: Vec<Cow<'a, str>>,
     ) -> Vec<LineId> {
         self.is_changed = true;
+        self.numbers.take();
         let mut below = self.lines[above].next;
         let mut endings = Vec::with_capacity(removed.min(new.len()));
         for _ in 0..removed {
@@ -442,6 +471,35 @@ mod tests {
         assert_eq!(spliced("a\r\nb\r\n", 1, 1, "x\r\n\r\n"), "a\r\nx\r\n\r\n");
         assert_eq!(spliced("a\nb\n", 1, 1, "x\r\n"), "a\nx\r\n");
         assert_eq!(spliced("a\r\nb\r\r\n", 0, 1, "x\n"), "x\r\nb\r\r\n");
+    }
+
+    #[test]
+    fn lines_have_the_numbers_that_they_have_now() {
+        let mut document = Document::new("a\nb\nc\nd\n");
+        assert_eq!(document.numbered(vec![3, 1]), [(1, 1), (3, 3)]);
+        document.splice(1, 1, lines("x\ny\n"));
+        assert_eq!(
+            document.numbered(vec![4, 6, 5, 1]),
+            [(1, 1), (5, 2), (6, 3), (4, 5)]
+        );
+        document.splice(EDGE, 1, lines(""));
+        assert_eq!(
+            document.numbered(vec![4, 1, 5, 4]),
+            [(5, 1), (4, 4)],
+            "a line that is gone"
+        );
+    }
+
+    #[test]
+    fn many_questions_between_two_changes_number_the_lines_once() {
+        let mut document = Document::new("a\nb\nc\n");
+        document.splice(1, 1, lines("x\n"));
+        document.numbered(vec![1]);
+        let numbers = document.numbers.get().map(Vec::as_ptr);
+        document.numbered(vec![3]);
+        assert_eq!(document.numbers.get().map(Vec::as_ptr), numbers);
+        document.splice(EDGE, 0, lines("y\n"));
+        assert!(document.numbers.get().is_none());
     }
 
     #[test]

@@ -20,6 +20,10 @@ const FUZZ: usize = 2;
 /// How far from its stated line a hunk is looked for before the whole file is.
 const NEAR: usize = 100;
 
+/// How many times as many places as the file has lines are looked at; a patch of which every hunk
+/// fits a large part of the file has no place.
+const MAX_LOOKED_AT: usize = 64;
+
 /// What a hunk says about the line at which it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stated {
@@ -59,6 +63,8 @@ pub(super) struct Placer {
     /// How much further down than stated the last hunk stood.
     drift: isize,
     anchors: Anchors,
+    /// How many places were looked at that hunks may have meant.
+    looked_at: usize,
 }
 
 impl Placer {
@@ -74,6 +80,11 @@ impl Placer {
         }
         if let Some(candidate) = self.near_stated_line(document, hunk, stated, &old) {
             return Ok(self.take(document, hunk, stated, candidate));
+        }
+        if self.looked_at / MAX_LOOKED_AT > document.len() + 10_000 {
+            return Err(Refusal::new(
+                "the hunks before it fit very many places; add lines around them until each is unique",
+            ));
         }
         let mut found = self.matches(document, hunk, &hunk.lines, 0, loosest(hunk));
         if found.is_empty() {
@@ -161,7 +172,7 @@ impl Placer {
 
     /// All free places of some lines of a hunk, at the strictest level at which any matches.
     fn matches<'h>(
-        &self,
+        &mut self,
         document: &mut Document<'_>,
         hunk: &Hunk,
         lines: &'h [HunkLine],
@@ -172,6 +183,7 @@ impl Placer {
         let Some(places) = matcher::places(document, &old, loosest) else {
             return Vec::new();
         };
+        self.looked_at += places.starts.len();
         let candidates = places.starts.into_iter().map(|start| Candidate {
             lines,
             skipped,
@@ -189,12 +201,13 @@ impl Placer {
 
     /// The places where all but one or two lines of context at the ends match.
     fn fuzzy<'h>(
-        &self,
+        &mut self,
         document: &mut Document<'_>,
         hunk: &'h Hunk,
         stated: Stated,
     ) -> Vec<Candidate<'h>> {
-        let is_near = |candidate: &Candidate<'_>, reach| match (stated, self.expected(stated)) {
+        let expected = self.expected(stated);
+        let is_near = |candidate: &Candidate<'_>, reach| match (stated, expected) {
             (Stated::Nothing, _) => reach > 0,
             (_, Some(expected)) => candidate.top().abs_diff(expected) <= reach,
             (_, None) => false,
@@ -382,4 +395,32 @@ impl Placer {
 fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
     let first = items.next()?;
     items.next().is_none().then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hunks_that_fit_everywhere_are_not_looked_for_without_end() {
+        let text = "x\n".repeat(2000);
+        let mut document = Document::new(&text);
+        let mut placer = Placer::default();
+        let hunks: Vec<Hunk> = (0..2000)
+            .map(|_| Hunk {
+                lines: vec![
+                    HunkLine::Remove("x".to_owned()),
+                    HunkLine::Add("y".to_owned()),
+                ],
+                ..Hunk::default()
+            })
+            .collect();
+        let fits = (hunks.iter().zip(1..)).map(|(hunk, number)| {
+            let stated = Stated::Line(1_000_000 * number);
+            placer.place(&mut document, hunk, stated).is_ok()
+        });
+        assert!(!fits.last().unwrap());
+        let bound = MAX_LOOKED_AT * (document.len() + 10_001) + 6 * document.len();
+        assert!(placer.looked_at <= bound, "{}", placer.looked_at);
+    }
 }

@@ -118,6 +118,9 @@ pub(super) fn not_found(piece: Piece, document: &mut Document<'_>, lines: &[&str
         refusal.message.push_str("; the file is empty");
         return refusal;
     }
+    if !document.may_hint() {
+        return refusal;
+    }
     let starts = super::nearest::nearest(document, lines);
     let passages = document.numbered(starts);
     if passages.is_empty() {

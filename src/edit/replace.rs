@@ -24,6 +24,12 @@ use super::refuse::{self, Piece};
 use super::{Edited, Refusal, regular};
 use crate::protocol::{Level, Pattern, Replacement};
 
+/// How many lines of the text the refused replacements may have been compared with, all together.
+///
+/// Far more than any reply needs that means this file: what is refused is mostly found out by
+/// looking at the whole of it.
+const MAX_COMPARED: usize = 400_000_000;
+
 /// A text after several replacements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replaced {
@@ -74,7 +80,14 @@ fn replace_in<'a>(mut document: Document<'a>, edits: &'a [Replacement]) -> Repla
     let mut refusals = Vec::new();
     let mut levels = Vec::with_capacity(edits.len());
     for (position, edit) in edits.iter().enumerate() {
-        match apply(&mut document, edit) {
+        let applied = if refusals.len().saturating_mul(document.len()) > MAX_COMPARED {
+            Err(Refusal::new(
+                "it was not tried: too many before it do not fit this file; read it, and send fewer",
+            ))
+        } else {
+            apply(&mut document, edit)
+        };
+        match applied {
             Ok(level) => levels.push(Some(level)),
             Err(refusal) => {
                 levels.push(None);

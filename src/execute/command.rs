@@ -17,6 +17,7 @@ impl Execution<'_> {
             })
             .min(self.limits.max_command_timeout);
         let ran = self.run(Program::Shell(script), &[], timeout);
+        self.walks.forget();
         self.missed_network = self.misses_network(&ran);
         let mut message = describe(&ran, timeout);
         for hint in [self.hint(&ran), self.closed.take()].into_iter().flatten() {

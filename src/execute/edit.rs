@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::ledger::Known;
 use super::lines::{LineBook, LineProblem};
 use super::read::excerpt;
-use super::write::{explained, failed};
+use super::write::failed;
 use super::{Execution, count, hash};
 use crate::edit::{self, Change, Edited, Refusal};
 use crate::protocol::{Edit, Outcome, RelPath};
@@ -218,7 +218,7 @@ impl Execution<'_> {
         let content = self
             .ledger
             .read(path)
-            .map_err(|problem| explained(self.workspace, &problem))?;
+            .map_err(|problem| self.walks.explained(&problem))?;
         let size = content.len();
         let file = TextFile::decode(content).map_err(|_| {
             Outcome::failed(format!(

@@ -8,14 +8,14 @@ use crate::workspace::walk::{Found, Walked};
 impl Execution<'_> {
     /// Lists the files that are meant.
     pub(super) fn list_files(&self, places: Option<&Selection>, glob: Option<&str>) -> Outcome {
-        let scope = match Scope::resolve(self.workspace, places, glob) {
+        let scope = match Scope::resolve(&self.walks, places, glob) {
             Ok(scope) => scope,
             Err(outcome) => return outcome,
         };
         let Meant {
             walked,
             but_skipped,
-        } = match scope.walk(self.workspace) {
+        } = match scope.walk(&self.walks) {
             Ok(meant) => meant,
             Err(outcome) => return outcome,
         };

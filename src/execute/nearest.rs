@@ -1,8 +1,10 @@
 //! Which existing files a wrong name may have meant.
 
+use super::skipped::Named;
+use super::walks::Walks;
 use crate::protocol::RelPath;
-use crate::protocol::generated::{is_generated, is_generated_directory};
-use crate::workspace::Workspace;
+use crate::protocol::generated::is_generated;
+use crate::workspace::walk::Found;
 
 /// The most names that are suggested.
 const MAX_SUGGESTIONS: usize = 3;
@@ -10,8 +12,8 @@ const MAX_SUGGESTIONS: usize = 3;
 const MAX_COMPARED: usize = 64;
 
 /// ``; did you mean `src/main.rs`?``, or nothing.
-pub(super) fn suggestion(workspace: &Workspace, path: &RelPath) -> String {
-    let names: Vec<String> = nearest(workspace, path)
+pub(super) fn suggestion(walks: &Walks<'_>, path: &RelPath) -> String {
+    let names: Vec<String> = nearest(walks, path)
         .iter()
         .map(|path| format!("`{path}`"))
         .collect();
@@ -23,28 +25,34 @@ pub(super) fn suggestion(workspace: &Workspace, path: &RelPath) -> String {
 }
 
 /// Files of the same name elsewhere, and files beside it with nearly the same name.
-fn nearest(workspace: &Workspace, path: &RelPath) -> Vec<RelPath> {
+fn nearest(walks: &Walks<'_>, path: &RelPath) -> Vec<RelPath> {
+    // What tools make is seldom meant, and there is much of it.
+    if is_generated(path) {
+        let walked = walks.workspace.walk(None).unwrap_or_default();
+        return nearest_of(&walked.files, path);
+    }
+    let walk = walks.beneath(None, &Named::default());
+    walk.map_or_else(|_| Vec::new(), |walk| nearest_of(&walk.walked.files, path))
+}
+
+fn nearest_of(files: &[Found], path: &RelPath) -> Vec<RelPath> {
     let name = path.file_name().to_lowercase();
     let parent = path.parent();
-    let mut close: Vec<(usize, RelPath)> = Vec::new();
-    // What tools make is seldom meant, and there is much of it.
-    let is_made = is_generated(path);
-    let passes_by = |directory: &RelPath| !is_made && is_generated_directory(directory.file_name());
-    let walked = workspace.walk_past(None, passes_by).unwrap_or_default();
-    for found in walked.files {
-        let other = found.path.file_name().to_lowercase();
+    let mut close: Vec<(usize, &RelPath)> = Vec::new();
+    for Found { path: found, .. } in files {
+        let other = found.file_name().to_lowercase();
         if other == name {
-            close.push((0, found.path));
-        } else if found.path.parent() == parent {
+            close.push((0, found));
+        } else if found.parent() == parent {
             let distance = distance(&name, &other);
             if distance <= 2 && distance < name.chars().count() {
-                close.push((distance, found.path));
+                close.push((distance, found));
             }
         }
     }
     close.sort();
     close.truncate(MAX_SUGGESTIONS);
-    close.into_iter().map(|(_, path)| path).collect()
+    close.into_iter().map(|(_, path)| path.clone()).collect()
 }
 
 /// How many letters have to be put in, taken out or changed.

@@ -37,14 +37,14 @@ struct Outlined {
 impl Execution<'_> {
     /// Lists the symbols of the files that are meant.
     pub(super) fn outline(&self, selection: Option<&Selection>) -> Outcome {
-        let scope = match Scope::resolve(self.workspace, selection, None) {
+        let scope = match Scope::resolve(&self.walks, selection, None) {
             Ok(scope) => scope,
             Err(outcome) => return outcome,
         };
         let Meant {
             walked,
             but_skipped,
-        } = match scope.walk(self.workspace) {
+        } = match scope.walk(&self.walks) {
             Ok(meant) => meant,
             Err(outcome) => return outcome,
         };

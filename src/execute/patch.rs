@@ -12,7 +12,7 @@ mod stated;
 mod worked_out;
 
 use super::replace::note;
-use super::{Execution, capped, count, nearest};
+use super::{Execution, capped, count};
 use crate::protocol::{Excerpt, FileChange, Level, Outcome};
 use operation::stage_all;
 use plan::{Plan, Trouble};
@@ -59,7 +59,7 @@ impl Execution<'_> {
             return Outcome::failed("nothing was changed");
         };
         let hint = match &first.missing {
-            Some(path) => nearest::suggestion(self.workspace, path),
+            Some(path) => self.walks.suggestion(path),
             None => String::new(),
         };
         let more = match rest.len() {

@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::seen::hash;
 use super::select::Scope;
 use super::skipped::Skipped;
-use super::write::explained;
+use super::walks::Walks;
 use super::{Execution, Limits, count};
 use crate::excerpt;
 use crate::protocol::{Capped, Command, Lines, Outcome, ReadRequest, RelPath, Selection, Sighting};
@@ -61,8 +61,19 @@ impl Shown {
     }
 }
 
-/// The files that a step asks to see, as they are now; none if it is not `READ_FILE`.
-pub fn read_requests(workspace: &Workspace, command: &Command) -> Vec<ReadRequest> {
+/// The files that steps ask to see, as they are now; none for what is not `READ_FILE`.
+pub fn read_requests<'c>(
+    workspace: &Workspace,
+    commands: impl IntoIterator<Item = &'c Command>,
+) -> Vec<ReadRequest> {
+    let walks = Walks::new(workspace);
+    let commands = commands.into_iter();
+    commands
+        .flat_map(|command| requests(&walks, command))
+        .collect()
+}
+
+fn requests(walks: &Walks<'_>, command: &Command) -> Vec<ReadRequest> {
     let Command::ReadFile {
         path,
         start_line,
@@ -78,7 +89,7 @@ pub fn read_requests(workspace: &Workspace, command: &Command) -> Vec<ReadReques
         end_line: *end_line,
         numbered: *numbered,
     };
-    match Wanted::find(workspace, path) {
+    match Wanted::find(walks, path) {
         Ok(wanted) => wanted.files.into_iter().map(request).collect(),
         // What became of a file that was promised is told where its contents would stand.
         Err(_) => path.only().cloned().map(request).into_iter().collect(),
@@ -137,8 +148,13 @@ pub fn read_file(
         let name = path.quoted();
         return Shown::nothing(format!("{name} (binary file, {size} bytes: not shown)"));
     };
-    // A part of a secret is still one, and a line of a key does not tell that it is one.
-    let text = veil(path, file.text);
+    // A part of a secret is still one, and a line of a key does not tell that it is one. What a link
+    // leads to is taken out under both names: whichever is the stricter counts.
+    let text = match workspace.real(path) {
+        Some(real) => veil(&real, file.text),
+        None => file.text,
+    };
+    let text = veil(path, text);
     let lines: Vec<&str> = text.lines().collect();
     let sighting = |lines, of| Sighting {
         path: path.clone(),
@@ -249,8 +265,8 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn find(workspace: &Workspace, selection: &Selection) -> Result<Self, Outcome> {
-        let scope = Scope::resolve(workspace, Some(selection), None)?;
+    fn find(walks: &Walks<'_>, selection: &Selection) -> Result<Self, Outcome> {
+        let scope = Scope::resolve(walks, Some(selection), None)?;
         let skipped = Skipped::default();
         let mut files: Vec<RelPath> = Vec::new();
         let mut directory = None;
@@ -259,7 +275,7 @@ impl Wanted {
                 (Some(Kind::Directory), Some(path)) => directory = Some(path),
                 (Some(_), Some(path)) => files.push(path.clone()),
                 _ => {
-                    let walked = scope.walk_place(workspace, place, &skipped)?;
+                    let walked = scope.walk_place(walks, place, &skipped)?;
                     let found = walked.files.into_iter().map(|found| found.path);
                     files.extend(found.filter(|path| !scope.passes_by_file(place, path, &skipped)));
                 }
@@ -268,10 +284,7 @@ impl Wanted {
         let mut known = BTreeSet::new();
         files.retain(|path| known.insert(path.clone()));
         match (files.as_slice(), directory) {
-            ([], Some(path)) => Err(explained(
-                workspace,
-                &FileProblem::IsDirectory(path.clone()),
-            )),
+            ([], Some(path)) => Err(walks.explained(&FileProblem::IsDirectory(path.clone()))),
             ([], None) => Err(Outcome::failed(format!(
                 "no file matches `{selection}`{}",
                 skipped.words(None)
@@ -309,7 +322,7 @@ impl Execution<'_> {
         {
             return promise(path);
         }
-        let wanted = match Wanted::find(self.workspace, selection) {
+        let wanted = match Wanted::find(&self.walks, selection) {
             Ok(wanted) => wanted,
             Err(outcome) => return outcome,
         };
@@ -321,7 +334,7 @@ impl Execution<'_> {
         match files.as_slice() {
             [path] if but.is_empty() => match self.workspace.open_file(path) {
                 Ok(_) => promise(path),
-                Err(problem) => explained(self.workspace, &problem),
+                Err(problem) => self.walks.explained(&problem),
             },
             files => {
                 let mut message = format!(
@@ -471,6 +484,30 @@ mod tests {
         assert!(shown.contents.text.ends_with(end), "{:?}", shown.contents);
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn what_a_link_leads_to_is_taken_out_under_both_names() {
+        use std::os::unix::fs::symlink;
+
+        let stage = stage(&[("conf/.env", "SESSION=1\n"), ("own.txt", "2\n")]);
+        let root = stage.directory.path();
+        symlink("conf/.env", root.join("notes.txt")).unwrap();
+        symlink("conf", root.join("public")).unwrap();
+        let case = |name: &str, expected: &[&str]| {
+            let mut names = Vec::new();
+            let mut veil = |path: &RelPath, text: String| {
+                names.push(path.to_string());
+                text.replace("SESSION=1", "hidden")
+            };
+            let shown = read_file(&stage.workspace, &request(name), &stage.limits, &mut veil);
+            assert!(!shown.contents.text.contains("SESSION"), "{shown:?}");
+            assert_eq!(names, expected);
+        };
+        case("notes.txt", &["conf/.env", "notes.txt"]);
+        case("public/.env", &["conf/.env", "public/.env"]);
+        case("own.txt", &["own.txt"]);
+    }
+
     #[test]
     fn a_missing_file_fails_at_once_with_names_that_may_be_meant() {
         let mut stage = stage(&[("src/main.rs", ""), ("lib/util.rs", "")]);
@@ -519,7 +556,7 @@ mod tests {
                 end_line: None,
                 numbered: false,
             };
-            let requests = read_requests(&stage.workspace, &command);
+            let requests = read_requests(&stage.workspace, [&command]);
             let shown = read_files(&stage.workspace, &requests, &stage.limits, &mut unveiled);
             let headers: Vec<String> = shown.iter().map(heading).collect();
             assert_eq!(headers[..first.len()], *first);

@@ -6,6 +6,9 @@ use super::{Execution, capped, count};
 use crate::edit::{self, Refusal, Replaced};
 use crate::protocol::{Level, Outcome, RelPath, Replacement};
 
+/// How many refused blocks are named.
+const MAX_NAMED: usize = 20;
+
 impl Execution<'_> {
     /// Replaces passages of text; an empty search creates a file that does not exist.
     pub(super) fn replace_text(&mut self, path: &RelPath, edits: &[Replacement]) -> Outcome {
@@ -88,12 +91,14 @@ fn failure(path: &RelPath, replaced: &Replaced) -> String {
     if let ([(_, only)], 1) = (replaced.refusals.as_slice(), blocks) {
         return format!("`{path}`: {}", only.message);
     }
-    let refused: Vec<String> = replaced
-        .refusals
-        .iter()
+    let mut refused: Vec<String> = (replaced.refusals.iter().take(MAX_NAMED))
         .map(|(position, _)| format!("block {}", position + 1))
         .collect();
-    let applied = blocks - refused.len();
+    let more = replaced.refusals.len() - refused.len();
+    if more > 0 {
+        refused.push(format!("and {more} more"));
+    }
+    let applied = blocks - replaced.refusals.len();
     let note = note(replaced.edited.level).map(|note| format!(" ({note})"));
     format!(
         "{applied} of {blocks} blocks applied to {}{}; not applied, send only these again: {}",
@@ -108,6 +113,7 @@ fn refusals(replaced: &Replaced) -> String {
     let texts: Vec<String> = replaced
         .refusals
         .iter()
+        .take(MAX_NAMED)
         .map(|(position, Refusal { message, detail })| {
             if is_only {
                 detail.clone()
@@ -170,6 +176,17 @@ mod tests {
         );
         assert_eq!(outcome.changed, [path("a")]);
         assert_eq!(stage.text("a"), "ALPHA\nbeta\nGAMMA\n");
+    }
+
+    #[test]
+    fn of_very_many_blocks_that_fail_the_first_ones_are_named() {
+        let mut stage = stage(&[("a", "alpha\n")]);
+        let searches: Vec<String> = (0..3000)
+            .map(|n| format!("alpha {n} is not there\n"))
+            .collect();
+        let blocks: Vec<(&str, &str)> = searches.iter().map(|search| (&**search, "x\n")).collect();
+        let outcome = stage.fails(replace("a", &blocks), "block 20, and 2980 more");
+        assert!(outcome.message.len() < 500, "{}", outcome.message.len());
     }
 
     #[test]

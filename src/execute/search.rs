@@ -22,7 +22,6 @@ use grep_searcher::{
 pub use self::cover::{Hidden, Hide};
 use super::select::{Place, Scope};
 use super::skipped::Skipped;
-use super::write::explained;
 use super::{Execution, count};
 use crate::protocol::{Capped, Outcome, RelPath, Selection};
 use crate::workspace::text::TextFile;
@@ -83,7 +82,7 @@ impl Execution<'_> {
             Ok(matcher) => matcher,
             Err(problem) => return Outcome::failed(problem),
         };
-        let scope = match Scope::resolve(self.workspace, query.places, query.glob) {
+        let scope = match Scope::resolve(&self.walks, query.places, query.glob) {
             Ok(scope) => scope,
             Err(outcome) => return outcome,
         };
@@ -108,18 +107,28 @@ impl Execution<'_> {
             };
             match self.workspace.tour(place.beneath.as_ref(), &visit) {
                 Ok(toured) => is_cut |= toured.is_cut,
-                Err(problem) => return explained(self.workspace, &problem),
+                Err(problem) => return self.walks.explained(&problem),
             }
         }
         search.outcome(is_cut, &scope.but_missing(), |hits, matcher| {
             if let Some(hide) = self.hide {
-                cover::cover(hits, matcher, hide, &|path| self.text_of(path));
+                let hide = |path: &RelPath, text: &str| self.hidden_in(path, text, hide);
+                cover::cover(hits, matcher, &hide, &|path| self.text_of(path));
             }
         })
     }
 }
 
 impl Execution<'_> {
+    /// What must not be shown of a file under this name, nor under the one that it really has.
+    fn hidden_in(&self, path: &RelPath, text: &str, hide: &Hide<'_>) -> Vec<Hidden> {
+        let by_name = hide(path, text);
+        match self.workspace.real(path) {
+            Some(real) => cover::both(hide(&real, text), by_name),
+            None => by_name,
+        }
+    }
+
     fn text_of(&self, path: &RelPath) -> Option<String> {
         let bytes = (self.workspace)
             .read(path, self.limits.max_file_bytes)

@@ -8,7 +8,7 @@
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::skipped::{Named, Skipped};
-use super::write::explained;
+use super::walks::Walks;
 use crate::protocol::selection::split;
 use crate::protocol::{Outcome, RelPath, Selection};
 use crate::workspace::walk::{Found, Walked};
@@ -47,7 +47,7 @@ pub(super) struct Place {
 impl Scope {
     /// Finds out what is meant. It fails if none of it is there, or a glob cannot be read.
     pub(super) fn resolve(
-        workspace: &Workspace,
+        walks: &Walks<'_>,
         selection: Option<&Selection>,
         glob: Option<&str>,
     ) -> Result<Self, Outcome> {
@@ -72,12 +72,12 @@ impl Scope {
         };
         let mut globs = Vec::new();
         for entry in selection.entries() {
-            if scope.name(workspace, entry)? {
+            if scope.name(walks, entry)? {
                 continue;
             }
             for part in Selection::parts(entry) {
                 let is_whole = part == *entry;
-                if !is_whole && scope.name(workspace, &part)? {
+                if !is_whole && scope.name(walks, &part)? {
                     continue;
                 }
                 if Selection::is_glob(&part) {
@@ -87,7 +87,7 @@ impl Scope {
                 }
             }
         }
-        scope.add_globs(workspace, &globs)?;
+        scope.add_globs(walks.workspace, &globs)?;
         for glob in &globs {
             scope.generated.read(glob.as_str());
         }
@@ -95,14 +95,14 @@ impl Scope {
         if scope.places.is_empty()
             && let Some(path) = scope.missing.first()
         {
-            return Err(explained(workspace, &FileProblem::NotFound(path.clone())));
+            return Err(walks.explained(&FileProblem::NotFound(path.clone())));
         }
         Ok(scope)
     }
 
     /// Adds a file or directory of exactly this name; says whether there is one.
-    fn name(&mut self, workspace: &Workspace, path: &RelPath) -> Result<bool, Outcome> {
-        match workspace.kind(path) {
+    fn name(&mut self, walks: &Walks<'_>, path: &RelPath) -> Result<bool, Outcome> {
+        match walks.workspace.kind(path) {
             Ok(None) => Ok(false),
             Ok(named @ Some(_)) => {
                 self.places.push(Place {
@@ -112,7 +112,7 @@ impl Scope {
                 });
                 Ok(true)
             }
-            Err(problem) => Err(explained(workspace, &problem)),
+            Err(problem) => Err(walks.explained(&problem)),
         }
     }
 
@@ -176,23 +176,29 @@ impl Scope {
     /// Every file of one of the places that is meant, sorted by path.
     pub(super) fn walk_place(
         &self,
-        workspace: &Workspace,
+        walks: &Walks<'_>,
         place: &Place,
         skipped: &Skipped,
     ) -> Result<Walked, Outcome> {
-        let passes_by = |path: &RelPath| self.passes_by(place, path, skipped);
-        let mut walked = (workspace.walk_past(place.beneath.as_ref(), passes_by))
-            .map_err(|problem| explained(workspace, &problem))?;
-        (walked.files).retain(|found: &Found| self.includes(place, &found.path));
-        Ok(walked)
+        let walk = (walks.beneath(place.beneath.as_ref(), &self.generated))
+            .map_err(|problem| walks.explained(&problem))?;
+        let passed = walk.passed.iter().filter(|path| self.reaches(place, path));
+        passed.for_each(|path| skipped.note(path));
+        let is_meant = |found: &&Found| self.includes(place, &found.path);
+        Ok(Walked {
+            files: walk.walked.files.iter().filter(is_meant).cloned().collect(),
+            unnamable: walk.walked.unnamable,
+            cut: walk.walked.cut,
+            ..Walked::default()
+        })
     }
 
     /// Every file that is meant, sorted by path.
-    pub(super) fn walk(&self, workspace: &Workspace) -> Result<Meant, Outcome> {
+    pub(super) fn walk(&self, walks: &Walks<'_>) -> Result<Meant, Outcome> {
         let skipped = Skipped::default();
         let mut all = Walked::default();
         for place in &self.places {
-            let walked = self.walk_place(workspace, place, &skipped)?;
+            let walked = self.walk_place(walks, place, &skipped)?;
             all.files.extend(walked.files);
             all.unnamable += walked.unnamable;
             all.cut |= walked.cut;
@@ -338,8 +344,9 @@ mod tests {
             ("out/made.rs", ""),
         ]);
         let selection = Selection::parse_directory(selection).unwrap();
-        let scope = Scope::resolve(&stage.workspace, selection.as_ref(), glob);
-        let found = scope.and_then(|scope| scope.walk(&stage.workspace));
+        let walks = Walks::new(&stage.workspace);
+        let scope = Scope::resolve(&walks, selection.as_ref(), glob);
+        let found = scope.and_then(|scope| scope.walk(&walks));
         let paths: Vec<String> = match found {
             Ok(meant) => meant
                 .walked
@@ -389,8 +396,9 @@ mod tests {
         ]);
         let case = |selection: &str, glob: Option<&str>, expected: &[&str], skipped: &str| {
             let selection = Selection::parse_directory(selection).unwrap();
-            let scope = Scope::resolve(&stage.workspace, selection.as_ref(), glob).ok();
-            let meant = scope.unwrap().walk(&stage.workspace).ok().unwrap();
+            let walks = Walks::new(&stage.workspace);
+            let scope = Scope::resolve(&walks, selection.as_ref(), glob).ok();
+            let meant = scope.unwrap().walk(&walks).ok().unwrap();
             let paths: Vec<&str> = (meant.walked.files.iter())
                 .map(|found| found.path.as_str())
                 .collect();

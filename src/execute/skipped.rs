@@ -34,6 +34,11 @@ impl Named {
         }
     }
 
+    /// The generated directories that are named.
+    pub(super) fn directories(&self) -> &BTreeSet<String> {
+        &self.directories
+    }
+
     /// Whether a directory that a walk meets is passed by. Beneath one that was named none is.
     pub(super) fn pass_directory(&self, path: &RelPath) -> bool {
         let name = path.file_name();

@@ -47,6 +47,8 @@ pub(super) struct Staging<'a> {
     /// What was read before it is asked for.
     ahead: BTreeMap<RelPath, Found>,
     changes: Vec<StagedChange>,
+    /// How many bytes of new contents were put beside files.
+    bytes: u64,
     /// What the step under way has replaced in the picture.
     replaced: Vec<(RelPath, Option<Picture>)>,
 }
@@ -62,6 +64,7 @@ impl<'a> Staging<'a> {
             stats: Stats::new(),
             ahead: BTreeMap::new(),
             changes: Vec::new(),
+            bytes: 0,
             replaced: Vec::new(),
         }
     }
@@ -77,7 +80,7 @@ impl<'a> Staging<'a> {
         self.ahead.clear();
     }
 
-    /// Reads a whole file of at most `max_bytes`; with it its hash.
+    /// Reads a whole file of at most `max_bytes` that could be written; with it its hash.
     pub(super) fn read(
         &mut self,
         path: &RelPath,
@@ -120,7 +123,7 @@ impl<'a> Staging<'a> {
             if bytes.load(Ordering::Relaxed) > MAX_AHEAD {
                 return None;
             }
-            let found = Found::read_writable(workspace, path, max_bytes).ok()?;
+            let found = Found::read(workspace, path, max_bytes).ok()?;
             bytes.fetch_add(found.content.len() as u64, Ordering::Relaxed);
             let done = and(path, &found.content);
             Some((found, done))
@@ -144,6 +147,11 @@ impl<'a> Staging<'a> {
         if let Ok(mark) = self.names.give(path) {
             self.workspace.remove_left_over(path, &mark);
         }
+    }
+
+    /// How many bytes of new contents were put beside files since the last `clear`.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// What the system knew of the files that were read.
@@ -253,6 +261,7 @@ impl<'a> Staging<'a> {
 
     fn enter_written(&mut self, prepared: Prepared<'_>, staged: RelPath) {
         let Prepared { write, before, .. } = prepared;
+        self.bytes += write.content.bytes.len() as u64;
         let after = write.content.hash;
         let picture = Picture::File {
             lies: staged.clone(),
@@ -358,6 +367,7 @@ impl<'a> Staging<'a> {
         self.read.clear();
         self.stats.clear();
         self.ahead.clear();
+        self.bytes = 0;
         self.take();
     }
 }

@@ -1,11 +1,11 @@
 //! `CREATE_FILE`, `DELETE_FILE`, `MOVE_FILE`.
 
 use super::ledger::Known;
-use super::{Execution, count, nearest};
+use super::{Execution, count};
 use crate::edit;
 use crate::protocol::{Outcome, RelPath};
+use crate::workspace::FileProblem;
 use crate::workspace::text::{Encoding, TextFile};
-use crate::workspace::{FileProblem, Workspace};
 
 /// What a whole new content makes of a file.
 pub(super) struct Overwrite {
@@ -62,7 +62,7 @@ impl Execution<'_> {
                 self.ledger.enter(path, Known::removed());
                 Outcome::ok(format!("deleted {}", path.quoted())).with_changed([path.clone()])
             }
-            Err(problem) => explained(self.workspace, &problem),
+            Err(problem) => self.walks.explained(&problem),
         }
     }
 
@@ -80,7 +80,7 @@ impl Execution<'_> {
                 Outcome::ok(format!("moved {} to {}", from.quoted(), to.quoted()))
                     .with_changed([from.clone(), to.clone()])
             }
-            Err(problem) => explained(self.workspace, &problem),
+            Err(problem) => self.walks.explained(&problem),
         }
     }
 }
@@ -158,17 +158,6 @@ fn ends_lines_with_crlf(text: &str) -> bool {
 /// A problem with a file, as an outcome.
 pub(super) fn failed(problem: &FileProblem) -> Outcome {
     Outcome::failed(problem.to_string())
-}
-
-/// The same; for a file that does not exist, with the names that may have been meant.
-pub(super) fn explained(workspace: &Workspace, problem: &FileProblem) -> Outcome {
-    match problem {
-        FileProblem::NotFound(path) => {
-            let suggestion = nearest::suggestion(workspace, path);
-            Outcome::failed(format!("{problem}{suggestion}"))
-        }
-        _ => failed(problem),
-    }
 }
 
 #[cfg(test)]

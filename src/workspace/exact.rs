@@ -157,7 +157,7 @@ impl Workspace {
 }
 
 /// Whether it says that nothing is there.
-fn is_absence(cause: &io::Error) -> bool {
+pub(super) fn is_absence(cause: &io::Error) -> bool {
     matches!(
         cause.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory

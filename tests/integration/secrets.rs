@@ -321,3 +321,21 @@ fn the_log_has_no_secret() {
         assert!(!log.contains(secret), "{log}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_no_way_around() {
+    let commands = block(
+        "[READ_FILE path=\"notes.txt\"]\n[EDIT_FILE path=\"notes.txt\"]\n<<<<<<< SEARCH\nSESSION=another\n=======\nx\n>>>>>>> REPLACE\n[/EDIT_FILE]\n[SEARCH_TEXT pattern=\"SESSION\" path=\"notes.txt\"]",
+    );
+    let test = Test::new(&["new", "--base", ".", "task"])
+        .file("workspace/.env", "SESSION=q8Zr2LmX0pVt\n")
+        .reply(&commands)
+        .reply(DONE);
+    let link = test.base().join("workspace/notes.txt");
+    std::os::unix::fs::symlink(".env", link).unwrap();
+    let finished = test.run().code(0);
+    let told = finished.outbox(2);
+    assert!(!told.contains("q8Zr2LmX0pVt"), "{told}");
+    assert!(told.contains("SESSION=[SECRET-1 "), "{told}");
+}

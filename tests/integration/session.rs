@@ -376,3 +376,36 @@ fn a_note_is_told_in_the_next_outbox() {
     .unwrap();
     running.wait().code(0);
 }
+
+#[test]
+fn many_edits_of_a_large_file_do_not_lie_beside_it_all_at_once() {
+    let text = |number: u32| format!("number {number}\n{}", "line\n".repeat(180));
+    let edit = |number: u32| {
+        let next = number + 1;
+        format!(
+            "[EDIT_FILE path=\"large.txt\"]\n<<<<<<< SEARCH\nnumber {number}\n=======\nnumber {next}\n>>>>>>> REPLACE\n[/EDIT_FILE]"
+        )
+    };
+    let edits: Vec<String> = (0..20).map(edit).collect();
+    let finished = Test::new(&["new", "--base", ".", "--max-file-bytes", "1000", "task"])
+        .file("workspace/large.txt", text(0))
+        .reply(&block(&edits.join("\n")))
+        .reply(DONE)
+        .run()
+        .code(0)
+        .workspace("large.txt", &text(20));
+    let id = finished.session()["sessionId"].as_str().unwrap().to_owned();
+    let journal = finished.base().join(format!("sessions/{id}.journal.jsonl"));
+    let journal = fs::read_to_string(journal).unwrap();
+    let groups = journal
+        .lines()
+        .filter(|line| line.contains("\"event\":\"started\""));
+    let most = groups
+        .map(|group| group.matches("\"staged\":").count())
+        .max();
+    assert_eq!(
+        most,
+        Some(5),
+        "four times the largest file, and the step that goes past it"
+    );
+}

@@ -229,3 +229,19 @@ fn the_encoding_is_kept_or_the_edit_refused() {
     stage.fails(lines("old", 1, 1, "\u{4e2d}\n"), "has no `\u{4e2d}`");
     stage.fails(lines("binary", 1, 1, "x\n"), "is a binary file (2 bytes)");
 }
+
+#[test]
+fn what_a_link_leads_to_is_not_shown_by_a_refusal() {
+    let mut stage = stage(&[(".env", "SESSION=1\n")]);
+    std::os::unix::fs::symlink(".env", stage.directory.path().join("notes.txt")).unwrap();
+    for command in [
+        replace("notes.txt", &[("SESSION=2\n", "x\n")]),
+        lines("notes.txt", 1, 1, "x\n"),
+        patch(vec![update("notes.txt", &["-SESSION=2", "+x"])]),
+        create("notes.txt", "x\n"),
+    ] {
+        let outcome = stage.fails(command, "`notes.txt` is a symbolic link");
+        assert!(!outcome.detail.text.contains("SESSION"), "{outcome:?}");
+    }
+    assert_eq!(stage.text(".env"), "SESSION=1\n");
+}

@@ -52,6 +52,25 @@ pub(super) fn cover(
     }
 }
 
+/// What must not be shown of a file by what its real name says and by what the name says that is
+/// shown, in its order. Who shows it knows only the second: the first cannot be left to them.
+pub(super) fn both(real: Vec<Hidden>, by_name: Vec<Hidden>) -> Vec<Hidden> {
+    let real: Vec<Hidden> = (real.into_iter())
+        .map(|hidden| Hidden {
+            is_alone: false,
+            ..hidden
+        })
+        .collect();
+    let is_apart = |other: &Hidden| {
+        let after = real.partition_point(|hidden| hidden.range.end <= other.range.start);
+        (real.get(after)).is_none_or(|hidden| other.range.end <= hidden.range.start)
+    };
+    let more: Vec<Hidden> = by_name.into_iter().filter(is_apart).collect();
+    let mut all: Vec<Hidden> = real.into_iter().chain(more).collect();
+    all.sort_by_key(|hidden| hidden.range.start);
+    all
+}
+
 /// A file that has something to hide.
 struct File<'a> {
     text: &'a str,
@@ -163,6 +182,22 @@ mod tests {
             assert!(!shown.contains("token") && !shown.contains("yy"), "{shown}");
         }
         assert!(found(&line, "here", &hide).contains("[hidden] here zz"));
+    }
+
+    #[test]
+    fn what_the_real_name_tells_is_covered_too() {
+        let mut alone = vec![hidden(2..5, true), hidden(20..25, true)];
+        let all = both(
+            alone.clone(),
+            vec![hidden(4..8, true), hidden(10..12, true)],
+        );
+        alone[0].is_alone = false;
+        alone[1].is_alone = false;
+        assert_eq!(
+            all,
+            [alone[0].clone(), hidden(10..12, true), alone[1].clone()]
+        );
+        assert_eq!(both(Vec::new(), vec![hidden(1..2, true)]).len(), 1);
     }
 
     #[test]

@@ -21,18 +21,9 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// Reads a file that could be written. What a link leads to cannot, and is not even looked at:
+    /// a refusal would show parts of it under another name than its own.
     pub(super) fn read(
-        workspace: &Workspace,
-        path: &RelPath,
-        max_bytes: u64,
-    ) -> Result<Self, FileProblem> {
-        let now = SystemTime::now();
-        let (content, stat) = workspace.read_with_stat(path, max_bytes)?;
-        Ok(Self::new(content, stat, now))
-    }
-
-    /// The same for a file that could be written.
-    pub(super) fn read_writable(
         workspace: &Workspace,
         path: &RelPath,
         max_bytes: u64,
