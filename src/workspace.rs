@@ -9,6 +9,7 @@ pub mod crew;
 pub mod exact;
 mod ignored;
 mod look;
+mod made;
 mod problem;
 mod real;
 mod staged;
@@ -30,6 +31,7 @@ use crate::platform::files;
 use crate::protocol::RelPath;
 
 use exact::is_absence;
+pub use made::MadeDirectories;
 pub use problem::FileProblem;
 pub use staged::Place;
 use survey::Stat;
@@ -225,9 +227,11 @@ impl Workspace {
             mark: &mark,
         };
         let staged = self.stage(place, content, permission)?;
-        self.put(&staged, path).inspect_err(|_| {
+        let made = MadeDirectories::default();
+        self.put(&staged, path, &made).inspect_err(|_| {
             // What is left of it helps nobody; the first error is the one to tell.
             let _ = self.remove(&staged);
+            self.remove_made(made);
         })
     }
 
@@ -263,13 +267,25 @@ impl Workspace {
 
     /// Gives a regular file another name, never one that is taken, making directories.
     pub fn rename(&self, from: &RelPath, to: &RelPath) -> Result<(), FileProblem> {
+        let made = MadeDirectories::default();
+        self.rename_noting(from, to, &made)
+            .inspect_err(|_| self.remove_made(made))
+    }
+
+    /// The same, and notes the directories that it made.
+    pub fn rename_noting(
+        &self,
+        from: &RelPath,
+        to: &RelPath,
+        made: &MadeDirectories,
+    ) -> Result<(), FileProblem> {
         let from_directory = self.parent(from)?;
         regular(&from_directory, from)?;
         // Looked at before directories are made for nothing; what counts is the kernel's word.
         if self.kind(to)?.is_some() {
             return Err(FileProblem::Exists(to.clone()));
         }
-        let to_directory = self.make_parent(to)?;
+        let to_directory = self.make_parent(to, made)?;
         let (old, new) = (from.file_name(), to.file_name());
         match files::rename_without_replacing(&from_directory, old, &to_directory, new) {
             Err(cause) if cause.kind() == io::ErrorKind::Unsupported => {
@@ -290,7 +306,7 @@ impl Workspace {
 
     /// The directory that holds the path, reached without following a link.
     fn parent(&self, path: &RelPath) -> Result<Dir, FileProblem> {
-        self.walk_parents(path, |_, _| Err(FileProblem::NotFound(path.clone())))
+        self.walk_parents(path, |_, _, _| Err(FileProblem::NotFound(path.clone())))
     }
 
     /// A directory itself, reached without following a link.
@@ -307,13 +323,14 @@ impl Workspace {
         })
     }
 
-    /// The same, making the directories that are missing.
-    fn make_parent(&self, path: &RelPath) -> Result<Dir, FileProblem> {
-        self.walk_parents(path, |directory, name| {
+    /// The directory that holds the path, made with those above it where it is missing.
+    fn make_parent(&self, path: &RelPath, made: &MadeDirectories) -> Result<Dir, FileProblem> {
+        self.walk_parents(path, |directory, name, whole| {
             match directory.create_dir(name) {
+                Ok(()) => made.note(whole),
                 // Somebody else was faster: whatever it is, it is opened without following links.
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
-                other => other.map_err(|cause| FileProblem::from_io("write", path, cause))?,
+                Err(cause) => return Err(FileProblem::from_io("write", path, cause)),
             }
             directory
                 .open_dir_nofollow(name)
@@ -321,10 +338,12 @@ impl Workspace {
         })
     }
 
+    /// Opens the directory that holds the path, one after the other; what is missing is asked for by
+    /// the directory that should have it, its name, and its path.
     fn walk_parents(
         &self,
         path: &RelPath,
-        missing: impl Fn(&Dir, &str) -> Result<Dir, FileProblem>,
+        missing: impl Fn(&Dir, &str, &str) -> Result<Dir, FileProblem>,
     ) -> Result<Dir, FileProblem> {
         let io = |cause| FileProblem::from_io("open", path, cause);
         let Some(parent) = path.parent() else {
@@ -341,7 +360,7 @@ impl Workspace {
                 Ok(next) => next,
                 Err(cause) => match directory.symlink_metadata(name) {
                     Err(absent) if absent.kind() == io::ErrorKind::NotFound => {
-                        missing(&directory, name)?
+                        missing(&directory, name, &parent.as_str()[..end])?
                     }
                     Ok(metadata) if !metadata.is_dir() => {
                         return Err(in_the_way(path, &parent.as_str()[..end], &metadata));

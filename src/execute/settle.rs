@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use super::staging::carry_out::{Stats, discard, make};
 use crate::protocol::{Batch, Outcome, RelPath, StagedChange, StagedFile, StagedStep, StepResult};
-use crate::workspace::{FileProblem, Workspace};
+use crate::workspace::{FileProblem, MadeDirectories, Workspace};
 use found::{Found, Lies};
 use progress::made;
 
@@ -97,10 +97,16 @@ fn bring_to_its_end(
             let words = format!("`{path}` was not written; send the change again");
             Err(Trouble::Settled(words))
         }
-        (None, _) => make(workspace, change, &Stats::new()).map_err(|problem| match problem {
-            FileProblem::Changed(path) => conflict(workspace, found, change, &path, keep),
-            problem => Trouble::Settled(problem.to_string()),
-        }),
+        (None, _) => {
+            let made = MadeDirectories::default();
+            make(workspace, change, &Stats::new(), &made).map_err(|problem| {
+                workspace.remove_made(made);
+                match problem {
+                    FileProblem::Changed(path) => conflict(workspace, found, change, &path, keep),
+                    problem => Trouble::Settled(problem.to_string()),
+                }
+            })
+        }
     }
 }
 

@@ -9,7 +9,9 @@ use std::path::Path;
 use cap_std::fs::Dir;
 
 use super::survey::Stat;
-use super::{FileProblem, Permission, Workspace, create_private, regular, set_mode};
+use super::{
+    FileProblem, MadeDirectories, Permission, Workspace, create_private, regular, set_mode,
+};
 use crate::fs::TEMPORARY;
 use crate::platform::files;
 use crate::protocol::RelPath;
@@ -72,8 +74,13 @@ impl Workspace {
     }
 
     /// Gives a staged content its name, replacing the regular file that had it; makes directories.
-    pub fn put(&self, staged: &RelPath, path: &RelPath) -> Result<(), FileProblem> {
-        let directory = self.make_parent(path)?;
+    pub fn put(
+        &self,
+        staged: &RelPath,
+        path: &RelPath,
+        made: &MadeDirectories,
+    ) -> Result<(), FileProblem> {
+        let directory = self.make_parent(path, made)?;
         match regular(&directory, path) {
             Ok(_) | Err(FileProblem::NotFound(_)) => {}
             Err(problem) => return Err(problem),

@@ -7,6 +7,11 @@ use super::super::{Execution, Limits};
 use super::*;
 use crate::protocol::{Command, Seen, Status, Step};
 
+fn make_one(stage: &Stage, change: &StagedChange) {
+    let made = MadeDirectories::default();
+    make(&stage.workspace, change, &Stats::new(), &made).unwrap();
+}
+
 fn prepared(stage: &Stage, commands: Vec<Command>) -> Batch {
     let limits = Limits::default();
     let mut seen = Seen::default();
@@ -83,7 +88,7 @@ fn whatever_was_done_the_rest_is_done() {
         let changes = batch.steps.iter().flat_map(|step| &step.changes);
         assert_eq!(changes.clone().count(), count);
         for change in changes.take(done) {
-            make(&stage.workspace, change, &Stats::new()).unwrap();
+            make_one(&stage, change);
         }
         let settled = settle(&stage.workspace, &batch, &mut nobody);
         assert_eq!(files(&stage), undisturbed, "after {done}");
@@ -122,7 +127,7 @@ fn a_file_that_somebody_changed_stays_and_what_was_meant_is_kept() {
         update("c", &["-3", "+three"]),
     ]);
     let batch = prepared(&stage, vec![command]);
-    make(&stage.workspace, &batch.steps[0].changes[0], &Stats::new()).unwrap();
+    make_one(&stage, &batch.steps[0].changes[0]);
     stage.change("b", "mine\n");
     let mut kept = Vec::new();
     let settled = settle(&stage.workspace, &batch, &mut |path, content| {
@@ -172,9 +177,9 @@ fn a_directory_in_the_place_of_a_file_is_a_conflict_too() {
 fn what_was_changed_after_it_was_written_is_no_conflict() {
     let stage = stage(FILES);
     let batch = prepared(&stage, vec![create("a", "one\n"), create("new", "n\n")]);
-    make(&stage.workspace, &batch.steps[0].changes[0], &Stats::new()).unwrap();
+    make_one(&stage, &batch.steps[0].changes[0]);
     stage.change("a", "mine\n");
-    make(&stage.workspace, &batch.steps[1].changes[0], &Stats::new()).unwrap();
+    make_one(&stage, &batch.steps[1].changes[0]);
     let settled = settle(&stage.workspace, &batch, &mut nobody);
     assert!(
         settled
@@ -209,7 +214,7 @@ fn exchange(stage: &Stage, change: &StagedChange) {
     };
     let is_done = (stage.workspace).exchange(staged, path, |_| Ok(true));
     if !is_done.unwrap() {
-        make(&stage.workspace, change, &Stats::new()).unwrap();
+        make_one(stage, change);
     }
 }
 
@@ -226,7 +231,7 @@ fn files_of_one_patch_are_made_in_any_order() {
     for (case, is_done) in gaps.iter().enumerate() {
         let (stage, batch) = many(20);
         for step in &batch.steps[..2] {
-            make(&stage.workspace, &step.changes[0], &Stats::new()).unwrap();
+            make_one(&stage, &step.changes[0]);
         }
         for (number, change) in batch.steps[2].changes.iter().enumerate() {
             if is_done(number) {
@@ -248,7 +253,7 @@ fn files_of_one_patch_are_made_in_any_order() {
 fn what_a_file_held_before_is_not_taken_for_what_was_meant() {
     let (stage, batch) = many(20);
     for step in &batch.steps[..2] {
-        make(&stage.workspace, &step.changes[0], &Stats::new()).unwrap();
+        make_one(&stage, &step.changes[0]);
     }
     let changes = &batch.steps[2].changes;
     for number in [3, 5, 6] {
@@ -286,13 +291,13 @@ fn what_a_file_held_before_is_not_taken_for_what_was_meant() {
 fn a_step_that_was_given_up_is_not_told_as_made_and_the_others_are() {
     let (stage, batch) = many(20);
     for step in &batch.steps[..2] {
-        make(&stage.workspace, &step.changes[0], &Stats::new()).unwrap();
+        make_one(&stage, &step.changes[0]);
     }
     stage.change("f11", "mine\n");
     let changes = &batch.steps[2].changes;
     super::super::staging::carry_out::carry_out(&stage.workspace, changes, &Stats::new())
         .unwrap_err();
-    make(&stage.workspace, &batch.steps[3].changes[0], &Stats::new()).unwrap();
+    make_one(&stage, &batch.steps[3].changes[0]);
     let settled = settle(&stage.workspace, &batch, &mut nobody);
     let is_ok = |result: &StepResult| result.outcome.status == Status::Ok;
     let is_ok: Vec<bool> = settled.results.iter().map(is_ok).collect();
@@ -316,7 +321,7 @@ fn a_file_that_somebody_put_back_does_not_make_the_others_unwritten() {
     ];
     let batch = prepared(&stage, commands);
     for step in &batch.steps {
-        make(&stage.workspace, &step.changes[0], &Stats::new()).unwrap();
+        make_one(&stage, &step.changes[0]);
     }
     stage.change("a", "1\n");
     let settled = settle(&stage.workspace, &batch, &mut nobody);

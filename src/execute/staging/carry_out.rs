@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::protocol::{RelPath, StagedChange};
 use crate::workspace::crew::each_of;
 use crate::workspace::survey::Stat;
-use crate::workspace::{FileProblem, Permission, Workspace};
+use crate::workspace::{FileProblem, MadeDirectories, Permission, Workspace};
 use take_back::take_back;
 
 /// What the system knew of files when they were read, where a later change would show in it.
@@ -68,9 +68,11 @@ pub(in super::super) fn carry_out(
     changes: &[StagedChange],
     stats: &Stats,
 ) -> Result<(), Failure> {
+    let made = MadeDirectories::default();
     if let [only] = changes {
-        return make(workspace, only, stats).map_err(|problem| {
+        return make(workspace, only, stats, &made).map_err(|problem| {
             discard(workspace, changes);
+            workspace.remove_made(made);
             Failure {
                 message: problem.to_string(),
                 left: Vec::new(),
@@ -80,8 +82,9 @@ pub(in super::super) fn carry_out(
     let mut undo = Vec::with_capacity(changes.len());
     for run in runs(changes) {
         let mut problem = None;
-        for made in each_of(run, |change| make_reversibly(workspace, change, stats)) {
-            match made {
+        let reversibly = |change| make_reversibly(workspace, change, stats, &made);
+        for inverse in each_of(run, reversibly) {
+            match inverse {
                 Ok(inverse) => undo.push(inverse),
                 Err(first) => {
                     problem.get_or_insert(first);
@@ -89,7 +92,9 @@ pub(in super::super) fn carry_out(
             }
         }
         if let Some(problem) = problem {
-            return Err(give_up(workspace, changes, undo, &problem));
+            let failure = give_up(workspace, changes, undo, &problem);
+            workspace.remove_made(made);
+            return Err(failure);
         }
     }
     each_of(&undo, |inverse| {
@@ -128,6 +133,7 @@ pub(in super::super) fn make(
     workspace: &Workspace,
     change: &StagedChange,
     stats: &Stats,
+    made: &MadeDirectories,
 ) -> Result<(), FileProblem> {
     for (path, before, _) in change.effects() {
         let is_as_before = match (stats.get(path), before) {
@@ -139,9 +145,9 @@ pub(in super::super) fn make(
         }
     }
     match change {
-        StagedChange::Write { path, staged, .. } => workspace.put(staged, path),
+        StagedChange::Write { path, staged, .. } => workspace.put(staged, path, made),
         StagedChange::Remove { path, .. } => workspace.remove(path),
-        StagedChange::Rename { from, to, .. } => workspace.rename(from, to),
+        StagedChange::Rename { from, to, .. } => workspace.rename_noting(from, to, made),
     }
 }
 
@@ -150,6 +156,7 @@ fn make_reversibly<'a>(
     workspace: &Workspace,
     change: &'a StagedChange,
     stats: &Stats,
+    made: &MadeDirectories,
 ) -> Result<Inverse<'a>, FileProblem> {
     if let StagedChange::Write {
         path,
@@ -173,7 +180,7 @@ fn make_reversibly<'a>(
         }
     }
     let inverse = inverse(workspace, change)?;
-    make(workspace, change, stats)?;
+    make(workspace, change, stats, made)?;
     Ok(inverse)
 }
 

@@ -5,7 +5,7 @@
 
 use super::{Failure, Inverse};
 use crate::protocol::RelPath;
-use crate::workspace::{FileProblem, Workspace};
+use crate::workspace::{FileProblem, MadeDirectories, Workspace};
 
 /// How many names are tried for what cannot be brought back.
 const MAX_NAMES: u32 = 99;
@@ -58,7 +58,7 @@ fn bring_back(workspace: &Workspace, inverse: &Inverse<'_>) -> Result<(), FilePr
                     Ok(())
                 }
                 // What was possible once is possible again; if not, the old content takes its name.
-                Ok(false) => workspace.put(staged, path),
+                Ok(false) => workspace.put(staged, path, &MadeDirectories::default()),
                 Err(FileProblem::NotFound(_)) => workspace.rename(staged, path),
                 Err(problem) => Err(problem),
             }

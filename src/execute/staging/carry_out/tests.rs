@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use super::super::super::stage::{path, stage};
+use super::super::super::stage::{create, patch, path, rename, stage};
 use super::super::{Content, Staging};
 use super::*;
+use crate::protocol::FileChange;
 
 /// What a step has come to that wrote `a`, removed `b`, moved `c` to `d` and made `e`, was disturbed
 /// then, and failed.
@@ -22,9 +23,10 @@ fn case(disturb: impl Fn(&Path), expected: &[(&str, &str)], words: &[&str], left
         .write(&path("never"), &new, Permission::Keep)
         .unwrap();
     let changes = staging.take();
-    let undo = changes[..4]
-        .iter()
-        .map(|change| make_reversibly(&stage.workspace, change, staging.stats()).unwrap());
+    let undo = changes[..4].iter().map(|change| {
+        let made = MadeDirectories::default();
+        make_reversibly(&stage.workspace, change, staging.stats(), &made).unwrap()
+    });
     let undo = undo.collect();
     disturb(stage.directory.path());
     let problem = FileProblem::Changed(path("never"));
@@ -104,4 +106,56 @@ fn what_somebody_wrote_stays_and_the_old_content_is_kept_beside_it() {
     let words = &["`a.kept-2`", "`b.kept`", "`c` exists already"];
     let left = &["e", "d", "c", "b", "b.kept", "a", "a.kept-2"];
     case(disturb, expected, words, left);
+}
+
+#[test]
+fn directories_that_were_made_for_nothing_go() {
+    let too_long = "n".repeat(300);
+    let mut stage = stage(&[("kept/a", "1\n"), ("b", "2\n")]);
+    let add = |name: &str| FileChange::Add {
+        path: path(name),
+        content: "x\n".to_owned(),
+        mode: None,
+        overwrite: false,
+    };
+    let patched = patch(vec![
+        add("new/deep/x"),
+        add("kept/more/x"),
+        add(&format!("other/{too_long}")),
+    ]);
+    stage.fails(patched, "nothing was changed");
+    stage.fails(create(&format!("d1/d2/{too_long}"), "x\n"), &too_long);
+    stage.fails(rename("b", &format!("d3/{too_long}")), "could not move `b`");
+    let mut found: Vec<String> = (fs::read_dir(stage.directory.path()).unwrap())
+        .chain(fs::read_dir(stage.directory.path().join("kept")).unwrap())
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    found.sort();
+    assert_eq!(found, ["a", "b", "kept"]);
+}
+
+#[test]
+fn a_directory_that_somebody_uses_stays() {
+    let stage = stage(&[]);
+    let made = MadeDirectories::default();
+    let staging = stage.workspace.stage(
+        crate::workspace::Place {
+            path: &path("d/e/x"),
+            like: None,
+            mark: "1",
+        },
+        b"x",
+        Permission::Keep,
+    );
+    stage
+        .workspace
+        .put(&staging.unwrap(), &path("d/e/x"), &made)
+        .unwrap();
+    stage
+        .workspace
+        .rename(&path("d/e/x"), &path("d/mine"))
+        .unwrap();
+    stage.workspace.remove_made(made);
+    assert!(stage.directory.path().join("d/mine").exists());
+    assert!(!stage.directory.path().join("d/e").exists());
 }
