@@ -1,8 +1,11 @@
 //! Files as text, and text as the bytes of the file that it came from.
 //!
 //! What is not edited comes back byte for byte, whatever its encoding: UTF-8 with or without a byte
-//! order mark, UTF-16 with one, and else the single-byte encoding that Windows used in the West, in
-//! which every byte means something. Line ends are part of the text and left alone.
+//! order mark, UTF-16 with one, UTF-8 with a few bytes in it that are none, and else the single-byte
+//! encoding that Windows used in the West, in which every byte means something. Line ends are part of
+//! the text and left alone.
+
+mod stray;
 
 use std::borrow::Cow;
 
@@ -28,6 +31,10 @@ pub enum Encoding {
     Utf8,
     /// UTF-8 after a byte order mark.
     Utf8Bom,
+    /// UTF-8, but for some bytes; the text has a character of its own for each of them.
+    Utf8Stray,
+    /// The same after a byte order mark.
+    Utf8BomStray,
     /// UTF-16, little end first, after a byte order mark.
     Utf16Le,
     /// UTF-16, big end first, after a byte order mark.
@@ -58,13 +65,20 @@ impl TextFile {
         let file = match bytes.as_slice() {
             [0xef, 0xbb, 0xbf, rest @ ..] => match std::str::from_utf8(rest) {
                 Ok(text) => Self::new(text, Encoding::Utf8Bom),
-                Err(_) => Self::single_bytes(&bytes)?,
+                // The mark says what it is, however much is wrong.
+                Err(_) => match stray::decode(&bytes) {
+                    Some(text) => Self::new(text.trim_start_matches(BOM), Encoding::Utf8BomStray),
+                    None => Self::single_bytes(&bytes)?,
+                },
             },
             [0xff, 0xfe, rest @ ..] => Self::utf16(rest, Encoding::Utf16Le)?,
             [0xfe, 0xff, rest @ ..] => Self::utf16(rest, Encoding::Utf16Be)?,
             _ => match String::from_utf8(bytes) {
                 Ok(text) => Self::new(text, Encoding::Utf8),
-                Err(invalid) => Self::single_bytes(invalid.as_bytes())?,
+                Err(invalid) => match stray::decode(invalid.as_bytes()) {
+                    Some(text) => Self::new(text, Encoding::Utf8Stray),
+                    None => Self::single_bytes(invalid.as_bytes())?,
+                },
             },
         };
         if looks_binary(&file.text, file.encoding) {
@@ -98,6 +112,8 @@ impl TextFile {
         Ok(match self.encoding {
             Encoding::Utf8 => text.as_bytes().to_vec(),
             Encoding::Utf8Bom => with_mark().collect::<String>().into_bytes(),
+            Encoding::Utf8Stray => stray::encode(text),
+            Encoding::Utf8BomStray => stray::encode(&with_mark().collect::<String>()),
             Encoding::Utf16Le => with_mark()
                 .flat_map(|character| character.encode_utf16(&mut units).to_vec())
                 .flat_map(u16::to_le_bytes)
@@ -165,7 +181,7 @@ impl TextFile {
 fn one_control_in(encoding: Encoding) -> usize {
     match encoding {
         // Any bytes are valid here, so more is asked of them.
-        Encoding::Windows1252 => 32,
+        Encoding::Windows1252 | Encoding::Utf8Stray | Encoding::Utf8BomStray => 32,
         _ => 4,
     }
 }
@@ -227,6 +243,40 @@ mod tests {
     }
 
     #[test]
+    fn a_stray_byte_does_not_make_another_encoding_of_utf8() {
+        let bytes = b"h\xc3\xa9llo \xe4\xb8\xad\nbad \xff byte\nline\n";
+        for (mark, encoding) in [
+            (&b""[..], Encoding::Utf8Stray),
+            (b"\xef\xbb\xbf", Encoding::Utf8BomStray),
+        ] {
+            let bytes = [mark, bytes].concat();
+            let file = TextFile::decode(bytes.clone()).unwrap();
+            assert_eq!(file.encoding, encoding);
+            assert!(
+                file.text.starts_with("h\u{e9}llo \u{4e2d}\nbad "),
+                "{file:?}"
+            );
+            assert_eq!(file.encode().unwrap(), bytes);
+            let edited = file.with_text(file.text.replace("line", "caf\u{e9} \u{4e2d}"));
+            let expected = [
+                mark,
+                b"h\xc3\xa9llo \xe4\xb8\xad\nbad \xff byte\ncaf\xc3\xa9 \xe4\xb8\xad\n",
+            ];
+            assert_eq!(edited.encode().unwrap(), expected.concat());
+        }
+        // As much of the one as of the other: then every byte means something by itself.
+        case(
+            b"\xc3\xa9 \xe9",
+            "\u{c3}\u{a9} \u{e9}",
+            Encoding::Windows1252,
+        );
+        // The characters that would stand for bytes are there already.
+        let used = "\u{e9}\u{e9}\u{10fe80}".as_bytes();
+        let file = TextFile::decode([used, b"\xff"].concat()).unwrap();
+        assert_eq!(file.encoding, Encoding::Windows1252);
+    }
+
+    #[test]
     fn knows_what_is_not_text() {
         for bytes in [
             &b"\x7fELF\x02\x01\x01\0"[..],
@@ -262,6 +312,9 @@ mod tests {
                 proptest::collection::vec(any::<u8>(), 0..64),
                 proptest::collection::vec(9_u8..=255, 0..64),
                 ".{0,32}".prop_map(String::into_bytes),
+                ("\\PC{0,32}", any::<u8>(), ".{0,8}").prop_map(|(one, byte, other)| {
+                    [one.as_bytes(), &[byte], other.as_bytes()].concat()
+                }),
             ],
             mark in prop_oneof![
                 Just(&b""[..]), Just(&b"\xef\xbb\xbf"[..]), Just(&b"\xff\xfe"[..]), Just(&b"\xfe\xff"[..]),
