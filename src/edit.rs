@@ -36,6 +36,7 @@ use crate::protocol::Level;
 pub use guard::{drops_most, omission};
 pub use lines::{insert_lines, replace_lines};
 pub use patch::{check_patch_old, patch, patch_moved};
+pub use regular::quoted_replacement;
 pub use replace::{Replaced, replace};
 
 /// A text after an edit.

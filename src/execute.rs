@@ -41,6 +41,7 @@ use ledger::Ledger;
 use staging::carry_out::{Failure, carry_out};
 use walks::Walks;
 
+pub use crate::edit::quoted_replacement;
 pub use mentions::mentions;
 pub use read::{Shown, Veil, read_file, read_files, read_requests, unveiled};
 pub use search::{Hidden, Hide};

@@ -7,6 +7,7 @@
 
 pub mod crew;
 pub mod exact;
+mod folded;
 mod ignored;
 mod look;
 mod made;
@@ -282,11 +283,18 @@ impl Workspace {
         let from_directory = self.parent(from)?;
         regular(&from_directory, from)?;
         // Looked at before directories are made for nothing; what counts is the kernel's word.
-        if self.kind(to)?.is_some() {
+        let is_there = self.kind(to)?.is_some();
+        let is_itself = is_there && self.is_same_name(from, to);
+        if is_there && !is_itself {
             return Err(FileProblem::Exists(to.clone()));
         }
         let to_directory = self.make_parent(to, made)?;
         let (old, new) = (from.file_name(), to.file_name());
+        if is_itself {
+            return from_directory
+                .rename(old, &to_directory, new)
+                .map_err(|cause| FileProblem::from_io("move", from, cause));
+        }
         match files::rename_without_replacing(&from_directory, old, &to_directory, new) {
             Err(cause) if cause.kind() == io::ErrorKind::Unsupported => {
                 from_directory.rename(old, &to_directory, new)

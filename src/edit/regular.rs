@@ -1,8 +1,8 @@
 //! Replacements by regular expression.
 //!
 //! `^` and `$` stand for the ends of lines, whatever the line endings of the file are. In the
-//! replacement `$1`, `${1}`, `${name}` and `\1` are groups, `$0` and `$&` the whole match, and `$$`
-//! is a `$`; anything else stands for itself.
+//! replacement `$1`, `${1}`, `${name}` and `\1` are groups, `$0` and `$&` the whole match, `$$` is a
+//! `$`, and `$\1` is a `\1` that is no group; anything else stands for itself.
 
 use regex::{Captures, Regex, RegexBuilder};
 
@@ -83,6 +83,20 @@ fn compile(pattern: &str) -> Result<Regex, Refusal> {
         })
 }
 
+/// A text as a replacement that stands for it and for nothing else.
+pub fn quoted_replacement(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let is_reference = character == '\\' && characters.peek().is_some_and(char::is_ascii_digit);
+        if character == '$' || is_reference {
+            quoted.push('$');
+        }
+        quoted.push(character);
+    }
+    quoted
+}
+
 /// The replacement with the groups put in; line endings become `\n`.
 fn expand(replacement: &str, captures: &Captures<'_>) -> String {
     let mut expanded = String::with_capacity(replacement.len());
@@ -118,6 +132,7 @@ fn group<'t>(text: &'t str, captures: &'t Captures<'_>) -> Option<(&'t str, usiz
     }
     match after.chars().next()? {
         '$' => Some(("$", 2)),
+        '\\' if after[1..].starts_with(|next: char| next.is_ascii_digit()) => Some(("\\", 2)),
         '&' => Some((of(captures.get(0)), 2)),
         '{' => {
             let end = after.find('}')?;
@@ -140,4 +155,29 @@ fn leading_group(text: &str, groups: usize) -> Option<usize> {
             .parse::<usize>()
             .is_ok_and(|number| number < groups)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quoted_text_stands_for_itself() {
+        let regex = compile("(k)ey").unwrap();
+        let captures = regex.captures("key").unwrap();
+        for text in [
+            "a\\1b",
+            "$1",
+            "$\\1",
+            "\\0\\9",
+            "$$",
+            "C:\\new",
+            "${1}",
+            "$&\\",
+            "$\\alpha$",
+        ] {
+            assert_eq!(expand(&quoted_replacement(text), &captures), text);
+        }
+        assert_eq!(expand("\\1$1$\\alpha", &captures), "kk$\\alpha");
+    }
 }

@@ -135,12 +135,7 @@ pub fn read_file(
     let path = &request.path;
     let content = match workspace.read(path, limits.max_file_bytes) {
         Ok(content) => content,
-        Err(problem @ FileProblem::TooLarge { .. }) => {
-            return Shown::nothing(format!(
-                "{problem}; look at parts of it with RUN_COMMAND and `sed -n`"
-            ));
-        }
-        Err(problem) => return Shown::nothing(problem.to_string()),
+        Err(problem) => return Shown::nothing(unreadable(&problem)),
     };
     let hash = hash(&content);
     let size = content.len();
@@ -180,6 +175,16 @@ pub fn read_file(
             contents: contents(&lines, range, request, limits),
         },
         Err(problem) => Shown::nothing(format!("`{path}` {problem}")),
+    }
+}
+
+/// Why a file is not shown, with what helps.
+fn unreadable(problem: &FileProblem) -> String {
+    match problem {
+        FileProblem::TooLarge { .. } => {
+            format!("{problem}; look at parts of it with RUN_COMMAND and `sed -n`")
+        }
+        _ => problem.to_string(),
     }
 }
 
@@ -332,8 +337,16 @@ impl Execution<'_> {
             but,
         } = &wanted;
         match files.as_slice() {
-            [path] if but.is_empty() => match self.workspace.open_file(path) {
-                Ok(_) => promise(path),
+            [path] if but.is_empty() => match self.workspace.read(path, self.limits.max_file_bytes)
+            {
+                Ok(content) if TextFile::view(&content).is_ok() => promise(path),
+                Ok(content) => Outcome::failed(format!(
+                    "`{path}` is a binary file ({} bytes): it cannot be shown",
+                    content.len()
+                )),
+                Err(problem @ FileProblem::TooLarge { .. }) => {
+                    Outcome::failed(unreadable(&problem))
+                }
                 Err(problem) => self.walks.explained(&problem),
             },
             files => {
@@ -541,6 +554,34 @@ mod tests {
             ]
         );
         assert_eq!(outcomes[0].status, Status::Failed);
+    }
+
+    #[test]
+    fn what_cannot_be_shown_fails_at_once() {
+        let mut stage = stage(&[
+            ("large", &"x".repeat(101)),
+            ("binary", "\0\x01"),
+            ("fine", "1\n"),
+        ]);
+        stage.limits.max_file_bytes = 100;
+        let read = |name: &str| Command::ReadFile {
+            path: files(name),
+            start_line: None,
+            end_line: None,
+            numbered: false,
+        };
+        stage.fails(read("large"), "look at parts of it with RUN_COMMAND");
+        stage.fails(
+            read("binary"),
+            "`binary` is a binary file (2 bytes): it cannot be shown",
+        );
+        assert_eq!(stage.one(read("fine")).status, Status::Ok);
+        // What a later step makes of it counts.
+        let outcomes = stage.reply(vec![
+            read("binary"),
+            super::super::stage::create("binary", "text\n"),
+        ]);
+        assert_eq!(outcomes[0].status, Status::Ok);
     }
 
     #[test]

@@ -290,7 +290,7 @@ impl<'a> Staging<'a> {
     /// Prepares another name for a regular file, never one that is taken.
     pub(super) fn rename(&mut self, from: &RelPath, to: &RelPath) -> Result<(), FileProblem> {
         let content = self.regular(from)?;
-        if self.kind(to)?.is_some() {
+        if self.kind(to)?.is_some() && !self.workspace.is_same_name(from, to) {
             return Err(FileProblem::Exists(to.clone()));
         }
         self.check_writable(to)?;
@@ -329,7 +329,7 @@ impl<'a> Staging<'a> {
             Some(Picture::File { hash, .. }) => Ok(Some(hash.clone())),
             None => match self.read.get(path) {
                 Some(known) => Ok(Some(known.clone())),
-                None => self.workspace.digest(path),
+                None => self.workspace.content_of(path),
             },
         }
     }

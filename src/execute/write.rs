@@ -177,6 +177,16 @@ mod tests {
     }
 
     #[test]
+    fn a_very_large_file_is_moved_and_deleted_without_being_read() {
+        let mut stage = stage(&[]);
+        let large = std::fs::File::create(stage.directory.path().join("large")).unwrap();
+        // To read so much would take minutes.
+        large.set_len(1 << 40).unwrap();
+        stage.succeeds(vec![rename("large", "d/large"), delete("d/large")]);
+        assert!(!stage.directory.path().join("d/large").exists());
+    }
+
+    #[test]
     fn says_what_it_did() {
         let files = &[("a.rs", "one\ntwo\n"), ("b.rs", "")][..];
         case(

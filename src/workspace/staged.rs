@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, File};
 
 use super::survey::Stat;
 use super::{
@@ -15,6 +15,13 @@ use super::{
 use crate::fs::TEMPORARY;
 use crate::platform::files;
 use crate::protocol::RelPath;
+
+/// The largest file that is read to tell its content from others, in bytes. What is larger was never
+/// edited here: it can only be moved or deleted, which must not take as long as reading it.
+const MAX_HASHED: u64 = 256 * 1024 * 1024;
+
+/// How what the system knows of a file begins; no hash does.
+const IDENTITY: &str = "stat:";
 
 /// Where a file is going to be, and how it is called until then.
 #[derive(Debug, Clone, Copy)]
@@ -147,18 +154,36 @@ impl Workspace {
         }
     }
 
+    /// What tells the content of a file from any other: its hash, or of a very large one what the
+    /// system knows of it; nothing if there is no such file.
+    pub fn content_of(&self, path: &RelPath) -> Result<Option<String>, FileProblem> {
+        match self.open_regular(path) {
+            Ok((_, stat)) if stat.size > MAX_HASHED => Ok(Some(identity(&stat))),
+            Ok((file, _)) => hashed(path, file).map(Some),
+            Err(FileProblem::NotFound(_)) => Ok(None),
+            Err(problem) => Err(problem),
+        }
+    }
+
+    /// The same, in the way in which one of these was told.
+    pub fn content_like<'a>(
+        &self,
+        path: &RelPath,
+        mut known: impl Iterator<Item = &'a str>,
+    ) -> Result<Option<String>, FileProblem> {
+        if known.any(|content| content.starts_with(IDENTITY)) {
+            return Ok(self.stat(path)?.as_ref().map(identity));
+        }
+        self.digest(path)
+    }
+
     /// The hash of a file's content, however large it is; nothing if there is no such file.
     pub fn digest(&self, path: &RelPath) -> Result<Option<String>, FileProblem> {
-        let file = match self.open_file(path) {
-            Ok((file, _)) => file,
-            Err(FileProblem::NotFound(_)) => return Ok(None),
-            Err(problem) => return Err(problem),
-        };
-        let mut hasher = blake3::Hasher::new();
-        hasher
-            .update_reader(file)
-            .map_err(|cause| FileProblem::from_io("read", path, cause))?;
-        Ok(Some(hasher.finalize().to_hex().to_string()))
+        match self.open_file(path) {
+            Ok((file, _)) => hashed(path, file).map(Some),
+            Err(FileProblem::NotFound(_)) => Ok(None),
+            Err(problem) => Err(problem),
+        }
     }
 
     /// Whether `sync` brings onto the disk also what was written to this path.
@@ -185,6 +210,19 @@ impl Workspace {
             }
         }
     }
+}
+
+fn hashed(path: &RelPath, file: File) -> Result<String, FileProblem> {
+    let mut hasher = blake3::Hasher::new();
+    hasher
+        .update_reader(file)
+        .map_err(|cause| FileProblem::from_io("read", path, cause))?;
+    Ok(hasher.finalize().to_hex().to_string())
+}
+
+/// What the system knows of a file that another name does not change.
+fn identity(stat: &Stat) -> String {
+    format!("{IDENTITY}{}-{}-{}", stat.size, stat.modified, stat.inode)
 }
 
 fn temporary_name(mark: &str) -> String {

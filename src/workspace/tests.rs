@@ -337,3 +337,50 @@ fn no_link_leads_to_our_own_records() {
         b"secret"
     );
 }
+
+#[test]
+fn names_are_the_same_only_where_the_file_system_says_so() {
+    let place = place();
+    place.workspace.write(&path("d/a"), b"1").unwrap();
+    place.workspace.write(&path("d/b"), b"2").unwrap();
+    let is_same = |one: &str, other: &str| place.workspace.is_same_name(&path(one), &path(other));
+    let folds = place.workspace.kind(&path("d/A")).unwrap().is_some();
+    assert_eq!(is_same("d/a", "d/A"), folds);
+    assert!(!is_same("d/a", "d/b") && !is_same("d/a", "A") && !is_same("d/x", "d/X"));
+    if !folds {
+        place.workspace.write(&path("d/A"), b"3").unwrap();
+        assert!(!is_same("d/a", "d/A"));
+        let problem = place
+            .workspace
+            .rename(&path("d/a"), &path("d/A"))
+            .unwrap_err();
+        assert!(matches!(problem, FileProblem::Exists(_)), "{problem}");
+    }
+}
+
+#[test]
+fn a_very_large_file_is_told_by_what_the_system_knows_of_it() {
+    let place = place();
+    let file = std::fs::File::create(place.workspace.path().join("large")).unwrap();
+    file.set_len(30 << 30).unwrap();
+    let before = place.workspace.content_of(&path("large")).unwrap().unwrap();
+    place
+        .workspace
+        .rename(&path("large"), &path("d/moved"))
+        .unwrap();
+    let known = || std::iter::once(before.as_str());
+    let after = place
+        .workspace
+        .content_like(&path("d/moved"), known())
+        .unwrap();
+    assert_eq!(after.as_ref(), Some(&before));
+    file.set_len(31 << 30).unwrap();
+    let changed = place
+        .workspace
+        .content_like(&path("d/moved"), known())
+        .unwrap();
+    assert_ne!(changed.as_ref(), Some(&before));
+    place.workspace.write(&path("small"), b"1").unwrap();
+    let small = place.workspace.content_of(&path("small")).unwrap();
+    assert_eq!(small, place.workspace.digest(&path("small")).unwrap());
+}

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use super::super::Conversation;
 use super::text_of;
+use crate::execute::quoted_replacement;
 use crate::protocol::{Command, Edit, FileChange, Hunk, HunkLine, Outcome, Pattern, RelPath, Step};
 use crate::secrets::{Misplaced, Secret, Vault, may_have_placeholders};
 use crate::workspace::Workspace;
@@ -192,7 +193,7 @@ impl Revealing<'_> {
         let quoted = |value: &str| match quote {
             Quote::Verbatim => value.to_owned(),
             Quote::Regex => regex::escape(value),
-            Quote::Replacement => value.replace('$', "$$"),
+            Quote::Replacement => quoted_replacement(value),
         };
         if let Some(revealed) = self.vault.reveal(text, &mut may, &quoted)? {
             *text = revealed;

@@ -138,7 +138,10 @@ pub(in super::super) fn make(
     for (path, before, _) in change.effects() {
         let is_as_before = match (stats.get(path), before) {
             (Some(stat), Some(_)) if workspace.stat(path)? == Some(*stat) => true,
-            _ => workspace.digest(path)?.as_deref() == before,
+            _ => {
+                workspace.content_like(path, before.into_iter())?.as_deref() == before
+                    || is_its_own_name(workspace, change, path)
+            }
         };
         if !is_as_before {
             return Err(FileProblem::Changed(path.clone()));
@@ -149,6 +152,11 @@ pub(in super::super) fn make(
         StagedChange::Remove { path, .. } => workspace.remove(path),
         StagedChange::Rename { from, to, .. } => workspace.rename_noting(from, to, made),
     }
+}
+
+/// Whether the name that a file is to get is taken by the file itself, in other letters.
+fn is_its_own_name(workspace: &Workspace, change: &StagedChange, path: &RelPath) -> bool {
+    matches!(change, StagedChange::Rename { from, to, .. } if path == to && workspace.is_same_name(from, to))
 }
 
 /// The same, and tells what takes it back.
@@ -169,7 +177,10 @@ fn make_reversibly<'a>(
     {
         let is_as_before = |stat: &Stat| match stats.get(path) {
             Some(known) if known == stat => Ok(true),
-            _ => Ok(workspace.digest(path)?.as_ref() == Some(before)),
+            _ => {
+                let now = workspace.content_like(path, std::iter::once(before.as_str()))?;
+                Ok(now.as_ref() == Some(before))
+            }
         };
         if workspace.exchange(staged, path, is_as_before)? {
             return Ok(Inverse::Exchange {
