@@ -252,6 +252,20 @@ impl<'a> Execution<'a> {
 
     fn prepare(&mut self, step: &Step) -> Outcome {
         self.ledger.staging.begin(step.number);
+        let mut outcome = self.work_out(step);
+        let given = self.ledger.staging.take_given();
+        if let (Some(first), false) = (given.first(), outcome.changed.is_empty()) {
+            let files = match given.len() {
+                1 => format!("`{first}`"),
+                more => format!("`{first}` and {} more", more - 1),
+            };
+            let note = format!("; the owner or group of {files} could not be kept");
+            outcome.message.push_str(&note);
+        }
+        outcome
+    }
+
+    fn work_out(&mut self, step: &Step) -> Outcome {
         match &step.command {
             Command::CreateFile { path, content } => self.create_file(path, content),
             Command::EditFile { path, edit } => self.edit_file(path, edit),

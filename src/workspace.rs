@@ -9,6 +9,7 @@ pub mod crew;
 pub mod exact;
 mod folded;
 mod ignored;
+mod likeness;
 mod look;
 mod made;
 mod problem;
@@ -32,6 +33,7 @@ use crate::platform::files;
 use crate::protocol::RelPath;
 
 use exact::is_absence;
+pub use likeness::Ownership;
 pub use made::MadeDirectories;
 pub use problem::FileProblem;
 pub use staged::Place;
@@ -211,8 +213,8 @@ impl Workspace {
 
     /// Replaces or makes a file: it is the old one or the whole new one.
     ///
-    /// The permission bits of a replaced file are kept, but for those that `permission` names. It
-    /// is not synced: see `sync`.
+    /// Owner, group and permission bits of a replaced file are kept, as far as the system lets us and
+    /// but for what `permission` names. It is not synced: see `sync`.
     pub fn write_as(
         &self,
         path: &RelPath,
@@ -227,7 +229,7 @@ impl Workspace {
             like,
             mark: &mark,
         };
-        let staged = self.stage(place, content, permission)?;
+        let (staged, _) = self.stage(place, content, permission)?;
         let made = MadeDirectories::default();
         self.put(&staged, path, &made).inspect_err(|_| {
             // What is left of it helps nobody; the first error is the one to tell.
@@ -500,29 +502,6 @@ fn is_executable(metadata: &Metadata) -> bool {
 #[cfg(not(unix))]
 fn is_executable(_metadata: &Metadata) -> bool {
     false
-}
-
-#[cfg(unix)]
-fn set_mode(file: &File, old: Option<&Metadata>, permission: Permission) -> io::Result<()> {
-    use cap_std::fs::{MetadataExt, Permissions, PermissionsExt};
-
-    // Where there was none, the mode that the umask left.
-    let before = match old {
-        Some(metadata) => metadata.mode() & 0o777,
-        None if permission == Permission::Keep => return Ok(()),
-        None => file.metadata()?.mode() & 0o777,
-    };
-    let mode = match permission {
-        Permission::Keep => before,
-        Permission::Executable => before | ((before & 0o444) >> 2),
-        Permission::Plain => before & !0o111,
-    };
-    file.set_permissions(Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn set_mode(_file: &File, _old: Option<&Metadata>, _permission: Permission) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::seen::hash;
 use crate::protocol::{RelPath, StagedChange};
 use crate::workspace::crew::each_of;
-use crate::workspace::{FileProblem, Kind, Permission, Place, Workspace};
+use crate::workspace::{FileProblem, Kind, Ownership, Permission, Place, Workspace};
 use carry_out::Stats;
 use found::Found;
 use names::Names;
@@ -49,6 +49,8 @@ pub(super) struct Staging<'a> {
     changes: Vec<StagedChange>,
     /// How many bytes of new contents were put beside files.
     bytes: u64,
+    /// Files of the step under way that will belong to somebody else than before.
+    given: Vec<RelPath>,
     /// What the step under way has replaced in the picture.
     replaced: Vec<(RelPath, Option<Picture>)>,
 }
@@ -65,6 +67,7 @@ impl<'a> Staging<'a> {
             ahead: BTreeMap::new(),
             changes: Vec::new(),
             bytes: 0,
+            given: Vec::new(),
             replaced: Vec::new(),
         }
     }
@@ -77,6 +80,7 @@ impl<'a> Staging<'a> {
     /// The temporary names of this step have its number in them.
     pub(super) fn begin(&mut self, step: u32) {
         self.names.begin(step);
+        self.given.clear();
         self.ahead.clear();
     }
 
@@ -147,6 +151,11 @@ impl<'a> Staging<'a> {
         if let Ok(mark) = self.names.give(path) {
             self.workspace.remove_left_over(path, &mark);
         }
+    }
+
+    /// The files of this step that will belong to somebody else than before, once.
+    pub(super) fn take_given(&mut self) -> Vec<RelPath> {
+        std::mem::take(&mut self.given)
     }
 
     /// How many bytes of new contents were put beside files since the last `clear`.
@@ -228,7 +237,12 @@ impl<'a> Staging<'a> {
         let mut problem = None;
         for (prepared, staged) in prepared.into_iter().zip(staged) {
             match staged {
-                Ok(staged) => self.enter_written(prepared, staged),
+                Ok((staged, ownership)) => {
+                    if ownership == Ownership::Lost {
+                        self.given.push(prepared.write.path.clone());
+                    }
+                    self.enter_written(prepared, staged);
+                }
                 Err(first) => {
                     problem.get_or_insert(first);
                 }
@@ -388,7 +402,7 @@ struct Prepared<'a> {
 }
 
 impl Prepared<'_> {
-    fn stage(&self, workspace: &Workspace) -> Result<RelPath, FileProblem> {
+    fn stage(&self, workspace: &Workspace) -> Result<(RelPath, Ownership), FileProblem> {
         let place = Place {
             path: self.write.path,
             like: self.like.as_ref(),

@@ -8,9 +8,10 @@ use std::path::Path;
 
 use cap_std::fs::{Dir, File};
 
+use super::likeness::make_alike;
 use super::survey::Stat;
 use super::{
-    FileProblem, MadeDirectories, Permission, Workspace, create_private, regular, set_mode,
+    FileProblem, MadeDirectories, Ownership, Permission, Workspace, create_private, regular,
 };
 use crate::fs::TEMPORARY;
 use crate::platform::files;
@@ -37,13 +38,13 @@ pub struct Place<'a> {
 
 impl Workspace {
     /// Puts the content of a file under a temporary name in the directory where it will be, or the
-    /// nearest one above it that is there.
+    /// nearest one above it that is there; tells whether it belongs to whom the old file does.
     pub fn stage(
         &self,
         place: Place<'_>,
         content: &[u8],
         permission: Permission,
-    ) -> Result<RelPath, FileProblem> {
+    ) -> Result<(RelPath, Ownership), FileProblem> {
         let failed = |cause| FileProblem::from_io("write", place.path, cause);
         let (directory, depth) = self.nearest_directory(place.path)?;
         let is_its_own = depth + 1 == place.path.components().count();
@@ -57,7 +58,7 @@ impl Workspace {
         let components: Vec<&str> = components.chain([name.as_str()]).collect();
         let staged = RelPath::parse(&components.join("/"))
             .map_err(|problem| failed(io::Error::other(problem)))?;
-        let write = || -> io::Result<()> {
+        let write = || -> io::Result<Ownership> {
             let create = || create_private(&directory, &name, old.is_none());
             let mut file = match create() {
                 // A process that was killed left it behind.
@@ -68,10 +69,10 @@ impl Workspace {
                 other => other?,
             };
             file.write_all(content)?;
-            set_mode(&file, old.as_ref(), permission)
+            make_alike(&file, old.as_ref(), permission)
         };
         match write() {
-            Ok(()) => Ok(staged),
+            Ok(ownership) => Ok((staged, ownership)),
             Err(cause) => {
                 // What is left of it helps nobody; the first error is the one to tell.
                 let _ = directory.remove_file(&name);

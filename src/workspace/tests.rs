@@ -384,3 +384,22 @@ fn a_very_large_file_is_told_by_what_the_system_knows_of_it() {
     let small = place.workspace.content_of(&path("small")).unwrap();
     assert_eq!(small, place.workspace.digest(&path("small")).unwrap());
 }
+
+#[test]
+fn owner_group_and_all_bits_are_kept_where_the_system_lets_us() {
+    use std::os::unix::fs::{MetadataExt, chown};
+
+    let place = place();
+    put(place.inside.path(), "a", "1");
+    let file = place.inside.path().join("a");
+    let is_root = rustix::process::geteuid().is_root();
+    if is_root {
+        chown(&file, Some(1000), Some(1001)).unwrap();
+    }
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o4755)).unwrap();
+    let before = fs::metadata(&file).unwrap();
+    place.workspace.write(&path("a"), b"2").unwrap();
+    let after = fs::metadata(&file).unwrap();
+    let of = |metadata: &fs::Metadata| (metadata.uid(), metadata.gid(), metadata.mode());
+    assert_eq!(of(&after), of(&before));
+}

@@ -149,7 +149,7 @@ fn a_directory_that_somebody_uses_stays() {
     );
     stage
         .workspace
-        .put(&staging.unwrap(), &path("d/e/x"), &made)
+        .put(&staging.unwrap().0, &path("d/e/x"), &made)
         .unwrap();
     stage
         .workspace
