@@ -7,16 +7,16 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::code_fence::Enclosure;
-use super::found::{Found, Item};
 use super::repair::{Changed, Done};
 use super::tags::{Name, Tags, copy_button};
 use super::{Cut, Repair, Reply, code_fence, invented, prose, thinking};
-use super::{diff, json, patch, search_replace, whole_file, work};
+use super::{patch, whole_file, work};
 use crate::protocol::{Command, RelPath, Step};
 use crate::reply::trim::{lead, trim};
 use shown::CodeBlocks;
 
 mod angled;
+mod dialect;
 mod doubt;
 mod frame;
 mod issues;
@@ -159,101 +159,6 @@ impl Assembly<'_> {
     /// Whether a line begins as nothing does that anybody looks for, as most lines do.
     fn is_plain(&self, at: usize) -> bool {
         !self.has_just_run && begins_nothing(self.lines[at])
-    }
-
-    /// Offers a line to the other dialects; returns the line below the block.
-    fn dialect(&mut self, at: usize) -> Option<usize> {
-        if self.is_in_results(at) || self.is_shown(at) {
-            return None;
-        }
-        let end = self.lines.len();
-        let reach = if at < self.unquoted_to {
-            self.unquoted_to
-        } else if self.vain_looks < VAIN_LOOKS {
-            end
-        } else {
-            self.tags.next_boundary(at).unwrap_or(end)
-        };
-        let Some(mut found) = self.find(at, reach) else {
-            return self.curly_json(at, reach);
-        };
-        let is_sound = |item: &Item| matches!(item, Item::Command(_));
-        if found.open || !found.items.iter().all(is_sound) {
-            // It may have taken commands of ours for its own lines.
-            let boundary = self.tags.next_boundary(at).unwrap_or(end);
-            if boundary < found.lines.end {
-                self.vain_looks += 1;
-                found = self.find(at, boundary)?;
-            }
-        }
-        Some(self.found(found))
-    }
-
-    fn curly_json(&mut self, at: usize, reach: usize) -> Option<usize> {
-        if self.is_in_program(at) {
-            return None;
-        }
-        let found = json::find_curly(&self.lines[..reach], at)?;
-        self.repaired("straightened curly quotes in JSON", 1, true);
-        Some(self.found(found))
-    }
-
-    /// Asks each dialect for a block at a line, showing it no line from `reach` on.
-    fn find(&mut self, at: usize, reach: usize) -> Option<Found> {
-        let is_in_program = self.is_in_program(at);
-        let from = self.free_from;
-        let lines = &self.lines[from..reach];
-        let at = at - from;
-        let ends = self.patch_ends.up_to(reach, self.lines.len());
-        let mut found = patch::find(lines, at, ends).or_else(|| diff::find(lines, at));
-        if found.is_none() && !is_in_program {
-            found = json::find(lines, at);
-        }
-        if found.is_none() {
-            found = search_replace::find(lines, at, self.last_file.as_ref());
-            if let Some([Item::Command(command)]) = found.as_ref().map(|found| &found.items[..]) {
-                self.last_file = command.path().cloned();
-            }
-        }
-        let mut found = found?;
-        found.lines = found.lines.start + from..found.lines.end + from;
-        Some(found)
-    }
-
-    /// Takes a block of another dialect; returns the line below it.
-    fn found(&mut self, found: Found) -> usize {
-        let Range { start, end } = found.lines;
-        let is_last = code_fence::skip_blank(&self.lines, end) == self.lines.len();
-        let is_cut = found.open || self.is_cut_in_last_line(&found);
-        if is_cut && is_last {
-            let what = found.items.iter().find_map(|item| match item {
-                Item::Command(command) => Some(subject(command)),
-                Item::Problem { command, .. } => command.map(str::to_owned),
-            });
-            self.cut(start, what.unwrap_or_else(|| "an edit".to_owned()));
-            return self.take(start, end);
-        }
-        for item in found.items {
-            match item {
-                Item::Command(command) => self.step(start, command),
-                Item::Problem {
-                    command,
-                    message,
-                    hint,
-                } => self.malformed(start, command, message, hint),
-            }
-        }
-        self.has_just_run = false;
-        self.take_with_fences(start, end)
-    }
-
-    /// Whether a diff ends with an added line that may be only the beginning of one.
-    fn is_cut_in_last_line(&self, found: &Found) -> bool {
-        let is_patch = |item: &Item| matches!(item, Item::Command(Command::ApplyPatch { .. }));
-        self.last_line == LastLine::Open
-            && found.lines.end == self.lines.len()
-            && self.lines.last().is_some_and(|line| line.starts_with('+'))
-            && found.items.iter().any(is_patch)
     }
 
     /// Takes files that stand under their names, in a reply that has nothing else.
@@ -421,6 +326,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::tags::{crowded, read_angled};
+    use super::super::{diff, json, search_replace};
     use super::*;
 
     proptest! {
