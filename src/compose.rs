@@ -7,6 +7,7 @@
 
 pub mod budget;
 mod carriage;
+mod changed;
 mod check;
 mod contents;
 mod cuts;
@@ -55,6 +56,8 @@ pub struct Material<'a> {
     pub contents: &'a [Content],
     /// What the model did not ask for and will need next.
     pub unasked: &'a [Content],
+    /// What the person changed, as a diff; empty if nothing.
+    pub changed: &'a str,
     /// What the project says about working on it, the general before the specific.
     pub project: &'a [Content],
     /// Files that have rare words of the task in them.
@@ -91,6 +94,8 @@ pub struct Outbox {
     pub cuts: Vec<String>,
     /// What it shows of files.
     pub shown: Vec<Sighting>,
+    /// Whether it tells what the person changed, or what is missing of that.
+    pub tells_changes: bool,
     /// The steps whose results it does not tell in full, by their numbers.
     pub cut_results: Vec<u32>,
 }
@@ -133,6 +138,7 @@ pub fn compose(material: &Material<'_>, veil: &mut Veil<'_>) -> Outbox {
         text,
         cuts: cuts.words,
         shown: cuts.shown,
+        tells_changes: cuts.tells_changes,
         cut_results: cuts.results,
     }
 }
@@ -195,6 +201,7 @@ impl<'a> Draft<'a> {
                 Box::new(history::section(&session.history)),
                 Box::new(results::Results::new(session)),
                 Box::new(contents::requested(material.contents)),
+                Box::new(changed::section(material.changed)),
                 Box::new(unasked::named(named)),
                 Box::new(unasked::other(unasked)),
                 Box::new(words::section(session)),

@@ -253,6 +253,7 @@ impl Conversation<'_> {
             sequence,
             command: command.clone(),
         }])?;
+        self.end_glimpses();
         self.has_unsynced_files = true;
         let folder = agent.store.folder(&self.session.session_id);
         let max_bytes = agent.limits.max_output;

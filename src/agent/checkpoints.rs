@@ -7,7 +7,9 @@
 //! be taken back.
 
 mod apart;
+mod glimpses;
 mod known;
+mod untold;
 
 use std::collections::BTreeSet;
 use std::error::Error as _;
@@ -17,6 +19,7 @@ use std::time::{Duration, SystemTime};
 
 use jiff::{SignedDuration, Timestamp};
 
+use self::glimpses::Glimpses;
 use super::Conversation;
 use super::report::{Hooks, hooks_of};
 use super::round::runs;
@@ -56,8 +59,11 @@ pub(super) struct Checkpoints {
     is_fresh: bool,
     /// Whether the person took rounds back, or put them again, since the last message.
     is_reversed: bool,
-    /// What the person changed, and no message has told yet, as a diff.
-    by_person: String,
+    /// What the person changed, and no message has told yet, as a diff; nothing before that was
+    /// asked for.
+    by_person: Option<String>,
+    /// What messages showed of files, as long as nothing else is known of them; the same.
+    glimpses: Option<Glimpses>,
 }
 
 /// Whether a step can make the workspace another.
@@ -117,6 +123,7 @@ impl Conversation<'_> {
     pub(super) fn prepare_undo(&mut self) {
         if !self.checkpoints.is_prepared {
             self.checkpoints.is_prepared = true;
+            self.end_glimpses();
             if let Some(now) = self.checkpoint() {
                 self.learn(now);
                 self.tidy();
@@ -126,11 +133,11 @@ impl Conversation<'_> {
 
     /// The checkpoint before the steps of a reply, if they can change something.
     pub(super) fn checkpoint_before(&mut self, steps: &[Step]) -> Option<Before> {
-        let before = steps
-            .iter()
-            .any(may_change)
-            .then(|| self.look_before(steps));
-        let before = before.flatten()?;
+        if !steps.iter().any(may_change) {
+            return None;
+        }
+        self.end_glimpses();
+        let before = self.look_before(steps)?;
         let workspace = self.agent.workspace.path();
         self.checkpoints.hooks = Some(hooks_of(workspace, &self.checkpoints.repositories));
         self.learn(before.snapshot);

@@ -1,7 +1,7 @@
 //! What a message brings unasked, because the model would ask for it next.
 //!
 //! With the first message: the files of a small workspace, and those that the task names. With later
-//! ones: what the person changed meanwhile, and the current text of a file that was edited wrongly.
+//! ones: the current text of a file that was edited wrongly.
 //! With every one: the lines that the output of a failed command or check names. All of it is read
 //! through `workspace`, and all of it is within a budget; whether there is room is decided in
 //! `compose`. What the project says about working on it is left to `project`.
@@ -32,9 +32,6 @@ const README: u64 = 3_000;
 
 /// How long is looked for files that have rare words of the task in them.
 const LOOKING: Duration = Duration::from_millis(100);
-
-/// How many files are named whose difference is too long to show.
-const MAX_NAMED: usize = 20;
 
 /// How many lines are shown above and below a place.
 const AROUND: u32 = 6;
@@ -106,12 +103,10 @@ impl Conversation<'_> {
         } else {
             self.after_failures(listing, &mut gathering);
         }
-        let Gathering { found, left, .. } = gathering;
+        let found = gathering.found;
         self.concealed = concealed;
-        let mut contents = Vec::with_capacity(found.len() + 1);
-        contents.extend(self.changed_by_person(left));
-        contents.extend(found.into_iter().map(|(_, shown)| conceal::content(shown)));
-        contents
+        let contents = found.into_iter().map(|(_, shown)| conceal::content(shown));
+        contents.collect()
     }
 
     /// The files with rare words of the task in them, if the whole of a large listing is shown.
@@ -124,26 +119,6 @@ impl Conversation<'_> {
         }
         let words = compose::identifiers(&self.session.task);
         execute::mentions(workspace, &words, LOOKING)
-    }
-
-    /// What the person changed before the last round: all of it, or which files.
-    fn changed_by_person(&mut self, room: usize) -> Option<Content> {
-        let mut diff = self.take_by_person();
-        if diff.is_empty() {
-            return None;
-        }
-        self.conceal_message([&mut diff]);
-        if diff.chars().count() > room {
-            let is_name = |line: &&str| line.starts_with("diff --git ");
-            let names: Vec<&str> = diff.lines().filter(is_name).take(MAX_NAMED).collect();
-            diff = format!("{}\n", names.join("\n"));
-        }
-        Some(Content {
-            title: "Changed by the user, not by you".to_owned(),
-            lines: None,
-            text: diff.into(),
-            sighting: None,
-        })
     }
 
     /// What the task names, and all of a small workspace.

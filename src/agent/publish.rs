@@ -60,6 +60,10 @@ impl Conversation<'_> {
         self.tell_secrets();
         self.tell_outbox(&posted, &outbox.text, &outbox.cuts, patience);
         self.tell_memory(compose::estimated_tokens(&outbox.text));
+        if outbox.tells_changes {
+            self.forget_by_person();
+        }
+        self.keep_glimpses(&outbox.shown);
         if sequence > 2 {
             // To free the room of a long one takes its time, so that it waits until the person reads.
             (agent.store).drop_aside(&id, &listing_file(sequence - 2));
@@ -77,6 +81,7 @@ impl Conversation<'_> {
             None => self.requested_after_restart()?,
         };
         let mut unasked = self.unasked(listing);
+        let mut changed = self.by_person().to_owned();
         let mentions = self.mentions(listing, shown_before);
         let mut project = self.project_instructions(listing);
         let mut session = self.session.clone();
@@ -84,7 +89,7 @@ impl Conversation<'_> {
             session: &mut session,
             contents: vec![&mut contents, &mut unasked, &mut project],
             past: &mut [],
-            texts: Vec::new(),
+            texts: vec![&mut changed],
         });
         let outbox = self.compose(Material {
             session: &session,
@@ -92,6 +97,7 @@ impl Conversation<'_> {
             shown_before,
             contents: &contents,
             unasked: &unasked,
+            changed: &changed,
             project: &project,
             mentions: &mentions,
             facts: self.facts(),

@@ -9,6 +9,8 @@ pub(super) struct Cuts {
     pub(super) words: Vec<String>,
     /// What was shown of files.
     pub(super) shown: Vec<Sighting>,
+    /// Whether it is told what the person changed, or what is missing of that.
+    pub(super) tells_changes: bool,
     /// The numbers of the steps whose results are not told in full.
     pub(super) results: Vec<u32>,
 }
@@ -21,9 +23,16 @@ impl Cuts {
 
     /// What became of the material that comes after.
     pub(super) fn append(&mut self, later: Self) {
-        self.words.extend(later.words);
-        self.shown.extend(later.shown);
-        self.results.extend(later.results);
+        let Self {
+            words,
+            shown,
+            tells_changes,
+            results,
+        } = later;
+        self.words.extend(words);
+        self.shown.extend(shown);
+        self.tells_changes |= tells_changes;
+        self.results.extend(results);
     }
 
     /// So much of the result of a step was left out.

@@ -92,6 +92,7 @@ pub fn hand_over(material: &Handover<'_>, veil: &mut Veil<'_>) -> Outbox {
         text,
         cuts: cuts.words,
         shown: cuts.shown,
+        tells_changes: cuts.tells_changes,
         cut_results: cuts.results,
     }
 }

@@ -159,6 +159,7 @@ const HEADINGS: &[(&str, &str)] = &[
     ("## Previous Command Results", "results"),
     ("## Commands That Failed", "results"),
     ("## Changes So Far", "changes"),
+    ("## Changed by the User, Not by You", "changes"),
     ("## Requested File Contents", "contents"),
     ("## File Contents", "contents"),
     ("## Files That the Task Names", "context"),

@@ -55,6 +55,7 @@ fn material<'a>(
         shown_before: None,
         contents,
         unasked: &[],
+        changed: "",
         project: &[],
         mentions: &[],
         facts: FACTS,

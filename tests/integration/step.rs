@@ -293,12 +293,72 @@ fn what_the_person_changed_between_rounds_is_shown_to_the_model() {
     let second = CREATE.replace("a.txt", "b.txt");
     let finished = step(finished, &second).run().code(0);
     let outbox = finished.outbox(3);
-    let shown = "### Changed by the user, not by you\n```\ndiff --git a/a.txt b/a.txt\n";
+    let shown = "## Changed by the User, Not by You\n```\ndiff --git a/a.txt b/a.txt\n";
     assert!(outbox.contains(shown), "{outbox}");
     assert!(outbox.contains("-a\n+mine\n"), "{outbox}");
     let third = CREATE.replace("a.txt", "c.txt");
     let finished = step(finished, &third).run().code(0);
-    assert!(!finished.outbox(4).contains("Changed by the user"), "once");
+    assert!(!finished.outbox(4).contains("Changed by the User"), "once");
+}
+
+#[test]
+fn what_the_person_changed_is_shown_before_any_round_has_changed_something() {
+    let finished = Test::new(&["new", "--no-wait", "task"])
+        .file("appsettings.json", SETTINGS)
+        .file("workspace/a.txt", "one\ntwo\n")
+        .run()
+        .code(0);
+    let edit = |finished: &Finished, text: &str| {
+        fs::write(finished.base().join("workspace/a.txt"), text).unwrap();
+    };
+    // The first message has shown all of so small a workspace.
+    edit(&finished, "one\nmine\n");
+    let finished = step(finished, "[LIST_FILES]\n{end}\n").run().code(0);
+    let outbox = finished.outbox(2);
+    let shown = "## Changed by the User, Not by You\n```\ndiff --git a/a.txt b/a.txt\n";
+    assert!(outbox.contains(shown), "{outbox}");
+    assert!(outbox.contains("-two\n+mine\n"), "{outbox}");
+    let finished = step(finished, "[LIST_FILES]\n{end}\n").run().code(0);
+    assert!(!finished.outbox(3).contains("Changed by the User"), "once");
+    // Before the first round that changes something, and that file among others.
+    edit(&finished, "one\nours, all of it\n");
+    let change = "[EDIT_FILE path=\"a.txt\"]\n<<<<<<< SEARCH\none\n=======\nONE\n>>>>>>> REPLACE\n[/EDIT_FILE]\n{end}\n";
+    let finished = step(finished, change).run().code(0);
+    let outbox = finished.outbox(4);
+    assert!(outbox.contains("-mine\n+ours, all of it\n"), "{outbox}");
+    assert!(!outbox.contains("+ONE"), "that was the model: {outbox}");
+    fs::remove_file(finished.base().join("workspace/a.txt")).unwrap();
+    let finished = step(finished, "[LIST_FILES]\n{end}\n").run().code(0);
+    let outbox = finished.outbox(5);
+    assert!(outbox.contains("-ours, all of it\n"), "{outbox}");
+    let finished = step(finished, "[LIST_FILES]\n{end}\n").run().code(0);
+    assert!(!finished.outbox(6).contains("Changed by the User"), "once");
+}
+
+#[test]
+fn of_many_changes_of_the_person_all_files_are_named_or_counted() {
+    let finished = step(begun(), CREATE).run().code(0);
+    for number in 0..30 {
+        let path = finished
+            .base()
+            .join(format!("workspace/person{number}.txt"));
+        fs::write(path, "the person has written this\n".repeat(20)).unwrap();
+    }
+    let finished = step(finished, "[LIST_FILES]\n{end}\n").run().code(0);
+    let outbox = finished.outbox(3);
+    let (_, changed) = outbox.split_once("## Changed by the User").unwrap();
+    assert!(
+        changed.contains("[TRUNCATED: what was changed in these"),
+        "{outbox}"
+    );
+    for number in 0..30 {
+        let name = format!("person{number}.txt");
+        assert!(changed.contains(&name), "{name}: {outbox}");
+    }
+    assert!(
+        changed.contains("+the person has written this\n"),
+        "{outbox}"
+    );
 }
 
 #[test]
@@ -309,5 +369,5 @@ fn what_the_person_changed_is_shown_after_a_round_that_only_looks() {
     let outbox = finished.outbox(3);
     assert!(outbox.contains("-a\n+mine\n"), "{outbox}");
     let finished = step(finished, "[LIST_FILES]\n{end}\n").run().code(0);
-    assert!(!finished.outbox(4).contains("Changed by the user"), "once");
+    assert!(!finished.outbox(4).contains("Changed by the User"), "once");
 }

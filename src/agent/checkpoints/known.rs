@@ -3,7 +3,8 @@
 //! A checkpoint of a round looks only at what the round names, so others stay as they were known.
 //! The listing of each message tells which files differ since the one before; these are looked at
 //! then, and what differs from what was known is the person's work, told to the model as a diff,
-//! once. What undo and redo did is told by themselves.
+//! once (`untold`). Before anything is known so, what was shown is compared (`glimpses`). What undo
+//! and redo did is told by themselves.
 
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +60,7 @@ impl Conversation<'_> {
             let diff = self
                 .store()
                 .map(|store| agent.difference(store, &[known], &now));
-            self.checkpoints.by_person += &diff.unwrap_or_default();
+            self.add_by_person(&diff.unwrap_or_default());
         }
         self.checkpoints.known = Some(now);
     }
@@ -67,6 +68,9 @@ impl Conversation<'_> {
     /// Learns what became of the files that are listed in another way than in the message before.
     pub(in crate::agent) fn notice_changes(&mut self, now: &Listing, before: Option<&Listing>) {
         let is_known = std::mem::take(&mut self.checkpoints.is_fresh);
+        if self.known().is_none() {
+            self.compare_glimpses(now, before);
+        }
         if let (false, Some(before), Some(known)) = (is_known, before, self.known()) {
             let paths: Vec<RelPath> = now.different_from(before).cloned().collect();
             if !paths.is_empty()
@@ -91,10 +95,5 @@ impl Conversation<'_> {
             // Without it, changes are told later, or twice.
             let _ = store.put_aside(id, KNOWN, &Known { round, snapshot });
         }
-    }
-
-    /// What the person changed, as a diff, once.
-    pub(in crate::agent) fn take_by_person(&mut self) -> String {
-        std::mem::take(&mut self.checkpoints.by_person)
     }
 }

@@ -1,0 +1,137 @@
+//! What messages showed of files before any checkpoint knows them.
+//!
+//! The first checkpoint reads every file, so none is taken before a round changes something, unless
+//! a loop waits anyway. Until then the texts that the model was shown are kept beside the session,
+//! within bounds, and what differs from them is the person's work. Nothing is walked for it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::agent::Conversation;
+use crate::approve;
+use crate::compose::{Listed, Listing};
+use crate::execute;
+use crate::protocol::{RelPath, Sighting};
+
+/// Where they are kept, beside the session.
+const GLIMPSES: &str = "glimpses.json";
+
+/// The largest file that is kept, in bytes.
+const MAX_FILE: u64 = 64 * 1024;
+
+/// What is kept of all files together, in bytes.
+const MAX_ALL: usize = 256 * 1024;
+
+/// What a look at a file tells.
+#[derive(Debug, PartialEq, Eq)]
+enum Glimpse {
+    Text(String),
+    Gone,
+    /// It is there, and cannot be compared.
+    Unclear,
+}
+
+/// The texts of files as they were last shown.
+pub(super) type Glimpses = BTreeMap<RelPath, String>;
+
+impl Conversation<'_> {
+    /// Keeps the texts of the files that a message shows, as long as no checkpoint knows them.
+    pub(in crate::agent) fn keep_glimpses(&mut self, shown: &[Sighting]) {
+        if shown.is_empty() || self.known().is_some() {
+            return;
+        }
+        let mut kept = self.glimpses();
+        let mut size: usize = kept.values().map(String::len).sum();
+        for sighting in shown {
+            let Glimpse::Text(text) = self.glimpse(&sighting.path) else {
+                continue;
+            };
+            if execute::hash(text.as_bytes()) != sighting.hash {
+                continue;
+            }
+            let before = kept.get(&sighting.path).map_or(0, String::len);
+            if size - before + text.len() <= MAX_ALL {
+                size = size - before + text.len();
+                kept.insert(sighting.path.clone(), text);
+            }
+        }
+        self.put_glimpses(kept);
+    }
+
+    /// Takes what differs from them for the person's work; looks at the files that are listed in
+    /// another way than before.
+    pub(super) fn compare_glimpses(&mut self, now: &Listing, before: Option<&Listing>) {
+        let Some(before) = before else {
+            return self.compare(|_| true);
+        };
+        let listed = |listing: &Listing, path: &RelPath| -> Option<Listed> {
+            let found = listing.files.binary_search_by(|file| file.path.cmp(path));
+            found.ok().map(|at| listing.files[at].clone())
+        };
+        self.compare(|path| listed(now, path) != listed(before, path));
+    }
+
+    /// Compares them for the last time, before anybody else than the person can change a file.
+    pub(in crate::agent) fn end_glimpses(&mut self) {
+        if self.known().is_none() {
+            self.compare(|_| true);
+        }
+        if !self.glimpses().is_empty() {
+            self.checkpoints.glimpses = Some(Glimpses::new());
+            (self.agent.store).drop_aside(&self.session.session_id, GLIMPSES);
+        }
+    }
+
+    fn compare(&mut self, is_looked_at: impl Fn(&RelPath) -> bool) {
+        let mut kept = self.glimpses();
+        let mut diff = String::new();
+        kept.retain(|path, then| {
+            if !is_looked_at(path) {
+                return true;
+            }
+            let now = self.glimpse(path);
+            if now == Glimpse::Text(then.clone()) {
+                return true;
+            }
+            let _ = writeln!(diff, "diff --git a/{path} b/{path}");
+            match now {
+                Glimpse::Text(now) => {
+                    diff += &approve::difference(path, Some(then), Some(&now));
+                    *then = now;
+                    return true;
+                }
+                Glimpse::Gone => diff += &approve::difference(path, Some(then), None),
+                Glimpse::Unclear => diff += "Not shown: too large, no text, or not to be read\n",
+            }
+            false
+        });
+        if !diff.is_empty() {
+            self.add_by_person(&diff);
+            self.put_glimpses(kept);
+        }
+    }
+
+    fn glimpse(&self, path: &RelPath) -> Glimpse {
+        match self.agent.workspace.read(path, MAX_FILE) {
+            Ok(bytes) => String::from_utf8(bytes).map_or(Glimpse::Unclear, Glimpse::Text),
+            Err(problem) if problem.is_not_found() => Glimpse::Gone,
+            Err(_) => Glimpse::Unclear,
+        }
+    }
+
+    fn glimpses(&mut self) -> Glimpses {
+        let agent = self.agent;
+        let id = &self.session.session_id;
+        let kept = &mut self.checkpoints.glimpses;
+        kept.get_or_insert_with(|| agent.store.aside(id, GLIMPSES).unwrap_or_default())
+            .clone()
+    }
+
+    fn put_glimpses(&mut self, kept: Glimpses) {
+        if self.checkpoints.glimpses.as_ref() != Some(&kept) {
+            // Without them, only the names of changed files are told.
+            let _ = (self.agent.store).put_aside(&self.session.session_id, GLIMPSES, &kept);
+            self.checkpoints.glimpses = Some(kept);
+        }
+    }
+}

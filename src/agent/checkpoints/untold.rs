@@ -1,0 +1,44 @@
+//! What the person changed and no message has told yet, as a diff; on the disk until one has.
+
+use crate::agent::Conversation;
+
+/// Where it is kept, beside the session.
+const UNTOLD: &str = "untold.json";
+
+/// What is kept at most, in bytes; a message shows far less.
+const MAX_BYTES: usize = 256 * 1024;
+
+/// What stands for the rest.
+const MORE: &str = "[TRUNCATED: later changes are not shown]\n";
+
+impl Conversation<'_> {
+    /// What the person changed, and the model does not know yet.
+    pub(in crate::agent) fn by_person(&mut self) -> &str {
+        let agent = self.agent;
+        let id = &self.session.session_id;
+        (self.checkpoints.by_person)
+            .get_or_insert_with(|| agent.store.aside(id, UNTOLD).unwrap_or_default())
+    }
+
+    /// Adds to it.
+    pub(super) fn add_by_person(&mut self, diff: &str) {
+        if diff.is_empty() {
+            return;
+        }
+        let mut all = self.by_person().to_owned();
+        if all.len().saturating_add(diff.len()) <= MAX_BYTES {
+            all.push_str(diff);
+        } else if !all.ends_with(MORE) {
+            all.push_str(MORE);
+        }
+        // Without it, a message that is made after a kill does not tell it.
+        let _ = (self.agent.store).put_aside(&self.session.session_id, UNTOLD, &all);
+        self.checkpoints.by_person = Some(all);
+    }
+
+    /// A message has told it.
+    pub(in crate::agent) fn forget_by_person(&mut self) {
+        self.checkpoints.by_person = Some(String::new());
+        (self.agent.store).drop_aside(&self.session.session_id, UNTOLD);
+    }
+}
