@@ -33,12 +33,12 @@ pub(super) fn at(text: &str, word: Range<usize>, source: Source<'_>) -> Option<F
     }
     let name = name_start(bytes, word.start)..end;
     let value = place::value(text, name.clone())?;
-    let name = text.get(name)?;
-    let content = &text[value.range.clone()];
-    let telling = telling(name)?;
-    if !LENGTHS.contains(&content.len()) {
+    if !LENGTHS.contains(&value.range.len()) {
         return None;
     }
+    let name = text.get(name)?;
+    let telling = telling(name)?;
+    let content = &text[value.range.clone()];
     // Programs that keep logins write both words of one as base64.
     let is_secret = if is_only_word(name, "auth") {
         is_login(content)

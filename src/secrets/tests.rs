@@ -460,12 +460,14 @@ proptest! {
 
 proptest! {
     #[test]
-    fn any_text_comes_back_and_keeps_its_lines(text in "([a-zA-Z0-9_=:'\"é\n +/.-]{0,40}(password|token|-----BEGIN |-----END |PRIVATE KEY-----|ghp_|eyJ|://|\\[SECRET-1)?){0,12}") {
-        let mut vault = Vault::default();
-        let redacted = vault.redact(&Scanner::default(), &text, Source::File(".env"));
-        prop_assert_eq!(redacted.text.lines().count(), text.lines().count());
-        let revealed = vault.reveal(&redacted.text, &mut |_, _| true, &str::to_owned).unwrap();
-        prop_assert_eq!(revealed.unwrap_or(redacted.text), text);
+    fn any_text_comes_back_and_keeps_its_lines(text in "([a-zA-Z0-9_=:'\"é\n +/.-]{0,40}(password|token|-----BEGIN |-----END |PRIVATE KEY-----|ghp_|eyJ|://|\\[SECRET-1|<pass>|</pass>|login x password |--token |ENV A_KEY |, \"value\": |\\\\n|\\\\\"|%22|Private-Lines: 3\n|LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1J|_pwd=Xk29dkfj39dk&a=|\"auth\": \"dXNlcjE6cEA1NXcwckQ5\")?){0,12}") {
+        for source in [Source::File(".env"), Source::File(".netrc"), Source::File(".pgpass"), Source::Text] {
+            let mut vault = Vault::default();
+            let redacted = vault.redact(&Scanner::default(), &text, source).text;
+            prop_assert_eq!(redacted.lines().count(), text.lines().count());
+            let revealed = vault.reveal(&redacted, &mut |_, _| true, &str::to_owned).unwrap();
+            prop_assert_eq!(revealed.as_ref().unwrap_or(&redacted), &text);
+        }
     }
 }
 
