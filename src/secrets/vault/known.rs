@@ -5,6 +5,7 @@
 //! it is secret: `password: passed` is one, `status: passed` is not. In the file in which it was found
 //! it is known in any case.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -22,6 +23,9 @@ const LONG: usize = 12;
 const SHORT: usize = 6;
 /// From which length on a secret is known in its file.
 const SHORTEST: usize = 4;
+
+/// How many bytes of a value are its beginning: more than a line of a key has.
+const BEGINNING: usize = 128;
 
 /// Where a secret is known.
 #[derive(Debug, Clone, Copy)]
@@ -56,43 +60,87 @@ impl Reach {
     }
 }
 
-/// The values of a vault in one automaton.
+/// One value of a vault.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    reach: Reach,
+    /// The place of its secret, and of the line in it.
+    secret: usize,
+    line: usize,
+}
+
+/// The beginnings of the values of a vault in one automaton.
+///
+/// To build an automaton of a value that repeats itself takes time that grows with the square of its
+/// length, and a key can be long; so a long value is known by its beginning, and from there on as far
+/// as the text is the same. What was cut off from such a value is found with it.
 #[derive(Debug)]
 struct Values {
     automaton: AhoCorasick,
-    /// Of each value where it is known, and the place of its secret.
-    known: Vec<(Reach, usize)>,
+    /// The values of each beginning.
+    known: Vec<Vec<Known>>,
 }
 
 impl Values {
     /// All that are known where these secrets are at home; nothing if there are none.
     fn of(secrets: &[Secret], is_here: impl Fn(&Secret) -> bool) -> Option<Self> {
-        let (mut values, mut known) = (Vec::new(), Vec::new());
-        for (number, secret) in secrets.iter().enumerate() {
-            for line in &secret.lines {
-                if let Some(reach) = Reach::of(line, is_here(secret)) {
-                    values.push(line.as_str());
-                    known.push((reach, number));
-                }
+        let mut beginnings: BTreeMap<&str, BTreeMap<&str, Known>> = BTreeMap::new();
+        for (secret, content) in secrets.iter().enumerate() {
+            for (line, value) in content.lines.iter().enumerate() {
+                let Some(reach) = Reach::of(value, is_here(content)) else {
+                    continue;
+                };
+                let beginning = &value[..value.floor_char_boundary(BEGINNING)];
+                let values = beginnings.entry(beginning).or_default();
+                values.entry(value).or_insert(Known {
+                    reach,
+                    secret,
+                    line,
+                });
             }
         }
-        if values.is_empty() {
+        if beginnings.is_empty() {
             return None;
         }
         let mut builder = AhoCorasick::builder();
         let builder = builder.match_kind(MatchKind::LeftmostLongest);
-        let automaton = builder.build(&values).ok()?;
+        let automaton = builder.build(beginnings.keys()).ok()?;
+        let known = beginnings.into_values();
+        let known = known.map(|values| values.into_values().collect()).collect();
         Some(Self { automaton, known })
     }
 
     /// Where they stand in a text, and the places of their secrets.
-    fn find<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (Range<usize>, usize)> + 't {
-        self.automaton.find_iter(text).filter_map(|found| {
-            let (reach, number) = self.known[found.pattern().as_usize()];
-            let is_meant = reach.includes(text, &found.range());
-            is_meant.then(|| (found.range(), number))
-        })
+    fn find(&self, secrets: &[Secret], text: &str) -> Vec<(Range<usize>, usize)> {
+        let (mut found, mut end) = (Vec::new(), 0);
+        for hit in self.automaton.find_iter(text) {
+            if hit.start() < end {
+                continue;
+            }
+            let known = self.known[hit.pattern().as_usize()].iter();
+            let longest = known
+                .map(|one| {
+                    let value = &secrets[one.secret].lines[one.line];
+                    (common_length(&text[hit.start()..], value), one)
+                })
+                .max_by_key(|(length, _)| *length);
+            if let Some((length, one)) = longest {
+                let range = hit.start()..hit.start() + length;
+                if one.reach.includes(text, &range) {
+                    end = range.end;
+                    found.push((range, one.secret));
+                }
+            }
+        }
+        found
     }
+}
+
+/// How far a text begins with a value.
+fn common_length(text: &str, value: &str) -> usize {
+    let pairs = text.bytes().zip(value.bytes());
+    let length = pairs.take_while(|(one, other)| one == other).count();
+    value.floor_char_boundary(length)
 }
 
 /// The values as they are known in texts that are no files of theirs, put together when they are
@@ -130,7 +178,7 @@ impl Vault {
         };
         if self.secrets.iter().any(is_here) {
             let values = Values::of(&self.secrets, is_here);
-            return values.map_or_else(Vec::new, |values| values.find(text).collect());
+            return values.map_or_else(Vec::new, |values| values.find(&self.secrets, text));
         }
         let everywhere = (self.everywhere.0).get_or_init(|| {
             let values = Values::of(&self.secrets, |_| false);
@@ -139,7 +187,7 @@ impl Vault {
         let Some(values) = everywhere else {
             return Vec::new();
         };
-        values.find(text).collect()
+        values.find(&self.secrets, text)
     }
 }
 
@@ -197,5 +245,23 @@ mod tests {
         case("swordfish", "fish::swordfish", false);
         case("a-1b", "x=a-1b", false);
         case("Tr0ub4dor&3xyz", "xTr0ub4dor&3xyzx", true);
+    }
+
+    #[test]
+    fn a_long_secret_is_known_as_far_as_it_goes() {
+        let (scanner, mut vault) = (Scanner::default(), Vault::default());
+        let (key, other) = ("aB3kQ2mZ".repeat(40), "aB3kQ2mZ".repeat(22) + "x");
+        for value in [&key, &other] {
+            let line = format!("DB_PASSWORD={value}\n");
+            vault.redact(&scanner, &line, Source::File(".env"));
+        }
+        let mut case = |text: &str, expected: &str| {
+            let redacted = vault.redact(&scanner, text, Source::Text).text;
+            assert_eq!(redacted, expected);
+        };
+        case(&format!("-{key}-"), "-[SECRET-1 password]-");
+        case(&format!("-{other}-"), "-[SECRET-2 password]-");
+        case(&format!("-{}-", &key[..200]), "-[SECRET-X password]-");
+        case(&format!("-{}-", &key[..100]), &format!("-{}-", &key[..100]));
     }
 }
