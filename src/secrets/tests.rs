@@ -444,6 +444,17 @@ fn half_a_placeholder_before_a_secret_stays_what_it_is() {
     assert_eq!(revealed.unwrap().as_deref(), Some(text));
 }
 
+#[test]
+fn a_long_key_that_repeats_itself_comes_back_in_its_parts() {
+    let text = "a0ABC+bD".repeat(2_528) + "-----END PRIVATE KEY-----";
+    for source in [Source::Text, Source::File("a.pem")] {
+        let mut vault = Vault::default();
+        let redacted = vault.redact(&Scanner::default(), &text, source).text;
+        let revealed = vault.reveal(&redacted, &mut |_, _| true, &str::to_owned);
+        assert!(revealed.unwrap().is_some_and(|revealed| revealed == text));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]

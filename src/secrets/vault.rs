@@ -137,6 +137,7 @@ impl Vault {
                 continue;
             }
             redacted.text.push_str(&text[written..range.start]);
+            self.remember(&text[range.clone()], &kind, source);
             let number = self.write_placeholder(&mut redacted.text, &text[range.clone()], &kind);
             redacted.numbers.insert(number);
             written = range.end;
@@ -171,6 +172,21 @@ impl Vault {
             places.extend(finding.parts.into_iter().map(|part| (part, kind.clone())));
         }
         places
+    }
+
+    /// Learns what was found as a part of a known secret: it must come back as that part.
+    fn remember(&mut self, value: &str, kind: &str, source: Source<'_>) {
+        if self.index.contains_key(value) || self.secrets.len() >= MAX_SECRETS {
+            return;
+        }
+        self.add(Secret {
+            kind: kind.to_owned(),
+            lines: vec![value.to_owned()],
+            files: BTreeSet::new(),
+        });
+        if let Source::File(path) = source {
+            self.note_file(value, path);
+        }
     }
 
     /// Where the secrets of a text stand, in their order; none is learned.
