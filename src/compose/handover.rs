@@ -106,17 +106,17 @@ fn pieces<'a>(material: &'a Handover<'_>, session: &'a Session) -> Vec<Piece<'a>
         material.max_list_items,
     );
     vec![
-        Piece::Section("", Box::new(check::section(session))),
+        Piece::Section(Box::new(check::section(session))),
         Piece::Text(decisions(material)),
         Piece::Text(plan(session)),
         Piece::Text(history::render(&session.history, HISTORY)),
         Piece::Text(changes(material)),
         Piece::Text(failures(material.past, session)),
-        Piece::Section("", Box::new(results::Results::new(session))),
+        Piece::Section(Box::new(results::Results::new(session))),
         Piece::Text(open(session)),
-        Piece::Section("\n", Box::new(files)),
-        Piece::Section("", Box::new(project(material.project))),
-        Piece::Section("", Box::new(requested(material.contents))),
+        Piece::Section(Box::new(files)),
+        Piece::Section(Box::new(project(material.project))),
+        Piece::Section(Box::new(requested(material.contents))),
     ]
 }
 
@@ -124,15 +124,15 @@ fn pieces<'a>(material: &'a Handover<'_>, session: &'a Session) -> Vec<Piece<'a>
 enum Piece<'a> {
     /// Of which a cut leaves the beginning.
     Text(String),
-    /// That knows itself how it is cut, and what stands before it.
-    Section(&'static str, Box<dyn Section + 'a>),
+    /// That knows itself how it is cut.
+    Section(Box<dyn Section + 'a>),
 }
 
 impl Piece<'_> {
     fn size(&self) -> usize {
         match self {
             Self::Text(text) => chars(text),
-            Self::Section(before, section) => chars(before) + length(section.as_ref()),
+            Self::Section(section) => length(section.as_ref()),
         }
     }
 
@@ -148,10 +148,7 @@ impl Piece<'_> {
                 close_fence(budget::first_lines(text, room - LONGEST_FENCE))
             }
             Self::Section(..) if room < LEAST_CHARS.min(self.size()) => String::new(),
-            Self::Section(before, section) => {
-                let room = room.saturating_sub(chars(before));
-                format!("{before}{}", fit(section.as_ref(), room, cuts))
-            }
+            Self::Section(section) => fit(section.as_ref(), room, cuts),
         }
     }
 }

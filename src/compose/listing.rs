@@ -70,8 +70,8 @@ const FOLDED: &str =
 /// What the ends of a code block take, unless names have runs of backticks.
 const FENCES: usize = 8;
 
-const HEADING: &str = "## Workspace Files\n";
-const HEADING_LATER: &str = "## Workspace Files (what is different since the last message)\n";
+const HEADING: &str = "\n## Workspace Files\n";
+const HEADING_LATER: &str = "\n## Workspace Files (what is different since the last message)\n";
 
 /// The section before it is cut to its room.
 pub(super) enum Files<'a> {

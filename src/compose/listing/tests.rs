@@ -47,7 +47,7 @@ fn a_few_files_are_listed_with_sizes_and_what_is_not_to_be_read() {
     now.generated.insert("web/node_modules".to_owned(), 12_345);
     assert_eq!(
         shown(&now, &[], 200),
-        "## Workspace Files\n(3 files, 2.4 MB; a git repository)\n```\nCargo.lock (61 kB, lock file)\nlogo.png (2.3 MB, binary)\nsrc/main.rs (1 byte)\nweb/node_modules/ (12,345 files, generated)\n```\n"
+        "\n## Workspace Files\n(3 files, 2.4 MB; a git repository)\n```\nCargo.lock (61 kB, lock file)\nlogo.png (2.3 MB, binary)\nsrc/main.rs (1 byte)\nweb/node_modules/ (12,345 files, generated)\n```\n"
     );
 }
 
@@ -83,7 +83,7 @@ fn names_that_cannot_be_written_are_no_files_that_were_cut() {
     now.files[0].is_link = true;
     assert_eq!(
         shown(&now, &[], 200),
-        "## Workspace Files\n(1 file, 10 bytes; not a git repository; left out: 3 names that cannot be written in a reply)\n```\na.rs (link)\n```\n"
+        "\n## Workspace Files\n(1 file, 10 bytes; not a git repository; left out: 3 names that cannot be written in a reply)\n```\na.rs (link)\n```\n"
     );
     let mut before = listing(&["a.rs".to_owned(), "b.rs".to_owned()]);
     before.unnamable = 3;
@@ -270,7 +270,7 @@ fn nothing_makes_it_longer_than_its_room_or_than_its_items() {
     for items in [1, 10, 500] {
         let text = shown(&now, &["topaaah/a"], items);
         assert!(chars(&text) <= MOST, "{}", chars(&text));
-        assert!(text.lines().count() <= items + 6, "{text}");
+        assert!(text.lines().count() <= items + 7, "{text}");
         assert!(text.contains("[TRUNCATED: first "), "{text}");
     }
 }
