@@ -6,6 +6,7 @@
 //! measured and split. What placeholders stand for is on the disk, readable by its owner only, before
 //! any message that has them.
 
+mod clean;
 mod credentials;
 mod hits;
 mod reveal;
@@ -13,6 +14,7 @@ mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::clean::{Clean, mark};
 use self::credentials::Credentials;
 pub use self::credentials::credentials;
 pub(super) use self::reveal::refused_placeholder;
@@ -48,6 +50,8 @@ pub(super) struct Concealed {
     standing: BTreeSet<usize>,
     /// What is known before it stands in a text.
     credentials: Credentials,
+    /// What need not be searched again.
+    clean: Clean,
 }
 
 impl Concealed {
@@ -71,8 +75,16 @@ impl Concealed {
 
     /// A text without its secrets; `place` says to the person where they stood.
     fn text(&mut self, scanner: &Scanner, text: &mut String, source: Source<'_>, place: &str) {
+        let mark = mark(text, source);
+        let known = self.vault.len() + self.credentials.vault().len();
+        if self.clean.has(&mark, known) {
+            return;
+        }
         self.vault.foresee(self.credentials.vault(), text);
         let redacted = self.vault.redact(scanner, text, source);
+        if redacted.numbers.is_empty() && redacted.text == *text {
+            self.clean.remember(mark);
+        }
         for number in redacted.numbers {
             let places = self.places.entry(number).or_default();
             places.insert(place.to_owned());
