@@ -19,7 +19,11 @@ const SETTLED: Duration = Duration::from_millis(50);
 
 /// How often each program runs; a patch of few files is over so soon that chance weighs more.
 fn runs(files: usize) -> usize {
-    if files < 10 { 60 } else { 12 }
+    match files {
+        0..10 => 60,
+        10..1_000 => 40,
+        _ => 12,
+    }
 }
 
 /// A file before and after a patch.
