@@ -5,177 +5,18 @@
 //! reported as interrupted rather than run again. `round` carries the whole session as it was
 //! saved: should the session file be lost or stale, the journal has it.
 
+mod record;
+mod recovered;
+
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
-use serde::{Deserialize, Serialize};
-
-use super::{CheckReport, Session};
-use crate::checkpoint::{Before, Snapshot};
 use crate::error::{Error, Result};
 use crate::fs::sync_directory;
-use crate::protocol::{Batch, SessionId, StepResult};
 
-/// One line of the journal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "event", rename_all = "camelCase")]
-pub enum Record {
-    /// A reply was taken out of the inbox for this round.
-    Claimed {
-        /// The round that it answers.
-        sequence: u32,
-        /// Where it lies now, in `inbox/processed/`.
-        file: String,
-        /// The identity of its text.
-        identity: String,
-    },
-    /// What the workspace is before the steps of a round.
-    Before {
-        /// The round.
-        sequence: u32,
-        /// Its checkpoint.
-        #[serde(flatten)]
-        before: Before,
-    },
-    /// What the steps of a round made of the workspace.
-    After {
-        /// The round.
-        sequence: u32,
-        /// Its checkpoint.
-        snapshot: Snapshot,
-    },
-    /// The steps of a round may have changed something, and there is no checkpoint to tell what.
-    Uncovered {
-        /// The round.
-        sequence: u32,
-    },
-    /// The person's check is about to be run.
-    Checking {
-        /// The round.
-        sequence: u32,
-        /// The command.
-        command: String,
-    },
-    /// The person's check has ended.
-    Checked {
-        /// The round.
-        sequence: u32,
-        /// How.
-        report: CheckReport,
-    },
-    /// The person took these rounds back.
-    Undone {
-        /// The rounds.
-        rounds: Vec<u32>,
-        /// The files that could not be restored.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        open: Vec<String>,
-    },
-    /// The person put these rounds again.
-    Redone {
-        /// The rounds.
-        rounds: Vec<u32>,
-        /// The files that could not be restored.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        open: Vec<String>,
-    },
-    /// The person opened a session again that had ended.
-    Reopened {
-        /// The round that comes next.
-        sequence: u32,
-    },
-    /// The person said what they want beyond the task.
-    Instructed {
-        /// The round whose message tells it first.
-        sequence: u32,
-        /// What they said.
-        text: String,
-    },
-    /// The message of a round was written anew for a chat that knows nothing.
-    HandedOver {
-        /// The round.
-        sequence: u32,
-    },
-    /// The session goes on from a round of another one.
-    Forked {
-        /// The other session.
-        from: SessionId,
-        /// The last round that they have in common.
-        round: u32,
-    },
-    /// These steps are about to be executed, by their numbers.
-    Started {
-        /// The round.
-        sequence: u32,
-        /// The numbers of the steps.
-        steps: Vec<u32>,
-        /// What they change in files, prepared and not yet made.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        batch: Option<Batch>,
-    },
-    /// A step was executed.
-    Finished {
-        /// The round.
-        sequence: u32,
-        /// What became of it.
-        result: StepResult,
-    },
-    /// A round is over; the session goes on from here.
-    Round {
-        /// The session as it was saved.
-        session: Box<Session>,
-    },
-}
-
-/// What the journal knows of a round that was not finished.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Recovered {
-    /// The session as the last finished round left it, if any round was finished.
-    pub session: Option<Session>,
-    /// The claimed reply of the round that was under way.
-    pub claimed: Option<ClaimedReply>,
-    /// Steps of that round that were begun.
-    pub started: Vec<u32>,
-    /// What they change in files, group by group.
-    pub batches: Vec<Batch>,
-    /// Steps of that round that were finished.
-    pub finished: Vec<StepResult>,
-    /// What the workspace was before that round.
-    pub before: Option<Before>,
-    /// How far the person's check came.
-    pub check: CheckProgress,
-    /// Rounds that were taken back since the session was saved.
-    pub undone: Vec<u32>,
-    /// Rounds that were put again since the session was saved.
-    pub redone: Vec<u32>,
-    /// How many bytes of a half-written last line were cut off.
-    pub torn_bytes: u64,
-    /// When the journal was last written.
-    pub written_at: Option<SystemTime>,
-}
-
-/// A reply that is being carried out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClaimedReply {
-    /// Its file in `inbox/processed/`.
-    pub file: String,
-    /// What it was when it was claimed.
-    pub identity: String,
-}
-
-/// How far the person's check came since the session was saved.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum CheckProgress {
-    /// It was not begun.
-    #[default]
-    NotBegun,
-    /// This command was begun, and nobody knows how it ended.
-    Begun(String),
-    /// It ended like this.
-    Ended(CheckReport),
-}
+pub use self::record::Record;
+pub use self::recovered::{CheckProgress, ClaimedReply, Recovered};
 
 /// Whether an append waits for the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -364,52 +205,6 @@ fn read_tail(mut file: &File) -> std::io::Result<(u64, Vec<u8>)> {
 
 /// How much of the end is looked at first, in bytes.
 const FIRST_WINDOW: u64 = 64 * 1024;
-
-impl Recovered {
-    fn take(&mut self, record: Record) {
-        match record {
-            Record::Claimed { file, identity, .. } => {
-                self.claimed = Some(ClaimedReply { file, identity });
-                self.before = None;
-                self.check = CheckProgress::NotBegun;
-                self.started.clear();
-                self.batches.clear();
-                self.finished.clear();
-            }
-            Record::Started { steps, batch, .. } => {
-                // A step that is begun a second time is not finished, whatever it was before.
-                self.finished
-                    .retain(|result| !steps.contains(&result.number));
-                self.started.extend(steps);
-                self.batches.extend(batch);
-            }
-            Record::Finished { result, .. } => self.finished.push(result),
-            Record::Round { session } => {
-                *self = Self {
-                    session: Some(*session),
-                    ..Self::default()
-                };
-            }
-            Record::Before { before, .. } => self.before = Some(before),
-            Record::Checking { command, .. } => self.check = CheckProgress::Begun(command),
-            Record::Checked { report, .. } => self.check = CheckProgress::Ended(report),
-            Record::Undone { rounds, .. } => {
-                self.redone.retain(|round| !rounds.contains(round));
-                self.undone.extend(rounds);
-            }
-            Record::Redone { rounds, .. } => {
-                self.undone.retain(|round| !rounds.contains(round));
-                self.redone.extend(rounds);
-            }
-            Record::After { .. }
-            | Record::Uncovered { .. }
-            | Record::Reopened { .. }
-            | Record::Instructed { .. }
-            | Record::HandedOver { .. }
-            | Record::Forked { .. } => {}
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,98 @@
+//! What changed between two snapshots, and how it is written.
+
+use super::*;
+
+#[test]
+fn renames_are_recognised_by_content() {
+    let mut bench = bench();
+    bench.shell("printf same > a; printf same > b; : > empty; printf other > c");
+    let before = bench.take();
+    bench.shell("mkdir d; mv a d/a; mv b d/b; mv empty d/empty; rm c");
+    let after = bench.take();
+    let changes = bench.store.changes(&before, &after).unwrap();
+    let told: Vec<_> = changes.iter().map(|one| (&*one.path, &one.what)).collect();
+    let renamed = |from: &str| What::Renamed {
+        from: PathBuf::from(from),
+    };
+    assert_eq!(
+        told,
+        [
+            (Path::new("c"), &What::Deleted),
+            (Path::new("d/a"), &renamed("a")),
+            (Path::new("d/b"), &renamed("b")),
+            (Path::new("d/empty"), &What::Created),
+            (Path::new("empty"), &What::Deleted),
+        ]
+    );
+}
+
+#[test]
+fn a_diff_reads_as_git_writes_it() {
+    let mut bench = bench();
+    bench.shell("umask 022; printf '1\n2\n3\n' > a; printf 'a\\0' > binary; printf x > gone; printf 'same\n' > old");
+    let before = bench.take();
+    bench.shell("umask 022; printf '1\n3\n4' > a; printf 'b\\0' > binary; rm gone; mv old new; ln -s a link; chmod 755 new");
+    let after = bench.take();
+    let limits = DiffLimits::default();
+    let diff = bench.store.diff(&before, &after, &limits).unwrap();
+    insta::assert_snapshot!(diff, @r"
+    diff --git a/a b/a
+    --- a/a
+    +++ b/a
+    @@ -1,3 +1,3 @@
+     1
+    -2
+     3
+    +4
+    \ No newline at end of file
+    diff --git a/binary b/binary
+    Binary files a/binary and b/binary differ
+    diff --git a/gone b/gone
+    deleted file mode 100644
+    --- a/gone
+    +++ /dev/null
+    @@ -1 +0,0 @@
+    -x
+    \ No newline at end of file
+    diff --git a/link b/link
+    new file mode 120000
+    --- /dev/null
+    +++ b/link
+    @@ -0,0 +1 @@
+    +a
+    \ No newline at end of file
+    diff --git a/old b/new
+    old mode 100644
+    new mode 100755
+    rename from old
+    rename to new
+    ");
+    let stat = bench.store.stat(&before, &after, &limits).unwrap();
+    assert_eq!(
+        stat[0].lines,
+        Some(Lines {
+            added: 1,
+            removed: 1
+        })
+    );
+    assert_eq!(stat[1].lines, None);
+    let cut = DiffLimits {
+        max_bytes: 100,
+        ..limits
+    };
+    let diff = bench.store.diff(&before, &after, &cut).unwrap();
+    assert!(diff.ends_with("[TRUNCATED: 4 more changes]\n"), "{diff}");
+}
+
+#[test]
+fn a_name_cannot_forge_a_line_of_the_diff() {
+    let mut bench = bench();
+    let before = bench.take();
+    bench.shell(r#"d="$(printf 'a\n+++ b')"; mkdir "$d"; printf x > "$d/forged""#);
+    let after = bench.take();
+    let diff = bench
+        .store
+        .diff(&before, &after, &DiffLimits::default())
+        .unwrap();
+    assert!(!diff.contains("\n+++ b/forged"), "{diff}");
+}

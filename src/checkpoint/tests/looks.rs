@@ -1,0 +1,125 @@
+//! What is looked at: not what is too large or too much, and nothing twice that is as it was.
+
+use super::*;
+
+#[test]
+fn what_is_too_large_is_named_and_left_alone() {
+    let mut bench = bench();
+    let limits = Limits {
+        max_file_bytes: 100,
+        ..Limits::default()
+    };
+    bench.shell("printf small > grows; head -c 200 /dev/zero > large");
+    let before = bench.store.take(&bench.workspace, &limits).unwrap();
+    let named: Vec<_> = before.passed_over.iter().map(|one| &one.path).collect();
+    assert_eq!(named, [Path::new("large")]);
+    bench.shell(
+        "head -c 300 /dev/zero > grows; head -c 300 /dev/zero > large; head -c 300 /dev/zero > new",
+    );
+    let after = bench.store.take(&bench.workspace, &limits).unwrap();
+    let changes = bench
+        .store
+        .changes(&before.snapshot, &after.snapshot)
+        .unwrap();
+    assert!(
+        changes
+            .iter()
+            .all(|one| one.what == What::NotCovered(Reason::TooLarge))
+    );
+    assert_eq!(changes.len(), 3);
+    let plan = bench.plan(after.snapshot, before.snapshot);
+    assert_eq!(plan.steps, []);
+    assert_eq!(plan.conflicts.len(), 3);
+    let restored = bench.restore(&plan, Force::KeepCopies);
+    assert_eq!(bench.text("grows"), "small");
+    assert!(bench.has("grows.kept") && bench.has("large") && bench.has("new.kept"));
+    assert_eq!(restored.skipped.len(), 1);
+}
+
+#[test]
+fn new_content_beyond_the_limit_is_passed_over() {
+    let mut bench = bench();
+    bench.shell("head -c 600 /dev/zero > a; head -c 500 /dev/zero > b");
+    let limits = Limits {
+        max_new_bytes: 1000,
+        ..Limits::default()
+    };
+    let taken = bench.store.take(&bench.workspace, &limits).unwrap();
+    assert_eq!(taken.passed_over.len(), 1);
+    assert_eq!(taken.passed_over[0].reason, Reason::NoRoom);
+}
+
+#[test]
+fn more_names_than_the_limit_are_passed_over_and_never_deleted() {
+    let mut bench = bench();
+    bench.shell("mkdir a b; printf 1 > a/1; printf 1 > b/1; printf 1 > b/2");
+    let mut limits = Limits::default();
+    limits.scope.max_entries = 4;
+    let before = bench.store.take(&bench.workspace, &limits).unwrap();
+    assert_eq!(before.passed_over[0].reason, Reason::TooMany);
+    let after = bench.take();
+    bench.go(after, before.snapshot);
+    assert!(bench.has("b/1") && bench.has("b/2"));
+}
+
+#[test]
+fn an_unchanged_file_is_not_read_again() {
+    let mut bench = bench();
+    bench.shell("mkdir d; for i in 1 2 3 4 5; do printf $i > d/$i; done; ln -s x link");
+    bench.let_time_pass();
+    let first = bench.taken();
+    assert_eq!(first.files_read, 5);
+    let again = bench.taken();
+    assert_eq!((again.files_read, again.snapshot), (0, first.snapshot));
+    bench.shell("printf changed > d/3; touch d/4; chmod 600 d/5");
+    let second = bench.taken();
+    assert_eq!(second.files_read, 3);
+    let changes = bench
+        .store
+        .changes(&first.snapshot, &second.snapshot)
+        .unwrap();
+    let told: Vec<_> = changes.iter().map(|one| (&*one.path, &one.what)).collect();
+    assert_eq!(
+        told,
+        [
+            (Path::new("d/3"), &What::Modified),
+            (Path::new("d/5"), &What::Mode)
+        ]
+    );
+}
+
+#[test]
+fn a_file_that_changed_within_the_same_tick_is_read_again() {
+    let mut bench = bench();
+    for round in 0..50 {
+        let content = format!("{round:04}");
+        fs::File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(bench.root.join("a"))
+            .and_then(|mut file| io::Write::write_all(&mut file, content.as_bytes()))
+            .unwrap();
+        let snapshot = bench.take();
+        bench.shell("printf x > other");
+        let other = bench.take();
+        bench.go(other, snapshot);
+        assert_eq!(bench.text("a"), content);
+        let plan = bench.plan(snapshot, other);
+        assert!(plan.steps.iter().all(|step| step.path != Path::new("a")));
+    }
+}
+
+#[test]
+fn a_file_whose_time_was_set_back_is_read_again() {
+    let mut bench = bench();
+    bench.shell("printf one > a; touch -d 2020-01-01 a");
+    bench.let_time_pass();
+    let first = bench.take();
+    // The kernel's own time must have moved on; it does so every few milliseconds.
+    while {
+        bench.shell("printf two > a; touch -d 2020-01-01 a");
+        bench.take() == first
+    } {}
+    assert_ne!(bench.take(), first);
+}

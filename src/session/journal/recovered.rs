@@ -1,0 +1,102 @@
+//! What the records since the last finished round tell of the one that was under way.
+
+use std::time::SystemTime;
+
+use super::super::{CheckReport, Session};
+use super::Record;
+use crate::checkpoint::Before;
+use crate::protocol::{Batch, StepResult};
+
+/// What the journal knows of a round that was not finished.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// The session as the last finished round left it, if any round was finished.
+    pub session: Option<Session>,
+    /// The claimed reply of the round that was under way.
+    pub claimed: Option<ClaimedReply>,
+    /// Steps of that round that were begun.
+    pub started: Vec<u32>,
+    /// What they change in files, group by group.
+    pub batches: Vec<Batch>,
+    /// Steps of that round that were finished.
+    pub finished: Vec<StepResult>,
+    /// What the workspace was before that round.
+    pub before: Option<Before>,
+    /// How far the person's check came.
+    pub check: CheckProgress,
+    /// Rounds that were taken back since the session was saved.
+    pub undone: Vec<u32>,
+    /// Rounds that were put again since the session was saved.
+    pub redone: Vec<u32>,
+    /// How many bytes of a half-written last line were cut off.
+    pub torn_bytes: u64,
+    /// When the journal was last written.
+    pub written_at: Option<SystemTime>,
+}
+
+/// A reply that is being carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimedReply {
+    /// Its file in `inbox/processed/`.
+    pub file: String,
+    /// What it was when it was claimed.
+    pub identity: String,
+}
+
+/// How far the person's check came since the session was saved.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum CheckProgress {
+    /// It was not begun.
+    #[default]
+    NotBegun,
+    /// This command was begun, and nobody knows how it ended.
+    Begun(String),
+    /// It ended like this.
+    Ended(CheckReport),
+}
+
+impl Recovered {
+    pub(super) fn take(&mut self, record: Record) {
+        match record {
+            Record::Claimed { file, identity, .. } => {
+                self.claimed = Some(ClaimedReply { file, identity });
+                self.before = None;
+                self.check = CheckProgress::NotBegun;
+                self.started.clear();
+                self.batches.clear();
+                self.finished.clear();
+            }
+            Record::Started { steps, batch, .. } => {
+                // A step that is begun a second time is not finished, whatever it was before.
+                self.finished
+                    .retain(|result| !steps.contains(&result.number));
+                self.started.extend(steps);
+                self.batches.extend(batch);
+            }
+            Record::Finished { result, .. } => self.finished.push(result),
+            Record::Round { session } => {
+                *self = Self {
+                    session: Some(*session),
+                    ..Self::default()
+                };
+            }
+            Record::Before { before, .. } => self.before = Some(before),
+            Record::Checking { command, .. } => self.check = CheckProgress::Begun(command),
+            Record::Checked { report, .. } => self.check = CheckProgress::Ended(report),
+            Record::Undone { rounds, .. } => {
+                self.redone.retain(|round| !rounds.contains(round));
+                self.undone.extend(rounds);
+            }
+            Record::Redone { rounds, .. } => {
+                self.undone.retain(|round| !rounds.contains(round));
+                self.redone.extend(rounds);
+            }
+            Record::After { .. }
+            | Record::Uncovered { .. }
+            | Record::Reopened { .. }
+            | Record::Instructed { .. }
+            | Record::HandedOver { .. }
+            | Record::Forked { .. } => {}
+        }
+    }
+}
