@@ -53,19 +53,21 @@ impl Policy {
         } else {
             Vec::new()
         };
-        for (row, path) in self
-            .rows_in_force()
-            .flat_map(|row| changed.iter().map(move |path| (row, *path)))
-        {
-            if let Check::Write(is_protected) = row.check
-                && is_protected(path)
-            {
-                findings.push(built_in(row, path.as_str()));
+        let touched = touched(command);
+        for row in self.rows_in_force() {
+            match row.check {
+                Check::Write(is_protected) => {
+                    let protected = changed.iter().filter(|path| is_protected(path));
+                    findings.extend(protected.map(|path| built_in(row, path.as_str())));
+                }
+                Check::Touch(is_hidden) => {
+                    let hidden = touched.iter().filter(|text| is_hidden(text));
+                    findings.extend(hidden.map(|text| built_in(row, text)));
+                }
+                _ => {}
             }
         }
-        for text in touched(command) {
-            findings.extend(self.hidden(&text));
-        }
+        findings.extend(touched.iter().filter_map(|text| self.on_own_paths(text)));
         let standing = if command.changes_files() {
             standing::on_changes(self.approval)
         } else {
@@ -75,23 +77,18 @@ impl Policy {
         strictest_first(findings)
     }
 
-    fn hidden(&self, text: &str) -> Vec<Finding> {
-        let mut findings: Vec<Finding> = self
-            .rows_in_force()
-            .filter(|row| matches!(row.check, Check::Touch(is_hidden) if is_hidden(text)))
-            .map(|row| built_in(row, text))
-            .collect();
-        if let Ok(path) = RelPath::parse(text)
-            && self
-                .own_paths
-                .iter()
-                .any(|own| protected::is_within(&path, own))
-        {
+    /// What the settings keep for `agent` itself.
+    fn on_own_paths(&self, text: &str) -> Option<Finding> {
+        if self.own_paths.is_empty() {
+            return None;
+        }
+        let path = RelPath::parse(text).ok()?;
+        let is_own = (self.own_paths.iter()).any(|own| protected::is_within(&path, own));
+        is_own.then(|| {
             let mut finding = standing_finding(&standing::OWN_PATHS);
             finding.ruling.about.push_str(text);
-            findings.push(finding);
-        }
-        findings
+            finding
+        })
     }
 
     pub(super) fn rows_in_force(&self) -> impl Iterator<Item = &'static BuiltIn> {

@@ -62,20 +62,32 @@ pub(super) fn is_tool_configuration(path: &RelPath) -> bool {
 /// Whether the file tells a build service what to run.
 pub(super) fn is_build_service_file(path: &RelPath) -> bool {
     let names: Vec<Name<'_>> = path.components().map(Name::of).collect();
-    (0..names.len()).any(|start| {
-        WORKFLOWS
-            .iter()
-            .any(|workflow| begins_with(&names[start..], workflow))
-    })
+    // Nearly all differ from all of them in their first letter.
+    let may_begin = |name: &Name<'_>| {
+        let first = name.plain.as_bytes().first();
+        name.is_short || first.is_some_and(|first| BEGINNINGS[usize::from(*first)])
+    };
+    (0..names.len())
+        .filter(|start| may_begin(&names[*start]))
+        .any(|start| {
+            WORKFLOWS
+                .iter()
+                .any(|workflow| begins_with(&names[start..], workflow))
+        })
 }
 
-fn begins_with(names: &[Name<'_>], workflow: &str) -> bool {
-    let first = |text: &str| text.bytes().next().map(|byte| byte.to_ascii_lowercase());
-    // Nearly all differ in their first letter.
-    let may_be = |name: &Name<'_>| name.is_short || first(&name.plain) == first(workflow);
-    if !names.first().is_some_and(may_be) {
-        return false;
+/// The first letters of `WORKFLOWS`, in lower case as plain names are.
+const BEGINNINGS: [bool; 256] = {
+    let mut letters = [false; 256];
+    let mut at = 0;
+    while at < WORKFLOWS.len() {
+        letters[WORKFLOWS[at].as_bytes()[0].to_ascii_lowercase() as usize] = true;
+        at += 1;
     }
+    letters
+};
+
+fn begins_with(names: &[Name<'_>], workflow: &str) -> bool {
     let mut names = names.iter();
     workflow
         .split('/')
