@@ -13,7 +13,8 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use notify::{RecursiveMode, Watcher};
+use notify::event::{AccessKind, AccessMode};
+use notify::{Event, EventKind, RecursiveMode, Watcher};
 
 /// How long anything may take before a test gives up; never reached when all is well.
 pub const DEADLINE: Duration = Duration::from_mins(1);
@@ -471,8 +472,14 @@ pub fn wait_for_outbox(base: &Path, sequence: u32) -> (String, String) {
 
 fn outbox_or_stop(base: &Path, sequence: u32, stopped: &Receiver<()>) -> Option<(String, String)> {
     let (sender, changes) = mpsc::channel();
-    let mut watcher = notify::recommended_watcher(move |_| {
-        let _ = sender.send(());
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+        // To look for the file opens directories, which is an event too: heard, it would never end.
+        let is_ours = event.is_ok_and(|event| {
+            matches!(event.kind, EventKind::Access(kind) if kind != AccessKind::Close(AccessMode::Write))
+        });
+        if !is_ours {
+            let _ = sender.send(());
+        }
     })
     .unwrap();
     watcher.watch(base, RecursiveMode::Recursive).unwrap();
