@@ -166,16 +166,26 @@ impl Workspace {
         }
     }
 
-    /// The same, in the way in which one of these was told.
-    pub fn content_like<'a>(
+    /// The same, in the way in which one of these was told: the one that it is, if it is one of them.
+    pub fn content_like(
         &self,
         path: &RelPath,
-        mut known: impl Iterator<Item = &'a str>,
+        known: &[&str],
     ) -> Result<Option<String>, FileProblem> {
-        if known.any(|content| content.starts_with(IDENTITY)) {
-            return Ok(self.stat(path)?.as_ref().map(identity));
+        let is_told_unread = |content: &&str| content.starts_with(IDENTITY);
+        if !known.iter().any(is_told_unread) {
+            return self.digest(path);
         }
-        self.digest(path)
+        let Some(stat) = self.stat(path)? else {
+            return Ok(None);
+        };
+        let identity = identity(&stat);
+        // A file may have taken the place of a very large one; its hash is then known.
+        let is_read = stat.size <= MAX_HASHED && !known.iter().all(is_told_unread);
+        if is_read && !known.contains(&identity.as_str()) {
+            return self.digest(path);
+        }
+        Ok(Some(identity))
     }
 
     /// The hash of a file's content, however large it is; nothing if there is no such file.

@@ -368,19 +368,24 @@ fn a_very_large_file_is_told_by_what_the_system_knows_of_it() {
         .workspace
         .rename(&path("large"), &path("d/moved"))
         .unwrap();
-    let known = || std::iter::once(before.as_str());
+    let known = [before.as_str()];
     let after = place
         .workspace
-        .content_like(&path("d/moved"), known())
+        .content_like(&path("d/moved"), &known)
         .unwrap();
     assert_eq!(after.as_ref(), Some(&before));
     file.set_len(31 << 30).unwrap();
     let changed = place
         .workspace
-        .content_like(&path("d/moved"), known())
+        .content_like(&path("d/moved"), &known)
         .unwrap();
     assert_ne!(changed.as_ref(), Some(&before));
     place.workspace.write(&path("small"), b"1").unwrap();
+    let new = place.workspace.digest(&path("small")).unwrap().unwrap();
+    let instead = (place.workspace)
+        .content_like(&path("small"), &[&before, &new])
+        .unwrap();
+    assert_eq!(instead, Some(new));
     let small = place.workspace.content_of(&path("small")).unwrap();
     assert_eq!(small, place.workspace.digest(&path("small")).unwrap());
 }

@@ -52,16 +52,18 @@ impl<'a> Found<'a> {
                 ..
             } = change
             {
-                let lies = match workspace.digest(staged) {
-                    Ok(Some(hash)) if hash == *after => Lies::New,
-                    Ok(hash @ Some(_)) if hash == *before => Lies::Old,
+                let contents: Vec<&str> = before.iter().chain([after]).map(|it| &**it).collect();
+                let lies = match workspace.content_like(staged, &contents) {
+                    Ok(Some(content)) if content == *after => Lies::New,
+                    Ok(content @ Some(_)) if content == *before => Lies::Old,
                     _ => Lies::Neither,
                 };
                 found.lies.insert(staged, lies);
             }
         }
         for (path, contents) in expected {
-            match workspace.content_like(path, contents.iter().copied().flatten()) {
+            let known: Vec<&str> = contents.iter().copied().flatten().collect();
+            match workspace.content_like(path, &known) {
                 Ok(content) if contents.contains(&content.as_deref()) => {
                     found.now.insert(path, content);
                 }

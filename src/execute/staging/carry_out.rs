@@ -139,7 +139,7 @@ pub(in super::super) fn make(
         let is_as_before = match (stats.get(path), before) {
             (Some(stat), Some(_)) if workspace.stat(path)? == Some(*stat) => true,
             _ => {
-                workspace.content_like(path, before.into_iter())?.as_deref() == before
+                workspace.content_like(path, before.as_slice())?.as_deref() == before
                     || is_its_own_name(workspace, change, path)
             }
         };
@@ -178,7 +178,7 @@ fn make_reversibly<'a>(
         let is_as_before = |stat: &Stat| match stats.get(path) {
             Some(known) if known == stat => Ok(true),
             _ => {
-                let now = workspace.content_like(path, std::iter::once(before.as_str()))?;
+                let now = workspace.content_like(path, &[before])?;
                 Ok(now.as_ref() == Some(before))
             }
         };
