@@ -79,7 +79,12 @@ const WORDS: &str = "the rest of this that your our all other others existing re
     previous original code file files function functions method methods class classes \
     module implementation logic body content contents imports tests fields lines stays \
     stay remains remain is are was it same as before above here goes unchanged \
-    unmodified omitted for brevity not changed in and";
+    unmodified omitted for brevity not changed in and components handlers helpers props \
+    properties routes options settings variables constants types definitions declarations \
+    styles rules cases parameters arguments attributes columns entries";
+
+/// What an ellipsis is made of.
+const DOTS: [char; 2] = ['.', '\u{2026}'];
 
 /// Whether a line stands for lines that somebody did not want to write.
 ///
@@ -93,24 +98,49 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     let (core, is_comment) = uncommented(line);
     let core =
         core.trim_matches(|character: char| "[](){}<>".contains(character) || character == ' ');
-    let begins = is_dots_at(core, core.trim_start_matches(['.', '\u{2026}']));
-    let ends = is_dots_at(core, core.trim_end_matches(['.', '\u{2026}']));
-    if !is_comment && !begins {
+    let begins = is_dots_at(core, core.trim_start_matches(DOTS));
+    let ends = is_dots_at(core, core.trim_end_matches(DOTS));
+    if !is_comment && (!begins || is_spread(core)) {
         return false;
     }
-    let words = core.trim_matches(['.', '\u{2026}', ' ']).to_lowercase();
+    let words = core.trim_matches([DOTS[0], DOTS[1], ' ']).to_lowercase();
     if words.is_empty() {
         return is_comment && begins;
     }
     let is_omitted = OMITTED.iter().any(|phrase| words.contains(phrase));
-    if begins || ends {
-        return is_omitted || (is_comment && begins && ends);
+    if begins {
+        return is_omitted || (is_comment && ends);
+    }
+    if ends {
+        // Many a remark about something that goes on ends so.
+        return is_omitted && is_about_nothing(&words);
     }
     BEGINNINGS
         .iter()
         .any(|beginning| words.starts_with(beginning))
         && ENDINGS.iter().any(|ending| words.contains(ending))
         && is_about_nothing(&words)
+}
+
+/// Whether a line that begins with dots is code: `...name` spreads a value in JavaScript and PHP.
+///
+/// Words in a row are no expression, and nothing is spread with dots behind it.
+fn is_spread(line: &str) -> bool {
+    const SIGNS: [char; 19] = [
+        ',', ':', ';', '(', ')', '[', ']', '{', '}', '=', '<', '>', '$', '"', '`', '|', '&', '?',
+        '!',
+    ];
+    let code = line.split("//").next().unwrap_or(line).trim_end();
+    let value = code.trim_start_matches(DOTS);
+    if value.ends_with(DOTS) {
+        return false;
+    }
+    let is_attached = !value.starts_with(' ');
+    let value = value.trim_start();
+    if !value.contains(' ') {
+        return is_attached || value.ends_with(',');
+    }
+    is_attached && (value.contains(SIGNS) || !is_about_nothing(&value.to_lowercase()))
 }
 
 /// Whether a comment that sounds like a placeholder says nothing else.
@@ -178,6 +208,14 @@ mod tests {
             "# other tests for the parser remain unchanged",
             "// Rest of your implementation goes here",
             "# the rest of the file is omitted for brevity.",
+            "...existing code...",
+            "...rest of the code",
+            "{...other tests}",
+            "...remaining imports and helpers...",
+            "// rest of the code...",
+            "// other handlers...",
+            "# the existing functions remain unchanged...",
+            "# ...existing code",
         ] {
             assert!(is_placeholder(line), "{line}");
         }
@@ -204,6 +242,21 @@ mod tests {
             "// Other threads wait here until x is set.",
             "// The rest is omitted by the parser",
             "# Other",
+            "  ...existingUser,",
+            "  ...remaining,",
+            "... existing,",
+            "{...existing}",
+            "[...existing, ...other, rest]",
+            "...(existing ?? {}),",
+            "...existing, other,",
+            "...this.other.existing,",
+            "...other: Rest",
+            "...$existing,",
+            "...defaults, // as the existing ones...",
+            "(...remaining) => remaining",
+            "# Load the existing config...",
+            "# Processing other files...",
+            "// Waiting for the remaining workers...",
         ] {
             assert!(!is_placeholder(line), "{line}");
         }
