@@ -15,6 +15,7 @@ mod flat;
 mod fold;
 mod guard;
 mod index;
+mod layout;
 mod lines;
 mod matcher;
 mod nearest;

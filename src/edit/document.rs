@@ -11,6 +11,7 @@ use std::cell::OnceCell;
 use super::ending::{self, Ending, Endings};
 use super::flat::{Flat, LineSplice};
 use super::index::{Index, Key};
+use super::layout::Layout;
 use super::words::Words;
 use super::{Change, Edited};
 use crate::protocol::Level;
@@ -54,6 +55,10 @@ pub(super) struct Document<'a> {
     is_changed: bool,
     /// The number that each line has now, by its id; until the next change.
     numbers: OnceCell<Vec<usize>>,
+    /// The line of the original that each line is or that stands above it; until the next change.
+    origins: OnceCell<Vec<usize>>,
+    /// What the lines of the original tell about their language.
+    layout: OnceCell<Layout>,
     hints: usize,
     exact: Option<Index<'a>>,
     loose: Option<Index<'a>>,
@@ -118,6 +123,8 @@ impl<'a> Document<'a> {
             has_final_newline: is_ended,
             is_changed: false,
             numbers: OnceCell::new(),
+            origins: OnceCell::new(),
+            layout: OnceCell::new(),
             hints: 0,
             exact: None,
             loose: None,
@@ -206,6 +213,14 @@ impl<'a> Document<'a> {
         })
     }
 
+    /// What the lines of the original tell about their language.
+    pub(super) fn layout(&self) -> Layout {
+        *self.layout.get_or_init(|| {
+            let originals = &self.lines[1..=self.originals];
+            Layout::default().with(originals.iter().map(|line| &*line.text))
+        })
+    }
+
     /// Whether one more refusal is told which passages are near: to look for them takes time, and
     /// of very many refusals nobody reads the last.
     pub(super) fn may_hint(&mut self) -> bool {
@@ -214,12 +229,24 @@ impl<'a> Document<'a> {
     }
 
     /// The line of the original that this one is, or that stands above it, from 0 for the top.
+    ///
+    /// Like the numbers of now, all are found out in one walk.
     pub(super) fn original_number(&self, id: LineId) -> usize {
-        let mut id = id;
-        while id > self.originals {
-            id = self.lines[id].previous;
+        if self.is_original(id) {
+            return id;
         }
-        id
+        let origins = self.origins.get_or_init(|| {
+            let mut origins = vec![EDGE; self.lines.len()];
+            let mut origin = EDGE;
+            for id in self.walk() {
+                if self.is_original(id) {
+                    origin = id;
+                }
+                origins[id] = origin;
+            }
+            origins
+        });
+        origins[id]
     }
 
     /// Makes an index, unless there is one.
@@ -290,6 +317,7 @@ impl<'a> Document<'a> {
     ) -> Vec<LineId> {
         self.is_changed = true;
         self.numbers.take();
+        self.origins.take();
         let mut below = self.lines[above].next;
         let mut endings = Vec::with_capacity(removed.min(new.len()));
         for _ in 0..removed {

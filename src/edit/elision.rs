@@ -1,8 +1,9 @@
 //! SEARCH texts that leave lines out, with `...` in their place.
 //!
 //! Every piece between the dots must be unique in the file and they must stand in their order. The
-//! REPLACE text leaves out as often, and what is left out stays as it is. It must belong to what the
-//! piece above it begins: dots that lead into the next function stand for more than was meant.
+//! REPLACE text leaves out as often, and what is left out stays as it is. It must not leave the block
+//! that the piece above it is in. If that piece begins a block and the one below is inside of one, it
+//! must be the same: dots that lead into the next function stand for more than was meant.
 
 use super::Refusal;
 use super::document::{Document, LineId};
@@ -76,7 +77,7 @@ fn is_in_order(document: &Document<'_>, found: &[Found<'_>]) -> bool {
 }
 
 /// Refuses dots between a piece and the line `below` that stand for too much: for hundreds of lines,
-/// or for lines that leave the block of the piece or begin another one beside it.
+/// or for lines that leave the block of the piece, or the one that it begins and `below` is in.
 fn refuse_wide(
     document: &Document<'_>,
     (piece, start, _): &Found<'_>,
@@ -104,15 +105,17 @@ fn refuse_wide(
     )))
 }
 
-/// Whether some of the lines but the last are less deep than this, or as deep and with a deeper one
-/// below.
+/// Whether some of the lines but the last are less deep than this; or, if the first and the last one
+/// are deeper, as deep and with a deeper one below.
 fn leaves(document: &Document<'_>, lines: &[LineId], depth_above: usize) -> bool {
     let depths: Vec<usize> = (lines.iter())
         .map(|&id| document.text(id))
         .filter(|line| !line.trim_start().starts_with(['}', ')', ']', '{']))
         .filter_map(depth)
         .collect();
-    let opens_beside = |pair: &[usize]| pair[0] == depth_above && pair[1] > depth_above;
+    let is_inside = |depth: Option<&usize>| depth.is_some_and(|&depth| depth > depth_above);
+    let opens = is_inside(depths.first()) && is_inside(depths.last());
+    let opens_beside = |pair: &[usize]| opens && pair[0] == depth_above && pair[1] > depth_above;
     let is_out = |pair: &[usize]| pair[0] < depth_above || opens_beside(pair);
     depths.windows(2).any(is_out)
 }

@@ -106,6 +106,14 @@ impl Flat {
         self.is_whole_words(range) && !is_joined && !cuts_operator
     }
 
+    /// Whether a stretch begins where a line does, and whether it ends where one does.
+    pub(super) fn is_at_line_ends(&self, range: &Range<usize>) -> (bool, bool) {
+        let before = self.text[..range.start].chars().next_back();
+        let after = self.text[range.end..].chars().next();
+        let is_newline = |character: Option<char>| character.is_none_or(|it| it == '\n');
+        (is_newline(before), is_newline(after))
+    }
+
     /// What replacing a stretch would do to whole lines.
     pub(super) fn line_splice(&self, range: &Range<usize>, new: &str) -> LineSplice {
         let first = self.line(range.start);

@@ -101,11 +101,6 @@ pub(super) fn indentation(line: &str) -> &str {
     &line[..line.len() - line.trim_start().len()]
 }
 
-/// Whether the indentation of some of these lines says what belongs to what, as in Python or YAML.
-pub(super) fn is_indentation_meaningful<'t>(mut lines: impl Iterator<Item = &'t str>) -> bool {
-    lines.any(|line| line.trim_end().ends_with(':') || line.trim_start().starts_with("- "))
-}
-
 /// One change of indentation that turns every line of a quote into the line of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Shift {

@@ -7,6 +7,7 @@
 use super::document::{Document, LineId};
 use super::fold::{self, Shift};
 use super::index::Key;
+use super::layout;
 use crate::protocol::Level;
 
 /// What an indentation is made of; other spaces are a matter of punctuation.
@@ -100,14 +101,14 @@ fn closeness(document: &Document<'_>, start: LineId, lines: &[&str]) -> Level {
 /// The change of indentation between the quoted lines and those that begin at `start`, if it is
 /// one and the same for all that are not blank.
 pub(super) fn shift(document: &Document<'_>, start: LineId, lines: &[&str]) -> Option<Shift> {
-    let folded: Vec<_> = (document.walk_from(start).zip(lines))
-        .filter(|(_, quote)| !quote.trim().is_empty())
-        .map(|(id, quote)| {
-            (
-                fold::punctuation(quote),
-                fold::punctuation(document.text(id)),
-            )
-        })
+    let filled =
+        (document.walk_from(start).zip(lines)).filter(|(_, quote)| !quote.trim().is_empty());
+    shift_between(filled.map(|(id, quote)| (*quote, document.text(id))))
+}
+
+fn shift_between<'t>(lines: impl Iterator<Item = (&'t str, &'t str)>) -> Option<Shift> {
+    let folded: Vec<_> = lines
+        .map(|(quote, file)| (fold::punctuation(quote), fold::punctuation(file)))
         .collect();
     if folded.is_empty() {
         return Some(Shift::None);
@@ -116,6 +117,20 @@ pub(super) fn shift(document: &Document<'_>, start: LineId, lines: &[&str]) -> O
         .map(|(quote, file)| (fold::indentation(quote), fold::indentation(file)))
         .collect();
     Shift::between(&pairs)
+}
+
+/// The same, if it is one for the lines that begin outside of brackets: within them, lines are
+/// aligned as anybody likes.
+pub(super) fn statement_shift(
+    document: &Document<'_>,
+    start: LineId,
+    lines: &[&str],
+) -> Option<Shift> {
+    let begins = layout::statements(lines)?;
+    let is_filled = |line: &str| !line.trim().is_empty();
+    let statements = (document.walk_from(start).zip(lines).zip(begins))
+        .filter(|((_, quote), begins)| *begins && is_filled(quote));
+    shift_between(statements.map(|((id, quote), _)| (*quote, document.text(id))))
 }
 
 /// Chooses among several places the one that a line number points to.

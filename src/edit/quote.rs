@@ -4,12 +4,13 @@ use std::borrow::Cow;
 
 use super::align::{Block, align};
 use super::document::{Document, LineId};
+use super::fold::{self, Shift};
 use super::index::Key;
 use super::lines::{lines_of, omitted};
 use super::matcher::{self, Places};
 use super::refuse::{self, Piece};
 use super::writer::Writer;
-use super::{Refusal, elision, fold, guard, words};
+use super::{Refusal, elision, guard, words};
 use crate::protocol::{Level, Pattern, Replacement};
 
 /// A passage and the lines that shall take its place.
@@ -78,19 +79,23 @@ impl<'a> Quote<'a> {
             return Ok(*only);
         }
         let flat = document.flat();
-        let numbered: Vec<(usize, usize)> =
-            found.iter().map(|&at| (at, flat.line(at) + 1)).collect();
-        let ids: Vec<_> = numbered
-            .iter()
-            .map(|&(at, line)| (at, flat.id(line - 1)))
+        let numbers: Vec<usize> = found.iter().map(|&at| flat.line(at) + 1).collect();
+        let ids: Vec<LineId> = numbers.iter().map(|&number| flat.id(number - 1)).collect();
+        self.near(document, found.iter().copied().zip(ids))
+            .ok_or_else(|| refuse::ambiguous(Piece::Search, &numbers))
+    }
+
+    /// The place that the stated line points to, if there is one and it does.
+    fn near<P: Copy>(
+        &self,
+        document: &Document<'_>,
+        places: impl Iterator<Item = (P, LineId)>,
+    ) -> Option<P> {
+        let line = self.edit.line?;
+        let originals: Vec<_> = places
+            .map(|(place, id)| (place, document.original_number(id)))
             .collect();
-        let originals: Vec<_> = (ids.into_iter())
-            .map(|(at, id)| (at, document.original_number(id)))
-            .collect();
-        matcher::near(&originals, self.edit.line).ok_or_else(|| {
-            let numbers: Vec<usize> = numbered.iter().map(|&(_, number)| number).collect();
-            refuse::ambiguous(Piece::Search, &numbers)
-        })
+        matcher::near(&originals, Some(line))
     }
 
     /// Looks for whole lines.
@@ -127,15 +132,29 @@ impl<'a> Quote<'a> {
         start: LineId,
         piece: Piece,
     ) -> Result<Level, Refusal> {
-        if !self.adds() || matcher::shift(document, start, &self.search).is_some() {
+        if !self.adds() || self.shift(document, start).is_some() {
             return Ok(Level::Whitespace);
         }
-        let lines = self.search.iter().chain(&self.new).copied();
-        if !fold::is_indentation_meaningful(lines) {
+        if !self.is_indentation_meaningful(document) {
             return Ok(Level::UnevenIndentation);
         }
         let length = self.search.len();
         Err(refuse::indented_otherwise(piece, document, start, length))
+    }
+
+    /// The change of indentation between the quote and the lines that begin at `start`, if it is one
+    /// for all of them; where indentation has a meaning, for all that are statements of their own.
+    fn shift(&self, document: &Document<'_>, start: LineId) -> Option<Shift> {
+        matcher::shift(document, start, &self.search).or_else(|| {
+            (self.is_indentation_meaningful(document))
+                .then(|| matcher::statement_shift(document, start, &self.search))
+                .flatten()
+        })
+    }
+
+    fn is_indentation_meaningful(&self, document: &Document<'_>) -> bool {
+        let layout = document.layout().with(self.new.iter().copied());
+        layout.is_meaningful()
     }
 
     /// Whether the new text has lines that the quote does not have.
@@ -160,10 +179,8 @@ impl<'a> Quote<'a> {
             refuse::too_much(numbered.len(), self.edit.replace.len())?;
             return Ok(without_overlap(&numbered, self.search.len()));
         }
-        let originals: Vec<_> = (numbered.iter())
-            .map(|&(id, _)| (id, document.original_number(id)))
-            .collect();
-        let start = matcher::near(&originals, self.edit.line).ok_or_else(|| {
+        let places = numbered.iter().map(|&(id, _)| (id, id));
+        let start = self.near(document, places).ok_or_else(|| {
             let numbers: Vec<usize> = numbered.iter().map(|&(_, number)| number).collect();
             refuse::ambiguous(Piece::Search, &numbers)
         })?;
@@ -172,7 +189,7 @@ impl<'a> Quote<'a> {
 
     /// Writes the new lines over the quoted ones; lines that both have stay as the file has them.
     pub(super) fn put(&self, document: &mut Document<'a>, start: LineId, level: Level) {
-        let shift = matcher::shift(document, start, &self.search);
+        let shift = self.shift(document, start);
         // Without one shift for all lines, lines of the file among those of the reply would stand
         // in two indentations: the new text is then taken as a whole.
         let blocks = if shift.is_none() && self.adds() {
@@ -235,7 +252,16 @@ impl<'a> Quote<'a> {
             return Ok(None);
         }
         let at = self.choose_text(document, &found)?;
-        document.splice_flat(at..at + search.len(), &self.new.join("\n"));
+        let range = at..at + search.len();
+        // A blank line at an end of the new text would break the line that this end stands in.
+        let (begins_line, ends_line) = document.flat().is_at_line_ends(&range);
+        let is_blank_at = |line: Option<&&str>| line.is_some_and(|line| is_blank(line));
+        if (is_blank_at(self.new.first()) && !begins_line)
+            || (is_blank_at(self.new.last()) && !ends_line)
+        {
+            return Ok(None);
+        }
+        document.splice_flat(range, &self.new.join("\n"));
         Ok(Some(level))
     }
 
@@ -244,21 +270,39 @@ impl<'a> Quote<'a> {
         &self,
         document: &mut Document<'a>,
     ) -> Result<Option<Level>, Refusal> {
-        let search = trimmed(&self.search);
-        let new = trimmed(&self.new);
-        // If only blank lines are to change, they cannot be overlooked.
-        if search.len() == self.search.len() || search.is_empty() || search == new {
+        let Some(trimmed) = self.trimmed() else {
             return Ok(None);
-        }
-        let level = self.piece(search, new).as_lines(document)?;
+        };
+        let level = trimmed.as_lines(document)?;
         Ok(level.map(|level| level.max(Level::Whitespace)))
+    }
+
+    /// The same without the blank lines at the ends of the quote, and without as many at the same
+    /// ends of the new text; nothing if there are none or only they are to change.
+    fn trimmed(&self) -> Option<Self> {
+        let above = blank_lines(self.search.iter());
+        let below = blank_lines(self.search.iter().rev());
+        if above + below == 0 || above == self.search.len() {
+            return None;
+        }
+        let search = &self.search[above..self.search.len() - below];
+        let above = above.min(blank_lines(self.new.iter()));
+        let new = &self.new[above..];
+        let below = below.min(blank_lines(new.iter().rev()));
+        let new = &new[..new.len() - below];
+        let bare = &new[blank_lines(new.iter())..];
+        let bare = &bare[..bare.len() - blank_lines(bare.iter().rev())];
+        (bare != search).then(|| self.piece(search, new))
     }
 
     pub(super) fn around_elisions(
         &self,
         document: &mut Document<'a>,
     ) -> Result<Option<Level>, Refusal> {
-        elision::apply(document, self)
+        match (elision::apply(document, self)?, self.trimmed()) {
+            (None, Some(trimmed)) => elision::apply(document, &trimmed),
+            (level, _) => Ok(level),
+        }
     }
 
     /// A quote of other lines that belongs to the same edit.
@@ -295,6 +339,11 @@ impl<'a> Quote<'a> {
     /// Whether the new text is there already, beyond doubt: exactly once, with enough letters in
     /// what the edit adds, or with lines on both sides of what it removes.
     pub(super) fn is_applied(&self, document: &mut Document<'a>) -> bool {
+        self.is_there(document)
+            || (self.trimmed()).is_some_and(|trimmed| trimmed.is_there(document))
+    }
+
+    fn is_there(&self, document: &mut Document<'a>) -> bool {
         let blocks = align(&self.search, &self.new);
         if !is_telling(&self.search, &self.new, &blocks) {
             return false;
@@ -354,15 +403,9 @@ fn is_blank(line: &str) -> bool {
     line.trim().is_empty()
 }
 
-fn trimmed<'s, 'a>(lines: &'s [&'a str]) -> &'s [&'a str] {
-    let is_filled = |line: &&str| !is_blank(line);
-    match (
-        lines.iter().position(is_filled),
-        lines.iter().rposition(is_filled),
-    ) {
-        (Some(first), Some(last)) => &lines[first..=last],
-        _ => &[],
-    }
+/// How many of the first lines are blank.
+fn blank_lines<'l>(lines: impl Iterator<Item = &'l &'l str>) -> usize {
+    lines.take_while(|line| is_blank(line)).count()
 }
 
 /// The text with `\n` as its only line ending.

@@ -116,7 +116,7 @@ pub(super) fn indented<'h>(
         return Ok(candidate);
     }
     let new = lines.iter().filter_map(HunkLine::after);
-    if fold::is_indentation_meaningful(old.iter().copied().chain(new)) {
+    if document.layout().with(new).is_meaningful() {
         let (start, length) = (candidate.start, old.len());
         let piece = Piece::Hunk;
         return Err(refuse::indented_otherwise(piece, document, start, length));

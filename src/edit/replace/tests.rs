@@ -611,3 +611,187 @@ fn line_numbers_are_left_out_only_where_they_are_not_in_the_file() {
     refused("x\n1 | Alicia\nAlice\n", numbered.clone(), "was not found");
     refused("x\nBob\n", numbered, "begins with `Alice`");
 }
+
+#[test]
+fn a_blank_line_at_the_end_is_a_line() {
+    let before = "a\nx = 1\n\nb\n";
+    case(
+        before,
+        lines("x = 1\n\n", "x = 2\n"),
+        Level::Exact,
+        "a\nx = 2\nb\n",
+    );
+    case(
+        "a\nx = 1\nb\n",
+        lines("x = 1\n", "x = 1\n\n"),
+        Level::Exact,
+        "a\nx = 1\n\nb\n",
+    );
+    case(
+        "x = 1\nb\nx = 1\n\nc\n",
+        lines("x = 1\n\n", "x = 2\n\n"),
+        Level::Exact,
+        "x = 1\nb\nx = 2\n\nc\n",
+    );
+    case(before, lines("x = 1\n\nb\n", "\n"), Level::Exact, "a\n\n");
+    case(
+        "first value = 1  \n\nb\n",
+        lines("first value = 1\n\n", "first value = 1\n"),
+        Level::TrailingSpace,
+        "first value = 1  \nb\n",
+    );
+}
+
+#[test]
+fn a_blank_end_that_the_file_lacks_is_left_out_of_both_texts() {
+    let before = "a\nx = 1\nb\n";
+    case(
+        before,
+        lines("x = 1\n\n", "x = 2\n\n"),
+        Level::Whitespace,
+        "a\nx = 2\nb\n",
+    );
+    case(
+        before,
+        lines("\nx = 1\n", "\nx = 2\n\n"),
+        Level::Whitespace,
+        "a\nx = 2\n\nb\n",
+    );
+    refused(before, lines("\nx = 1\n", "x = 1\n\n"), "not found");
+    refused(before, lines("x = 1\n\n", "x = 1\n"), "not found");
+    case(
+        "fn f() {\n    one();\n    two();\n}\n",
+        lines(
+            "fn f() {\n    ...\n    two();\n\n",
+            "fn g() {\n    ...\n    three();\n\n",
+        ),
+        Level::Elision,
+        "fn g() {\n    one();\n    three();\n}\n",
+    );
+    case(
+        "fn renamed() {}\nother\n",
+        lines("fn original() {}\n\n", "fn renamed() {}\n\n"),
+        Level::AlreadyApplied,
+        "fn renamed() {}\nother\n",
+    );
+}
+
+#[test]
+fn a_blank_line_does_not_break_the_line_that_a_part_stands_in() {
+    refused("y = f(1) + 2\n", lines("f(1)\n", "f(2)\n\n"), "not found");
+    refused("y = f(1)\n", lines("f(1)\n", "\nf(2)\n"), "not found");
+    case(
+        "y = f(1)\nz\n",
+        lines("f(1)\n", "f(2)\n\n"),
+        Level::WithinLine,
+        "y = f(2)\n\nz\n",
+    );
+}
+
+#[test]
+fn very_many_new_lines_are_looked_through_once() {
+    const LINES: usize = 100_000;
+    let begun = std::time::Instant::now();
+    let many = "x\n".repeat(LINES);
+    let at = |line, edit| Replacement { line, ..edit };
+    let edits = [
+        lines("alpha\n", &many),
+        lines("x\n", "y\n"),
+        text("x", "y"),
+        at(Some(2), lines("x\n", "y\n")),
+        at(Some(2), text("x", "y")),
+    ];
+    let replaced = replace("alpha\nomega\n", &edits);
+    assert_eq!(replaced.refusals.len(), 4);
+    let took = begun.elapsed();
+    assert!(took.as_secs() < 20, "{took:?}");
+}
+
+#[test]
+fn dots_may_stand_for_blocks_beside_what_is_quoted() {
+    case(
+        "def f():\n    a = 1\n    if x:\n        y()\n    return a\n",
+        lines(
+            "    a = 1\n    ...\n    return a\n",
+            "    a = 2\n    ...\n    return a + 1\n",
+        ),
+        Level::Elision,
+        "def f():\n    a = 2\n    if x:\n        y()\n    return a + 1\n",
+    );
+    case(
+        "function f() {\n  let a = 1;\n  for (const b of c) {\n    d(b);\n  }\n  return a;\n}\n",
+        lines(
+            "  let a = 1;\n  // ...\n  return a;\n",
+            "  let a = 2;\n  // ...\n  return -a;\n",
+        ),
+        Level::Elision,
+        "function f() {\n  let a = 2;\n  for (const b of c) {\n    d(b);\n  }\n  return -a;\n}\n",
+    );
+    case(
+        "import a\n\ndef f():\n    pass\n\nX = 1\n",
+        lines("import a\n...\nX = 1\n", "import b\n...\nX = 2\n"),
+        Level::Elision,
+        "import b\n\ndef f():\n    pass\n\nX = 2\n",
+    );
+    case(
+        "def f():\n    for a in b:\n        c()\n    if x:\n        y()\n    return 1\n",
+        lines(
+            "    for a in b:\n    ...\n    return 1\n",
+            "    for a in d:\n    ...\n    return 2\n",
+        ),
+        Level::Elision,
+        "def f():\n    for a in d:\n        c()\n    if x:\n        y()\n    return 2\n",
+    );
+    let two = "def f():\n    a = 1\n    if x:\n        y()\n\ndef g():\n    return 9\n";
+    refused(
+        two,
+        lines(
+            "    a = 1\n    ...\n    return 9\n",
+            "    a = 2\n    ...\n    return 10\n",
+        ),
+        "`...` would stand for lines 3-6",
+    );
+    refused(
+        two,
+        lines(
+            "def f():\n    a = 1\n...\n    return 9\n",
+            "def f():\n    a = 2\n...\n    return 10\n",
+        ),
+        "`...` would stand for lines 3-6",
+    );
+}
+
+#[test]
+fn lines_within_brackets_may_be_indented_in_any_way() {
+    case(
+        "def f():\n    a = foo(1,\n            2,\n          3)\n    return a\n",
+        lines(
+            "a = foo(1,\n    2,\n    3)\nreturn a\n",
+            "a = bar(1,\n    2,\n    4)\nreturn a + 1\n",
+        ),
+        Level::Whitespace,
+        "def f():\n    a = bar(1,\n            2,\n        4)\n    return a + 1\n",
+    );
+    let text = "def f():\n    a(\"(\")\n      # odd\n    b()\n    return a\n";
+    refused(
+        text,
+        lines(
+            "a(\"(\")\n# odd\nb()\nreturn a\n",
+            "a(\"(\")\n# odd\nc()\nreturn a\n",
+        ),
+        "indented",
+    );
+}
+
+#[test]
+fn the_file_tells_whether_indentation_matters() {
+    let edit = || lines("a\nb\nc\n", "a\nx\nc\n");
+    refused("if y:\n  a\n    b\n   c\n", edit(), "indented");
+    refused("key:\n  a\n    b\n   c\n", edit(), "indented");
+    case(
+        "switch (y) {\ncase 1:\n  a\n    b\n   c\n}\n",
+        edit(),
+        Level::UnevenIndentation,
+        "switch (y) {\ncase 1:\na\nx\nc\n}\n",
+    );
+}

@@ -118,17 +118,27 @@ fn replacement(lines: &[&str], search: Range<usize>, replace: Range<usize>) -> R
     // Whether the numbers are the model's or the file's only the file can tell.
     let unnumbered = without_numbers(&search).map(|(first, search)| {
         let bare = without_numbers(&replace).map(|(_, bare)| bare);
-        let replace = bare.as_ref().unwrap_or(&replace).join("\n");
+        let replace = ended(bare.as_ref().unwrap_or(&replace));
         Box::new(Replacement {
             line: stated.or(Some(first)),
-            ..Replacement::lines(search.join("\n"), replace)
+            ..Replacement::lines(ended(&search), replace)
         })
     });
+    // A blank line alone quotes nothing: it is how some models write an empty part.
+    let quoted = match search[..] {
+        [""] => String::new(),
+        _ => ended(&search),
+    };
     Replacement {
         line: stated,
         unnumbered,
-        ..Replacement::lines(search.join("\n"), replace.join("\n"))
+        ..Replacement::lines(quoted, ended(&replace))
     }
+}
+
+/// The text of these lines, each with its newline, so that a blank one at the end is a line too.
+fn ended(lines: &[&str]) -> String {
+    lines.iter().flat_map(|line| [*line, "\n"]).collect()
 }
 
 fn unescaped<'a>(lines: &[&'a str]) -> Vec<&'a str> {

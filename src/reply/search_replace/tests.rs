@@ -71,14 +71,14 @@ fn the_name_may_stand_above_in_many_dresses() {
     ] {
         case(
             &format!("Text.\n\n{above}{BLOCK}```\n"),
-            &[("a/b.py", "old", "new")],
+            &[("a/b.py", "old\n", "new\n")],
         );
     }
     case(
         "<<<<<<< SEARCH a/b.py\nold\n=======\nnew\n>>>>>>> REPLACE",
-        &[("a/b.py", "old", "new")],
+        &[("a/b.py", "old\n", "new\n")],
     );
-    case(&format!("file1\n{BLOCK}"), &[("file1", "old", "new")]);
+    case(&format!("file1\n{BLOCK}"), &[("file1", "old\n", "new\n")]);
 }
 
 #[test]
@@ -96,9 +96,9 @@ fn a_block_without_a_name_inherits_it() {
     case(
         &format!("a.py\n{BLOCK}\n...\n\n{BLOCK}\nb.py\n{BLOCK}"),
         &[
-            ("a.py", "old", "new"),
-            ("a.py", "old", "new"),
-            ("b.py", "old", "new"),
+            ("a.py", "old\n", "new\n"),
+            ("a.py", "old\n", "new\n"),
+            ("b.py", "old\n", "new\n"),
         ],
     );
 }
@@ -120,7 +120,7 @@ fn markers_come_in_several_shapes() {
     ] {
         case(
             &format!("a.py\n{head}\nold\n{divider}\nnew\n{tail}\n"),
-            &[("a.py", "old", "new")],
+            &[("a.py", "old\n", "new\n")],
         );
     }
 }
@@ -129,11 +129,27 @@ fn markers_come_in_several_shapes() {
 fn empty_parts_are_empty_texts() {
     case(
         "a.py\n<<<<<<< SEARCH\n=======\nnew\n>>>>>>> REPLACE",
-        &[("a.py", "", "new")],
+        &[("a.py", "", "new\n")],
     );
     case(
         "a.py\n<<<<<<< SEARCH\nold\n=======\n>>>>>>> REPLACE",
-        &[("a.py", "old", "")],
+        &[("a.py", "old\n", "")],
+    );
+}
+
+#[test]
+fn a_blank_line_at_the_end_of_a_part_belongs_to_it() {
+    case(
+        "a.py\n<<<<<<< SEARCH\nold\n\n=======\nnew\n\n\n>>>>>>> REPLACE",
+        &[("a.py", "old\n\n", "new\n\n\n")],
+    );
+    case(
+        "a.py\n<<<<<<< SEARCH\nold\n=======\n\n>>>>>>> REPLACE",
+        &[("a.py", "old\n", "\n")],
+    );
+    case(
+        "a.py\n<<<<<<< SEARCH\n\n=======\nnew\n>>>>>>> REPLACE",
+        &[("a.py", "", "new\n")],
     );
 }
 
@@ -143,7 +159,7 @@ fn a_new_file_needs_a_name_that_is_no_word() {
     assert!(message(text).contains("`Then`"));
     case(
         "Then:\n\nMakefile\n<<<<<<< SEARCH\n=======\nall:\n>>>>>>> REPLACE\n",
-        &[("Makefile", "", "all:")],
+        &[("Makefile", "", "all:\n")],
     );
 }
 
@@ -151,7 +167,7 @@ fn a_new_file_needs_a_name_that_is_no_word() {
 fn fences_and_shorter_rules_inside_are_contents() {
     case(
         "a.md\n````\n<<<<<<< SEARCH\nTitle\n=====\n```\nx\n```\n=======\n```\ny\n```\n>>>>>>> REPLACE\n````",
-        &[("a.md", "Title\n=====\n```\nx\n```", "```\ny\n```")],
+        &[("a.md", "Title\n=====\n```\nx\n```\n", "```\ny\n```\n")],
     );
 }
 
@@ -159,7 +175,7 @@ fn fences_and_shorter_rules_inside_are_contents() {
 fn escaped_markers_are_contents() {
     case(
         "a.md\n<<<<<<< SEARCH\n\\<<<<<<< HEAD\n\\=======\n\\>>>>>>> x\n=======\nnew\n>>>>>>> REPLACE",
-        &[("a.md", "<<<<<<< HEAD\n=======\n>>>>>>> x", "new")],
+        &[("a.md", "<<<<<<< HEAD\n=======\n>>>>>>> x\n", "new\n")],
     );
 }
 
@@ -172,7 +188,7 @@ fn an_uncertain_divider_is_never_guessed() {
     assert!(message("a.md\n<<<<<<< SEARCH\na\n>>>>>>> REPLACE").contains("no `=======`"));
     case(
         "a.md\n<<<<<<< SEARCH\na\n=======\nb\n=======\n>>>>>>> REPLACE",
-        &[("a.md", "a", "b")],
+        &[("a.md", "a\n", "b\n")],
     );
 }
 
@@ -207,18 +223,18 @@ fn stated_lines_help_and_are_not_contents() {
         "<<<<<<< SEARCH\n:start_line:12\n:end_line:13\n-------\nold\n=======\nnew\n>>>>>>> REPLACE";
     let edits = parse_body(body).unwrap().unwrap();
     assert_eq!(edits[0].line, Some(12));
-    assert_eq!(edits[0].search, "old");
+    assert_eq!(edits[0].search, "old\n");
     let body = "<<<<<<< SEARCH\n 9 | a\n10 |   b\n11 |\n=======\nnew | x\n>>>>>>> REPLACE";
     let edits = parse_body(body).unwrap().unwrap();
     assert_eq!(edits[0].line, None);
-    assert_eq!(edits[0].search, " 9 | a\n10 |   b\n11 |");
+    assert_eq!(edits[0].search, " 9 | a\n10 |   b\n11 |\n");
     let unnumbered = edits[0].unnumbered.as_ref().unwrap();
     assert_eq!(unnumbered.line, Some(9));
-    assert_eq!(unnumbered.search, "a\n  b\n");
-    assert_eq!(unnumbered.replace, "new | x");
+    assert_eq!(unnumbered.search, "a\n  b\n\n");
+    assert_eq!(unnumbered.replace, "new | x\n");
     let table = "<<<<<<< SEARCH\n1 | a\n1 | b\n=======\nnew\n>>>>>>> REPLACE";
     let edits = parse_body(table).unwrap().unwrap();
-    assert_eq!(edits[0].search, "1 | a\n1 | b");
+    assert_eq!(edits[0].search, "1 | a\n1 | b\n");
     assert_eq!(edits[0].unnumbered, None);
 }
 

@@ -175,10 +175,7 @@ fn command() -> impl Strategy<Value = Command> {
             }
         }),
         (path(), content(), content()).prop_map(|(path, search, replace)| {
-            let edits = vec![Replacement::lines(
-                format!("old\n{search}").trim_end_matches('\n'),
-                replace.trim_end_matches('\n'),
-            )];
+            let edits = vec![Replacement::lines(format!("old\n{search}"), replace)];
             Command::EditFile {
                 path,
                 edit: Edit::Replace { edits },
@@ -225,14 +222,9 @@ fn write(command: &Command) -> String {
             path,
             edit: Edit::Replace { edits },
         } => {
-            let line = |text: &str| {
-                if text.is_empty() {
-                    String::new()
-                } else {
-                    format!("{text}\n")
-                }
-            };
-            let (search, replace) = (line(&edits[0].search), line(&edits[0].replace));
+            let Replacement {
+                search, replace, ..
+            } = &edits[0];
             format!(
                 "[EDIT_FILE path=\"{path}\"]\n<<<<<<< SEARCH\n{search}=======\n{replace}>>>>>>> REPLACE\n[/EDIT_FILE]\n"
             )
