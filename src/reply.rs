@@ -19,6 +19,8 @@ mod found;
 mod invented;
 mod json;
 mod line;
+mod link;
+mod own_message;
 mod patch;
 mod prose;
 mod repair;
@@ -128,17 +130,20 @@ pub fn end_mark(tail: &str) -> Option<EndMark> {
     }
 }
 
-/// Whether a text is one of our own prompts, carried back instead of the answer.
+/// Whether a text is one of our own prompts, carried back instead of the answer: nothing stands
+/// below it.
 pub fn is_outbox(text: &str) -> bool {
     let mut lines = text.lines().map(|line| line.trim_matches(is_decoration));
-    let Some(first) = lines.find(|line| !line.is_empty() && *line != "```") else {
+    let Some(first) = lines.find(|line| !line.is_empty()) else {
         return false;
     };
-    if first.starts_with("=== PART ") && first.ends_with(" ===") {
-        return true;
+    if !own_message::begins(first) {
+        return false;
     }
-    first == invented::FIRST_SECTION
-        && lines.any(|line| line == "=== PROTOCOL ===" || line == invented::LAST_SECTION)
+    let lines: Vec<&str> = std::iter::once(first).chain(lines).collect();
+    let is_section = |line: &&str| matches!(*line, "=== PROTOCOL ===" | own_message::LAST_SECTION);
+    let is_ours = own_message::is_part(first) || lines.iter().any(is_section);
+    is_ours && !own_message::is_answered(&lines, 0)
 }
 
 /// Which part of a prompt a text acknowledges, and of how many: `OK 1/3`.

@@ -1,7 +1,8 @@
 //! Characters that nobody sees: they hide in a text and make it look like another.
 //!
-//! One list for all who must not be deceived by them: what the terminal shows and what the rules on
-//! commands understand. Control characters are not in it; who needs them asks `char::is_control`.
+//! One list for all who must not be deceived by them: what the terminal shows, what the rules on
+//! commands understand, how tags are read and which names a file may have. Control characters are
+//! not in it; who needs them asks `char::is_control`.
 
 /// Whether a character shows nothing, looks like a blank that is none, or turns the direction of
 /// text round.
@@ -17,9 +18,32 @@ pub fn is_unseen(character: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Whether a character is unseen and no part of any word: a mark of direction, a space without
+/// width, a soft hyphen.
+///
+/// Others join the letters of a script or choose the form of the sign before them, as in Persian
+/// words, emoji and ideographs: whoever leaves those out writes another word.
+pub fn is_stray(character: char) -> bool {
+    let is_of_a_word = matches!(character,
+        '\u{34f}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180d}' | '\u{180f}'
+        | '\u{200c}'..='\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0020}'..='\u{e007f}'
+        | '\u{e0100}'..='\u{e01ef}');
+    is_unseen(character) && !is_of_a_word
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_words_are_made_of_is_not_stray() {
+        for character in "\u{200b}\u{200e}\u{200f}\u{61c}\u{2068}\u{2069}\u{feff}\u{ad}".chars() {
+            assert!(is_stray(character), "{character:?}");
+        }
+        for character in "a\u{200c}\u{200d}\u{fe0f}\u{e0067}\u{e0100}\u{180b}".chars() {
+            assert!(!is_stray(character), "{character:?}");
+        }
+    }
 
     #[test]
     fn what_nobody_sees_is_known() {

@@ -9,6 +9,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::unseen::is_stray;
+
 /// The longest path that is accepted, in bytes; the limit of Linux.
 const MAX_BYTES: usize = 4096;
 
@@ -32,6 +34,12 @@ pub enum PathProblem {
     /// It has a NUL or another control character, or one that would let it pass for other text.
     #[error("the path contains a control character")]
     ControlCharacter,
+    /// It has a character that nobody sees, so that it looks like another path.
+    #[error("the path contains the invisible character U+{:04X}", u32::from(*.0))]
+    Unseen(char),
+    /// It is the address of a page, or a link that a page made of a path.
+    #[error("`{0}` is a link, not a path")]
+    Link(String),
     /// It is longer than any path can be.
     #[error("the path is longer than 4,096 bytes")]
     TooLong,
@@ -43,19 +51,26 @@ pub enum PathProblem {
 impl RelPath {
     /// Checks a path as it stands in a reply.
     ///
-    /// Surrounding white space and a leading `./` are dropped, doubled and trailing slashes too.
+    /// Surrounding white space and a leading `./` are dropped, doubled and trailing slashes too,
+    /// and what nobody sees around it: chat pages put marks of direction beside words.
     /// A backslash separates components too: models on Windows write `src\main.rs`, and a name
     /// that really has one is far rarer. Where Markdown put it, it goes.
     pub fn parse(text: &str) -> Result<Self, PathProblem> {
         if is_tidy(text) {
             return Ok(Self(text.to_owned()));
         }
-        let text = text.trim();
+        let text = text.trim_matches(|c: char| c.is_whitespace() || is_stray(c));
         if text.len() > MAX_BYTES {
             return Err(PathProblem::TooLong);
         }
         if text.chars().any(is_misleading) {
             return Err(PathProblem::ControlCharacter);
+        }
+        if let Some(unseen) = text.chars().find(|c| is_stray(*c)) {
+            return Err(PathProblem::Unseen(unseen));
+        }
+        if text.contains("://") || text.contains("](") {
+            return Err(PathProblem::Link(text.to_owned()));
         }
         let separated = if Self::is_escaped(text) {
             text.replace("\\_", "_")
@@ -245,6 +260,44 @@ mod tests {
             let refused = Err(PathProblem::ControlCharacter);
             assert_eq!(RelPath::parse(text), refused, "{text:?}");
             assert_eq!(RelPath::of_entry("d", text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_looks_like_another_path() {
+        for text in ["a\u{200e}.py", "a\u{200b}b", "src\u{200f}/a", "a\u{ad}b"] {
+            let refused = matches!(RelPath::parse(text), Err(PathProblem::Unseen(_)));
+            assert!(refused, "{text:?}");
+            assert_eq!(RelPath::of_entry("d", text), None, "{text:?}");
+        }
+        case("\u{200e}a.py\u{200f} ", "a.py");
+        assert_eq!(RelPath::of_entry("", "\u{200e}a.py"), None);
+        for word in [
+            "\u{645}\u{6cc}\u{200c}\u{634}.md",
+            "\u{2764}\u{fe0f}.md",
+            "a\u{200d}b",
+        ] {
+            case(word, word);
+        }
+    }
+
+    #[test]
+    fn refuses_links() {
+        for text in [
+            "[main.py](http://main.py)",
+            "https://example.org/a.py",
+            "[a](sandbox:/a)",
+        ] {
+            let link = Err(PathProblem::Link(text.to_owned()));
+            assert_eq!(RelPath::parse(text), link);
+        }
+        for name in [
+            "app/[id]/page.tsx",
+            "app/(group)/[...slug].ts",
+            "ab:c",
+            "x (1).txt",
+        ] {
+            case(name, name);
         }
     }
 

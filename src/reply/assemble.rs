@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::code_fence::Enclosure;
 use super::repair::{Changed, Done};
 use super::tags::{Name, Tags, copy_button};
-use super::{Cut, Repair, Reply, code_fence, invented, prose, thinking};
+use super::{Cut, Repair, Reply, code_fence, invented, own_message, prose, thinking};
 use super::{patch, whole_file, work};
 use crate::protocol::{Command, RelPath, Step};
 use crate::reply::trim::{lead, trim};
@@ -34,9 +34,12 @@ use results::Results;
 /// for only up to there: what keeps hostile text from being slow.
 const VAIN_LOOKS: u32 = 16;
 
+const OWN_MESSAGE: &str = "left out our own prompt, which was copied along";
+
 /// Turns repaired text into a reply; `done` is what was done to it before.
 pub(super) fn assemble(text: &str, done: &[Done]) -> Reply {
     let mut lines = super::trim::lines(text);
+    let messages = own_message::remove(text, &mut lines);
     let thoughts = thinking::remove(text, &mut lines);
     let tags = Tags::of(&lines);
     let mut assembly = Assembly {
@@ -76,9 +79,11 @@ pub(super) fn assemble(text: &str, done: &[Done]) -> Reply {
     }
     assembly.tell_of_untold();
     assembly.repaired("left out the model's thinking", thoughts.len(), false);
+    assembly.repaired(OWN_MESSAGE, messages.len(), false);
     let repairs = done.iter().map(|done| assembly.told(done)).collect();
     let own = std::mem::replace(&mut assembly.reply.repairs, repairs);
     assembly.reply.repairs.extend(own);
+    assembly.blocks.extend(messages);
     assembly.reply.prose = prose::around(&assembly.lines, &mut assembly.blocks);
     assembly.reply
 }
@@ -180,13 +185,11 @@ impl Assembly<'_> {
             return self.crowded_tag(at).unwrap_or(at + 1);
         }
         if copy_button::is_button(trim(line)) {
-            self.lines[at] = "";
-            if at > self.free_from && copy_button::is_language(trim(self.lines[at - 1])) {
-                self.lines[at - 1] = "";
-            }
+            let labels = copy_button::around(&self.lines, self.free_from, at);
+            self.lines[labels].fill("");
             self.repaired("removed the words of a copy button", 1, false);
         } else if let Some(end) = self.own_prompt(at) {
-            self.repaired("left out our own prompt, which was copied along", 1, false);
+            self.repaired(OWN_MESSAGE, 1, false);
             return self.take(at, end);
         } else if let Some(end) = self.angled(at).or_else(|| self.crowded_tag(at)) {
             return end;
@@ -196,16 +199,14 @@ impl Assembly<'_> {
         at + 1
     }
 
-    /// Where the prompt of ours ends that begins here, copied together with the answer.
+    /// Where the prompt of ours ends that begins here, below a command that seemed to hold it.
     fn own_prompt(&mut self, at: usize) -> Option<usize> {
-        let is_line = |line: &&str, text: &str| trim(line) == text;
-        if self.knows_no_prompt || !is_line(&self.lines[at], invented::FIRST_SECTION) {
+        if self.knows_no_prompt || !own_message::begins(self.lines[at]) {
             return None;
         }
-        let is_last = |line: &&str| is_line(line, invented::LAST_SECTION);
-        let length = self.lines[at..].iter().position(is_last);
-        self.knows_no_prompt = length.is_none();
-        length.map(|length| at + length + 1)
+        let end = own_message::end(&self.lines, at);
+        self.knows_no_prompt = end.is_none();
+        end
     }
 
     fn step(&mut self, line: usize, command: Command) {

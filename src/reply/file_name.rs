@@ -3,6 +3,7 @@
 //! Everything here gives the text of a name; whether it is a path in the workspace is decided by
 //! `RelPath`, and a name that is refused there is news for the model rather than prose.
 
+use crate::reply::link;
 use crate::reply::trim::trim;
 
 /// Files that are known without an extension.
@@ -126,6 +127,9 @@ pub(super) fn in_info(info: &str) -> Option<&str> {
 fn undecorate(text: &str) -> (&str, bool) {
     if let Some(rest) = text.strip_suffix(':') {
         return (rest.trim_end(), false);
+    }
+    if let Some(words) = link::to_itself(text) {
+        return (words, false);
     }
     for (before, after) in [("**", "**"), ("/*", "*/"), ("<!--", "-->")] {
         if let Some(inner) = between(text, before, after) {

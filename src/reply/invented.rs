@@ -1,5 +1,6 @@
 //! Results that a model made up: only the person's machine can have them.
 
+use super::own_message::{FIRST_SECTION, LAST_SECTION};
 use crate::reply::trim::trim;
 
 /// What the model is told.
@@ -19,10 +20,6 @@ pub(super) fn not_done() -> (String, String) {
         "Send it again, without results above it, if it was meant.".to_owned(),
     )
 }
-
-/// The headings of the first and the last section of an outbox.
-pub(super) const FIRST_SECTION: &str = "=== HEADER ===";
-pub(super) const LAST_SECTION: &str = "=== PROMPT ===";
 
 /// Whether a line is the heading of a section that only we write.
 pub(super) fn is_heading(line: &str) -> bool {

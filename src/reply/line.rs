@@ -2,6 +2,7 @@
 
 use super::code_fence::Fence;
 use crate::reply::trim::{is_blank, trim_start};
+use crate::unseen::is_stray;
 
 /// Whether a line holds nothing: only white space, or only a fence.
 pub(super) fn is_blank_or_fence(line: &str) -> bool {
@@ -54,17 +55,52 @@ pub(super) fn undecorate(line: &str) -> Option<Decorated<'_>> {
         rest = after.trim_start_matches(is_space);
     }
     let before = &line[..line.len() - rest.len()];
-    let text = rest.trim_end_matches(|c| is_space(c) || matches!(c, '*' | '_' | '`'));
-    let text = match text.strip_suffix('\\') {
-        Some(hard_break) => hard_break.trim_end_matches(is_space),
-        None => text,
-    };
+    let text = without_citations(undecorated_end(rest));
     let closed = text.ends_with(']') || text.ends_with("&#93;") || text.ends_with("&rbrack;");
     closed.then_some(Decorated {
         before,
         text,
         decoration,
     })
+}
+
+/// A text without the marks that Markdown puts behind it.
+fn undecorated_end(text: &str) -> &str {
+    let text = text.trim_end_matches(|c| is_space(c) || matches!(c, '*' | '_' | '`'));
+    match text.strip_suffix('\\') {
+        Some(hard_break) => hard_break.trim_end_matches(is_space),
+        None => text,
+    }
+}
+
+/// A tag in the protocol's own letters without the citations that a page put behind it: `[1]`,
+/// `[^2]`, `【3†source】`, `:contentReference[oaicite:0]{index=0}`.
+fn without_citations(text: &str) -> &str {
+    let name = text.trim_start_matches(['[', '\\', '/']);
+    let shouts = (name.bytes().take(2)).all(|byte| byte.is_ascii_uppercase());
+    if !shouts || name.len() + 3 < text.len() {
+        return text;
+    }
+    let mut rest = text;
+    while let Some(before) = citation(rest) {
+        rest = undecorated_end(before);
+    }
+    if rest.ends_with(']') { rest } else { text }
+}
+
+/// What stands before the citation that a text ends with.
+fn citation(text: &str) -> Option<&str> {
+    if let Some(inner) = text.strip_suffix('】') {
+        return inner.rsplit_once('【').map(|(before, _)| before);
+    }
+    if let Some(inner) = text.strip_suffix('}') {
+        let (before, rest) = inner.rsplit_once(":contentReference[")?;
+        return rest.contains("]{").then_some(before);
+    }
+    let (before, number) = text.strip_suffix(']')?.rsplit_once('[')?;
+    let number = number.strip_prefix('^').unwrap_or(number);
+    let is_number = (1..=3).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_digit());
+    is_number.then_some(before)
 }
 
 /// What follows a quote mark, heading mark, bullet, number or backticks.
@@ -89,9 +125,9 @@ fn bullet(rest: &str) -> Option<&str> {
         .strip_prefix([' ', '\u{a0}'])
 }
 
-/// White space, also of the kinds that chat pages put in its place.
+/// White space, also of the kinds that chat pages put in its place, and what nobody sees.
 pub(super) fn is_space(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '\u{200b}' | '\u{feff}' | '\u{2060}')
+    c.is_whitespace() || is_stray(c)
 }
 
 #[cfg(test)]
@@ -117,6 +153,32 @@ mod tests {
         case("## [DONE]", "[DONE]", Decoration::Other);
         case("12. [DONE]", "[DONE]", Decoration::Other);
         case("\u{2022} [DONE]\\", "[DONE]", Decoration::Other);
+    }
+
+    #[test]
+    fn takes_off_the_citations_behind_a_tag() {
+        for (line, text) in [
+            ("[DONE] [1]", "[DONE]"),
+            ("[/CREATE_FILE][1][2]", "[/CREATE_FILE]"),
+            ("**[END ab12cd34#1]** [^1]", "[END ab12cd34#1]"),
+            (
+                "[READ_FILE path=\"a\"]\u{3010}3\u{2020}source\u{3011}",
+                "[READ_FILE path=\"a\"]",
+            ),
+            ("[DONE]:contentReference[oaicite:0]{index=0}", "[DONE]"),
+        ] {
+            let got = undecorate(line).map(|found| found.text);
+            assert_eq!(got, Some(text), "{line}");
+        }
+        for line in [
+            "[1]",
+            "[DONE[1]]",
+            "[Done] [1]",
+            "[RUN_COMMAND]echo a[1]",
+            "[[1]]",
+        ] {
+            case(line, line, Decoration::Indented(0));
+        }
     }
 
     #[test]

@@ -179,6 +179,9 @@ fn kind(text: &str) -> Option<Kind<'_>> {
         Some(at) => split_inline(inner, rest, at, known)?,
         None => (rest, None),
     };
+    if inline.is_none() && goes_on(rest) {
+        return None;
+    }
     let rest = rest.trim_end();
     Some(Kind::Open {
         name: known,
@@ -194,7 +197,7 @@ fn split_inline<'a>(
     at: usize,
     name: Name,
 ) -> Option<(&'a str, Option<&'a str>)> {
-    let closing = word(&inner[at + 2..]);
+    let closing = word(&inner[at + 2..]).filter(|(_, mark)| !mark.contains(']'));
     if closing.and_then(|(other, _)| Name::read(other)) != Some(name) {
         return Some((rest, None));
     }
@@ -205,14 +208,54 @@ fn split_inline<'a>(
             (None, b'"' | b'\'') => quote = Some(byte),
             (Some(open), byte) if open == byte => quote = None,
             (None, b']') => {
-                return inner
-                    .get(offset + place + 1..at)
-                    .map(|body| (&rest[..place], Some(body)));
+                let body = inner.get(offset + place + 1..at)?;
+                // With another one of its name on the line nobody knows where it ends.
+                let is_one = last_tag(body, |written| written == name.as_str()).is_none();
+                return is_one.then_some((&rest[..place], Some(body)));
             }
             _ => {}
         }
     }
     None
+}
+
+/// Whether a tag ends before its line does, and another one follows on it: `"a"] text [/NAME`.
+///
+/// A value may hold brackets and quotes of its own, as a pattern does.
+fn goes_on(rest: &str) -> bool {
+    let mut quote = None;
+    let mut depth = 0_usize;
+    let end = rest.bytes().position(|byte| {
+        match (quote, byte) {
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (Some(open), byte) if open == byte => quote = None,
+            (None, b'[') => depth += 1,
+            (None, b']') if depth == 0 => return true,
+            (None, b']') => depth -= 1,
+            _ => {}
+        }
+        false
+    });
+    let Some(end) = end else {
+        return false;
+    };
+    let behind = &rest[end + 1..];
+    let is_whole = |at: usize| memchr::memchr_iter(b'"', &behind.as_bytes()[at..]).count() % 2 == 0;
+    end == 0 || last_tag(behind, is_own).is_some_and(is_whole)
+}
+
+/// Where the last tag with such a name begins in a text.
+fn last_tag(text: &str, is_meant: impl Fn(&str) -> bool) -> Option<usize> {
+    memchr::memrchr_iter(b'[', text.as_bytes()).find(|at| {
+        let inner = &text[at + 1..];
+        let found = word(inner.strip_prefix('/').unwrap_or(inner));
+        found.is_some_and(|(written, _)| is_meant(written))
+    })
+}
+
+/// Whether a name is written in the protocol's own letters.
+fn is_own(written: &str) -> bool {
+    written == "END" || Name::read(written).is_some_and(|name| name.as_str() == written)
 }
 
 /// A tag in the protocol's own letters with something else on its line.
@@ -332,6 +375,30 @@ mod tests {
         );
         let got = opened(r#"[SEARCH_TEXT pattern="[/DONE"]"#);
         assert_eq!(got.2, None);
+    }
+
+    #[test]
+    fn several_tags_on_one_line_are_none() {
+        for text in [
+            r#"[CREATE_FILE path="a"] x = 1 [/CREATE_FILE] [RUN_COMMAND] ls [/RUN_COMMAND] [END ab12cd34#1]"#,
+            r#"[CREATE_FILE path="a"] x [/CREATE_FILE] [READ_FILE path="b"]"#,
+            "[RUN_COMMAND]a[/RUN_COMMAND] [RUN_COMMAND]b[/RUN_COMMAND]",
+            "[MESSAGE]hi[/MESSAGE] [DONE]",
+            r#"[READ_FILE path="a"] [END ab12cd34#1]"#,
+            "[Done][1]",
+        ] {
+            assert_eq!(read(0, text), None, "{text}");
+        }
+        for text in [
+            r#"[SEARCH_TEXT pattern="[^"]*"]"#,
+            r#"[SEARCH_TEXT pattern="[^"]*[/DONE]"]"#,
+            r#"[SEARCH_TEXT pattern="[DONE] or [/PLAN]" path="a"]"#,
+            "[READ_FILE path=app/[id]/[...slug].ts]",
+            "[SEARCH_TEXT pattern=a[0]]",
+            "[RUN_COMMAND]echo [DONE] it's[/RUN_COMMAND]",
+        ] {
+            assert!(read(0, text).is_some(), "{text}");
+        }
     }
 
     #[test]

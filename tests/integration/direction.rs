@@ -29,7 +29,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         ],
     ),
     ("mailbox", &["fs", "platform"]),
-    ("reply", &[]),
+    ("reply", &["unseen"]),
     ("policy", &["unseen"]),
     // The stage that asks the person: it cannot do without a voice.
     ("approve", &["fs", "interrupt", "mailbox", "policy", "ui"]),
@@ -54,7 +54,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         "ui",
         &["interrupt", "number", "platform", "reply", "unseen"],
     ),
-    ("protocol", &[]),
+    // A name that looks like another is refused where names are checked.
+    ("protocol", &["unseen"]),
     ("error", &[]),
     ("fs", &["platform"]),
     ("interrupt", &[]),

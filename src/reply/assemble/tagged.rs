@@ -225,8 +225,9 @@ impl<'a> Assembly<'a> {
             self.cut(at, crowded.name.as_str().to_owned());
             return Some(self.take(at, at + 1));
         }
+        let is_closed = self.lines[at].contains(&format!("[/{}]", crowded.name.as_str()));
         let end = match self.tags.next_close(crowded.name, at) {
-            Some(closing) if crowded.name.needs_body() => closing + 1,
+            Some(closing) if crowded.name.needs_body() && !is_closed => closing + 1,
             _ => at + 1,
         };
         let name = crowded.name.as_str();

@@ -5,35 +5,74 @@
 //! all. A single one between words is how French and other typography is written, and stays. Other
 //! wide spaces count only in the indentation; the ideographic space, which indents Chinese and
 //! Japanese paragraphs, stays. Zero-width characters go from the ends of lines; between letters
-//! they may belong to a word.
-
-use memchr::memmem;
+//! they may belong to a word. Marks of direction and whatever else nobody sees go from tags and
+//! markers, and from the ends of lines only if every line has them: some texts need them.
 
 use super::{Changed, Done, Mended, is_structural};
-use crate::reply::trim::trim_start;
+use crate::reply::line::is_space;
+use crate::reply::tags;
+use crate::reply::trim::{is_blank, trim_start};
+use crate::unseen::is_stray;
 
 const NO_BREAK: char = '\u{a0}';
 
-/// Removes zero-width characters from the beginning and end of lines.
+/// Removes characters that nobody sees where they cannot belong to a word.
 pub(super) fn remove_invisible(text: &str) -> Mended {
-    const MARKS: [&str; 3] = ["\u{feff}", "\u{200b}", "\u{2060}"];
-    let present = |mark: &&str| memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
-    if text.is_ascii() || !MARKS.iter().any(present) {
+    if text.is_ascii() || !text.contains(is_stray) {
         return None;
     }
+    let mut texts = text.split('\n').filter(|line| !is_blank(line));
+    let everywhere = texts.all(|line| line.starts_with(is_stray) || line.ends_with(is_stray));
+    let goes = if everywhere { is_stray } else { is_invisible };
     by_line(text, "removed invisible characters", |line, mended| {
-        let visible = line.trim_end_matches(|c: char| is_invisible(c) || c == ' ');
-        let kept = if line[visible.len()..].contains(is_invisible) {
-            visible
+        if line.is_ascii() || !line.contains(is_stray) {
+            mended.push_str(line);
+        } else if let Some(marker) = marker(line) {
+            mended.push_str(&marker);
         } else {
-            line
-        };
-        let start = kept
-            .find(|c: char| !is_invisible(c) && c != ' ' && c != '\t' && c != NO_BREAK)
-            .unwrap_or(kept.len());
-        mended.extend(kept[..start].chars().filter(|c| !is_invisible(*c)));
-        mended.push_str(&kept[start..]);
+            without_ends(line, goes, mended);
+        }
     })
+}
+
+/// The line without what stands unseen around it, of these characters.
+fn without_ends(line: &str, goes: fn(char) -> bool, mended: &mut String) {
+    let visible = line.trim_end_matches(|c: char| goes(c) || c == ' ');
+    let kept = if line[visible.len()..].contains(goes) {
+        visible
+    } else {
+        line
+    };
+    let start = kept
+        .find(|c: char| !goes(c) && c != ' ' && c != '\t' && c != NO_BREAK)
+        .unwrap_or(kept.len());
+    mended.extend(kept[..start].chars().filter(|c| !goes(*c)));
+    mended.push_str(&kept[start..]);
+}
+
+/// The tag or marker that a line is without what nobody sees in it; values in quotes and a body
+/// behind the tag stay.
+fn marker(line: &str) -> Option<String> {
+    /// Longer than any tag that a page damaged, so that a long line costs little.
+    const MAX_BYTES: usize = 10_000;
+    if line.len() > MAX_BYTES {
+        return None;
+    }
+    let (mut is_quoted, mut is_behind) = (false, false);
+    let keeps = |c: &char| {
+        is_quoted ^= matches!(c, '"' | '\u{201c}'..='\u{201f}');
+        is_behind |= *c == ']' && !is_quoted;
+        is_quoted || is_behind || !is_stray(*c)
+    };
+    let visible = line.trim_end_matches(is_space);
+    let plain: String = visible.chars().filter(keeps).collect();
+    let start = trim_start(&plain);
+    let is_marker = tags::read(0, start).is_some()
+        || tags::read_angled(0, start).is_some()
+        || ["<<<<<<<", "=======", ">>>>>>>", "*** ", "```", "~~~"]
+            .iter()
+            .any(|mark| start.starts_with(mark));
+    is_marker.then_some(plain)
 }
 
 /// Puts plain spaces in place of others.
@@ -161,6 +200,32 @@ mod tests {
     }
 
     #[test]
+    fn what_nobody_sees_goes_from_tags_and_markers() {
+        let mended = |text: &str| remove_invisible(text).map(|(mended, _)| mended);
+        for (text, expected) in [
+            ("a\n[/PLAN]\u{200f}", "a\n[/PLAN]"),
+            ("a\n  \u{200e}[PLAN]", "a\n  [PLAN]"),
+            (
+                "a\n\u{2068}[READ_FILE\u{200b} path=\"a\"]\u{2069}",
+                "a\n[READ_FILE path=\"a\"]",
+            ),
+            ("a\n>>>>>>> REPLACE\u{200e}", "a\n>>>>>>> REPLACE"),
+            ("a\n<PLAN>\u{200e}", "a\n<PLAN>"),
+        ] {
+            assert_eq!(mended(text).as_deref(), Some(expected), "{text:?}");
+        }
+        for text in [
+            "a\n\u{5d0}\u{200f}.",
+            "a\n[SEARCH_TEXT pattern=\"\u{200f}\"]",
+            "a\n[READ_FILE path=\"\u{645}\u{6cc}\u{200c}\u{634}\"]",
+            "a\n\u{200e}1.\u{200e}",
+            "a\n[RUN_COMMAND]grep '\u{200f}' a[/RUN_COMMAND]",
+        ] {
+            assert_eq!(mended(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
     fn what_nobody_sees_goes_from_the_ends_of_lines() {
         let mended = |text: &str| remove_invisible(text).map(|(mended, _)| mended);
         assert_eq!(
@@ -168,6 +233,10 @@ mod tests {
             Some("a\n\n  b".to_owned())
         );
         assert_eq!(mended("a\u{200b}b  "), None);
+        assert_eq!(
+            mended("\u{200f}a\u{200f}\n\n  b\u{200f}"),
+            Some("a\n\n  b".to_owned())
+        );
         assert_eq!(mended("a  \nb"), None);
     }
 }

@@ -16,10 +16,10 @@
 use std::borrow::Cow;
 
 use super::content::Content;
-use super::copy_button::{is_button, is_language};
+use super::copy_button;
 use crate::reply::code_fence::Fence;
 use crate::reply::repair::{self, Divider};
-use crate::reply::trim::{is_blank, trim};
+use crate::reply::trim::is_blank;
 use fences::{Enclosed, enclosing};
 
 mod fences;
@@ -160,18 +160,8 @@ impl<'a> Body<'a> {
     }
 
     fn remove_copy_button(&mut self, place: Place) {
-        let line = |at: usize| self.lines.get(at).map_or("", |line| trim(line));
-        let language = usize::from(is_language(line(0)));
-        let buttons = (language..language + 2)
-            .take_while(|at| is_button(line(*at)))
-            .count();
-        let above_fence = Fence::read(line(language + buttons)).is_some();
-        let sure = (above_fence && (buttons > 0 || !place.is_prose()))
-            || buttons == 2
-            || (buttons == 1 && (language == 1 || line(language) == "Copy code"))
-            || (buttons == 1 && line(language) == "Copy" && !place.is_prose());
-        let count = language + buttons;
-        if count > 0 && sure {
+        let count = copy_button::labels(&self.lines, place.is_prose());
+        if count > 0 {
             let rest = self.lines[count..].to_vec();
             self.replace(rest, "removed the words of a copy button", count);
         }

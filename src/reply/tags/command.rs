@@ -1,11 +1,14 @@
 //! A tag and its body, turned into a typed command.
 
+use std::borrow::Cow;
+
 use super::attributes::{Attributes, Doubt};
 use super::body::{Around, Body, Place};
 use super::content::Content;
 use super::name::Name;
 use crate::protocol::{Command, Edit, PathProblem, RelPath, Selection};
-use crate::reply::changes;
+use crate::reply::{changes, link};
+use crate::unseen::is_stray;
 
 /// What became of a tag.
 #[derive(Debug)]
@@ -234,7 +237,7 @@ impl Tag<'_> {
     }
 
     fn patch(&mut self) -> Result<Command, Trouble> {
-        let path = match self.attributes.take(PATH) {
+        let path = match self.taken_path(PATH) {
             Some(text) => Some(self.checked(&text)?),
             None => None,
         };
@@ -313,13 +316,14 @@ impl Tag<'_> {
             && let Some(lines) = self.lines
             && let [only] = lines
         {
-            return self.checked(only.trim().trim_matches('`'));
+            let path = self.unlinked(only.trim().trim_matches('`').to_owned());
+            return self.checked(&path);
         }
         self.path_named(PATH)
     }
 
     fn path_named(&mut self, names: &[&str]) -> Result<RelPath, Trouble> {
-        match self.attributes.take(names) {
+        match self.taken_path(names) {
             Some(text) => self.checked(&text),
             None => Err(self.trouble(format!("`{}` is missing", names[0]))),
         }
@@ -357,12 +361,34 @@ impl Tag<'_> {
             };
             lines.extend(body.lines().map(line));
         }
-        lines.join("\n")
+        self.unlinked(lines.join("\n"))
+    }
+
+    /// The value of an attribute that names a place, without what a page made of it.
+    fn taken_path(&mut self, names: &[&str]) -> Option<String> {
+        let text = self.attributes.take(names)?;
+        Some(self.unlinked(text))
+    }
+
+    /// Paths as they were before a page made links of them, or put what nobody sees around them.
+    fn unlinked(&mut self, text: String) -> String {
+        if text.starts_with(is_stray) || text.ends_with(is_stray) {
+            self.repairs
+                .push(("removed invisible characters around a path", 1));
+        }
+        match link::undone(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(plain) => {
+                self.repairs
+                    .push(("read a link as the path that it shows", 1));
+                plain
+            }
+        }
     }
 
     /// Files and directories, where none means the whole workspace.
     fn places(&mut self, names: &[&str]) -> Result<Option<Selection>, Trouble> {
-        match self.attributes.take(names) {
+        match self.taken_path(names) {
             Some(text) => Selection::parse_directory(&text)
                 .map_err(|problem| self.trouble(problem.to_string())),
             None => Ok(None),
@@ -371,7 +397,7 @@ impl Tag<'_> {
 
     /// A directory, where none means the whole workspace.
     fn directory(&mut self) -> Result<Option<RelPath>, Trouble> {
-        match self.attributes.take(DIRECTORY) {
+        match self.taken_path(DIRECTORY) {
             Some(text) => {
                 RelPath::parse_directory(&text).map_err(|problem| self.trouble(problem.to_string()))
             }
