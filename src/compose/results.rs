@@ -40,7 +40,14 @@ impl Results {
             .iter()
             .filter(|issue| issue.number.is_none())
         {
-            let _ = writeln!(remarks, "- Line {}: {}", issue.line, sentence(issue));
+            let command = issue.command.as_deref().map(|name| format!("{name}: "));
+            let command = command.unwrap_or_default();
+            let _ = writeln!(
+                remarks,
+                "- Line {}: {command}{}",
+                issue.line,
+                sentence(issue)
+            );
         }
         for repair in &session.last_repairs {
             let _ = writeln!(remarks, "- Repaired in your reply: {repair}");

@@ -186,8 +186,10 @@ impl Assembly<'_> {
         }
         if copy_button::is_button(trim(line)) {
             let labels = copy_button::around(&self.lines, self.free_from, at);
+            let is_button = |line: &&&str| copy_button::is_button(trim(line));
+            let buttons = self.lines[labels.clone()].iter().filter(is_button).count();
             self.lines[labels].fill("");
-            self.repaired("removed the words of a copy button", 1, false);
+            self.repaired("removed the words of a copy button", buttons, false);
         } else if let Some(end) = self.own_prompt(at) {
             self.repaired(OWN_MESSAGE, 1, false);
             return self.take(at, end);

@@ -31,6 +31,15 @@ use extent::Extent;
 
 /// The plan or tool call that begins on the line `at`.
 pub(super) fn find(lines: &[&str], at: usize) -> Option<Found> {
+    find_by(items_of, lines, at)
+}
+
+/// Calls that begin on the line `at` and may as well be data, each as a problem.
+pub(super) fn find_doubtful(lines: &[&str], at: usize) -> Option<Found> {
+    find_by(doubtful_items, lines, at).filter(|found| !found.open)
+}
+
+fn find_by(items_of: fn(&Value) -> Option<Vec<Item>>, lines: &[&str], at: usize) -> Option<Found> {
     if !extent::may_begin(lines, at) {
         return None;
     }
@@ -116,6 +125,23 @@ fn items_of(value: &Value) -> Option<Vec<Item>> {
         Value::Array(values) if !values.is_empty() => list(values),
         _ => None,
     }
+}
+
+/// The calls of a list in which one may run something, and none is certain to be a call.
+fn doubtful_items(value: &Value) -> Option<Vec<Item>> {
+    let values = match value {
+        Value::Object(object) => object.get("actions")?.as_array()?,
+        Value::Array(values) => values,
+        _ => return None,
+    };
+    let calls: Option<Vec<Call<'_>>> = values
+        .iter()
+        .map(|value| value.as_object().and_then(Call::read))
+        .collect();
+    let calls = calls?;
+    let may_be_meant = |call: &Call<'_>| call.is_doubtful() || call.is_certain(Shape::Listed);
+    (calls.iter().any(Call::is_doubtful) && calls.iter().all(may_be_meant))
+        .then(|| calls.iter().map(tools::doubtful).collect())
 }
 
 /// Calls one after the other: where one of them is certain, so are those of unknown tools.

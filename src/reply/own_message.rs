@@ -67,16 +67,14 @@ pub(super) fn end(lines: &[&str], at: usize) -> Option<usize> {
 
 /// Whether something stands below the message that begins on this line.
 pub(super) fn is_answered(lines: &[&str], at: usize) -> bool {
-    let is_nothing = |line: &&str| is_blank(line) || copy_button::is_button(trim(line));
-    marked_end(lines, at).is_some_and(|end| !lines[end..].iter().all(|line| is_nothing(&line)))
+    let is_nothing = |line: &str| is_blank(line) || copy_button::is_button(trim(line));
+    marked_end(lines, at).is_some_and(|end| !lines[end..].iter().all(|line| is_nothing(line)))
 }
 
 fn marked_end(lines: &[&str], at: usize) -> Option<usize> {
     let own = own_mark(lines, at);
-    let sections = last_sections(lines, at).take(MOST_SECTIONS);
-    sections
-        .filter_map(|section| below_prompt(lines, section, own.as_ref()))
-        .next()
+    let mut sections = last_sections(lines, at).take(MOST_SECTIONS);
+    sections.find_map(|section| below_prompt(lines, section, own.as_ref()))
 }
 
 fn last_sections<'l>(lines: &'l [&str], at: usize) -> impl Iterator<Item = usize> + 'l {

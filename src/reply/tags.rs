@@ -32,6 +32,7 @@ mod closer;
 mod command;
 mod content;
 pub(super) mod copy_button;
+mod damage;
 mod index;
 mod name;
 
@@ -240,7 +241,8 @@ fn goes_on(rest: &str) -> bool {
         return false;
     };
     let behind = &rest[end + 1..];
-    let is_whole = |at: usize| memchr::memchr_iter(b'"', &behind.as_bytes()[at..]).count() % 2 == 0;
+    let quotes = |at: usize| memchr::memchr_iter(b'"', &behind.as_bytes()[at..]).count();
+    let is_whole = |at: usize| quotes(at).is_multiple_of(2);
     end == 0 || last_tag(behind, is_own).is_some_and(is_whole)
 }
 

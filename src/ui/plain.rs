@@ -12,7 +12,7 @@ use super::{Event, approval, escape_line, escape_text, markdown, outbox};
 use crate::error::{Error, Kind};
 use crate::number::grouped;
 use crate::protocol::{Outcome, Status};
-use crate::reply::Repair;
+use crate::reply::{Issue, Repair};
 
 pub(super) const BOLD: Style = Style::new().bold();
 pub(super) const DIM: Style = Style::new().dimmed();
@@ -59,11 +59,7 @@ pub(super) fn render(event: &Event<'_>, look: Look) -> String {
         }
         Event::Repaired { repair } => repaired(repair),
         Event::Prose { text } => prose(text, look),
-        Event::Issue { issue } => format!(
-            "  {YELLOW}not understood{YELLOW:#} (line {}): {}\n",
-            issue.line,
-            escape_line(&issue.message)
-        ),
+        Event::Issue { issue } => told(issue),
         Event::Cut { line, what } => format!(
             "  {YELLOW}cut off{YELLOW:#} in {} (line {line}): the model is asked to send the rest.\n",
             escape_line(what)
@@ -95,6 +91,20 @@ pub(super) fn render(event: &Event<'_>, look: Look) -> String {
             format!("\nInterrupted. Nothing is lost: `agent resume {id}` goes on.\n")
         }
     }
+}
+
+fn told(issue: &Issue) -> String {
+    let what = match issue.number {
+        Some(_) => "not understood",
+        None => "note",
+    };
+    let command = issue.command.as_deref();
+    let command = command.map_or_else(String::new, |name| format!("{}: ", escape_line(name)));
+    format!(
+        "  {YELLOW}{what}{YELLOW:#} (line {}): {command}{}\n",
+        issue.line,
+        escape_line(&issue.message)
+    )
 }
 
 fn repaired(repair: &Repair) -> String {

@@ -40,8 +40,21 @@ impl Assembly<'_> {
         if self.is_in_program(at) {
             return None;
         }
-        let found = json::find_curly(&self.lines[..reach], at)?;
+        let Some(found) = json::find_curly(&self.lines[..reach], at) else {
+            return self.doubtful_json(at, reach);
+        };
         self.repaired("straightened curly quotes in JSON", 1, true);
+        Some(self.found(found))
+    }
+
+    /// Tells of calls that may be data, in a reply that asks for nothing else.
+    fn doubtful_json(&mut self, at: usize, reach: usize) -> Option<usize> {
+        if self.tags.has_work() {
+            return None;
+        }
+        let from = self.free_from;
+        let mut found = json::find_doubtful(&self.lines[from..reach], at - from)?;
+        found.lines = found.lines.start + from..found.lines.end + from;
         Some(self.found(found))
     }
 

@@ -179,6 +179,16 @@ impl<'a> Assembly<'a> {
             }
         }
         self.report_unknown(tag.line, name, &built.unknown);
+        if let Some(damage) = built.damage {
+            let hint = "Send it again inside of a code block, which pages leave as it is.";
+            self.issue(
+                tag.line,
+                None,
+                Some(name.as_str()),
+                damage.to_owned(),
+                hint.to_owned(),
+            );
+        }
         self.has_just_run = has_run;
         self.take(tag.line, end)
     }

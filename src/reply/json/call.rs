@@ -113,6 +113,14 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// Whether it says all that a call to run something needs, as a task of an editor does too.
+    pub(super) fn is_doubtful(&self) -> bool {
+        tools::runs(self.tool)
+            && self.evidence < Evidence::Tool
+            && !self.has_foreign_keys
+            && tools::is_complete(self)
+    }
+
     /// The parameter under the first of these names that is there, in either spelling.
     pub(super) fn get(&self, names: &[&str]) -> Option<&Value> {
         names

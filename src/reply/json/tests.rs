@@ -192,7 +192,6 @@ fn data_is_not_a_command() {
         r#"{"name": "run", "command": "npm start"}"#,
         r#"{"name": "shell", "command": "make clean"}"#,
         r#"{"action": "run_command", "command": "make clean"}"#,
-        r#"{"actions": [{"name": "run", "command": "npm start"}]}"#,
         r#"{"actions": []}"#,
         r#"{"a": 1}"#,
         "{\n  int x;\n}",
@@ -209,6 +208,34 @@ fn data_is_not_a_command() {
         "{\n  \"version\": 1,\n  \"open",
     ] {
         assert_eq!(scan(text), vec![], "{text}");
+    }
+}
+
+#[test]
+fn a_list_of_commands_to_run_may_be_data_or_meant() {
+    let doubtful = |text: &str| dialects::scan(text, find_doubtful);
+    for text in [
+        r#"[{"name": "run", "command": "pytest"}]"#,
+        r#"{"actions": [{"name": "run", "command": "pytest"}]}"#,
+        r#"{"actions": [{"name": "read_file", "path": "a"}, {"name": "run", "command": "x"}]}"#,
+    ] {
+        assert_eq!(scan(text), vec![], "{text}");
+        let found = doubtful(text);
+        assert!(
+            found.iter().all(|found| !found.open) && found.len() == 1,
+            "{text}"
+        );
+        assert!(matches!(found[0].items[0], Item::Problem { .. }), "{text}");
+    }
+    for text in [
+        r#"{"name": "run", "command": "npm start"}"#,
+        r#"[{"name": "run", "kind": "task", "command": "make"}]"#,
+        r#"[{"name": "test", "command": "make"}]"#,
+        r#"{"actions": [{"name": "run", "command": "x"}, {"label": "x"}]}"#,
+        r#"[{"name": "Ann"}]"#,
+        "[]",
+    ] {
+        assert_eq!(doubtful(text), vec![], "{text}");
     }
 }
 

@@ -158,6 +158,21 @@ pub(super) fn item(call: &Call<'_>) -> Item {
     }
 }
 
+/// A call that may be data: what to write if it was meant.
+pub(super) fn doubtful(call: &Call<'_>) -> Item {
+    let known = entry(call.tool);
+    Item::Problem {
+        command: known.map(|(_, our_name, _)| *our_name),
+        message: format!(
+            "`{}` stands in JSON that may be data, so it was not done",
+            call.tool
+        ),
+        hint: known.map_or_else(String::new, |(.., example)| {
+            format!("If it was meant, write {example}")
+        }),
+    }
+}
+
 fn entry(name: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
     let plain = squash(name);
     TOOLS.iter().find(|(known, ..)| squash(known) == plain)

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::attributes::{Attributes, Doubt};
 use super::body::{Around, Body, Place};
 use super::content::Content;
+use super::damage;
 use super::name::Name;
 use crate::protocol::{Command, Edit, PathProblem, RelPath, Selection};
 use crate::reply::{changes, link};
@@ -20,6 +21,8 @@ pub(in crate::reply) struct Built {
     pub(in crate::reply) curly: usize,
     /// What was undone in the body, and on how many lines.
     pub(in crate::reply) repairs: Vec<(&'static str, usize)>,
+    /// What a page did to the body and nobody can undo.
+    pub(in crate::reply) damage: Option<&'static str>,
 }
 
 /// What is wrong with a command, and what to write instead.
@@ -94,6 +97,7 @@ pub(in crate::reply) fn build(
         lines,
         around,
         repairs: Vec::new(),
+        damage: None,
     };
     let mut command = match tag.doubt() {
         Some(trouble) => Err(trouble),
@@ -111,6 +115,7 @@ pub(in crate::reply) fn build(
         command,
         curly: tag.attributes.curly,
         repairs: tag.repairs,
+        damage: tag.damage,
     }
 }
 
@@ -139,6 +144,7 @@ struct Tag<'a> {
     lines: Option<&'a [&'a str]>,
     around: Around<'a>,
     repairs: Vec<(&'static str, usize)>,
+    damage: Option<&'static str>,
 }
 
 impl Tag<'_> {
@@ -186,14 +192,14 @@ impl Tag<'_> {
                 question => Ok(Command::AskUser { question }),
             },
             Name::Done => Ok(Command::Done {
-                summary: self.words(),
+                summary: self.summary(),
             }),
         }
     }
 
     fn create(&mut self) -> Result<Command, Trouble> {
         let path = self.path()?;
-        let content = self.text(Place::File(Content::of(path.file_name())));
+        let content = self.lines_of(&path, Place::File);
         Ok(Command::CreateFile { path, content })
     }
 
@@ -207,7 +213,7 @@ impl Tag<'_> {
         let Some(start_line) = start else {
             return Err(self.trouble("`end_line` needs `start_line`"));
         };
-        let text = self.text(Place::Part(Content::of(path.file_name())));
+        let text = self.lines_of(&path, Place::Part);
         let edit = Edit::Lines {
             start_line,
             end_line: end.unwrap_or(start_line),
@@ -229,7 +235,7 @@ impl Tag<'_> {
         let Some(line) = self.number(LINE)? else {
             return Err(self.trouble("`line` is missing"));
         };
-        let text = self.text(Place::Part(Content::of(path.file_name())));
+        let text = self.lines_of(&path, Place::Part);
         if text.is_empty() {
             return Err(self.trouble("there is no text to insert"));
         }
@@ -458,8 +464,29 @@ impl Tag<'_> {
         text
     }
 
+    /// The text for a file, and what a page did to it.
+    fn lines_of(&mut self, path: &RelPath, place: fn(Content) -> Place) -> String {
+        let name = path.file_name();
+        let text = self.text(place(Content::of(name)));
+        self.damage = damage::seen(name, &text, self.attributes.curly > 0);
+        text
+    }
+
     fn words(&mut self) -> String {
         self.text(Place::Words).trim().to_owned()
+    }
+
+    /// The body, or what stands in its place in the tag.
+    fn summary(&mut self) -> String {
+        match self.words() {
+            words if words.is_empty() => {
+                let given = self
+                    .attributes
+                    .take(&["summary", "message", "text", "output"]);
+                given.unwrap_or_default().trim().to_owned()
+            }
+            words => words,
+        }
     }
 
     fn trouble(&self, message: impl Into<String>) -> Trouble {

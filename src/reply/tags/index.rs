@@ -44,6 +44,8 @@ pub(in crate::reply) struct Tags<'a> {
     openers: HashMap<Name, Vec<usize>>,
     /// The lines that no other dialect reaches beyond.
     boundaries: Vec<usize>,
+    /// Whether a command is among them that looks at something or changes it.
+    has_work: bool,
     clean: OnceCell<Clean>,
     end_of_text: OnceCell<Option<usize>>,
 }
@@ -66,6 +68,7 @@ impl<'a> Tags<'a> {
             plain_closers: HashMap::new(),
             openers: HashMap::new(),
             boundaries: Vec::new(),
+            has_work: false,
             clean: OnceCell::new(),
             end_of_text: OnceCell::new(),
         };
@@ -92,6 +95,7 @@ impl<'a> Tags<'a> {
             }
             _ => {}
         }
+        self.has_work |= matches!(&tag.kind, Kind::Open { name, .. } if !name.only_tells());
         let bounds = matches!(tag.kind, Kind::Open { .. } | Kind::End(_));
         if bounds && tag.decoration == Decoration::Indented(0) {
             self.boundaries.push(tag.line);
@@ -102,6 +106,11 @@ impl<'a> Tags<'a> {
     /// The tags on this line and below.
     pub(in crate::reply) fn below(&self, line: usize) -> &[TagLine<'a>] {
         &self.list[self.index_from(line)..]
+    }
+
+    /// Whether one of them begins a command that looks at something or changes it.
+    pub(in crate::reply) fn has_work(&self) -> bool {
+        self.has_work
     }
 
     /// The first tag, at this line or below, that begins or ends something of ours and is not

@@ -106,6 +106,14 @@ impl Name {
         self.as_str().contains('_')
     }
 
+    /// Whether it is only a word to the person.
+    pub(in crate::reply) fn only_tells(self) -> bool {
+        matches!(
+            self,
+            Self::Plan | Self::Message | Self::AskUser | Self::Done
+        )
+    }
+
     /// Whether it means nothing without a body.
     pub(in crate::reply) fn needs_body(self) -> bool {
         matches!(

@@ -159,3 +159,50 @@ fn all_on_one_line_is_pointed_out() {
     let below = "[RUN_COMMAND] ls [/RUN_COMMAND] [GIT_STATUS]\n[CREATE_FILE path=\"a\"]\n[/RUN_COMMAND]\n[/CREATE_FILE]";
     assert_eq!(parse(below).steps.len(), 1);
 }
+
+#[test]
+fn damage_that_nobody_can_undo_is_told() {
+    let text = "[CREATE_FILE path=\u{201c}a.py\u{201d}]\ndef f():\nif x:\nprint(\u{201c}hi\u{201d})\n[/CREATE_FILE]";
+    let found = issue(
+        text,
+        "its lines lost their indentation on a page, and it was written so",
+    );
+    assert_eq!(
+        (found.number, found.command.as_deref()),
+        (None, Some("CREATE_FILE"))
+    );
+    assert_eq!(parse(text).steps.len(), 1);
+    let quotes =
+        "[INSERT_TEXT path=\u{201c}a.js\u{201d} line=1]\nsay(\u{201c}hi\u{201d})\n[/INSERT_TEXT]";
+    issue(
+        quotes,
+        "its quotes became curly on a page, and it was written so",
+    );
+    let sound =
+        "[CREATE_FILE path=\u{201c}a.js\u{201d}]\nsay(\"\u{201c}hi\u{201d}\")\n[/CREATE_FILE]";
+    case(sound, &[create("a.js", "say(\"\u{201c}hi\u{201d}\")\n")]);
+}
+
+#[test]
+fn a_summary_may_stand_in_the_tag() {
+    let done = |summary: &str| Command::Done {
+        summary: summary.to_owned(),
+    };
+    case("[DONE summary=\"all good\"]", &[done("all good")]);
+    case("[DONE]\nall good\n[/DONE]", &[done("all good")]);
+}
+
+#[test]
+fn a_call_that_may_be_data_is_told_where_nothing_else_is_asked() {
+    for call in [
+        r#"[{"name":"run","command":"pytest"}]"#,
+        r#"{"actions":[{"name":"run","command":"pytest"}]}"#,
+    ] {
+        let reply = parse(&format!("{call}\n\n[DONE]\n"));
+        assert_eq!(reply.steps.len(), 1);
+        assert_eq!(reply.issues[0].number, Some(1), "{call}");
+        assert_eq!(reply.issues[0].command.as_deref(), Some("RUN_COMMAND"));
+        let shown = format!("The tasks:\n\n```json\n{call}\n```\n\n[GIT_STATUS]\n");
+        case(&shown, &[STATUS]);
+    }
+}

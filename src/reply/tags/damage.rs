@@ -1,0 +1,95 @@
+//! What a page did to a body and nobody can undo, seen from the body itself.
+//!
+//! A page that renders text takes the indentation of lines and makes quotes curly. The file is
+//! written as it came, and the model is told. Only what no sound file has counts.
+
+use super::content::Content;
+
+/// What was seen, in words that follow the name of a command.
+pub(super) fn seen(name: &str, text: &str, has_curly_tag: bool) -> Option<&'static str> {
+    if is_python(name) && has_lost_indentation(text) {
+        return Some("its lines lost their indentation on a page, and it was written so");
+    }
+    let is_code = Content::of(name) == Content::Code;
+    (has_curly_tag && is_code && has_only_curly_quotes(text))
+        .then_some("its quotes became curly on a page, and it was written so")
+}
+
+/// Whether no quote of a kind is straight, as after a page that turns them all.
+fn has_only_curly_quotes(text: &str) -> bool {
+    let double = text.contains(['\u{201c}', '\u{201d}']) && !text.contains('"');
+    let single = text.contains(['\u{2018}', '\u{2019}']) && !text.contains(['\'', '"']);
+    double || single
+}
+
+fn is_python(name: &str) -> bool {
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    matches!(extension, "py" | "pyi")
+}
+
+/// Whether no line is indented, although one begins a block and others follow it.
+fn has_lost_indentation(text: &str) -> bool {
+    let mut begins_block = false;
+    let mut is_found = false;
+    let mut is_in_string = false;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        if line.starts_with(char::is_whitespace) {
+            return false;
+        }
+        let quotes = line.matches("\"\"\"").count() + line.matches("'''").count();
+        let was_in_string = is_in_string;
+        is_in_string ^= quotes % 2 == 1;
+        if was_in_string || line.starts_with('#') {
+            continue;
+        }
+        is_found |= begins_block;
+        begins_block = quotes == 0 && is_head(line);
+    }
+    is_found
+}
+
+/// Whether a line must be followed by one that is indented.
+fn is_head(line: &str) -> bool {
+    const WORDS: [&str; 13] = [
+        "def", "class", "if", "elif", "else", "for", "while", "with", "try", "except", "finally",
+        "async", "match",
+    ];
+    let word = line.split(|c: char| !c.is_ascii_alphanumeric()).next();
+    line.trim_end().ends_with(':') && word.is_some_and(|word| WORDS.contains(&word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_that_was_rendered_is_seen() {
+        for (name, text) in [
+            ("a.py", "def f():\nif x:\nprint(1)\n"),
+            ("a.py", "import os\n\nclass A:\n# nothing\npass\n"),
+        ] {
+            assert!(seen(name, text, false).is_some(), "{text}");
+        }
+        assert!(seen("a.js", "say(\u{201c}hi\u{201d})\n", true).is_some());
+        assert!(seen("a.js", "say(\u{2018}hi\u{2019})\n", true).is_some());
+    }
+
+    #[test]
+    fn a_sound_body_is_left_alone() {
+        for (name, text) in [
+            ("a.py", "def f():\n    pass\n"),
+            ("a.py", "def f(): return 1\nx = 2\n"),
+            ("a.py", "def f():\n"),
+            ("a.py", "\"\"\"\nfor example:\nrun it\n\"\"\"\nx = 1\n"),
+            ("a.py", "x = {\n'if': 1,\n}\n"),
+            ("a.md", "if x:\nprint(1)\n"),
+            ("a.py", "\"\"\"It says:\"\"\"\nx = 1\n"),
+            ("a.html", "<p class=\"a\">\u{201c}hi\u{201d}</p>\n"),
+            ("a.md", "\u{201c}hi\u{201d}\n"),
+            ("a.js", "x = 1\n"),
+        ] {
+            assert_eq!(seen(name, text, true), None, "{text}");
+        }
+        assert_eq!(seen("a.js", "say(\u{201c}hi\u{201d})\n", false), None);
+    }
+}
