@@ -19,6 +19,7 @@ mod formats;
 mod keys;
 mod logins;
 mod names;
+mod open;
 mod pem;
 mod plausible;
 #[cfg(test)]
@@ -28,8 +29,12 @@ mod vault;
 use std::ops::Range;
 
 pub use self::allow::Allow;
+pub use self::assigned::keeps_settings;
 pub use self::formats::kinds;
-pub use self::vault::{Misplaced, Place, Redacted, Secret, Vault, may_have_placeholders, nameless};
+pub use self::vault::{
+    MAX_KNOWN, Misplaced, Place, Plain, Redacted, Secret, Vault, may_have_placeholders, nameless,
+    placeholder_in,
+};
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +43,19 @@ pub struct Finding {
     pub kind: &'static str,
     /// Where it stands; several ranges are the lines of one key.
     pub parts: Vec<Range<usize>>,
+    /// Whether it may as well be none: where nothing tells that it is secret, it is not known again.
+    pub is_doubtful: bool,
+}
+
+impl Finding {
+    /// A secret that stands in these places.
+    fn new(kind: &'static str, parts: Vec<Range<usize>>) -> Self {
+        Self {
+            kind,
+            parts,
+            is_doubtful: false,
+        }
+    }
 }
 
 /// Where a text comes from: it decides how lines are read.

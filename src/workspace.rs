@@ -8,6 +8,7 @@
 pub mod crew;
 pub mod exact;
 mod folded;
+mod hidden;
 mod ignored;
 mod likeness;
 mod look;

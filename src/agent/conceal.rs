@@ -9,14 +9,15 @@
 mod clean;
 mod credentials;
 mod hits;
+mod named;
 mod reveal;
 mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::clean::{Clean, mark};
-use self::credentials::Credentials;
 pub use self::credentials::credentials;
+use self::credentials::{Credentials, names};
 pub(super) use self::reveal::refused_placeholder;
 pub(super) use self::told::Told;
 use super::{Agent, Conversation};
@@ -28,7 +29,7 @@ use crate::secrets::{Scanner, Source, Vault, nameless};
 use crate::session::{Session, Store};
 use crate::workspace::Workspace;
 use crate::workspace::text::TextFile;
-use crate::workspace::walk::Found;
+use crate::workspace::walk::Walked;
 
 /// Where the secrets of a session are kept, beside it.
 const SECRETS: &str = "secrets.json";
@@ -76,7 +77,7 @@ impl Concealed {
     /// A text without its secrets; `place` says to the person where they stood.
     fn text(&mut self, scanner: &Scanner, text: &mut String, source: Source<'_>, place: &str) {
         let mark = mark(text, source);
-        let known = self.vault.len() + self.credentials.vault().len();
+        let known = self.vault.changes() + self.credentials.vault().changes();
         if self.clean.has(&mark, known) {
             return;
         }
@@ -104,9 +105,7 @@ impl Concealed {
     /// What a search must not show in part; nothing where secrets are not looked for.
     pub(super) fn hider<'s>(&self, scanner: Option<&'s Scanner>) -> Option<Box<Hide<'s>>> {
         let (scanner, mut vault) = (scanner?, self.vault.clone());
-        for secret in self.credentials.vault().secrets() {
-            vault.adopt(secret);
-        }
+        vault.adopt(self.credentials.vault().secrets());
         Some(Box::new(move |path, text| {
             let places = vault.places(scanner, text, Source::File(path.as_str()));
             let hidden = places.into_iter().map(|place| Hidden {
@@ -120,10 +119,21 @@ impl Concealed {
 }
 
 impl Agent {
-    /// Learns what the files have in them that are there to keep secrets.
-    pub(super) fn learn_credentials(&self, concealed: &mut Concealed, files: &[Found]) {
+    /// Learns what the files have in them that are there to keep secrets, and which names there are.
+    pub(super) fn learn_credentials(&self, concealed: &mut Concealed, walked: &Walked) {
         if let Some(scanner) = &self.manner.secrets {
-            (concealed.credentials).learn(&self.workspace, scanner, files);
+            (concealed.credentials).learn(&self.workspace, scanner, &walked.credentials);
+            let plain = names(&walked.files);
+            concealed.vault.spare(plain.clone());
+            concealed.credentials.spare(plain);
+        }
+    }
+
+    /// Learns what the files have in them that a script names.
+    pub(super) fn learn_named(&self, concealed: &mut Concealed, script: &str) {
+        if let Some(scanner) = &self.manner.secrets {
+            let paths = named::named(script);
+            (concealed.credentials).learn_paths(&self.workspace, scanner, &paths);
         }
     }
 }

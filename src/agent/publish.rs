@@ -281,7 +281,7 @@ impl Conversation<'_> {
     pub(super) fn listing(&mut self) -> Listing {
         match self.agent.workspace.walk(None) {
             Ok(walked) => {
-                (self.agent).learn_credentials(&mut self.concealed, &walked.credentials);
+                (self.agent).learn_credentials(&mut self.concealed, &walked);
                 listing_of(walked, self.agent.workspace.is_repository())
             }
             Err(problem) => {

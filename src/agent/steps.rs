@@ -155,6 +155,7 @@ impl Conversation<'_> {
                 progress.printed.replace(Some(printed));
                 self.has_unsynced_files = true;
                 if let Command::RunCommand { script, .. } = &step.command {
+                    self.agent.learn_named(&mut self.concealed, script);
                     progress.activity.replace(self.agent.ui.activity(script));
                 }
                 let outcome = progress

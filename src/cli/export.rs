@@ -57,6 +57,7 @@ impl Export {
         let workspace = Workspace::open(&files.workspace).ok();
         let credentials = workspace.map(|workspace| credentials(&workspace, &scanner));
         let credentials = credentials.unwrap_or_default();
+        vault.borrow_mut().spare(credentials.plain());
         let redact = |text: &str| {
             let mut vault = vault.borrow_mut();
             vault.foresee(&credentials, text);

@@ -30,6 +30,31 @@ const DIRECTORIES: &[&str] = &[
     "node_modules",
 ];
 
+/// What people call directories that tools fill, where these are ignored; otherwise they may be theirs.
+const OUTPUT: &[&str] = &[
+    "Debug",
+    "Release",
+    "bin",
+    "build",
+    "cache",
+    "coverage",
+    "deps",
+    "dist",
+    "env",
+    "log",
+    "logs",
+    "obj",
+    "out",
+    "output",
+    "target",
+    "temp",
+    "third_party",
+    "tmp",
+    "vendor",
+    "venv",
+    "virtualenv",
+];
+
 /// What package managers write of the versions that they chose.
 const LOCKS: &[&str] = &[
     "Cargo.lock",
@@ -60,6 +85,11 @@ const BINARY: &[&str] = &[
 /// Whether tools fill a directory of this name by themselves.
 pub fn is_generated_directory(name: &str) -> bool {
     DIRECTORIES.contains(&name)
+}
+
+/// Whether tools fill a directory of this name that is ignored: people ignore some of their own too.
+pub fn is_ignored_output(name: &str) -> bool {
+    is_generated_directory(name) || OUTPUT.contains(&name) || name.ends_with("cache")
 }
 
 /// The outermost directory that a path is or lies in, of those that tools fill by themselves.

@@ -13,8 +13,9 @@ use std::ops::Range;
 
 use self::place::{Form, Value};
 use super::base64::is_login;
-use super::names::{Certainty, is_only_word, telling};
-use super::plausible::{is_password, is_random};
+use super::names::{Certainty, Telling, is_only_word, telling};
+use super::open::is_open;
+use super::plausible::{is_chosen, is_password, is_random};
 use super::{Finding, Source};
 
 /// The longest name that is looked at, on each side of the telling word.
@@ -31,24 +32,73 @@ pub(super) fn at(text: &str, word: Range<usize>, source: Source<'_>) -> Option<F
     if !place::may_have_value(bytes, end) {
         return None;
     }
-    let name = name_start(bytes, word.start)..end;
-    let value = place::value(text, name.clone())?;
+    let place = name_start(bytes, word.start)..end;
+    let value = place::value(text, place.clone())?;
     if !LENGTHS.contains(&value.range.len()) {
         return None;
     }
-    let name = text.get(name)?;
+    let name = text.get(place.clone())?;
     let telling = telling(name)?;
     let content = &text[value.range.clone()];
+    let setting = setting(text, &place, &value.range, source);
+    let certainty = certainty(name, telling, setting);
     // Programs that keep logins write both words of one as base64.
     let is_secret = if is_only_word(name, "auth") {
         is_login(content)
+    } else if is_only_word(name, "token") && place::is_of_parser(text, place.start) {
+        false
     } else {
-        is_made_up(name, telling.certainty, &value, content, source)
+        is_made_up(name, certainty, &value, content, setting)
     };
     is_secret.then(|| Finding {
-        kind: telling.kind,
-        parts: vec![value.range],
+        is_doubtful: certainty == Certainty::Doubtful && !is_strong(content),
+        ..Finding::new(telling.kind, vec![value.range])
     })
+}
+
+/// How a name and its value stand among settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Setting {
+    /// Beneath something else, as in YAML.
+    Within,
+    /// Anywhere in a file of settings, or alone in a line.
+    Plain,
+    /// Not among settings.
+    None,
+}
+
+/// Whether a name and its value are a setting: in a file of settings, or where a command has printed
+/// one, alone in their line.
+fn setting(text: &str, name: &Range<usize>, value: &Range<usize>, source: Source<'_>) -> Setting {
+    let is_setting = match source {
+        Source::File(path) => keeps_settings(path),
+        Source::Text => place::is_alone(text, name.start, value.end),
+    };
+    match is_setting {
+        true if place::is_indented(text, name.start) => Setting::Within,
+        true => Setting::Plain,
+        false => Setting::None,
+    }
+}
+
+/// What a name tells where it stands: `pass` alone is a result, but not beneath something else.
+fn certainty(name: &str, telling: Telling, setting: Setting) -> Certainty {
+    let is_short = is_only_word(name, "pass") || is_only_word(name, "pw");
+    if is_short && setting == Setting::Within {
+        Certainty::Sure
+    } else {
+        telling.certainty
+    }
+}
+
+/// Whether a value is long and mixed enough that no name of a thing looks like it.
+fn is_strong(value: &str) -> bool {
+    const SHORTEST: usize = 20;
+    let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
+    value.len() >= SHORTEST
+        && has(u8::is_ascii_uppercase)
+        && has(u8::is_ascii_lowercase)
+        && has(u8::is_ascii_digit)
 }
 
 /// Where the name begins that has this place in it.
@@ -69,7 +119,7 @@ fn is_made_up(
     certainty: Certainty,
     value: &Value,
     content: &str,
-    source: Source<'_>,
+    setting: Setting,
 ) -> bool {
     let is_bare = value.form != Form::Quoted && value.form != Form::Argument;
     // Words and names stand bare everywhere, those with digits seldom.
@@ -78,13 +128,15 @@ fn is_made_up(
     }
     let is_in_place = match value.form {
         Form::Quoted | Form::Own => true,
-        Form::Bare => is_settings(source) || is_capitals(name),
+        Form::Bare => setting != Setting::None || is_capitals(name),
         Form::Argument => false,
     };
-    if is_in_place && certainty == Certainty::Sure {
-        is_password(content)
-    } else {
-        is_random(content)
+    match certainty {
+        Certainty::Sure if is_in_place => {
+            is_password(content) || (setting != Setting::None && is_chosen(content))
+        }
+        Certainty::Sure => is_random(content),
+        Certainty::Doubtful => is_random(content) && !is_open(content),
     }
 }
 
@@ -97,8 +149,8 @@ fn is_capitals(name: &str) -> bool {
     letters.all(|byte| byte.is_ascii_uppercase())
 }
 
-/// Whether a text is a file in which values stand without quotes.
-fn is_settings(source: Source<'_>) -> bool {
+/// Whether a file of this path is one of settings, in which values stand without quotes.
+pub fn keeps_settings(path: &str) -> bool {
     const ENDINGS: [&str; 11] = [
         ".ini",
         ".cfg",
@@ -112,9 +164,6 @@ fn is_settings(source: Source<'_>) -> bool {
         ".npmrc",
         ".pypirc",
     ];
-    let Source::File(path) = source else {
-        return false;
-    };
     let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
     name == "credentials" || ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
@@ -157,6 +206,10 @@ mod tests {
             "ARG API_TOKEN=«Ar29dkfj39dkZ»",
             "password=«Lc29dkfj39dkX»\n",
             "db.password=«VE6SH8CLU2li»",
+            "  password: «Sommer2024!»\n",
+            "+  password: «Sommer2024!»\n",
+            "config/a.yml:12:  password: «Sommer2024!»\n",
+            "smtp:\n  pass: «Winter#2023»\n",
             "client_secret=«WrprNHHBdEuX0a2dXichdeEc2TfGGFuk»&grant_type=x",
             "host=db password=«Lc29dkfj39dkX» dbname=x",
             "\"auth\": \"«dXNlcjE6cEA1NXcwckQ5»\"",
@@ -205,6 +258,16 @@ mod tests {
             "secret = \"^(?:[A-Za-z0-9_]{8,20}){2}(?P<x>[0-9]+)$\"",
             "PASS=12/14 FAIL=2",
             "let key = (a1b2c3d4, \"x\");",
+            "build_key=8f14e45fceea167a5a36dedd4bea2543",
+            "ACME_KEY = \"8f14e45fceea167a5a36dedd4bea2543\"",
+            "ENV NODE_KEY 94AE36675C464D64BAFA68DD7434390BDBE9B9C5",
+            "some_key: \"uploads/2024/a1b2c3d4e5.png\"",
+            "ssh-key-fingerprint: SHA256:uNiVztksCsDhcc0u9e8BgrJXVGDbK2",
+            "PASSWORD_HASH = \"5f4dcc3b5aa765d61d8327deb882cf99\"",
+            "FOO_PASSWORD_SHA=8f14e45fceea167a5a36dedd4bea2543",
+            "next_token = \"ab12cd34ef56ab12\"",
+            "SyntaxError: Unexpected token: a1b2c3d4e5f6g7",
+            "PASS: test_a1b2c3",
         ] {
             passed(text);
         }

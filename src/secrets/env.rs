@@ -6,9 +6,8 @@
 //! A line that only looks like one of it (a Makefile has such) needs more: a name that cannot be
 //! anything else, and a value that is no ordinary word.
 
-use std::ops::Range;
-
-use super::names::{Certainty, kind, telling};
+use super::names::{Certainty, is_open_name, kind, telling};
+use super::open::{is_address, is_digest, is_list, is_path};
 use super::plausible::{entropy, is_password, is_sample, is_word};
 use super::{Finding, Source};
 
@@ -41,12 +40,11 @@ pub(super) fn scan(text: &str, source: Source<'_>) -> Vec<Finding> {
         } else {
             continue;
         };
-        found.extend(value(line, origin).map(|(kind, part)| {
-            let part = here + part.start..here + part.end;
-            Finding {
-                kind,
-                parts: vec![part],
+        found.extend(value(line, origin).map(|mut finding| {
+            for part in &mut finding.parts {
+                *part = here + part.start..here + part.end;
             }
+            finding
         }));
     }
     found
@@ -168,8 +166,8 @@ fn without_number(line: &str) -> &str {
     }
 }
 
-/// The kind and the place of the value of a line, if it is a secret.
-fn value(line: &str, origin: Origin) -> Option<(&'static str, Range<usize>)> {
+/// The value of a line, if it is a secret.
+fn value(line: &str, origin: Origin) -> Option<Finding> {
     let sign = line.find('=')?;
     let words = line[..sign].trim_end();
     let mut words = words.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_');
@@ -190,7 +188,11 @@ fn value(line: &str, origin: Origin) -> Option<(&'static str, Range<usize>)> {
             Origin::EnvFile => is_secret_in_file(name, value),
             Origin::Elsewhere => is_secret_anywhere(name, value),
         };
-    is_secret.then(|| (kind(name), start..start + value.len()))
+    let place = start..start + value.len();
+    is_secret.then(|| Finding {
+        is_doubtful: is_doubtful(name, value),
+        ..Finding::new(kind(name), vec![place])
+    })
 }
 
 /// A text up to a space that stands in no quotes.
@@ -219,12 +221,21 @@ fn is_harmless(name: &str, value: &str) -> bool {
         // Of a URL the password alone is secret, and found by its form.
         || value.contains("://")
         || is_sample(value)
+        // A password can be anything, other secrets are made by machines.
+        || (kind(name) != "password" && (is_path(value) || is_address(value)))
 }
 
 fn is_secret_in_file(name: &str, value: &str) -> bool {
-    telling(name).is_some()
-        || is_password(value)
-        || (value.len() >= 24 && !value.contains(' ') && entropy(value) >= 4.0)
+    let is_long = || value.len() >= 24 && !value.contains(' ') && entropy(value) >= 4.0;
+    let is_made_up = || is_password(value) || (is_long() && !is_list(value));
+    telling(name).is_some() || (!is_open_name(name) && is_made_up())
+}
+
+/// Whether neither the name nor the value says for sure that it is a secret.
+fn is_doubtful(name: &str, value: &str) -> bool {
+    let is_sure = |certainty| certainty == Certainty::Sure;
+    let is_made_up = is_password(value) && !is_digest(value);
+    telling(name).is_some_and(|telling| !is_sure(telling.certainty)) && !is_made_up
 }
 
 fn is_secret_anywhere(name: &str, value: &str) -> bool {

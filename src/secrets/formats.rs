@@ -142,10 +142,7 @@ impl Machine {
         let value = text.get(range.clone());
         let is_plausible = value.is_some_and(|value| is_plausible(format.kind, value));
         let end = range.end;
-        let finding = is_plausible.then(|| Finding {
-            kind: format.kind,
-            parts: vec![range],
-        });
+        let finding = is_plausible.then(|| Finding::new(format.kind, vec![range]));
         (finding, end)
     }
 }

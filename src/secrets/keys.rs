@@ -37,7 +37,7 @@ pub(super) fn encoded_at(text: &str, start: usize) -> (Option<Finding>, usize) {
     let rest = rest.take_while(|part| part.len() >= SHORTEST_LINE);
     let parts: Vec<Range<usize>> = std::iter::once(first).chain(rest).collect();
     let end = parts.last().map_or(start, |part| part.end);
-    (Some(Finding { kind: KIND, parts }), end)
+    (Some(Finding::new(KIND, parts)), end)
 }
 
 /// Whether a text begins with the base64 of the first line of a private key.
@@ -64,7 +64,7 @@ pub(super) fn putty_at(text: &str, mark_end: usize) -> Option<Finding> {
     let is_key = parts
         .first()
         .is_some_and(|part| part.len() >= SHORTEST_LINE);
-    is_key.then_some(Finding { kind: KIND, parts })
+    is_key.then(|| Finding::new(KIND, parts))
 }
 
 /// The base64 of so many lines behind the one that ends here, as long as they have nothing else.

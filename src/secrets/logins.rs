@@ -72,10 +72,7 @@ pub(super) fn at(text: &str, word: Range<usize>) -> Option<Finding> {
 }
 
 fn password(part: Range<usize>) -> Finding {
-    Finding {
-        kind: "password",
-        parts: vec![part],
-    }
+    Finding::new("password", vec![part])
 }
 
 /// Where the passwords of a `.netrc` stand.

@@ -31,7 +31,7 @@ const SHORT_PASSWORDS: [&str; 6] = ["pass", "pw", "dbpass", "userpass", "rootpas
 /// Whole words that may name a secret.
 const DOUBTFUL: [&str; 4] = ["auth", "dsn", "cert", "pin"];
 /// Before `key`: what is kept secret.
-const SECRET_KEYS: [&str; 15] = [
+const SECRET_KEYS: [&str; 33] = [
     "api",
     "access",
     "secret",
@@ -46,10 +46,29 @@ const SECRET_KEYS: [&str; 15] = [
     "subscription",
     "jwt",
     "hmac",
+    // Those who give keys away.
+    "ai",
+    "anthropic",
+    "aws",
+    "azure",
+    "cohere",
+    "datadog",
+    "gemini",
+    "github",
+    "gitlab",
+    "heroku",
+    "mailgun",
+    "mistral",
     "openai",
+    "paypal",
+    "relic",
+    "sendgrid",
+    "sentry",
+    "slack",
+    "stripe",
 ];
 /// Before `key`: what is for everyone, or finds something.
-const OPEN_KEYS: [&str; 33] = [
+const OPEN_KEYS: [&str; 38] = [
     "public",
     "pub",
     "publishable",
@@ -68,6 +87,11 @@ const OPEN_KEYS: [&str; 33] = [
     "index",
     "map",
     "object",
+    "s3",
+    "bucket",
+    "etag",
+    "build",
+    "artifact",
     "idempotency",
     "storage",
     "lookup",
@@ -85,10 +109,10 @@ const OPEN_KEYS: [&str; 33] = [
     "trusted",
 ];
 /// Before `token`: what tells where a list goes on.
-const OPEN_TOKENS: [&str; 3] = ["page", "continuation", "sync"];
+const OPEN_TOKENS: [&str; 5] = ["page", "next", "continuation", "sync", "cursor"];
 /// What a name goes on with that is about a secret and not one. Those of four letters and more may
 /// be the beginning of a word.
-const ABOUT: [&str; 52] = [
+const ABOUT: [&str; 58] = [
     "type",
     "kind",
     "name",
@@ -127,6 +151,12 @@ const ABOUT: [&str; 52] = [
     "prompt",
     "alg",
     "algo",
+    "mode",
+    "fingerprint",
+    "hash",
+    "sha",
+    "digest",
+    "checksum",
     "policy",
     "scope",
     "issuer",
@@ -141,6 +171,38 @@ const ABOUT: [&str; 52] = [
     "arn",
     "id",
     "ids",
+];
+
+/// What a name ends with whose value is for everyone, also where other names keep secrets.
+const OPEN_NAMES: [&str; 28] = [
+    "tag",
+    "version",
+    "commit",
+    "revision",
+    "rev",
+    "sha",
+    "hash",
+    "digest",
+    "checksum",
+    "fingerprint",
+    "build",
+    "release",
+    "image",
+    "email",
+    "mail",
+    "mode",
+    "level",
+    "format",
+    "region",
+    "zone",
+    "bucket",
+    "host",
+    "hostname",
+    "domain",
+    "locale",
+    "timezone",
+    "feature",
+    "branch",
 ];
 
 /// How sure it is that a name has a secret value.
@@ -184,6 +246,12 @@ pub(super) fn telling(name: &str) -> Option<Telling> {
 /// What a value is called that was given this name.
 pub(super) fn kind(name: &str) -> &'static str {
     telling(name).map_or("secret", |telling| telling.kind)
+}
+
+/// Whether a name tells that its value is for everyone.
+pub(super) fn is_open_name(name: &str) -> bool {
+    let last = words(name).last().map(stem);
+    last.is_some_and(|last| any(&OPEN_NAMES, last))
 }
 
 /// Whether this is the only word of a name.
@@ -245,9 +313,11 @@ fn word_length(piece: &str) -> usize {
         .unwrap_or(bytes.len())
 }
 
-/// A word without its number and its plural: `token` of `tokens2`.
+/// A word without its number and its plural: `token` of `tokens2`, but all of `s3`.
 fn stem(word: &str) -> &str {
-    let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    const SHORTEST: usize = 2;
+    let stem = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    let word = if stem.len() < SHORTEST { word } else { stem };
     match word.strip_suffix(['s', 'S']) {
         Some(one) if !one.ends_with(['s', 'S']) => one,
         _ => word,
@@ -308,13 +378,14 @@ mod tests {
             ("APIKey", "key"),
             ("signing_key", "key"),
             ("SALT", "secret"),
+            ("AzureOpenAIKey", "key"),
+            ("STRIPE_KEY", "key"),
         ] {
             case(name, Some((kind, Sure)));
         }
         for (name, kind) in [
             ("PASS", "password"),
-            ("AzureOpenAIKey", "key"),
-            ("STRIPE_KEY", "key"),
+            ("ACME_KEY", "key"),
             ("AUTH", "secret"),
         ] {
             case(name, Some((kind, Doubtful)));
@@ -329,6 +400,16 @@ mod tests {
             "cache_key",
             "--recv-keys",
             "next_page_token",
+            "next_token",
+            "s3Key",
+            "s3_key",
+            "etag-key",
+            "build_key",
+            "ssh-key-fingerprint",
+            "PASSWORD_HASH",
+            "FOO_PASSWORD_SHA",
+            "token_sha256",
+            "AUTH_MODE",
             "tokenizer",
             "tokenId",
             "token_type",

@@ -139,7 +139,7 @@ fn label<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
 
 fn finding(parts: Vec<Range<usize>>) -> Option<Finding> {
     let is_key = parts.iter().any(|part| part.len() >= SHORTEST_RUN);
-    is_key.then_some(Finding { kind: KIND, parts })
+    is_key.then(|| Finding::new(KIND, parts))
 }
 
 /// What is left of a key in the line of its begin or end.
@@ -147,10 +147,7 @@ fn cut_key(text: &str, pieces: Vec<Range<usize>>) -> Option<Finding> {
     let is_key =
         |part: &Range<usize>| part.len() >= SHORTEST_PIECE && distinct(&text[part.clone()]) >= 8;
     let is_cut_key = pieces.iter().any(is_key);
-    is_cut_key.then(|| Finding {
-        kind: KIND,
-        parts: at_most(pieces),
-    })
+    is_cut_key.then(|| Finding::new(KIND, at_most(pieces)))
 }
 
 /// The same parts, or one with all of them where they are too many for lines of a key.

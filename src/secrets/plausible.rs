@@ -1,5 +1,7 @@
 //! Whether a text can be a secret at all, or is a sample, a word or a name.
 
+use super::open::is_open;
+
 /// What stands in samples and templates, in lower case.
 const SAMPLE_WORDS: [&str; 24] = [
     "example",
@@ -86,13 +88,44 @@ pub(super) fn is_password(value: &str) -> bool {
         return false;
     }
     let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
-    let has_sign = value.contains(['!', '#', '$', '%', '^', '&', '*', '?', '~', '@']);
+    let has_sign = has_sign(value);
     let is_mixed = has(u8::is_ascii_digit) || has_sign || value.len() >= LONG;
     let digits = turns(value, u8::is_ascii_digit);
     let capitals = turns(value, u8::is_ascii_uppercase) / 2;
     let is_restless =
         digits + 2 * usize::from(has_sign) >= 3 || (digits + capitals) * 4 >= value.len();
     has(u8::is_ascii_alphabetic) && is_mixed && is_restless && entropy(value) >= 2.75
+}
+
+/// Whether a person may have chosen it as a password: it is no word, no name and no version, but it
+/// need not look made up by a machine.
+pub(super) fn is_chosen(value: &str) -> bool {
+    const IN_NAMES: [&str; 6] = ["password", "secret", "token", "key", "credential", "passwd"];
+    let lower = value.to_ascii_lowercase();
+    let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
+    let is_excluded = is_sample(value)
+        || is_template(value)
+        || is_location(value)
+        || is_uuid(value)
+        || is_word(value)
+        || is_version(value)
+        || is_open(value)
+        || IN_NAMES.iter().any(|word| lower.contains(word));
+    let pieces = value.split(['-', '_', '.']).count();
+    let is_rich = has_sign(value) || (pieces > 2 && has(u8::is_ascii_digit));
+    has(u8::is_ascii_alphabetic) && !is_excluded && is_rich && distinct(value) >= 6
+}
+
+/// Whether a text begins as versions and dates do.
+fn is_version(value: &str) -> bool {
+    let rest = value.strip_prefix('v').unwrap_or(value);
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    digits > 0 && rest[digits..].starts_with(['.', '-'])
+}
+
+/// Whether a text has a sign that names do not have.
+fn has_sign(value: &str) -> bool {
+    value.contains(['!', '#', '$', '%', '^', '&', '*', '?', '~', '@'])
 }
 
 /// Whether a text is a password beyond doubt, where neither its name nor its place tells much.
@@ -255,6 +288,26 @@ mod tests {
             "a1b2c3",
         ] {
             assert!(!is_random(value), "{value}");
+        }
+    }
+
+    #[test]
+    fn what_a_person_chose_is_told_from_names() {
+        for value in ["winter-is-coming-99x", "Winter#2023", "Sommer2024!"] {
+            assert!(is_chosen(value), "{value}");
+        }
+        for value in [
+            "winter",
+            "winter-is-coming",
+            "my-secret-v2",
+            "v1.2.3-rc1",
+            "2024-01-31-a",
+            "oauth2-client",
+            "jane2@corp.com",
+            "${PASSWORD}",
+            "certs/server-1-a.pem",
+        ] {
+            assert!(!is_chosen(value), "{value}");
         }
     }
 

@@ -431,7 +431,88 @@ fn too_many_secrets_are_taken_out_all_the_same() {
     let redacted = vault.redact(&Scanner::default(), &text, Source::Text);
     assert!(!redacted.text.contains("ghp_"));
     assert!(redacted.text.contains("[SECRET-X github-token]"));
-    assert_eq!(vault.len(), 500);
+    assert!(!redacted.text.contains("[SECRET-501"));
+    let json = serde_json::to_string(&vault).unwrap();
+    let kept: Vault = serde_json::from_str(&json).unwrap();
+    assert_eq!(kept.len(), 500);
+}
+
+#[test]
+fn a_secret_too_many_is_known_where_nothing_tells_it() {
+    let lines = (0..700).map(|seed| format!("V{seed}={}\n", random(seed, ALPHANUMERIC, 16)));
+    let text: String = lines.collect();
+    let (scanner, mut vault) = (Scanner::default(), Vault::default());
+    vault.redact(&scanner, &text, Source::File(".env"));
+    let values = text.lines().filter_map(|line| line.split_once('='));
+    let values: Vec<&str> = values.map(|(_, value)| value).collect();
+    let shown = vault
+        .redact(&scanner, &values.join("\n"), Source::Text)
+        .text;
+    let left: Vec<&str> = shown
+        .lines()
+        .filter(|line| !line.starts_with("[SECRET-"))
+        .collect();
+    // Those that do not look made up are none.
+    assert!(left.len() < 50, "{left:?}");
+    assert!(shown.contains("[SECRET-X secret]"));
+}
+
+#[test]
+fn a_text_teaches_no_more_than_its_share() {
+    let lines = (0..30).map(|number| format!("T{number}_TOKEN=hunter{number}x\n"));
+    let text: String = lines.collect();
+    let mut vault = Vault::default();
+    for share in [10, 5] {
+        vault.learn_some(&Scanner::default(), &text, Source::File(".env"), share);
+    }
+    assert_eq!(vault.len(), 15);
+}
+
+#[test]
+fn what_everybody_may_read_is_no_secret_and_blackens_nothing() {
+    let (scanner, mut vault) = (Scanner::default(), Vault::default());
+    let env = "ADMIN_EMAIL=jane2@corp.com\nFEATURES=login,search,payments,export-csv\nAUTH_MODE=oauth2\nCERT=server.crt\nIMAGE_TAG=2024-01-31-a1b2c3\nJWT_PRIVATE_KEY=keys/jwt-rs256.pem\nSSL_CERT=server1.crt\nGOOGLE_APPLICATION_CREDENTIALS=./gcp-billing-2024.json\n";
+    assert_eq!(vault.redact(&scanner, env, Source::File(".env")).text, env);
+    assert!(vault.is_empty());
+    // A password is one whatever it looks like.
+    for value in ["jane2@corp.com", "keys/jwt-rs256", "server1.crt"] {
+        let line = format!("DB_PASSWORD={value}\n");
+        let shown = Vault::default().redact(&scanner, &line, Source::File(".env"));
+        assert!(!shown.text.contains(value), "{}", shown.text);
+    }
+}
+
+#[test]
+fn what_a_doubtful_name_has_is_known_in_its_file_and_where_it_is_assigned() {
+    let (scanner, mut vault) = (Scanner::default(), Vault::default());
+    let text = "acme_key = \"a1b2c3d4e5f6g7\"\nx a1b2c3d4e5f6g7\n";
+    let file = vault.redact(&scanner, text, Source::File("a.py")).text;
+    assert!(!file.contains("a1b2c3d4e5f6g7"), "{file}");
+    let other = "id a1b2c3d4e5f6g7\n";
+    assert_eq!(vault.redact(&scanner, other, Source::Text).text, other);
+    let sure = vault.redact(&scanner, "db_password = \"a1b2c3d4e5f6g7\"\n", Source::Text);
+    assert_eq!(sure.text, "db_password = \"[SECRET-1 key]\"\n");
+    // From now on it is one for sure.
+    let known = vault.redact(&scanner, other, Source::Text).text;
+    assert_eq!(known, "id [SECRET-1 key]\n");
+}
+
+#[test]
+fn a_secret_that_is_the_name_of_a_file_is_plain_text_elsewhere() {
+    let (scanner, mut vault) = (Scanner::default(), Vault::default());
+    let env = Source::File(".env");
+    vault.redact(&scanner, "DB_PASSWORD=billing2\nX_PASSWORD=hunter2\n", env);
+    vault.spare(Plain::new("billing2/app.py\n".to_owned()));
+    let text = "billing2/app.py has hunter2; DB_PASSWORD=billing2\n";
+    let shown = vault.redact(&scanner, text, Source::Text).text;
+    let expected = "billing2/app.py has [SECRET-2 password]; DB_PASSWORD=[SECRET-1 password]\n";
+    assert_eq!(shown, expected);
+    let own = vault.redact(&scanner, "APP=billing2\n", env).text;
+    assert_eq!(own, "APP=[SECRET-1 password]\n");
+    vault.redact(&scanner, "Y_PASSWORD=app.py7\n", env);
+    vault.spare(Plain::default());
+    let shown = vault.redact(&scanner, "see billing2", Source::Text).text;
+    assert_eq!(shown, "see [SECRET-1 password]");
 }
 
 #[test]

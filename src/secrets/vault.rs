@@ -2,11 +2,13 @@
 //!
 //! The same secret has the same placeholder for the whole session: `[SECRET-1 github-token]`, and
 //! `[SECRET-2.7 private-key]` for the seventh line of a key. A secret that was found once is known
-//! wherever it stands again (`known`). The number of secrets is bounded; beyond it they are still
-//! taken out, by a placeholder that stands for nothing. A placeholder that stands for nothing here
-//! must never be written: it would overwrite the secret that it stood for elsewhere.
+//! wherever it stands again (`known`), unless it is plain text there (`plain`). The number of
+//! secrets that have placeholders of their own is bounded; beyond it they are still taken out, by a
+//! placeholder that stands for nothing. A placeholder that stands for nothing here must never be
+//! written: it would overwrite the secret that it stood for elsewhere.
 
 mod known;
+mod plain;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -15,24 +17,43 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use self::known::Everywhere;
+pub use self::plain::Plain;
 use super::{Scanner, Source, without_overlaps};
 
-/// How many secrets a session remembers.
+/// How many secrets have a placeholder of their own and are kept.
 const MAX_SECRETS: usize = 500;
+/// How many secrets are known.
+pub const MAX_KNOWN: usize = 10_000;
 /// In how many files a secret is remembered to stand.
 const MAX_FILES: usize = 50;
 /// How every placeholder begins.
 const MARK: &str = "[SECRET-";
 
 /// The secrets of a session, in the order in which they were found.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(from = "Kept", into = "Kept")]
 pub struct Vault {
+    /// The first ones have placeholders of their own, by their numbers.
     secrets: Vec<Secret>,
     /// Which secret a value belongs to, and which line of it it is.
     index: BTreeMap<String, (usize, usize)>,
+    /// What is written plainly in every message.
+    plain: Plain,
+    /// The values that stand in it.
+    plain_values: BTreeSet<String>,
     everywhere: Everywhere,
+    /// How often what it knows has changed.
+    changes: usize,
 }
+
+/// All but the secrets follows from them, or from where they are looked for.
+impl PartialEq for Vault {
+    fn eq(&self, other: &Self) -> bool {
+        self.secrets == other.secrets
+    }
+}
+
+impl Eq for Vault {}
 
 /// A secret and where it stood.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +65,9 @@ pub struct Secret {
     /// The files in which it was seen.
     #[serde(default)]
     pub files: BTreeSet<String>,
+    /// Whether it may as well be none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_doubtful: bool,
 }
 
 /// How a vault is written down.
@@ -64,9 +88,9 @@ impl From<Kept> for Vault {
 
 impl From<Vault> for Kept {
     fn from(vault: Vault) -> Self {
-        Self {
-            secrets: vault.secrets,
-        }
+        let mut secrets = vault.secrets;
+        secrets.truncate(MAX_SECRETS);
+        Self { secrets }
     }
 }
 
@@ -107,9 +131,14 @@ impl Vault {
         self.secrets.is_empty()
     }
 
-    /// How many secrets it holds.
+    /// How many secrets it knows.
     pub fn len(&self) -> usize {
         self.secrets.len()
+    }
+
+    /// How often what it knows has changed.
+    pub fn changes(&self) -> usize {
+        self.changes
     }
 
     /// Its secrets, in the order in which they were found.
@@ -147,46 +176,88 @@ impl Vault {
     }
 
     /// Learns the secrets of a text; gives their places and kinds.
-    pub fn learn(
+    fn learn(
         &mut self,
         scanner: &Scanner,
         text: &str,
         source: Source<'_>,
     ) -> Vec<(Range<usize>, String)> {
+        self.learn_some(scanner, text, source, MAX_KNOWN)
+    }
+
+    /// The same, with so many new secrets at most.
+    pub fn learn_some(
+        &mut self,
+        scanner: &Scanner,
+        text: &str,
+        source: Source<'_>,
+        most: usize,
+    ) -> Vec<(Range<usize>, String)> {
         let mut places = Vec::new();
+        let before = self.secrets.len();
         for finding in scanner.scan(text, source) {
-            let value = |part: &Range<usize>| text[part.clone()].to_owned();
-            let new = finding.parts.iter().map(value);
-            let new: Vec<String> = new.filter(|line| !self.index.contains_key(line)).collect();
-            if !new.is_empty() && self.secrets.len() < MAX_SECRETS {
-                self.add(Secret {
-                    kind: finding.kind.to_owned(),
-                    lines: new,
-                    files: BTreeSet::new(),
-                });
-            }
+            let lines = finding
+                .parts
+                .iter()
+                .map(|part| text[part.clone()].to_owned());
+            let mut secret = Secret {
+                kind: finding.kind.to_owned(),
+                lines: lines.collect(),
+                files: BTreeSet::new(),
+                is_doubtful: finding.is_doubtful,
+            };
             if let Source::File(path) = source {
-                self.note_file(&text[finding.parts[0].clone()], path);
+                secret.files.insert(path.to_owned());
             }
+            self.take_over(&secret, before.saturating_add(most));
             let kind = finding.kind.to_owned();
             places.extend(finding.parts.into_iter().map(|part| (part, kind.clone())));
         }
+        self.note_plain(before);
         places
     }
 
     /// Learns what was found as a part of a known secret: it must come back as that part.
     fn remember(&mut self, value: &str, kind: &str, source: Source<'_>) {
-        if self.index.contains_key(value) || self.secrets.len() >= MAX_SECRETS {
+        if self.index.contains_key(value) {
             return;
         }
-        self.add(Secret {
+        let file = match source {
+            Source::File(path) => Some(path.to_owned()),
+            Source::Text => None,
+        };
+        self.adopt([&Secret {
             kind: kind.to_owned(),
             lines: vec![value.to_owned()],
-            files: BTreeSet::new(),
-        });
-        if let Source::File(path) = source {
-            self.note_file(value, path);
+            files: file.into_iter().collect(),
+            is_doubtful: false,
+        }]);
+    }
+
+    /// Lets values that are written plainly stand where no name tells that they are secret.
+    pub fn spare(&mut self, plain: Plain) {
+        let before = std::mem::take(&mut self.plain_values);
+        self.plain = plain;
+        self.note_plain(0);
+        if self.plain_values != before {
+            self.change();
         }
+    }
+
+    /// What is written plainly where its secrets are looked for.
+    pub fn plain(&self) -> Plain {
+        self.plain.clone()
+    }
+
+    /// Notes which of the secrets from this one on are written plainly.
+    fn note_plain(&mut self, first: usize) {
+        let new = self.secrets[first..].iter();
+        let alone = new.filter_map(|secret| match secret.lines.as_slice() {
+            [value] => Some(value.as_str()),
+            _ => None,
+        });
+        let plain = self.plain.among(alone);
+        self.plain_values.extend(plain);
     }
 
     /// Where the secrets of a text stand, in their order; none is learned.
@@ -257,23 +328,55 @@ impl Vault {
         Ok(Some(revealed))
     }
 
-    /// Takes over a secret of another vault, as far as it is not known.
-    pub fn adopt(&mut self, secret: &Secret) {
-        let new = secret.lines.iter();
-        let new: Vec<String> = new
+    /// Takes over secrets of another vault, as far as they are not known.
+    pub fn adopt<'s>(&mut self, secrets: impl IntoIterator<Item = &'s Secret>) {
+        let before = self.secrets.len();
+        for secret in secrets {
+            self.take_over(secret, MAX_KNOWN);
+        }
+        self.note_plain(before);
+    }
+
+    /// Adds what is new of a secret, if fewer than so many are known; notes the rest.
+    fn take_over(&mut self, secret: &Secret, most: usize) {
+        let lines = secret.lines.iter();
+        let new: Vec<String> = lines
             .filter(|line| !self.index.contains_key(*line))
             .cloned()
             .collect();
-        if !new.is_empty() && self.secrets.len() < MAX_SECRETS {
+        if !new.is_empty() && self.secrets.len() < most.min(MAX_KNOWN) {
             self.add(Secret {
                 lines: new,
                 ..secret.clone()
             });
         }
+        let first = secret.lines.first();
+        let known = first.and_then(|line| self.index.get(line));
+        let Some(known) = known.map(|(number, _)| &mut self.secrets[*number]) else {
+            return;
+        };
+        let room = MAX_FILES.saturating_sub(known.files.len());
+        let files = secret
+            .files
+            .iter()
+            .filter(|file| !known.files.contains(*file));
+        let files: Vec<String> = files.take(room).cloned().collect();
+        self.changes += usize::from(!files.is_empty());
+        known.files.extend(files);
+        if known.is_doubtful && !secret.is_doubtful {
+            known.is_doubtful = false;
+            self.change();
+        }
+    }
+
+    /// From now on it knows something else than before.
+    fn change(&mut self) {
+        self.everywhere = Everywhere::default();
+        self.changes += 1;
     }
 
     fn add(&mut self, secret: Secret) {
-        self.everywhere = Everywhere::default();
+        self.change();
         let number = self.secrets.len();
         for (line, value) in secret.lines.iter().enumerate() {
             self.index.entry(value.clone()).or_insert((number, line));
@@ -281,17 +384,9 @@ impl Vault {
         self.secrets.push(secret);
     }
 
-    fn note_file(&mut self, value: &str, path: &str) {
-        if let Some((number, _)) = self.index.get(value) {
-            let files = &mut self.secrets[*number].files;
-            if files.len() < MAX_FILES {
-                files.insert(path.to_owned());
-            }
-        }
-    }
-
     fn write_placeholder(&self, text: &mut String, value: &str, kind: &str) -> usize {
-        let Some((number, line)) = self.index.get(value) else {
+        let named = self.index.get(value);
+        let Some((number, line)) = named.filter(|(number, _)| *number < MAX_SECRETS) else {
             text.push_str(&nameless(kind));
             return 0;
         };
@@ -317,7 +412,7 @@ impl Vault {
         };
         let number = number.parse::<usize>().ok()?.checked_sub(1)?;
         let line = line.checked_sub(1)?;
-        let secret = self.secrets.get(number)?;
+        let secret = self.secrets.get(number).filter(|_| number < MAX_SECRETS)?;
         (line < secret.lines.len()).then_some((number, line))
     }
 }
@@ -330,6 +425,11 @@ pub fn nameless(kind: &str) -> String {
 /// Whether a text may have a placeholder in it.
 pub fn may_have_placeholders(text: &str) -> bool {
     text.contains(MARK)
+}
+
+/// The first placeholder in a text, of whatever vault.
+pub fn placeholder_in(text: &str) -> Option<&str> {
+    placeholders(text).next().map(|range| &text[range])
 }
 
 /// Where placeholders stand in a text, of whatever vault.

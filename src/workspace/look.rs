@@ -18,7 +18,7 @@ use super::survey::is_passed_by;
 use super::{FileProblem, Kind, OUR_DIRECTORY, Workspace};
 use crate::platform::files::{self, EntryKind};
 use crate::protocol::RelPath;
-use crate::protocol::generated::has_credentials;
+use crate::protocol::generated::{has_credentials, is_ignored_output};
 
 /// The most files and directories that one walk names.
 const MAX_ENTRIES: usize = 500_000;
@@ -45,6 +45,8 @@ pub(super) struct Looked {
     pub(super) entries: Vec<Entry>,
     /// Files that are there to keep secrets, also those that are ignored, as they often are.
     pub(super) credentials: Vec<Entry>,
+    /// Directories that are ignored and that no tool fills, by their names.
+    pub(super) ignored: Vec<RelPath>,
     pub(super) rules: Option<Arc<Rules>>,
 }
 
@@ -180,14 +182,20 @@ impl<'a> Looker<'a> {
             place.rules.clone(),
         );
         let mut entries = Vec::with_capacity(told.ends.len());
-        let mut credentials = Vec::new();
+        let (mut credentials, mut ignored_directories) = (Vec::new(), Vec::new());
         let mut absolute = Absolute::within(&place.path);
         for (name, kind) in told.iter() {
             let ignored = |is| {
                 let rules = rules.as_deref();
                 rules.is_some_and(|rules| rules.leave_out(absolute.of(name), is))
             };
-            entries.extend(self.entry(place, name, kind, ignored));
+            let entry = self.entry(place, name, kind, ignored);
+            if entry.is_none() && kind == EntryKind::Directory && !is_ignored_output(name) {
+                let path = RelPath::of_entry(&place.path, name);
+                let path = path.filter(|path| self.may_hold_files(path));
+                ignored_directories.extend(path);
+            }
+            entries.extend(entry);
             if kind == EntryKind::File && has_credentials(name) {
                 let path = RelPath::of_entry(&place.path, name);
                 let path = path.filter(|path| !self.workspace.left_out.contains(path));
@@ -204,8 +212,15 @@ impl<'a> Looker<'a> {
             opened,
             entries,
             credentials,
+            ignored: ignored_directories,
             rules,
         })
+    }
+
+    /// Whether a directory is one of the workspace at all, and neither `.git` nor ours.
+    fn may_hold_files(&self, path: &RelPath) -> bool {
+        let is_passed_by = is_passed_by(OsStr::new(path.file_name()));
+        !is_passed_by && !self.workspace.left_out.contains(path)
     }
 
     fn entry(

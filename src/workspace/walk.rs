@@ -69,11 +69,12 @@ impl Workspace {
             numbers: AtomicUsize::new(1),
             visited: Mutex::new(Vec::new()),
             credentials: Mutex::new(Vec::new()),
+            ignored: Mutex::new(Vec::new()),
         };
         work_off(vec![Task { place, number: 0 }], |task| {
             walk.visit(&task, &passes_by)
         });
-        Ok(walk.end())
+        Ok(walk.end(self))
     }
 }
 
@@ -114,6 +115,8 @@ struct Walk<'a> {
     /// What each directory held, in no order.
     visited: Mutex<Vec<(usize, Vec<Item>)>>,
     credentials: Mutex<Vec<Found>>,
+    /// Directories that are ignored.
+    ignored: Mutex<Vec<RelPath>>,
 }
 
 impl Walk<'_> {
@@ -146,12 +149,17 @@ impl Walk<'_> {
             let room = MAX_CREDENTIALS.saturating_sub(all.len());
             all.extend(credentials.into_iter().take(room));
         }
+        if !looked.ignored.is_empty() {
+            let mut all = locked(&self.ignored);
+            let room = MAX_CREDENTIALS.saturating_sub(all.len());
+            all.extend(looked.ignored.into_iter().take(room));
+        }
         locked(&self.visited).push((task.number, items));
         tasks
     }
 
     /// Puts together what the directories held: each is in order, so that nothing is to be sorted.
-    fn end(self) -> Walked {
+    fn end(self, workspace: &Workspace) -> Walked {
         let visited = self.visited.into_inner();
         let visited = visited.unwrap_or_else(PoisonError::into_inner);
         let mut directories: Vec<Vec<Item>> = Vec::new();
@@ -174,6 +182,9 @@ impl Walk<'_> {
         }
         let credentials = self.credentials.into_inner();
         let mut credentials = credentials.unwrap_or_else(PoisonError::into_inner);
+        let ignored = self.ignored.into_inner();
+        let ignored = ignored.unwrap_or_else(PoisonError::into_inner);
+        credentials.extend(workspace.credentials_beneath(ignored));
         credentials.sort_unstable_by(|a, b| {
             let depth = |found: &Found| found.path.components().count();
             depth(a).cmp(&depth(b)).then_with(|| a.path.cmp(&b.path))
@@ -192,7 +203,7 @@ fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// What the system knows of a file; nothing if it has vanished.
-fn found(entry: Entry, directory: &cap_std::fs::Dir) -> Option<Found> {
+pub(super) fn found(entry: Entry, directory: &cap_std::fs::Dir) -> Option<Found> {
     let is_link = entry.kind == EntryKind::Link;
     let (size, modified) = if is_link {
         (0, 0)
@@ -317,19 +328,30 @@ mod tests {
     #[test]
     fn files_with_secrets_are_known_also_where_they_are_ignored() {
         let tree = tree(&[
-            (".gitignore", ".env*\n/build\n"),
+            (".gitignore", ".env*\n/build\nsecrets/\n"),
             (".env", "A=b"),
             (".env.example", ""),
             ("a/tls/server.pem", ""),
             ("a/.env.local", ""),
             ("b.rs", ""),
             ("build/x.pem", ""),
+            ("secrets/.env", ""),
+            ("secrets/a/b.env", ""),
+            ("secrets/a/b/c.env", ""),
+            ("secrets/readme.txt", ""),
         ]);
         let walked = tree.workspace.walk(None).unwrap();
         let paths: Vec<&str> = (walked.credentials.iter())
             .map(|found| found.path.as_str())
             .collect();
-        assert_eq!(paths, [".env", "a/.env.local", "a/tls/server.pem"]);
+        let expected = [
+            ".env",
+            "a/.env.local",
+            "secrets/.env",
+            "a/tls/server.pem",
+            "secrets/a/b.env",
+        ];
+        assert_eq!(paths, expected);
         assert_eq!(walked.credentials[0].size, 3);
         assert_eq!(tree.names(None), [".gitignore", "a/tls/server.pem", "b.rs"]);
     }

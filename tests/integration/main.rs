@@ -38,6 +38,8 @@ mod job_control;
 mod network;
 /// What is pasted: within what the chat takes, and without secrets.
 mod pastes;
+/// What secrets must not blacken, and what must not leak for it.
+mod plain;
 /// Sessions that plan before they work.
 mod planning;
 /// The prompt line of a loop, in a pseudo-terminal.

@@ -17,12 +17,12 @@ pub(super) type Mark = [u8; 32];
 #[derive(Debug, Default)]
 pub(super) struct Clean {
     marks: BTreeSet<Mark>,
-    /// How many secrets were known when they were searched.
+    /// How often what is known had changed when they were searched.
     known: usize,
 }
 
 impl Clean {
-    /// Whether the text was searched when as many secrets were known as now, and had none in it.
+    /// Whether the text was searched when the same was known as now, and had no secret in it.
     pub(super) fn has(&mut self, mark: &Mark, known: usize) -> bool {
         if self.known != known {
             self.marks.clear();

@@ -2,14 +2,16 @@
 //! anything is told: a line of theirs that a command prints does not say where it comes from.
 //!
 //! Nothing of it is kept on the disk, and no placeholder is given away, before it stands in a message.
-//! How many files are read, and how much of them, is bounded; one that is unchanged is read once.
+//! How many files are read, how much of them, and how many secrets one file teaches, is bounded; one
+//! that is unchanged is read once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::text_of;
+use crate::compose::example_instructions;
 use crate::protocol::RelPath;
 use crate::protocol::generated::is_generated;
-use crate::secrets::{Scanner, Source, Vault};
+use crate::secrets::{MAX_KNOWN, Plain, Scanner, Source, Vault};
 use crate::workspace::Workspace;
 use crate::workspace::walk::Found;
 
@@ -19,6 +21,8 @@ const MAX_FILES: usize = 200;
 const MAX_FILE: u64 = 256 * 1024;
 /// How many bytes all of them may have.
 const MAX_ALL: u64 = 2 * 1024 * 1024;
+/// How many secrets all of them teach; there is room for what is learned later.
+const MAX_SECRETS: usize = MAX_KNOWN / 2;
 
 /// What the files teach that are there to keep secrets.
 #[derive(Debug, Default)]
@@ -31,29 +35,56 @@ pub(super) struct Credentials {
 
 impl Credentials {
     /// Reads those of these files that are new or have changed, the first ones first.
+    ///
+    /// Each may teach the same number of secrets, so that none keeps another from being known.
     pub(super) fn learn(&mut self, workspace: &Workspace, scanner: &Scanner, files: &[Found]) {
         let mut left = MAX_ALL;
         let own = files.iter().filter(|file| !is_generated(&file.path));
-        for file in own.take(MAX_FILES) {
+        let own: Vec<&Found> = own.take(MAX_FILES).collect();
+        let share = MAX_SECRETS / own.len().max(1);
+        for file in own {
             let state = (file.size, file.modified);
             if file.size > MAX_FILE || file.size > left {
                 continue;
             }
             left -= file.size;
             if self.read.get(&file.path) != Some(&state) {
-                let text = text_of(workspace, &file.path, MAX_FILE);
-                self.learn_file(scanner, &file.path, text.as_deref());
+                if let Some(text) = text_of(workspace, &file.path, MAX_FILE) {
+                    self.learn_text(scanner, &file.path, &text, share);
+                }
                 self.read.insert(file.path.clone(), state);
             }
         }
     }
 
-    /// Learns what the text of a file has in it; one that cannot be read teaches nothing.
-    pub(super) fn learn_file(&mut self, scanner: &Scanner, path: &RelPath, text: Option<&str>) {
-        if let Some(text) = text {
-            let source = Source::File(path.as_str());
-            self.vault.learn(scanner, text, source);
+    /// Learns what these files have in them; one that cannot be read or is too long teaches nothing.
+    pub(super) fn learn_paths(
+        &mut self,
+        workspace: &Workspace,
+        scanner: &Scanner,
+        paths: &BTreeSet<RelPath>,
+    ) {
+        for path in paths {
+            if let Some(text) = text_of(workspace, path, MAX_FILE) {
+                self.learn_text(scanner, path, &text, MAX_SECRETS);
+            }
         }
+    }
+
+    /// Learns so many secrets at most of the text of a file.
+    fn learn_text(&mut self, scanner: &Scanner, path: &RelPath, text: &str, most: usize) {
+        let source = Source::File(path.as_str());
+        self.vault.learn_some(scanner, text, source, most);
+    }
+
+    /// Learns what the text of a file has in it.
+    pub(super) fn learn_file(&mut self, scanner: &Scanner, path: &RelPath, text: &str) {
+        self.learn_text(scanner, path, text, MAX_SECRETS);
+    }
+
+    /// Lets these names and words stand, whatever the files have in them.
+    pub(super) fn spare(&mut self, plain: Plain) {
+        self.vault.spare(plain);
     }
 
     /// What they have in them.
@@ -62,11 +93,32 @@ impl Credentials {
     }
 }
 
+/// The names of files, and the words of our own instructions.
+pub(super) fn names(files: &[Found]) -> Plain {
+    let mut text = example_instructions();
+    // Most files lie in the directory of the one before.
+    let (mut last, mut is_of_tools) = ("", false);
+    for file in files {
+        let (directory, name) = file.path.split();
+        text.push('\n');
+        if directory != last {
+            (last, is_of_tools) = (directory, is_generated(&file.path));
+            text.push_str(directory);
+            text.push('/');
+        }
+        if !is_of_tools {
+            text.push_str(name);
+        }
+    }
+    Plain::new(text)
+}
+
 /// The secrets of all files of a workspace that are there to keep them; none if it cannot be read.
 pub fn credentials(workspace: &Workspace, scanner: &Scanner) -> Vault {
     let mut credentials = Credentials::default();
     if let Ok(walked) = workspace.walk(None) {
         credentials.learn(workspace, scanner, &walked.credentials);
+        credentials.spare(names(&walked.files));
     }
     credentials.vault
 }

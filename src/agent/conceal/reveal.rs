@@ -6,8 +6,10 @@ use std::borrow::Cow;
 use super::super::Conversation;
 use super::text_of;
 use crate::execute::quoted_replacement;
-use crate::protocol::{Command, Edit, FileChange, Hunk, HunkLine, Outcome, Pattern, RelPath, Step};
-use crate::secrets::{Misplaced, Secret, Vault, may_have_placeholders};
+use crate::protocol::{
+    Command, Edit, FileChange, Hunk, HunkLine, Outcome, Pattern, RelPath, Selection, Step,
+};
+use crate::secrets::{Misplaced, Secret, Vault, may_have_placeholders, placeholder_in};
 use crate::workspace::Workspace;
 
 impl Conversation<'_> {
@@ -20,7 +22,13 @@ impl Conversation<'_> {
     /// The step with secrets in the place of placeholders, or why it is refused.
     pub(in crate::agent) fn revealed<'s>(&self, step: &'s Step) -> Result<Cow<'s, Step>, Outcome> {
         let is_off = self.agent.manner.secrets.is_none() && self.concealed.vault.is_empty();
-        if is_off || !mentions(&step.command) {
+        if is_off {
+            return Ok(Cow::Borrowed(step));
+        }
+        if let Some(refused) = refused_name(&self.agent.workspace, &step.command) {
+            return Err(refused);
+        }
+        if !mentions(&step.command) {
             return Ok(Cow::Borrowed(step));
         }
         let revealing = Revealing {
@@ -42,6 +50,9 @@ pub(in crate::agent) fn refused_placeholder(
     max_file_bytes: u64,
     command: &Command,
 ) -> Option<Outcome> {
+    if let Some(refused) = refused_name(workspace, command) {
+        return Some(refused);
+    }
     if !mentions(command) {
         return None;
     }
@@ -52,6 +63,31 @@ pub(in crate::agent) fn refused_placeholder(
     };
     let misplaced = revealing.command(&mut command.clone()).err()?;
     Some(refusal(&misplaced))
+}
+
+/// Why a command is refused that has a placeholder where a file is to be named; one that lies there
+/// under such a name may be.
+fn refused_name(workspace: &Workspace, command: &Command) -> Option<Outcome> {
+    let mut paths: Vec<&RelPath> = command.path().into_iter().collect();
+    match command {
+        Command::MoveFile { to, .. } => paths.push(to),
+        Command::ApplyPatch { changes } => {
+            paths.extend(changes.iter().map(FileChange::path));
+            paths.extend(changes.iter().filter_map(|change| match change {
+                FileChange::Update { move_to, .. } => move_to.as_ref(),
+                FileChange::Add { .. } | FileChange::Delete { .. } => None,
+            }));
+        }
+        _ => paths.extend((command.selection().into_iter()).flat_map(Selection::entries)),
+    }
+    let is_there = |path: &RelPath| matches!(workspace.kind(path), Ok(Some(_)));
+    let placeholder = paths.into_iter().find_map(|path| {
+        let placeholder = placeholder_in(path.as_str())?;
+        (!is_there(path)).then_some(placeholder)
+    })?;
+    Some(Outcome::refused(format!(
+        "`{placeholder}` stands for a secret and is no name of a file; name files as LIST_FILES shows them, or ask the user"
+    )))
 }
 
 /// Whether a command may have a placeholder in it.

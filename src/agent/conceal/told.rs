@@ -3,7 +3,10 @@
 //! A placeholder is longer than many a secret, and half a secret is none that can be found: so this
 //! comes first. What one text teaches holds for all of them, also for those before it.
 
+use std::collections::BTreeSet;
+
 use super::super::{Agent, Conversation};
+use super::named::named;
 use super::{Concealed, text_of};
 use crate::compose::Content;
 use crate::protocol::{Excerpt, Outcome, RelPath, StepResult};
@@ -33,10 +36,11 @@ impl Conversation<'_> {
         let Some(scanner) = &agent.manner.secrets else {
             return;
         };
+        told.teach(agent, scanner, &mut self.concealed);
         for _ in 0..PASSES {
-            let known = self.concealed.vault.len();
-            told.conceal(agent, scanner, &mut self.concealed);
-            if self.concealed.vault.len() == known {
+            let known = self.concealed.vault.changes();
+            told.conceal(scanner, &mut self.concealed);
+            if self.concealed.vault.changes() == known {
                 break;
             }
         }
@@ -44,10 +48,38 @@ impl Conversation<'_> {
 }
 
 impl Told<'_> {
-    fn conceal(&mut self, agent: &Agent, scanner: &Scanner, concealed: &mut Concealed) {
+    /// Learns what the files have in them of which lines are told, each file once.
+    ///
+    /// A line of a private key does not tell by itself what it is, nor does one of a file of settings.
+    fn teach(&self, agent: &Agent, scanner: &Scanner, concealed: &mut Concealed) {
+        let session = &*self.session;
+        let (mut shown, mut printed) = (BTreeSet::new(), BTreeSet::new());
+        for result in &session.last_results {
+            let excerpts = result.outcome.excerpts.iter();
+            shown.extend(about(result));
+            shown.extend(excerpts.map(|excerpt| excerpt.path.clone()));
+            if matches!(result.command.as_str(), "RUN_COMMAND" | "GIT_DIFF") {
+                printed.extend(named(&result.subject));
+                printed.extend(named(&result.outcome.detail.text));
+            }
+        }
+        let check = session.check.iter();
+        printed.extend(check.flat_map(|report| named(&report.outcome.detail.text)));
+        printed.extend(self.texts.iter().flat_map(|text| named(text)));
+        for path in &shown {
+            let text = text_of(&agent.workspace, path, agent.limits.max_file_bytes);
+            if let Some(text) = text {
+                (concealed.credentials).learn_file(scanner, path, &text);
+            }
+        }
+        printed.retain(|path| !shown.contains(path));
+        (concealed.credentials).learn_paths(&agent.workspace, scanner, &printed);
+    }
+
+    fn conceal(&mut self, scanner: &Scanner, concealed: &mut Concealed) {
         let session = &mut *self.session;
         for result in &mut session.last_results {
-            concealed.result(agent, scanner, result);
+            concealed.result(scanner, result);
         }
         if let Some(report) = &mut session.check {
             let text = &mut report.outcome.detail.text;
@@ -90,20 +122,13 @@ fn each_word(round: &mut PastRound, clean: &mut dyn FnMut(&mut String)) {
 
 impl Concealed {
     /// What became of a step, without secrets.
-    fn result(&mut self, agent: &Agent, scanner: &Scanner, result: &mut StepResult) {
+    fn result(&mut self, scanner: &Scanner, result: &mut StepResult) {
         let place = format!("the result of step {}", result.number);
-        let outcome = &mut result.outcome;
         if result.command == "SEARCH_TEXT" {
-            self.hits(scanner, &mut outcome.detail.text, &place);
+            self.hits(scanner, &mut result.outcome.detail.text, &place);
         }
-        let path = RelPath::parse(&result.subject).ok();
-        let path = path.filter(|_| is_about_a_file(&result.command));
-        // A line of a private key does not tell by itself what it is.
-        let shown = outcome.excerpts.iter().map(|excerpt| &excerpt.path);
-        for path in path.iter().chain(shown) {
-            let text = text_of(&agent.workspace, path, agent.limits.max_file_bytes);
-            (self.credentials).learn_file(scanner, path, text.as_deref());
-        }
+        let path = about(result);
+        let outcome = &mut result.outcome;
         let source = match &path {
             Some(path) => Source::File(path.as_str()),
             None => Source::Text,
@@ -133,9 +158,12 @@ impl Concealed {
     }
 }
 
-fn is_about_a_file(command: &str) -> bool {
-    matches!(
-        command,
+/// The file whose lines the result of a step shows.
+fn about(result: &StepResult) -> Option<RelPath> {
+    let is_about_a_file = matches!(
+        result.command.as_str(),
         "CREATE_FILE" | "EDIT_FILE" | "INSERT_TEXT" | "APPLY_PATCH"
-    )
+    );
+    let path = RelPath::parse(&result.subject).ok();
+    path.filter(|_| is_about_a_file)
 }

@@ -58,6 +58,67 @@ pub(super) fn may_have_value(bytes: &[u8], end: usize) -> bool {
     })
 }
 
+/// Whether a name and its value are all of their line, but for marks that programs put before it:
+/// the number of the line, the path of its file, the sign of a difference.
+pub(super) fn is_alone(text: &str, name: usize, value_end: usize) -> bool {
+    const LONGEST_MARK: usize = 120;
+    let bytes = text.as_bytes();
+    let from = name.saturating_sub(LONGEST_MARK);
+    let before = &bytes[from..name];
+    let before = match before.iter().rposition(|byte| *byte == b'\n') {
+        Some(end) => &before[end + 1..],
+        None if from == 0 => before,
+        None => return false,
+    };
+    let rest = bytes[value_end..].iter().take(LONGEST_MARK);
+    let mut rest = rest.take_while(|byte| **byte != b'\n');
+    rest.all(|byte| b" \t\r\"'".contains(byte)) && is_mark(before)
+}
+
+/// Whether a text is what programs put before a line: `12:`, `a/b.yml:12:`, `+`, `- `.
+fn is_mark(before: &[u8]) -> bool {
+    let is_blank = |byte: &u8| b" \t+-\"'".contains(byte);
+    let is_path = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-/:".contains(byte);
+    let start = before.iter().position(|byte| !is_blank(byte));
+    let end = before.iter().rposition(|byte| !is_blank(byte));
+    let (Some(start), Some(end)) = (start, end) else {
+        return true;
+    };
+    let mark = &before[start..=end];
+    let is_of_file = || {
+        let is_named = mark
+            .iter()
+            .any(|byte| byte.is_ascii_digit() || *byte == b'.');
+        mark.ends_with(b":") && is_named && mark.iter().all(is_path)
+    };
+    mark.iter().all(u8::is_ascii_digit) || is_of_file()
+}
+
+/// Whether the name that begins here stands beneath something else, by the space before it.
+pub(super) fn is_indented(text: &str, name: usize) -> bool {
+    let before = text.as_bytes()[..name].iter().rev();
+    let mut before = before.skip_while(|byte| b"\"'".contains(byte));
+    before.next() == Some(&b' ') && before.next().is_some_and(|byte| b" -\t\n".contains(byte))
+}
+
+/// Whether the word before this place is one that parsers say before a token.
+pub(super) fn is_of_parser(text: &str, name: usize) -> bool {
+    const WORDS: [&str; 6] = [
+        "unexpected",
+        "expected",
+        "illegal",
+        "unknown",
+        "stray",
+        "extra",
+    ];
+    const LONGEST: usize = 24;
+    let from = text.ceil_char_boundary(name.saturating_sub(LONGEST));
+    let before = text[from..name].trim_end();
+    let word = before.rsplit(|c: char| !c.is_ascii_alphabetic()).next();
+    let word = word.unwrap_or_default();
+    WORDS.iter().any(|one| one.eq_ignore_ascii_case(word))
+}
+
 /// The value of the name that stands here.
 pub(super) fn value(text: &str, name: Range<usize>) -> Option<Value> {
     let bytes = text.as_bytes();

@@ -1,9 +1,9 @@
 //! Where secrets stand again that were found before.
 //!
 //! A long one is known wherever it stands. A short one could be a part of a word: it must stand
-//! apart. One that is an ordinary word is known only where it is assigned to a name that tells that
-//! it is secret: `password: passed` is one, `status: passed` is not. In the file in which it was found
-//! it is known in any case.
+//! apart. One that is an ordinary word, the name of a file or perhaps no secret is known only where
+//! it is assigned to a name that tells that it is: `password: passed` is one, `status: passed` is
+//! not. In the file in which it was found it is known in any case.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -38,11 +38,11 @@ enum Reach {
 }
 
 impl Reach {
-    fn of(value: &str, is_here: bool) -> Option<Self> {
+    fn of(value: &str, is_here: bool, is_weak: bool) -> Option<Self> {
         let is_word = is_word(value);
         match value.len() {
             SHORTEST.. if is_word && is_here => Some(Self::Apart),
-            SHORT.. if is_word => Some(Self::Assigned),
+            SHORT.. if is_word || (is_weak && !is_here) => Some(Self::Assigned),
             LONG.. if distinct(value) >= 6 => Some(Self::Anywhere),
             SHORTEST.. if is_here => Some(Self::Anywhere),
             SHORT.. if distinct(value) >= 4 => Some(Self::Apart),
@@ -83,11 +83,12 @@ struct Values {
 
 impl Values {
     /// All that are known where these secrets are at home; nothing if there are none.
-    fn of(secrets: &[Secret], is_here: impl Fn(&Secret) -> bool) -> Option<Self> {
+    fn of(vault: &Vault, is_here: impl Fn(&Secret) -> bool) -> Option<Self> {
         let mut beginnings: BTreeMap<&str, BTreeMap<&str, Known>> = BTreeMap::new();
-        for (secret, content) in secrets.iter().enumerate() {
+        for (secret, content) in vault.secrets.iter().enumerate() {
             for (line, value) in content.lines.iter().enumerate() {
-                let Some(reach) = Reach::of(value, is_here(content)) else {
+                let is_weak = content.is_doubtful || vault.plain_values.contains(value);
+                let Some(reach) = Reach::of(value, is_here(content), is_weak) else {
                     continue;
                 };
                 let beginning = &value[..value.floor_char_boundary(BEGINNING)];
@@ -144,17 +145,9 @@ fn common_length(text: &str, value: &str) -> usize {
 }
 
 /// The values as they are known in texts that are no files of theirs, put together when they are
-/// first looked for. It says nothing that the secrets do not, so all are alike.
+/// first looked for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Everywhere(OnceLock<Option<Arc<Values>>>);
-
-impl PartialEq for Everywhere {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Everywhere {}
 
 impl Vault {
     /// Where secrets stand again that were found before, and their kinds.
@@ -166,9 +159,8 @@ impl Vault {
 
     /// Takes over those secrets of another vault that stand in a text.
     pub fn foresee(&mut self, other: &Self, text: &str) {
-        for (_, number) in other.values_in(text, Source::Text) {
-            self.adopt(&other.secrets[number]);
-        }
+        let found = other.values_in(text, Source::Text).into_iter();
+        self.adopt(found.map(|(_, number)| &other.secrets[number]));
     }
 
     fn values_in(&self, text: &str, source: Source<'_>) -> Vec<(Range<usize>, usize)> {
@@ -177,11 +169,11 @@ impl Vault {
             Source::Text => false,
         };
         if self.secrets.iter().any(is_here) {
-            let values = Values::of(&self.secrets, is_here);
+            let values = Values::of(self, is_here);
             return values.map_or_else(Vec::new, |values| values.find(&self.secrets, text));
         }
         let everywhere = (self.everywhere.0).get_or_init(|| {
-            let values = Values::of(&self.secrets, |_| false);
+            let values = Values::of(self, |_| false);
             values.map(Arc::new)
         });
         let Some(values) = everywhere else {
@@ -192,7 +184,7 @@ impl Vault {
 }
 
 /// Whether no letter or digit goes on where a value begins or ends with one.
-fn is_apart(bytes: &[u8], range: &Range<usize>) -> bool {
+pub(super) fn is_apart(bytes: &[u8], range: &Range<usize>) -> bool {
     let is_alphanumeric = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
     let continues = is_alphanumeric(range.start) && is_within_word(bytes, range.start);
     let goes_on = is_alphanumeric(range.end - 1) && is_alphanumeric(range.end);

@@ -1,0 +1,70 @@
+//! What is written plainly in every message: the names of files, and our own words.
+//!
+//! Whoever chose such a name for a password did not make it one: a message in which files have no
+//! names helps nobody. All names are one text here, which is read once for many values.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use aho_corasick::AhoCorasick;
+
+use super::known::is_apart;
+
+/// The longest value that is looked for: names are not longer.
+const LONGEST: usize = 100;
+
+/// Names and words, one a line.
+#[derive(Debug, Clone, Default)]
+pub struct Plain(Arc<str>);
+
+impl Plain {
+    /// What stands in these texts.
+    pub fn new(text: String) -> Self {
+        Self(text.into())
+    }
+
+    /// Those of these values that stand in it apart from other letters and digits.
+    pub(super) fn among<'v>(&self, values: impl Iterator<Item = &'v str>) -> BTreeSet<String> {
+        let values: Vec<&str> = values
+            .filter(|value| !value.is_empty() && value.len() <= LONGEST)
+            .collect();
+        let mut found = BTreeSet::new();
+        if values.is_empty() || self.0.is_empty() {
+            return found;
+        }
+        let Ok(automaton) = AhoCorasick::new(&values) else {
+            return found;
+        };
+        for hit in automaton.find_overlapping_iter(&*self.0) {
+            let value = values[hit.pattern().as_usize()];
+            if is_apart(self.0.as_bytes(), &hit.range()) && !found.contains(value) {
+                found.insert(value.to_owned());
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_as_a_whole_and_by_their_parts() {
+        let plain = Plain::new("src/billing2.py\ngcp-billing-2024.json\n".to_owned());
+        let values = [
+            "billing2",
+            "src/billing2.py",
+            "billing",
+            "illing2",
+            "gcp-billing-2024",
+            "gcp-billing-202",
+            "",
+            "hunter2",
+        ];
+        let found = plain.among(values.into_iter());
+        let expected = ["billing", "billing2", "gcp-billing-2024", "src/billing2.py"];
+        assert!(found.iter().eq(expected), "{found:?}");
+        assert!(Plain::default().among(values.into_iter()).is_empty());
+    }
+}
