@@ -51,6 +51,7 @@ fn hunk(bytes: &mut &[u8]) -> Hunk {
         at_end: flags & 2 != 0,
         old_without_newline: flags & 4 != 0,
         new_without_newline: flags & 8 != 0,
+        unquoted: 0,
     }
 }
 

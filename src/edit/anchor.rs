@@ -4,11 +4,13 @@
 //! which the header of a hunk does not keep, or the beginning of one. The document must not change
 //! while it is asked, so that what was found once holds.
 
+mod block;
+
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::Refusal;
 use super::document::{Document, LineId};
-use super::fold;
 use super::index::Key;
 use super::refuse::{numbers, shortened};
 use super::words::words;
@@ -16,48 +18,76 @@ use super::words::words;
 /// A line that stands in more places than this is no anchor.
 const MANY: usize = 64;
 
+/// How far the block is taken to reach that a line opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Reach {
+    /// To the next line that is indented no deeper and is no part of it.
+    Block,
+    /// To the next definition that is indented no deeper, if the line is one: text at the margin
+    /// may be a part of it.
+    Wide,
+}
+
 /// What was found out about the anchors of a patch.
 #[derive(Debug, Default)]
 pub(super) struct Anchors {
     lines: HashMap<String, Vec<LineId>>,
-    ends: HashMap<LineId, LineId>,
+    ends: HashMap<(LineId, Reach), LineId>,
+}
+
+/// Stretches of lines, in ascending order, that do not overlap.
+#[derive(Debug)]
+pub(super) struct Blocks(Vec<Range<LineId>>);
+
+impl Blocks {
+    pub(super) fn has(&self, line: LineId) -> bool {
+        let at = self.0.partition_point(|block| block.end <= line);
+        self.0.get(at).is_some_and(|block| block.start <= line)
+    }
+
+    /// Those of some lines, in ascending order, that are inside; how many, if that is too many.
+    fn part_of(&self, lines: &[LineId]) -> Result<Vec<LineId>, usize> {
+        let inside = || {
+            let first = |line| lines.partition_point(|&id| id < line);
+            (self.0.iter()).map(move |block| &lines[first(block.start)..first(block.end)])
+        };
+        match inside().map(<[_]>::len).sum() {
+            count if count > MANY => Err(count),
+            _ => Ok(inside().flatten().copied().collect()),
+        }
+    }
 }
 
 impl Anchors {
     /// The lines that the last anchor may mean, in ascending order, each in a block that the anchor
-    /// before it opens; lines after `above` are preferred. Never empty.
+    /// before it opens; lines after `above` are preferred. Never empty, and never many.
     pub(super) fn find(
         &mut self,
         document: &mut Document<'_>,
         anchors: &[String],
         above: LineId,
     ) -> Result<Vec<LineId>, Refusal> {
-        let mut found: Option<Vec<LineId>> = None;
-        for anchor in anchors {
-            let all = self.lines(document, anchor);
-            let below = |line: LineId| all[all.partition_point(|&id| id <= line)..].to_vec();
-            let lines = match &found {
-                None if below(above).is_empty() => all.clone(),
-                None => below(above),
-                Some(outer) => {
-                    let all = all.clone();
-                    let inside: Vec<LineId> = (all.iter().copied())
-                        .filter(|&line| self.is_inside(document, outer, line))
-                        .collect();
-                    match outer.first() {
-                        Some(&first) if inside.is_empty() => {
-                            all.into_iter().filter(|&line| line > first).collect()
-                        }
-                        _ => inside,
-                    }
+        let from = |line: LineId| Blocks(Vec::from([line..LineId::MAX]));
+        let mut found: Vec<LineId> = Vec::new();
+        for (position, anchor) in anchors.iter().enumerate() {
+            let (preferred, others) = match found.first() {
+                Some(&first) if position > 0 => {
+                    (self.blocks(document, &found, Reach::Block), from(first + 1))
                 }
+                _ => (from(above + 1), from(0)),
             };
-            if lines.is_empty() || lines.len() > MANY {
-                return Err(unusable(anchor, lines.len()));
+            let all = self.lines(document, anchor);
+            let lines = match preferred.part_of(all) {
+                Ok(inside) if inside.is_empty() => others.part_of(all),
+                inside => inside,
+            };
+            match lines {
+                Ok(lines) if !lines.is_empty() => found = lines,
+                Ok(_) => return Err(unusable(anchor, 0)),
+                Err(count) => return Err(unusable(anchor, count)),
             }
-            found = Some(lines);
         }
-        Ok(found.unwrap_or_default())
+        Ok(found)
     }
 
     /// The one line that the anchors mean.
@@ -77,20 +107,28 @@ impl Anchors {
         }
     }
 
-    /// Whether a line is one of these, or in a block that one of them opens.
-    pub(super) fn is_inside(
+    /// The blocks that lines open, given in ascending order; each begins with its line.
+    pub(super) fn blocks(
         &mut self,
         document: &Document<'_>,
         openings: &[LineId],
-        line: LineId,
-    ) -> bool {
-        (openings.iter()).any(|&opening| opening <= line && line < self.end(document, opening))
+        reach: Reach,
+    ) -> Blocks {
+        let mut blocks: Vec<Range<LineId>> = Vec::with_capacity(openings.len());
+        for &opening in openings {
+            let end = self.end(document, opening, reach);
+            match blocks.last_mut() {
+                Some(last) if opening <= last.end => last.end = last.end.max(end),
+                _ => blocks.push(opening..end),
+            }
+        }
+        Blocks(blocks)
     }
 
     /// The line after the block that a line opens; after the last one, if it opens none.
-    fn end(&mut self, document: &Document<'_>, opening: LineId) -> LineId {
-        *(self.ends.entry(opening)).or_insert_with(|| {
-            let end = block_end(document, opening);
+    fn end(&mut self, document: &Document<'_>, opening: LineId, reach: Reach) -> LineId {
+        *(self.ends.entry((opening, reach))).or_insert_with(|| {
+            let end = block::end(document, opening, reach);
             let is_empty = (opening + 1..end).all(|id| document.text(id).trim().is_empty());
             if is_empty { document.len() + 1 } else { end }
         })
@@ -152,19 +190,4 @@ fn begun(document: &mut Document<'_>, anchor: &str) -> Vec<LineId> {
             .is_some_and(|next| !next.is_alphanumeric() && next != '_')
     };
     index.places(bucket).filter(begins).collect()
-}
-
-/// The line after the block that a line opens: the next one that is indented no deeper and does
-/// not merely close it.
-pub(super) fn block_end(document: &Document<'_>, opening: LineId) -> LineId {
-    let depth = fold::indentation(document.text(opening)).len();
-    (opening + 1..=document.len())
-        .find(|&id| {
-            let line = document.text(id);
-            let body = line.trim_start();
-            !body.is_empty()
-                && line.len() - body.len() <= depth
-                && !body.starts_with(['}', ')', ']', '{'])
-        })
-        .unwrap_or(document.len() + 1)
 }

@@ -15,8 +15,7 @@ use super::align::align;
 use super::document::{Document, EDGE, LineId};
 use super::ending::has_lone_return;
 use super::lines::omitted;
-use super::place::{Placed, Placer, Stated};
-use super::quote::is_telling;
+use super::place::{Placed, Placer, Stated, is_applied};
 use super::replace::loosest;
 use super::writer::Writer;
 use super::{Change, Edited, Refusal, guard, matcher};
@@ -24,7 +23,7 @@ use crate::protocol::{Hunk, HunkLine, Level};
 
 /// Applies all hunks, or none. The lines that they state are those of the text.
 ///
-/// A hunk whose new lines are there already counts as applied if that holds for all of them.
+/// A hunk whose new lines are there already, and whose old ones are not, is left out.
 pub fn patch(text: &str, hunks: &[Hunk]) -> Result<Edited, Refusal> {
     refuse_useless(text, hunks)?;
     if let Some(edited) = straight::apply(text, hunks) {
@@ -88,20 +87,20 @@ fn apply<'a>(
     stated: &[Stated],
 ) -> Result<Edited, Refusal> {
     match place_all(&mut document, hunks, stated) {
-        Ok(placed) => {
+        Ok(Laid { placed, left_out }) => {
             write_all(&mut document, &placed);
-            let level = loosest(placed.iter().map(|placed| placed.level));
+            let there = match placed.len() {
+                0 => Level::AlreadyApplied,
+                _ => Level::PartlyApplied,
+            };
+            let there = std::iter::repeat_n(there, left_out.min(1));
+            let level = loosest(placed.iter().map(|placed| placed.level).chain(there));
             Ok(document.finish(level))
         }
         Err(_) if hunks.iter().all(|hunk| is_applied(&mut document, hunk)) => {
             Ok(document.finish(Level::AlreadyApplied))
         }
-        Err((position, refusal)) => Err(if is_applied(&mut document, &hunks[position]) {
-            Refusal::new("its change is in the file already; send the patch without it")
-        } else {
-            refusal
-        }
-        .of(&named(position, hunks))),
+        Err((position, refusal)) => Err(refusal.of(&named(position, hunks))),
     }
 }
 
@@ -146,18 +145,41 @@ fn named(position: usize, hunks: &[Hunk]) -> String {
     }
 }
 
+/// Hunks with their places.
+struct Laid<'h> {
+    /// In the order of the patch.
+    placed: Vec<Placed<'h>>,
+    /// How many are in the file already.
+    left_out: usize,
+}
+
+/// Places all hunks. Those that have nothing but a number come last: whether the numbers are true
+/// is known from the others.
 fn place_all<'h>(
     document: &mut Document<'_>,
     hunks: &'h [Hunk],
     stated: &[Stated],
-) -> Result<Vec<Placed<'h>>, (usize, Refusal)> {
+) -> Result<Laid<'h>, (usize, Refusal)> {
+    let is_bare = |hunk: &Hunk, stated: &Stated| {
+        *stated != Stated::Nothing && hunk.lines.iter().all(|line| line.before().is_none())
+    };
+    let useful = (hunks.iter().zip(stated).enumerate()).filter(|(_, (hunk, _))| is_useful(hunk));
+    let (bare, quoting): (Vec<_>, Vec<_>) =
+        useful.partition(|(_, (hunk, stated))| is_bare(hunk, stated));
     let mut placer = Placer::default();
-    (hunks.iter().zip(stated).enumerate())
-        .filter(|(_, (hunk, _))| is_useful(hunk))
-        .map(|(position, (hunk, stated))| {
-            (placer.place(document, hunk, *stated)).map_err(|refusal| (position, refusal))
-        })
-        .collect()
+    let (mut places, mut left_out) = (Vec::with_capacity(hunks.len()), 0);
+    for (position, (hunk, stated)) in quoting.into_iter().chain(bare) {
+        match placer.place(document, hunk, *stated) {
+            Ok(place) => places.push((position, place)),
+            Err(_) if placer.leave_out(document, hunk, *stated) => left_out += 1,
+            Err(refusal) => return Err((position, refusal)),
+        }
+    }
+    places.sort_unstable_by_key(|(position, _)| *position);
+    Ok(Laid {
+        placed: places.into_iter().map(|(_, place)| place).collect(),
+        left_out,
+    })
 }
 
 fn refuse_omissions(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
@@ -236,19 +258,6 @@ fn rewrite<'a>(
         at = block.old.end;
     }
     document.skip_from(above, removed.len() - at)
-}
-
-/// Whether the new side of a hunk stands in the file, beyond doubt.
-fn is_applied(document: &mut Document<'_>, hunk: &Hunk) -> bool {
-    let old: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::before).collect();
-    let new: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::after).collect();
-    let blocks = align(&old, &new);
-    if blocks.is_empty() {
-        return true;
-    }
-    is_telling(&old, &new, &blocks)
-        && matcher::places(document, &new, Level::TrailingSpace)
-            .is_some_and(|places| places.starts.len() == 1)
 }
 
 #[cfg(test)]

@@ -1,18 +1,26 @@
 //! Decides where a hunk stands.
 
+mod anchored;
+mod applied;
 mod candidate;
+mod near;
+mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Refusal;
-use super::anchor::{self, Anchors};
+use super::anchor::Anchors;
 use super::document::{Document, EDGE, LineId};
 use super::matcher;
 use super::refuse::{self, Piece};
 use crate::protocol::{Hunk, HunkLine, Level};
 use candidate::{
-    Candidate, ambiguous, indented, is_at_its_end, is_enough, is_telling, loosest, stays_first,
+    Candidate, ambiguous, crossing, elsewhere, indented, is_at_its_end, is_enough, loosest,
+    says_to_be_first, stays_first,
 };
+use standing::{Drift, Standing};
+
+pub(super) use applied::is_applied;
 
 /// How many lines of context a hunk may be wrong about.
 const FUZZ: usize = 2;
@@ -62,6 +70,7 @@ pub(super) struct Placer {
     below: LineId,
     /// How much further down than stated the last hunk stood.
     drift: isize,
+    standing: Standing,
     anchors: Anchors,
     /// How many places were looked at that hunks may have meant.
     looked_at: usize,
@@ -79,23 +88,42 @@ impl Placer {
             return self.place_insertion(document, hunk, stated);
         }
         if let Some(candidate) = self.near_stated_line(document, hunk, stated, &old) {
-            return Ok(self.take(document, hunk, stated, candidate));
+            let other = self.as_written(document, hunk, stated, &old);
+            return match other.filter(|other| other.start != candidate.start) {
+                Some(other) => Err(ambiguous(&[candidate, other])),
+                None => Ok(self.take(document, hunk, stated, candidate)),
+            };
         }
         if self.looked_at / MAX_LOOKED_AT > document.len() + 10_000 {
             return Err(Refusal::new(
                 "the hunks before it fit very many places; add lines around them until each is unique",
             ));
         }
-        let mut found = self.matches(document, hunk, &hunk.lines, 0, loosest(hunk));
+        let candidate = self.look_everywhere(document, hunk, stated, &old)?;
+        let candidate = indented(document, candidate)?;
+        Ok(self.take(document, hunk, stated, candidate))
+    }
+
+    fn look_everywhere<'h>(
+        &mut self,
+        document: &mut Document<'_>,
+        hunk: &'h Hunk,
+        stated: Stated,
+        old: &[&str],
+    ) -> Result<Candidate<'h>, Refusal> {
+        let found = self.matches(document, hunk, &hunk.lines, 0, loosest(hunk));
+        let (mut found, out_of_order): (Vec<_>, Vec<_>) =
+            (found.into_iter()).partition(|candidate| self.is_in_order(stated, candidate));
+        if found.is_empty() && !out_of_order.is_empty() {
+            return crossing(hunk, &out_of_order);
+        }
         if found.is_empty() {
             found = self.fuzzy(document, hunk, stated);
         }
         if found.is_empty() {
-            return Err(refuse::not_found(Piece::Hunk, document, &old));
+            return Err(refuse::not_found(Piece::Hunk, document, old));
         }
-        let candidate = self.choose(document, hunk, stated, &found)?;
-        let candidate = indented(document, candidate)?;
-        Ok(self.take(document, hunk, stated, candidate))
+        self.choose(document, hunk, stated, &found)
     }
 
     /// The line at which a hunk should begin, by its header and the hunks before it.
@@ -108,66 +136,6 @@ impl Placer {
                 .ok()?
                 .saturating_add_signed(self.drift),
         )
-    }
-
-    /// The place nearest to the stated line where the hunk matches exactly, if it is a near one.
-    ///
-    /// Another place that is not much further away is worth a word. A line that the file does not
-    /// have is near to nothing.
-    fn near_stated_line<'h>(
-        &self,
-        document: &Document<'_>,
-        hunk: &'h Hunk,
-        stated: Stated,
-        old: &[&str],
-    ) -> Option<Candidate<'h>> {
-        let expected = self.expected(stated)?;
-        let at = |start: usize| self.exactly_at(document, hunk, old, start);
-        if let Some(candidate) = at(expected) {
-            return Some(candidate);
-        }
-        if expected > document.len() {
-            return None;
-        }
-        let both = |distance| {
-            let above = expected.checked_sub(distance).and_then(at);
-            let below = expected.checked_add(distance).and_then(at);
-            (above, below)
-        };
-        let is_any = |(above, below): &(Option<_>, Option<_>)| above.is_some() || below.is_some();
-        let (distance, (above, below)) = (1..=NEAR)
-            .map(|distance| (distance, both(distance)))
-            .find(|(_, found)| is_any(found))?;
-        let mut nearest = above.xor(below)?;
-        if (distance + 1..2 * distance + 2)
-            .map(both)
-            .any(|found| is_any(&found))
-        {
-            nearest.level = Level::Nearest;
-        }
-        Some(nearest)
-    }
-
-    fn exactly_at<'h>(
-        &self,
-        document: &Document<'_>,
-        hunk: &'h Hunk,
-        old: &[&str],
-        start: LineId,
-    ) -> Option<Candidate<'h>> {
-        let candidate = Candidate {
-            lines: &hunk.lines,
-            skipped: 0,
-            start,
-            length: old.len(),
-            level: Level::Exact,
-        };
-        let is_there = start > 0
-            && start <= document.len()
-            && candidate.end() <= document.len() + 1
-            && (old.iter().zip(start..)).all(|(line, id)| document.text(id) == *line);
-        (is_there && self.is_free(&candidate) && is_at_its_end(document, hunk, &candidate))
-            .then_some(candidate)
     }
 
     /// All free places of some lines of a hunk, at the strictest level at which any matches.
@@ -231,7 +199,9 @@ impl Placer {
                 };
                 let places = self.matches(document, hunk, lines, skipped, Level::TrailingSpace);
                 let is_fine = |place: &Candidate<'_>| {
-                    is_near(place, reach) && stays_first(hunk, stated, place)
+                    is_near(place, reach)
+                        && stays_first(hunk, stated, place)
+                        && self.is_in_order(stated, place)
                 };
                 found.extend(places.into_iter().filter(is_fine));
             }
@@ -255,6 +225,14 @@ impl Placer {
         is_apart && inside.next().is_none()
     }
 
+    /// Whether a place is below those of the hunks before that state earlier lines.
+    fn is_in_order(&self, stated: Stated, candidate: &Candidate<'_>) -> bool {
+        match stated {
+            Stated::Line(line) => self.standing.is_in_order(line, candidate.start),
+            Stated::Nothing | Stated::Lost => true,
+        }
+    }
+
     fn choose<'h>(
         &mut self,
         document: &mut Document<'_>,
@@ -264,6 +242,12 @@ impl Placer {
     ) -> Result<Candidate<'h>, Refusal> {
         if stated == Stated::Nothing && !hunk.anchors.is_empty() {
             return self.choose_by_anchors(document, hunk, found);
+        }
+        if matches!(stated, Stated::Line(_)) && says_to_be_first(hunk) {
+            let expected = self.expected(stated);
+            let first = (found.iter()).find(|found| Some(found.top()) == expected);
+            let moved = || only(found.iter()).map(elsewhere);
+            return (first.copied().or_else(moved)).ok_or_else(|| ambiguous(found));
         }
         let chosen = only(found.iter()).copied().or_else(|| match stated {
             Stated::Lost => None,
@@ -275,42 +259,6 @@ impl Placer {
             }
         });
         chosen.ok_or_else(|| ambiguous(found))
-    }
-
-    /// Chooses the place in the block that the hunk's anchors open.
-    ///
-    /// Elsewhere is only where the hunk itself says enough to leave no doubt.
-    fn choose_by_anchors<'h>(
-        &mut self,
-        document: &mut Document<'_>,
-        hunk: &Hunk,
-        found: &[Candidate<'h>],
-    ) -> Result<Candidate<'h>, Refusal> {
-        let refusal = match self.anchors.find(document, &hunk.anchors, self.last()) {
-            Ok(lines) => {
-                let inside: Vec<Candidate<'h>> = (found.iter().copied())
-                    .filter(|found| self.anchors.is_inside(document, &lines, found.start))
-                    .collect();
-                if !inside.is_empty() {
-                    let chosen = only(inside.iter()).copied();
-                    return (chosen.or_else(|| self.only_below(inside.iter())))
-                        .ok_or_else(|| ambiguous(&inside));
-                }
-                let anchor = anchor::last(&hunk.anchors);
-                Refusal::new(format!(
-                    "its old text is not below `{anchor}`, which it names"
-                ))
-            }
-            Err(refusal) => refusal,
-        };
-        match found {
-            [only] if is_telling(hunk) => Ok(Candidate {
-                level: Level::Anchor,
-                ..*only
-            }),
-            [_] => Err(refusal),
-            _ => Err(ambiguous(found)),
-        }
     }
 
     /// The last line of the last hunk; the edge before the first.
@@ -332,7 +280,18 @@ impl Placer {
         hunk: &'h Hunk,
         stated: Stated,
     ) -> Result<Placed<'h>, Refusal> {
-        let above = if let Some(line) = self.expected(stated) {
+        if hunk.unquoted > 0 {
+            return Err(Refusal::new(
+                "its `@@` line counts old lines, but it shows none; quote lines around the place",
+            ));
+        }
+        let above = if let Stated::Line(line) = stated {
+            let Some(drift) = self.standing.drift_at(line) else {
+                return Err(Refusal::new(
+                    "it inserts after a line by number, but the other hunks show that the numbers do not fit the file; quote lines around it",
+                ));
+            };
+            let line = (usize::try_from(line).unwrap_or(usize::MAX)).saturating_add_signed(drift);
             if line > document.len() {
                 return Err(Refusal::new(format!(
                     "it inserts after line {line}, but the file has {} lines",
@@ -374,12 +333,13 @@ impl Placer {
         stated: Stated,
         candidate: Candidate<'h>,
     ) -> Placed<'h> {
+        let is_in_order = self.is_in_order(stated, &candidate);
         self.taken.insert(candidate.start, candidate.end());
         self.below = candidate.end();
-        if let Stated::Line(line) = stated
-            && let Ok(stated) = isize::try_from(line)
-        {
-            self.drift = isize::try_from(candidate.top()).unwrap_or(stated) - stated;
+        if is_in_order {
+            self.learn(stated, candidate.top(), candidate.end(), 0);
+        } else {
+            self.standing.distrust();
         }
         Placed {
             hunk,
@@ -388,6 +348,23 @@ impl Placer {
             start: candidate.start,
             level: candidate.level,
             is_at_end: candidate.end() == document.len() + 1,
+        }
+    }
+}
+
+impl Placer {
+    /// Learns from a hunk how far the numbers are off; `grown` is by how many lines it is longer
+    /// than it says.
+    fn learn(&mut self, stated: Stated, top: LineId, end: LineId, grown: isize) {
+        if let Stated::Line(line) = stated
+            && let (Ok(number), Ok(top)) = (isize::try_from(line), isize::try_from(top))
+        {
+            let drift = Drift {
+                top: top - number,
+                bottom: top - number + grown,
+            };
+            self.drift = drift.bottom;
+            self.standing.enter(line, end, drift);
         }
     }
 }

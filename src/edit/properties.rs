@@ -97,6 +97,7 @@ fn hunk() -> impl Strategy<Value = Hunk> {
                 Hunk {
                     old_start,
                     anchors,
+                    unquoted: 0,
                     lines,
                     at_end,
                     old_without_newline,

@@ -141,11 +141,15 @@ pub(super) fn note(level: Level) -> Option<&'static str> {
         Level::Escapes => Some("matched but for backslash escapes"),
         Level::LineNumbers => Some("matched without the line numbers before its lines"),
         Level::Elision => Some("matched around `...`"),
+        Level::PartlyApplied => Some("but for a part that was there already"),
         Level::Fuzz => Some("matched but for lines of context at the ends"),
-        Level::Nearest => {
-            Some("matched several places, of which the nearest to its line was taken")
+        Level::Nearest => Some(
+            "matched several places, of which the nearest to its line or the end of the file was taken",
+        ),
+        Level::Anchor => {
+            Some("matched one place, which is not in the block that the line after its `@@` opens")
         }
-        Level::Anchor => Some("matched one place, which is not below the line after its `@@`"),
+        Level::Elsewhere => Some("matched one place, which its line numbers do not lead to"),
     }
 }
 

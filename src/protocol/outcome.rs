@@ -56,12 +56,18 @@ pub enum Level {
     LineNumbers,
     /// With `...` standing for lines between pieces that are each unique.
     Elision,
+    /// But for hunks whose change was there already.
+    PartlyApplied,
     /// But for at most two lines of context at the ends of a hunk.
     Fuzz,
-    /// At one of several equal places: the one nearest to the line that the hunk states.
+    /// At one of several equal places: the one nearest to the line that the hunk states, or the end
+    /// of the file where its context says so.
     Nearest,
-    /// At the only place that a hunk fits, which is not below the line that its `@@` names.
+    /// At the only place that a hunk fits, which is not in the block that its `@@` names.
     Anchor,
+    /// At the only place that a hunk fits, which is not the top of the file or above an earlier
+    /// hunk, as its numbers say.
+    Elsewhere,
     /// It was there already: nothing was changed.
     AlreadyApplied,
 }

@@ -67,6 +67,9 @@ pub struct Hunk {
     /// The line, from 1, at which the old text is said to begin; nothing where the header has no numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_start: Option<u32>,
+    /// How many old lines the header counts where the hunk itself shows none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unquoted: u32,
     /// Lines that stand somewhere above, in this order: what follows `@@` in `*** Begin Patch`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub anchors: Vec<String>,
@@ -81,6 +84,22 @@ pub struct Hunk {
     /// `\ No newline at end of file` stands under the last new line.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub new_without_newline: bool,
+}
+
+impl Hunk {
+    /// Notes how many old lines the header counts, now that all lines are there.
+    pub fn note_old_count(&mut self, count: u32) {
+        let shows_none = self.lines.iter().all(|line| line.before().is_none());
+        self.unquoted = if shows_none { count } else { 0 };
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands out references"
+)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// A line of a hunk.

@@ -234,7 +234,7 @@ fn an_anchor_that_is_not_there_is_no_matter_of_indifference() {
         &under("class Missing:", change),
         "`class Missing:` was not found",
     );
-    refused(before, &under("class C:", change), "not below");
+    refused(before, &under("class C:", change), "not below `class C:`");
     let change = "-    x = 1\n+    x = 2\n     y = 2\n";
     let after = "class B:\n    x = 2\n    y = 2\n\nclass C:\n    z = 3\n";
     case(
@@ -345,8 +345,185 @@ fn a_patch_that_was_applied_is_a_success_without_a_change() {
     refused(
         "a\nchanged line\nb\n",
         &more,
-        "hunk 1 of 2 (line 1): its change is in the file already",
+        "hunk 2 of 2 (line 9): its old text was not found",
     );
+}
+
+#[test]
+fn a_hunk_that_is_in_the_file_already_is_left_out() {
+    let applied = |line| {
+        hunk(
+            Some(line),
+            " a\n-original line\n+changed line\n+one more line\n b\n",
+        )
+    };
+    let before = "a\nchanged line\none more line\nb\nx\ny\nx\ny\n";
+    case(
+        before,
+        &[applied(1), hunk(Some(6), "-x\n+X\n")],
+        Level::PartlyApplied,
+        "a\nchanged line\none more line\nb\nx\ny\nX\ny\n",
+    );
+    let later = format!("first\n{before}");
+    case(
+        &later,
+        &[hunk(Some(1), "-first\n+1\n+2\n+3\n"), applied(2)],
+        Level::PartlyApplied,
+        &later.replace("first", "1\n2\n3"),
+    );
+    let both = "a\noriginal line\nb\n".repeat(2) + before;
+    refused(&both, &[hunk(None, "-nowhere\n"), applied(90)], "not found");
+    refused(&both, &[applied(90)], "matches 2 places, at lines 1, 4");
+}
+
+#[test]
+fn hunks_do_not_cross() {
+    let lines =
+        |text: &str| -> Vec<String> { text.split(' ').map(|line| format!("{line}\n")).collect() };
+    let before = lines("1 2 begin mid end 6 7 8 9 here 11 12").concat();
+    let first = || hunk(Some(10), "-here\n+there\n");
+    refused(
+        &before,
+        &[first(), hunk(Some(12), "-mid\n+middle\n")],
+        "hunk 2 of 2 (line 12): its old text stands only at line 4, above a hunk that states an earlier line",
+    );
+    let after = before.replace("here", "there").replace("mid", "middle");
+    let telling = hunk(Some(12), " begin\n-mid\n+middle\n end\n");
+    case(
+        &before,
+        &[first(), telling.clone()],
+        Level::Elsewhere,
+        &after,
+    );
+    case(&before, &[telling, first()], Level::Exact, &after);
+    let twice = lines("mid 2 3 here 5 6 7 mid").concat();
+    case(
+        &twice,
+        &[
+            hunk(Some(4), "-here\n+there\n"),
+            hunk(Some(5), "-mid\n+m\n"),
+        ],
+        Level::Exact,
+        &lines("mid 2 3 there 5 6 7 m").concat(),
+    );
+}
+
+#[test]
+fn insertions_by_number_are_not_believed_where_other_hunks_moved() {
+    let before = "1\n2\n3\n4\n5\nN\nN\n6\n7\n8\n9\n10\n11\n12\n";
+    let insertion = || hunk(Some(8), "+after eight\n");
+    let change = |line, text: &str| hunk(Some(line), &format!("-{text}\n+changed {text}\n"));
+    refused(
+        before,
+        &[insertion(), change(11, "11")],
+        "hunk 1 of 2 (line 8): it inserts after a line by number, but the other hunks show",
+    );
+    refused(
+        before,
+        &[change(6, "6"), insertion()],
+        "hunk 2 of 2 (line 8)",
+    );
+    case(
+        before,
+        &[change(6, "6"), insertion(), change(11, "11")],
+        Level::Exact,
+        "1\n2\n3\n4\n5\nN\nN\nchanged 6\n7\n8\nafter eight\n9\n10\nchanged 11\n12\n",
+    );
+    case(
+        before,
+        &[
+            change(1, "1"),
+            hunk(Some(2), "+after two\n"),
+            change(4, "4"),
+            change(9, "9"),
+        ],
+        Level::Exact,
+        "changed 1\n2\nafter two\n3\nchanged 4\n5\nN\nN\n6\n7\n8\nchanged 9\n10\n11\n12\n",
+    );
+    let unquoted = Hunk {
+        unquoted: 3,
+        ..hunk(Some(1), "+import x\n")
+    };
+    refused(
+        "a\nb\nc\n",
+        &[unquoted],
+        "counts old lines, but it shows none",
+    );
+}
+
+#[test]
+fn what_says_to_begin_or_to_end_the_file_does_so_or_it_is_told() {
+    let first = [hunk(Some(1), "-a\n+c\n b\n")];
+    case("a\nb\na\nb\n", &first, Level::Exact, "c\nb\na\nb\n");
+    case(
+        "h\n1\na\nb\n4\n",
+        &first,
+        Level::Elsewhere,
+        "h\n1\nc\nb\n4\n",
+    );
+    refused(
+        "h\na\nb\n1\n2\n3\n4\n5\n6\na\nb\n",
+        &first,
+        "matches 2 places, at lines 2, 10",
+    );
+    let last = [hunk(Some(2), " b\n b\n+x\n")];
+    case(
+        "a\na\nb\nb\nc\nb\nb\n",
+        &last,
+        Level::Nearest,
+        "a\na\nb\nb\nc\nb\nb\nx\n",
+    );
+    case("a\na\na\nb\nb\n", &last, Level::Exact, "a\na\na\nb\nb\nx\n");
+    case("a\na\nb\nb\nc\n", &last, Level::Exact, "a\na\nb\nb\nx\nc\n");
+}
+
+#[test]
+fn below_an_anchor_is_more_than_its_block() {
+    let under = |anchor: &str, lines: &str| {
+        [Hunk {
+            anchors: vec![anchor.to_owned()],
+            ..hunk(None, lines)
+        }]
+    };
+    let change = "-LIMIT = 10\n+LIMIT = 20\n";
+    let before = "import os\n\ndef load():\n    return 1\n\nLIMIT = 10\n";
+    let after = before.replace("10", "20");
+    case(before, &under("def load():", change), Level::Anchor, &after);
+    let twice = format!("{before}\ndef save():\n    pass\n\nLIMIT = 10\n");
+    let after = twice.replacen("10", "20", 1);
+    case(&twice, &under("def load():", change), Level::Anchor, &after);
+    refused(&twice, &under("import os", change), "matches 2 places");
+    let generic = "fn f<T>(t: T)\nwhere\n    T: X,\n{\n    go();\n}\n\nfn g() {\n    go();\n}\n";
+    case(
+        generic,
+        &under("fn f<T>(t: T)", "-    go();\n+    stop();\n"),
+        Level::Exact,
+        &generic.replacen("go", "stop", 1),
+    );
+    let before = "def run():\n    a = 1\n\ndef other():\n    b = 2\n\ndef run():\n    c = 3\n";
+    let hunks = [
+        hunk(None, "-    b = 2\n+    b = 3\n"),
+        under("def run():", "-    a = 1\n+    a = 2\n")[0].clone(),
+    ];
+    let after = before.replace("b = 2", "b = 3").replace("a = 1", "a = 2");
+    case(before, &hunks, Level::Exact, &after);
+}
+
+#[test]
+fn anchors_that_stand_on_very_many_lines_cost_no_more_than_others() {
+    let quoted: Vec<String> = (0..300)
+        .map(|number| format!("u{number}\nv{number}\n"))
+        .collect();
+    let text = "p\n  q\n".repeat(60) + &"x\n".repeat(20_000) + "p\n  x\n" + &quoted.concat();
+    let hunks: Vec<Hunk> = (0..300)
+        .map(|number| Hunk {
+            anchors: vec!["p".to_owned(), "x".to_owned()],
+            ..hunk(None, &format!(" u{number}\n-v{number}\n+w{number}\n"))
+        })
+        .collect();
+    let begun = std::time::Instant::now();
+    assert_eq!(patch(&text, &hunks).unwrap().text, text.replace('v', "w"));
+    assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
 }
 
 #[test]

@@ -75,6 +75,27 @@ pub(super) fn stays_first(hunk: &Hunk, stated: Stated, candidate: &Candidate<'_>
     !is_first || candidate.skipped == 0 || is_there
 }
 
+/// Whether a hunk says that it begins the file: at its first line, with less context above than
+/// below.
+pub(super) fn says_to_be_first(hunk: &Hunk) -> bool {
+    let (above, below) = context(hunk);
+    hunk.old_start.is_some_and(|line| line <= 1) && above < below
+}
+
+/// Whether a hunk says that it ends the file: with context above and none below.
+pub(super) fn says_to_be_last(hunk: &Hunk) -> bool {
+    let (above, below) = context(hunk);
+    hunk.old_start.is_some() && above > 0 && below == 0
+}
+
+/// How many lines of context a hunk has above and below what it changes.
+fn context(hunk: &Hunk) -> (usize, usize) {
+    let is_kept = |line: &&HunkLine| matches!(line, HunkLine::Keep(_));
+    let above = hunk.lines.iter().take_while(is_kept).count();
+    let below = hunk.lines.iter().rev().take_while(is_kept).count();
+    (above, below)
+}
+
 /// Whether what fuzz leaves of a hunk is enough to recognise a place by: two lines, of which
 /// one is context with a word. What is removed says nothing about where it is without a word around it.
 pub(super) fn is_enough(lines: &[HunkLine]) -> bool {
@@ -96,8 +117,30 @@ fn has_word(line: &str) -> bool {
 }
 
 pub(super) fn ambiguous(found: &[Candidate<'_>]) -> Refusal {
-    let numbers: Vec<usize> = found.iter().map(|found| found.start).collect();
+    let mut numbers: Vec<usize> = found.iter().map(|found| found.start).collect();
+    numbers.sort_unstable();
     refuse::ambiguous(Piece::Hunk, &numbers)
+}
+
+/// The same place, told as one that is not where the hunk says to be.
+pub(super) fn elsewhere<'h>(candidate: &Candidate<'h>) -> Candidate<'h> {
+    Candidate {
+        level: Level::Elsewhere,
+        ..*candidate
+    }
+}
+
+/// The only place of a hunk that would stand above one that states an earlier line, if the hunk
+/// itself says enough to leave no doubt.
+pub(super) fn crossing<'h>(hunk: &Hunk, found: &[Candidate<'h>]) -> Result<Candidate<'h>, Refusal> {
+    match found {
+        [only] if is_telling(hunk) => Ok(elsewhere(only)),
+        [only] => Err(Refusal::new(format!(
+            "its old text stands only at line {}, above a hunk that states an earlier line; add lines around it",
+            only.start
+        ))),
+        _ => Err(ambiguous(found)),
+    }
 }
 
 /// The candidate, if the indentation of its lines is that of the file with one and the same change

@@ -11,7 +11,7 @@ use super::super::write::{Before, overwritten};
 use super::ahead::work_ahead;
 use super::operation::Operation;
 use super::patched::Patched;
-use super::stated::{is_unsure, lines_of_now};
+use super::stated::{Counted, is_unsure, lines_of_now};
 use super::worked_out::WorkedOut;
 use crate::edit::{self, Refusal};
 use crate::protocol::{FileChange, Hunk, Level, RelPath};
@@ -90,6 +90,8 @@ struct Draft {
     /// `None` if there would be no such file.
     content: Option<Arc<Vec<u8>>>,
     known: Known,
+    /// By what the lines that hunks state are counted.
+    counted: Counted,
 }
 
 /// The picture of the files while a patch is worked out.
@@ -231,6 +233,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         let new =
             overwritten(old, text).map_err(|reason| Trouble::new(format!("`{path}`: {reason}")))?;
         draft.known = Known::written(&new.content, text);
+        draft.counted = Counted::Reply;
         let verb = match new.before {
             Before::Nothing => "added",
             Before::Same => "already there:",
@@ -302,7 +305,9 @@ impl<'a, 'b> Plan<'a, 'b> {
         let content = file
             .into_bytes()
             .map_err(|problem| Trouble::new(format!("`{path}`: {problem}")))?;
-        self.existing(path)?.known.record(&edited.changes);
+        let draft = self.existing(path)?;
+        draft.counted = draft.counted.after_change_of(&draft.known);
+        draft.known.record(&edited.changes);
         self.worked_out
             .report
             .push(format!("updated {}", path.quoted()));
@@ -314,7 +319,8 @@ impl<'a, 'b> Plan<'a, 'b> {
     fn patched(&mut self, path: &RelPath, hunks: &[Hunk]) -> Result<Patched, Trouble> {
         let draft = self.existing(path)?;
         let content = draft.content.clone().unwrap_or_default();
-        let patched = match (lines_of_now(&draft.known, hunks), self.ahead.remove(path)) {
+        let now = lines_of_now(&draft.known, draft.counted, hunks);
+        let patched = match (now, self.ahead.remove(path)) {
             (Some(now), _) => Patched::moved(&content, hunks, &now),
             (None, Some(ahead)) => Ok(ahead),
             (None, None) => Patched::new(&content, hunks),
@@ -358,7 +364,11 @@ impl<'a, 'b> Plan<'a, 'b> {
             .known(path)
             .cloned()
             .unwrap_or_else(Known::removed);
-        Ok(Draft { content, known })
+        Ok(Draft {
+            content,
+            known,
+            counted: Counted::Reply,
+        })
     }
 
     fn check_writable(&self, path: &RelPath) -> Result<(), FileProblem> {

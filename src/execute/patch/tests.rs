@@ -371,19 +371,18 @@ const TWO_XS: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\nx\n11\n12\nx\n14\n";
 #[test]
 fn numbers_of_hunks_are_those_of_the_beginning_of_the_reply() {
     let mut stage = stage(&[("a", TWO_XS)]);
-    let top = || insert("a", 0, "new\nnew\nnew\n");
     stage.succeeds(vec![
-        top(),
+        insert("a", 0, "new\nnew\n"),
         numbered(13, &["-x", "+CHANGED"]),
         numbered(5, &["+after five"]),
     ]);
-    let expected = format!("new\nnew\nnew\n{TWO_XS}")
+    let expected = format!("new\nnew\n{TWO_XS}")
         .replace("12\nx", "12\nCHANGED")
         .replace("5\n", "5\nafter five\n");
     assert_eq!(stage.text("a"), expected);
     stage.change("a", TWO_XS);
     stage.succeeds(vec![
-        numbered(1, &["-1", "+1", "+new", "+new", "+new"]),
+        numbered(1, &["-1", "+1", "+new", "+new"]),
         numbered(13, &["-x", "+CHANGED"]),
     ]);
     assert!(
@@ -391,6 +390,54 @@ fn numbers_of_hunks_are_those_of_the_beginning_of_the_reply() {
         "{}",
         stage.text("a")
     );
+}
+
+#[test]
+fn a_number_that_fits_before_and_after_an_earlier_step_chooses_nothing() {
+    let mut stage = stage(&[("a", TWO_XS)]);
+    let outcomes = stage.reply(vec![
+        insert("a", 0, "new\nnew\nnew\n"),
+        numbered(13, &["-x", "+CHANGED"]),
+        numbered(13, &[" 12", "-x", "+CHANGED"]),
+    ]);
+    assert!(
+        outcomes[1]
+            .message
+            .contains("matches 2 places, at lines 13, 16"),
+        "{outcomes:?}"
+    );
+    assert_eq!(outcomes[2].status, Status::Ok, "{outcomes:?}");
+    assert!(stage.text("a").contains("12\nCHANGED"));
+}
+
+#[test]
+fn a_file_that_a_patch_names_again_is_as_the_change_before_left_it() {
+    let section = |line: u32, lines: &[&str]| match numbered(line, lines) {
+        crate::protocol::Command::ApplyPatch { changes } => changes[0].clone(),
+        other => panic!("{other:?}"),
+    };
+    let grown = || section(1, &["+n1", "+n2", "+n3", " 1"]);
+    let before = "1\nx\n2\n3\nx\n4\n5\nx\n6\n";
+    let mut stage = stage(&[("a", before)]);
+    stage.succeeds(vec![patch(vec![
+        grown(),
+        section(5, &["-x", "+CHANGED"]),
+        section(11, &["-x", "+LAST"]),
+        section(12, &["+end"]),
+    ])]);
+    let expected = "n1\nn2\nn3\n1\nCHANGED\n2\n3\nx\n4\n5\nLAST\n6\nend\n";
+    assert_eq!(stage.text("a"), expected);
+    stage.change("a", before);
+    let outcomes = stage.reply(vec![
+        insert("a", 9, "after six\n"),
+        patch(vec![grown(), section(5, &["-x", "+CHANGED"])]),
+        patch(vec![grown(), section(5, &[" 1", "-x", "+CHANGED"])]),
+    ]);
+    assert!(
+        outcomes[1].message.contains("matches 3 places"),
+        "both an earlier step and the patch moved it: {outcomes:?}"
+    );
+    assert_eq!(outcomes[2].status, Status::Ok, "{outcomes:?}");
 }
 
 #[test]

@@ -39,8 +39,9 @@ pub(super) fn read(
     let hunk = range.as_ref().map_err(Clone::clone).and_then(|range| {
         let mut hunk = content(&lines[start..end]);
         hunk.old_start = range.as_ref().map(|range| range.old_start);
-        if range.is_none() {
-            hunk.anchors = anchor(lines[at]);
+        match range {
+            Some(range) => hunk.note_old_count(range.old_count),
+            None => hunk.anchors = anchor(lines[at]),
         }
         if hunk.lines.is_empty() {
             return Err((

@@ -171,6 +171,7 @@ impl<'a> Files<'a> {
             }
             let kept = without_blank_end(&self.lines[start..self.at]).len();
             hunk.lines.truncate(kept);
+            hunk.note_old_count(hunk.unquoted);
             if let Some(Directive::EndOfFile) = self.peek().and_then(directive) {
                 self.at += 1;
                 hunk.at_end = true;
@@ -192,8 +193,9 @@ impl<'a> Files<'a> {
         while let Some(rest) = self.peek().and_then(|line| line.strip_prefix("@@")) {
             self.at += 1;
             let text = trim(rest);
-            if let Some(number) = old_start(text) {
+            if let Some((number, count)) = old_range(text) {
                 hunk.old_start = Some(number);
+                hunk.unquoted = count;
                 continue;
             }
             let text = text.strip_suffix("@@").map_or(text, str::trim_end);
@@ -235,11 +237,19 @@ fn is_strange_directive(line: &str) -> bool {
     text.starts_with("***") && text.contains(" File:")
 }
 
-/// The line number of a unified diff's header, which some models write here too.
-fn old_start(text: &str) -> Option<u32> {
+/// The old line and count of a unified diff's header, which some models write here too.
+fn old_range(text: &str) -> Option<(u32, u32)> {
     let numbers = text.strip_prefix('-')?;
-    let (number, rest) = numbers.split_at(numbers.bytes().take_while(u8::is_ascii_digit).count());
-    rest.contains('+').then(|| number.parse().ok()).flatten()
+    let (number, rest) = split_number(numbers);
+    let count = match rest.strip_prefix(',') {
+        Some(rest) => split_number(rest).0.parse().ok()?,
+        None => 1,
+    };
+    (rest.contains('+').then(|| number.parse().ok()).flatten()).map(|number| (number, count))
+}
+
+fn split_number(text: &str) -> (&str, &str) {
+    text.split_at(text.bytes().take_while(u8::is_ascii_digit).count())
 }
 
 fn without_blank_end<'a, 'b>(lines: &'b [&'a str]) -> &'b [&'a str] {
