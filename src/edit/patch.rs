@@ -15,7 +15,7 @@ use super::align::align;
 use super::document::{Document, EDGE, LineId};
 use super::ending::has_lone_return;
 use super::lines::omitted;
-use super::place::{Placed, Placer, Stated, is_applied};
+use super::place::{Placed, Placer, Stated};
 use super::replace::loosest;
 use super::writer::Writer;
 use super::{Change, Edited, Refusal, guard, matcher};
@@ -96,9 +96,6 @@ fn apply<'a>(
             let there = std::iter::repeat_n(there, left_out.min(1));
             let level = loosest(placed.iter().map(|placed| placed.level).chain(there));
             Ok(document.finish(level))
-        }
-        Err(_) if hunks.iter().all(|hunk| is_applied(&mut document, hunk)) => {
-            Ok(document.finish(Level::AlreadyApplied))
         }
         Err((position, refusal)) => Err(refusal.of(&named(position, hunks))),
     }

@@ -20,8 +20,6 @@ use candidate::{
 };
 use standing::{Drift, Standing};
 
-pub(super) use applied::is_applied;
-
 /// How many lines of context a hunk may be wrong about.
 const FUZZ: usize = 2;
 

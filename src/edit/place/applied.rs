@@ -12,7 +12,7 @@ impl Placer {
     /// Leaves out a hunk whose change is in the file beyond doubt; tells whether it is.
     ///
     /// Its new lines stand there, at the line that it states or nowhere else, and what they would
-    /// replace does not stand anywhere.
+    /// replace does not stand elsewhere.
     pub(in crate::edit) fn leave_out(
         &mut self,
         document: &mut Document<'_>,
@@ -24,11 +24,21 @@ impl Placer {
         let at_its_line = starts.iter().find(|start| Some(**start) == expected);
         let (old, new) = sides(hunk);
         let start = match (at_its_line, starts.as_slice()) {
-            (Some(start), _) => *start,
-            (None, [only]) if matcher::places(document, &old, loosest(hunk)).is_none() => *only,
+            (Some(start), _) | (None, [start]) => *start,
             _ => return false,
         };
         let end = start + new.len();
+        let removes = (hunk.lines.iter()).any(|line| matches!(line, HunkLine::Remove(_)));
+        let is_left = |places: matcher::Places| {
+            let mut starts = places.starts.into_iter();
+            starts.any(|place| place < start || end <= place)
+        };
+        if removes
+            && at_its_line.is_none()
+            && matcher::places(document, &old, loosest(hunk)).is_some_and(is_left)
+        {
+            return false;
+        }
         let is_apart = (self.taken.range(..end).next_back()).is_none_or(|(_, &end)| end <= start);
         let is_in_order = match stated {
             Stated::Line(line) => self.standing.is_in_order(line, start),
@@ -43,12 +53,6 @@ impl Placer {
         self.learn(stated, start, end, grown);
         true
     }
-}
-
-/// Whether the new side of a hunk stands in the file, beyond doubt if its old side does not.
-pub(in crate::edit) fn is_applied(document: &mut Document<'_>, hunk: &Hunk) -> bool {
-    let (old, new) = sides(hunk);
-    align(&old, &new).is_empty() || places_of_change(document, hunk).len() == 1
 }
 
 /// Where the new side of a hunk stands, if that proves anything.
