@@ -67,7 +67,7 @@ impl Anchors {
         anchors: &[String],
         above: LineId,
     ) -> Result<Vec<LineId>, Refusal> {
-        let from = |line: LineId| Blocks(Vec::from([line..LineId::MAX]));
+        let from = |line: LineId| Blocks(std::iter::once(line..LineId::MAX).collect());
         let mut found: Vec<LineId> = Vec::new();
         for (position, anchor) in anchors.iter().enumerate() {
             let (preferred, others) = match found.first() {

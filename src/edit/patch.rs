@@ -164,17 +164,17 @@ fn place_all<'h>(
     let (bare, quoting): (Vec<_>, Vec<_>) =
         useful.partition(|(_, (hunk, stated))| is_bare(hunk, stated));
     let mut placer = Placer::default();
-    let (mut places, mut left_out) = (Vec::with_capacity(hunks.len()), 0);
+    let (mut laid, mut left_out) = (Vec::with_capacity(hunks.len()), 0);
     for (position, (hunk, stated)) in quoting.into_iter().chain(bare) {
         match placer.place(document, hunk, *stated) {
-            Ok(place) => places.push((position, place)),
+            Ok(place) => laid.push((position, place)),
             Err(_) if placer.leave_out(document, hunk, *stated) => left_out += 1,
             Err(refusal) => return Err((position, refusal)),
         }
     }
-    places.sort_unstable_by_key(|(position, _)| *position);
+    laid.sort_unstable_by_key(|(position, _)| *position);
     Ok(Laid {
-        placed: places.into_iter().map(|(_, place)| place).collect(),
+        placed: laid.into_iter().map(|(_, place)| place).collect(),
         left_out,
     })
 }
