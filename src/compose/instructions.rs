@@ -172,8 +172,14 @@ fn next(session: &Session) -> String {
         return "You had ended the task; what you did is there. Do what the user asks for now. When it is finished and tested, send [DONE] with a short summary.".to_owned();
     }
     if let Some(cut) = &session.last_cut {
+        // A bare diff does not show where it ends: asked for once more it would come the same again.
+        let closed = if cut.cut.what.starts_with("APPLY_PATCH") {
+            " If it was whole, its end could not be seen: send it between [APPLY_PATCH] and [/APPLY_PATCH]."
+        } else {
+            ""
+        };
         return format!(
-            "Your last reply was cut off in {} (line {} of it). What came before it is done, see the results. Send that command again, whole, and what was to come after it; nothing that is done already. If it is long, split it over several replies.",
+            "Your last reply was cut off in {} (line {} of it). What came before it is done, see the results. Send that command again, whole, and what was to come after it; nothing that is done already.{closed} If it is long, split it over several replies.",
             cut.cut.what, cut.cut.line
         );
     }

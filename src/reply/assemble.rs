@@ -25,10 +25,12 @@ mod results;
 mod rounds;
 mod shown;
 mod tagged;
+mod talk;
 
 use doubt::Ended;
 use issues::Untold;
 use results::Results;
+use talk::Talk;
 
 /// How many blocks may be followed beyond the next tag in vain, before every further one is looked
 /// for only up to there: what keeps hostile text from being slow.
@@ -49,6 +51,7 @@ pub(super) fn assemble(text: &str, done: &[Done]) -> Reply {
         blocks: Vec::new(),
         free_from: 0,
         frame: None,
+        frames_end: 0,
         fences_read_to: 0,
         bodies: HashMap::new(),
         has_just_run: false,
@@ -62,6 +65,8 @@ pub(super) fn assemble(text: &str, done: &[Done]) -> Reply {
         has_angled: None,
         quotes_read_to: 0,
         last_end: None,
+        second_answer: None,
+        talk: Talk::default(),
         code: CodeBlocks::default(),
         patch_ends: patch::KnownEnds::default(),
         unquoted_to: 0,
@@ -72,11 +77,15 @@ pub(super) fn assemble(text: &str, done: &[Done]) -> Reply {
         },
     };
     assembly.walk();
+    assembly.settle_answers();
+    assembly.settle_talk();
+    assembly.count_again();
     if assembly.count == 0 && assembly.reply.cut.is_none() && !assembly.has_results {
         assembly.whole_files();
     } else {
         assembly.tell_unclear();
     }
+    assembly.count_again();
     assembly.tell_of_untold();
     assembly.repaired("left out the model's thinking", thoughts.len(), false);
     assembly.repaired(OWN_MESSAGE, messages.len(), false);
@@ -98,6 +107,8 @@ struct Assembly<'a> {
     free_from: usize,
     /// The code block that is open above `fences_read_to`, bodies aside.
     frame: Option<Enclosure<'a>>,
+    /// The line below the last of them that was closed.
+    frames_end: usize,
     /// The first line whose fence was not yet looked at.
     fences_read_to: usize,
     /// Of each name the last command, if a closing tag without a mark ended it.
@@ -123,6 +134,9 @@ struct Assembly<'a> {
     quotes_read_to: usize,
     /// The line of the last end mark.
     last_end: Option<usize>,
+    /// The first line of another answer to the same round, which contradicts the one above it.
+    second_answer: Option<usize>,
+    talk: Talk,
     code: CodeBlocks<'a>,
     patch_ends: patch::KnownEnds,
     /// The line below the last part that was read without its quote marks.

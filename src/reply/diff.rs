@@ -65,6 +65,12 @@ pub(super) fn begins(lines: &[&str], at: usize) -> bool {
     reader::begins(lines, at)
 }
 
+/// Whether the last hunk of a diff has the lines that its header counts, and nothing follows it.
+pub(super) fn ends_as_counted(lines: &[&str]) -> bool {
+    let last = lines.iter().rposition(|line| line.starts_with("@@"));
+    last.is_some_and(|at| hunk::is_as_counted(&lines[at..]))
+}
+
 /// The changes of a diff in the body of a command; `path` is the file of a diff without a header.
 pub(super) fn parse_body(body: &str, path: Option<&RelPath>) -> Result<Vec<FileChange>, Trouble> {
     let lines: Vec<&str> = body.lines().collect();

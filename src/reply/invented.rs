@@ -37,15 +37,18 @@ pub(super) fn is_heading(line: &str) -> bool {
     }
 }
 
-/// Whether a line after a command to run pretends to be its output.
-pub(super) fn claims_output(line: &str) -> bool {
+/// The words with which a line after a command to run pretends to be its output; none where the
+/// output is to follow.
+pub(super) fn claim(line: &str) -> Option<&str> {
+    const LABELS: [&str; 5] = ["Output:", "Result:", "Results:", "Exit code:", "stdout:"];
     let text = trim(line).trim_start_matches(['*', '_', '`']);
-    ["Output:", "Result:", "Results:", "Exit code:", "stdout:"]
-        .iter()
-        .any(|word| {
-            text.get(..word.len())
-                .is_some_and(|start| start.eq_ignore_ascii_case(word))
-        })
+    let words = LABELS.iter().find_map(|label| {
+        let start = text.get(..label.len())?;
+        start
+            .eq_ignore_ascii_case(label)
+            .then(|| &text[label.len()..])
+    })?;
+    Some(words.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '`')))
 }
 
 /// Whether a line is one of our results: `[OK] CREATE_FILE: ...`, perhaps with a number before it.
@@ -86,8 +89,8 @@ mod tests {
         for line in ["== a ==", "## Results", "1. [OK] fine", "[OK]", "1. do it"] {
             assert!(!is_heading(line) && !is_outcome(line), "{line}");
         }
-        assert!(claims_output("Output: all tests pass"));
-        assert!(claims_output("**Output:**"));
-        assert!(!claims_output("The output is fine"));
+        assert_eq!(claim("Output: all tests pass"), Some("all tests pass"));
+        assert_eq!(claim("**Output:**"), Some(""));
+        assert_eq!(claim("The output is fine"), None);
     }
 }

@@ -33,6 +33,7 @@ mod command;
 mod content;
 pub(super) mod copy_button;
 mod damage;
+mod harmless;
 mod index;
 mod name;
 
@@ -261,13 +262,15 @@ fn is_own(written: &str) -> bool {
 }
 
 /// A tag in the protocol's own letters with something else on its line.
-pub(super) struct Crowded {
+pub(super) struct Crowded<'a> {
     pub(super) name: Name,
+    /// What follows the name.
+    pub(super) rest: &'a str,
     pub(super) has_attributes: bool,
 }
 
 /// Reads a line that begins with a tag and goes on after it, or that ends before the tag does.
-pub(super) fn crowded(line: &str) -> Option<Crowded> {
+pub(super) fn crowded(line: &str) -> Option<Crowded<'_>> {
     let text = trim_start(line).trim_start_matches(['*', '`']);
     let inner = text.strip_prefix('[')?;
     // `[READ_FILE: src/main.rs]` is meant as a command, too.
@@ -278,6 +281,7 @@ pub(super) fn crowded(line: &str) -> Option<Crowded> {
         .is_some_and(|(before, _)| !before.contains(']'));
     Some(Crowded {
         name,
+        rest: rest.trim_start_matches(']'),
         has_attributes,
     })
 }

@@ -5,6 +5,7 @@ use crate::protocol::{Command, Edit, RelPath};
 
 mod certain;
 mod damage;
+mod meant;
 mod pages;
 mod properties;
 mod shown;

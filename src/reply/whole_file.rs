@@ -30,6 +30,7 @@ pub(super) struct Block<'a> {
     pub(super) end: End,
     /// Whether only a comment inside of it names the file.
     is_named_inside: bool,
+    is_text: bool,
     indent: usize,
 }
 
@@ -49,8 +50,19 @@ impl<'a> Block<'a> {
             content,
             end,
             is_named_inside: named.is_inside,
+            is_text: end::may_hold_fences(named.text, &fence),
             indent: fence.indent,
         })
+    }
+
+    /// Its lines, the fences aside.
+    pub(super) fn content<'l>(&self, lines: &'l [&'a str]) -> &'l [&'a str] {
+        &lines[self.content.clone()]
+    }
+
+    /// Whether the file is a text, which may show edits of others.
+    pub(super) fn is_text(&self) -> bool {
+        self.is_text
     }
 
     fn found(self, lines: &[&str]) -> Found {

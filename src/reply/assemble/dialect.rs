@@ -10,8 +10,11 @@ use crate::reply::{code_fence, diff, json, patch, search_replace};
 impl Assembly<'_> {
     /// Offers a line to the other dialects; returns the line below the block.
     pub(super) fn dialect(&mut self, at: usize) -> Option<usize> {
-        if self.is_in_results(at) || self.is_shown(at) {
+        if self.is_shown(at) {
             return None;
+        }
+        if self.is_in_results(at) {
+            return self.claimed(at);
         }
         let end = self.lines.len();
         let reach = if at < self.unquoted_to {
@@ -34,6 +37,18 @@ impl Assembly<'_> {
             }
         }
         Some(self.found(found))
+    }
+
+    /// Points out a block in the claimed output of a command, where it is not done.
+    fn claimed(&mut self, at: usize) -> Option<usize> {
+        let reach = self.output_end(at)?;
+        let last_file = self.last_file.clone();
+        let found = self.find(at, reach);
+        self.last_file = last_file;
+        let is_sound = |item: &Item| matches!(item, Item::Command(_));
+        let found = found.filter(|found| found.items.iter().all(is_sound))?;
+        let is_cut = found.open && found.lines.end == self.lines.len();
+        (!is_cut).then(|| self.found(found))
     }
 
     fn curly_json(&mut self, at: usize, reach: usize) -> Option<usize> {
@@ -61,7 +76,9 @@ impl Assembly<'_> {
     /// Asks each dialect for a block at a line, showing it no line from `reach` on.
     pub(super) fn find(&mut self, at: usize, reach: usize) -> Option<Found> {
         let is_in_program = self.is_in_program(at);
-        let from = self.free_from;
+        // The end of a code block that holds what was taken above would seem to begin one.
+        self.read_fences(at);
+        let from = self.free_from.max(self.frames_end.min(at));
         let lines = &self.lines[from..reach];
         let at = at - from;
         let ends = self.patch_ends.up_to(reach, self.lines.len());
@@ -107,12 +124,14 @@ impl Assembly<'_> {
         self.take_with_fences(start, end)
     }
 
-    /// Whether a diff ends with an added line that may be only the beginning of one.
+    /// Whether a diff ends with an added line that may be only the beginning of one: its counts do
+    /// not say that this line is its last.
     fn is_cut_in_last_line(&self, found: &Found) -> bool {
         let is_patch = |item: &Item| matches!(item, Item::Command(Command::ApplyPatch { .. }));
         self.last_line == LastLine::Open
             && found.lines.end == self.lines.len()
             && self.lines.last().is_some_and(|line| line.starts_with('+'))
             && found.items.iter().any(is_patch)
+            && !diff::ends_as_counted(&self.lines[found.lines.clone()])
     }
 }

@@ -9,7 +9,6 @@ use std::ops::Range;
 use super::tagged::BodyAt;
 use super::{Assembly, number};
 use crate::reply::tags::{Kind, Name, Opening, TagLine};
-use crate::reply::trim::is_blank;
 use crate::reply::work;
 
 /// A command that a closing tag without a mark ended.
@@ -113,45 +112,6 @@ impl Assembly<'_> {
         );
         self.malformed(tag.line, Some(name.as_str()), message.to_owned(), hint);
         self.take(tag.line, closing + 1)
-    }
-
-    /// Points out a command in backticks that has words around it, and so is only talked about.
-    /// Returns the line below it.
-    ///
-    /// One that only looks may be done, and one whose closing tag is dressed alike is meant.
-    pub(super) fn quotation(&mut self, tag: &TagLine<'_>, name: Name) -> Option<usize> {
-        if !tag.before.contains('`') || !name.has_effects() {
-            return None;
-        }
-        let next = self.tags.below(tag.line + 1).first();
-        let is_closed = next.is_some_and(|next| {
-            matches!(&next.kind, Kind::Close { name: other, .. } if *other == name)
-                && next.before.contains('`')
-        });
-        let above = &self.lines[self.free_from.min(tag.line)..tag.line];
-        let below = &self.lines[tag.line + 1..];
-        let is_word = |line: Option<&&str>| {
-            line.is_some_and(|line| {
-                let is_tag = crate::reply::tags::read(0, line).is_some();
-                !is_tag && !crate::reply::line::is_blank_or_fence(line)
-            })
-        };
-        let is_text = |line: &&&str| !is_blank(line);
-        let has_words = is_word(above.iter().rfind(is_text)) || is_word(below.iter().find(is_text));
-        if is_closed || !has_words {
-            return None;
-        }
-        let message =
-            "it stands in backticks among words, so it was taken for a quotation and not done";
-        let hint = "Send it again without backticks, in the code block, if it was meant.";
-        self.issue(
-            tag.line,
-            None,
-            Some(name.as_str()),
-            message.to_owned(),
-            hint.to_owned(),
-        );
-        Some(self.take(tag.line, tag.line + 1))
     }
 }
 

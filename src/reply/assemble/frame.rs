@@ -22,7 +22,10 @@ impl<'a> Assembly<'a> {
                 continue;
             };
             self.frame = match self.frame {
-                Some(open) if fence.closes(&open.fence) => None,
+                Some(open) if fence.closes(&open.fence) => {
+                    self.frames_end = line + 1;
+                    None
+                }
                 None => Some(Enclosure { line, fence }),
                 open => open,
             };

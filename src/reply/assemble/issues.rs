@@ -26,7 +26,7 @@ impl Assembly<'_> {
         hint: String,
     ) {
         let line = super::number(line);
-        if self.reply.issues.len() >= MAX_ISSUES {
+        if !self.has_room_for_issues() {
             let untold = self.untold.get_or_insert(Untold {
                 count: 0,
                 line,
@@ -43,6 +43,28 @@ impl Assembly<'_> {
             message,
             hint,
         });
+    }
+
+    /// Whether the next issue is told.
+    pub(super) fn has_room_for_issues(&self) -> bool {
+        self.reply.issues.len() < MAX_ISSUES
+    }
+
+    /// Counts the commands once more, by their lines: some were forgotten, others found late.
+    pub(super) fn count_again(&mut self) {
+        let steps = self.reply.steps.iter_mut();
+        let steps = steps.map(|step| (step.line, &mut step.number));
+        let issues = self.reply.issues.iter_mut();
+        let issues = issues.filter_map(|issue| Some((issue.line, issue.number.as_mut()?)));
+        let untold = self.untold.iter_mut();
+        let untold = untold.filter_map(|untold| Some((untold.line, untold.number.as_mut()?)));
+        let mut numbers: Vec<(u32, &mut u32)> = steps.chain(issues).chain(untold).collect();
+        numbers.sort_by_key(|(line, number)| (*line, **number));
+        self.count = 0;
+        for (_, number) in numbers {
+            self.count = self.count.saturating_add(1);
+            *number = self.count;
+        }
     }
 
     /// Tells how many issues are not told.

@@ -7,11 +7,12 @@
 
 use std::ops::Range;
 
-use super::{Assembly, VAIN_LOOKS, number};
+use super::talk::Meant;
+use super::{Assembly, VAIN_LOOKS};
+use crate::reply::code_fence;
 use crate::reply::found::Item;
 use crate::reply::repair::{is_spaced_quotation, without_quote_marks};
 use crate::reply::tags::read_angled;
-use crate::reply::{Issue, code_fence};
 
 /// What a run of quoted lines holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,13 +55,15 @@ impl Assembly<'_> {
             && !is_shown
         {
             self.vain_looks += 1;
-            self.reply.issues.push(Issue {
-                line: number(line),
-                number: None,
-                command: None,
-                message: "a quoted block names no file of its own and was not done".to_owned(),
-                hint: "Send it again with its file and without `>`, if it was meant.".to_owned(),
-            });
+            let message = "a quoted block names no file of its own and was not done";
+            let hint = "Send it again with its file and without `>`, if it was meant.";
+            self.doubted(
+                line,
+                None,
+                Meant::Change,
+                message.to_owned(),
+                hint.to_owned(),
+            );
         }
     }
 

@@ -4,13 +4,15 @@
 //! block is an edit of that file from its first line on. Tags count there as everywhere. A block
 //! that is an edit or a call for something else is neither written nor done.
 
+use std::collections::HashSet;
+
 use super::Assembly;
-use crate::protocol::{Command, RelPath};
 use crate::reply::code_fence::{self, Fence};
 use crate::reply::found::{Found, Item};
-use crate::reply::trim::is_blank;
 use crate::reply::whole_file::{self, Block, End};
-use crate::reply::{diff, file_name, json, patch, search_replace};
+use content::Content;
+
+mod content;
 
 /// Languages in which a block of code is no place for a call.
 const PROGRAMS: [&str; 24] = [
@@ -49,6 +51,8 @@ pub(super) struct CodeBlocks<'a> {
     /// The file that is shown here.
     shown: Option<(usize, Open<'a>)>,
     unclear: Vec<Unclear>,
+    /// Whether commands stand in tags, so that no file is written from a block.
+    pub(super) has_tags: bool,
 }
 
 /// A code block that was begun.
@@ -65,6 +69,7 @@ struct Open<'a> {
 /// A block under a path that is not done.
 struct Unclear {
     fence: usize,
+    name: String,
     item: Item,
     why: Why,
 }
@@ -73,16 +78,6 @@ struct Unclear {
 enum Why {
     Content,
     End,
-}
-
-/// What a block under a path holds.
-#[derive(PartialEq, Eq)]
-enum Content {
-    File,
-    /// Edits of that file.
-    Edits,
-    /// An edit or a call for something else.
-    Unclear,
 }
 
 impl Assembly<'_> {
@@ -160,18 +155,25 @@ impl Assembly<'_> {
         let limit = self.frame_end(at);
         let lines = &self.lines[..limit];
         let name = whole_file::name_of(lines, at, after)?;
-        let content = content(name, &lines[at..]);
+        let mut content = Content::begun(name, &lines[at..]);
         if content == Content::Edits {
             return None;
         }
         let block = Block::at(lines, at, after)?;
+        if content == Content::File && !block.is_text() {
+            content = Content::of_file(name, block.content(lines));
+        }
         let (item, why) = match (content, block.end) {
-            (Content::Unclear, _) => (unclear(name), Why::Content),
+            (Content::Other | Content::Mixed, _) => (content.trouble(name), Why::Content),
             (_, End::Uncertain) => (whole_file::uncertain(name), Why::End),
             _ => return Some(block.lines.end),
         };
-        let fence = at;
-        self.code.unclear.push(Unclear { fence, item, why });
+        self.code.unclear.push(Unclear {
+            fence: at,
+            name: name.to_owned(),
+            item,
+            why,
+        });
         Some(block.lines.end)
     }
 
@@ -188,17 +190,35 @@ impl Assembly<'_> {
     }
 
     /// Points out the blocks that were not done, in a reply that has something else.
+    ///
+    /// Beside commands in tags no block is written, so it does not matter where one ends; one for a
+    /// file that is changed elsewhere only shows what is done there.
     pub(super) fn tell_unclear(&mut self) {
-        for Unclear { fence, item, .. } in std::mem::take(&mut self.code.unclear) {
+        let changed = self.changed_names();
+        for unclear in std::mem::take(&mut self.code.unclear) {
+            let is_only_shown = match unclear.why {
+                Why::End => self.code.has_tags,
+                Why::Content => changed.contains(&unclear.name),
+            };
             if let Item::Problem {
                 command,
                 message,
                 hint,
-            } = item
+            } = unclear.item
+                && !is_only_shown
             {
-                self.malformed(fence, command, message, hint);
+                self.malformed(unclear.fence, command, message, hint);
             }
         }
+    }
+
+    /// The files that the commands of the reply change, with and without their directories.
+    fn changed_names(&self) -> HashSet<String> {
+        let steps = self.reply.steps.iter();
+        let paths = steps.flat_map(|step| step.command.changed_paths());
+        paths
+            .flat_map(|path| [path.as_str().to_owned(), path.file_name().to_owned()])
+            .collect()
     }
 
     /// Leaves out of the files of a reply what is not certain to be one.
@@ -214,90 +234,5 @@ impl Assembly<'_> {
                 file.items = vec![found.item];
             }
         }
-    }
-}
-
-/// What the block of this name holds whose fence is the first of the lines.
-fn content(name: &str, lines: &[&str]) -> Content {
-    let is_content = |line: &&str| !is_blank(line) && file_name::alone(line) != Some(name);
-    let Some(at) = lines.iter().skip(1).position(is_content).map(|at| at + 1) else {
-        return Content::File;
-    };
-    if search_replace::is_head(lines[at]) {
-        return Content::Edits;
-    }
-    let is_patch = patch::begins(lines[at]) || diff::begins(lines, at);
-    let (found, own_kinds): (_, &[&str]) = if is_patch {
-        let patch = patch::find(lines, at, &mut patch::Ends::default());
-        (patch.or_else(|| diff::find(lines, at)), &["diff", "patch"])
-    } else {
-        let call = json::find(lines, at).filter(|found| is_whole(found, lines));
-        let kinds = &["json", "json5", "jsonc", "jsonl", "ndjson", "ipynb"];
-        (call, kinds)
-    };
-    let Some(found) = found else {
-        return Content::File;
-    };
-    let extension = file_name::extension(name).unwrap_or_default();
-    let is_own_kind = own_kinds.contains(&extension.to_ascii_lowercase().as_str());
-    let commands = || {
-        found.items.iter().filter_map(|item| match item {
-            Item::Command(command) => Some(command),
-            Item::Problem { .. } => None,
-        })
-    };
-    if commands().any(|command| is_for(command, name)) {
-        Content::Edits
-    } else if is_own_kind {
-        Content::File
-    } else if commands().all(only_looks) {
-        // Nothing but what is wrong with it, or what does no harm.
-        Content::Edits
-    } else {
-        Content::Unclear
-    }
-}
-
-/// Whether nothing but other calls follows in the code block.
-fn is_whole(found: &Found, lines: &[&str]) -> bool {
-    let next = code_fence::skip_blank(lines, found.lines.end);
-    let is_closed = Fence::read(lines[found.lines.end - 1]).is_some();
-    is_closed
-        || lines
-            .get(next)
-            .is_none_or(|line| code_fence::is_bare(line) || json::begins(lines, next))
-}
-
-/// Whether a command is about the file of this name.
-fn is_for(command: &Command, name: &str) -> bool {
-    let Ok(name) = RelPath::parse(name) else {
-        return false;
-    };
-    let ends = |long: &RelPath, short: &RelPath| {
-        let rest = long.as_str().strip_suffix(short.as_str());
-        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
-    };
-    let paths = command.changed_paths();
-    let mut paths = paths.into_iter().chain(command.path());
-    paths.any(|path| ends(path, &name) || ends(&name, path))
-}
-
-fn only_looks(command: &Command) -> bool {
-    command.selection().is_some()
-        || matches!(
-            command,
-            Command::GitStatus { .. } | Command::GitDiff { .. } | Command::ListFiles { .. }
-        )
-}
-
-fn unclear(name: &str) -> Item {
-    Item::Problem {
-        command: None,
-        message: format!(
-            "the block under `{name}` is an edit or a call for something else, so it was neither written nor done"
-        ),
-        hint: format!(
-            "send it as `[CREATE_FILE path=\"{name}\"]` if it is that file, else without `{name}` above it"
-        ),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Assembly;
 use super::frame::has_seam;
+use super::talk::Meant;
 use crate::reply::code_fence::{self, Fence};
 use crate::reply::tags::{
     Around, Close, Closer, Damage, Kind, Name, Opening, TagLine, build, crowded,
@@ -44,6 +45,7 @@ impl<'a> Assembly<'a> {
                     return Some(end);
                 }
                 self.leave_output(tag.line);
+                self.code.has_tags = true;
                 let opening = Opening::read(*name, attributes);
                 match inline.as_deref() {
                     Some("") => Some(self.build(tag, opening, BodyAt::Nowhere)),
@@ -151,6 +153,7 @@ impl<'a> Assembly<'a> {
     /// Makes a command; returns the line below it.
     pub(super) fn build(&mut self, tag: &TagLine<'_>, opening: Opening, body: BodyAt<'_>) -> usize {
         let name = opening.name;
+        self.code.has_tags = true;
         self.remember_body(tag, &opening, body);
         let inline;
         let (lines, end) = match body {
@@ -248,6 +251,12 @@ impl<'a> Assembly<'a> {
         }
         if crowded.has_attributes || end > at + 1 {
             self.malformed(at, Some(name), message, hint);
+        } else if crowded.name.has_effects() && crowded.name != Name::Done {
+            let meant = match self.frame_at(at) {
+                Some(_) => Meant::Certain,
+                None => Meant::announced(crowded.name, crowded.rest),
+            };
+            self.doubted(at, Some(crowded.name), meant, message, hint);
         } else {
             self.issue(at, None, Some(name), message, hint);
         }

@@ -64,6 +64,12 @@ pub(super) fn read(
     }
 }
 
+/// Whether these lines are a header and as many lines as it counts.
+pub(super) fn is_as_counted(lines: &[&str]) -> bool {
+    let range = lines.first().and_then(|header| range(header).ok()?);
+    range.is_some_and(|range| end_by_counts(lines, 1, &range) == Some(lines.len()))
+}
+
 /// Reads changed lines that stand directly under the names of a file, where `@@` is missing.
 ///
 /// Only for a diff that is enclosed: elsewhere the lines might be prose.

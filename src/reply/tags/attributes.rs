@@ -15,6 +15,8 @@ use crate::reply::work;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Attributes {
     left: Vec<Attribute>,
+    /// The values that were asked for.
+    taken: Vec<String>,
     /// How many values stood in quotes that are not ASCII.
     pub(super) curly: usize,
     /// The name of an attribute whose quote is never closed.
@@ -32,11 +34,14 @@ pub(super) enum Doubt {
     Unclosed(String),
 }
 
+/// One attribute.
 #[derive(Debug, PartialEq, Eq)]
-struct Attribute {
-    written: String,
-    name: String,
-    value: Option<String>,
+pub(super) struct Attribute {
+    /// Its name as it was written.
+    pub(super) written: String,
+    /// Its name written plain.
+    pub(super) name: String,
+    pub(super) value: Option<String>,
 }
 
 /// Attributes that may stand without a value, and then mean yes.
@@ -139,7 +144,9 @@ impl Attributes {
         let place = names
             .iter()
             .find_map(|name| self.left.iter().position(|it| it.name == *name))?;
-        Some(self.left.remove(place))
+        let attribute = self.left.remove(place);
+        self.taken.extend(attribute.value.clone());
+        Some(attribute)
     }
 
     /// Takes every value that has one of these names, in the order of the tag.
@@ -159,6 +166,20 @@ impl Attributes {
             .iter()
             .find_map(|name| self.left.iter().find(|it| it.name == *name))?;
         found.value.as_deref()
+    }
+
+    /// What nobody asked for.
+    pub(super) fn left(&self) -> impl Iterator<Item = &Attribute> {
+        self.left.iter()
+    }
+
+    /// Whether another attribute has this value already, or ends with it as a path with its name.
+    pub(super) fn says_again(&self, value: &str) -> bool {
+        let is_same = |taken: &String| {
+            let before = taken.strip_suffix(value);
+            before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
+        };
+        !value.is_empty() && self.taken.iter().any(is_same)
     }
 
     /// What nobody asked for, as it was written.

@@ -6,6 +6,7 @@ use super::attributes::{Attributes, Doubt};
 use super::body::{Around, Body, Place};
 use super::content::Content;
 use super::damage;
+use super::harmless;
 use super::name::Name;
 use crate::protocol::{Command, Edit, PathProblem, RelPath, Selection};
 use crate::reply::{changes, link};
@@ -106,6 +107,11 @@ pub(in crate::reply) fn build(
     if let (Some(name), Err(_)) = (&tag.attributes.unclosed, &command) {
         command = Err(tag.trouble(format!("the quote after `{name}=` is not closed")));
     }
+    if command.is_ok()
+        && let Some(trouble) = tag.neglected()
+    {
+        command = Err(trouble);
+    }
     let unknown = match &command {
         Ok(_) => tag.attributes.unknown(),
         Err(_) => Vec::new(),
@@ -161,6 +167,30 @@ impl Tag<'_> {
                 "Send it again with each value in quotes, as in `{}`.",
                 self.name.example()
             ),
+        })
+    }
+
+    /// What an attribute asks for that nobody knows, in a command that changes or runs something.
+    fn neglected(&self) -> Option<Trouble> {
+        const MOST_NAMED: usize = 4;
+        let mut unknown = harmless::meaningful(self.name, &self.attributes);
+        unknown.truncate(MOST_NAMED);
+        let named = format!("`{}`", unknown.join("`, `"));
+        let (verb, it) = match unknown.len() {
+            0 => return None,
+            1 => ("is", "it"),
+            _ => ("are", "them"),
+        };
+        let advice = match self.name {
+            Name::RunCommand => "; a script goes to another directory with `cd`",
+            Name::InsertText => "; the text goes below `line`",
+            _ => "",
+        };
+        Some(Trouble {
+            message: format!(
+                "{named} {verb} not known here, and without {it} something else might be done"
+            ),
+            hint: format!("Send it again without {named}{advice}."),
         })
     }
 
@@ -305,6 +335,11 @@ impl Tag<'_> {
         };
         let given = self.attributes.take(SCRIPT);
         let mut script = self.text(Place::Script);
+        if let Some(given) = &given
+            && ![given.trim(), ""].contains(&script.trim())
+        {
+            return Err(self.trouble("its attribute and its body say different things"));
+        }
         if script.trim().is_empty() {
             script = given.unwrap_or_default();
         }
@@ -419,7 +454,13 @@ impl Tag<'_> {
                     .split_once(['-', ':', ','])
                     .unwrap_or((&range, &range));
                 let start = self.parsed("lines", start)?;
-                (Some(start), Some(self.parsed("lines", end)?))
+                let range = (Some(start), Some(self.parsed("lines", end)?));
+                let (start, end) = (self.number(START)?, self.number(END)?);
+                let differs = |one: Option<u32>, other| one.is_some() && one != other;
+                if differs(start, range.0) || differs(end, range.1) {
+                    return Err(self.trouble("its attributes name different lines"));
+                }
+                range
             }
             None => (self.number(START)?, self.number(END)?),
         };

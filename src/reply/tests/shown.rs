@@ -201,7 +201,8 @@ fn a_diff_that_may_end_within_its_last_line_is_cut() {
     for (text, is_cut) in [
         (diff("@@ ... @@"), true),
         (diff("@@ ... @@") + "\n", true),
-        (diff("@@ -1,2 +1,2 @@"), true),
+        (diff("@@ -1,2 +1,2 @@"), false),
+        (diff("@@ -1,2 +1,3 @@"), true),
         (diff("@@ -1,2 +1,2 @@") + "\n", false),
         (diff("@@ ... @@") + "\n[END ab12cd34#1]", false),
         (diff("@@ -1,2 +1,2 @@") + "\n\nThat is all.", false),

@@ -85,7 +85,7 @@ fn is_led(lines: &[&str], at: usize) -> bool {
 }
 
 /// Whether the file is a text, which may show code itself.
-fn may_hold_fences(name: &str, fence: &Fence<'_>) -> bool {
+pub(super) fn may_hold_fences(name: &str, fence: &Fence<'_>) -> bool {
     const TEXTS: [&str; 9] = [
         "adoc", "markdown", "md", "mdx", "org", "prompt", "rst", "text", "txt",
     ];

@@ -1,0 +1,115 @@
+//! Attributes that nobody asked for: whether a command means the same without them.
+//!
+//! One that only says something about it, or asks for what is done anyway, may be ignored. With any
+//! other the command would do something else than was meant.
+
+use super::attributes::{Attribute, Attributes};
+use super::name::Name;
+
+/// Names that say something and ask for nothing, written plain.
+const NOTES: &[&str] = &[
+    "comment",
+    "contenttype",
+    "desc",
+    "description",
+    "explanation",
+    "filetype",
+    "goal",
+    "id",
+    "intent",
+    "label",
+    "lang",
+    "language",
+    "message",
+    "note",
+    "purpose",
+    "rationale",
+    "reason",
+    "step",
+    "summary",
+    "syntax",
+    "thought",
+    "timeoutms",
+    "title",
+    "why",
+];
+
+/// Names for a file or for lines, which may be named once more.
+const PLACES: &[&str] = &[
+    "after",
+    "afterline",
+    "at",
+    "end",
+    "endline",
+    "file",
+    "filename",
+    "filepath",
+    "from",
+    "line",
+    "name",
+    "path",
+    "start",
+    "startline",
+    "stop",
+    "target",
+    "to",
+];
+
+/// Names with the values that ask for what is done anyway.
+const AS_DONE: &[(&str, &[&str])] = &[
+    ("charset", UTF_8),
+    ("confirm", YES),
+    ("create", YES),
+    ("createdirectories", YES),
+    ("createdirs", YES),
+    ("createifmissing", YES),
+    ("createparents", YES),
+    ("cwd", HERE),
+    ("dir", HERE),
+    ("directory", HERE),
+    ("encoding", UTF_8),
+    ("force", YES),
+    ("makedirs", YES),
+    ("mkdir", YES),
+    ("mkdirs", YES),
+    (
+        "mode",
+        &["create", "new", "overwrite", "replace", "w", "write"],
+    ),
+    ("overwrite", YES),
+    ("parents", YES),
+    ("position", &["after", "below"]),
+    ("shell", &["bash", "sh"]),
+    ("type", &["bash", "command", "file", "sh", "shell", "text"]),
+    ("where", &["after", "below"]),
+    ("workdir", HERE),
+    ("workingdir", HERE),
+    ("workingdirectory", HERE),
+];
+
+const YES: &[&str] = &["", "1", "true", "yes"];
+const UTF_8: &[&str] = &["utf-8", "utf8", "ascii", "us-ascii"];
+const HERE: &[&str] = &["", ".", "./"];
+
+/// The attributes without which a command may do something else, as they were written.
+pub(super) fn meaningful(name: Name, attributes: &Attributes) -> Vec<&str> {
+    if !name.has_effects() || name == Name::Done {
+        return Vec::new();
+    }
+    let left = attributes.left();
+    let is_harmless = |it: &&Attribute| {
+        let value = it.value.as_deref().unwrap_or_default().trim();
+        NOTES.contains(&it.name.as_str())
+            || is_as_done(&it.name, value)
+            || (PLACES.contains(&it.name.as_str()) && attributes.says_again(value))
+    };
+    let meaningful = left.filter(|it| !is_harmless(it));
+    meaningful.map(|it| it.written.as_str()).collect()
+}
+
+fn is_as_done(name: &str, value: &str) -> bool {
+    let value = value.to_ascii_lowercase();
+    AS_DONE
+        .iter()
+        .any(|(known, values)| *known == name && values.contains(&value.as_str()))
+}
