@@ -24,6 +24,7 @@ mod own_message;
 mod patch;
 mod prose;
 mod repair;
+mod script;
 mod search_replace;
 mod tags;
 mod thinking;

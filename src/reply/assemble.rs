@@ -107,7 +107,7 @@ struct Assembly<'a> {
     free_from: usize,
     /// The code block that is open above `fences_read_to`, bodies aside.
     frame: Option<Enclosure<'a>>,
-    /// The line below the last of them that was closed.
+    /// The line below the last one that was closed and holds a block that was taken.
     frames_end: usize,
     /// The first line whose fence was not yet looked at.
     fences_read_to: usize,

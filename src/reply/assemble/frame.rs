@@ -23,7 +23,9 @@ impl<'a> Assembly<'a> {
             };
             self.frame = match self.frame {
                 Some(open) if fence.closes(&open.fence) => {
-                    self.frames_end = line + 1;
+                    if open.line < self.free_from {
+                        self.frames_end = line + 1;
+                    }
                     None
                 }
                 None => Some(Enclosure { line, fence }),

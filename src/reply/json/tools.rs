@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::protocol::{Command, Edit, Pattern, RelPath, Replacement, Selection};
 
 use super::super::found::Item;
-use super::super::{diff, patch, search_replace};
+use super::super::{diff, patch, script, search_replace};
 use super::call::Call;
 
 /// What is wrong, and what to write instead.
@@ -309,7 +309,7 @@ fn run(call: &Call<'_>) -> Result<Command, Trouble> {
                 ] => script.to_owned(),
                 _ => words
                     .iter()
-                    .map(|word| quote(word))
+                    .map(|word| script::quote(word))
                     .collect::<Vec<_>>()
                     .join(" "),
             }
@@ -319,26 +319,14 @@ fn run(call: &Call<'_>) -> Result<Command, Trouble> {
     if script.trim().is_empty() {
         return Err(missing(call, "command"));
     }
-    let script = match call.text(&["workdir", "cwd"]) {
-        Some(directory) if !matches!(directory.trim(), "" | "." | "./") => {
-            format!("cd {} || exit 1\n{script}", quote(&directory))
-        }
-        _ => script,
+    let script = match call.text(&["workdir", "cwd", "working_directory"]) {
+        Some(directory) => script::in_directory(&directory, script),
+        None => script,
     };
     Ok(Command::RunCommand {
         script,
         timeout: number(call, &["timeout", "timeout_seconds"])?,
     })
-}
-
-/// A word as a shell reads it back.
-fn quote(word: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./=:,@%+".contains(&byte);
-    if !word.is_empty() && word.bytes().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 const FILES: &[&str] = &[

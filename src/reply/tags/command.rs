@@ -9,7 +9,7 @@ use super::damage;
 use super::harmless;
 use super::name::Name;
 use crate::protocol::{Command, Edit, PathProblem, RelPath, Selection};
-use crate::reply::{changes, link};
+use crate::reply::{changes, link, script};
 use crate::unseen::is_stray;
 
 /// What became of a tag.
@@ -127,6 +127,14 @@ pub(in crate::reply) fn build(
 
 const PATH: &[&str] = &["path", "file", "filename", "filepath", "target"];
 const SCRIPT: &[&str] = &["command", "cmd", "script"];
+const WORKING_DIRECTORY: &[&str] = &[
+    "cwd",
+    "workdir",
+    "workingdirectory",
+    "workingdir",
+    "dir",
+    "directory",
+];
 const FROM: &[&str] = &["from", "path", "source", "src", "old", "oldpath"];
 const TO: &[&str] = &[
     "to",
@@ -182,7 +190,6 @@ impl Tag<'_> {
             _ => ("are", "them"),
         };
         let advice = match self.name {
-            Name::RunCommand => "; a script goes to another directory with `cd`",
             Name::InsertText => "; the text goes below `line`",
             _ => "",
         };
@@ -347,6 +354,9 @@ impl Tag<'_> {
             return Err(self.trouble("there is nothing to run"));
         }
         script.truncate(script.trim_end().len());
+        if let Some(directory) = self.attributes.take(WORKING_DIRECTORY) {
+            script = script::in_directory(&directory, script);
+        }
         Ok(Command::RunCommand { script, timeout })
     }
 

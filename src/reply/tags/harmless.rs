@@ -64,9 +64,6 @@ const AS_DONE: &[(&str, &[&str])] = &[
     ("createdirs", YES),
     ("createifmissing", YES),
     ("createparents", YES),
-    ("cwd", HERE),
-    ("dir", HERE),
-    ("directory", HERE),
     ("encoding", UTF_8),
     ("force", YES),
     ("makedirs", YES),
@@ -82,14 +79,10 @@ const AS_DONE: &[(&str, &[&str])] = &[
     ("shell", &["bash", "sh"]),
     ("type", &["bash", "command", "file", "sh", "shell", "text"]),
     ("where", &["after", "below"]),
-    ("workdir", HERE),
-    ("workingdir", HERE),
-    ("workingdirectory", HERE),
 ];
 
 const YES: &[&str] = &["", "1", "true", "yes"];
 const UTF_8: &[&str] = &["utf-8", "utf8", "ascii", "us-ascii"];
-const HERE: &[&str] = &["", ".", "./"];
 
 /// The attributes without which a command may do something else, as they were written.
 pub(super) fn meaningful(name: Name, attributes: &Attributes) -> Vec<&str> {

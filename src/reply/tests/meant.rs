@@ -262,7 +262,7 @@ fn of_quoted_commands_none_is_done() {
 #[test]
 fn an_attribute_that_changes_what_is_done_is_not_ignored() {
     for text in [
-        "[RUN_COMMAND cwd=\"build\"]\nrm -f *\n[/RUN_COMMAND]",
+        "[RUN_COMMAND env=\"X=1\"]\nmake\n[/RUN_COMMAND]",
         "[RUN_COMMAND background=\"true\"]\nserver\n[/RUN_COMMAND]",
         "[INSERT_TEXT path=\"a.py\" line=\"3\" position=\"before\"]\nx\n[/INSERT_TEXT]",
         "[CREATE_FILE path=\"a\" append=\"true\"]\nx\n[/CREATE_FILE]",
@@ -277,13 +277,33 @@ fn an_attribute_that_changes_what_is_done_is_not_ignored() {
         read(text, &[], &[1]);
     }
     let found = issue(
-        "[RUN_COMMAND cwd=\"build\"]\nrm -f *\n[/RUN_COMMAND]",
-        "`cwd` is not known here, and without it something else might be done",
+        "[INSERT_TEXT path=a line=3 position=before]\nx\n[/INSERT_TEXT]",
+        "`position` is not known here, and without it something else might be done",
     );
     assert_eq!(
         found.hint,
-        "Send it again without `cwd`; a script goes to another directory with `cd`."
+        "Send it again without `position`; the text goes below `line`."
     );
+}
+
+#[test]
+fn a_command_runs_in_the_directory_that_it_names() {
+    for (name, script) in [
+        ("cwd=\"build\"", "cd build || exit 1\nrm -f *"),
+        (
+            "working_directory=\"my dir\"",
+            "cd 'my dir' || exit 1\nrm -f *",
+        ),
+        ("cwd=\".\"", "rm -f *"),
+    ] {
+        case(
+            &format!("[RUN_COMMAND {name}]\nrm -f *\n[/RUN_COMMAND]"),
+            &[Command::RunCommand {
+                script: script.to_owned(),
+                timeout: None,
+            }],
+        );
+    }
 }
 
 #[test]
