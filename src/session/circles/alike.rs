@@ -1,7 +1,7 @@
 //! When two failures are the same: what they print is the same but for what passes.
 //!
-//! What passes are durations, times of day, dates, addresses in memory, ports of an address, and the
-//! numbers of processes and threads. Counts stay: whoever brings twelve failed tests down to seven
+//! What passes are durations, times of day, dates, seconds since 1970, addresses in memory, ports of
+//! an address, seeds, the numbers of processes and threads, and the names of temporary files. Counts stay: whoever brings twelve failed tests down to seven
 //! gets on.
 
 /// The units in which programs print how long something took.
@@ -10,8 +10,27 @@ const UNITS: [&str; 18] = [
     "minute", "minutes", "h", "hour", "hours",
 ];
 
-/// What stands before the number of a process or a thread.
-const NUMBERED: [&str; 3] = ["pid", "process", "thread"];
+/// What stands before a number that is drawn by lot, or given to a process or a thread.
+const NUMBERED: [&str; 6] = [
+    "pid",
+    "process",
+    "thread",
+    "seed",
+    "random_seed",
+    "random-seed",
+];
+
+/// Where temporary files lie, as pieces of text have it.
+const TEMPORARY: [&str; 5] = [
+    "tmp/",
+    "var/tmp/",
+    "var/folders/",
+    "private/tmp/",
+    "private/var/folders/",
+];
+
+/// From how many digits on a number is none that anybody counts.
+const LONGEST_COUNT: usize = 10;
 
 /// The same for texts that differ only in what passes, in white space and in punctuation.
 pub(super) fn identity(texts: [&str; 4]) -> String {
@@ -22,7 +41,7 @@ pub(super) fn identity(texts: [&str; 4]) -> String {
         while let Some(piece) = pieces.next() {
             let next = pieces.peek().copied().unwrap_or_default();
             if !passes(piece, before, next) {
-                hasher.update(piece.as_bytes());
+                hasher.update(lasting(piece).as_bytes());
                 hasher.update(b" ");
             }
             before = [before[1], piece];
@@ -47,6 +66,17 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
         .filter(|piece| !piece.is_empty())
 }
 
+/// What of a piece stays: of the path of a temporary file its last name, if that is no temporary one.
+fn lasting(piece: &str) -> &str {
+    let is_temporary = TEMPORARY.iter().any(|start| piece.starts_with(start));
+    let name = piece.rsplit_once('/').map_or(piece, |(_, name)| name);
+    match name {
+        _ if !is_temporary => piece,
+        name if name.contains('.') && !name.starts_with("tmp") => name,
+        _ => "",
+    }
+}
+
 /// Whether a piece is another one each time, with the two before it and the one after.
 fn passes(piece: &str, before: [&str; 2], next: &str) -> bool {
     if !piece.starts_with(|c: char| c.is_ascii_digit()) {
@@ -56,7 +86,8 @@ fn passes(piece: &str, before: [&str; 2], next: &str) -> bool {
     let is_own = |word: &str| NUMBERED.iter().any(|own| word.eq_ignore_ascii_case(own));
     let is_of_process = is_own(before[1]) || before[0].eq_ignore_ascii_case("thread");
     let is_measure = UNITS.contains(&next) && !matches!(next, "m" | "h");
-    (is_number(piece) && (is_measure || is_of_process))
+    let is_long = piece.find('.').unwrap_or(piece.len()) >= LONGEST_COUNT;
+    (is_number(piece) && (is_measure || is_of_process || is_long))
         || is_duration(piece)
         || is_moment(piece)
         || is_address(piece)
@@ -145,6 +176,19 @@ mod tests {
                 "thread 'main' (4012) panicked",
                 "thread 'main' (17) panicked",
             ),
+            ("seed: 4711", "seed: 12"),
+            ("--random-seed=4711", "--random-seed=12"),
+            ("at 1763200000 no", "at 1763200123 no"),
+            ("at 1763200000.25 no", "at 1763200123.5 no"),
+            (
+                "/tmp/pytest-of-me/pytest-12/test_a0/out.txt missing",
+                "/tmp/pytest-of-me/pytest-13/test_a0/out.txt missing",
+            ),
+            ("in /tmp/tmpab12cd", "in /tmp/tmpzz99"),
+            (
+                "open '/private/var/folders/x1/T/a.db'",
+                "open '/private/var/folders/y2/T/a.db'",
+            ),
             ("a  b\n", "a b"),
         ] {
             same(one, other, true);
@@ -161,6 +205,9 @@ mod tests {
             ("expected 1.5", "expected 2.5"),
             ("version 1.2.3", "version 1.2.4"),
             ("no", "no no"),
+            ("/tmp/x1/a.txt missing", "/tmp/x1/b.txt missing"),
+            ("src/tmp/x1 missing", "src/tmp/x2 missing"),
+            ("123456789 rows", "123456780 rows"),
         ] {
             same(one, other, false);
         }
