@@ -8,6 +8,9 @@ use super::plain::{BOLD, DIM, YELLOW, count, shown};
 use super::{Event, escape_line};
 use crate::number::grouped;
 
+/// More lines than these about what was left out nobody reads.
+const MOST_CUTS: usize = 8;
+
 /// How the reply can come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
@@ -55,13 +58,7 @@ pub(super) fn ready(event: &Event<'_>, way: Way) -> String {
     };
     let mut text = format!("\n{BOLD}Round {sequence}{BOLD:#}: {}\n", what(event));
     let _ = writeln!(text, "  {DIM}{}{DIM:#}", how_long(event));
-    for cut in *cuts {
-        let _ = writeln!(
-            text,
-            "  {YELLOW}left out{YELLOW:#} for want of room: {}",
-            escape_line(cut)
-        );
-    }
+    left_out(&mut text, cuts);
     if !is_waiting {
         return text;
     }
@@ -90,6 +87,28 @@ pub(super) fn ready(event: &Event<'_>, way: Way) -> String {
         }
     }
     text
+}
+
+/// What the message has no room for.
+fn left_out(text: &mut String, cuts: &[String]) {
+    let mut tell = |what: &str| {
+        let _ = writeln!(
+            text,
+            "  {YELLOW}left out{YELLOW:#} for want of room: {}",
+            escape_line(what)
+        );
+    };
+    let told = match cuts.len() {
+        all if all > MOST_CUTS => MOST_CUTS - 1,
+        all => all,
+    };
+    cuts[..told].iter().for_each(|cut| tell(cut));
+    if told < cuts.len() {
+        tell(&format!(
+            "{} more, see [TRUNCATED ...] there",
+            cuts.len() - told
+        ));
+    }
 }
 
 /// What the message is: its files.
@@ -231,6 +250,14 @@ mod tests {
     fn tells_how_to_carry_parts_and_what_was_cut() {
         let cuts = ["the end of the file listing".to_owned()];
         insta::assert_snapshot!(plain(&["a_part1of2.txt", "a_part2of2.txt"], None, &cuts));
+    }
+
+    #[test]
+    fn of_much_that_was_cut_some_is_told() {
+        let cuts: Vec<String> = (0..410).map(|n| format!("some of result {n}")).collect();
+        let text = plain(&["a.txt"], None, &cuts);
+        assert_eq!(text.matches("left out").count(), MOST_CUTS, "{text}");
+        assert!(text.contains("for want of room: 403 more, see"), "{text}");
     }
 
     #[test]
