@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Facts, chars};
 use crate::protocol::{Status, StepResult};
-use crate::session::{CheckReport, Instructions, Session};
+use crate::session::{CheckReport, CheckedWhen, Instructions, Session};
 
 /// The full text, compiled in.
 const FULL: &str = include_str!("../protocol/instructions.md");
@@ -29,6 +29,9 @@ const TASK_REMINDER: usize = 400;
 
 /// How many further instructions a message repeats.
 const FURTHER_REMINDERS: usize = 3;
+
+/// How long a check command is that the prompt repeats, in characters.
+const SHORT_COMMAND: usize = 60;
 
 /// What is said where the person has switched commands off.
 const NO_COMMANDS: &str = "RUN_COMMAND is switched off in this session: work with files only, and tell the user in a MESSAGE what to run.";
@@ -145,10 +148,20 @@ pub(super) fn prompt(session: &Session) -> String {
 pub(super) fn failing_check(session: &Session) -> String {
     let failing = session.check.as_ref().filter(|check| check.failed());
     match failing.filter(|_| !session.planning.is_open()) {
-        Some(check) => format!(
-            " The user's check `{}` fails, see Check above: make it pass, [DONE] counts only then.",
-            check.command
-        ),
+        Some(check) => {
+            let how = match check.when {
+                CheckedWhen::Outdated => "failed when it last ran",
+                _ => "fails",
+            };
+            let name = if chars(&check.command) <= SHORT_COMMAND {
+                format!(" `{}`", check.command)
+            } else {
+                String::new()
+            };
+            format!(
+                " The user's check{name} {how}, see Check above: make it pass, [DONE] counts only then."
+            )
+        }
         None => String::new(),
     }
 }

@@ -162,11 +162,15 @@ const HEADINGS: &[(&str, &str)] = &[
     ("## Changed by the User, Not by You", "changes"),
     ("## Requested File Contents", "contents"),
     ("## File Contents", "contents"),
-    ("## Files That the Task Names", "context"),
-    ("## You May Need", "context"),
+    ("## Files That the Task Names", "contents"),
+    ("## You May Need", "contents"),
+    ("## Plan", "notes and answers"),
+    ("## Answers", "notes and answers"),
+    ("## A Note from the User", "notes and answers"),
+    ("## Decisions of the User", "notes and answers"),
 ];
 
-/// What is neither of these: the task, answers, notes, the prompt.
+/// What is neither of these: the task and the prompt.
 const REST: &str = "task and prompt";
 
 /// Measures a message of ours by its headings; those inside of code blocks do not count.
@@ -261,11 +265,12 @@ mod tests {
         assert_eq!(
             takes,
             [
-                (REST, 24 + 16 + 15 + 15 + 3),
+                (REST, 24 + 16 + 15 + 3),
                 ("instructions", 21),
                 ("check", 12),
                 ("listing", 24),
-                ("contents", 27 + 19 + 15 + 8)
+                ("contents", 27 + 19 + 15 + 8),
+                ("notes and answers", 11 + 4)
             ]
         );
         assert_eq!(meter.characters, text.chars().count());

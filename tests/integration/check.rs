@@ -320,7 +320,7 @@ fn what_the_check_names_comes_unasked_and_the_prompt_names_the_check() {
         assert!(message.contains("### app.py (lines 494"), "{message}");
         let prompt = message.split("=== PROMPT ===").nth(1).unwrap();
         assert!(
-            prompt.contains("check `echo app.py:500: no; exit 1` fails"),
+            prompt.contains("check `echo app.py:500: no; exit 1` fails, see Check above"),
             "{prompt}"
         );
     }
