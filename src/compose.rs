@@ -9,9 +9,11 @@ pub mod budget;
 mod carriage;
 mod changed;
 mod check;
+mod content;
 mod contents;
 mod cuts;
 mod filling;
+mod gathered;
 mod handover;
 mod history;
 mod instructions;
@@ -20,8 +22,10 @@ mod meter;
 pub mod parts;
 mod passage;
 mod places;
+mod promises;
 mod relevance;
 mod results;
+mod titles;
 mod unasked;
 mod words;
 
@@ -30,16 +34,18 @@ use std::time::Duration;
 use self::budget::Claim;
 pub use self::carriage::{Carriage, FileLimit, TooLong};
 use self::carriage::{Made, Room};
-pub use self::contents::Content;
+pub use self::content::Content;
 use self::cuts::Cuts;
+pub use self::gathered::gather;
 pub use self::handover::{Handover, hand_over};
 pub use self::instructions::example as example_instructions;
 pub use self::listing::{Listed, Listing};
 pub use self::meter::{Meter, Takes, estimated_tokens, measure};
 pub use self::parts::Limit;
 pub use self::places::{Place, places};
+use self::promises::Promises;
 use self::relevance::Relevance;
-pub use self::relevance::{identifiers, named};
+pub use self::relevance::{identifiers, named, suggested};
 use crate::protocol::{RelPath, Sighting};
 use crate::session::Session;
 
@@ -52,8 +58,10 @@ pub struct Material<'a> {
     pub listing: &'a Listing,
     /// The files as the last outbox showed them; nothing before the first.
     pub shown_before: Option<&'a Listing>,
-    /// The contents that the model asked for.
+    /// The contents that the model asked for, in the order of the session's requests.
     pub contents: &'a [Content],
+    /// The files that the task names.
+    pub named: &'a [Content],
     /// What the model did not ask for and will need next.
     pub unasked: &'a [Content],
     /// What the person changed, as a diff; empty if nothing.
@@ -98,6 +106,8 @@ pub struct Outbox {
     pub tells_changes: bool,
     /// The steps whose results it does not tell in full, by their numbers.
     pub cut_results: Vec<u32>,
+    /// How many lines of each of the project's instructions it shows, if it does at all.
+    pub project: Vec<Option<usize>>,
 }
 
 /// How a message gets into the chat.
@@ -131,15 +141,34 @@ pub type Veil<'a> = dyn FnMut(&mut String) + 'a;
 /// The material has been through the veil already: the text goes through it once more before it is
 /// measured and split, for what only the whole tells.
 pub fn compose(material: &Material<'_>, veil: &mut Veil<'_>) -> Outbox {
-    let draft = Draft::of(material);
-    let Made { text, cuts, .. } = material.carriage.fitted(veil, |room| draft.fit(room));
+    let mut promises = Promises::new(material.session, material.contents);
+    let made = loop {
+        let made = {
+            let draft = Draft::of(&Material {
+                session: promises.session(),
+                contents: promises.contents(),
+                ..*material
+            });
+            (material.carriage).fitted(veil, |room| draft.fit(room))
+        };
+        if !promises.are_broken_by(&made.cuts) {
+            break made;
+        }
+    };
+    outbox(made, material.session, material.carriage, veil)
+}
+
+/// A message as it goes out.
+fn outbox(made: Made, session: &Session, carriage: Carriage, veil: &mut Veil<'_>) -> Outbox {
+    let Made { text, cuts, .. } = made;
     Outbox {
-        form: form(&text, material.session, material.carriage, veil),
+        form: form(&text, session, carriage, veil),
         text,
         cuts: cuts.words,
         shown: cuts.shown,
         tells_changes: cuts.tells_changes,
         cut_results: cuts.results,
+        project: cuts.project,
     }
 }
 
@@ -182,11 +211,6 @@ impl<'a> Draft<'a> {
             None => relevance::relevance(session, material.listing, material.mentions),
             Some(_) => Relevance::default(),
         };
-        let is_named = |content: &&Content| {
-            let sighting = content.sighting.as_ref();
-            sighting.is_some_and(|sighting| relevance.is_named(&sighting.path))
-        };
-        let (named, unasked) = material.unasked.iter().partition(is_named);
         Self {
             head: head(session, material.facts),
             sections: vec![
@@ -202,8 +226,8 @@ impl<'a> Draft<'a> {
                 Box::new(results::Results::new(session)),
                 Box::new(contents::requested(material.contents)),
                 Box::new(changed::section(material.changed)),
-                Box::new(unasked::named(named)),
-                Box::new(unasked::other(unasked)),
+                Box::new(contents::named(material.named)),
+                Box::new(unasked::section(material.unasked)),
                 Box::new(words::section(session)),
             ],
             prompt: format!("=== PROMPT ===\n{}", instructions::prompt(session)),

@@ -43,7 +43,7 @@ use walks::Walks;
 
 pub use crate::edit::quoted_replacement;
 pub use mentions::mentions;
-pub use read::{Shown, Veil, read_file, read_files, read_requests, unveiled};
+pub use read::{Shown, Veil, read_file, read_requests, unveiled};
 pub use search::{Hidden, Hide};
 pub use seen::hash;
 pub use settle::{Keep, Settled, settle};

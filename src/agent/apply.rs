@@ -17,7 +17,7 @@ use super::network::{self, Offered, ran_twice};
 use super::permit::{Asking, Consent, Permission};
 use super::round::reason_to_skip;
 use crate::approve::{Pending, Question};
-use crate::compose::Content;
+use crate::compose::{self, Content};
 use crate::error::{Error, Result};
 use crate::execute::{self, Execution, Limits};
 use crate::interrupt::Interrupt;
@@ -27,6 +27,9 @@ use crate::reply::Reply;
 use crate::settings::OnFailure;
 use crate::ui::{Activity, Input, Ui};
 use crate::workspace::Workspace;
+
+/// How much is printed of the files that a reply asks to read, in characters.
+const PRINTED: usize = 1_000_000;
 
 /// Where and how a reply is applied.
 #[derive(Debug)]
@@ -226,15 +229,12 @@ impl Applying<'_> {
 
     /// What the reply asked to read, as it is now.
     pub fn contents(&self, reply: &Reply) -> Vec<Content> {
-        let commands = reply.steps.iter().map(|step| &step.command);
-        let requests = execute::read_requests(self.workspace, commands);
-        let shown = execute::read_files(
-            self.workspace,
-            &requests,
-            self.limits,
-            &mut execute::unveiled,
-        );
-        shown.into_iter().map(conceal::content).collect()
+        let requests = execute::read_requests(self.workspace, &reply.steps);
+        compose::gather(&requests, PRINTED, |request| {
+            let (workspace, limits) = (self.workspace, self.limits);
+            let shown = execute::read_file(workspace, request, limits, &mut execute::unveiled);
+            conceal::content(shown)
+        })
     }
 }
 

@@ -1,10 +1,10 @@
 //! What a message brings unasked, because the model would ask for it next.
 //!
-//! With the first message: the files of a small workspace, and those that the task names. With later
-//! ones: the current text of a file that was edited wrongly.
-//! With every one: the lines that the output of a failed command or check names. All of it is read
-//! through `workspace`, and all of it is within a budget; whether there is room is decided in
-//! `compose`. What the project says about working on it is left to `project`.
+//! With the first message: the files that the task names, or their first lines, and those of a small
+//! workspace. With later ones: the current text of a file that was edited wrongly, unless the result
+//! of the edit shows it. With every one: the lines that the output of a failed command or check
+//! names. All of it is read through `workspace`, and all of it is within a budget; whether there is
+//! room is decided in `compose`. What the project says about working on it is left to `project`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -41,6 +41,19 @@ const PLACES: usize = 5;
 
 /// How long a file is that is shown as a whole where the first check names it, in bytes.
 const SHORT: u64 = 3_000;
+
+/// What the first one shows at most of files that the task names, in characters: they are read next
+/// in any case.
+const NAMED: usize = 20_000;
+
+/// What a message brings unasked.
+#[derive(Debug, Default)]
+pub(super) struct Unasked {
+    /// The files that the task names, or their first lines.
+    pub(super) named: Vec<Content>,
+    /// What else may be of use.
+    pub(super) other: Vec<Content>,
+}
 
 /// Gathers excerpts until the budget is used up.
 struct Gathering<'a> {
@@ -83,30 +96,66 @@ pub(super) fn whole(path: &RelPath) -> ReadRequest {
         start_line: None,
         end_line: None,
         numbered: false,
+        step: 0,
     }
 }
 
 impl Conversation<'_> {
     /// What this message brings unasked.
-    pub(super) fn unasked(&mut self, listing: &Listing) -> Vec<Content> {
+    pub(super) fn unasked(&mut self, listing: &Listing) -> Unasked {
         let is_first = self.session.sequence_number == 1;
         let mut concealed = std::mem::take(&mut self.concealed);
+        let named = if is_first {
+            self.named_files(listing, &mut concealed)
+        } else {
+            Vec::new()
+        };
+        let used: usize = (named.iter())
+            .map(|(_, content)| content.text.text.chars().count())
+            .sum();
         let mut gathering = Gathering {
             agent: self.agent,
             concealed: &mut concealed,
-            left: if is_first { FIRST } else { LATER },
+            left: if is_first {
+                FIRST.saturating_sub(used)
+            } else {
+                LATER
+            },
             found: Vec::new(),
         };
         if is_first {
-            self.named_by_first_check(listing, &mut gathering);
-            self.first_files(listing, &mut gathering);
+            self.named_by_first_check(listing, &named, &mut gathering);
+            self.first_files(listing, &named, &mut gathering);
         } else {
             self.after_failures(listing, &mut gathering);
         }
-        let found = gathering.found;
+        let other = gathering.found.into_iter();
+        let other = other.map(|(_, shown)| conceal::content(shown)).collect();
         self.concealed = concealed;
-        let contents = found.into_iter().map(|(_, shown)| conceal::content(shown));
-        contents.collect()
+        Unasked {
+            named: named.into_iter().map(|(_, content)| content).collect(),
+            other,
+        }
+    }
+
+    /// The files that the task names, the first lines of those that are long.
+    fn named_files(&self, listing: &Listing, concealed: &mut Concealed) -> Vec<(RelPath, Content)> {
+        let is_shown =
+            |path: &&&RelPath| unread(path).is_none() && !PROJECT_NAMES.contains(&path.file_name());
+        let paths = compose::named(&self.session, listing);
+        let requests: Vec<ReadRequest> = (paths.iter().filter(is_shown))
+            .map(|path| whole(path))
+            .collect();
+        let agent = self.agent;
+        let mut veil = |path: &RelPath, text| concealed.file(agent, path, text);
+        let contents = compose::gather(&requests, NAMED, |request| {
+            let (workspace, limits) = (&agent.workspace, &agent.limits);
+            conceal::content(execute::read_file(workspace, request, limits, &mut veil))
+        });
+        let paths = requests.into_iter().map(|request| request.path);
+        let found = paths.zip(contents);
+        // An empty or a binary one has nothing to show.
+        found.filter(|(_, content)| !content.is_bare()).collect()
     }
 
     /// The files with rare words of the task in them, if the whole of a large listing is shown.
@@ -121,13 +170,18 @@ impl Conversation<'_> {
         execute::mentions(workspace, &words, LOOKING)
     }
 
-    /// What the task names, and all of a small workspace.
-    fn first_files(&self, listing: &Listing, gathering: &mut Gathering<'_>) {
-        let mut paths = compose::named(&self.session, listing);
+    /// What the words of the task may mean, and all of a small workspace.
+    fn first_files(
+        &self,
+        listing: &Listing,
+        named: &[(RelPath, Content)],
+        gathering: &mut Gathering<'_>,
+    ) {
+        let mut paths = compose::suggested(&self.session, listing);
         let short = listing.files.iter().filter(|file| is_short_readme(file));
         paths.extend(short.map(|file| &file.path));
         paths.extend(of_small(listing, FIRST));
-        let mut known = BTreeSet::new();
+        let mut known: BTreeSet<&RelPath> = named.iter().map(|(path, _)| path).collect();
         for path in paths {
             let is_instructions = PROJECT_NAMES.contains(&path.file_name());
             if unread(path).is_none() && !is_instructions && known.insert(path) {
@@ -148,7 +202,9 @@ impl Conversation<'_> {
             failed.partition(|result| result.command == "RUN_COMMAND");
         for result in edits {
             let is_edit = matches!(result.command.as_str(), "EDIT_FILE" | "INSERT_TEXT");
-            let path = RelPath::parse(&result.subject).ok().filter(|_| is_edit);
+            let shows_lines = !result.outcome.excerpts.is_empty();
+            let path = RelPath::parse(&result.subject).ok();
+            let path = path.filter(|_| is_edit && !shows_lines);
             if let Some(path) = path.filter(|path| !asked.contains(path))
                 && known.insert(path.clone())
             {
@@ -166,9 +222,16 @@ impl Conversation<'_> {
     }
 
     /// The files that the check named before any change: the short ones, and the lines of others.
-    fn named_by_first_check(&self, listing: &Listing, gathering: &mut Gathering<'_>) {
+    fn named_by_first_check(
+        &self,
+        listing: &Listing,
+        named: &[(RelPath, Content)],
+        gathering: &mut Gathering<'_>,
+    ) {
         let outputs = self.output_of_check();
-        let is_readable = |path: &RelPath| unread(path).is_none();
+        let is_shown =
+            |path: &RelPath| (named.iter()).any(|(known, one)| known == path && one.is_complete());
+        let is_readable = |path: &RelPath| unread(path).is_none() && !is_shown(path);
         for (path, lines) in self.named_places(outputs, listing, is_readable) {
             let is_short = |file: &Listed| file.path == path && file.size <= SHORT;
             if listing.files.iter().any(is_short) {

@@ -134,7 +134,7 @@ impl Conversation<'_> {
         let mut session = self.session.clone();
         self.conceal(Told {
             session: &mut session,
-            contents: vec![&mut contents, &mut project],
+            contents: vec![&mut contents, &mut project.contents],
             past: &mut past.rounds,
             texts: notes.iter_mut().chain([&mut diff]).collect(),
         });
@@ -145,7 +145,7 @@ impl Conversation<'_> {
             notes: &notes,
             listing: &listing,
             contents: &contents,
-            project: &project,
+            project: &project.contents,
             facts: self.facts(),
             max_list_items: agent.limits.max_list_items as usize,
             carriage: agent.manner.carriage,
@@ -155,6 +155,7 @@ impl Conversation<'_> {
         self.keep_secrets()?;
         agent.mailbox.withdraw(&id, sequence)?;
         let posted = agent.post(&id, sequence, &outbox)?;
+        self.keep_project(project, &outbox.project);
         self.keep_listing(&listing)?;
         self.tell_secrets();
         // A new chat has nothing to remember yet.

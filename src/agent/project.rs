@@ -1,9 +1,12 @@
 //! What the project says about working on it: `AGENTS.md` and its like, each once a chat.
 //!
 //! The file of the root and those above what was touched or named, the more specific last; of too
-//! many the most general and the most specific ones, and the others are named.
+//! many the most general and the most specific ones, and the others are named. What a message had no
+//! room for comes with the next one, from where it was cut.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
 
 use super::Conversation;
 use super::conceal;
@@ -31,17 +34,90 @@ const SHOWN: &str = "project.json";
 /// Under which name is kept there which were left out; no file has it.
 const LEFT_OUT: &str = "";
 
+/// How much of a file the chat has seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Told {
+    /// Of which content.
+    hash: String,
+    /// How many lines of it, from the first.
+    lines: usize,
+    /// How many lines it is to see.
+    of: usize,
+}
+
+impl Told {
+    /// Whether some of it is still to be told.
+    fn is_owed(&self) -> bool {
+        self.lines < self.of
+    }
+}
+
+/// What the project says, as far as the chat has not seen it.
+#[derive(Debug, Default)]
+pub(super) struct Project {
+    /// What is to be shown; of a file of which some was shown before, what comes after that.
+    pub(super) contents: Vec<Content>,
+    /// For each of them, its name and what was told before.
+    before: Vec<(String, Told)>,
+    /// All that the chat has seen.
+    told: BTreeMap<String, Told>,
+}
+
+impl Project {
+    /// What a chat is to be told that has seen this; one that begins anew has seen nothing.
+    fn of(mut told: BTreeMap<String, Told>, instructions: Instructions) -> Self {
+        if instructions == Instructions::Full {
+            told.retain(|_, told| told.is_owed());
+            for told in told.values_mut() {
+                told.lines = 0;
+            }
+        }
+        Self {
+            told,
+            ..Self::default()
+        }
+    }
+
+    /// The files of which a message before could not show everything.
+    fn owed(&self) -> Vec<RelPath> {
+        let owed = self.told.iter().filter(|(_, told)| told.is_owed());
+        let paths = owed.map(|(name, _)| RelPath::parse(name));
+        paths.filter_map(Result::ok).collect()
+    }
+
+    /// Adds what has not been told of this; the hash is that of all of it.
+    fn add(&mut self, name: &str, hash: String, mut content: Content) {
+        content.keep_first(PROJECT);
+        let before = self.told.get(name).filter(|told| told.hash == hash);
+        let of = content.text.text.lines().count();
+        if before.is_some_and(|told| told.lines >= of) {
+            return;
+        }
+        let lines = before.map_or(0, |told| told.lines);
+        content.skip_first(lines);
+        self.contents.push(content);
+        (self.before).push((name.to_owned(), Told { hash, lines, of }));
+    }
+
+    /// So many lines of each of them were shown, if it was shown at all.
+    fn note(mut self, shown: &[Option<usize>]) -> BTreeMap<String, Told> {
+        for ((name, mut told), lines) in self.before.into_iter().zip(shown) {
+            told.lines = told.lines.saturating_add(lines.unwrap_or_default());
+            if lines.is_some() || told.is_owed() {
+                self.told.insert(name, told);
+            }
+        }
+        self.told
+    }
+}
+
 impl Conversation<'_> {
     /// What the project says about working on it, as far as the chat has not seen it.
-    pub(super) fn project_instructions(&mut self, listing: &Listing) -> Vec<Content> {
-        let store = &self.agent.store;
-        let id = self.session.session_id.clone();
-        let mut shown: BTreeMap<String, String> = match self.session.instructions {
-            Instructions::Full => BTreeMap::new(),
-            Instructions::Reminder => store.aside(&id, SHOWN).unwrap_or_default(),
-        };
-        let mut contents = Vec::new();
-        let (files, left_out) = self.project_files(listing);
+    pub(super) fn project_instructions(&mut self, listing: &Listing) -> Project {
+        let id = &self.session.session_id;
+        let told = self.agent.store.aside(id, SHOWN).unwrap_or_default();
+        let mut project = Project::of(told, self.session.instructions);
+        let (files, left_out) = self.project_files(listing, project.owed());
         for path in files {
             let (agent, concealed) = (self.agent, &mut self.concealed);
             let mut veil = |path: &RelPath, text| concealed.file(agent, path, text);
@@ -49,37 +125,36 @@ impl Conversation<'_> {
             let mut read = execute::read_file(workspace, &whole(&path), limits, &mut veil);
             // It may be cut, and nobody edits it by what stands here.
             let sighting = read.sighting.take();
-            let Some(hash) = (sighting.filter(|_| !read.contents.is_empty())).map(|one| one.hash)
-            else {
-                continue;
-            };
-            if shown.insert(path.to_string(), hash.clone()) != Some(hash) {
-                let mut content = conceal::content(read);
-                content.keep_first(PROJECT);
-                contents.push(content);
+            if let Some(sighting) = sighting.filter(|_| !read.contents.is_empty()) {
+                project.add(path.as_str(), sighting.hash, conceal::content(read));
             }
         }
         if !left_out.is_empty() {
             let title = left_out_word(&left_out);
-            if shown.insert(LEFT_OUT.to_owned(), title.clone()).as_ref() != Some(&title) {
-                contents.push(Content {
-                    title,
-                    lines: None,
-                    text: Capped::default(),
-                    sighting: None,
-                });
-            }
+            let content = Content {
+                title: title.clone(),
+                lines: None,
+                text: Capped::default(),
+                sighting: None,
+            };
+            project.add(LEFT_OUT, title, content);
         }
-        if !contents.is_empty() {
-            // Without it they are shown again, which does no harm.
-            let _ = store.put_aside(&id, SHOWN, &shown);
-        }
-        contents
+        project
     }
 
-    /// The files with instructions above what was touched or is named, the general ones first; and
-    /// those that are too many.
-    fn project_files(&self, listing: &Listing) -> (Vec<RelPath>, Vec<RelPath>) {
+    /// Remembers what a message has shown of it: what it cut comes with the next ones.
+    pub(super) fn keep_project(&self, project: Project, shown: &[Option<usize>]) {
+        if project.contents.is_empty() {
+            return;
+        }
+        let id = &self.session.session_id;
+        // Without it all is shown again, which does no harm.
+        let _ = (self.agent.store).put_aside(id, SHOWN, &project.note(shown));
+    }
+
+    /// The files with instructions above what was touched or is named, and those that are owed, the
+    /// general ones first; and those that are too many.
+    fn project_files(&self, listing: &Listing, owed: Vec<RelPath>) -> (Vec<RelPath>, Vec<RelPath>) {
         let session = &self.session;
         let touched = (session.changed_files.iter())
             .chain(
@@ -115,6 +190,12 @@ impl Conversation<'_> {
             });
             files.extend(name);
         }
+        for path in owed {
+            if !files.contains(&path) {
+                files.push(path);
+            }
+        }
+        files.sort_by_key(|path| path.components().count());
         let left_out = too_many(&mut files);
         (files, left_out)
     }
@@ -145,6 +226,53 @@ fn left_out_word(files: &[RelPath]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::Lines;
+
+    #[test]
+    fn what_a_message_cut_comes_with_the_next_and_nothing_comes_twice() {
+        let rules = |lines: usize| Content {
+            title: "AGENTS.md".to_owned(),
+            lines: Some(Lines {
+                first: 1,
+                of: lines,
+            }),
+            text: (1..=lines)
+                .fold(String::new(), |text, line| text + &format!("rule {line}\n"))
+                .into(),
+            sighting: None,
+        };
+        let next = |told: &BTreeMap<String, Told>, hash: &str| {
+            let mut project = Project {
+                told: told.clone(),
+                ..Project::default()
+            };
+            project.add("AGENTS.md", hash.to_owned(), rules(20));
+            project
+        };
+        let mut told = next(&BTreeMap::new(), "h").note(&[Some(3)]);
+        let rest = next(&told, "h");
+        assert_eq!(rest.contents[0].lines, Some(Lines { first: 4, of: 20 }));
+        assert!(rest.contents[0].text.text.starts_with("rule 4\n"));
+        // A message without it changes nothing.
+        assert_eq!(next(&told, "h").note(&[None]), told);
+        let owed = Project::of(told.clone(), Instructions::Reminder).owed();
+        assert_eq!(owed.len(), 1);
+        let anew = Project::of(told.clone(), Instructions::Full);
+        assert_eq!((anew.owed(), anew.told["AGENTS.md"].lines), (owed, 0));
+        told = rest.note(&[Some(17)]);
+        assert!(next(&told, "h").contents.is_empty());
+        assert!(
+            Project::of(told.clone(), Instructions::Full)
+                .told
+                .is_empty()
+        );
+        assert!(
+            Project::of(told.clone(), Instructions::Reminder)
+                .owed()
+                .is_empty()
+        );
+        assert_eq!(next(&told, "other").contents, [rules(20)]);
+    }
 
     #[test]
     fn of_many_instructions_the_general_and_the_most_specific_stay() {

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::thread;
 
 use super::conceal::{self, Told};
+use super::context::Unasked;
+use super::project::Project;
 use super::{Agent, Conversation, Manner, Patience};
 use crate::compose::{
     self, Carriage, Content, Facts, Form, Listed, Listing, Material, Outbox, parts,
@@ -46,7 +48,7 @@ impl Conversation<'_> {
             return Ok(());
         }
         let (agent, listing, shown_before) = (self.agent, self.listing(), self.shown_before());
-        let outbox = thread::scope(|scope| {
+        let (outbox, project) = thread::scope(|scope| {
             // Of a large workspace it is long. It is kept before the outbox is: one that is composed
             // again must begin where this one does.
             let keep = || (agent.store).put_aside(&id, &listing_file(sequence), &listing);
@@ -57,6 +59,7 @@ impl Conversation<'_> {
         })?;
         self.keep_secrets()?;
         let posted = self.agent.post(&id, sequence, &outbox)?;
+        self.keep_project(project, &outbox.project);
         self.tell_secrets();
         self.tell_outbox(&posted, &outbox.text, &outbox.cuts, patience);
         self.tell_memory(compose::estimated_tokens(&outbox.text));
@@ -73,21 +76,28 @@ impl Conversation<'_> {
     }
 
     /// Gathers what the message of this round tells, and composes it.
-    fn message(&mut self, listing: &Listing, shown_before: Option<&Listing>) -> Result<Outbox> {
+    fn message(
+        &mut self,
+        listing: &Listing,
+        shown_before: Option<&Listing>,
+    ) -> Result<(Outbox, Project)> {
         self.notice_changes(listing, shown_before);
         let is_outdated = self.outdate_check(listing, shown_before);
         let Requested { mut contents, seen } = match self.requested.take() {
             Some(requested) => requested,
             None => self.requested_after_restart()?,
         };
-        let mut unasked = self.unasked(listing);
+        let Unasked {
+            mut named,
+            mut other,
+        } = self.unasked(listing);
         let mut changed = self.by_person().to_owned();
         let mentions = self.mentions(listing, shown_before);
         let mut project = self.project_instructions(listing);
         let mut session = self.session.clone();
         self.conceal(Told {
             session: &mut session,
-            contents: vec![&mut contents, &mut unasked, &mut project],
+            contents: vec![&mut contents, &mut named, &mut other, &mut project.contents],
             past: &mut [],
             texts: vec![&mut changed],
         });
@@ -96,9 +106,10 @@ impl Conversation<'_> {
             listing,
             shown_before,
             contents: &contents,
-            unasked: &unasked,
+            named: &named,
+            unasked: &other,
             changed: &changed,
-            project: &project,
+            project: &project.contents,
             mentions: &mentions,
             facts: self.facts(),
             max_list_items: self.agent.limits.max_list_items as usize,
@@ -111,7 +122,7 @@ impl Conversation<'_> {
             self.session.seen = seen;
             self.save()?;
         }
-        Ok(outbox)
+        Ok((outbox, project))
     }
 
     /// What the model has seen when it has read this message, and had seen so much before.
@@ -156,7 +167,7 @@ impl Conversation<'_> {
             0
         };
         Carriage {
-            left_tokens: chat.left_tokens(remembered),
+            left_tokens: chat.memory(carriage.limit.tokens).left(remembered),
             ..carriage
         }
     }
@@ -174,9 +185,9 @@ impl Conversation<'_> {
 
     /// Says so when this message is more than the chat can remember for long.
     fn tell_memory(&self, tokens: usize) {
-        let chat = self.agent.manner.chat;
+        let Manner { chat, carriage, .. } = self.agent.manner;
         let all = self.session.chat_tokens.saturating_add(tokens);
-        if let Some(most) = chat.chat_tokens
+        if let Some(most) = chat.memory(carriage.limit.tokens).tokens
             && all >= most / 5 * 4
         {
             self.agent.ui.say(&format!(
@@ -261,17 +272,18 @@ impl Conversation<'_> {
         let Agent {
             workspace, limits, ..
         } = self.agent;
-        let mut contents = Vec::new();
         let requests = self.session.read_file_requests.clone();
         let (agent, concealed) = (self.agent, &mut self.concealed);
         let mut veil = |path: &RelPath, text| concealed.file(agent, path, text);
-        let all = execute::read_files(workspace, &requests, limits, &mut veil);
-        for shown in all {
+        let noted = &mut self.session.seen;
+        let room = agent.manner.carriage.most_characters();
+        let contents = compose::gather(&requests, room, |request| {
+            let shown = execute::read_file(workspace, request, limits, &mut veil);
             if let Some(sighting) = &shown.sighting {
-                self.session.seen.note_sighting(sighting);
+                noted.note_sighting(sighting);
             }
-            contents.push(conceal::content(shown));
-        }
+            conceal::content(shown)
+        });
         Requested { contents, seen }
     }
 

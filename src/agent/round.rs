@@ -354,7 +354,7 @@ fn read_requests(
         .iter()
         .zip(results)
         .filter(|(_, result)| result.outcome.status == Status::Ok);
-    execute::read_requests(workspace, fine.map(|(step, _)| &step.command))
+    execute::read_requests(workspace, fine.map(|(step, _)| step))
 }
 
 fn questions(steps: &[Step], results: &[StepResult]) -> Vec<Question> {

@@ -307,14 +307,15 @@ pub(super) fn carriage(settings: &Settings) -> Carriage {
         (Attach::Auto, WhenTooLong::Attachment) => TooLong::Attachment { above: never, file },
         (Attach::Auto | Attach::Never, _) => TooLong::Parts,
     };
+    let limit = Limit {
+        characters: or(settings.max_outbox_chars, chat.max_characters),
+        tokens: or(settings.max_outbox_tokens, known_tokens),
+    };
     Carriage {
-        limit: Limit {
-            characters: or(settings.max_outbox_chars, chat.max_characters),
-            tokens: or(settings.max_outbox_tokens, known_tokens),
-        },
+        limit,
         max_parts: settings.max_parts,
         too_long,
-        left_tokens: chat.left_tokens(0),
+        left_tokens: chat.memory(limit.tokens).left(0),
     }
 }
 

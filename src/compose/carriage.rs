@@ -9,8 +9,11 @@ use super::cuts::Cuts;
 use super::parts::{self, Limit};
 use super::{Veil, chars, estimated_tokens};
 
-/// How often a message that has more tokens than its length promised is made again, shorter.
-const ATTEMPTS: usize = 8;
+/// How often a message that is more than its room promised is made again, shorter, each time by more.
+const ATTEMPTS: usize = 16;
+
+/// By how much less is tried than what an estimate says, in percent.
+const MARGIN: usize = 5;
 
 /// How messages are carried to the chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,16 +94,22 @@ impl Carriage {
         }
     }
 
+    /// The most characters that a message can have.
+    pub fn most_characters(self) -> usize {
+        let Room { paste, pastes, .. } = self.room();
+        paste.characters.saturating_mul(pastes)
+    }
+
     /// A message that the chat takes, made as often as that needs.
     pub(super) fn fitted(self, veil: &mut Veil<'_>, write: impl Fn(Room) -> Made) -> Made {
         let mut room = self.room();
-        for _ in 0..ATTEMPTS {
+        for attempt in 1..ATTEMPTS {
             let mut made = write(room);
             veil(&mut made.text);
             if self.takes(&made) {
                 return made;
             }
-            room = self.shorter(room, &made.text);
+            room = self.shorter(room, &made, attempt);
         }
         let mut made = write(room);
         veil(&mut made.text);
@@ -138,27 +147,36 @@ impl Carriage {
         fits && (self.left_tokens == usize::MAX || estimated_tokens(text) <= self.left_tokens)
     }
 
-    /// The room for a text like one that was too much.
-    fn shorter(self, room: Room, text: &str) -> Room {
+    /// The room for a message like one that was too much.
+    fn shorter(self, room: Room, made: &Made, attempt: usize) -> Room {
+        let text = &made.text;
         let (characters, tokens) = (chars(text).max(1), estimated_tokens(text).max(1));
         let fitting = |most: usize| most.saturating_mul(characters) / tokens;
-        let less = |characters: usize| characters / 100 * 95;
+        let less = |characters: usize| characters / 100 * (100 - MARGIN.max(attempt));
         if tokens > self.left_tokens {
             let all = less(room.all.min(fitting(self.left_tokens)));
             return Room { all, ..room };
         }
         let in_paste = fitting(self.limit.tokens).min(self.limit.characters);
-        let in_file = match self.too_long {
-            TooLong::Attachment {
-                file: Some(file), ..
-            } => {
-                let in_bytes = file.bytes.saturating_mul(characters) / text.len().max(1);
-                in_bytes.min(fitting(file.tokens))
-            }
-            _ => 0,
-        };
         let mut shorter = room;
-        shorter.paste.characters = less(room.paste.characters.min(in_paste.max(in_file)));
+        shorter.paste.characters = match self.too_long {
+            TooLong::Parts if in_paste < room.paste.characters => less(in_paste),
+            TooLong::Parts => {
+                // All of it would fit if no part were cut before it is full.
+                let parts = parts::split(text, self.limit);
+                let too_many: usize = parts.iter().skip(made.pastes).map(|part| chars(part)).sum();
+                let each = too_many.div_ceil(made.pastes.max(1));
+                let further = room.paste.characters / 100 * (attempt - 1);
+                room.paste.characters.saturating_sub(each + further)
+            }
+            TooLong::Attachment { file, .. } => {
+                let in_file = file.map_or(0, |file| {
+                    let in_bytes = file.bytes.saturating_mul(characters) / text.len().max(1);
+                    in_bytes.min(fitting(file.tokens))
+                });
+                less(room.paste.characters.min(in_paste.max(in_file)))
+            }
+        };
         shorter
     }
 }

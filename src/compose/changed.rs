@@ -2,7 +2,7 @@
 //! the others.
 
 use super::budget::{Claim, Rank};
-use super::contents::fenced;
+use super::content::fenced;
 use super::cuts::Cuts;
 use super::{Section, chars};
 

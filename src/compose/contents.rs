@@ -1,263 +1,258 @@
-//! Contents of files under a heading: those that the model asked for, and what the project says.
+//! Contents of files under a heading: those that the model asked for, those that the task names, and
+//! what the project says.
+//!
+//! Where the room is short, each file has a fair share of it. A share that would show next to nothing
+//! helps nobody: then as many files as have a share worth showing, in their order, and a line names
+//! the others.
 
-use std::fmt::Write as _;
-use std::ops::Range;
-
-use super::budget::{self, CUT_WORDS, Claim, Rank};
+use super::budget::{self, Claim, Rank};
+use super::content::{Content, Extent, WORTH};
 use super::cuts::Cuts;
+use super::titles::{listed, titles};
 use super::{Section, chars};
-use crate::protocol::{Capped, Lines, Sighting};
 
-/// A file's contents as they are shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Content {
-    /// The heading but for which lines of it are shown: the path.
-    pub title: String,
-    /// Which lines the text has, if it is of a file.
-    pub lines: Option<Lines>,
-    /// The text, empty where the heading says why there is none; and how many lines after it are
-    /// missing.
-    pub text: Capped,
-    /// What it shows of a file, if the model knows that file from now on.
-    pub sighting: Option<Sighting>,
-}
+/// How long the names of what is not shown may be together, in characters.
+const NAMES: usize = 300;
 
-/// The section: one claim for each file.
+/// What the line about those that are not shown may take, in characters.
+const WORD: usize = NAMES + 120;
+
+/// How many files that were cut are named for the person.
+const NAMED: usize = 3;
+
+/// The section: one claim for all files.
 pub(super) struct Contents<'a> {
     heading: &'static str,
     rank: Rank,
     files: &'a [Content],
+    claims: Vec<Claim>,
 }
 
 /// What the model asked for.
 pub(super) fn requested(contents: &[Content]) -> Contents<'_> {
-    Contents {
-        heading: "\n## Requested File Contents\n",
-        rank: Rank::Requested,
-        files: contents,
-    }
+    Contents::new("\n## Requested File Contents\n", Rank::Requested, contents)
+}
+
+/// The files that the task names.
+pub(super) fn named(contents: &[Content]) -> Contents<'_> {
+    Contents::new("\n## Files That the Task Names\n", Rank::Named, contents)
 }
 
 /// What the project says about working on it, from the general to the specific, quoted so that it
 /// cannot pass for ours.
 pub(super) fn project(contents: &[Content]) -> Contents<'_> {
-    Contents {
-        heading: "\n## Project Instructions\nFrom the project; where they differ, the later one holds, and the task and the protocol above all.\n",
-        rank: Rank::Project,
-        files: contents,
+    Contents::new(
+        "\n## Project Instructions\nFrom the project; where they differ, the later one holds, and the task and the protocol above all.\n",
+        Rank::Project,
+        contents,
+    )
+}
+
+impl<'a> Contents<'a> {
+    fn new(heading: &'static str, rank: Rank, files: &'a [Content]) -> Self {
+        let claim = |content: &Content| Claim {
+            rank,
+            need: content.chars(),
+            least: content.least(),
+        };
+        Self {
+            heading,
+            rank,
+            files,
+            claims: files.iter().map(claim).collect(),
+        }
+    }
+
+    /// What each file has of the room; nothing where it is not shown.
+    fn rooms(&self, room: usize) -> Vec<Option<usize>> {
+        let mut left = room;
+        let is_shown: Vec<bool> = (self.files.iter().zip(&self.claims))
+            .map(|(content, claim)| {
+                let rest = left.checked_sub(claim.least);
+                let is_shown = rest.is_some() && !content.is_unread();
+                left = rest.filter(|_| is_shown).unwrap_or(left);
+                is_shown
+            })
+            .collect();
+        let claims = self.claims.iter().zip(&is_shown);
+        let shown: Vec<Claim> = (claims.filter(|(_, is_shown)| **is_shown))
+            .map(|(claim, _)| *claim)
+            .collect();
+        let mut rooms = budget::divide(&shown, room).into_iter();
+        (is_shown.into_iter())
+            .map(|is_shown| if is_shown { rooms.next() } else { None })
+            .collect()
+    }
+
+    /// A line about those that are not shown; nothing if all are.
+    fn left_out(&self, rooms: &[Option<usize>]) -> String {
+        let missing: Vec<&str> = (self.files.iter().zip(rooms))
+            .filter(|(_, room)| room.is_none())
+            .map(|(content, _)| content.title.as_str())
+            .collect();
+        if missing.is_empty() {
+            return String::new();
+        }
+        let next = match self.rank {
+            Rank::Requested => "Ask again, for fewer files or lines at once.",
+            _ => "READ_FILE shows it.",
+        };
+        format!(
+            "Not shown for want of room: {}. {next}\n",
+            titles(&missing, NAMES)
+        )
+    }
+
+    /// Notes what became of the files.
+    fn tell(&self, extents: &[Option<Extent>], cuts: &mut Cuts) {
+        let of = |wanted: fn(&Option<Extent>) -> bool| -> Vec<&str> {
+            (self.files.iter().zip(extents))
+                .filter(|(_, extent)| wanted(extent))
+                .map(|(content, _)| content.title.as_str())
+                .collect()
+        };
+        let cut = of(|extent| extent.is_some_and(|extent| !extent.is_whole));
+        if !cut.is_empty() {
+            cuts.push(format!("the end of {}", listed(&cut, NAMED)));
+        }
+        let missing = of(Option::is_none);
+        if !missing.is_empty() {
+            cuts.push(listed(&missing, NAMED));
+        }
+        match self.rank {
+            Rank::Requested => {
+                let all = extents.iter().enumerate();
+                cuts.unkept = (all.filter(|(_, extent)| extent.is_none()))
+                    .map(|(at, _)| at)
+                    .collect();
+            }
+            Rank::Project => {
+                let lines = |extent: &Option<Extent>| extent.map(|extent| extent.lines);
+                cuts.project = extents.iter().map(lines).collect();
+            }
+            _ => {}
+        }
     }
 }
 
 impl Section for Contents<'_> {
     fn claims(&self) -> Vec<Claim> {
-        let heading = std::iter::once(chars(self.heading)).chain(std::iter::repeat(0));
-        let contents = self.files.iter().zip(heading);
-        contents
-            .map(|(content, heading)| content.claim(self.rank, heading))
-            .collect()
+        if self.files.is_empty() {
+            return Vec::new();
+        }
+        let files = self.files.iter().zip(&self.claims);
+        let (unread, read): (Vec<_>, Vec<_>) = files.partition(|(content, _)| content.is_unread());
+        let all: usize = read.iter().map(|(_, claim)| claim.need).sum();
+        let word = if unread.is_empty() { 0 } else { WORD };
+        let need = all + word + chars(self.heading);
+        let least = match self.rank {
+            Rank::Requested => WORTH + WORD,
+            _ => chars(&self.left_out(&vec![None; self.files.len()])),
+        };
+        vec![Claim {
+            rank: self.rank,
+            need,
+            least: need.min(chars(self.heading) + least),
+        }]
     }
 
     fn fit(&self, rooms: &[usize], cuts: &mut Cuts) -> String {
-        let mut section = String::new();
-        for (content, room) in self.files.iter().zip(rooms) {
-            let heading = if section.is_empty() { self.heading } else { "" };
-            section.push_str(heading);
-            content.write(&mut section, room.saturating_sub(chars(heading)), cuts);
-        }
-        section
-    }
-}
-
-impl Content {
-    /// The heading: the path, and which lines of it follow.
-    pub fn heading(&self) -> String {
-        self.heading_over(&self.text.text)
-    }
-
-    /// The lines, and a word about those that are missing after them.
-    pub fn body(&self) -> String {
-        budget::with_cut(&self.text.text, self.omitted())
-    }
-
-    /// Leaves no more than its first lines that fit.
-    pub fn keep_first(&mut self, room: usize) {
-        let Capped { text, omitted } = &mut self.text;
-        if chars(text) > room {
-            let (kept, more) = budget::lines_within(text, room);
-            *omitted = omitted.saturating_add(more as u64);
-            text.truncate(kept.len());
-        }
-    }
-
-    /// The heading over the first lines of it.
-    fn heading_over(&self, shown: &str) -> String {
-        let words = |lines: Lines| format!(" {}", lines.words(shown.lines().count()));
-        let words = self.lines.map(words).unwrap_or_default();
-        format!("{}{words}", self.title)
-    }
-
-    /// Whether the heading is all there is.
-    fn is_bare(&self) -> bool {
-        self.text.is_empty() && self.text.omitted == 0
-    }
-
-    fn omitted(&self) -> usize {
-        usize::try_from(self.text.omitted).unwrap_or(usize::MAX)
-    }
-
-    /// All that it takes, its heading and fence included.
-    pub(super) fn chars(&self) -> usize {
-        let heading = chars(&self.heading()) + "### \n".len();
-        if self.is_bare() {
-            return heading;
-        }
-        heading + chars(&fenced(&self.body())) + 1
-    }
-
-    /// What stands around the lines where not all of them are shown, at most.
-    fn frame(&self) -> usize {
-        let last = |Lines { of, .. }| Lines { first: of, of }.words(2);
-        let heading = chars(&self.title) + 1 + chars(&self.lines.map(last).unwrap_or_default());
-        let text = &self.text.text;
-        heading + "### \n".len() + chars(&fenced(text)) - chars(text) + 1 + CUT_WORDS
-    }
-
-    fn claim(&self, rank: Rank, heading: usize) -> Claim {
-        let need = self.chars();
-        Claim {
-            rank,
-            need: need + heading,
-            least: need.min(self.frame()) + heading,
-        }
-    }
-
-    /// Writes as much of it as fits; at the worst its title.
-    pub(super) fn write(&self, section: &mut String, room: usize, cuts: &mut Cuts) {
-        let text = &self.text.text;
-        let is_whole = self.is_bare() || self.chars() <= room;
-        let (shown, more) = if is_whole {
-            (text.as_str(), 0)
-        } else {
-            budget::lines_within(text, room.saturating_sub(self.frame()))
+        let Some(room) = rooms.first() else {
+            return String::new();
         };
-        let _ = writeln!(section, "### {}", self.heading_over(shown));
-        cuts.shown.extend(self.sighting_of(shown));
-        if self.is_bare() {
-            return;
+        let room = room.saturating_sub(chars(self.heading));
+        let mut rooms = self.rooms(room);
+        if rooms.contains(&None) {
+            let nothing = self.left_out(&vec![None; rooms.len()]);
+            rooms = self.rooms(room.saturating_sub(WORD.min(chars(&nothing))));
         }
-        let body = budget::with_cut(shown, more.saturating_add(self.omitted()));
-        let _ = writeln!(section, "{}", fenced(&body));
-        if !is_whole {
-            cuts.push(format!("the end of {}", self.title));
+        let mut section = String::new();
+        let mut extents = Vec::new();
+        for (content, room) in self.files.iter().zip(&rooms) {
+            extents.push(room.map(|room| content.write(&mut section, room, cuts)));
         }
+        let word = self.left_out(&rooms);
+        if chars(&section) + chars(&word) <= room {
+            section.push_str(&word);
+        }
+        self.tell(&extents, cuts);
+        if section.is_empty() {
+            return section;
+        }
+        format!("{}{section}", self.heading)
     }
-
-    /// What is seen of the file where only the first lines of the text are shown.
-    fn sighting_of(&self, shown: &str) -> Option<Sighting> {
-        let mut sighting = self.sighting.clone()?;
-        let Range { start, end } = sighting.lines;
-        sighting.lines = start..end.min(start.saturating_add(shown.lines().count()));
-        Some(sighting)
-    }
-}
-
-/// Encloses a text in a code fence that it cannot end by itself.
-pub(super) fn fenced(text: &str) -> String {
-    let fence = fence(text);
-    let end = if text.is_empty() || text.ends_with('\n') {
-        ""
-    } else {
-        "\n"
-    };
-    format!("{fence}\n{text}{end}{fence}")
-}
-
-/// A run of backticks longer than any in the text.
-fn fence(text: &str) -> String {
-    let (mut longest, mut current) = (0, 0);
-    for byte in text.bytes() {
-        current = if byte == b'`' { current + 1 } else { 0 };
-        longest = longest.max(current);
-    }
-    "`".repeat((longest + 1).max(3))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::Lines;
 
-    #[test]
-    fn a_fence_is_longer_than_what_it_encloses() {
-        assert_eq!(fence("no ticks"), "```");
-        assert_eq!(fence("a ````` b"), "``````");
-    }
-
-    /// Numbered lines of a file from one on, of which some more were asked for.
-    fn content(first: usize, shown: usize, of: usize, omitted: u64) -> Content {
-        let lines = (first..first + shown).map(|number| format!("{number}: text"));
+    fn file(title: &str, lines: usize) -> Content {
         Content {
-            title: "big.txt".to_owned(),
-            lines: Some(Lines { first, of }),
-            text: Capped {
-                text: lines.collect::<Vec<_>>().join("\n"),
-                omitted,
-            },
+            title: title.to_owned(),
+            lines: Some(Lines {
+                first: 1,
+                of: lines,
+            }),
+            text: "some words in a line\n".repeat(lines).into(),
             sighting: None,
         }
     }
 
     #[track_caller]
-    fn shown(content: &Content, room: usize) -> String {
-        let mut section = String::new();
-        content.write(&mut section, room, &mut Cuts::default());
-        assert!(chars(&section) <= room, "{section}");
-        section
+    fn fitted(files: &[Content], room: usize) -> (String, Cuts) {
+        let section = requested(files);
+        let mut cuts = Cuts::default();
+        let text = super::super::fit(&section, room, &mut cuts);
+        assert!(chars(&text) <= room, "{text}");
+        (text, cuts)
     }
 
     #[test]
-    fn what_is_cut_twice_says_how_much_is_missing_of_all() {
-        let content = content(1, 500, 5_000, 4_500);
-        let whole = shown(&content, 100_000);
-        assert!(
-            whole.starts_with("### big.txt (lines 1-500 of 5000)\n"),
-            "{whole}"
+    fn of_many_files_some_are_shown_and_the_others_named() {
+        let files: Vec<Content> = (0..400).map(|n| file(&format!("f{n}.txt"), 12)).collect();
+        let (text, cuts) = fitted(&files, 8_000);
+        let whole = text.matches(" (12 lines)\n").count();
+        assert!((20..30).contains(&whole), "{text}");
+        assert!(!text.contains("[TRUNCATED"), "{text}");
+        assert!(text.contains("f0.txt (12 lines)"), "{text}");
+        let word = format!("Not shown for want of room: f{whole}.txt, ");
+        assert!(text.contains(&word), "{text}");
+        assert_eq!(cuts.unkept, (whole..400).collect::<Vec<_>>());
+        let words = format!(
+            "f{whole}.txt, f{}.txt, f{}.txt and {} more",
+            whole + 1,
+            whole + 2,
+            400 - whole - 3
         );
-        let word = "500: text\n[TRUNCATED: showing first 500 lines, 4500 more available]\n```\n";
-        assert!(whole.ends_with(word), "{whole}");
-        assert_eq!(chars(&whole), content.chars());
-        let cut = shown(&content, 300);
-        let number = cut.lines().filter(|line| line.ends_with(": text")).count();
-        assert!(number > 5, "{cut}");
-        let heading = format!("### big.txt (lines 1-{number} of 5000)\n");
-        assert!(cut.starts_with(&heading), "{cut}");
-        let more = 5_000 - number;
-        let word = format!("[TRUNCATED: showing first {number} lines, {more} more available]\n");
-        assert!(cut.contains(&word), "{cut}");
+        assert_eq!(cuts.words, [words]);
     }
 
     #[test]
-    fn a_heading_names_the_lines_that_are_shown() {
-        let content = content(1_001, 500, 5_000, 0);
-        assert!(
-            shown(&content, 100_000).starts_with("### big.txt (lines 1001-1500 of 5000)\n```\n")
-        );
-        let cut = shown(&content, 400);
-        let last = cut.lines().rfind(|line| line.ends_with(": text")).unwrap();
-        let last = last.split_once(':').unwrap().0;
-        let heading = format!("### big.txt (lines 1001-{last} of 5000)\n");
-        assert!(cut.starts_with(&heading), "{cut}");
+    fn long_files_share_the_room_and_none_is_shown_without_a_line() {
+        let files: Vec<Content> = (0..10).map(|n| file(&format!("f{n}.txt"), 300)).collect();
+        for room in [900, 1_500, 3_000, 6_000, 20_000] {
+            let (text, cuts) = fitted(&files, room);
+            assert!(!text.contains("first 0 lines"), "{text}");
+            let shown = text.matches("### ").count();
+            assert_eq!(shown + cuts.unkept.len(), 10, "{text}");
+            assert_eq!(text.matches("[TRUNCATED").count(), shown, "{text}");
+            if room >= 6_000 {
+                assert_eq!(shown, 10, "{text}");
+            }
+        }
     }
 
     #[test]
-    fn the_first_lines_that_are_kept_count_with_those_that_are_cut_later() {
-        let mut content = content(1, 500, 900, 400);
-        content.keep_first(1_000);
-        assert!(chars(&content.text.text) <= 1_000);
-        let kept = content.text.text.lines().count();
-        assert_eq!(kept as u64 + content.text.omitted, 900);
-        let cut = shown(&content, 300);
-        let number = cut.lines().filter(|line| line.ends_with(": text")).count();
-        let more = format!("showing first {number} lines, {} more", 900 - number);
-        assert!(number < kept && cut.contains(&more), "{cut}");
+    fn a_file_of_which_not_even_a_line_fits_is_named() {
+        let long = Content {
+            text: format!("{}\n", "x".repeat(2_000)).repeat(3).into(),
+            ..file("minified.js", 3)
+        };
+        let (text, cuts) = fitted(&[long, file("a.txt", 3)], 1_500);
+        assert!(text.contains("### a.txt (3 lines)\n"), "{text}");
+        assert!(text.contains("want of room: minified.js. Ask"), "{text}");
+        assert_eq!(cuts.unkept, [0]);
     }
 }

@@ -13,6 +13,10 @@ pub(super) struct Cuts {
     pub(super) tells_changes: bool,
     /// The numbers of the steps whose results are not told in full.
     pub(super) results: Vec<u32>,
+    /// Which of the contents that the model asked for are not shown, by their places.
+    pub(super) unkept: Vec<usize>,
+    /// How many lines of each of the project's instructions are shown, if it is there at all.
+    pub(super) project: Vec<Option<usize>>,
 }
 
 impl Cuts {
@@ -28,11 +32,15 @@ impl Cuts {
             shown,
             tells_changes,
             results,
+            unkept,
+            project,
         } = later;
         self.words.extend(words);
         self.shown.extend(shown);
         self.tells_changes |= tells_changes;
         self.results.extend(results);
+        self.unkept.extend(unkept);
+        self.project.extend(project);
     }
 
     /// So much of the result of a step was left out.

@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::contents::{fenced, project, requested};
+use super::content::fenced;
+use super::contents::{project, requested};
 use super::cuts::Cuts;
 use super::{
-    Carriage, Content, Facts, Listing, Made, Outbox, Section, Veil, budget, chars, check, fit,
-    form, head, history, length, listing, relevance, results,
+    Carriage, Content, Facts, Listing, Made, Outbox, Promises, Section, Veil, budget, chars, check,
+    fit, head, history, length, listing, outbox, relevance, results,
 };
 use crate::excerpt::excerpt;
 use crate::protocol::{RelPath, Status, StepResult};
@@ -73,32 +74,33 @@ pub fn hand_over(material: &Handover<'_>, veil: &mut Veil<'_>) -> Outbox {
     session.instructions = Instructions::Full;
     let head = head(&session, material.facts) + OPENING;
     let prompt = format!("=== PROMPT ===\n{}", prompt(&session));
-    let pieces = pieces(material, &session);
-    let sizes: Vec<usize> = pieces.iter().map(Piece::size).collect();
-    let Made { text, cuts, .. } = material.carriage.fitted(veil, |room| {
-        let room = (room.of(1)).saturating_sub(chars(&head) + chars(&prompt) + 1);
-        let (mut context, mut cuts) = (String::new(), Cuts::default());
-        for (piece, room) in pieces.iter().zip(budget::shares(&sizes, room)) {
-            context.push_str(&piece.fit(room, &mut cuts));
+    let mut promises = Promises::new(&session, material.contents);
+    let made = loop {
+        let pieces = pieces(material, &promises);
+        let sizes: Vec<usize> = pieces.iter().map(Piece::size).collect();
+        let made = material.carriage.fitted(veil, |room| {
+            let room = (room.of(1)).saturating_sub(chars(&head) + chars(&prompt) + 1);
+            let (mut context, mut cuts) = (String::new(), Cuts::default());
+            for (piece, room) in pieces.iter().zip(budget::shares(&sizes, room)) {
+                context.push_str(&piece.fit(room, &mut cuts));
+            }
+            Made {
+                text: format!("{head}{context}\n{prompt}"),
+                cuts,
+                pastes: 1,
+            }
+        });
+        drop(pieces);
+        if !promises.are_broken_by(&made.cuts) {
+            break made;
         }
-        Made {
-            text: format!("{head}{context}\n{prompt}"),
-            cuts,
-            pastes: 1,
-        }
-    });
-    Outbox {
-        form: form(&text, &session, material.carriage, veil),
-        text,
-        cuts: cuts.words,
-        shown: cuts.shown,
-        tells_changes: cuts.tells_changes,
-        cut_results: cuts.results,
-    }
+    };
+    outbox(made, &session, material.carriage, veil)
 }
 
 /// What the message tells, in its order.
-fn pieces<'a>(material: &'a Handover<'_>, session: &'a Session) -> Vec<Piece<'a>> {
+fn pieces<'a>(material: &'a Handover<'_>, promises: &'a Promises) -> Vec<Piece<'a>> {
+    let session = promises.session();
     let files = listing::section(
         material.listing,
         None,
@@ -116,7 +118,7 @@ fn pieces<'a>(material: &'a Handover<'_>, session: &'a Session) -> Vec<Piece<'a>
         Piece::Text(open(session)),
         Piece::Section(Box::new(files)),
         Piece::Section(Box::new(project(material.project))),
-        Piece::Section(Box::new(requested(material.contents))),
+        Piece::Section(Box::new(requested(promises.contents()))),
     ]
 }
 
@@ -147,7 +149,11 @@ impl Piece<'_> {
                 }
                 close_fence(budget::first_lines(text, room - LONGEST_FENCE))
             }
-            Self::Section(..) if room < LEAST_CHARS.min(self.size()) => String::new(),
+            Self::Section(section) if room < LEAST_CHARS.min(self.size()) => {
+                // What becomes of it is told all the same.
+                fit(section.as_ref(), 0, cuts);
+                String::new()
+            }
             Self::Section(section) => fit(section.as_ref(), room, cuts),
         }
     }

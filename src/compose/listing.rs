@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use self::difference::Difference;
 use self::tree::Tree;
 use super::budget::{self, CUT_WORDS, Claim, Rank};
-use super::contents::fenced;
+use super::content::fenced;
 use super::cuts::Cuts;
 use super::relevance::Relevance;
 use super::{Section, chars};

@@ -2,11 +2,13 @@
 //!
 //! Each part is within the limit. It begins with a line that says which part it is, and all but the
 //! last ask for nothing but `OK 1/3`. Parts are cut before a section or a heading where that leaves
-//! them full enough, else between lines; inside of a line only where the line alone is too long.
+//! them full enough and takes no part more, else between lines; inside of a line only where the line
+//! alone is too long.
 //! Put together again without the words around them, they are the message, to the letter.
 
 use super::chars;
 use super::meter::{Meter, Tokens};
+use crate::excerpt;
 
 /// How much a chat takes at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,8 +25,18 @@ const WORDS: Limit = Limit {
     tokens: 150,
 };
 
-/// A part is cut before a heading if it is at least so full, in percent.
-const FULL_ENOUGH: usize = 60;
+/// A part is cut before a heading if it is at least so full, in percent; the next one counts where
+/// that would take a part more, and at last none is cut there.
+const FULL_ENOUGH: [usize; 3] = [60, 80, 95];
+
+/// No part is so full.
+const NEVER: usize = 101;
+
+/// A heading that stands so near above the first one beneath it goes with it, in characters.
+const HEADINGS: usize = 200;
+
+/// So much of a line that is too long for a part is worth being cut off it, in characters.
+const WORTH_A_CUT: usize = 200;
 
 impl Limit {
     /// Whether a text is within it.
@@ -52,8 +64,7 @@ impl Limit {
     pub(super) fn room(self, pastes: usize) -> usize {
         match pastes {
             0 | 1 => self.characters,
-            // What the cuts before headings may leave empty.
-            more => self.of_part().characters.saturating_mul(more) / 100 * 90,
+            more => self.of_part().characters.saturating_mul(more),
         }
     }
 }
@@ -63,7 +74,7 @@ pub fn split(text: &str, limit: Limit) -> Vec<String> {
     if limit.holds(text) {
         return vec![text.to_owned()];
     }
-    let pieces = pieces(text, limit.of_part());
+    let pieces = best_pieces(text, limit.of_part());
     let total = pieces.len();
     let numbered = (1..).zip(pieces);
     numbered
@@ -142,62 +153,115 @@ fn inside(part: &str, number: usize, total: usize) -> &str {
         .unwrap_or(body)
 }
 
+/// As few pieces as there can be, cut before headings as far as that takes no more.
+fn best_pieces(text: &str, limit: Limit) -> Vec<&str> {
+    let fewest = pieces(text, limit, NEVER);
+    let choices = FULL_ENOUGH.iter();
+    choices
+        .map(|full_enough| pieces(text, limit, *full_enough))
+        .find(|pieces| pieces.len() <= fewest.len())
+        .unwrap_or(fewest)
+}
+
 /// Cuts a text into pieces that are each within the limit.
-fn pieces(text: &str, limit: Limit) -> Vec<&str> {
+fn pieces(text: &str, limit: Limit, full_enough: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
-        let (piece, after) = rest.split_at(first_piece(rest, limit));
+        let (piece, after) = rest.split_at(first_piece(rest, limit, full_enough));
         pieces.push(piece);
         rest = after;
     }
     pieces
 }
 
-/// The length in bytes of what fits of a text, cut at the best place.
-fn first_piece(text: &str, limit: Limit) -> usize {
-    let (mut tokens, mut characters, mut end) = (Tokens::default(), 0, 0);
-    // Where the last heading begins before which a cut leaves the piece full enough.
-    let mut heading = None;
-    for line in text.split_inclusive('\n') {
-        let is_heading =
-            line.starts_with("=== ") || line.starts_with("## ") || line.starts_with("### ");
-        let used = tokens.total().saturating_mul(100) / limit.tokens;
-        let is_full = (characters * 100 / limit.characters).max(used) >= FULL_ENOUGH;
-        if is_heading && is_full {
-            heading = Some(end);
-        }
-        // No more of a long line than it takes to see that it is too long.
-        let most = limit.characters.saturating_sub(characters);
-        let seen = line
-            .char_indices()
-            .nth(most + 1)
-            .map_or(line, |(at, _)| &line[..at]);
-        characters += chars(seen);
-        tokens.push(seen);
-        if characters > limit.characters || tokens.total() > limit.tokens {
-            return match heading {
-                Some(heading) => heading,
-                None if end > 0 => end,
-                None => within_line(line, limit),
-            };
-        }
-        end += line.len();
-    }
-    end
+/// How much of a piece there is already.
+#[derive(Debug, Clone, Default)]
+struct Filled {
+    tokens: Tokens,
+    characters: usize,
+    /// In bytes.
+    end: usize,
 }
 
-/// What fits of a line that alone is too long; at least one character.
-fn within_line(line: &str, limit: Limit) -> usize {
-    let mut tokens = Tokens::default();
-    for (count, (at, character)) in line.char_indices().enumerate() {
-        tokens.push(character.encode_utf8(&mut [0; 4]));
-        // One is left for the line break that the part adds.
-        if count > 0 && (count + 1 >= limit.characters || tokens.total() >= limit.tokens) {
-            return at;
+impl Filled {
+    /// In percent.
+    fn of(&self, limit: Limit) -> usize {
+        let used = self.tokens.total().saturating_mul(100) / limit.tokens;
+        (self.characters * 100 / limit.characters).max(used)
+    }
+
+    /// Adds a text, or only so much of it as shows that it is too long; says whether it fits.
+    fn add(&mut self, text: &str, limit: Limit) -> bool {
+        let most = limit.characters.saturating_sub(self.characters);
+        let seen = text.char_indices().nth(most.saturating_add(1));
+        let seen = seen.map_or(text, |(at, _)| &text[..at]);
+        self.characters += chars(seen);
+        self.tokens.push(seen);
+        self.end += text.len();
+        self.characters <= limit.characters && self.tokens.total() <= limit.tokens
+    }
+}
+
+/// The length in bytes of what fits of a text, cut at the best place.
+fn first_piece(text: &str, limit: Limit, full_enough: usize) -> usize {
+    let mut filled = Filled::default();
+    // Where the last heading begins before which a cut leaves the piece full enough.
+    let mut heading = None;
+    // Where the last section begins.
+    let mut section = Filled::default();
+    for line in text.split_inclusive('\n') {
+        if line.starts_with("=== ") || line.starts_with("## ") {
+            section = filled.clone();
+        }
+        let is_first = filled.characters - section.characters <= HEADINGS;
+        let above = match line.starts_with("### ") {
+            true if !is_first => Some(&filled),
+            true => Some(&section),
+            false if section.end == filled.end => Some(&section),
+            false => None,
+        };
+        if let Some(above) = above.filter(|above| above.of(limit) >= full_enough) {
+            heading = Some(above.end);
+        }
+        let before = filled.clone();
+        if !filled.add(line, limit) {
+            return match heading {
+                Some(heading) => heading,
+                None if before.end > 0 && Filled::default().add(line, limit) => before.end,
+                None => within_line(line, before, limit),
+            };
         }
     }
-    line.len()
+    text.len()
+}
+
+/// What fits of a line that alone is too long behind what is there; at least one character of all.
+fn within_line(line: &str, before: Filled, limit: Limit) -> usize {
+    let Filled {
+        mut tokens,
+        characters,
+        end,
+    } = before;
+    let mut fitting = line.len();
+    let mut count = 0;
+    for (at, character) in line.char_indices() {
+        tokens.push(character.encode_utf8(&mut [0; 4]));
+        // One is left for the line break that the part adds.
+        let is_full = characters + count + 1 >= limit.characters || tokens.total() >= limit.tokens;
+        if is_full && end + count > 0 {
+            fitting = at;
+            break;
+        }
+        count += 1;
+    }
+    if end > 0 && count < WORTH_A_CUT {
+        return end;
+    }
+    match excerpt::whole_end(&line[..fitting]) {
+        0 => end + fitting,
+        whole => end + whole,
+    }
 }
 
 #[cfg(test)]
@@ -209,6 +273,12 @@ mod tests {
     const LIMIT: Limit = Limit {
         characters: 2_000,
         tokens: 1_000,
+    };
+
+    /// For a chat that counts characters only.
+    const LOOSE: Limit = Limit {
+        tokens: usize::MAX,
+        ..LIMIT
     };
 
     #[test]
@@ -236,6 +306,31 @@ mod tests {
         let text = format!("{}## Results\n{}", "x\n".repeat(500), "y\n".repeat(600));
         let parts = split(&text, LIMIT);
         assert!(parts[1].contains("\n\n## Results\ny\n"), "{}", parts[1]);
+    }
+
+    #[test]
+    fn no_part_more_for_the_sake_of_headings() {
+        // Two parts hold it, but not if the first is cut before the heading.
+        let text = format!("{}## Results\n{}", "x\n".repeat(550), "y\n".repeat(950));
+        assert_eq!(split(&text, LOOSE).len(), 2);
+    }
+
+    #[test]
+    fn a_heading_goes_with_the_one_below_it() {
+        let files = format!("\n## Contents\n### a.txt\n{}", "y\n".repeat(600));
+        let parts = split(&format!("{}{files}", "x\n".repeat(700)), LOOSE);
+        assert!(parts[0].contains("x\n\n=== END"), "{}", parts[0]);
+        assert!(parts[1].contains("## Contents\n### a.txt\n"));
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_fills_the_part_that_it_begins_in() {
+        let text = format!("## Note\n{}\n", "some words ".repeat(270));
+        let parts = split(&text, LOOSE);
+        assert_eq!(parts.len(), 2);
+        assert!(chars(&parts[0]) > 1_700, "{}", parts[0]);
+        assert!(parts[0].contains(" \n=== END"), "{}", parts[0]);
+        assert_eq!(join(&parts), text);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A section of one piece, which is cut in its middle where it must be.
 
 use super::budget::{Claim, Rank};
-use super::contents::fenced;
+use super::content::fenced;
 use super::cuts::Cuts;
 use super::{Section, chars};
 use crate::excerpt::excerpt;

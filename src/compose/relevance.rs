@@ -1,6 +1,9 @@
 //! Which files matter for a task: those that it names, those that were touched, and those that have
 //! its words in their paths or contents.
 //!
+//! A file is named by a word that is written as names are: in backticks, with a slash, a dot, an
+//! underscore, a digit or a capital inside. Other words are words, though a file be called like one.
+//!
 //! A word counts the more the fewer files have it, and in the name of a file more than in those of
 //! the directories above; one that is everywhere tells nothing. Words are compared by their
 //! beginnings, so that `parsing` finds `parser.rs`.
@@ -15,7 +18,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 
 use self::names::Names;
 pub use self::words::identifiers;
-use self::words::{stems, words};
+use self::words::{Word, stems, words};
 use super::{Listed, Listing};
 use crate::protocol::RelPath;
 use crate::session::Session;
@@ -25,6 +28,9 @@ const MOST: usize = 40;
 
 /// The shortest name that counts without its extension.
 const SHORTEST_STEM: usize = 4;
+
+/// More files than these that a word may mean are none that it means.
+const FEW_FILES: usize = 3;
 
 /// A directory is named by its last name if no more than these have it.
 const FEW_DIRECTORIES: usize = 3;
@@ -52,49 +58,101 @@ pub(super) struct Relevance<'a> {
 enum Naming {
     /// By its path.
     Path,
-    /// By its name.
+    /// By the end of its path, or by its name.
     Name,
     /// By its name without the extension.
     Stem,
+    /// By a word that is its name without the extension, and may be no more than a word.
+    Word,
 }
 
 /// The files that the task names, the surest first.
 pub fn named<'a>(session: &Session, listing: &'a Listing) -> Vec<&'a RelPath> {
     let named = namings(session, listing).into_iter();
-    named.map(|(_, path)| path).collect()
+    let sure = named.filter(|(naming, _)| *naming < Naming::Word);
+    sure.map(|(_, path)| path).collect()
+}
+
+/// The files that have a word of the task for a name, where it may mean something else.
+pub fn suggested<'a>(session: &Session, listing: &'a Listing) -> Vec<&'a RelPath> {
+    let named = namings(session, listing).into_iter();
+    let words = named.filter(|(naming, _)| *naming == Naming::Word);
+    words.map(|(_, path)| path).collect()
+}
+
+/// What a task may call files.
+struct Called<'a> {
+    /// Words that are written as names are.
+    sure: Names<'a>,
+    /// Those of them that are ends of paths.
+    ends: Names<'a>,
+    /// Other words.
+    words: Names<'a>,
+}
+
+impl<'a> Called<'a> {
+    fn by(session: &'a Session) -> Self {
+        let (sure, words): (Vec<_>, Vec<_>) =
+            (said(session).flat_map(words)).partition(|word| word.is_name);
+        let text = |word: &Word<'a>| word.text;
+        Self {
+            ends: (sure.iter().map(text))
+                .filter(|word| word.contains('/'))
+                .collect(),
+            sure: sure.iter().map(text).collect(),
+            words: (words.iter().map(text))
+                .filter(|word| !words::is_empty(word))
+                .collect(),
+        }
+    }
+
+    /// How a file is named, and by which word where that is only a word.
+    fn naming(&self, path: &RelPath) -> Option<(Naming, &'a str)> {
+        let name = path.file_name();
+        if self.sure.contains(path.as_str()) {
+            return Some((Naming::Path, ""));
+        }
+        if self.sure.contains(name) || self.has_end_of(path.as_str()) {
+            return Some((Naming::Name, ""));
+        }
+        let begins_like = |names: &Names<'_>| names.has_one_that_begins_like(name);
+        if !begins_like(&self.sure) && !begins_like(&self.words) {
+            return None;
+        }
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        if stem.len() < SHORTEST_STEM {
+            return None;
+        }
+        if self.sure.contains(stem) {
+            return Some((Naming::Stem, ""));
+        }
+        let word = self.words.get(stem)?;
+        Some((Naming::Word, word))
+    }
+
+    fn has_end_of(&self, path: &str) -> bool {
+        !self.ends.is_empty()
+            && (path.match_indices('/')).any(|(at, _)| self.ends.contains(&path[at + 1..]))
+    }
 }
 
 /// The files that the task names and how, the surest first.
 fn namings<'a>(session: &Session, listing: &'a Listing) -> Vec<(Naming, &'a RelPath)> {
-    let names: Names<'_> = said(session).flat_map(words).collect();
-    let naming = |path: &RelPath| {
-        let name = path.file_name();
-        let is_stem = || {
-            let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-            stem.len() >= SHORTEST_STEM && names.contains(stem)
-        };
-        if names.contains(path.as_str()) {
-            Some(Naming::Path)
-        } else if names.contains(name) {
-            Some(Naming::Name)
-        } else {
-            (names.has_one_that_begins_like(name) && is_stem()).then_some(Naming::Stem)
-        }
-    };
+    let called = Called::by(session);
     let paths = listing.files.iter().map(|file| &file.path);
     let mut found: Vec<_> = paths
-        .filter_map(|path| Some((naming(path)?, path)))
+        .filter_map(|path| Some((called.naming(path)?, path)))
         .collect();
-    found.sort_by_key(|(naming, _)| *naming);
-    found.truncate(MOST);
-    found
-}
-
-impl Relevance<'_> {
-    /// Whether the task names a file, or it was touched.
-    pub(super) fn is_named(&self, path: &RelPath) -> bool {
-        self.files.get(path).is_some_and(|weight| *weight >= NAMED)
+    // A word that many files have for a name means none of them.
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for ((naming, word), _) in &found {
+        *counts.entry(word).or_default() += usize::from(*naming == Naming::Word);
     }
+    found.retain(|((_, word), _)| counts.get(word).is_none_or(|count| *count <= FEW_FILES));
+    found.sort_by_key(|((naming, _), _)| *naming);
+    found.truncate(MOST);
+    let found = found.into_iter();
+    found.map(|((naming, _), path)| (naming, path)).collect()
 }
 
 /// What matters of a listing for a session; `mentions` have rare words of its task in them.
@@ -116,6 +174,7 @@ pub(super) fn relevance<'a>(
             Naming::Path => 3 * NAMED,
             Naming::Name => 2 * NAMED,
             Naming::Stem => NAMED,
+            Naming::Word => MENTIONS,
         };
     }
     Relevance {
@@ -227,7 +286,7 @@ fn heaviest<'a>(
 fn named_directories<'a>(session: &Session, files: &'a [Listed]) -> BTreeSet<&'a str> {
     let wanted: Names<'_> = said(session)
         .flat_map(words)
-        .map(|word| word.trim_end_matches('/'))
+        .map(|word| word.text.trim_end_matches('/'))
         .filter(|word| word.len() >= SHORTEST_STEM - 1)
         .collect();
     let mut by_word: HashMap<&str, Vec<&str>> = HashMap::new();
@@ -296,17 +355,53 @@ mod tests {
 
     #[test]
     fn a_file_is_named_by_its_path_its_name_or_its_stem() {
-        let session = task("Mend `parser` and ./src/lex.rs, then run setup.py.");
-        let paths = ["a.rs", "lib/parser.rs", "lib/setup.py", "run", "src/lex.rs"];
-        let listing = listing(&owned(&paths));
-        let named: Vec<&str> = named(&session, &listing)
-            .into_iter()
-            .map(RelPath::as_str)
-            .collect();
-        assert_eq!(
-            named,
-            ["run", "src/lex.rs", "lib/setup.py", "lib/parser.rs"]
-        );
+        let text = "Mend `parser` and ./src/lex.rs, then run setup.py and see out/core.rs.";
+        let paths = [
+            "a.rs",
+            "lib/out/core.rs",
+            "lib/parser.rs",
+            "lib/setup.py",
+            "other/core.rs",
+            "run",
+            "src/lex.rs",
+        ];
+        let expected = [
+            "src/lex.rs",
+            "lib/out/core.rs",
+            "lib/setup.py",
+            "lib/parser.rs",
+        ];
+        assert_eq!(named_by(text, &paths), expected);
+        assert_eq!(named_by("Mend DateUtils", &["src/DateUtils.ts"]).len(), 1);
+        assert_eq!(named_by("see date_utils", &["date_utils.py"]).len(), 1);
+        assert_eq!(named_by("Update the Makefile", &["Makefile"]).len(), 1);
+    }
+
+    fn named_by(text: &str, paths: &[&str]) -> Vec<String> {
+        let (session, listing) = (task(text), listing(&owned(paths)));
+        let named = named(&session, &listing).into_iter();
+        named.map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn ordinary_words_name_no_file() {
+        let text = "There is an error when the value of an option is empty: fix it in the parser";
+        let paths = [
+            "parser.rs",
+            "src/error.rs",
+            "testdata/empty.toml",
+            "value",
+            "a/option.rs",
+            "b/option.rs",
+            "c/option.rs",
+            "d/option.rs",
+        ];
+        assert!(named_by(text, &paths).is_empty());
+        let (session, listing) = (task(text), listing(&owned(&paths)));
+        let suggested = suggested(&session, &listing).into_iter();
+        let suggested: Vec<&str> = suggested.map(RelPath::as_str).collect();
+        // `error` is a word of every task, and `option` may mean four.
+        assert_eq!(suggested, ["parser.rs", "testdata/empty.toml", "value"]);
     }
 
     #[track_caller]

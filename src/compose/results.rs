@@ -1,9 +1,10 @@
 //! What became of the last reply, as the model reads it.
 
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use super::budget::{self, CUT_WORDS, Claim, Rank};
-use super::contents::fenced;
+use super::content::fenced;
 use super::cuts::Cuts;
 use super::{Section, chars};
 use crate::excerpt::excerpt;
@@ -12,6 +13,12 @@ use crate::reply::Issue;
 use crate::session::Session;
 
 const HEADING: &str = "\n## Previous Command Results\n";
+
+/// What is worth telling of a result, in characters: its number, how it ended and what it was.
+const WORTH: usize = 40;
+
+/// What the word about results that are not told may take.
+const NOT_TOLD: usize = 50;
 
 /// The results section before it is cut to its room.
 #[derive(Debug)]
@@ -54,6 +61,37 @@ impl Results {
         }
         Self { blocks, remarks }
     }
+
+    /// What each result has of the room; nothing where it is not told at all.
+    ///
+    /// Where a share would be too small to say anything, the failures come first, then the others in
+    /// their order.
+    fn rooms(&self, rooms: &[usize]) -> Vec<Option<usize>> {
+        let least = |at: usize| {
+            let heading = if at == 0 { chars(HEADING) } else { 0 };
+            self.blocks[at].chars().min(WORTH) + heading
+        };
+        let rooms = &rooms[..self.blocks.len()];
+        if (0..).zip(rooms).all(|(at, room)| *room >= least(at)) {
+            return rooms.iter().copied().map(Some).collect();
+        }
+        let all: usize = rooms.iter().sum();
+        let mut left = all.saturating_sub(NOT_TOLD + chars(HEADING));
+        let mut order: Vec<usize> = (0..rooms.len()).collect();
+        order.sort_by_key(|at| Reverse(self.blocks[*at].rank));
+        let mut told = vec![None; rooms.len()];
+        for at in order {
+            let least = self.blocks[at].chars().min(WORTH);
+            if let Some(rest) = left.checked_sub(least) {
+                (told[at], left) = (Some(least), rest);
+            }
+        }
+        // Whichever comes first has the heading above it.
+        if let Some(first) = told.iter_mut().flatten().next() {
+            *first += chars(HEADING);
+        }
+        told
+    }
 }
 
 impl Section for Results {
@@ -82,21 +120,33 @@ impl Section for Results {
     fn fit(&self, rooms: &[usize], cuts: &mut Cuts) -> String {
         let mut section = String::new();
         let heading = |section: &str| if section.is_empty() { HEADING } else { "" };
-        for (block, room) in self.blocks.iter().zip(rooms) {
+        let rooms_of_blocks = self.rooms(rooms);
+        for (block, room) in self.blocks.iter().zip(&rooms_of_blocks) {
+            let Some(room) = room else {
+                cuts.cut_result("all", block.number);
+                continue;
+            };
             let heading = heading(&section);
             section.push_str(heading);
             block.write(&mut section, room.saturating_sub(chars(heading)), cuts);
         }
+        let not_told = rooms_of_blocks.iter().filter(|room| room.is_none()).count();
+        if not_told > 0 && !section.is_empty() {
+            let _ = writeln!(section, "[TRUNCATED: {not_told} results are not told]");
+        }
         if !self.remarks.is_empty() {
             let heading = heading(&section);
-            section.push_str(heading);
             let room = rooms.last().copied().unwrap_or_default();
             let room = room.saturating_sub(chars(heading));
             if chars(&self.remarks) <= room {
+                section.push_str(heading);
                 section.push_str(&self.remarks);
             } else {
-                section.push_str(&budget::first_lines(&self.remarks, room));
                 cuts.push("some remarks about the last reply".to_owned());
+                if room >= CUT_WORDS {
+                    section.push_str(heading);
+                    section.push_str(&budget::first_lines(&self.remarks, room));
+                }
             }
         }
         section

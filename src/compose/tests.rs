@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::protocol::{Outcome, RelPath, StepResult};
+use crate::protocol::{Outcome, ReadRequest, RelPath, StepResult};
 use crate::session::tests::session;
 use crate::session::{Instructions, Question};
 
@@ -54,6 +54,7 @@ fn material<'a>(
         listing,
         shown_before: None,
         contents,
+        named: &[],
         unasked: &[],
         changed: "",
         project: &[],
@@ -485,19 +486,12 @@ fn what_the_task_names_comes_before_what_the_project_says_and_the_listing() {
     paths.push("src/core/mh.py".to_owned());
     let listing = listing(&paths.iter().map(String::as_str).collect::<Vec<_>>());
     let rules = text("AGENTS.md", &"A rule of the project.\n".repeat(250));
-    let named = Content {
-        sighting: Some(Sighting {
-            path: RelPath::parse("src/core/mh.py").unwrap(),
-            hash: "h".to_owned(),
-            lines: 0..40,
-            of: 40,
-        }),
-        ..text("src/core/mh.py", &"    return 7\n".repeat(40))
-    };
+    let named = text("src/core/mh.py", &"    return 7\n".repeat(40));
     let other = text("README.md", &"Some words about it.\n".repeat(30));
     let of_length = |characters| {
         compose(&Material {
-            unasked: &[other.clone(), named.clone()],
+            named: std::slice::from_ref(&named),
+            unasked: std::slice::from_ref(&other),
             project: std::slice::from_ref(&rules),
             carriage: carriage(characters),
             ..material(&session, &listing, &[])
@@ -519,4 +513,133 @@ fn what_the_task_names_comes_before_what_the_project_says_and_the_listing() {
     // What one does not need, the others have.
     let unused = 7_500 - chars(&short.text);
     assert!(unused < 60, "{unused}\n{}", short.text);
+}
+
+#[test]
+fn many_files_that_were_asked_for_take_no_more_pastes_than_allowed() {
+    let mut session = session("ab12cd34");
+    session.sequence_number = 2;
+    session.instructions = Instructions::Reminder;
+    session.last_results = (1..=8)
+        .map(|number| StepResult {
+            command: "READ_FILE".to_owned(),
+            subject: format!("d{number}/*"),
+            ..result(number, Outcome::ok("the contents of 50 files are below"))
+        })
+        .collect();
+    let mut contents = Vec::new();
+    for step in 1..=8 {
+        for n in 0..50 {
+            let name = format!("d{step}/f{n}.txt");
+            session.read_file_requests.push(ReadRequest {
+                path: RelPath::parse(&name).unwrap(),
+                start_line: None,
+                end_line: None,
+                numbered: false,
+                step,
+            });
+            contents.push(text(&name, &"a line of twenty-four c\n".repeat(12)));
+        }
+    }
+    let listing = listing(&["a"]);
+    let outbox = compose(&Material {
+        shown_before: Some(&listing),
+        carriage: Carriage {
+            max_parts: 4,
+            ..carriage(8_000)
+        },
+        ..material(&session, &listing, &contents)
+    });
+    assert_eq!(pastes(&outbox).len(), 4);
+    let shown = outbox.text.matches("\n### d").count();
+    assert!(shown > 60, "{shown}");
+    assert!(!outbox.text.contains("first 0 lines"));
+    assert_eq!(outbox.text.matches("twenty-four").count(), shown * 12);
+    let told = |step: u32, words: &str| {
+        assert!(
+            outbox.text.contains(&format!("\n{step}. {words}")),
+            "{}",
+            outbox.text
+        );
+    };
+    told(1, "[OK] READ_FILE: the contents of 50 files are below\n");
+    let (at, rest) = (shown / 50 + 1, 50 - shown % 50);
+    let some = format!(
+        "[OK] READ_FILE: the contents of 50 files are below; but there was no room for {rest} of 50\n"
+    );
+    told(u32::try_from(at).unwrap(), &some);
+    told(
+        8,
+        "[FAILED] READ_FILE: `d8/*`: the contents of all 50 files did not fit",
+    );
+    assert_eq!(outbox.cuts.len(), 1, "{:?}", outbox.cuts);
+}
+
+#[test]
+fn a_note_in_one_long_line_takes_no_paste_more_than_it_needs() {
+    let mut session = session("ab12cd34");
+    session.sequence_number = 2;
+    session.instructions = Instructions::Reminder;
+    session.notes = vec!["some words ".repeat(1_070)];
+    let listing = listing(&["a"]);
+    let outbox = compose(&Material {
+        shown_before: Some(&listing),
+        carriage: Carriage {
+            max_parts: 4,
+            ..carriage(8_000)
+        },
+        ..material(&session, &listing, &[])
+    });
+    assert!(outbox.cuts.is_empty(), "{:?}", outbox.cuts);
+    assert_eq!(pastes(&outbox).len(), 2);
+}
+
+#[test]
+fn what_fits_into_the_parts_is_not_cut() {
+    let mut session = session("ab12cd34");
+    session.sequence_number = 2;
+    session.instructions = Instructions::Reminder;
+    let listing = listing(&["a"]);
+    let contents: Vec<Content> = (0..4)
+        .map(|n| {
+            text(
+                &format!("f{n}.py"),
+                &"a line of twenty-four c\n".repeat(275),
+            )
+        })
+        .collect();
+    let outbox = compose(&Material {
+        shown_before: Some(&listing),
+        carriage: Carriage {
+            max_parts: 4,
+            ..carriage(8_000)
+        },
+        ..material(&session, &listing, &contents)
+    });
+    assert!(outbox.cuts.is_empty(), "{:?}", outbox.cuts);
+    assert_eq!(pastes(&outbox).len(), 4);
+}
+
+#[test]
+fn a_thousand_results_take_no_more_room_than_there_is() {
+    let mut session = session("ab12cd34");
+    session.last_results = (1..=1_000)
+        .map(|n| result(n, Outcome::ok("exit code 0").with_detail("fine\n")))
+        .collect();
+    let listing = listing(&["a"]);
+    for characters in [6_000, 9_000, 40_000] {
+        let outbox = compose(&Material {
+            carriage: carriage(characters),
+            ..material(&session, &listing, &[])
+        });
+        assert!(chars(&outbox.text) <= characters, "{}", chars(&outbox.text));
+        assert_eq!(outbox.cut_results.len(), 1_000);
+    }
+    let outbox = compose(&Material {
+        carriage: carriage(9_000),
+        ..material(&session, &listing, &[])
+    });
+    let told = outbox.text.matches(". [OK]").count();
+    let word = format!("[TRUNCATED: {} results are not told]\n", 1_000 - told);
+    assert!(outbox.text.contains(&word), "{}", outbox.text);
 }

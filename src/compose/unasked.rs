@@ -2,43 +2,31 @@
 //! of the others.
 
 use super::budget::{Claim, Rank};
-use super::contents::Content;
+use super::content::Content;
 use super::cuts::Cuts;
+use super::titles::titles;
 use super::{Section, chars};
 
 /// How long the names of what was left out may be together, in characters.
 const NAMES: usize = 200;
 
+const HEADING: &str = "\n## You May Need\n";
+
 /// The section: never in pieces.
 pub(super) struct Unasked<'a> {
-    heading: &'static str,
-    rank: Rank,
-    contents: Vec<&'a Content>,
+    contents: &'a [Content],
 }
 
-/// The files that the task names.
-pub(super) fn named(contents: Vec<&Content>) -> Unasked<'_> {
-    Unasked {
-        heading: "\n## Files That the Task Names\n",
-        rank: Rank::Named,
-        contents,
-    }
-}
-
-/// What else may be of use, which is left out first.
-pub(super) fn other(contents: Vec<&Content>) -> Unasked<'_> {
-    Unasked {
-        heading: "\n## You May Need\n",
-        rank: Rank::Unasked,
-        contents,
-    }
+/// What may be of use, which is left out first.
+pub(super) fn section(contents: &[Content]) -> Unasked<'_> {
+    Unasked { contents }
 }
 
 impl Unasked<'_> {
     /// Which of them are shown in so much room, the first ones first.
     fn fitting(&self, room: usize) -> Vec<bool> {
         let mut left = room;
-        let fits = |content: &&Content| {
+        let fits = |content: &Content| {
             let rest = left.checked_sub(content.chars());
             left = rest.unwrap_or(left);
             rest.is_some()
@@ -53,20 +41,10 @@ impl Unasked<'_> {
             .iter()
             .zip(is_shown)
             .filter(|(_, shown)| !**shown);
-        let titles: Vec<String> = missing.map(|(content, _)| content.heading()).collect();
-        let mut used = 0;
-        let is_short = |title: &&String| {
-            used += chars(title) + 2;
-            used <= NAMES
-        };
-        let mut named: Vec<String> = titles.iter().take_while(is_short).cloned().collect();
-        let more = titles.len() - named.len();
-        if more > 0 {
-            named.push(format!("{more} more"));
-        }
+        let headings: Vec<String> = missing.map(|(content, _)| content.heading()).collect();
         format!(
             "Left out for want of room: {}. READ_FILE shows it.\n",
-            named.join(", ")
+            titles(&headings, NAMES)
         )
     }
 
@@ -85,18 +63,18 @@ impl Section for Unasked<'_> {
         if self.contents.is_empty() {
             return Vec::new();
         }
-        let need: usize = self.contents.iter().map(|content| content.chars()).sum();
+        let need: usize = self.contents.iter().map(Content::chars).sum();
         let nothing = vec![false; self.contents.len()];
         vec![Claim {
-            rank: self.rank,
-            need: need + chars(self.heading),
-            least: need.min(chars(&self.left_out(&nothing))) + chars(self.heading),
+            rank: Rank::Unasked,
+            need: need + chars(HEADING),
+            least: need.min(chars(&self.left_out(&nothing))) + chars(HEADING),
         }]
     }
 
     fn fit(&self, rooms: &[usize], cuts: &mut Cuts) -> String {
         let room = rooms.first().copied().unwrap_or_default();
-        let room = room.saturating_sub(chars(self.heading));
+        let room = room.saturating_sub(chars(HEADING));
         let mut is_shown = self.fitting(room);
         let mut word = String::new();
         if is_shown.contains(&false) {
@@ -121,6 +99,6 @@ impl Section for Unasked<'_> {
         if section.is_empty() {
             return section;
         }
-        format!("{}{section}", self.heading)
+        format!("{HEADING}{section}")
     }
 }

@@ -12,7 +12,7 @@ use super::read::excerpt;
 use super::write::failed;
 use super::{Execution, count, hash};
 use crate::edit::{self, Change, Edited, Refusal};
-use crate::protocol::{Edit, Outcome, RelPath};
+use crate::protocol::{Edit, Excerpt, Outcome, RelPath};
 use crate::workspace::text::TextFile;
 
 /// How many lines around a range are shown when it is stale.
@@ -201,16 +201,27 @@ impl Execution<'_> {
         let lines = text.lines().count();
         let shown = place.surroundings(lines);
         self.ledger.show(path, shown.clone(), lines);
-        let next = match place {
-            Place::Range(start, end) if shown.end < lines.min(end as usize) => format!(
-                "the first of its current lines are below: see lines {start}-{end} with READ_FILE, then send the edit again"
-            ),
-            _ => "its current lines are below: send the edit again with their numbers".to_owned(),
+        let excerpts = vec![Excerpt {
+            path: path.clone(),
+            lines: shown.len(),
+        }];
+        let (next, excerpts) = match place {
+            Place::Range(start, end) if shown.end < lines.min(end as usize) => {
+                let next = format!(
+                    "the first of its current lines are below: see lines {start}-{end} with READ_FILE, then send the edit again"
+                );
+                (next, Vec::new())
+            }
+            _ => {
+                let next = "its current lines are below: send the edit again with their numbers";
+                (next.to_owned(), excerpts)
+            }
         };
         Outcome::failed(format!(
             "`{path}` is not as you last saw it, so that line numbers cannot be trusted; {next}"
         ))
         .with_detail(excerpt(text, shown))
+        .with_excerpts(excerpts)
     }
 
     /// Reads a text file and what is known of it.

@@ -14,7 +14,9 @@ use super::skipped::Skipped;
 use super::walks::Walks;
 use super::{Execution, Limits, count};
 use crate::excerpt;
-use crate::protocol::{Capped, Command, Lines, Outcome, ReadRequest, RelPath, Selection, Sighting};
+use crate::protocol::{
+    Capped, Command, Lines, Outcome, ReadRequest, RelPath, Selection, Sighting, Step,
+};
 use crate::workspace::text::TextFile;
 use crate::workspace::{FileProblem, Kind, Workspace};
 
@@ -23,8 +25,6 @@ const MAX_LINE_CHARS: usize = 2000;
 
 /// The most files that one step shows.
 const MAX_FILES: usize = 50;
-/// How many times the lines of one file all files of a round may have together.
-const FILES_OF_LINES: usize = 10;
 
 /// Takes out of the whole text of a file what must not be shown; it keeps every line.
 pub type Veil<'a> = dyn FnMut(&RelPath, String) -> String + 'a;
@@ -41,7 +41,8 @@ pub struct Shown {
     pub header: String,
     /// Which lines follow, if any do.
     pub lines: Option<Lines>,
-    /// The lines, and how many that were asked for are missing after them.
+    /// The lines, each with a line break at its end so that a blank last one counts, and how many
+    /// that were asked for are missing after them.
     pub contents: Capped,
     /// What the contents show of the file, if they do.
     pub sighting: Option<Sighting>,
@@ -62,28 +63,27 @@ impl Shown {
 }
 
 /// The files that steps ask to see, as they are now; none for what is not `READ_FILE`.
-pub fn read_requests<'c>(
+pub fn read_requests<'s>(
     workspace: &Workspace,
-    commands: impl IntoIterator<Item = &'c Command>,
+    steps: impl IntoIterator<Item = &'s Step>,
 ) -> Vec<ReadRequest> {
     let walks = Walks::new(workspace);
-    let commands = commands.into_iter();
-    commands
-        .flat_map(|command| requests(&walks, command))
-        .collect()
+    let steps = steps.into_iter();
+    steps.flat_map(|step| requests(&walks, step)).collect()
 }
 
-fn requests(walks: &Walks<'_>, command: &Command) -> Vec<ReadRequest> {
+fn requests(walks: &Walks<'_>, step: &Step) -> Vec<ReadRequest> {
     let Command::ReadFile {
         path,
         start_line,
         end_line,
         numbered,
-    } = command
+    } = &step.command
     else {
         return Vec::new();
     };
     let request = |path| ReadRequest {
+        step: step.number,
         path,
         start_line: *start_line,
         end_line: *end_line,
@@ -94,35 +94,6 @@ fn requests(walks: &Walks<'_>, command: &Command) -> Vec<ReadRequest> {
         // What became of a file that was promised is told where its contents would stand.
         Err(_) => path.only().cloned().map(request).into_iter().collect(),
     }
-}
-
-/// Shows files, or the parts of them that were asked for, as they are now.
-///
-/// There is an answer for each request; the last ones are without contents if all of them together
-/// would have too many lines.
-pub fn read_files(
-    workspace: &Workspace,
-    requests: &[ReadRequest],
-    limits: &Limits,
-    veil: &mut Veil<'_>,
-) -> Vec<Shown> {
-    let mut left = (limits.max_read_lines as usize).saturating_mul(FILES_OF_LINES);
-    let show = |request: &ReadRequest| {
-        if left == 0 {
-            return Shown::nothing(format!(
-                "{} (not shown: too many lines in one message; ask for it again)",
-                request.path.quoted()
-            ));
-        }
-        let limits = Limits {
-            max_read_lines: (limits.max_read_lines).min(u32::try_from(left).unwrap_or(u32::MAX)),
-            ..limits.clone()
-        };
-        let shown = read_file(workspace, request, &limits, veil);
-        left = left.saturating_sub(shown.contents.text.lines().count());
-        shown
-    };
-    requests.iter().map(show).collect()
 }
 
 /// Shows a file, or the part of it that was asked for, as it is now.
@@ -216,13 +187,14 @@ fn contents(lines: &[&str], range: Range<usize>, request: &ReadRequest, limits: 
     let all = range.len();
     let range = shown(&range, limits);
     let omitted = all - range.len();
-    let text: Vec<String> = if request.numbered {
+    let lines: Vec<String> = if request.numbered {
         numbered(&lines[range.clone()], range.start)
     } else {
         lines[range].iter().map(|line| cut(line)).collect()
     };
+    let ended = lines.into_iter().map(|line| line + "\n");
     Capped {
-        text: text.join("\n"),
+        text: ended.collect(),
         omitted: omitted as u64,
     }
 }
@@ -379,6 +351,7 @@ mod tests {
             start_line: None,
             end_line: None,
             numbered: false,
+            step: 0,
         }
     }
 
@@ -413,26 +386,41 @@ mod tests {
     #[test]
     fn shows_a_file_or_a_part_of_it() {
         case("", &request("a.txt"), "a.txt (empty file: 0 lines)", "");
-        case("one", &request("a.txt"), "a.txt (1 line)", "one");
-        case("1\r\n2\r\n", &request("a.txt"), "a.txt (2 lines)", "1\n2");
-        case("1\n2\n3\n", &request("a.txt"), "a.txt (3 lines)", "1\n2\n3");
+        case("one", &request("a.txt"), "a.txt (1 line)", "one\n");
+        case("1\r\n2\r\n", &request("a.txt"), "a.txt (2 lines)", "1\n2\n");
+        case(
+            "1\n2\n3\n",
+            &request("a.txt"),
+            "a.txt (3 lines)",
+            "1\n2\n3\n",
+        );
+        case("1\n\n", &request("a.txt"), "a.txt (2 lines)", "1\n\n");
+        case(
+            "1\n\n3\n",
+            &ReadRequest {
+                numbered: false,
+                ..lines("a.txt", 2, 2)
+            },
+            "a.txt (lines 2-2 of 3)",
+            "\n",
+        );
         case(
             "1\n2\n3\n4\n5\n",
             &request("a.txt"),
             "a.txt (lines 1-3 of 5)",
-            "1\n2\n3",
+            "1\n2\n3\n",
         );
         case(
             "a\nb\nc\nd\n",
             &lines("a.txt", 2, 3),
             "a.txt (lines 2-3 of 4)",
-            "2: b\n3: c",
+            "2: b\n3: c\n",
         );
         case(
             "a\nb\nc\nd\ne\nf\n",
             &lines("a.txt", 2, 9),
             "a.txt (lines 2-4 of 6)",
-            "2: b\n3: c\n4: d",
+            "2: b\n3: c\n4: d\n",
         );
     }
 
@@ -472,7 +460,7 @@ mod tests {
             shown
                 .contents
                 .text
-                .ends_with("\u{e4} [TRUNCATED: 5 more characters in this line]"),
+                .ends_with("\u{e4} [TRUNCATED: 5 more characters in this line]\n"),
             "{}",
             shown.contents.text.len()
         );
@@ -493,7 +481,7 @@ mod tests {
             &stage.limits,
             &mut veil,
         );
-        let end = "xx[]  [TRUNCATED: 50 more characters in this line]";
+        let end = "xx[]  [TRUNCATED: 50 more characters in this line]\n";
         assert!(shown.contents.text.ends_with(end), "{:?}", shown.contents);
     }
 
@@ -597,9 +585,18 @@ mod tests {
                 end_line: None,
                 numbered: false,
             };
-            let requests = read_requests(&stage.workspace, [&command]);
-            let shown = read_files(&stage.workspace, &requests, &stage.limits, &mut unveiled);
-            let headers: Vec<String> = shown.iter().map(heading).collect();
+            let step = Step {
+                number: 3,
+                line: 1,
+                command: command.clone(),
+            };
+            let requests = read_requests(&stage.workspace, [&step]);
+            assert!(requests.iter().all(|request| request.step == 3));
+            let read = |request: &ReadRequest| {
+                let (workspace, limits) = (&stage.workspace, &stage.limits);
+                heading(&read_file(workspace, request, limits, &mut unveiled))
+            };
+            let headers: Vec<String> = requests.iter().map(read).collect();
             assert_eq!(headers[..first.len()], *first);
             assert_eq!(stage.one(command).message, message);
         };
@@ -628,26 +625,6 @@ mod tests {
             "a.rs, *.zig, c/*",
             "the contents of 2 files are below; no file matches `*.zig`",
             &[&a, &d],
-        );
-    }
-
-    #[test]
-    fn all_files_together_have_a_limit() {
-        let text = "line\n".repeat(8);
-        let mut stage = stage(&[("a", &text), ("b", &text), ("c", &text)]);
-        stage.limits.max_read_lines = 1;
-        let requests: Vec<ReadRequest> =
-            ["a", "b", "c"].repeat(4).into_iter().map(request).collect();
-        let shown = read_files(&stage.workspace, &requests, &stage.limits, &mut unveiled);
-        let last = shown.last().unwrap();
-        assert_eq!(
-            last.header,
-            "c (not shown: too many lines in one message; ask for it again)"
-        );
-        assert_eq!(last.sighting, None);
-        assert_eq!(
-            (shown[0].contents.text.as_str(), shown[0].contents.omitted),
-            ("line", 7)
         );
     }
 }

@@ -83,6 +83,7 @@ impl Stage {
             start_line: Some(start),
             end_line: Some(end),
             numbered: true,
+            step: 0,
         };
         let shown = read_file(&self.workspace, &request, &self.limits, &mut unveiled);
         self.seen.note_sighting(&shown.sighting.unwrap());

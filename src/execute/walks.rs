@@ -200,7 +200,7 @@ mod tests {
             assert_eq!(walk.walked.files.len(), 1);
         }
         assert_eq!(walks.kept.borrow().len(), MAX_KEPT);
-        let commands = [read("a/*"), read("b/*")];
-        assert_eq!(read_requests(&stage.workspace, &commands).len(), 2);
+        let steps = [read("a/*"), read("b/*")].map(step);
+        assert_eq!(read_requests(&stage.workspace, &steps).len(), 2);
     }
 }

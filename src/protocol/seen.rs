@@ -22,6 +22,9 @@ pub struct ReadRequest {
     /// Whether each line is shown with its number.
     #[serde(default)]
     pub numbered: bool,
+    /// The number of the step that asks for it; none has 0.
+    #[serde(default)]
+    pub step: u32,
 }
 
 /// What a text shows of a file.

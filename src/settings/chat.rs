@@ -114,16 +114,15 @@ impl Chat {
         CHATS.iter().find(|chat| chat.name == name)
     }
 
-    /// How many tokens a message may have beside those that the chat has to remember already.
+    /// What it remembers where a message may have so many tokens; the largest number tells nothing.
     ///
-    /// A share of all is left for the answer; a message has as much at the least, because a chat
-    /// that is full must still be told something.
-    pub fn left_tokens(&self, remembered: usize) -> usize {
-        const SHARES: usize = 10;
-        self.chat_tokens.map_or(usize::MAX, |all| {
-            let share = all / SHARES;
-            (all - share).saturating_sub(remembered).max(share)
-        })
+    /// Whoever says that one message may have more than what is known of the whole has another chat
+    /// of that name, and nothing is known of what it remembers.
+    pub fn memory(&self, message_tokens: usize) -> Memory {
+        let is_other = |all: usize| message_tokens != usize::MAX && message_tokens >= all;
+        Memory {
+            tokens: self.chat_tokens.filter(|all| !is_other(*all)),
+        }
     }
 
     /// The most that it takes at once: `300,000 characters or ~100,000 tokens`.
@@ -136,6 +135,27 @@ impl Chat {
             ),
             None => format!("{characters} characters"),
         }
+    }
+}
+
+/// How much a chat remembers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// In tokens, question and answer together; nothing if that is plenty.
+    pub tokens: Option<usize>,
+}
+
+impl Memory {
+    /// How many tokens a message may have beside those that the chat has to remember already.
+    ///
+    /// A share of all is left for the answer; a message has as much at the least, because a chat
+    /// that is full must still be told something.
+    pub fn left(self, remembered: usize) -> usize {
+        const SHARES: usize = 10;
+        self.tokens.map_or(usize::MAX, |all| {
+            let share = all / SHARES;
+            (all - share).saturating_sub(remembered).max(share)
+        })
     }
 }
 
@@ -175,12 +195,16 @@ mod tests {
 
     #[test]
     fn a_message_has_no_more_than_what_is_left_of_the_chat() {
-        let chat = Chat::named("chatgpt-plus").unwrap();
-        assert_eq!(chat.left_tokens(0), 81_000);
-        assert_eq!(chat.left_tokens(50_000), 31_000);
-        assert_eq!(chat.left_tokens(500_000), 9_000);
-        let generic = Chat::named("generic").unwrap();
-        assert_eq!(generic.left_tokens(500_000), usize::MAX);
+        let memory = |name: &str, own| Chat::named(name).unwrap().memory(own);
+        let plus = memory("chatgpt-plus", usize::MAX);
+        assert_eq!(plus.left(0), 81_000);
+        assert_eq!(plus.left(50_000), 31_000);
+        assert_eq!(plus.left(500_000), 9_000);
+        let generic = memory("generic", usize::MAX);
+        assert_eq!(generic.left(500_000), usize::MAX);
+        assert_eq!(memory("gemini", 16_000).left(20_000), 8_800);
+        // With a subscription it remembers more than is known.
+        assert_eq!(memory("gemini", 100_000).left(20_000), usize::MAX);
     }
 
     #[test]

@@ -63,6 +63,8 @@ mod secrets;
 mod session;
 /// Sessions as things: listed, shown, named, gone on with, removed.
 mod sessions;
+/// What messages show of files, and that they say what they show.
+mod shown;
 /// Messages that are too long: parts, attachments, the meter.
 mod size;
 /// One reply at a time, for scripts and editors.

@@ -237,10 +237,10 @@ fn a_message_in_a_file_is_as_long_as_the_chat_reads() {
         .run()
         .code(0);
     let event = last_outbox_event(&finished);
-    assert!(event["tokens"].as_u64().unwrap() <= 28_000, "{event}");
-    assert!(event["tokens"].as_u64().unwrap() > 22_000, "{event}");
+    assert!(event["tokens"].as_u64().unwrap() <= 16_000, "{event}");
+    assert!(event["tokens"].as_u64().unwrap() > 13_000, "{event}");
     assert!(event["percent"].as_u64().unwrap() <= 100, "{event}");
-    assert_eq!(event["cuts"].as_array().unwrap().len(), 2, "{event}");
+    assert_eq!(event["cuts"][0], "the end of d1.txt, d2.txt", "{event}");
 }
 
 #[test]

@@ -29,6 +29,11 @@ impl<'a> Names<'a> {
         self.get(text).is_some()
     }
 
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// Whether a word begins with the same byte.
     pub(super) fn has_one_that_begins_like(&self, text: &str) -> bool {
         self.lengths_like(text) != 0

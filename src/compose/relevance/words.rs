@@ -105,12 +105,48 @@ const EMPTY: &[&str] = &[
     "your",
 ];
 
+/// A word that may be the name of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Word<'a> {
+    pub(super) text: &'a str,
+    /// Whether it is written as a name, not as a word of a language.
+    pub(super) is_name: bool,
+}
+
 /// The words of a text that may be names of files.
-pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
-    text.split(move |c| !is_part(c))
-        .map(|word| word.trim_end_matches('.').trim_start_matches("./"))
-        .filter(|word| !word.is_empty())
+    let mut before = None;
+    // Each with the character after it.
+    text.split_inclusive(move |c| !is_part(c))
+        .map(move |piece| {
+            let word = piece.trim_end_matches(|c| !is_part(c));
+            let after = piece[word.len()..].chars().next();
+            let is_quoted = before.is_some() && before == after && after == Some('`');
+            before = after;
+            let word = word.trim_end_matches('.').trim_start_matches("./");
+            Word {
+                text: word,
+                is_name: is_quoted || is_written_as_name(word),
+            }
+        })
+        .filter(|word| !word.text.is_empty())
+}
+
+/// Whether a word has what words of a language have not.
+fn is_written_as_name(word: &str) -> bool {
+    let is_mark = |c: char| c.is_numeric() || matches!(c, '_' | '-' | '.' | '/');
+    word.contains(is_mark) || word.chars().skip(1).any(char::is_uppercase) || is_plain_name(word)
+}
+
+/// Whether a word is one of the names that have no more than a capital at their beginning.
+fn is_plain_name(word: &str) -> bool {
+    word.ends_with("file") && word.starts_with(char::is_uppercase)
+}
+
+/// Whether a word is one of every task.
+pub(super) fn is_empty(word: &str) -> bool {
+    EMPTY.contains(&word.to_lowercase().as_str())
 }
 
 /// The beginnings of the words in these texts that may be in paths, in lower case.
@@ -121,7 +157,7 @@ pub(super) fn stems<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<String> {
         for word in humps(text) {
             let word = word.to_lowercase();
             let stem = stem(&word);
-            if stem.len() >= SHORTEST && !EMPTY.contains(&word.as_str()) {
+            if stem.len() >= SHORTEST && !is_empty(&word) {
                 stems.insert(stem.to_owned());
             }
         }
@@ -204,6 +240,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_name_is_written_like_none_of_the_words() {
+        let text =
+            "Mend the `parser`, date_utils and src/lex.rs: see README, Makefile and the help.";
+        let (names, other): (Vec<Word<'_>>, Vec<Word<'_>>) =
+            words(text).partition(|word| word.is_name);
+        let names: Vec<&str> = names.iter().map(|word| word.text).collect();
+        let expected = ["parser", "date_utils", "src/lex.rs", "README", "Makefile"];
+        assert_eq!(names, expected);
+        assert_eq!(other.len(), 7, "{other:?}");
+    }
 
     #[test]
     fn stems_are_the_telling_parts_of_words() {

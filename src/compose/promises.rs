@@ -1,0 +1,201 @@
+//! What `READ_FILE` promised, and what the message keeps of it.
+//!
+//! A step that reads says that the contents are below, before anybody knows whether there is room for
+//! them, or what the files are at the end of the round. Here the results are made to say what is so:
+//! a step of which nothing is shown has failed, and one of which not everything is says how many.
+
+use std::collections::BTreeMap;
+
+use super::content::Content;
+use super::cuts::Cuts;
+use crate::protocol::{Outcome, StepResult};
+use crate::session::Session;
+
+/// How often a message is made again because there was no room for what its results promised.
+const ATTEMPTS: usize = 4;
+
+/// The contents that the model asked for, and the results that speak of them.
+#[derive(Debug)]
+pub(super) struct Promises {
+    session: Session,
+    contents: Vec<Content>,
+    attempts: usize,
+}
+
+/// What became of the files that one step asked for.
+#[derive(Debug, Default)]
+struct Kept<'a> {
+    all: usize,
+    /// There was no room.
+    unread: usize,
+    /// Why they cannot be shown.
+    refusals: Vec<&'a str>,
+}
+
+impl Promises {
+    pub(super) fn new(session: &Session, contents: &[Content]) -> Self {
+        let mut promises = Self {
+            session: session.clone(),
+            contents: contents.to_vec(),
+            attempts: 0,
+        };
+        promises.amend();
+        promises
+    }
+
+    /// The session, whose results say what is shown.
+    pub(super) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The contents; what there is no room for is not read.
+    pub(super) fn contents(&self) -> &[Content] {
+        &self.contents
+    }
+
+    /// Whether a message shows less than the results say; from now on they say less.
+    pub(super) fn are_broken_by(&mut self, cuts: &Cuts) -> bool {
+        let mut is_broken = false;
+        for at in &cuts.unkept {
+            if let Some(content) = self.contents.get_mut(*at).filter(|one| !one.is_unread()) {
+                *content = Content::unread(content.title.clone());
+                is_broken = true;
+            }
+        }
+        self.attempts += 1;
+        if is_broken {
+            self.amend();
+        }
+        is_broken && self.attempts < ATTEMPTS
+    }
+
+    fn amend(&mut self) {
+        let mut steps: BTreeMap<u32, Kept<'_>> = BTreeMap::new();
+        let requests = self.session.read_file_requests.iter();
+        for (request, content) in requests.zip(&self.contents) {
+            let kept = steps.entry(request.step).or_default();
+            kept.all += 1;
+            kept.unread += usize::from(content.is_unread());
+            if content.is_refusal() {
+                kept.refusals.push(&content.title);
+            }
+        }
+        for result in &mut self.session.last_results {
+            if let Some(kept) = steps.get(&result.number) {
+                kept.amend(result);
+            }
+        }
+    }
+}
+
+impl Kept<'_> {
+    fn amend(&self, result: &mut StepResult) {
+        let outcome = &mut result.outcome;
+        if let ([refusal], 1) = (self.refusals.as_slice(), self.all) {
+            *outcome = Outcome::failed(*refusal);
+        } else if self.unread == self.all {
+            let what = match self.all {
+                1 => "the contents".to_owned(),
+                all => format!("the contents of all {all} files"),
+            };
+            *outcome = Outcome::failed(format!(
+                "`{}`: {what} did not fit into this message; ask again, for fewer files or lines at once",
+                result.subject
+            ));
+        } else if self.unread > 0 {
+            let promised = without_word(&outcome.message);
+            outcome.message = format!("{promised}{WORD}{} of {}", self.unread, self.all);
+        }
+    }
+}
+
+/// What stands before how many of the files are not shown.
+const WORD: &str = "; but there was no room for ";
+
+/// A message without what was said before about room.
+fn without_word(message: &str) -> &str {
+    message
+        .rsplit_once(WORD)
+        .map_or(message, |(before, _)| before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{ReadRequest, RelPath, Status};
+    use crate::session::tests::session;
+
+    fn requested(contents: &[(u32, Content)]) -> Promises {
+        let mut session = session("ab12cd34");
+        for (step, _) in contents {
+            session.read_file_requests.push(ReadRequest {
+                path: RelPath::parse("x").unwrap(),
+                start_line: None,
+                end_line: None,
+                numbered: false,
+                step: *step,
+            });
+            if session.last_results.last().map(|last| last.number) != Some(*step) {
+                session.last_results.push(StepResult {
+                    number: *step,
+                    command: "READ_FILE".to_owned(),
+                    subject: "*.txt".to_owned(),
+                    millis: 1,
+                    outcome: Outcome::ok("the contents of 2 files are below"),
+                });
+            }
+        }
+        let contents: Vec<Content> = contents.iter().map(|(_, one)| one.clone()).collect();
+        Promises::new(&session, &contents)
+    }
+
+    fn file(title: &str, text: &str) -> Content {
+        Content {
+            title: title.to_owned(),
+            lines: None,
+            text: text.into(),
+            sighting: None,
+        }
+    }
+
+    fn told(promises: &Promises) -> Vec<String> {
+        let results = promises.session().last_results.iter();
+        let told = results.map(|result| {
+            let Outcome {
+                status, message, ..
+            } = &result.outcome;
+            format!(
+                "{} {message}",
+                if *status == Status::Ok { "+" } else { "-" }
+            )
+        });
+        told.collect()
+    }
+
+    #[test]
+    fn results_say_what_is_shown() {
+        let mut promises = requested(&[
+            (1, file("a", "x\n")),
+            (1, file("b", "x\n")),
+            (2, file("c", "x\n")),
+            (4, file("`d` has 1 line: there is no line 9", "")),
+        ]);
+        let fine = "+ the contents of 2 files are below";
+        let refused = "- `d` has 1 line: there is no line 9";
+        assert_eq!(told(&promises), [fine, fine, refused]);
+        let unkept = |unkept: &[usize]| Cuts {
+            unkept: unkept.to_vec(),
+            ..Cuts::default()
+        };
+        assert!(!promises.are_broken_by(&unkept(&[])));
+        assert!(promises.are_broken_by(&unkept(&[1])));
+        let some = format!("{fine}; but there was no room for 1 of 2");
+        assert_eq!(told(&promises), [&some, fine, refused]);
+        assert!(!promises.are_broken_by(&unkept(&[1])));
+        promises.attempts = 0;
+        assert!(promises.are_broken_by(&unkept(&[0, 1, 2])));
+        let none = "- `*.txt`: the contents of all 2 files did not fit into this message; ask again, for fewer files or lines at once";
+        let one = "- `*.txt`: the contents did not fit into this message; ask again, for fewer files or lines at once";
+        assert_eq!(told(&promises), [none, one, refused]);
+    }
+}
