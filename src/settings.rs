@@ -14,8 +14,10 @@ mod copied;
 mod environment;
 mod file;
 mod groups;
+mod kept;
 mod keys;
 mod layer;
+mod loosens;
 mod origin;
 mod paths;
 mod suggestion;
@@ -34,10 +36,11 @@ pub use self::chat::{Attach, Attachment, Chat, KeepsContext, WhenTooLong};
 pub use self::copied::copy;
 pub use self::environment::process_environment;
 pub use self::groups::{GROUPS, Group};
-pub use self::keys::{KEYS, Key, Loosens, markdown};
+pub use self::keys::{KEYS, Key, markdown};
 pub use self::layer::Overrides;
+pub use self::loosens::Loosens;
 pub use self::origin::Origin;
-pub use self::paths::Paths;
+pub use self::paths::{Paths, placed};
 pub use self::suggestion::{nearest, quoted};
 pub use self::trust::Trust;
 pub use self::value::{Shape, Value};
@@ -149,6 +152,8 @@ pub struct Layers {
     file: Option<(SettingsFile, Layer)>,
     /// Environment and flags, the later ones stronger; these need no trust.
     above: Vec<Layer>,
+    /// What the session was told earlier; it can make things stricter only.
+    kept: Vec<(&'static Key, Value)>,
 }
 
 /// A value in a settings file that loosens, while nobody has trusted that file.
@@ -179,6 +184,11 @@ pub struct Loaded {
     pub untrusted: Vec<Untrusted>,
     /// What the person should know, with what to do about it.
     pub notices: Vec<String>,
+    /// The rules of the session that hold besides those of the settings, by key.
+    pub further_rules: BTreeMap<&'static str, String>,
+    /// What the session was told earlier and what does not hold now, because it permits more: the
+    /// flags that say it again.
+    pub not_kept: Vec<String>,
 }
 
 /// Reads all layers and decides: `read` and `settle` in one, for whoever asks no questions.
@@ -209,6 +219,7 @@ pub fn read(
         base: base.clone(),
         file,
         above,
+        kept: flags.kept()?,
     })
 }
 
@@ -238,17 +249,33 @@ impl Layers {
         }
     }
 
+    /// Whether the person said no to the settings file as it is.
+    pub fn is_declined(&self, trust: &Trust) -> bool {
+        let file = self.file.as_ref().map(|(file, _)| file);
+        file.is_some_and(|file| trust.is_declined(&file.path, &file.content))
+    }
+
+    /// Remembers that the person said no to the settings file as it was read.
+    pub fn decline(&self, trust: &Trust) -> Result<()> {
+        match &self.file {
+            Some((file, _)) => trust.decline(&file.path, &file.content),
+            None => Ok(()),
+        }
+    }
+
     /// Decides what holds.
     ///
     /// What loosens in a file that is not trusted is left out with a notice; a directory outside of
     /// the base is an error, because working in another one would surprise more.
     pub fn settle(mut self, trust: &Trust) -> Result<Loaded> {
         let untrusted = self.untrusted(trust);
+        let is_declined = self.is_declined(trust);
         for item in &untrusted {
-            self.leave_out(item)?;
+            self.leave_out(item, is_declined)?;
         }
-        let figment = self.figment();
         let work_approval = self.work_approval();
+        let (further_rules, not_kept) = self.keep_strict();
+        let figment = self.figment();
         let settings = extract(&figment)?;
         // All values at once: figment merges its layers anew for every question.
         let values = figment.find_value("").ok();
@@ -265,7 +292,9 @@ impl Layers {
         let paths = Paths::place(&self.base, &settings, |name| {
             origins.get(name).cloned().unwrap_or(Origin::Default)
         })?;
-        let mut notices: Vec<String> = untrusted.iter().map(Untrusted::notice).collect();
+        let mut notices: Vec<String> = (untrusted.iter())
+            .map(|item| item.notice(is_declined))
+            .collect();
         notices.extend(self.base.passed_over().map(|file| {
             format!(
                 "`{}` does not count, because `{}` has settings too; delete one of them",
@@ -281,27 +310,15 @@ impl Layers {
             paths,
             untrusted,
             notices,
+            further_rules,
+            not_kept,
         })
-    }
-
-    /// The strongest `Approval` that is not `plan`.
-    fn work_approval(&self) -> String {
-        let defaults = Layer::defaults();
-        let file = self.file.iter().map(|(_, layer)| layer);
-        let layers = std::iter::once(&defaults).chain(file).chain(&self.above);
-        let values = layers.flat_map(|layer| &layer.values);
-        let mut modes = values
-            .filter(|(key, _)| key.name == "Approval")
-            .map(|(_, value)| value.to_string())
-            .filter(|mode| mode != "plan");
-        modes.next_back().unwrap_or_default()
     }
 
     fn loosens(&self, key: &Key, value: &Value) -> bool {
         match (key.loosens, value) {
-            (Loosens::Always, _) => true,
             (Loosens::Outside, Value::Text(text)) => paths::leads_out(&self.base.directory, text),
-            (Loosens::Never | Loosens::Outside, _) => false,
+            _ => key.is_beyond_default(value),
         }
     }
 
@@ -309,14 +326,14 @@ impl Layers {
         self.above.iter().any(|layer| layer.sets(key))
     }
 
-    fn leave_out(&mut self, item: &Untrusted) -> Result<()> {
+    fn leave_out(&mut self, item: &Untrusted, is_declined: bool) -> Result<()> {
         let Some((_, layer)) = &mut self.file else {
             return Ok(());
         };
         if let Some((key, _)) = layer.values.iter().find(|(key, _)| key.name == item.key)
             && key.loosens == Loosens::Outside
         {
-            return Err(item.refusal(&self.base, key));
+            return Err(item.refusal(&self.base, key, is_declined));
         }
         layer.values.retain(|(key, _)| key.name != item.key);
         Ok(())
@@ -332,16 +349,20 @@ impl Layers {
 }
 
 impl Untrusted {
-    fn notice(&self) -> String {
+    fn notice(&self, is_declined: bool) -> String {
+        let why = if is_declined {
+            "you said no to that file; you are asked again when it changes"
+        } else {
+            "you have not trusted that file; run `agent` on a terminal to confirm it"
+        };
         format!(
-            "`{}` in `{}` does not count, because you have not trusted that file; run `agent` on a \
-             terminal to confirm it",
+            "`{}` in `{}` does not count, because {why}",
             self.key,
             self.file.display()
         )
     }
 
-    fn refusal(&self, base: &Base, key: &Key) -> Error {
+    fn refusal(&self, base: &Base, key: &Key, is_declined: bool) -> Error {
         let place = paths::tidy(&base.directory.join(&self.value));
         let error = Error::mendable(format!(
             "`{}` in `{}` leads out of its directory, to `{}`, and you have not trusted that file",
@@ -356,6 +377,8 @@ impl Untrusted {
             && base.directory.parent() == Some(&place);
         let error = if is_in_place {
             error.hint(format!("run `agent init` in `{}`", place.display()))
+        } else if is_declined {
+            error.hint("you said no to that file; you are asked again when it changes")
         } else {
             error.hint("read that file; then run `agent` on a terminal and confirm it")
         };

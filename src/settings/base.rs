@@ -9,7 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::file::SettingsFile;
-use super::keys::{Key, Loosens};
+use super::keys::Key;
+use super::loosens::Loosens;
 use super::paths::{leads_out, resolved, tidy, without_verbatim_prefix};
 use super::suggestion::quoted;
 use super::trust::Trust;
@@ -231,11 +232,10 @@ fn refuse_more_than_in_place(directory: &Path, file: &SettingsFile) -> Result<()
     for (key, value) in file.layer()?.values {
         let Value::Text(text) = &value else { continue };
         let asks_for_more = match key.loosens {
-            Loosens::Never => false,
             Loosens::Outside => {
                 leads_out(directory, text) && (key.name != WORKSPACE || text != IN_PLACE_WORKSPACE)
             }
-            Loosens::Always => true,
+            _ => key.is_beyond_default(&value),
         };
         if asks_for_more {
             return Err(Error::mendable(format!(

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use super::chat;
+use super::loosens::Loosens;
 use super::suggestion::nearest;
 use super::value::{Shape, Value};
 
@@ -28,20 +29,8 @@ pub struct Key {
     pub shape: Shape,
     /// What it does, in one line of Markdown.
     pub meaning: &'static str,
-    /// Whether a file must be trusted before it may set it.
+    /// Which values permit more than others, and need a trusted file.
     pub loosens: Loosens,
-}
-
-/// Whether a setting can give a project more than it has by default.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Loosens {
-    /// No value of it needs trust.
-    Never,
-    /// A directory outside of the base directory does, and there is no harmless value to fall back
-    /// to: without trust the program stops.
-    Outside,
-    /// Every value does: without trust it is left out with a notice.
-    Always,
 }
 
 /// Every setting, in the order in which people look for them.
@@ -72,37 +61,43 @@ pub static KEYS: &[Key] = &[
         1..=10_000,
         "Replies after which a session stops; `agent resume` grants as many again.",
     ),
-    choice(
+    ordered(
         "Commands",
         "--commands",
         &["run", "off"],
+        &["off", "run"],
+        "run",
         "Whether the model may run commands; with `off` it only works on files.",
     ),
-    loosening(
+    ordered(
         "Approval",
         "--approval",
-        Shape::Choice(&["auto", "edits", "ask", "plan"]),
+        &["auto", "edits", "ask", "plan"],
+        &["plan", "ask", "edits", "auto"],
         "auto",
         "When you are asked: `auto`, what the rules allow runs; `edits`, before commands; `ask`, before every change; `plan`, nothing is changed before you approve a plan.",
     ),
-    loosening(
+    ordered(
         "Policy",
         "--policy",
-        Shape::Choice(&["normal", "strict"]),
+        &["normal", "strict"],
+        &["strict", "normal"],
         "normal",
         "How much is refused; `agent policy` shows the rules.",
     ),
-    loosening(
+    ordered(
         "Sandbox",
         "--sandbox",
-        Shape::Choice(&["auto", "required", "off"]),
+        &["auto", "required", "off"],
+        &["required", "auto", "off"],
         "auto",
         "Whether commands are confined: `auto`, as strongly as this machine can; `required`, or they do not run; `off`.",
     ),
-    loosening(
+    ordered(
         "Network",
         "--network",
-        Shape::Choice(&["off", "ask", "on"]),
+        &["off", "ask", "on"],
+        &["off", "ask", "on"],
         "off",
         "Whether commands in the sandbox can use the network: `ask`, a command that seems to have missed it waits for your word to run again with it; with `off` that is offered on a terminal.",
     ),
@@ -110,14 +105,12 @@ pub static KEYS: &[Key] = &[
         "Grants",
         "--grant",
         Shape::Words(&["git-write", "network"]),
-        "",
         "What you allow beyond the defaults: `git-write` lets commands write to the repository.",
     ),
     loosening(
         "Allow",
         "--allow",
         Shape::Rules,
-        "",
         "Commands that you are not asked about, by how they begin; what is refused stays refused.",
     ),
     rules(
@@ -134,21 +127,18 @@ pub static KEYS: &[Key] = &[
         "ExtraReadPaths",
         "--extra-read-paths",
         Shape::Paths,
-        "",
         "What commands in the sandbox may read besides the system, your tools and the workspace.",
     ),
     loosening(
         "ExtraWritePaths",
         "--extra-write-paths",
         Shape::Paths,
-        "",
         "What commands in the sandbox may change besides the workspace.",
     ),
     loosening(
         "CheckCommand",
         "--check",
         Shape::Text,
-        "",
         "What decides whether the work is good, such as `make test`: it runs at the start and after each round that changed something, and `[DONE]` counts only when it passes.",
     ),
     number(
@@ -164,10 +154,11 @@ pub static KEYS: &[Key] = &[
         &["off", "on"],
         "Whether a session ends by itself when the check passes after a change.",
     ),
-    loosening(
+    ordered(
         "Secrets",
         "--secrets",
-        Shape::Choice(&["on", "off"]),
+        &["on", "off"],
+        &["on", "off"],
         "on",
         "Whether secrets in a message are kept back: `on`, placeholders stand for them; `off`, they are sent as they are.",
     ),
@@ -175,7 +166,6 @@ pub static KEYS: &[Key] = &[
         "AllowSecrets",
         "--allow-secrets",
         Shape::Items,
-        "",
         "What is sent although it looks like a secret: values, patterns with `*`, or kinds such as `jwt`.",
     ),
     choice(
@@ -184,10 +174,11 @@ pub static KEYS: &[Key] = &[
         &["skip-commands", "continue"],
         "What becomes of the commands of a reply after a file change of it failed.",
     ),
-    loosening(
+    ordered(
         "Clipboard",
         "--clipboard",
-        Shape::Choice(&["auto", "out", "off"]),
+        &["auto", "out", "off"],
+        &["off", "out", "auto"],
         "off",
         "What the clipboard is used for: `out`, each message is put on it; `auto`, and the reply is taken from it when it ends with this round's end mark, once you have said yes to that.",
     ),
@@ -211,35 +202,35 @@ pub static KEYS: &[Key] = &[
         1..=LONGEST_TIMEOUT,
         "The most seconds that the model may name for a command.",
     ),
-    number(
+    limit(
         "MaxProcesses",
         "--max-processes",
         512,
         1..=100_000,
         "Processes and threads of a command in the sandbox.",
     ),
-    number(
+    limit(
         "MaxMemoryMegabytes",
         "--max-memory-megabytes",
         4096,
         16..=1_000_000,
         "Memory of one process in the sandbox.",
     ),
-    number(
+    limit(
         "MaxWrittenMegabytes",
         "--max-written-megabytes",
         2048,
         1..=1_000_000,
         "Size of one file that a command in the sandbox writes.",
     ),
-    number(
+    limit(
         "MaxOpenFiles",
         "--max-open-files",
         4096,
         16..=1_000_000,
         "Open files of one process in the sandbox.",
     ),
-    number(
+    limit(
         "MaxCpuSeconds",
         "--max-cpu-seconds",
         0,
@@ -362,11 +353,47 @@ const fn number(
     }
 }
 
-/// A setting of which every value needs trust.
+/// A number of which the lower one is the stricter.
+const fn limit(
+    name: &'static str,
+    flag: &'static str,
+    default: u64,
+    range: RangeInclusive<u64>,
+    meaning: &'static str,
+) -> Key {
+    Key {
+        name,
+        flag,
+        default: Value::Number(default),
+        shape: Shape::Number(range),
+        meaning,
+        loosens: Loosens::Limit,
+    }
+}
+
+/// A setting that is empty unless somebody permits more, for which a file needs trust.
 const fn loosening(
     name: &'static str,
     flag: &'static str,
     shape: Shape,
+    meaning: &'static str,
+) -> Key {
+    Key {
+        name,
+        flag,
+        default: Value::Text(Cow::Borrowed("")),
+        shape,
+        meaning,
+        loosens: Loosens::Filled,
+    }
+}
+
+/// Words of which some permit more than others, from the strictest to the loosest in `order`.
+const fn ordered(
+    name: &'static str,
+    flag: &'static str,
+    words: &'static [&'static str],
+    order: &'static [&'static str],
     default: &'static str,
     meaning: &'static str,
 ) -> Key {
@@ -374,9 +401,9 @@ const fn loosening(
         name,
         flag,
         default: Value::Text(Cow::Borrowed(default)),
-        shape,
+        shape: Shape::Choice(words),
         meaning,
-        loosens: Loosens::Always,
+        loosens: Loosens::Words(order),
     }
 }
 
@@ -388,7 +415,7 @@ const fn rules(name: &'static str, flag: &'static str, meaning: &'static str) ->
         default: Value::Text(Cow::Borrowed("")),
         shape: Shape::Rules,
         meaning,
-        loosens: Loosens::Never,
+        loosens: Loosens::Adds,
     }
 }
 
@@ -463,10 +490,16 @@ impl Key {
     }
 
     fn markdown_row(&self) -> String {
+        let looser: Vec<String> = (self.looser_words().iter())
+            .map(|word| format!("`{word}`"))
+            .collect();
         let trust = match self.loosens {
-            Loosens::Never => "",
-            Loosens::Outside => "; outside of the base directory with [trust](#trust)",
-            Loosens::Always => "; with [trust](#trust)",
+            Loosens::Outside => "; outside of the base directory with [trust](#trust)".to_owned(),
+            Loosens::Filled => "; with [trust](#trust)".to_owned(),
+            Loosens::Words(_) if !looser.is_empty() => {
+                format!("; {} with [trust](#trust)", looser.join(" and "))
+            }
+            Loosens::Never | Loosens::Words(_) | Loosens::Adds | Loosens::Limit => String::new(),
         };
         format!(
             "| `{}` | `{}` | {}{trust} | `{}` | {} |\n",

@@ -62,6 +62,7 @@ impl Provider for Layer {
 pub struct Overrides {
     current_directory: PathBuf,
     values: Vec<(String, String)>,
+    kept: Vec<(String, String)>,
 }
 
 impl Overrides {
@@ -70,7 +71,16 @@ impl Overrides {
         Self {
             current_directory: current_directory.into(),
             values: Vec::new(),
+            kept: Vec::new(),
         }
+    }
+
+    /// The same with a flag that the session was given earlier: it counts where it is stricter than
+    /// the settings and no flag of now says otherwise.
+    #[must_use]
+    pub fn keeping(mut self, flag: &str, value: &str) -> Self {
+        self.kept.push((flag.to_owned(), value.to_owned()));
+        self
     }
 
     /// The same with this flag (`--max-rounds`), if it was given.
@@ -88,6 +98,14 @@ impl Overrides {
             .iter()
             .map(|(flag, text)| self.layer(flag, text))
             .collect()
+    }
+
+    /// What the session was given earlier.
+    pub(super) fn kept(&self) -> Result<Vec<(&'static Key, Value)>> {
+        let layers = self.kept.iter().map(|(flag, text)| self.layer(flag, text));
+        let values = layers.map(|layer| Ok(layer?.values));
+        let values: Result<Vec<_>> = values.collect();
+        Ok(values?.into_iter().flatten().collect())
     }
 
     fn layer(&self, flag: &str, text: &str) -> Result<Layer> {

@@ -11,6 +11,7 @@ const DEFAULT: &str = "default";
 const FILE: &str = "file";
 const ENVIRONMENT: &str = "environment";
 const FLAG: &str = "flag";
+const SESSION: &str = "session";
 
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub enum Origin {
     Environment(String),
     /// This flag of the command line, with its dashes.
     Flag(&'static str),
+    /// What the session was told earlier, where that is stricter.
+    Session,
 }
 
 impl Origin {
@@ -35,6 +38,7 @@ impl Origin {
                 Metadata::from(ENVIRONMENT, Source::Custom(variable.clone()))
             }
             Self::Flag(flag) => Metadata::from(FLAG, Source::Custom((*flag).to_owned())),
+            Self::Session => Metadata::named(SESSION),
         }
     }
 
@@ -47,6 +51,7 @@ impl Origin {
             (FILE, Some(Source::File(path))) => Self::File(path.clone()),
             (ENVIRONMENT, Some(Source::Custom(variable))) => Self::Environment(variable.clone()),
             (FLAG, _) => Self::Flag(key.flag),
+            (SESSION, _) => Self::Session,
             _ => Self::Default,
         }
     }
@@ -60,6 +65,7 @@ impl fmt::Display for Origin {
             Self::File(path) => write!(f, "`{}`", path.display()),
             Self::Environment(variable) => write!(f, "the environment variable `{variable}`"),
             Self::Flag(flag) => write!(f, "the flag `{flag}`"),
+            Self::Session => f.write_str("the session"),
         }
     }
 }

@@ -138,6 +138,11 @@ impl Paths {
     }
 }
 
+/// Where a directory that is named from the base directory really is.
+pub fn placed(base: &Path, directory: &str) -> PathBuf {
+    resolved(&tidy(&base.join(directory)))
+}
+
 /// Whether a directory of the settings lies outside of the base directory.
 pub(super) fn leads_out(base: &Path, directory: &str) -> bool {
     !tidy(&base.join(directory)).starts_with(base)

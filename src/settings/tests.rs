@@ -268,31 +268,46 @@ fn flags_and_environment_need_no_trust() {
 }
 
 #[test]
-fn what_always_loosens_is_left_out_with_a_notice() {
-    static LOOSE: Key = Key {
-        name: "MaxRounds",
-        flag: "--max-rounds",
-        default: Value::Number(1),
-        shape: Shape::Number(1..=9),
-        meaning: "As a key that loosens will be.",
-        loosens: Loosens::Always,
-    };
-    let project = Project::new(r#"{"Commands": "off"}"#);
-    let loose = || {
-        let mut layers = project.layers();
-        let (_, layer) = layers.file.as_mut().unwrap();
-        layer.values.push((&LOOSE, Value::Number(9)));
-        layers
-    };
-    let loaded = loose().settle(&project.trust).unwrap();
-    assert_eq!(loaded.settings.max_rounds, 20);
+fn what_loosens_is_left_out_with_a_notice() {
+    let project = Project::new(r#"{"Commands": "off", "Network": "on"}"#);
+    let loaded = project.layers().settle(&project.trust).unwrap();
+    assert_eq!(loaded.settings.network, "off");
     assert_eq!(loaded.settings.commands, Commands::Off);
-    assert_eq!(loaded.untrusted[0].key, "MaxRounds");
+    assert_eq!(loaded.untrusted[0].key, "Network");
     assert!(loaded.notices[0].contains("does not count"));
-    loose().confirm(&project.trust).unwrap();
-    let loaded = loose().settle(&project.trust).unwrap();
-    assert_eq!(loaded.settings.max_rounds, 9);
+    project.layers().confirm(&project.trust).unwrap();
+    let loaded = project.layers().settle(&project.trust).unwrap();
+    assert_eq!(loaded.settings.network, "on");
     assert!(loaded.notices.is_empty());
+}
+
+#[test]
+fn what_tightens_counts_without_trust_and_nobody_is_asked() {
+    let project = Project::new(
+        r#"{"Approval": "ask", "Policy": "strict", "Network": "off", "Sandbox": "required", "Secrets": "on", "Grants": "", "Clipboard": "off"}"#,
+    );
+    assert_eq!(project.layers().untrusted(&project.trust), []);
+    let loaded = project.load(&[], &[]).unwrap();
+    let settings = &loaded.settings;
+    assert_eq!(settings.approval, "ask");
+    assert_eq!(settings.policy, "strict");
+    assert_eq!(settings.sandbox, "required");
+    assert_eq!(loaded.notices, [""; 0]);
+}
+
+#[test]
+fn a_no_is_remembered_for_the_file_as_it_is() {
+    let project = Project::new(r#"{"Network": "on", "Approval": "ask"}"#);
+    assert!(!project.layers().is_declined(&project.trust));
+    project.layers().decline(&project.trust).unwrap();
+    assert!(project.layers().is_declined(&project.trust));
+    let loaded = project.load(&[], &[]).unwrap();
+    assert_eq!(loaded.settings.approval, "ask", "what tightens counts");
+    assert_eq!(loaded.settings.network, "off");
+    assert!(loaded.notices[0].contains("you said no to that file"));
+    let changed = br#"{"Agent": {"Network": "ask"}}"#;
+    write_atomic(&project.file(), changed, Durability::Atomic).unwrap();
+    assert!(!project.layers().is_declined(&project.trust));
 }
 
 #[cfg(unix)]

@@ -2,7 +2,8 @@
 //!
 //! A settings file comes with a project, and a project may be hostile; so whatever loosens counts
 //! only from a file that the person has confirmed once. Trust is given to one content at one path
-//! and kept outside of any project: a file that is changed, copied or moved is a stranger again.
+//! and kept outside of any project: a file that is changed, copied or moved is a stranger again. A no
+//! is remembered in the same way, so that nobody is asked twice about the same.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,6 +12,12 @@ use std::path::{Path, PathBuf};
 use super::file::read;
 use crate::error::{Error, Result};
 use crate::fs::{Durability, create_directory, write_atomic};
+
+/// The folder of what was trusted.
+const TRUSTED: &str = "trusted";
+
+/// The folder of what the person said no to.
+const DECLINED: &str = "declined";
 
 /// The memory of trusted files.
 #[derive(Debug, Clone)]
@@ -73,13 +80,28 @@ impl Trust {
 
     /// Whether this content at this path was trusted.
     pub fn holds(&self, file: &Path, content: &[u8]) -> bool {
-        self.record(file, content)
+        self.record(TRUSTED, file, content)
+            .is_some_and(|record| record.is_file())
+    }
+
+    /// Whether the person said no to this content at this path.
+    pub fn is_declined(&self, file: &Path, content: &[u8]) -> bool {
+        self.record(DECLINED, file, content)
             .is_some_and(|record| record.is_file())
     }
 
     /// Trusts this content at this path.
     pub fn remember(&self, file: &Path, content: &[u8]) -> Result<()> {
-        let Some(record) = self.record(file, content) else {
+        self.write(TRUSTED, file, content)
+    }
+
+    /// Remembers that the person said no to this content at this path.
+    pub fn decline(&self, file: &Path, content: &[u8]) -> Result<()> {
+        self.write(DECLINED, file, content)
+    }
+
+    fn write(&self, folder: &str, file: &Path, content: &[u8]) -> Result<()> {
+        let Some(record) = self.record(folder, file, content) else {
             return Err(
                 Error::mendable("there is no place to remember which files you trust")
                     .hint("set `HOME` or `XDG_STATE_HOME` to a directory of yours"),
@@ -93,7 +115,7 @@ impl Trust {
         write_atomic(&record, path.as_bytes(), Durability::Synced)
     }
 
-    fn record(&self, file: &Path, content: &[u8]) -> Option<PathBuf> {
+    fn record(&self, folder: &str, file: &Path, content: &[u8]) -> Option<PathBuf> {
         let directory = self.directory.as_ref()?;
         let path = place_of(file)?;
         let path = path.as_os_str().as_encoded_bytes();
@@ -104,7 +126,7 @@ impl Trust {
         hash.update(content);
         Some(
             directory
-                .join("trusted")
+                .join(folder)
                 .join(hash.finalize().to_hex().as_str()),
         )
     }
@@ -145,6 +167,19 @@ mod tests {
         assert!(!trust.is_trusted(&file));
         write(&file, "one");
         assert!(trust.is_trusted(&file));
+    }
+
+    #[test]
+    fn a_no_is_for_one_content_too_and_a_yes_is_stronger() {
+        let directory = tempfile::tempdir().unwrap();
+        let trust = Trust::kept_in(directory.path().join("state"));
+        let file = directory.path().join("appsettings.json");
+        trust.decline(&file, b"one").unwrap();
+        assert!(trust.is_declined(&file, b"one"));
+        assert!(!trust.is_declined(&file, b"two"));
+        assert!(!trust.holds(&file, b"one"));
+        trust.remember(&file, b"one").unwrap();
+        assert!(trust.holds(&file, b"one"));
     }
 
     #[test]

@@ -120,7 +120,7 @@ impl Shape {
 }
 
 /// What stands between two paths of a list.
-const PATH_SEPARATOR: &str = if cfg!(windows) { ";" } else { ":" };
+pub(super) const PATH_SEPARATOR: &str = if cfg!(windows) { ";" } else { ":" };
 
 fn read_words(text: &str, words: &[&'static str]) -> Option<Value> {
     let mut chosen = Vec::new();

@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::compose;
 use crate::error::{Error, Result};
 use crate::policy::{Confinement, Decision, Policy};
-use crate::settings::{Chat, GROUPS, KEYS, Key, Loosens, nearest};
+use crate::settings::{Chat, GROUPS, KEYS, Key, nearest};
 use crate::ui::escape_line;
 
 /// Something that a person may want to know before they know its name.
@@ -210,7 +210,7 @@ You can use `agent` without any of these. `agent config` shows what is in force,
 3. the environment: `Agent__MaxRounds=50 agent new \"...\"`;
 4. an option: `agent new --max-rounds 50 \"...\"`.
 
-A settings file may have come with a project. So what loosens counts from a file only if you have trusted it: you are asked once. Those settings are marked with `*`. More is in `docs/settings.md`.
+A settings file may have come with a project. So what permits more than the default counts from a file only if you have trusted it: you are asked once. The settings that can are marked with `*`; what is as strict as the default, or stricter, counts from any file. A session keeps what made it stricter, and its workspace. More is in `docs/settings.md`.
 ";
 
 fn settings(words: &[String]) -> Result<String> {
@@ -230,10 +230,7 @@ fn settings(words: &[String]) -> Result<String> {
 
 /// One setting in a few lines.
 pub(super) fn setting(key: &Key) -> String {
-    let mark = match key.loosens {
-        Loosens::Always | Loosens::Outside => "*",
-        Loosens::Never => "",
-    };
+    let mark = if key.can_loosen() { "*" } else { "" };
     let default = match key.default.to_string() {
         text if text.is_empty() => "nothing".to_owned(),
         text => format!("`{text}`"),

@@ -1,0 +1,201 @@
+//! What a setting lets loose, and which of two values of it permits less.
+//!
+//! A project's file may tighten as it likes, and a session keeps what it was told to be strict
+//! about; both need to know which way of a setting is the strict one.
+
+use super::keys::Key;
+use super::value::{PATH_SEPARATOR, Shape, Value};
+
+/// How a setting can give a project more than it has by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loosens {
+    /// No value of it needs trust.
+    Never,
+    /// A directory outside of the base directory does, and there is no harmless value to fall back
+    /// to: without trust the program stops.
+    Outside,
+    /// The words after the default do. The strictest is the first.
+    Words(&'static [&'static str]),
+    /// Every value but the empty one does: it lists what is permitted, or what is run.
+    Filled,
+    /// No value does: it lists what is refused or asked about, and such lists add up.
+    Adds,
+    /// No value does; the lower number is the stricter one, and 0, where it may be, is no limit.
+    Limit,
+}
+
+impl Key {
+    /// Whether some value of it needs trust.
+    pub fn can_loosen(&self) -> bool {
+        match self.loosens {
+            Loosens::Never | Loosens::Adds | Loosens::Limit => false,
+            Loosens::Outside | Loosens::Filled => true,
+            Loosens::Words(_) => !self.looser_words().is_empty(),
+        }
+    }
+
+    /// The words that permit more than the default does.
+    pub(super) fn looser_words(&self) -> &'static [&'static str] {
+        match self.loosens {
+            Loosens::Words(words) => &words[(self.rank(&self.default) + 1).min(words.len())..],
+            _ => &[],
+        }
+    }
+
+    /// Whether this value permits more than the default; of a directory somebody else must say it.
+    pub(super) fn is_beyond_default(&self, value: &Value) -> bool {
+        match self.loosens {
+            Loosens::Never | Loosens::Outside | Loosens::Adds | Loosens::Limit => false,
+            Loosens::Filled => !value.to_string().is_empty(),
+            Loosens::Words(_) => self.rank(value) > self.rank(&self.default),
+        }
+    }
+
+    /// Whether the first of two values permits no more than the second; never if they cannot be
+    /// compared.
+    pub fn is_as_strict(&self, one: &Value, other: &Value) -> bool {
+        match (self.loosens, one, other) {
+            (Loosens::Words(_), ..) => self.rank(one) <= self.rank(other),
+            (Loosens::Filled, ..) => {
+                let (one, other) = (one.to_string(), other.to_string());
+                let others: Vec<&str> = self.items(&other).collect();
+                self.items(&one).all(|item| others.contains(&item))
+            }
+            (Loosens::Adds, ..) => {
+                let (one, other) = (one.to_string(), other.to_string());
+                let ones: Vec<&str> = self.items(&one).collect();
+                self.items(&other).all(|item| ones.contains(&item))
+            }
+            (Loosens::Limit, Value::Number(one), Value::Number(other)) => {
+                let limit = |number: u64| if number == 0 { u64::MAX } else { number };
+                limit(*one) <= limit(*other)
+            }
+            (Loosens::Never | Loosens::Outside | Loosens::Limit, ..) => false,
+        }
+    }
+
+    /// Two lists of what is refused or asked about, as one.
+    pub fn added(&self, one: &str, other: &str) -> String {
+        let mut items: Vec<&str> = self.items(one).collect();
+        for item in self.items(other) {
+            if !items.contains(&item) {
+                items.push(item);
+            }
+        }
+        items.join(self.separator())
+    }
+
+    fn items<'a>(&self, list: &'a str) -> impl Iterator<Item = &'a str> {
+        list.split(self.separator()).filter(|item| !item.is_empty())
+    }
+
+    fn separator(&self) -> &'static str {
+        match self.shape {
+            Shape::Items => " ",
+            Shape::Paths => PATH_SEPARATOR,
+            _ => ",",
+        }
+    }
+
+    /// Where a word stands among those of the setting; an unknown one is the loosest.
+    fn rank(&self, value: &Value) -> usize {
+        let Loosens::Words(words) = self.loosens else {
+            return 0;
+        };
+        let is_it = |word: &&str| matches!(value, Value::Text(text) if text.as_ref() == *word);
+        words.iter().position(is_it).unwrap_or(words.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::keys::KEYS;
+    use super::*;
+
+    fn read(key: &Key, text: &str) -> Value {
+        key.shape.read_text(text).unwrap()
+    }
+
+    #[test]
+    fn the_order_of_words_has_each_of_them_once() {
+        for key in KEYS {
+            if let (Loosens::Words(order), Shape::Choice(words)) = (key.loosens, &key.shape) {
+                let (mut order, mut words) = (order.to_vec(), words.to_vec());
+                order.sort_unstable();
+                words.sort_unstable();
+                assert_eq!(order, words, "{}", key.name);
+            }
+        }
+    }
+
+    #[test]
+    fn no_default_goes_beyond_itself() {
+        for key in KEYS {
+            assert!(!key.is_beyond_default(&key.default), "{}", key.name);
+        }
+    }
+
+    #[track_caller]
+    fn case(name: &str, stricter: &str, looser: &str) {
+        let key = Key::named(name).unwrap();
+        let (stricter, looser) = (read(key, stricter), read(key, looser));
+        assert!(key.is_as_strict(&stricter, &looser), "{name}");
+        assert!(key.is_as_strict(&stricter, &stricter), "{name}");
+        assert!(!key.is_as_strict(&looser, &stricter), "{name}");
+    }
+
+    #[test]
+    fn of_two_values_one_is_stricter() {
+        case("Approval", "ask", "auto");
+        case("Approval", "plan", "ask");
+        case("Commands", "off", "run");
+        case("Policy", "strict", "normal");
+        case("Sandbox", "required", "auto");
+        case("Sandbox", "auto", "off");
+        case("Network", "off", "ask");
+        case("Network", "ask", "on");
+        case("Secrets", "on", "off");
+        case("Grants", "", "git-write");
+        case("Grants", "network", "git-write,network");
+        case("Deny", "ls,rm", "ls");
+        case("AllowSecrets", "jwt", "jwt abc*");
+        case("MaxMemoryMegabytes", "100", "200");
+        case("MaxCpuSeconds", "10", "0");
+    }
+
+    #[test]
+    fn only_what_permits_more_than_the_default_needs_trust() {
+        let needs = |name: &str, value: &str| {
+            let key = Key::named(name).unwrap();
+            key.is_beyond_default(&read(key, value))
+        };
+        for (name, value) in [
+            ("Approval", "ask"),
+            ("Approval", "plan"),
+            ("Policy", "strict"),
+            ("Network", "off"),
+            ("Sandbox", "required"),
+            ("Secrets", "on"),
+            ("Grants", ""),
+        ] {
+            assert!(!needs(name, value), "{name} {value}");
+        }
+        for (name, value) in [
+            ("Network", "ask"),
+            ("Sandbox", "off"),
+            ("Secrets", "off"),
+            ("Grants", "network"),
+            ("CheckCommand", "make"),
+            ("Clipboard", "out"),
+        ] {
+            assert!(needs(name, value), "{name} {value}");
+        }
+    }
+
+    #[test]
+    fn lists_of_what_is_refused_add_up() {
+        let key = Key::named("Deny").unwrap();
+        assert_eq!(key.added("ls,rm", "rm,git push"), "ls,rm,git push");
+        assert_eq!(key.added("", "rm"), "rm");
+    }
+}
