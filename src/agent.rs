@@ -26,8 +26,9 @@ mod report;
 mod round;
 mod steps;
 pub mod undo;
+mod whereabouts;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 pub use self::accept::{ANYWAY, identity};
@@ -139,6 +140,8 @@ struct Conversation<'a> {
     /// The files that the steps of this round wrote.
     written: BTreeMap<RelPath, Written>,
     concealed: Concealed,
+    /// The files in the inbox that another session will take, and that were told.
+    left_alone: BTreeSet<String>,
     /// Whether a round was begun and is not concluded: until then nothing is saved, because the
     /// journal would forget what was done.
     is_under_way: bool,
@@ -306,6 +309,12 @@ impl Conversation<'_> {
                         why: &why,
                         moved_to: &moved_to,
                     });
+                }
+                Ok(None)
+            }
+            Verdict::Leave(other) => {
+                if self.left_alone.insert(candidate.name.clone()) {
+                    self.agent.tell_left(&candidate.name, &other);
                 }
                 Ok(None)
             }

@@ -123,6 +123,9 @@ pub struct Session {
     /// What the person chose by flag: it holds until a flag says otherwise.
     #[serde(default, skip_serializing_if = "Choices::is_empty")]
     pub choices: Choices,
+    /// Where it works: from the base directory where one lies in the other, else absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// What confined its commands when it last ran, if anything did.
     #[serde(default)]
     pub sandbox: Option<String>,
@@ -217,6 +220,7 @@ impl Session {
             last_circles: Vec::new(),
             check: None,
             choices: Choices::default(),
+            workspace: None,
             sandbox: None,
             network_granted: false,
             seen: Seen::default(),

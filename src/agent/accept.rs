@@ -2,14 +2,15 @@
 //!
 //! A person saves the wrong file, the previous reply once more, our own outbox, a reply from
 //! another session's tab. None of these may be executed, and each is told from the others, because
-//! what to do next differs.
+//! what to do next differs. What another session waits for stays where it is.
 
-use super::Conversation;
 use super::round::continues;
+use super::{Agent, Conversation};
 use crate::error::Result;
 use crate::mailbox::{Candidate, Reading};
+use crate::protocol::SessionId;
 use crate::reply::{self, Reply};
-use crate::ui::Takes;
+use crate::ui::{Takes, escape_line};
 
 /// What becomes of a file in the inbox.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(super) enum Verdict {
     Take(Judged),
     /// It is not, and this is why, in words for the person.
     Reject(String),
+    /// It answers this session, which is not finished either and will take it.
+    Leave(SessionId),
     /// It vanished before it could be read.
     Gone,
 }
@@ -40,6 +43,30 @@ pub fn identity(text: &str) -> String {
         hasher.update(b" ");
     }
     hasher.finalize().to_hex()[..16].to_owned()
+}
+
+impl Agent {
+    /// The other session that a file in the inbox answers, if that one is not finished.
+    pub fn other_session(&self, id: &SessionId, candidate: &Candidate) -> Option<SessionId> {
+        let Ok(Reading::Text(bytes)) = self.mailbox.read(candidate) else {
+            return None;
+        };
+        self.awaited_elsewhere(id, &reply::read(&bytes).1)
+    }
+
+    /// Says that a reply stays in the inbox for the session that it answers.
+    pub fn tell_left(&self, name: &str, other: &SessionId) {
+        self.ui.say(&format!(
+            "`{}` answers session {other}, which is not finished: it stays in the inbox, and `agent resume {other}` takes it.",
+            escape_line(name)
+        ));
+    }
+
+    fn awaited_elsewhere(&self, id: &SessionId, reply: &Reply) -> Option<SessionId> {
+        let other = reply.end.as_ref().map(|end| &end.session)?;
+        let is_unfinished = || (self.store.load(other)).is_ok_and(|session| !session.is_complete);
+        (other != id && is_unfinished()).then(|| other.clone())
+    }
 }
 
 impl Conversation<'_> {
@@ -70,6 +97,12 @@ impl Conversation<'_> {
             return Ok(Verdict::Reject(format!(
                 "it is the chat's answer to part {number} of {total}; paste the next part, and save only the answer to the last one"
             )));
+        }
+        if let Some(other) = self
+            .agent
+            .awaited_elsewhere(&self.session.session_id, &reply)
+        {
+            return Ok(Verdict::Leave(other));
         }
         let identity = identity(&text);
         if let Some(why) = self.mismatch(&reply, &identity, &candidate.name) {

@@ -86,12 +86,15 @@ impl Agent {
 }
 
 impl Conversation<'_> {
-    /// Takes over what the person chose by flag, and forgets how another check stood; tells whether
-    /// that is new.
+    /// Takes over what the person chose by flag and where the session works, and forgets how another
+    /// check stood; tells whether that is new.
     pub(super) fn take_choices(&mut self) -> bool {
         let (manner, session) = (&self.agent.manner, &mut self.session);
         let mut is_new = session.choices != manner.choices;
         session.choices.clone_from(&manner.choices);
+        let workspace = self.agent.workspace_from_base();
+        is_new |= session.workspace != workspace;
+        session.workspace = workspace;
         let command = manner.check.as_ref().map(|check| &check.command);
         let known = session.check.as_ref().map(|report| &report.command);
         // In the first round it runs before the message is written.
@@ -243,7 +246,7 @@ impl Conversation<'_> {
     }
 
     /// Runs the check, if one is set, and tells whether; the journal knows before and after.
-    fn run_check(&mut self, when: CheckedWhen) -> Result<bool> {
+    pub(super) fn run_check(&mut self, when: CheckedWhen) -> Result<bool> {
         let agent = self.agent;
         let Some(check) = &agent.manner.check else {
             return Ok(false);

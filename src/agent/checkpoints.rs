@@ -9,6 +9,7 @@
 mod apart;
 mod glimpses;
 mod known;
+mod named;
 mod untold;
 
 use std::collections::BTreeSet;
@@ -20,6 +21,7 @@ use std::time::{Duration, SystemTime};
 use jiff::{SignedDuration, Timestamp};
 
 use self::glimpses::Glimpses;
+use self::named::{named_by, written_by};
 use super::Conversation;
 use super::report::{Hooks, hooks_of};
 use super::round::runs;
@@ -53,6 +55,8 @@ pub(super) struct Checkpoints {
     told: BTreeSet<PathBuf>,
     /// The files that the round under way changed, as far as they can be named.
     changed: Vec<RelPath>,
+    /// The files that a step of it was to change and did not, mostly because somebody else had.
+    of_others: BTreeSet<PathBuf>,
     /// The files as they were last looked at; nothing before that was asked for.
     known: Option<Snapshot>,
     /// Whether everything was looked at just now.
@@ -69,13 +73,6 @@ pub(super) struct Checkpoints {
 /// Whether a step can make the workspace another.
 fn may_change(step: &Step) -> bool {
     step.command.changes_files() || runs(step)
-}
-
-/// The files that the steps change by themselves.
-fn named_by(steps: &[Step]) -> Vec<RelPath> {
-    let paths = steps.iter().flat_map(|step| step.command.changed_paths());
-    let paths: BTreeSet<&RelPath> = paths.collect();
-    paths.into_iter().cloned().collect()
 }
 
 impl Conversation<'_> {
@@ -157,10 +154,15 @@ impl Conversation<'_> {
         Some(Before { snapshot, reach })
     }
 
-    fn look_after(&mut self, before: Before, steps: &[Step]) -> Option<Snapshot> {
+    fn look_after(
+        &mut self,
+        before: Before,
+        steps: &[Step],
+        results: &[StepResult],
+    ) -> Option<Snapshot> {
         let is_named = before.reach == Reach::Named;
         if (is_named || self.changes_only_what_it_names(steps))
-            && let Some(after) = self.checkpoint_part(before.snapshot, &named_by(steps))
+            && let Some(after) = self.checkpoint_part(before.snapshot, &written_by(steps, results))
         {
             return Some(after);
         }
@@ -211,8 +213,8 @@ impl Conversation<'_> {
         }
         let round = self.session.sequence_number;
         let around = before.and_then(|before| {
-            let after = self.look_after(before, steps)?;
-            Some((before.snapshot, after))
+            let after = self.look_after(before, steps, results)?;
+            Some((self.leave_others(before, after), after))
         });
         let Some((before, after)) = around else {
             let record = Record::Uncovered { sequence: round };

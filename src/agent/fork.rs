@@ -113,6 +113,7 @@ impl Agent {
             is_complete: false,
             summary: None,
             choices: self.manner.choices.clone(),
+            workspace: self.workspace_from_base(),
             // It was given to that session, not to this one.
             network_granted: false,
             ..point.state

@@ -3,7 +3,7 @@
 //! It takes the place of the current round's message, so that the reply to it is accepted as usual,
 //! also by a loop that waits in another terminal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::checkpoints::Checkpoints;
 use super::conceal::{Concealed, Told};
@@ -96,6 +96,7 @@ impl Agent {
             checkpoints: Checkpoints::default(),
             is_under_way: false,
             written: BTreeMap::new(),
+            left_alone: BTreeSet::new(),
             has_unsynced_files: false,
             syncs_together: self.workspace.sync_covers(self.store.directory()),
         }

@@ -2,7 +2,7 @@
 
 use super::{Agent, Conversation, Ending, Patience};
 use crate::error::Result;
-use crate::session::{Record, Session, Sync};
+use crate::session::{CheckedWhen, Record, Session, Source, Sync};
 
 impl Agent {
     /// Takes a further instruction, and opens a session again that has ended.
@@ -22,9 +22,17 @@ impl Agent {
 }
 
 impl Conversation<'_> {
+    /// The message that tells it is the first one after whatever was noted meanwhile, so it tells
+    /// that too; and where rounds were taken back, nobody knows how the check stands before it ran.
     fn instruct(&mut self, text: String) -> Result<()> {
         let _alone = self.alone()?;
         let sequence = self.session.sequence_number;
+        let notes = self.agent.store.notes(&self.session.session_id);
+        let said = notes.all();
+        if said.iter().any(|note| note.source == Source::Undo) {
+            self.run_check(CheckedWhen::AfterReversal)?;
+            self.learn_reversal();
+        }
         // The message goes first: one that is missing is written, one that is there is not.
         self.withdraw()?;
         let mut records = Vec::new();
@@ -37,6 +45,12 @@ impl Conversation<'_> {
         });
         self.journal.append(&records, Sync::Later)?;
         self.session.instruct(text);
-        self.save()
+        let texts = said.iter().map(|note| note.text.clone());
+        self.session.notes.extend(texts);
+        self.save()?;
+        for note in &said {
+            notes.remove(note);
+        }
+        Ok(())
     }
 }

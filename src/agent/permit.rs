@@ -200,10 +200,13 @@ impl Agent {
     /// Says how commands are confined.
     pub(super) fn tell_confinement(&self) {
         let permit = &self.manner.permit;
+        if !permit.runs_commands() {
+            self.ui
+                .say("The model runs no commands: `Commands` is `off`.");
+            return;
+        }
         let Some(confinement) = &permit.confinement else {
-            if permit.runs_commands() {
-                self.ui.say("Commands are not confined: each one needs your yes, unless a rule of yours allows it.");
-            }
+            self.ui.say("Commands are not confined: each one needs your yes, unless a rule of yours allows it.");
             return;
         };
         let network = if confinement.network {

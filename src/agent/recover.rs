@@ -79,10 +79,14 @@ impl<'a> Conversation<'a> {
         conversation.session.sandbox = sandbox;
         conversation.is_under_way = recovered.claimed.is_some();
         let is_other = conversation.begin_planning() || is_other;
-        let is_at_start = recovered.claimed.is_none();
-        let is_other = (is_at_start
-            && conversation.take_over_check(&recovered.check, CheckedWhen::AtStart))
-            || is_other;
+        let is_between = recovered.claimed.is_none();
+        let when = if conversation.session.sequence_number > 1 {
+            CheckedWhen::AfterReversal
+        } else {
+            CheckedWhen::AtStart
+        };
+        let is_other =
+            (is_between && conversation.take_over_check(&recovered.check, when)) || is_other;
         // While a round is under way nothing is saved: the journal would forget that it is.
         if is_new || (is_other && recovered.claimed.is_none()) {
             conversation.save()?;

@@ -211,7 +211,11 @@ impl Conversation<'_> {
         self.record(&std::mem::take(&mut progress.records))?;
         progress.differences = self.differences(&staged);
         for (place, outcome) in execution.carry_out(&staged) {
-            staged[place].result.outcome = outcome;
+            let result = &mut staged[place].result;
+            // What was shown to come did not.
+            progress.differences.remove(&result.number);
+            result.outcome = outcome;
+            self.note_others(&staged[place]);
         }
         self.note_written(&staged);
         self.has_unsynced_files |= staged.iter().any(|step| !step.changes.is_empty());

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, choices, open, resume};
+use super::{Common, open};
 use crate::error::{Error, Kind, Result};
 use crate::protocol::Status;
 use crate::ui::{Event, Ui};
@@ -21,10 +21,7 @@ pub(super) struct Check {}
 
 impl Check {
     pub(super) fn run(common: &Common, ui: Ui) -> Result<ExitCode> {
-        let mut agent = open::agent(common, ui, open::FirstRun::Refuse)?;
-        if let Ok(session) = resume::find(&agent.store, &agent.ui, None) {
-            choices::recall(&mut agent, common, &session)?;
-        }
+        let agent = open::agent(common, ui)?;
         let (Some(check), Some(outcome)) = (&agent.manner.check, agent.check([], &mut |_| {}))
         else {
             return Err(Error::mendable("no check command is set").hint(

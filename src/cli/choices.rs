@@ -1,23 +1,23 @@
-//! The check and the chat of a session: what was said by flag holds in later calls too, until a flag
-//! says otherwise.
+//! What was said by flag for a session: it holds in later calls too, until a flag says otherwise.
 //!
-//! A kept value is as strong as the flag it came from. A kept check runs without a question, so it
-//! counts only if this person gave it for these sessions: those that came with a project may say
-//! anything.
+//! A kept check or chat is as strong as the flag it came from. A kept check runs without a question,
+//! and a kept workspace may lie anywhere, so both count only if this person gave them for these
+//! sessions: those that came with a project may say anything. Of what decides how much is permitted,
+//! the session keeps what makes it stricter; what permits more is told and must be said again.
 
 use std::path::{Path, PathBuf};
 
 use super::open::{self, Files};
 use super::{Common, SettingFlags};
-use crate::agent::Agent;
 use crate::error::{Error, Result};
 use crate::protocol::Status;
-use crate::session::{CheckReport, Choices, Session};
-use crate::settings::{Key, Overrides, Trust};
-use crate::ui::escape_line;
+use crate::session::{CheckReport, Choices, Session, Source, Store};
+use crate::settings::{self, Base, KEYS, Key, Loaded, Loosens, Overrides, Trust};
+use crate::ui::{Ui, escape_line, shown};
 
 const CHECK: &str = "CheckCommand";
 const CHAT: &str = "Chat";
+const WORKSPACE_FLAG: &str = "--workspace";
 
 /// What is kept besides the check.
 const OF_THE_CHECK: [&str; 2] = ["CheckTimeoutSeconds", "StopWhenCheckPasses"];
@@ -51,7 +51,36 @@ pub(super) fn chosen(flags: &SettingFlags, kept: &Choices) -> Choices {
             choices.set(name, value);
         }
     }
+    for key in KEYS.iter().filter(|key| decides_how_much(key)) {
+        if let Some(value) = stricter(key, given(key.name), kept.get(key.name)) {
+            choices.set(key.name, &value);
+        }
+    }
     choices
+}
+
+/// Whether a setting decides how much is permitted, and a session keeps it where that is less.
+fn decides_how_much(key: &Key) -> bool {
+    let has_order = !matches!(key.loosens, Loosens::Never | Loosens::Outside);
+    has_order && key.name != CHECK
+}
+
+/// What a session keeps of a flag of now and one that it was given earlier.
+fn stricter(key: &Key, given: Option<&str>, kept: Option<&str>) -> Option<String> {
+    // How far a session is with its plan is kept apart, and what holds for the work after it stays.
+    let given = given.filter(|value| !(key.name == "Approval" && *value == "plan"));
+    let (Some(given), Some(kept)) = (given, kept) else {
+        return given.or(kept).map(str::to_owned);
+    };
+    if key.loosens == Loosens::Adds {
+        return Some(key.added(kept, given));
+    }
+    let read = |text: &str| key.shape.read_text(text).ok();
+    let is_kept = match (read(kept), read(given)) {
+        (Some(kept), Some(given)) => key.is_as_strict(&kept, &given),
+        _ => false,
+    };
+    Some(if is_kept { kept } else { given }.to_owned())
 }
 
 /// The flags with all that was chosen for a session.
@@ -59,47 +88,150 @@ pub(super) fn flags_with(choices: &Choices, flags: Overrides) -> Overrides {
     choices
         .iter()
         .fold(flags, |flags, (name, value)| match Key::named(name) {
+            Some(key) if decides_how_much(key) => flags.keeping(key.flag, value),
             Some(key) => flags.with(key.flag, Some(value)),
             None => flags,
         })
 }
 
-/// Goes on with the check and the chat of this session.
-pub(super) fn recall(agent: &mut Agent, common: &Common, session: &Session) -> Result<()> {
+/// The settings of a session.
+pub(super) struct Recalled {
+    pub(super) choices: Choices,
+    pub(super) loaded: Loaded,
+}
+
+/// The settings of now with all that this session keeps: what was chosen for it, and where it works.
+pub(super) fn recall(
+    common: &Common,
+    ui: &Ui,
+    (base, now): (&Base, &Loaded),
+    session: &Session,
+) -> Result<Recalled> {
+    let trust = open::trust();
     let choices = chosen(&common.settings, &session.choices);
-    if choices == agent.manner.choices {
+    ensure_given(common, &trust, &now.paths.sessions, &choices, session)?;
+    let mut flags = flags_with(&choices, common.settings.overrides(open::here()?));
+    if let Some(place) = workspace_of(common, ui, &trust, (base, now), session)? {
+        flags = flags.with(WORKSPACE_FLAG, Some(place.display()));
+    }
+    let layers = settings::read(base, settings::process_environment(), &flags)?;
+    let loaded = layers.settle(&trust)?;
+    Ok(Recalled { choices, loaded })
+}
+
+/// Refuses a check of which nobody knows that this person gave it.
+fn ensure_given(
+    common: &Common,
+    trust: &Trust,
+    sessions: &Path,
+    choices: &Choices,
+    session: &Session,
+) -> Result<()> {
+    let Some(check) = choices.get(CHECK).filter(|check| !check.is_empty()) else {
+        return Ok(());
+    };
+    let is_given_now = chosen(&common.settings, &Choices::default()).get(CHECK) == Some(check);
+    if is_given_now || trust.holds(&given_here(sessions), check.as_bytes()) {
         return Ok(());
     }
-    if let Some(check) = choices.get(CHECK).filter(|check| !check.is_empty())
-        && agent.manner.choices.get(CHECK) != Some(check)
-        && !open::trust().holds(&given_here(agent.store.directory()), check.as_bytes())
-    {
-        return Err(Error::mendable(format!(
-            "session {} has the check `{check}`, and it is not known that you gave it",
-            session.session_id
-        ))
-        .hint(format!(
-            "say it again if you want it to run: `--check {}`",
-            crate::settings::quoted(Path::new(check))
-        ))
-        .hint("`--check \"\"` goes on without a check"));
+    Err(Error::mendable(format!(
+        "session {} has the check `{check}`, and it is not known that you gave it",
+        session.session_id
+    ))
+    .hint(format!(
+        "say it again if you want it to run: `--check {}`",
+        settings::quoted(Path::new(check))
+    ))
+    .hint("`--check \"\"` goes on without a check"))
+}
+
+/// Where the session works, if that is not where the settings of now would have it.
+fn workspace_of(
+    common: &Common,
+    ui: &Ui,
+    trust: &Trust,
+    (base, now): (&Base, &Loaded),
+    session: &Session,
+) -> Result<Option<PathBuf>> {
+    let kept = session.workspace.as_deref();
+    let Some(place) = kept.map(|kept| settings::placed(&base.directory, kept)) else {
+        return Ok(None);
+    };
+    if place == now.paths.workspace {
+        return Ok(None);
     }
-    let loaded = open::loaded_with(common, &choices)?;
-    open::adopt(&mut agent.manner, &loaded.settings);
-    agent.manner.choices = choices;
-    Ok(())
+    let id = &session.session_id;
+    if is_flagged(common) {
+        ui.say(&format!(
+            "Session {id} worked in `{}`; `--workspace` has it work in `{}`.",
+            shown(&place),
+            shown(&now.paths.workspace)
+        ));
+        return Ok(None);
+    }
+    let is_inside = place.starts_with(settings::placed(&base.directory, "."));
+    let name = works_here(&now.paths.sessions);
+    if is_inside || trust.holds(&name, place.as_os_str().as_encoded_bytes()) {
+        return Ok(Some(place));
+    }
+    Err(Error::mendable(format!(
+        "session {id} works in `{}`, and it is not known that you chose that",
+        escape_line(&place.display().to_string())
+    ))
+    .hint(format!(
+        "say it again if you want it: `--workspace {}`",
+        settings::quoted(&place)
+    )))
+}
+
+fn is_flagged(common: &Common) -> bool {
+    let mut given = common.settings.given.iter();
+    given.any(|(flag, _)| *flag == WORKSPACE_FLAG)
 }
 
 /// The same for a verb that only looks.
 pub(super) fn recall_files(files: &mut Files, common: &Common, session: &Session) -> Result<()> {
     let choices = chosen(&common.settings, &session.choices);
     if !choices.is_empty() {
-        let settings = open::loaded_with(common, &choices)?.settings;
+        let flags = flags_with(&choices, common.settings.overrides(open::here()?));
+        let layers = settings::read(&files.base, settings::process_environment(), &flags)?;
+        let settings = layers.settle(&open::trust())?.settings;
         files.chat = open::chat(&settings);
         files.carriage = open::carriage(&settings);
         files.check = settings.check_command;
     }
+    if let Some(kept) = session.workspace.as_deref().filter(|_| !is_flagged(common)) {
+        files.workspace = settings::placed(&files.base.directory, kept);
+    }
     Ok(())
+}
+
+/// Says what the session was given earlier and what does not hold now, because it permits more.
+pub(super) fn tell_not_kept(ui: &Ui, not_kept: &[String]) {
+    if !not_kept.is_empty() {
+        let flags = escape_line(&not_kept.join(" "));
+        ui.say(&format!(
+            "Given earlier and not in force now, because it permits more: `{flags}`. Say it again if you want it."
+        ));
+    }
+}
+
+/// Remembers that this person works there, where the workspace is outside of the base directory.
+pub(super) fn remember_workspace(trust: &Trust, base: &Path, sessions: &Path, workspace: &Path) {
+    if workspace.starts_with(base) {
+        return;
+    }
+    let (name, place) = (works_here(sessions), workspace.as_os_str());
+    if !trust.holds(&name, place.as_encoded_bytes()) {
+        // Where nothing can be remembered it has to be said again.
+        let _ = trust.remember(&name, place.as_encoded_bytes());
+    }
+}
+
+/// The place in the name of which the workspaces of these sessions are trusted; there is no such
+/// file.
+fn works_here(sessions: &Path) -> PathBuf {
+    sessions.join("workspace")
 }
 
 /// Remembers that the person gave the check, so that it runs again without being said.
@@ -120,7 +252,7 @@ fn given_here(sessions: &Path) -> PathBuf {
 }
 
 /// How the check stands, in a line for the person; nothing without a check.
-pub(super) fn check_line(command: &str, session: &Session) -> Option<String> {
+pub(super) fn check_line(store: &Store, command: &str, session: &Session) -> Option<String> {
     if command.is_empty() {
         return None;
     }
@@ -132,7 +264,13 @@ pub(super) fn check_line(command: &str, session: &Session) -> Option<String> {
         Some((Status::Refused, message)) => format!("is refused ({message})"),
         Some((Status::Skipped, _)) | None => "has not run yet".to_owned(),
     };
-    let line = format!("The check `{command}` {state}");
+    let mut notes = store.notes(&session.session_id).all().into_iter();
+    let since = if report.is_some() && notes.any(|note| note.source == Source::Undo) {
+        "; it has not run since rounds were taken back or put again"
+    } else {
+        ""
+    };
+    let line = format!("The check `{command}` {state}{since}");
     Some(escape_line(&line))
 }
 
@@ -154,14 +292,34 @@ mod tests {
         kept.set("CheckCommand", "make test");
         kept.set("Chat", "copilot");
         kept.set("MaxOutboxChars", "4000");
-        kept.set("Sandbox", "off");
+        kept.set("InboxDir", "/elsewhere");
         let now = chosen(&flags(&[]), &kept);
         assert_eq!(now.get("CheckCommand"), Some("make test"));
         assert_eq!(now.get("MaxOutboxChars"), Some("4000"));
-        assert_eq!(now.get("Sandbox"), None);
+        assert_eq!(now.get("InboxDir"), None);
         let now = chosen(&flags(&[("--check", ""), ("--chat", "claude")]), &kept);
         assert_eq!(now.get("CheckCommand"), Some(""));
         assert_eq!(now.get("Chat"), Some("claude"));
         assert_eq!(now.get("MaxOutboxChars"), None, "it was for the other chat");
+    }
+
+    #[track_caller]
+    fn keeps(name: &str, kept: &str, given: &str, expected: &str) {
+        let key = Key::named(name).unwrap();
+        let mut before = Choices::default();
+        before.set(name, kept);
+        let now = chosen(&flags(&[(key.flag, given)]), &before);
+        assert_eq!(now.get(name), Some(expected), "{name}");
+    }
+
+    #[test]
+    fn of_what_was_given_the_stricter_is_kept() {
+        keeps("Approval", "ask", "auto", "ask");
+        keeps("Approval", "auto", "ask", "ask");
+        keeps("Approval", "ask", "plan", "ask");
+        keeps("Commands", "off", "run", "off");
+        keeps("Deny", "ls", "rm", "ls,rm");
+        keeps("Network", "on", "off", "off");
+        keeps("Grants", "git-write", "network", "network");
     }
 }

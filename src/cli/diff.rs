@@ -11,7 +11,7 @@ use crate::agent::undo::tidied;
 use crate::checkpoint::{self, DiffLimits, Stat, What};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
-use crate::session::Checkpoint;
+use crate::session::{Checkpoint, Store};
 use crate::ui::{Ui, escape_line};
 
 const EXAMPLES: &str = "\
@@ -49,8 +49,9 @@ struct Row {
 
 impl Diff {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
-        let id = resume::find_any(&agent.store, &agent.ui, self.id.as_deref())?.session_id;
+        let find = |store: &Store, ui: &Ui| resume::find_any(store, ui, self.id.as_deref());
+        let opened = open::session(common, ui, find)?;
+        let (agent, id) = (opened.agent, opened.session.session_id);
         let Checkpoint {
             round,
             before,

@@ -25,9 +25,12 @@ pub(super) struct End {
 
 impl End {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
-        let _lock = LoopLock::take(agent.store.directory())?;
-        let session = resume::find(&agent.store, &agent.ui, self.id.as_deref())?;
+        let mut lock = None;
+        let opened = open::session(common, ui, |store, ui| {
+            lock = Some(LoopLock::take(store.directory())?);
+            resume::find(store, ui, self.id.as_deref())
+        })?;
+        let (agent, session) = (opened.agent, opened.session);
         let id = session.session_id.clone();
         if session.is_complete {
             agent.ui.say(&format!("Session {id} has ended already."));

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::{Common, open, resume};
+use super::{Common, choices, open, resume};
 use crate::agent::{credentials, kept_secrets};
 use crate::checkpoint::DiffLimits;
 use crate::error::{Error, Result};
@@ -47,8 +47,9 @@ enum Format {
 
 impl Export {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let files = open::files(common, ui)?;
+        let mut files = open::files(common, ui)?;
         let session = resume::find_any(&files.store, &files.ui, self.id.as_deref())?;
+        choices::recall_files(&mut files, common, &session)?;
         let transcript = Transcript::gather(&session, &files.store, &files.mailbox, None)?
             .with_diffs(&files.store.objects(), &DiffLimits::default());
         // What leaves the machine with a transcript is what leaves it with a message.

@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::{Common, choices, open, resume, undo};
+use super::{Common, open, resume, undo};
 use crate::agent::Agent;
 use crate::agent::fork::{ForkPoint, Forked};
 use crate::agent::undo::{Wish, ensure_restored};
 use crate::checkpoint::{Force, Restored};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
-use crate::session::{Checkpoint, Way};
+use crate::session::{Checkpoint, Store, Way};
 use crate::ui::{Ui, count, escape_line};
 
 const EXAMPLES: &str = "\
@@ -65,10 +65,12 @@ struct Row<'a> {
 
 impl Fork {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let mut agent = open::agent(common, ui, open::FirstRun::Refuse)?;
-        let from = agent.store.named(&self.id)?;
-        let (session, _) = agent.store.load_or_rebuild(&from)?;
-        choices::recall(&mut agent, common, &session)?;
+        let find = |store: &Store, _: &Ui| {
+            let (session, _) = store.load_or_rebuild(&store.named(&self.id)?)?;
+            Ok(session)
+        };
+        let opened = open::session(common, ui, find)?;
+        let (agent, from) = (opened.agent, opened.session.session_id);
         let further = resume::instruction(&self.instruction)?;
         let point = agent.fork_point(&from, self.round)?;
         let round = point.round;
@@ -110,7 +112,7 @@ impl Fork {
             return Ok(false);
         }
         let restored = agent.carry_out(&point.session, &reversal, Force::Skip)?;
-        undo::tell(agent, &reversal, &restored);
+        undo::tell(agent, &point.session, &reversal, &restored);
         ensure_restored(&restored)?;
         Ok(true)
     }

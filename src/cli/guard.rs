@@ -110,6 +110,9 @@ fn written_rules(loaded: &Loaded) -> Result<(PersonRules, ProjectRules)> {
     } else {
         person.deny = deny;
     }
+    let further = |key: &str| loaded.further_rules.get(key).map_or("", String::as_str);
+    person.ask.extend(parse("Ask", further("Ask"))?);
+    person.deny.extend(parse("Deny", further("Deny"))?);
     Ok((person, project))
 }
 

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, choices, open, resume};
+use super::{Common, open, resume};
 use crate::error::Result;
-use crate::session::LoopLock;
+use crate::session::{LoopLock, Store};
 use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
@@ -29,10 +29,9 @@ pub(super) struct Handoff {
 
 impl Handoff {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let mut agent = open::agent(common, ui, open::FirstRun::Refuse)?;
-        let session = resume::find(&agent.store, &agent.ui, self.id.as_deref())?;
-        choices::recall(&mut agent, common, &session)?;
-        let id = session.session_id;
+        let find = |store: &Store, ui: &Ui| resume::find(store, ui, self.id.as_deref());
+        let opened = open::session(common, ui, find)?;
+        let (agent, id) = (opened.agent, opened.session.session_id);
         let handed = agent.hand_over(&id)?;
         agent.tell_outbox(
             handed.sequence,

@@ -38,7 +38,7 @@ pub(super) struct New {
 impl New {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
         let task = self.task(common, &ui)?;
-        let (agent, wishes) = open::agent_and_wishes(common, ui, open::FirstRun::Decide)?;
+        let (agent, wishes) = open::agent_and_wishes(common, ui)?;
         let longest = agent.manner.carriage.limit.characters / 2;
         if task.chars().count() > longest {
             return Err(
@@ -50,6 +50,7 @@ impl New {
         let id = SessionId::from_uuid(uuid::Uuid::new_v4());
         let mut session = Session::new(id, task, agent.manner.max_rounds, Timestamp::now());
         session.choices.clone_from(&agent.manner.choices);
+        session.workspace = agent.workspace_from_base();
         agent.store.save(&session)?;
         lock.works_on(agent.store.directory(), Some(&session.session_id))?;
         log::start(&agent, &session);

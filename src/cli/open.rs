@@ -1,13 +1,15 @@
 //! From the command line to an `Agent`: the base directory, the settings, the trust, the folders.
 
+mod opened;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub(super) use self::opened::{agent, agent_and_wishes, session};
 use super::apply::Place;
-use super::{Common, carry, choices, guard};
+use super::{Common, choices, guard};
 use crate::agent::{Agent, Check, Manner};
 use crate::compose::{Carriage, FileLimit, Limit, TooLong};
-use crate::courier::Wishes;
 use crate::error::{Error, Kind, Result};
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
@@ -37,53 +39,6 @@ pub(super) fn trust() -> Trust {
     Trust::of_this_person(|name| std::env::var_os(name))
 }
 
-/// Opens everything that a session needs.
-pub(super) fn agent(common: &Common, ui: Ui, first_run: FirstRun) -> Result<Agent> {
-    agent_and_wishes(common, ui, first_run).map(|(agent, _)| agent)
-}
-
-/// The same, with what the person wants of the couriers.
-pub(super) fn agent_and_wishes(
-    common: &Common,
-    ui: Ui,
-    first_run: FirstRun,
-) -> Result<(Agent, Wishes)> {
-    let interrupt = Interrupt::from_signals()?;
-    let (base, loaded) = settings_with(common, &ui, first_run, &interrupt)?;
-    for notice in &loaded.notices {
-        ui.say(notice);
-    }
-    if let Some(warning) = warning(&loaded.paths.workspace) {
-        ui.say(&warning);
-    }
-    let wishes = carry::wishes(&loaded.settings);
-    if first_run == FirstRun::Refuse {
-        is_in_place(&loaded.paths)?;
-    }
-    let trust = trust();
-    let mut agent = assemble(base.directory, &loaded, &trust, ui, interrupt)?;
-    agent.manner.choices = choices::chosen(&common.settings, &Choices::default());
-    choices::remember_check(&trust, agent.store.directory(), &agent.manner.choices);
-    Ok((agent, wishes))
-}
-
-/// Refuses to go on with sessions in a new, empty workspace where theirs has gone.
-fn is_in_place(paths: &Paths) -> Result<()> {
-    let has_sessions = || {
-        let entries = std::fs::read_dir(&paths.sessions).into_iter().flatten();
-        let is_json = |path: PathBuf| path.extension().is_some_and(|ending| ending == "json");
-        entries.flatten().any(|entry| is_json(entry.path()))
-    };
-    if paths.workspace.exists() || !has_sessions() {
-        return Ok(());
-    }
-    Err(Error::mendable(format!(
-        "the workspace `{}` was moved or deleted",
-        paths.workspace.display()
-    ))
-    .hint("put it back, or name its new place with `--workspace DIR`; an empty directory of that name will do as well"))
-}
-
 /// What to say before the model works in a place that holds all that a person has.
 pub(super) fn warning(directory: &Path) -> Option<String> {
     let real = |path: &Path| std::fs::canonicalize(path).ok();
@@ -107,6 +62,7 @@ pub(super) fn warning(directory: &Path) -> Option<String> {
 /// What a verb needs that only looks at sessions and messages.
 pub(super) struct Files {
     pub(super) ui: Ui,
+    pub(super) base: Base,
     pub(super) store: Store,
     pub(super) mailbox: Mailbox,
     pub(super) workspace: PathBuf,
@@ -118,9 +74,10 @@ pub(super) struct Files {
 
 /// Opens sessions and messages, and nothing that runs.
 pub(super) fn files(common: &Common, ui: Ui) -> Result<Files> {
-    let (_, loaded) = settings(common, &ui, FirstRun::Refuse)?;
+    let (base, loaded) = settings(common, &ui, FirstRun::Refuse)?;
     Ok(Files {
         ui,
+        base,
         chat: chat(&loaded.settings),
         carriage: carriage(&loaded.settings),
         check: loaded.settings.check_command,
@@ -195,29 +152,8 @@ pub(super) fn assemble(
     })
 }
 
-/// Takes the check and the chat of these settings.
-pub(super) fn adopt(manner: &mut Manner, settings: &Settings) {
-    manner.check = check(settings);
-    manner.chat = chat(settings);
-    manner.keeps_context = keeps_context(settings);
-    manner.carriage = carriage(settings);
-}
-
-/// The settings with what was chosen for a session; nobody is asked, that was done before.
-pub(super) fn loaded_with(common: &Common, choices: &Choices) -> Result<Loaded> {
-    let (here, trust) = (here()?, trust());
-    let base = match Base::find(&here, common.base.as_deref(), &trust)? {
-        Found::Base(base) => base,
-        Found::EmptyDirectory(directory) | Found::Undecided(directory) => Base {
-            directory,
-            settings_file: None,
-        },
-    };
-    let flags = choices::flags_with(choices, common.settings.overrides(here));
-    settings::read(&base, settings::process_environment(), &flags)?.settle(&trust)
-}
-
-fn here() -> Result<PathBuf> {
+/// Where the person stands.
+pub(super) fn here() -> Result<PathBuf> {
     std::env::current_dir()
         .map_err(|cause| Error::mendable("could not find the current directory").because(cause))
 }
@@ -396,15 +332,19 @@ fn settings_with(
     let flags = common.settings.overrides(here);
     let layers = settings::read(&base, settings::process_environment(), &flags)?;
     let untrusted = layers.untrusted(&trust);
-    if !untrusted.is_empty() && ui.is_interactive() {
+    if !untrusted.is_empty() && ui.is_interactive() && !layers.is_declined(&trust) {
         let items: Vec<String> = untrusted.iter().map(|item| format!("  {item}")).collect();
         let question = format!(
             "{} sets what goes beyond the defaults:\n{}\nDo you trust this file? [y/N]",
             untrusted[0].file.display(),
             items.join("\n")
         );
-        if ui.ask(&question, Takes::YesOrNo, interrupt).is_yes() {
+        let answer = ui.ask(&question, Takes::YesOrNo, interrupt);
+        if answer.is_yes() {
             layers.confirm(&trust)?;
+        } else if matches!(answer, Answer::Text(_)) {
+            // Where it cannot be remembered, the question comes again.
+            let _ = layers.decline(&trust);
         }
     }
     Ok((base, layers.settle(&trust)?))

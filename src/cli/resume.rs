@@ -44,26 +44,23 @@ const MAX_INSTRUCTION: usize = 4_000;
 impl Resume {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
         let (id, instruction) = self.understood()?;
-        let (mut agent, wishes) = open::agent_and_wishes(common, ui, open::FirstRun::Refuse)?;
-        let lock = LoopLock::take(agent.store.directory())?;
-        let mut session = match &instruction {
-            Some(_) => find_any(&agent.store, &agent.ui, id.as_deref())?,
-            None => find(&agent.store, &agent.ui, id.as_deref())?,
-        };
-        if session.is_complete && instruction.is_none() {
-            let id = &session.session_id;
-            return Err(Error::mendable(format!("session {id} has ended"))
-                .hint(format!(
-                    "`agent resume {id} \"<what to do next>\"` goes on with it"
-                ))
-                .hint("`agent new \"<task>\"` begins another one"));
-        }
-        choices::recall(&mut agent, common, &session)?;
+        let mut lock = None;
+        let opened = open::session(common, ui, |store, ui| {
+            lock = Some(LoopLock::take(store.directory())?);
+            match &instruction {
+                Some(_) => find_any(store, ui, id.as_deref()),
+                None => find_open(store, ui, id.as_deref()),
+            }
+        })?;
+        let (agent, mut session) = (opened.agent, opened.session);
+        choices::tell_not_kept(&agent.ui, &opened.not_kept);
         if session.is_at_limit() {
             let rounds = session.sequence_number.saturating_sub(1);
             session.round_limit = rounds.saturating_add(agent.manner.max_rounds);
         }
-        lock.works_on(agent.store.directory(), Some(&session.session_id))?;
+        if let Some(lock) = &lock {
+            lock.works_on(agent.store.directory(), Some(&session.session_id))?;
+        }
         log::start(&agent, &session);
         agent.ui.tell(&Event::Session {
             id: session.session_id.as_str(),
@@ -72,8 +69,14 @@ impl Resume {
             workspace: agent.workspace.path(),
             resumed: true,
         });
+        if id.is_none()
+            && let Some(line) = status::waiting::others(&agent.store, &session)
+        {
+            agent.ui.say(&line);
+        }
         let check = agent.manner.check.as_ref();
-        let check = check.and_then(|check| choices::check_line(&check.command, &session));
+        let check =
+            check.and_then(|check| choices::check_line(&agent.store, &check.command, &session));
         if let Some(line) = check {
             agent.ui.say(&format!("{line}."));
         }
@@ -85,7 +88,7 @@ impl Resume {
             };
         }
         let stay = carry::Stay::of(self.no_wait);
-        let wishes = carry::copying(wishes, self.copy);
+        let wishes = carry::copying(opened.wishes, self.copy);
         let (id, round) = (session.session_id.clone(), session.sequence_number);
         let known = agent
             .mailbox
@@ -152,6 +155,20 @@ pub(super) fn find(store: &Store, ui: &Ui, id: Option<&str>) -> Result<Session> 
         ui.say(&word);
     }
     Ok(session)
+}
+
+/// The same, but not one that has ended.
+pub(super) fn find_open(store: &Store, ui: &Ui, id: Option<&str>) -> Result<Session> {
+    let session = find(store, ui, id)?;
+    if !session.is_complete {
+        return Ok(session);
+    }
+    let id = &session.session_id;
+    Err(Error::mendable(format!("session {id} has ended"))
+        .hint(format!(
+            "`agent resume {id} \"<what to do next>\"` goes on with it"
+        ))
+        .hint("`agent new \"<task>\"` begins another one"))
 }
 
 /// The session that was named, the one that a loop works on, or the latest one, ended or not.

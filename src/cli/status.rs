@@ -1,5 +1,7 @@
 //! `agent status`: where things stand and what to do now.
 
+pub(super) mod waiting;
+
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -81,10 +83,16 @@ fn standing(agent: &open::Files, session: &Session, message: Option<&Message<'_>
         list::age(Timestamp::now(), summary.updated_at),
     );
     let _ = writeln!(text, "Workspace {}", shown(&agent.workspace));
-    if !session.last_results.is_empty() {
+    let is_taken = !session.is_complete && waiting::is_taken(agent, session);
+    if is_taken {
+        let _ = writeln!(
+            text,
+            "The reply to it is taken, and not carried out to its end"
+        );
+    } else if !session.last_results.is_empty() {
         let _ = writeln!(text, "The last reply: {}", tally(&session.last_results));
     }
-    if let Some(line) = choices::check_line(&agent.check, session) {
+    if let Some(line) = choices::check_line(&agent.store, &agent.check, session) {
         let _ = writeln!(text, "{line}");
     }
     if let Some(message) = message {
@@ -131,6 +139,7 @@ fn next(
         ];
     }
     let mut next = Vec::new();
+    let is_taken = waiting::is_taken(agent, session);
     if pending > 0 {
         next.push(
             "Decide with: agent approve [N|all], or agent decline [N|all] --reason \"...\""
@@ -142,12 +151,25 @@ fn next(
             escape_line(&question.question)
         ));
         next.push("Answer with: agent say \"...\"".to_owned());
+    } else if is_taken && is_running {
+        next.push("Wait: the reply is being carried out.".to_owned());
+    } else if is_taken {
+        next.push(format!(
+            "Nothing is to be pasted: `agent resume {id}` carries the reply out to its end."
+        ));
+    } else if let Some(name) = waiting::in_inbox(agent, session).filter(|_| !is_running) {
+        let name = escape_line(&name);
+        next.push(format!(
+            "A reply lies in the inbox, `{name}`: `agent resume {id}` takes it."
+        ));
     } else {
         next.extend(paste(posted, agent.mailbox.inbox()));
     }
-    if !is_running {
+    let is_told = next.iter().any(|line| line.contains("agent resume"));
+    if !is_running && !is_told {
         next.push(format!("No loop is running: `agent resume {id}` goes on."));
     }
+    next.extend(waiting::others(&agent.store, session));
     next
 }
 

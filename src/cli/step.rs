@@ -33,19 +33,14 @@ pub(super) struct Step {
 
 impl Step {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let mut agent = open::agent(common, ui, open::FirstRun::Refuse)?;
-        let _lock = LoopLock::take(agent.store.directory())?;
-        let session = resume::find(&agent.store, &agent.ui, self.id.as_deref())?;
+        let mut lock = None;
+        let opened = open::session(common, ui, |store, ui| {
+            lock = Some(LoopLock::take(store.directory())?);
+            resume::find_open(store, ui, self.id.as_deref())
+        })?;
+        let (agent, session) = (opened.agent, opened.session);
+        choices::tell_not_kept(&agent.ui, &opened.not_kept);
         log::start(&agent, &session);
-        if session.is_complete {
-            return Err(
-                Error::mendable(format!("session {} has ended", session.session_id)).hint(format!(
-                    "`agent resume {} \"...\"` goes on with a further instruction",
-                    session.session_id
-                )),
-            );
-        }
-        choices::recall(&mut agent, common, &session)?;
         let find = |session: &Session| match &self.reply {
             Some(file) => {
                 let path = paste::put(&agent.mailbox, &read(file)?, paste::Number::MustMatch)?;
@@ -62,7 +57,12 @@ fn waiting(agent: &Agent, session: &Session) -> Result<Candidate> {
     let mut inbox = Inbox::watch(&agent.mailbox, crate::reply::end_mark);
     while let Some(arrival) = inbox.poll(&session.end_mark()) {
         match arrival {
-            Arrival::Reply(candidate) => return Ok(candidate),
+            Arrival::Reply(candidate) => {
+                match agent.other_session(&session.session_id, &candidate) {
+                    Some(other) => agent.tell_left(&candidate.name, &other),
+                    None => return Ok(candidate),
+                }
+            }
             Arrival::Notice(notice) => agent.ui.say(&notice.to_string()),
             Arrival::Woken => {}
         }

@@ -13,6 +13,7 @@ use crate::agent::undo::{Reversal, Wish, ensure_restored, files, named, obstacle
 use crate::checkpoint::{Force, Restored};
 use crate::error::{Error, Kind, Result};
 use crate::protocol::SessionId;
+use crate::session::Store;
 use crate::ui::{Answer, Takes, Ui, escape_line};
 
 /// How many files of a kind are named on the terminal.
@@ -85,8 +86,9 @@ fn reverse(
     wish: Wish,
     consent: &Consent,
 ) -> Result<ExitCode> {
-    let agent = open::agent(common, ui, open::FirstRun::Refuse)?;
-    let id = resume::find_any(&agent.store, &agent.ui, id)?.session_id;
+    let find = |store: &Store, ui: &Ui| resume::find_any(store, ui, id);
+    let opened = open::session(common, ui, find)?;
+    let (agent, id) = (opened.agent, opened.session.session_id);
     let reversal = agent.plan(&id, wish)?;
     let force = if consent.force {
         Force::KeepCopies
@@ -99,7 +101,7 @@ fn reverse(
         return Ok(ExitCode::SUCCESS);
     }
     let restored = agent.carry_out(&id, &reversal, force)?;
-    tell(&agent, &reversal, &restored);
+    tell(&agent, &id, &reversal, &restored);
     if common.json {
         agent.ui.data(&Outcome::of(&reversal, &restored));
     }
@@ -171,7 +173,7 @@ fn item(path: &Path, what: &str) -> String {
     format!("\n  {} {what}", escape_line(&path.to_string_lossy()))
 }
 
-pub(super) fn tell(agent: &Agent, reversal: &Reversal, restored: &Restored) {
+pub(super) fn tell(agent: &Agent, id: &SessionId, reversal: &Reversal, restored: &Restored) {
     let rounds = named(&reversal.rounds);
     let verb = if reversal.rounds.len() == 1 {
         "is"
@@ -199,7 +201,15 @@ pub(super) fn tell(agent: &Agent, reversal: &Reversal, restored: &Restored) {
     for conflict in others.take(SHOWN) {
         text.push_str(&item(&conflict.path, &obstacle(conflict)));
     }
-    text.push_str("\nThe model is told with the message after the current one.");
+    let has_ended = (agent.store.load(id)).is_ok_and(|session| session.is_complete);
+    if has_ended {
+        let _ = write!(
+            text,
+            "\nThe session has ended; `agent resume {id} \"...\"` tells the model first."
+        );
+    } else {
+        text.push_str("\nThe model is told with the message after the current one.");
+    }
     agent.ui.say(&text);
 }
 

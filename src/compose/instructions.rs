@@ -182,7 +182,14 @@ fn next(session: &Session) -> String {
     let is_reopened = session.summary.is_some()
         && (session.further.back()).is_some_and(|last| last.sequence == session.sequence_number);
     if is_reopened {
-        return "You had ended the task; what you did is there. Do what the user asks for now. When it is finished and tested, send [DONE] with a short summary.".to_owned();
+        let is_there = if session.history.rounds.iter().any(|round| round.is_undone) {
+            "the user took some of it back, see the history and the notes"
+        } else {
+            "what you did is there"
+        };
+        return format!(
+            "You had ended the task; {is_there}. Do what the user asks for now. When it is finished and tested, send [DONE] with a short summary."
+        );
     }
     if let Some(cut) = &session.last_cut {
         // A bare diff does not show where it ends: asked for once more it would come the same again.

@@ -24,6 +24,8 @@ pub enum CheckedWhen {
     AtStart,
     /// After the steps of the last reply.
     AfterRound,
+    /// After the person took rounds back, or put them again.
+    AfterReversal,
     /// In an earlier round; nothing has changed since, and it was told then.
     Before,
     /// In an earlier round, and told then; files have changed since, or may have.

@@ -37,6 +37,7 @@ impl Session {
             chat_tokens: _,
             circles: _,
             choices: _,
+            workspace: _,
             sandbox: _,
             network_granted: _,
             seen: _,

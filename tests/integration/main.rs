@@ -33,6 +33,9 @@ mod corpus;
 /// Ctrl-Z, the background, and the shell that has the terminal meanwhile.
 #[cfg(target_os = "linux")]
 mod job_control;
+/// What a session keeps of how it was begun: its workspace, and what it must not do.
+#[cfg(unix)]
+mod kept;
 /// Commands that miss the network, and the person who gives it.
 #[cfg(target_os = "linux")]
 mod network;

@@ -418,3 +418,32 @@ fn a_check_that_takes_its_time_tells_how_it_goes() {
     let (_, shown) = terminal.close();
     assert!(shown.contains("Interrupted"), "{shown}");
 }
+
+#[test]
+fn a_settings_file_is_asked_about_once_and_only_if_it_loosens() {
+    if !has_script() {
+        return;
+    }
+    let settings = |values: &str| format!("{{\"Agent\": {{{values}}}}}");
+    let stricter = settings("\"Approval\": \"ask\", \"Policy\": \"strict\"");
+    let test = Test::new(&[]).file("appsettings.json", stricter);
+    let (code, shown) = Terminal::open(test, "new --no-wait task", &[]).close();
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(!shown.contains("Do you trust"), "{shown}");
+    let looser = settings("\"Approval\": \"ask\", \"Network\": \"on\"");
+    let test = Test::new(&[]).file("appsettings.json", looser);
+    let both = format!(
+        "new --no-wait task; '{0}' resume --no-wait",
+        env!("CARGO_BIN_EXE_agent")
+    );
+    let mut terminal = Terminal::open(test, &both, &[]);
+    terminal.expect("Do you trust this file? [y/N]");
+    terminal.type_in("n\n");
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(!shown.contains("Do you trust"), "{shown}");
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    let told = words.join(" ").matches("you said no to that file").count();
+    assert_eq!(told, 2, "{shown}");
+    assert!(!shown.contains("Approval:"), "{shown}");
+}

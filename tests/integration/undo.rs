@@ -687,3 +687,38 @@ fn a_fork_knows_what_was_taken_back_and_what_the_person_changed() {
     assert!(!fork.join("f2.txt").exists() && !fork.join("f4.txt").exists());
     drop(finished);
 }
+
+#[test]
+fn an_undo_after_the_end_is_told_first_and_the_check_runs_again() {
+    let finished = session(&["new", "--check", "test -f a.txt", "task"])
+        .reply(&create("a.txt", "1"))
+        .reply("[DONE]\nfine\n[/DONE]\n{end}\n")
+        .run()
+        .code(0);
+    let id = id_of(&finished.outbox(1));
+    let undo = ["undo", "--to", "0", "--yes"];
+    let finished = Test::after(finished, &undo).run().code(0).said(&format!(
+        "`agent resume {id} \"...\"` tells the model first"
+    ));
+    let finished = Test::after(finished, &["status", &id]).run().code(0);
+    let not_since = "it has not run since rounds were taken back";
+    assert!(finished.stdout.contains(not_since), "{}", finished.stdout);
+    let go_on = ["resume", &id, "--no-wait", "now add tests"];
+    let finished = Test::after(finished, &go_on).run().code(0);
+    let outbox = finished.outbox(3);
+    for told in [
+        "The user took back round 1: these files are now as before:\n- `a.txt` does not exist any more",
+        "[FAILED] `test -f a.txt`",
+        "(run again now, after the user took rounds back",
+        "the user took some of it back",
+    ] {
+        assert!(outbox.contains(told), "{told}:\n{outbox}");
+    }
+    assert!(!outbox.contains("Changed by the User"), "{outbox}");
+    let finished = Test::after(finished, &["redo", "--yes"]).run().code(0);
+    let go_on = ["resume", &id, "--no-wait", "and docs"];
+    let finished = Test::after(finished, &go_on).run().code(0);
+    let outbox = finished.outbox(3);
+    assert!(outbox.contains("The user put round 1 again"), "{outbox}");
+    assert!(outbox.contains("[OK] `test -f a.txt`"), "{outbox}");
+}

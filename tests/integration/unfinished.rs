@@ -138,3 +138,51 @@ fn the_same_reply_again_is_used_if_it_is_pasted_anyway() {
         .code(0)
         .workspace("log.txt", "ran\nran\n");
 }
+
+#[test]
+fn status_of_a_reply_that_is_half_carried_out_says_nothing_of_pasting() {
+    let (finished, id) = killed();
+    let finished = Test::after(finished, &["status"]).run().code(0);
+    let told = format!("Nothing is to be pasted: `agent resume {id}` carries the reply out");
+    assert!(finished.stdout.contains(&told), "{}", finished.stdout);
+    assert!(!finished.stdout.contains("Paste "), "{}", finished.stdout);
+    assert!(
+        !finished.stdout.contains("The last reply"),
+        "{}",
+        finished.stdout
+    );
+}
+
+#[test]
+fn status_of_decided_steps_and_of_a_reply_in_the_inbox_names_resume() {
+    let running = Test::new(&["new", "--approval", "ask", "task"]).start();
+    let id = running.outbox(1).lines().nth(1).unwrap()["Session: ".len()..].to_owned();
+    let base = running.base();
+    let finished = running.kill();
+    let reply = format!("[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[END {id}#1]\n");
+    fs::write(base.join("inbox/late.txt"), reply).unwrap();
+    let finished = Test::after(finished, &["status"]).run().code(0);
+    let told = format!("A reply lies in the inbox, `late.txt`: `agent resume {id}` takes it.");
+    assert!(finished.stdout.contains(&told), "{}", finished.stdout);
+    assert!(!finished.stdout.contains("Paste "), "{}", finished.stdout);
+    let running = Test::after(finished, &["resume"]).start();
+    let question = base.join(format!("sessions/{id}/pending/1.json"));
+    wait_until("asked", || question.exists());
+    let finished = running.kill();
+    let finished = Test::after(finished, &["status"]).run().code(0);
+    assert!(
+        finished.stdout.contains("Decide with"),
+        "{}",
+        finished.stdout
+    );
+    let finished = Test::after(finished, &["approve", "1"]).run().code(0);
+    let finished = Test::after(finished, &["status"]).run().code(0);
+    assert!(
+        finished.stdout.contains("Nothing is to be pasted"),
+        "{}",
+        finished.stdout
+    );
+    let running = Test::after(finished, &["resume"]).start();
+    running.outbox(2);
+    running.kill().workspace("a.txt", "a\n");
+}

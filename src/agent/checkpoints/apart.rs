@@ -10,7 +10,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::{NAMED, named_by};
+use super::NAMED;
+use super::named::named_by;
 use crate::agent::Conversation;
 use crate::checkpoint::{Before, Node, Reach, Snapshot};
 use crate::error::Result;

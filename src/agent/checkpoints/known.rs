@@ -65,6 +65,18 @@ impl Conversation<'_> {
         self.checkpoints.known = Some(now);
     }
 
+    /// Knows the files as they are after the person took rounds back or put them again: that is told
+    /// by a note.
+    pub(in crate::agent) fn learn_reversal(&mut self) {
+        self.checkpoints.is_reversed = true;
+        self.end_glimpses();
+        if let Some(now) = self.checkpoint() {
+            self.learn(now);
+        }
+        self.checkpoints.is_reversed = false;
+        self.keep_known();
+    }
+
     /// Learns what became of the files that are listed in another way than in the message before.
     pub(in crate::agent) fn notice_changes(&mut self, now: &Listing, before: Option<&Listing>) {
         let is_known = std::mem::take(&mut self.checkpoints.is_fresh);
