@@ -14,6 +14,9 @@ use crate::protocol::{Capped, Lines, Sighting};
 /// What is worth showing of a file that is not shown whole, in characters: some ten lines.
 pub(super) const WORTH: usize = 500;
 
+/// A file that takes no more than this is shown whole or not at all, in characters.
+pub(super) const SHORT: usize = 1_000;
+
 /// A file's contents as they are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Content {
@@ -131,7 +134,7 @@ impl Content {
     /// What it takes at the least to be worth showing: all of it if it is short, else some lines.
     pub(super) fn least(&self) -> usize {
         let need = self.chars();
-        if need <= WORTH {
+        if need <= SHORT {
             return need;
         }
         let first = (self.text.text).split_inclusive('\n').next();

@@ -230,6 +230,15 @@ mod tests {
     }
 
     #[test]
+    fn short_files_are_whole_or_not_there() {
+        let files: Vec<Content> = (0..40).map(|n| file(&format!("f{n}.txt"), 30)).collect();
+        let (text, cuts) = fitted(&files, 8_000);
+        assert_eq!(text.matches(" (30 lines)\n").count(), 11, "{text}");
+        assert!(!text.contains("[TRUNCATED"), "{text}");
+        assert_eq!(cuts.unkept.len(), 29);
+    }
+
+    #[test]
     fn long_files_share_the_room_and_none_is_shown_without_a_line() {
         let files: Vec<Content> = (0..10).map(|n| file(&format!("f{n}.txt"), 300)).collect();
         for room in [900, 1_500, 3_000, 6_000, 20_000] {

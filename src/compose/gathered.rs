@@ -6,7 +6,7 @@
 
 use super::budget;
 use super::chars;
-use super::content::{Content, WORTH};
+use super::content::{Content, SHORT, WORTH};
 use crate::protocol::ReadRequest;
 
 /// The contents for requests, no longer than twice the room; what cannot be shown is not read.
@@ -58,7 +58,9 @@ impl Gathered {
     fn push(&mut self, mut content: Content) {
         content.keep_first(self.room);
         let size = chars(&content.text.text);
-        self.least = (self.least).saturating_add((size + chars(&content.title)).min(WORTH));
+        let all = size + chars(&content.title);
+        let least = if all <= SHORT { all } else { WORTH };
+        self.least = self.least.saturating_add(least);
         self.held = self.held.saturating_add(size);
         self.contents.push(content);
         if self.held > self.room.saturating_mul(2) {
@@ -72,6 +74,9 @@ impl Gathered {
             .collect();
         let shares = budget::shares(&sizes, self.room);
         for (content, share) in self.contents.iter_mut().zip(shares) {
+            if chars(&content.text.text) <= SHORT {
+                continue;
+            }
             // A first line that is longer stays: nothing says that the message cannot have it.
             let first = content.text.text.split_inclusive('\n').next();
             let least = first.map_or(0, chars).max(WORTH);
