@@ -37,6 +37,7 @@ mod show;
 mod status;
 mod step;
 mod undo;
+mod workspace;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -57,7 +58,7 @@ struct Cli {
     verb: Verb,
 }
 
-/// The options that every verb knows.
+// The options that every verb knows. No doc comment: clap would take it for what the program is.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Options of every command")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch")]

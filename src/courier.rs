@@ -21,7 +21,7 @@ use std::path::PathBuf;
 pub use self::beside::Couriers;
 pub use self::clipboard::{Clipboard, Failure, Sent, Way};
 pub use self::message::Message;
-pub use self::sight::{Sight, look};
+pub use self::sight::{Sight, is_marked_before_prose, look};
 pub use self::surroundings::Surroundings;
 
 /// Tells the person that something waits for them, as they want to be told; the text is ours.

@@ -164,6 +164,27 @@ pub fn acknowledged_part(text: &str) -> Option<(u32, u32)> {
     Some((number.trim().parse().ok()?, total.parse().ok()?))
 }
 
+/// Whether a text only says that it waits for more of a message that goes in parts, in whatever
+/// words.
+pub fn awaits_part(text: &str) -> bool {
+    const LONGEST: usize = 400;
+    const SIGNS: [&str; 7] = [
+        "wait",
+        "ready",
+        "next",
+        "send",
+        "receiv",
+        "got it",
+        "remaining",
+    ];
+    if text.len() > LONGEST {
+        return false;
+    }
+    let text = text.to_lowercase();
+    let mut words = text.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| word == "part" || word == "parts") && SIGNS.iter().any(|it| text.contains(it))
+}
+
 fn is_decoration(c: char) -> bool {
     line::is_space(c) || c == '>' || c == '`'
 }

@@ -17,6 +17,7 @@ mod plain;
 mod prompt;
 mod step;
 mod trace;
+mod unread;
 mod width;
 mod wrap;
 
@@ -38,6 +39,7 @@ pub use self::plain::{count, heading, quoted, shown};
 pub(crate) use self::prompt::is_open as has_prompt;
 pub use self::prompt::{Entry, Listener, MAX_HISTORY, Pasted, Prompt, lend_terminal};
 pub use self::step::step_lines;
+pub use self::unread::Unread;
 pub use self::width::shortened;
 use crate::error::Error;
 use crate::interrupt::Interrupt;
@@ -300,9 +302,20 @@ impl Ui {
         if answers.at_prompt(question) {
             self.talk_folded(&format!("{}\n", escape_text(question.trim_end())));
         } else {
+            unread::discard();
             self.talk(&plain::question(question));
             answers.read_line();
         }
+    }
+
+    /// Says that this terminal takes no paste, where there is one to type on and no prompt: until it
+    /// is dropped nobody reads what is typed, and then it is thrown away.
+    pub fn leave_typing_unread(&self) -> Option<Unread> {
+        let unread = Unread::begin()?;
+        self.talk_folded(
+            "This terminal takes no paste: save the reply as a file in the inbox, or use `agent paste` in another terminal. What is typed here meanwhile is thrown away.\n",
+        );
+        Some(unread)
     }
 
     /// Opens the prompt line, where there is a terminal for it: until it is dropped, what is

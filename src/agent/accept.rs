@@ -4,10 +4,12 @@
 //! another session's tab. None of these may be executed, and each is told from the others, because
 //! what to do next differs. What another session waits for stays where it is.
 
+use std::path::Path;
+
 use super::round::continues;
 use super::{Agent, Conversation};
 use crate::error::Result;
-use crate::mailbox::{Candidate, Reading};
+use crate::mailbox::{self, Candidate, Reading};
 use crate::protocol::SessionId;
 use crate::reply::{self, Reply};
 use crate::ui::{Takes, escape_line};
@@ -34,6 +36,27 @@ pub(super) struct Judged {
 
 /// How the name of a file begins by which `agent paste` says that the number does not matter.
 pub const ANYWAY: &str = "agent-paste-anyway-";
+
+/// Why a file is no reply whose bytes are no text.
+const NO_TEXT: &str = "it is not text; save the chat's reply as plain text, such as `reply.txt`";
+
+/// Whether so much of a text is no text that nobody wrote it: bytes of a document or a picture.
+fn is_junk(text: &str, reply: &Reply) -> bool {
+    let is_stray = |character: &char| {
+        *character == '\u{fffd}'
+            || (character.is_control()
+                && !matches!(character, '\t' | '\n' | '\r' | '\u{c}' | '\u{1b}'))
+    };
+    let stray = text.chars().filter(is_stray).count();
+    // Of a reply that has commands a part may have been damaged on its way.
+    let share = if is_nothing(reply) { 20 } else { 4 };
+    stray.saturating_mul(share) > text.chars().count()
+}
+
+/// Whether there is nothing in a reply that could be carried out, or was meant to be.
+fn is_nothing(reply: &Reply) -> bool {
+    reply.steps.is_empty() && reply.issues.is_empty() && reply.cut.is_none()
+}
 
 /// The identity of a reply's text: the same for the same text, however it was saved.
 pub fn identity(text: &str) -> String {
@@ -79,12 +102,15 @@ impl Conversation<'_> {
                     "it has {size} bytes; a chat reply is never that large"
                 )));
             }
-            Reading::NotText => return Ok(Verdict::Reject("it is not text".to_owned())),
+            Reading::NotText => return Ok(Verdict::Reject(NO_TEXT.to_owned())),
             Reading::Gone => return Ok(Verdict::Gone),
         };
         let (text, reply) = reply::read(&bytes);
         if text.trim().is_empty() {
             return Ok(Verdict::Reject("it holds no text".to_owned()));
+        }
+        if is_junk(&text, &reply) {
+            return Ok(Verdict::Reject(NO_TEXT.to_owned()));
         }
         if reply::is_outbox(&text) {
             return Ok(Verdict::Reject(
@@ -104,17 +130,51 @@ impl Conversation<'_> {
         {
             return Ok(Verdict::Leave(other));
         }
+        if is_nothing(&reply) && reply::awaits_part(&text) && self.goes_in_parts() {
+            return Ok(Verdict::Reject(
+                "it is the chat's answer to one part of the message; paste the next part, and save only the answer to the last one".to_owned(),
+            ));
+        }
         let identity = identity(&text);
-        if let Some(why) = self.mismatch(&reply, &identity, &candidate.name) {
+        if let Some(why) = self.mismatch(&reply, &identity, candidate) {
             return Ok(Verdict::Reject(why));
         }
         Ok(Verdict::Take(Judged { reply, identity }))
     }
 
-    /// Why a reply does not answer this round, if it does not.
-    fn mismatch(&self, reply: &Reply, identity: &str, name: &str) -> Option<String> {
+    /// Whether the reply to this round lies in the inbox beside another file: then nobody has to be
+    /// asked about that one.
+    fn has_another_reply(&self, candidate: &Candidate) -> bool {
+        const MOST_FILES: usize = 100;
         let session = &self.session;
-        let anyway = name.starts_with(ANYWAY);
+        let answers = |path: &Path| {
+            let Ok(Reading::Text(bytes)) = mailbox::read_reply(path) else {
+                return false;
+            };
+            reply::end_mark(&reply::decode(&bytes).0).is_some_and(|end| {
+                end.session == session.session_id && end.sequence == session.sequence_number
+            })
+        };
+        let files = std::fs::read_dir(self.agent.mailbox.inbox());
+        let mut files = files.into_iter().flatten().flatten().take(MOST_FILES);
+        files.any(|file| {
+            let is_file = file.file_type().is_ok_and(|kind| kind.is_file());
+            is_file && file.path() != candidate.path && answers(&file.path())
+        })
+    }
+
+    /// Whether the message of this round is pasted part by part.
+    fn goes_in_parts(&self) -> bool {
+        let session = &self.session;
+        let mailbox = &self.agent.mailbox;
+        let posted = mailbox.posted(&session.session_id, session.sequence_number);
+        posted.is_some_and(|posted| posted.pastes.len() > 1)
+    }
+
+    /// Why a reply does not answer this round, if it does not.
+    fn mismatch(&self, reply: &Reply, identity: &str, candidate: &Candidate) -> Option<String> {
+        let session = &self.session;
+        let anyway = candidate.name.starts_with(ANYWAY);
         if let Some(end) = &reply.end
             && end.session != session.session_id
         {
@@ -130,26 +190,48 @@ impl Conversation<'_> {
         if end.sequence == session.sequence_number || anyway || continues(session, reply) {
             return None;
         }
-        self.ask_about_number(end.sequence)
+        self.ask_about_number(end.sequence, candidate)
     }
 
-    fn ask_about_number(&self, says: u32) -> Option<String> {
+    fn ask_about_number(&self, says: u32, candidate: &Candidate) -> Option<String> {
         let is = self.session.sequence_number;
-        let question =
-            format!("The reply says round {says}, this is round {is}. Use it anyway? [y/N]");
+        let name = &candidate.name;
+        let question = format!(
+            "The reply `{name}` says round {says}, this is round {is}. Use it anyway? [y/N]"
+        );
         let agent = self.agent;
-        match (agent.ui).ask(&question, Takes::YesOrNo, &agent.interrupt) {
-            answer if answer.is_yes() => None,
-            _ => Some(format!(
-                "it answers round {says}, this is round {is}; `agent paste --anyway` with that file uses it all the same"
-            )),
+        let is_wanted = || {
+            (agent.ui)
+                .ask(&question, Takes::YesOrNo, &agent.interrupt)
+                .is_yes()
+        };
+        if !self.has_another_reply(candidate) && is_wanted() {
+            return None;
         }
+        Some(format!(
+            "it answers round {says}, this is round {is}; `agent paste --anyway` with that file uses it all the same"
+        ))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_that_nobody_wrote_are_no_reply() {
+        let is_junk = |bytes: &[u8]| {
+            let (text, reply) = reply::read(bytes);
+            is_junk(&text, &reply)
+        };
+        assert!(is_junk(b"PK\x07\x00\x00\x00word/document.xml\x9c\xed"));
+        assert!(is_junk(&[0xff, 0xfe - 1, 0x80, b'a', b'b']));
+        assert!(!is_junk("Gr\u{fc}\u{df}e, alles gut.".as_bytes()));
+        assert!(!is_junk(
+            b"[CREATE_FILE path=\"a\"]\nGr\xfc\xdfe\n[/CREATE_FILE]\n"
+        ));
+        assert!(!is_junk(b"One stray \x07 in a sentence.\n"));
+    }
 
     #[test]
     fn the_same_text_has_the_same_identity_however_it_was_saved() {

@@ -99,6 +99,7 @@ impl Conversation<'_> {
         let proposes = taken.reply.steps.iter().any(|step| self.is_proposal(step));
         let done = settle_done(&taken.reply, &mut results, proposes);
         let done = self.done_by_check(done, &mut results);
+        self.say_unfinished(&taken.reply, &results);
         let in_chat = self.tokens_of_round(&taken.file);
         self.session.chat_tokens = self.session.chat_tokens.saturating_add(in_chat);
         let circles = self.circles(&results, &taken.reply.issues);
@@ -188,6 +189,25 @@ impl Conversation<'_> {
         }
         *last_circles = told.iter().map(|circle| circle.for_model.clone()).collect();
         told
+    }
+
+    /// Says what the steps themselves did not: that a `[DONE]` does not count after all, or that
+    /// there was nothing to carry out.
+    fn say_unfinished(&self, reply: &Reply, results: &[StepResult]) {
+        let is_refused = |result: &&StepResult| {
+            result.command == "DONE" && result.outcome.status == Status::Refused
+        };
+        for result in results.iter().filter(is_refused) {
+            self.agent.ui.tell(&Event::Step {
+                result,
+                differences: &[],
+            });
+        }
+        if reply.steps.is_empty() && reply.issues.is_empty() && reply.cut.is_none() {
+            self.agent
+                .ui
+                .say("  There is no command in it; the next message asks the model for one.");
+        }
     }
 
     fn say_circles(&self, circles: &[Circle]) {

@@ -1,7 +1,8 @@
 //! What a typed line means as an answer.
 //!
 //! Only `n` may be followed by more words. A line that says yes and then something else is not
-//! understood, rather than taken for a yes.
+//! understood, rather than taken for a yes. What approves more than one step takes a whole word, so
+//! that no slip of a finger does it. Whether an answer is offered now is for the dialog to say.
 
 use super::{Kind, Verdict};
 
@@ -21,6 +22,7 @@ pub(super) fn read(kind: Kind, line: &str) -> Option<Typed> {
     match (kind, line.trim()) {
         (Kind::Network, "o" | "once") => Some(Typed::Verdict(Verdict::Yes)),
         (Kind::Network, "s" | "session") => Some(Typed::Verdict(Verdict::Always)),
+        (Kind::Network, "y" | "Y" | "yes" | "Yes") => None,
         (_, line) => decision(line).filter(|typed| match typed {
             Typed::Verdict(verdict) => kind.takes(verdict),
             Typed::Edit => kind != Kind::Network,
@@ -39,8 +41,8 @@ fn decision(line: &str) -> Option<Typed> {
         },
         _ if !rest.is_empty() => return None,
         "y" | "Y" | "yes" | "Yes" => Verdict::Yes,
-        "a" | "all" => Verdict::AllOfThisRound,
-        "A" | "always" => Verdict::Always,
+        "all" => Verdict::AllOfThisRound,
+        "always" => Verdict::Always,
         "s" | "skip" => Verdict::Skip,
         "q" | "quit" | "stop" => Verdict::Stop,
         "e" | "edit" => return Some(Typed::Edit),
@@ -67,8 +69,8 @@ mod tests {
     fn a_letter_or_its_word_is_an_answer() {
         case(" y ", Some(Verdict::Yes));
         case("yes", Some(Verdict::Yes));
-        case("a", Some(Verdict::AllOfThisRound));
-        case("A", Some(Verdict::Always));
+        case("all", Some(Verdict::AllOfThisRound));
+        case("always", Some(Verdict::Always));
         case("n", Some(Verdict::No { reason: None }));
         case(
             "n use cargo instead",
@@ -87,7 +89,10 @@ mod tests {
             "yes but not that",
             "y;",
             "ok",
-            "A b",
+            "a",
+            "A",
+            "All",
+            "all of it",
             "always ask",
         ] {
             case(line, None);
@@ -99,14 +104,14 @@ mod tests {
         let network = |line| read(Kind::Network, line);
         for (line, expected) in [
             ("o", Verdict::Yes),
-            ("yes", Verdict::Yes),
+            ("once", Verdict::Yes),
             ("s", Verdict::Always),
             ("n not now", no("not now")),
             ("q", Verdict::Stop),
         ] {
             assert_eq!(network(line), Some(Typed::Verdict(expected)), "{line}");
         }
-        for line in ["a", "e", "skip", "once more"] {
+        for line in ["a", "y", "yes", "all", "e", "skip", "once more"] {
             assert_eq!(network(line), None, "{line}");
         }
     }

@@ -226,7 +226,7 @@ impl<'a> Dialog<'a> {
             let _ = writeln!(text, "  {}. {} {title}", question.number, question.command);
         }
         text.push_str(
-            "y yes to all, n no to all (a reason may follow), o one by one, s skip all, q stop",
+            "y yes to all, n no to all (a reason may follow), o one by one, s skip all, q skip all and stop",
         );
         text
     }
@@ -237,28 +237,54 @@ impl<'a> Dialog<'a> {
         let Some(&first) = open.first() else {
             return Ok(());
         };
-        let is_joint = open.len() > 1 && self.manner == Manner::Together;
-        match answer::read(self.items[first].question.kind, line) {
-            Some(Typed::OneByOne) if open.len() > 1 => {
+        let typed = answer::read(self.items[first].question.kind, line);
+        match typed {
+            Some(Typed::Verdict(Verdict::Stop)) => self.decide(first, Verdict::Stop),
+            Some(typed) if open.len() > 1 && self.manner == Manner::Together => {
+                self.hear_about_all(&open, &typed)
+            }
+            Some(typed) => self.hear_about(first, open.len(), typed),
+            None if line.trim().is_empty() => Ok(()),
+            None => self.complain(),
+        }
+    }
+
+    /// Acts on an answer to all questions at once; only what was listed is one.
+    fn hear_about_all(&mut self, open: &[usize], typed: &Typed) -> Result<()> {
+        match typed {
+            Typed::OneByOne => {
                 self.manner = Manner::OneByOne;
                 self.last_shown = None;
+                Ok(())
             }
-            Some(Typed::Verdict(Verdict::Stop)) => self.decide(first, Verdict::Stop)?,
-            Some(Typed::Verdict(Verdict::AllOfThisRound)) if is_joint => {
-                self.decide_all(&open, &Verdict::Yes)?;
+            Typed::Verdict(verdict @ (Verdict::Yes | Verdict::No { .. } | Verdict::Skip)) => {
+                self.decide_all(open, verdict)
             }
-            Some(Typed::Verdict(verdict)) if is_joint && verdict != Verdict::Always => {
-                self.decide_all(&open, &verdict)?;
-            }
-            Some(Typed::Verdict(Verdict::Always)) if !is_joint && !self.may_be_always(first) => {
+            Typed::Verdict(_) | Typed::Edit => self.complain(),
+        }
+    }
+
+    /// Acts on an answer to one question of so many; only what was listed is one.
+    fn hear_about(&mut self, at: usize, open: usize, typed: Typed) -> Result<()> {
+        match typed {
+            Typed::Verdict(Verdict::AllOfThisRound) if open == 1 => self.complain(),
+            Typed::Verdict(Verdict::Always) if !self.may_be_always(at) => {
                 self.ui
                     .say("No rule can be made of this; `y` allows it this time.");
+                Ok(())
             }
-            Some(Typed::Verdict(verdict)) if !is_joint => self.decide(first, verdict)?,
-            Some(Typed::Edit) if !is_joint => self.edit(first),
-            _ if line.trim().is_empty() => {}
-            _ => self.ui.say("That is none of the answers."),
+            Typed::Verdict(verdict) => self.decide(at, verdict),
+            Typed::Edit => {
+                self.edit(at);
+                Ok(())
+            }
+            Typed::OneByOne => self.complain(),
         }
+    }
+
+    fn complain(&self) -> Result<()> {
+        self.ui
+            .say("That is none of the answers; nothing is decided.");
         Ok(())
     }
 
@@ -335,16 +361,16 @@ fn single_prompt(item: &Item, open: usize) -> String {
     }
     let mut choices = vec!["y yes".to_owned(), "n no (a reason may follow)".to_owned()];
     if open > 1 {
-        choices.push("a all of this round".to_owned());
+        choices.push("all yes to all that wait".to_owned());
     }
     if let Some(proposal) = item.question.proposal.as_ref().filter(|_| !item.is_edited) {
-        choices.push(format!("A always ({proposal})"));
+        choices.push(format!("always ({proposal})"));
     }
     if item.question.command == "RUN_COMMAND" {
         choices.push("e edit".to_owned());
     }
     choices.push("s skip".to_owned());
-    choices.push("q stop".to_owned());
+    choices.push("q skip the rest and stop".to_owned());
     choices.join(", ")
 }
 

@@ -35,10 +35,12 @@ pub(super) fn script_title(script: &str) -> String {
 
 /// Why a step is asked about.
 pub(super) fn why(ruling: &Ruling) -> String {
+    // The rule speaks to the model; here the person reads it.
+    let why = (ruling.why).replace("the person can allow it with", "for good you allow it with");
     if ruling.about.is_empty() {
-        ruling.why.clone()
+        why
     } else {
-        format!("`{}`: {}", ruling.about, ruling.why)
+        format!("`{}`: {why}", ruling.about)
     }
 }
 

@@ -76,7 +76,11 @@ pub(super) fn run(
     let id = session.session_id.clone();
     let voice = common.ui();
     if stay == Stay::Wait {
-        let _prompt = console::open(common, agent, &id, wishes.notify);
+        let prompt = console::open(common, agent, &id, wishes.notify);
+        let _unread = match &prompt {
+            Some(_) => None,
+            None => voice.leave_typing_unread(),
+        };
         let (mailbox, interrupt) = (&agent.mailbox, &agent.interrupt);
         let _couriers = Couriers::start(wishes, mailbox, &id, voice, interrupt);
         return agent.run(session);

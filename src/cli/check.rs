@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{Common, open};
 use crate::error::{Error, Kind, Result};
-use crate::protocol::Status;
+use crate::protocol::{Capped, Status};
 use crate::ui::{Event, Ui};
 
 const EXAMPLES: &str = "\
@@ -28,12 +28,15 @@ impl Check {
                 "`--check \"make test\"` names one, or `CheckCommand` in `appsettings.json`",
             ));
         };
+        let mut told = outcome.clone();
         if !common.json {
             agent.ui.text(&outcome.detail.text);
+            // It is there in full already.
+            told.detail = Capped::default();
         }
         agent.ui.tell(&Event::Check {
             command: &check.command,
-            outcome: &outcome,
+            outcome: &told,
         });
         Ok(match outcome.status {
             Status::Ok => ExitCode::SUCCESS,

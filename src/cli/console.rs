@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use self::history::History;
 use self::slash::Meant;
-use super::{Common, open, parse, paste, say};
+use super::{Common, copy, open, parse, paste, say};
 use crate::agent::Agent;
 use crate::courier::{self, Message, Notify, Sight};
 use crate::error::Result;
@@ -126,7 +126,12 @@ struct Ear {
 impl Listener for Ear {
     fn weigh(&self, text: &str) -> Pasted {
         let mark = Message::latest(&self.mailbox, &self.session).map(|message| message.mark);
-        let sight = mark.map_or(Sight::Nothing, |mark| courier::look(text, &mark));
+        let is_marked = |mark: &_| courier::is_marked_before_prose(text, mark);
+        let sight = match &mark {
+            Some(mark) if is_marked(mark) => Sight::Reply,
+            Some(mark) => courier::look(text, mark),
+            None => Sight::Nothing,
+        };
         match sight {
             Sight::Reply => Pasted::Reply,
             Sight::Unmarked => Pasted::Commands,
@@ -154,6 +159,11 @@ impl Listener for Ear {
         {
             self.voice.error(&trouble);
         }
+        if let Entry::Line(line) = &entry
+            && self.is_command(line)
+        {
+            copy::call_off();
+        }
         // Not by the hand, which may be busy.
         if let Entry::Line(line) = &entry
             && matches!(slash::read(line), Meant::Command(word, _) if word.name == "quit")
@@ -170,6 +180,14 @@ impl Listener for Ear {
     fn asked(&self) {
         courier::notify(self.notify, "A question waits for you.", &self.voice);
     }
+}
+
+/// Whether a line can only be the answer to a question, which is gone by now.
+fn is_stray_answer(line: &str) -> bool {
+    let line = line.trim();
+    ["y", "n", "yes", "no"]
+        .iter()
+        .any(|answer| line.eq_ignore_ascii_case(answer))
 }
 
 /// Does what was entered.
@@ -198,6 +216,10 @@ impl Hand {
             }
             Entry::Unsent(_) => {}
             Entry::Line(line) => match slash::read(line) {
+                Meant::Note if is_stray_answer(line) => self.ui.say(&format!(
+                    "No question waits for `{}`, so it is told to nobody.",
+                    line.trim()
+                )),
                 Meant::Note => say::tell(&self.common, self.common.ui(), line)?,
                 Meant::Command(word, _) if word.verb.is_empty() => self.ui.say(&slash::help()),
                 // The person has left; what they told and pasted is kept all the same.

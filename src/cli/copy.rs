@@ -1,6 +1,10 @@
 //! `agent copy`: the message of the round, on the clipboard or printed.
 
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -9,6 +13,7 @@ use crate::agent::message_of;
 use crate::courier::{Clipboard, Message, Surroundings};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
+use crate::mailbox::{Doorbell, Mailbox};
 use crate::ui::{Answer, Takes, Ui};
 
 const EXAMPLES: &str = "\
@@ -50,7 +55,7 @@ impl Copy {
                 agent.ui.text(text);
             }
         } else {
-            hand_over(&message, &texts, &agent.ui);
+            hand_over(&agent.mailbox, &message, &texts, &agent.ui);
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -71,23 +76,93 @@ impl Copy {
 }
 
 /// Puts one after the other on the clipboard, each when the person is ready for it.
-fn hand_over(message: &Message, texts: &[(usize, String)], ui: &Ui) {
+fn hand_over(mailbox: &Mailbox, message: &Message, texts: &[(usize, String)], ui: &Ui) {
     let mut clipboard = Clipboard::of(Surroundings::of_this_process());
     for (index, (number, text)) in texts.iter().enumerate() {
         if index > 0 {
-            let question = format!(
-                "Paste it and send it, then press Enter for {}.",
-                message.name(*number)
-            );
-            let answer = ui.ask(&question, Takes::Enter, &Interrupt::default());
-            if !matches!(answer, Answer::Text(_)) {
-                return;
+            match wait_for_enter(mailbox, message, &message.name(*number), ui) {
+                Ready::Yes => {}
+                Ready::CalledOff => {
+                    return ui.say(&format!(
+                        "{} is not copied: `agent copy --part {number}` copies it.",
+                        message.name(*number)
+                    ));
+                }
+                Ready::Outdated => {
+                    return ui.say(
+                        "There is another message by now: the parts of the one before are not copied any more.",
+                    );
+                }
+                Ready::Nobody => return,
             }
         }
         if !carry::put(&mut clipboard, message, *number, text, ui) {
             ui.text(text);
         }
     }
+    tell_attachment(message, ui);
+}
+
+/// What came of waiting for the person to be ready for the next part.
+enum Ready {
+    Yes,
+    /// They want something else.
+    CalledOff,
+    /// Another message took the place of this one.
+    Outdated,
+    Nobody,
+}
+
+/// The question for the next part that waits, if there is one.
+static WAITING: Mutex<Option<Interrupt>> = Mutex::new(None);
+
+fn waiting() -> MutexGuard<'static, Option<Interrupt>> {
+    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends the wait for the next part, if there is one: the person wants something else.
+pub(super) fn call_off() {
+    let waiting = waiting().take();
+    if let Some(waiting) = waiting {
+        waiting.raise();
+    }
+}
+
+/// Waits until the person is ready for a part, wants something else, or has another message.
+fn wait_for_enter(mailbox: &Mailbox, message: &Message, name: &str, ui: &Ui) -> Ready {
+    const NEXT_LOOK: Duration = Duration::from_millis(500);
+    let question = format!("Paste it and send it, then press Enter for {name}.");
+    let over = Interrupt::default();
+    *waiting() = Some(over.clone());
+    let (is_answered, is_outdated) = (AtomicBool::new(false), AtomicBool::new(false));
+    let bell = Doorbell::on(mailbox.outbox());
+    let waker = bell.waker();
+    let answer = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_answered.load(Ordering::SeqCst) {
+                bell.wait_for(NEXT_LOOK);
+                let latest = Message::latest(mailbox, &message.mark.session);
+                if latest.is_some_and(|latest| latest != *message) {
+                    is_outdated.store(true, Ordering::SeqCst);
+                    return over.raise();
+                }
+            }
+        });
+        let answer = ui.ask(&question, Takes::Enter, &over);
+        is_answered.store(true, Ordering::SeqCst);
+        waker.wake();
+        answer
+    });
+    waiting().take();
+    match answer {
+        Answer::Text(_) => Ready::Yes,
+        Answer::Interrupted if is_outdated.into_inner() => Ready::Outdated,
+        Answer::Interrupted => Ready::CalledOff,
+        Answer::Nobody => Ready::Nobody,
+    }
+}
+
+fn tell_attachment(message: &Message, ui: &Ui) {
     if let Some(file) = &message.posted.attachment {
         ui.say(&format!("Drag `{}` in beside it.", file.display()));
     }

@@ -95,7 +95,10 @@ pub(super) fn answer(message: &clap::Error) -> ExitCode {
     let error = match message.kind() {
         ErrorKind::InvalidSubcommand => no_such_verb(message),
         ErrorKind::MissingRequiredArgument => too_little(message),
-        _ => None,
+        ErrorKind::DisplayHelp
+        | ErrorKind::DisplayVersion
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => None,
+        _ => misused(message),
     };
     if let Some(error) = error {
         Ui::new(Volume::Normal, Form::Lines, anstream::ColorChoice::Auto).error(&error);
@@ -164,9 +167,50 @@ fn too_little(message: &clap::Error) -> Option<Error> {
     )
 }
 
+/// Any other slip, as all errors of ours are told: what is wrong, then hints.
+fn misused(message: &clap::Error) -> Option<Error> {
+    let text = message.to_string();
+    let mut lines = text.lines();
+    let what = lines.next()?.strip_prefix("error: ")?;
+    let mut error = Error::usage(escape_line(&what.replace('\'', "`")));
+    for line in lines.map(str::trim) {
+        if let Some(tip) = line.strip_prefix("tip: ") {
+            error = error.hint(escape_line(&tip.replace('\'', "`")));
+        } else if let Some(values) = line.strip_prefix("[possible values: ") {
+            let values = values.trim_end_matches(']');
+            error = error.hint(format!("it may be {}", escape_line(values)));
+        } else if let Some(usage) = line.strip_prefix("Usage: ") {
+            error = error.hint(format!("it is used so: {}", escape_line(usage)));
+        }
+    }
+    Some(error.hint("`agent help COMMAND` shows the options and examples"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mistyped_option_is_told_as_all_errors_are() {
+        let told = |arguments: &[&str]| {
+            let message = command().try_get_matches_from(arguments).unwrap_err();
+            misused(&message).unwrap()
+        };
+        let error = told(&["agent", "new", "--chek", "x", "task"]);
+        assert_eq!(error.to_string(), "unexpected argument `--chek` found");
+        assert!(
+            error.hints()[0].contains("`--check`"),
+            "{:?}",
+            error.hints()
+        );
+        let error = told(&["agent", "--color", "pink", "list"]);
+        assert!(error.hints()[0].contains("auto, always, never"));
+        assert!(
+            told(&["agent", "new", "--check"])
+                .to_string()
+                .contains("--check")
+        );
+    }
 
     fn words(words: &[&str]) -> Vec<String> {
         words.iter().map(ToString::to_string).collect()

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 pub(super) use self::opened::{agent, agent_and_wishes, session};
 use super::apply::Place;
-use super::{Common, choices, guard};
+use super::{Common, choices, guard, workspace};
 use crate::agent::{Agent, Check, Manner};
 use crate::compose::{Carriage, FileLimit, Limit, TooLong};
 use crate::error::{Error, Kind, Result};
@@ -297,6 +297,10 @@ fn settings_with(
 ) -> Result<(Base, Loaded)> {
     let here = here()?;
     let trust = trust();
+    let named = workspace::named(common, &here).filter(|_| first_run == FirstRun::Decide);
+    if let Some(directory) = &named {
+        workspace::ensure_there(directory, ui, interrupt)?;
+    }
     let base = match Base::find(&here, common.base.as_deref(), &trust)? {
         // Without a settings file the next run would not find it again.
         Found::Base(Base {
@@ -325,9 +329,10 @@ fn settings_with(
             .hint("`agent new \"<task>\"` begins a session")
             .hint("`--base DIR` names another base directory"));
         }
-        Found::EmptyDirectory(directory) | Found::Undecided(directory) => {
-            decide(ui, &directory, &trust, interrupt)?
-        }
+        Found::EmptyDirectory(directory) | Found::Undecided(directory) => match &named {
+            Some(named) => workspace::base(&directory, named, &trust)?,
+            None => decide(ui, &directory, &trust, interrupt)?,
+        },
     };
     let flags = common.settings.overrides(here);
     let layers = settings::read(&base, settings::process_environment(), &flags)?;

@@ -17,7 +17,7 @@ Examples:
   agent rm ab12cd34
   agent rm --yes ab12 77
 
-It shows what goes, and asks. The files of the workspace stay as they are.";
+It shows what goes, and asks. The files of the workspace stay as they are; undo goes with the session.";
 
 /// Remove sessions: their state, messages and replies, never the workspace
 #[derive(Debug, Args)]
@@ -83,7 +83,7 @@ fn is_agreed(files: &open::Files, id: &SessionId) -> Result<bool> {
         Err(_) => String::new(),
     };
     let question = format!(
-        "Session {id}{task}\nRemove it, with {} and {}? The workspace stays as it is. [y/N]",
+        "Session {id}{task}\nRemove it, with {} and {}? The workspace stays as it is, and what was done in it can no longer be taken back. [y/N]",
         count(messages.len(), "message"),
         count_replies(replies.len()),
     );

@@ -66,10 +66,14 @@ impl Show {
 
 pub(super) fn no_round(session: &Session, number: u32) -> Error {
     let id = &session.session_id;
-    Error::mendable(format!("session {id} has no round {number}")).hint(format!(
-        "its current round is {}; `agent show {id}` tells all in short",
-        session.sequence_number
-    ))
+    let last = if session.is_complete {
+        let rounds = session.sequence_number.saturating_sub(1);
+        format!("it ended after round {rounds}")
+    } else {
+        format!("its current round is {}", session.sequence_number)
+    };
+    Error::mendable(format!("session {id} has no round {number}"))
+        .hint(format!("{last}; `agent show {id}` tells all in short"))
 }
 
 /// All rounds in short.
@@ -165,7 +169,7 @@ fn done(round: &Round) -> String {
     for issue in round.issues.iter().filter(|issue| issue.number.is_some()) {
         let _ = writeln!(
             text,
-            "  not understood (line {}): {}",
+            "  not used (line {}): {}",
             issue.line,
             escape_line(&issue.message)
         );

@@ -96,7 +96,10 @@ fn reverse(
         Force::Skip
     };
     show(&agent, &id, &reversal, force);
-    if !consent.yes && !is_agreed(&agent)? {
+    // Nothing of it can be done: that is told at once, instead of asking first.
+    let plan = &reversal.plan;
+    let is_vain = force == Force::Skip && plan.steps.is_empty() && !plan.conflicts.is_empty();
+    if !consent.yes && !is_vain && !is_agreed(&agent)? {
         agent.ui.say("Nothing was done.");
         return Ok(ExitCode::SUCCESS);
     }

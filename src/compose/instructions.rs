@@ -46,6 +46,8 @@ pub fn example() -> String {
 
 fn filled(id: &str, sequence: u32, timeout_seconds: u64) -> String {
     FULL.trim()
+        .replace("{git}", GIT)
+        .replace("{secrets}", SECRETS)
         .replace("{id}", id)
         .replace("{sequence}", &sequence.to_string())
         .replace("{timeout}", &timeout_seconds.to_string())

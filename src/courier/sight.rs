@@ -31,6 +31,29 @@ pub fn look(text: &str, mark: &EndMark) -> Sight {
     }
 }
 
+/// Whether a text has the mark of this round and after it only words, such as the chat's last
+/// sentence: enough for a text that the person pastes as the reply.
+pub fn is_marked_before_prose(text: &str, mark: &EndMark) -> bool {
+    const MOST_LINES: usize = 50;
+    if has_our_message(text) {
+        return false;
+    }
+    let mut rest = text;
+    for _ in 0..MOST_LINES {
+        if let Some(found) = reply::end_mark(rest) {
+            return found == *mark;
+        }
+        let trimmed = rest.trim_end();
+        let begin = trimmed.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        let (before, last) = trimmed.split_at(begin);
+        if before.is_empty() || has_tags(last) {
+            return false;
+        }
+        rest = before;
+    }
+    false
+}
+
 fn has_our_message(text: &str) -> bool {
     let is_section = |line: &str| {
         let line = line.trim();
@@ -71,6 +94,26 @@ mod tests {
             "[DONE]\n[END ab12cd34#3]\nThe chat can err.\n",
             Sight::Unmarked,
         );
+    }
+
+    #[test]
+    fn words_after_the_mark_do_not_hide_it() {
+        let mark = EndMark {
+            session: SessionId::parse("ab12cd34").unwrap(),
+            sequence: 3,
+        };
+        let is_marked = |text: &str| is_marked_before_prose(text, &mark);
+        let body = "``````\n[DONE]\n[END ab12cd34#3]\n``````\n";
+        assert!(is_marked(body));
+        assert!(is_marked(&format!(
+            "{body}\nLet me know how it goes!\n\nBye.\n"
+        )));
+        assert!(!is_marked(&format!("{body}And then:\n[DONE]\n")));
+        assert!(!is_marked("[DONE]\n[END ab12cd34#2]\nBye.\n"));
+        assert!(!is_marked("Bye.\n"));
+        assert!(!is_marked(""));
+        assert!(!is_marked(&format!("{body}{}", "words\n".repeat(10_000))));
+        assert!(!is_marked(&format!("=== PROTOCOL ===\n{body}Bye.\n")));
     }
 
     #[test]

@@ -85,8 +85,24 @@ fn read_whole(file: &mut File, size: u64) -> io::Result<Reading> {
     Ok(Reading::Text(bytes))
 }
 
-/// Whether more than a twentieth are control characters. A few are an accident of copying.
+/// How files begin that chats and word processors save and that are no plain text: an office
+/// document or another archive, an old office document, PDF, RTF, pictures.
+const NO_TEXT: [&[u8]; 7] = [
+    b"PK\x03\x04",
+    b"\xd0\xcf\x11\xe0",
+    b"%PDF-",
+    b"{\\rtf",
+    b"\x89PNG",
+    b"\xff\xd8\xff",
+    b"GIF8",
+];
+
+/// Whether it begins as what is no text does, or more than a twentieth are control characters. A few
+/// are an accident of copying.
 fn is_binary(head: &[u8]) -> bool {
+    if NO_TEXT.iter().any(|begin| head.starts_with(begin)) {
+        return true;
+    }
     const A_FEW: usize = 8;
     let has_mark = Encoding::for_bom(head).is_some_and(|(encoding, _)| encoding != UTF_8);
     let controls = head

@@ -3,13 +3,42 @@
 //! A shell lets one group of processes have the terminal at a time. Whoever changes its modes or
 //! reads it out of turn is stopped, so this must be asked first.
 
-/// Forgets what was typed on the terminal and not read yet, where the system knows how.
+/// Forgets what was typed on the terminal and not read yet, where the system knows how and it is our
+/// turn.
+///
+/// The queue of a terminal is short: of a long paste the rest moves up as soon as there is room, so
+/// it is done until no more lines come.
 pub fn discard_typed_input() {
     #[cfg(unix)]
-    let _ = rustix::termios::tcflush(
-        rustix::stdio::stdin(),
-        rustix::termios::QueueSelector::IFlush,
-    );
+    {
+        use rustix::termios::{QueueSelector, tcflush};
+        const MOST: usize = 200;
+        for _ in 0..MOST {
+            let is_ours = has_foreground();
+            if !is_ours || tcflush(rustix::stdio::stdin(), QueueSelector::IFlush).is_err() {
+                return;
+            }
+            if !has_more_input() {
+                break;
+            }
+        }
+        // The beginning of a line, which does not count as more.
+        let _ = tcflush(rustix::stdio::stdin(), QueueSelector::IFlush);
+    }
+}
+
+/// Whether a line can be read from the terminal now, or in a moment.
+#[cfg(unix)]
+fn has_more_input() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    const MOMENT: Timespec = Timespec {
+        tv_sec: 0,
+        tv_nsec: 20_000_000,
+    };
+    let stdin = rustix::stdio::stdin();
+    let mut watched = [PollFd::new(&stdin, PollFlags::IN)];
+    let is_ready = poll(&mut watched, Some(&MOMENT)).is_ok_and(|ready| ready > 0);
+    is_ready && watched[0].revents().contains(PollFlags::IN)
 }
 
 /// Lets a terminal in raw mode still begin each line at its left edge, where the system knows how:

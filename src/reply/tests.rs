@@ -432,3 +432,23 @@ fn knows_the_answer_to_a_part_of_a_prompt() {
         assert_eq!(acknowledged_part(text), None, "{text}");
     }
 }
+
+#[test]
+fn knows_that_the_chat_waits_for_more_in_its_own_words() {
+    for text in [
+        "OK, I am waiting for part 2.",
+        "Got it. Please send the next part!",
+        "I have received part 1 of 2.",
+    ] {
+        assert!(awaits_part(text), "{text}");
+    }
+    for text in [
+        "I wait.",
+        "The partial send failed",
+        "This is part of it.",
+        "",
+    ] {
+        assert!(!awaits_part(text), "{text}");
+    }
+    assert!(!awaits_part(&"waiting for part 2 ".repeat(100)));
+}

@@ -192,9 +192,11 @@ impl Store {
             Some(summary) => {
                 (self.load_or_rebuild(&summary.session_id)).map(|(session, _)| session)
             }
-            None => Err(Error::mendable("there is no unfinished session here").hint(
-                "`agent new \"<task>\"` begins one; `agent list` shows those that have ended",
-            )),
+            None => Err(Error::mendable("there is no unfinished session here")
+                .hint("`agent resume latest \"<what to do next>\"` goes on with the one that ended last")
+                .hint(
+                    "`agent new \"<task>\"` begins one; `agent list` shows those that have ended",
+                )),
         }
     }
 }

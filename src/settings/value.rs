@@ -49,6 +49,17 @@ pub enum Value {
     Number(u64),
 }
 
+/// The words that a mistyped one may stand for, in backticks: all that begin with it, else the one
+/// that is nearest.
+fn meant(written: &str, words: &[&str]) -> Vec<String> {
+    let begins = |word: &&&str| !written.is_empty() && word.starts_with(written);
+    let mut meant: Vec<&str> = words.iter().filter(begins).copied().collect();
+    if meant.is_empty() {
+        meant.extend(nearest(written, words.iter().copied()));
+    }
+    meant.iter().map(|word| format!("`{word}`")).collect()
+}
+
 impl Shape {
     /// Reads a value as it stands in a flag or in the environment.
     ///
@@ -65,9 +76,9 @@ impl Shape {
                 .map(|word| Value::Text(Cow::Borrowed(word)))
                 .ok_or_else(|| {
                     let misfit = self.misfit(&format!("`{}`", shown(text)));
-                    match nearest(text.trim(), words.iter().copied()) {
-                        Some(word) => format!("{misfit}; did you mean `{word}`?"),
-                        None => misfit,
+                    match meant(text.trim(), words).as_slice() {
+                        [] => misfit,
+                        words => format!("{misfit}; did you mean {}?", words.join(" or ")),
                     }
                 }),
             Shape::Directory => read_directory(text),
@@ -272,7 +283,8 @@ mod tests {
     fn a_word_that_is_nearly_right_is_told_which_was_meant() {
         let error = Key::named("Chat").unwrap().shape.read_text("chatgpt");
         let error = error.unwrap_err();
-        assert!(error.ends_with("; did you mean `chatgpt-pro`?"), "{error}");
+        let all = "; did you mean `chatgpt-free` or `chatgpt-plus` or `chatgpt-pro`?";
+        assert!(error.ends_with(all), "{error}");
         let error = Key::named("Chat").unwrap().shape.read_text("gemni");
         assert!(error.unwrap_err().ends_with("did you mean `gemini`?"));
     }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 
 use super::plain::count;
+use super::wrap::{cut, folded};
 use super::{Event, diff, escape_line, escape_text};
 
 const BOLD: Style = Style::new().bold();
@@ -12,8 +13,9 @@ const DIM: Style = Style::new().dimmed();
 const GREEN: Style = AnsiColor::Green.on_default();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 
-/// A step that waits for a decision.
-pub(super) fn asked(event: &Event<'_>) -> String {
+/// A step that waits for a decision; on a terminal what goes on in the next row is marked, so that
+/// no part of a script looks like a word of ours.
+pub(super) fn asked(event: &Event<'_>, columns: Option<usize>) -> String {
     let Event::Approval {
         number,
         command,
@@ -37,27 +39,36 @@ pub(super) fn asked(event: &Event<'_>) -> String {
     } else {
         String::new()
     };
-    let mut text = format!(
+    let fitting = |text: String| match columns {
+        Some(columns) => folded(&text, columns),
+        None => text,
+    };
+    let mut text = fitting(format!(
         "\n{BOLD}{number}. {}{BOLD:#}: {}{size}\n",
         escape_line(command),
         escape_line(title)
-    );
+    ));
     let body = if is_script || *command == "PLAN" {
         escape_text(shown)
     } else {
         diff::colored(shown)
     };
+    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(5).max(10));
     for line in body.split_terminator('\n') {
-        let _ = writeln!(text, "  {DIM}|{DIM:#} {line}");
+        for (row, piece) in cut(line, room).iter().enumerate() {
+            let sign = if row == 0 { "|" } else { "…" };
+            let _ = writeln!(text, "  {DIM}{sign}{DIM:#} {piece}");
+        }
     }
-    let _ = writeln!(text, "  why you are asked: {}", escape_line(why));
+    let mut words = String::new();
+    let _ = writeln!(words, "  why you are asked: {}", escape_line(why));
     if !may.is_empty() {
-        let _ = writeln!(text, "  what it may do: {}", escape_line(may));
+        let _ = writeln!(words, "  what it may do: {}", escape_line(may));
     }
     if !how.is_empty() {
-        let _ = writeln!(text, "  {}", escape_line(how));
+        let _ = writeln!(words, "  {}", escape_line(how));
     }
-    text
+    text + &fitting(words)
 }
 
 /// What the person decided.
@@ -100,7 +111,11 @@ mod tests {
     use super::*;
 
     fn plain(command: &str, shown: &str) -> String {
-        let text = asked(&Event::Approval {
+        on(None, command, shown)
+    }
+
+    fn on(columns: Option<usize>, command: &str, shown: &str) -> String {
+        let event = Event::Approval {
             number: 3,
             round: 2,
             command,
@@ -110,7 +125,8 @@ mod tests {
             may: "use the network",
             proposal: None,
             how: "",
-        });
+        };
+        let text = asked(&event, columns);
         anstream::adapter::strip_str(&text).to_string()
     }
 
@@ -122,6 +138,19 @@ mod tests {
         );
         let long = "x\n".repeat(500);
         assert_eq!(plain("RUN_COMMAND", &long).matches("| x").count(), 500);
+    }
+
+    #[test]
+    fn a_long_line_is_marked_where_it_goes_on() {
+        let text = on(Some(25), "RUN_COMMAND", "echo one two three  four\n");
+        assert!(
+            text.contains("\n  | echo one two three  \n  … four\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("\n  why you are asked: it\n  uses the network\n"),
+            "{text}"
+        );
     }
 
     #[test]

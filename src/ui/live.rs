@@ -119,6 +119,15 @@ pub(super) fn redraw(prompt: Option<Rows>) {
     foot.draw();
 }
 
+/// Clears the screen and draws the rows at its top.
+pub(super) fn clear(prompt: Option<Rows>) {
+    let mut foot = foot();
+    foot.drawn = None;
+    write("\x1b[H\x1b[2J");
+    foot.prompt = prompt;
+    foot.draw();
+}
+
 /// Lets stand what was drawn, because others have written since: the next rows are drawn beneath.
 pub(super) fn forget() {
     let mut foot = foot();

@@ -2,13 +2,14 @@
 
 use std::error::Error as _;
 use std::fmt::Write as _;
+use std::io::IsTerminal;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 
 use super::step::{FAILURE_LINES, elapsed, step, tail};
 use super::wrap::fold;
-use super::{Event, approval, escape_line, escape_text, markdown, outbox};
+use super::{Event, approval, escape_line, escape_text, live, markdown, outbox};
 use crate::error::{Error, Kind};
 use crate::number::grouped;
 use crate::protocol::{Outcome, Status};
@@ -73,7 +74,7 @@ pub(super) fn render(event: &Event<'_>, look: Look) -> String {
         Event::Plan { text } => block("Plan", text, look),
         Event::Message { text } => block("The model says", text, look),
         Event::Question { question, how } => asked(question, how, look),
-        Event::Approval { .. } => approval::asked(event),
+        Event::Approval { .. } => approval::asked(event, columns_of_talk()),
         Event::Decided { .. } => approval::decided(event),
         Event::Rejected {
             name,
@@ -95,7 +96,7 @@ pub(super) fn render(event: &Event<'_>, look: Look) -> String {
 
 fn told(issue: &Issue) -> String {
     let what = match issue.number {
-        Some(_) => "not understood",
+        Some(_) => "not used",
         None => "note",
     };
     let command = issue.command.as_deref();
@@ -105,6 +106,11 @@ fn told(issue: &Issue) -> String {
         issue.line,
         escape_line(&issue.message)
     )
+}
+
+/// How many columns the terminal has that talk goes to; nothing if it goes elsewhere.
+fn columns_of_talk() -> Option<usize> {
+    std::io::stderr().is_terminal().then(|| live::size().0)
 }
 
 fn repaired(repair: &Repair) -> String {

@@ -335,11 +335,9 @@ fn say(text: &str) {
 }
 
 fn redraw(screen: Screen) {
-    if screen == Screen::Clear {
-        live::above(|| {
-            let _ = write!(io::stderr(), "\x1b[H\x1b[2J");
-        });
-    }
     let rows = prompt().as_ref().map(|open| open.desk.rows(live::size().0));
-    live::redraw(rows);
+    match screen {
+        Screen::Keep => live::redraw(rows),
+        Screen::Clear => live::clear(rows),
+    }
 }

@@ -37,7 +37,7 @@ pub(super) fn step(result: &StepResult, differences: &[Difference], look: Look) 
         Status::Refused => (YELLOW, "refused"),
         Status::Skipped => (DIM, "skipped"),
     };
-    let message = escape_line(&outcome.message);
+    let message = escape_line(&for_person(&outcome.message));
     let mut text = format!(
         "  {:>2}. {style}{word}{style:#} {}: {}{message}{}{}\n",
         result.number,
@@ -46,12 +46,13 @@ pub(super) fn step(result: &StepResult, differences: &[Difference], look: Look) 
         counted(differences),
         time(result),
     );
-    let lines = match (outcome.status, result.command.as_str()) {
-        (Status::Failed, _) => FAILURE_LINES,
-        (Status::Ok, "RUN_COMMAND") => OUTPUT_LINES,
-        _ => 0,
-    };
-    text.push_str(&tail(&outcome.detail.text, lines));
+    text.push_str(&match (outcome.status, result.command.as_str()) {
+        (Status::Failed, "RUN_COMMAND") => tail(&outcome.detail.text, FAILURE_LINES),
+        // Why it failed stands first, then what the model needs to mend it.
+        (Status::Failed, _) => head(&outcome.detail.text, FAILURE_LINES),
+        (Status::Ok, "RUN_COMMAND") => tail(&outcome.detail.text, OUTPUT_LINES),
+        _ => String::new(),
+    });
     if let (Status::Ok, Look::Rich { columns }) = (outcome.status, look) {
         text.push_str(&short_difference(differences, columns));
     }
@@ -120,6 +121,35 @@ pub(super) fn elapsed(seconds: u64) -> String {
     }
 }
 
+/// A message about a step without what only the model can follow: what it is to do next, and where
+/// in the message something stands.
+fn for_person(message: &str) -> String {
+    message
+        .replace("not applied, send only these again: ", "not applied: ")
+        .replace(" are below", " are read")
+        .replace(
+            "; its current lines are read: send the edit again with their numbers",
+            "",
+        )
+}
+
+/// The first lines of a text, indented beneath their step.
+fn head(text: &str, lines: usize) -> String {
+    let mut all = text.lines();
+    let mut head: String = all.by_ref().take(lines).map(detail_line).collect();
+    if all.next().is_some() {
+        let _ = writeln!(head, "      {DIM}...{DIM:#}");
+    }
+    head
+}
+
+fn detail_line(line: &str) -> String {
+    format!(
+        "      {DIM}{}{DIM:#}\n",
+        escape_line(&shortened(&line.replace('\t', "    "), 160))
+    )
+}
+
 /// The last lines of a text, indented beneath their step.
 pub(super) fn tail(text: &str, lines: usize) -> String {
     let all: Vec<&str> = text.lines().collect();
@@ -127,13 +157,8 @@ pub(super) fn tail(text: &str, lines: usize) -> String {
     if lines > 0 && all.len() > lines {
         let _ = writeln!(tail, "      {DIM}...{DIM:#}");
     }
-    for line in &all[all.len().saturating_sub(lines)..] {
-        let _ = writeln!(
-            tail,
-            "      {DIM}{}{DIM:#}",
-            escape_line(&shortened(&line.replace('\t', "    "), 160))
-        );
-    }
+    let last = &all[all.len().saturating_sub(lines)..];
+    tail.extend(last.iter().map(|line| detail_line(line)));
     tail
 }
 
@@ -179,6 +204,38 @@ mod tests {
         let new = Difference::between(None, Some("x\n"));
         let shown = shown(&[long, new], Look::Rich { columns: 80 });
         assert_eq!(shown, "   2. ok DELETE_FILE: edited a.txt +51 -0 1.2 s\n");
+    }
+
+    #[test]
+    fn of_a_failed_edit_the_reason_is_shown_and_of_a_command_the_end() {
+        let edit = Command::DeleteFile {
+            path: RelPath::parse("a.txt").unwrap(),
+        };
+        let run = Command::RunCommand {
+            script: "make".to_owned(),
+            timeout: None,
+        };
+        let shown = |command: Command| {
+            let step = Step {
+                number: 1,
+                line: 1,
+                command,
+            };
+            let lines: Vec<String> = (1..=20).map(|number| format!("line {number}")).collect();
+            let outcome = Outcome::failed(
+                "1 of 2 blocks applied to a; not applied, send only these again: block 2",
+            )
+            .with_detail(lines.join("\n"));
+            let result = StepResult::new(&step, outcome, Duration::ZERO);
+            anstream::adapter::strip_str(&super::step(&result, &[], Look::Plain)).to_string()
+        };
+        let shown_edit = shown(edit);
+        assert!(
+            shown_edit.contains("applied to a; not applied: block 2\n      line 1\n"),
+            "{shown_edit}"
+        );
+        assert!(shown_edit.ends_with("line 8\n      ...\n"), "{shown_edit}");
+        assert!(shown(run).ends_with("line 20\n"));
     }
 
     #[test]

@@ -49,6 +49,24 @@ pub(super) fn folded(text: &str, columns: usize) -> String {
     shown
 }
 
+/// The pieces of a line, cut where the terminal ends and nowhere else: nothing of it is lost.
+pub(super) fn cut(line: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(1);
+    let mut cuts = vec![String::new()];
+    let mut used = 0;
+    for (piece, width) in pieces(line) {
+        if used + width > columns && used > 0 {
+            cuts.push(String::new());
+            used = 0;
+        }
+        if let Some(last) = cuts.last_mut() {
+            last.push_str(piece);
+        }
+        used += width;
+    }
+    cuts
+}
+
 /// How many columns a text takes, its styles aside.
 pub(super) fn columns_of(text: &str) -> usize {
     pieces(text).map(|(_, columns)| columns).sum()
@@ -152,6 +170,15 @@ mod tests {
             "  one two\n  three\nfour\n"
         );
         assert_eq!(folded("no end", 80), "no end");
+    }
+
+    #[test]
+    fn what_is_cut_is_all_there() {
+        assert_eq!(cut("a  b   cd", 4), ["a  b", "   c", "d"]);
+        assert_eq!(cut("", 4), [""]);
+        assert_eq!(cut("日本語", 5), ["日本", "語"]);
+        assert_eq!(cut("\u{1b}[1mabcd", 2), ["\u{1b}[1mab", "cd"]);
+        assert_eq!(cut("ab", 0), ["a", "b"]);
     }
 
     #[test]

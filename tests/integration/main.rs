@@ -70,6 +70,9 @@ mod sessions;
 mod shown;
 /// Messages that are too long: parts, attachments, the meter.
 mod size;
+/// What a person does by mistake at the terminal.
+#[cfg(target_os = "linux")]
+mod slips;
 /// One reply at a time, for scripts and editors.
 mod step;
 /// Sessions on a real terminal: questions, decisions, Ctrl-C, colour.

@@ -87,12 +87,13 @@ fn a_reply_without_its_end_mark_is_taken_after_enter_and_other_lines_are_one_not
     };
     let cut = CREATE.replace("{end}\n", "");
     terminal.type_in(&format!("\u{1b}[200~{cut}\u{1b}[201~"));
-    terminal.expect("without the end mark: Enter takes");
+    terminal
+        .expect("[Enter: reply, Esc: drop. 3 lines pasted, with commands but without the end mark");
     terminal.type_in("\u{1b}");
     terminal.expect("a note for the model");
     terminal.type_in("it printed: ");
     terminal.type_in("\u{1b}[200~error one\nerror two\n\u{1b}[201~");
-    terminal.expect("[2 lines pasted: Enter sends them");
+    terminal.expect("[Enter: send, Esc: drop. 2 lines pasted");
     terminal.type_in("\r");
     terminal.expect("will tell it to the model");
     terminal.type_in(&format!("\u{1b}[200~{cut}\u{1b}[201~"));

@@ -44,7 +44,7 @@ fn several_are_answered_together_or_one_by_one() {
     assert_eq!(typed(&two, &["n later"]), [no("later"), no("later")]);
     assert_eq!(typed(&two, &["o", "y", "n why"]), [Verdict::Yes, no("why")]);
     assert_eq!(
-        typed(&two, &["o", "a"]),
+        typed(&two, &["o", "all"]),
         [Verdict::AllOfThisRound, Verdict::Yes]
     );
     assert_eq!(typed(&two, &["o", "y", "q"]), [Verdict::Yes, Verdict::Stop]);
@@ -57,9 +57,22 @@ fn always_covers_its_like_and_needs_a_rule() {
     three[0].proposal = Some("commands beginning with `ls`".to_owned());
     three[1].proposal = three[0].proposal.clone();
     assert_eq!(
-        typed(&three, &["A", "o", "A", "A", "s"]),
+        typed(&three, &["always", "o", "always", "always", "s"]),
         [Verdict::Always, Verdict::Yes, Verdict::Skip]
     );
+}
+
+#[test]
+fn what_is_not_offered_decides_nothing() {
+    let one = [question(1, "git push")];
+    for line in ["a", "A", "all", "o", "always", "ok"] {
+        assert_eq!(typed(&one, &[line, "s"]), [Verdict::Skip], "{line}");
+    }
+    let two = [question(1, "ls"), question(2, "git push")];
+    for line in ["a", "A", "all", "e", "always"] {
+        let skipped = [Verdict::Skip, Verdict::Skip];
+        assert_eq!(typed(&two, &[line, "s"]), skipped, "{line}");
+    }
 }
 
 #[cfg(unix)]
@@ -68,7 +81,7 @@ fn an_edited_script_is_asked_about_again() {
     let two = [question(1, "ls"), question(2, "ls")];
     let script = "pwd".to_owned();
     assert_eq!(
-        typed(&two, &["o", "e", "A", "a"]),
+        typed(&two, &["o", "e", "always", "all"]),
         [Verdict::Edit { script }, Verdict::Yes]
     );
 }

@@ -82,6 +82,9 @@ pub(super) fn read(line: &str) -> Meant<'_> {
     if let Some(word) = WORDS.iter().find(|word| word.name == name) {
         return Meant::Command(word, rest.trim());
     }
+    if text.is_empty() && !is_indented {
+        return Meant::Unknown("`/help` shows the commands.".to_owned());
+    }
     // A path is no command.
     if name.is_empty() || !name.chars().all(|letter| letter.is_ascii_alphabetic()) {
         return Meant::Note;

@@ -320,19 +320,20 @@ impl Desk {
 
 impl Held {
     fn words(&self) -> String {
-        let (lines, them) = match self.text.lines().count() {
+        let lines = match self.text.lines().count() {
             1 => {
                 let characters = count(self.text.chars().count(), "character");
-                (format!("1 line of {characters}"), "it")
+                format!("1 line of {characters}")
             }
-            several => (count(several, "line"), "them"),
+            several => count(several, "line"),
         };
+        // The keys come first: what does not fit the terminal is cut off at its end.
         if self.has_commands {
             format!(
-                "[{lines} pasted, with commands but without the end mark: Enter takes {them} as the reply, Esc drops {them}]"
+                "[Enter: reply, Esc: drop. {lines} pasted, with commands but without the end mark]"
             )
         } else {
-            format!("[{lines} pasted: Enter sends {them}, Esc drops {them}]")
+            format!("[Enter: send, Esc: drop. {lines} pasted]")
         }
     }
 }

@@ -265,7 +265,7 @@ fn a_pasted_line_that_is_too_long_is_held_whole() {
     typed(&mut desk, "it says:");
     let long = "x".repeat(MAX);
     paste(&mut desk, &long);
-    let held = "[1 line of 10,000 characters pasted: Enter sends it, Esc drops it]";
+    let held = "[Enter: send, Esc: drop. 1 line of 10,000 characters pasted]";
     assert_eq!(shown(&desk), format!("> it says:\n{held}"));
     assert_eq!(
         entered(press(&mut desk, Key::Enter)),

@@ -1,0 +1,51 @@
+//! Where `agent new` works, if `--workspace` says it.
+//!
+//! A directory that was named and is not there is a slip more often than a wish, so nothing is made
+//! in silence.
+
+use std::path::{Path, PathBuf};
+
+use super::Common;
+use crate::error::{Error, Kind, Result};
+use crate::interrupt::Interrupt;
+use crate::settings::{self, Base, Trust};
+use crate::ui::{Answer, Takes, Ui};
+
+/// The directory that `--workspace` names, if it does.
+pub(super) fn named(common: &Common, here: &Path) -> Option<PathBuf> {
+    let mut given = common.settings.given.iter().rev();
+    let (_, value) = given.find(|(flag, _)| *flag == "--workspace")?;
+    Some(here.join(value))
+}
+
+/// Makes the named directory if it is not there and the person wants that.
+pub(super) fn ensure_there(directory: &Path, ui: &Ui, interrupt: &Interrupt) -> Result<()> {
+    if directory.exists() {
+        return Ok(());
+    }
+    let shown = directory.display();
+    let missing = || {
+        Error::usage(format!("the workspace `{shown}` does not exist"))
+            .hint(format!("if it is meant, make it first: `mkdir -p {shown}`"))
+            .hint("without `--workspace` the model works in the folder of the settings")
+    };
+    if !directory.parent().is_some_and(Path::is_dir) {
+        return Err(missing());
+    }
+    let question = format!("`{shown}` does not exist. Make it, and work in it? [y/N]");
+    match ui.ask(&question, Takes::YesOrNo, interrupt) {
+        Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
+        answer if answer.is_yes() => crate::fs::create_directory(directory),
+        Answer::Text(_) | Answer::Nobody => Err(missing()),
+    }
+}
+
+/// The base directory for a workspace that was named: nobody has to be asked where to work.
+pub(super) fn base(directory: &Path, workspace: &Path, trust: &Trust) -> Result<Base> {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    if real(directory) == real(workspace) {
+        settings::init(directory, trust)
+    } else {
+        Base::create(directory)
+    }
+}

@@ -1,0 +1,41 @@
+//! A terminal that is not read while a loop waits: one that can do nothing, or whose output goes
+//! elsewhere.
+//!
+//! Whatever is typed or pasted there stays in its queue, and the shell would run it line by line
+//! once we are gone. So it is thrown away before each question and at the end.
+
+use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::platform::{discard_typed_input, has_foreground};
+
+static IS_UNREAD: AtomicBool = AtomicBool::new(false);
+
+/// The time in which nobody reads the terminal; when it is dropped, what was typed is thrown away.
+#[derive(Debug)]
+pub struct Unread(());
+
+impl Unread {
+    /// Begins; nothing if there is no terminal to type on, or if it is another's turn.
+    pub(super) fn begin() -> Option<Self> {
+        let is_ours = io::stdin().is_terminal() && has_foreground();
+        is_ours.then(|| {
+            IS_UNREAD.store(true, Ordering::SeqCst);
+            Self(())
+        })
+    }
+}
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        IS_UNREAD.store(false, Ordering::SeqCst);
+        discard_typed_input();
+    }
+}
+
+/// Throws away what was typed before anybody asked: it is no answer.
+pub(super) fn discard() {
+    if IS_UNREAD.load(Ordering::SeqCst) {
+        discard_typed_input();
+    }
+}
