@@ -82,15 +82,18 @@ fn the_letter_a_approves_nothing() {
     let mut terminal = Terminal::open(Test::new(&[]), "new --approval ask task", &[]);
     let create = |name: &str| format!("[CREATE_FILE path=\"{name}\"]\nx\n[/CREATE_FILE]\n");
     terminal.reply(1, &format!("{}{}{{end}}\n", create("a"), create("b")));
-    terminal.expect("y yes to all");
+    terminal.expect("skip all and stop");
     for answer in ["a\r", "all\r", "always\r"] {
         terminal.type_in(answer);
         terminal.expect("That is none of the answers");
+        terminal.expect("skip all and stop");
+        terminal.expect("? ");
     }
     terminal.type_in("o\r");
     terminal.expect("all yes to all that wait");
     terminal.type_in("a\r");
     terminal.expect("That is none of the answers");
+    terminal.expect("all yes to all that wait");
     terminal.type_in("all\r");
     wait_for_outbox(&terminal.base(), 2);
     assert!(terminal.base().join("workspace/b").exists());
@@ -127,8 +130,7 @@ fn another_command_or_another_message_ends_the_copying_of_parts() {
     let mut terminal = Terminal::open(test, "new --chat copilot task", &[]);
     let (id, _) = wait_for_outbox(&terminal.base(), 1);
     terminal.reply(1, "[READ_FILE path=\"big.txt\"]\n{end}\n");
-    terminal.expect("Round 2");
-    terminal.expect("Waiting for the reply");
+    terminal.expect("4. Paste only that reply here");
     terminal.type_in("/copy\r");
     terminal.expect("press Enter for part 2 of 3");
     terminal.type_in("/plan\r");
@@ -168,7 +170,7 @@ fn ctrl_l_clears_the_screen_and_the_line_goes_on() {
 #[test]
 fn bytes_of_a_document_use_no_round() {
     let document = b"PK\x03\x04\x14\x00\x06\x00word/document.xml\x9c\xed\x5b".to_vec();
-    let finished = Test::new(&["new", "task"])
+    let finished = Test::new(&["new", "--base", ".", "task"])
         .file("inbox/reply.txt", document)
         .reply(DONE)
         .run()

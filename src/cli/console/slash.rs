@@ -220,14 +220,13 @@ mod tests {
         for line in [
             "use /tmp",
             "/usr/bin is missing",
-            "/",
-            "/ ",
             "// a comment",
             " /tmp",
             "",
         ] {
             assert_eq!(read(line), Meant::Note, "{line}");
         }
+        assert!(matches!(read("/ "), Meant::Unknown(_)));
         let unknown = read("/statsu");
         assert!(matches!(&unknown, Meant::Unknown(hint) if hint.contains("`/status`?")));
     }
