@@ -95,6 +95,9 @@ impl Apply {
             json: common.json,
         };
         teller.begin(&reply);
+        if self.dry_run && !common.json {
+            ui.say("A rehearsal: nothing is changed.");
+        }
         let results = if self.dry_run {
             rehearse(&applying, &reply, &teller)?
         } else {

@@ -47,8 +47,8 @@ pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
             ui.data(&row);
         } else {
             let value = row.value.to_string();
-            ui.line(&format!(
-                "{:width$} = {:12} ({})",
+            ui.folded_page(&format!(
+                "{:width$} = {:12} ({})\n",
                 row.key,
                 escape_line(value.trim_matches('"')),
                 escape_line(&row.origin)
@@ -56,7 +56,7 @@ pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
         }
     }
     if !common.json {
-        ui.line(&about_chat(&loaded.settings));
+        ui.folded_page(&format!("{}\n", about_chat(&loaded.settings)));
     }
     Ok(ExitCode::SUCCESS)
 }

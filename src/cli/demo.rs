@@ -65,7 +65,7 @@ pub(super) fn run(ui: Ui) -> Result<ExitCode> {
     if ending == Ending::Done {
         agent
             .ui
-            .say("\nThat is all there is to it. Now with a chat of yours: agent new \"<task>\"");
+            .say("\nThat is all there is to it; its folder is gone again. Now with a chat of yours: agent new \"<task>\"");
     }
     Ok(exit_code(ending))
 }

@@ -59,7 +59,7 @@ impl Show {
             (Some(_), Some(round)) => whole(&session, round),
             _ => overview(&session, &transcript),
         };
-        files.ui.page(&text);
+        files.ui.folded_page(&text);
         Ok(ExitCode::SUCCESS)
     }
 }

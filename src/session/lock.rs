@@ -44,7 +44,8 @@ impl LoopLock {
                 Err(Error::mendable(format!(
                     "another `agent` works on this base directory: process {process}"
                 ))
-                .hint("go on there, or end it with Ctrl-C first; `agent status` shows where it stands")
+                .hint("go on there, or end it with Ctrl-C first; `fg` brings one back that was stopped with Ctrl-Z")
+                .hint("`agent status` shows where it stands")
                 .hint("`--base DIR` uses another base directory"))
             }
             Err(TryLockError::Error(cause)) => Err(Error::file("lock", &path, cause)),

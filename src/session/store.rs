@@ -187,16 +187,24 @@ impl Store {
         if let Some(trouble) = troubles.pop() {
             return Err(trouble.hint("`agent resume <ID>` goes on with a session that you name"));
         }
+        let has_ended = !summaries.is_empty();
         let unfinished = summaries.into_iter().find(|summary| !summary.is_complete);
         match unfinished {
             Some(summary) => {
                 (self.load_or_rebuild(&summary.session_id)).map(|(session, _)| session)
             }
-            None => Err(Error::mendable("there is no unfinished session here")
-                .hint("`agent resume latest \"<what to do next>\"` goes on with the one that ended last")
-                .hint(
+            None => {
+                let error = Error::mendable("there is no unfinished session here").hint(
                     "`agent new \"<task>\"` begins one; `agent list` shows those that have ended",
-                )),
+                );
+                Err(if has_ended {
+                    error.hint(
+                        "`agent resume latest \"<what to do next>\"` goes on with the one that ended last",
+                    )
+                } else {
+                    error
+                })
+            }
         }
     }
 }

@@ -87,8 +87,7 @@ fn a_reply_without_its_end_mark_is_taken_after_enter_and_other_lines_are_one_not
     };
     let cut = CREATE.replace("{end}\n", "");
     terminal.type_in(&format!("\u{1b}[200~{cut}\u{1b}[201~"));
-    terminal
-        .expect("[Enter: reply, Esc: drop. 3 lines pasted, with commands but without the end mark");
+    terminal.expect("[Enter: reply, Esc: drop. 3 lines pasted, commands without the end mark");
     terminal.type_in("\u{1b}");
     terminal.expect("a note for the model");
     terminal.type_in("it printed: ");

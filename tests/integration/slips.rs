@@ -169,14 +169,20 @@ fn ctrl_l_clears_the_screen_and_the_line_goes_on() {
 
 #[test]
 fn bytes_of_a_document_use_no_round() {
-    let document = b"PK\x03\x04\x14\x00\x06\x00word/document.xml\x9c\xed\x5b".to_vec();
-    let finished = Test::new(&["new", "--base", ".", "task"])
-        .file("inbox/reply.txt", document)
-        .reply(DONE)
-        .run()
-        .code(0)
-        .said("Not used: `reply.txt`: it is not text; save the chat's reply as plain text");
-    assert_eq!(finished.outboxes(), 1);
+    for document in [
+        b"PK\x03\x04\x14\x00\x06\x00word/document.xml\x9c\xed\x5b".to_vec(),
+        b"{\\rtf1 [DONE]}".to_vec(),
+        b"plain\x00\x01\xff\xfd\xc0".to_vec(),
+    ] {
+        let begun = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+        let finished = Test::after(begun, &["step", "--reply", "saved.txt"])
+            .file("saved.txt", document)
+            .run()
+            .code(4)
+            .said("it is not text; save the chat's reply as plain text");
+        assert_eq!(finished.outboxes(), 1);
+        assert_eq!(finished.files("inbox/rejected").len(), 2);
+    }
 }
 
 #[test]

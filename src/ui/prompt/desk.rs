@@ -329,9 +329,7 @@ impl Held {
         };
         // The keys come first: what does not fit the terminal is cut off at its end.
         if self.has_commands {
-            format!(
-                "[Enter: reply, Esc: drop. {lines} pasted, with commands but without the end mark]"
-            )
+            format!("[Enter: reply, Esc: drop. {lines} pasted, commands without the end mark]")
         } else {
             format!("[Enter: send, Esc: drop. {lines} pasted]")
         }
