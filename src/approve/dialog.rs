@@ -245,7 +245,10 @@ impl<'a> Dialog<'a> {
             }
             Some(typed) => self.hear_about(first, open.len(), typed),
             None if line.trim().is_empty() => Ok(()),
-            None => self.complain(),
+            None => {
+                self.complain();
+                Ok(())
+            }
         }
     }
 
@@ -260,32 +263,38 @@ impl<'a> Dialog<'a> {
             Typed::Verdict(verdict @ (Verdict::Yes | Verdict::No { .. } | Verdict::Skip)) => {
                 self.decide_all(open, verdict)
             }
-            Typed::Verdict(_) | Typed::Edit => self.complain(),
+            Typed::Verdict(_) | Typed::Edit => {
+                self.complain();
+                Ok(())
+            }
         }
     }
 
     /// Acts on an answer to one question of so many; only what was listed is one.
     fn hear_about(&mut self, at: usize, open: usize, typed: Typed) -> Result<()> {
         match typed {
-            Typed::Verdict(Verdict::AllOfThisRound) if open == 1 => self.complain(),
             Typed::Verdict(Verdict::Always) if !self.may_be_always(at) => {
                 self.ui
                     .say("No rule can be made of this; `y` allows it this time.");
                 Ok(())
             }
-            Typed::Verdict(verdict) => self.decide(at, verdict),
+            Typed::Verdict(verdict) if verdict != Verdict::AllOfThisRound || open > 1 => {
+                self.decide(at, verdict)
+            }
             Typed::Edit => {
                 self.edit(at);
                 Ok(())
             }
-            Typed::OneByOne => self.complain(),
+            Typed::Verdict(_) | Typed::OneByOne => {
+                self.complain();
+                Ok(())
+            }
         }
     }
 
-    fn complain(&self) -> Result<()> {
+    fn complain(&self) {
         self.ui
             .say("That is none of the answers; nothing is decided.");
-        Ok(())
     }
 
     fn may_be_always(&self, at: usize) -> bool {

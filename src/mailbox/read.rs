@@ -100,10 +100,10 @@ const NO_TEXT: [&[u8]; 7] = [
 /// Whether it begins as what is no text does, or more than a twentieth are control characters. A few
 /// are an accident of copying.
 fn is_binary(head: &[u8]) -> bool {
+    const A_FEW: usize = 8;
     if NO_TEXT.iter().any(|begin| head.starts_with(begin)) {
         return true;
     }
-    const A_FEW: usize = 8;
     let has_mark = Encoding::for_bom(head).is_some_and(|(encoding, _)| encoding != UTF_8);
     let controls = head
         .iter()

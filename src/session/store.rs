@@ -189,23 +189,17 @@ impl Store {
         }
         let has_ended = !summaries.is_empty();
         let unfinished = summaries.into_iter().find(|summary| !summary.is_complete);
-        match unfinished {
-            Some(summary) => {
-                (self.load_or_rebuild(&summary.session_id)).map(|(session, _)| session)
-            }
-            None => {
-                let error = Error::mendable("there is no unfinished session here").hint(
-                    "`agent new \"<task>\"` begins one; `agent list` shows those that have ended",
-                );
-                Err(if has_ended {
-                    error.hint(
-                        "`agent resume latest \"<what to do next>\"` goes on with the one that ended last",
-                    )
-                } else {
-                    error
-                })
-            }
+        if let Some(summary) = unfinished {
+            return (self.load_or_rebuild(&summary.session_id)).map(|(session, _)| session);
         }
+        let error = Error::mendable("there is no unfinished session here")
+            .hint("`agent new \"<task>\"` begins one; `agent list` shows those that have ended");
+        let further = "`agent resume latest \"<what to do next>\"` goes on with the latest one";
+        Err(if has_ended {
+            error.hint(further)
+        } else {
+            error
+        })
     }
 }
 
