@@ -108,7 +108,7 @@ fn a_pasted_reply_is_taken_at_once_and_the_half_typed_line_stays() {
 fn commands_without_the_end_mark_are_a_reply_after_enter() {
     let mut desk = Desk::new(Vec::new());
     assert!(matches!(paste(&mut desk, "[DO]\nx\n"), Act::Nothing));
-    assert!(shown(&desk).contains("2 lines pasted, with commands"));
+    assert!(shown(&desk).contains("2 lines pasted, commands without"));
     assert_eq!(
         entered(press(&mut desk, Key::Enter)),
         Entry::Reply("[DO]\nx\n".to_owned())
