@@ -10,7 +10,11 @@ const SETTINGS: &str = "{\"Agent\": {}}";
 /// A session that was begun with these options, and that nobody waits for.
 fn begun(options: &[&str]) -> Test {
     let arguments = [&["new", "--no-wait", "task"], options].concat();
-    Test::new(&arguments).file("appsettings.json", SETTINGS)
+    let test = Test::new(&arguments).file("appsettings.json", SETTINGS);
+    if options.contains(&"work1") {
+        fs::create_dir(test.base().join("work1")).unwrap();
+    }
+    test
 }
 
 /// One step with this reply.
