@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::harness::{Save, Test, wait_for_outbox};
+use crate::harness::{Save, Test, wait_for_outbox, wait_until};
 use crate::terminal::{CTRL_C, DONE, Terminal, has_script};
 
 /// What the shell would find typed once the program has ended.
@@ -174,14 +174,21 @@ fn bytes_of_a_document_use_no_round() {
         b"{\\rtf1 [DONE]}".to_vec(),
         b"plain\x00\x01\xff\xfd\xc0".to_vec(),
     ] {
-        let begun = Test::new(&["new", "--no-wait", "task"]).run().code(0);
-        let finished = Test::after(begun, &["step", "--reply", "saved.txt"])
-            .file("saved.txt", document)
-            .run()
-            .code(4)
+        let running = Test::new(&["new", "task"]).start();
+        let outbox = running.outbox(1);
+        let inbox = running.base().join("inbox");
+        fs::write(inbox.join("saved.txt"), document).unwrap();
+        wait_until("it is rejected", || {
+            inbox.join("rejected/saved.txt.why").exists()
+        });
+        let id = &outbox.lines().nth(1).unwrap()["Session: ".len()..];
+        let done = DONE.replace("{end}", &format!("[END {id}#1]"));
+        fs::write(inbox.join("done.txt"), done).unwrap();
+        let finished = running
+            .wait()
+            .code(0)
             .said("it is not text; save the chat's reply as plain text");
         assert_eq!(finished.outboxes(), 1);
-        assert_eq!(finished.files("inbox/rejected").len(), 2);
     }
 }
 
