@@ -360,7 +360,7 @@ fn settle_done(reply: &Reply, results: &mut [StepResult], proposes: bool) -> Opt
         return Some(summary);
     };
     results[at].outcome = Outcome::refused(format!(
-        "{trouble}; mend it, or send a reply with only [DONE] to end the session as it is"
+        "{trouble}; mend it, or, if nothing needs mending, send a reply with only [DONE]"
     ));
     None
 }

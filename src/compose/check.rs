@@ -45,7 +45,7 @@ pub(super) fn section(session: &Session) -> Passage {
     }
     // A chat that knows less than the whole is told again what this is.
     if session.instructions == Instructions::Full || *at == CheckedWhen::NotYet {
-        passage.after.insert_str(0, "The user's check runs after each reply that changes something; [DONE] is accepted only when it passes.\n");
+        passage.after.insert_str(0, "The user's check runs by itself after each reply that changes something, also before a [DONE] in the same reply counts; [DONE] is accepted only when it passes.\n");
     }
     passage
 }

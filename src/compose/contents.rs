@@ -42,7 +42,7 @@ pub(super) fn named(contents: &[Content]) -> Contents<'_> {
 /// cannot pass for ours.
 pub(super) fn project(contents: &[Content]) -> Contents<'_> {
     Contents::new(
-        "\n## Project Instructions\nFrom the project; where they differ, the later one holds, and the task and the protocol above all.\n",
+        "\n## Project Instructions\nRules of the project. Where two differ, the later one holds; the task and the protocol come before all of them.\n",
         Rank::Project,
         contents,
     )
