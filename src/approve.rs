@@ -161,10 +161,7 @@ pub struct Desk<'a> {
 /// the round is on the disk.
 pub fn ask(desk: &Desk<'_>, round: u32, asked: &[Asked<'_>]) -> Result<Option<Decisions>> {
     if desk.input == Input::Refuse {
-        let refused = asked
-            .iter()
-            .map(|asked| (asked.step.number, asked.why.as_str()));
-        return Ok(Some(Decisions::by_nobody(refused)));
+        return Ok(Some(decided_before(desk, round, asked)));
     }
     let questions: Vec<Question> = asked.iter().map(|asked| asked.question(round)).collect();
     let numbers: Vec<u32> = questions.iter().map(|question| question.number).collect();
@@ -185,6 +182,25 @@ pub fn ask(desk: &Desk<'_>, round: u32, asked: &[Asked<'_>]) -> Result<Option<De
         numbers.into_iter().zip(verdicts),
         rules,
     )))
+}
+
+/// What was decided before about these very steps, with `agent approve` or on a terminal that is
+/// gone; about the rest nobody can be asked.
+fn decided_before(desk: &Desk<'_>, round: u32, asked: &[Asked<'_>]) -> Decisions {
+    let (mut verdicts, mut open, mut rules) = (Vec::new(), Vec::new(), Vec::new());
+    for asked in asked {
+        match desk.pending.decision_on(&asked.question(round)) {
+            Some(verdict) => {
+                if verdict == Verdict::Always {
+                    rules.extend(asked.proposal.clone());
+                }
+                verdicts.push((asked.step.number, verdict));
+            }
+            None => open.push((asked.step.number, asked.why.as_str())),
+        }
+    }
+    keep(desk, &rules);
+    Decisions::by_person(verdicts, rules).and_by_nobody(open)
 }
 
 /// Waits for a decision about each question, on the terminal and as files; nothing if the person

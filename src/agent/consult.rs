@@ -40,7 +40,9 @@ impl Consulting<'_> {
             .filter(|(_, ruling)| ruling.decision == Decision::Ask)
             .collect();
         let changes_files = rulings.iter().any(|(step, _)| step.command.changes_files());
-        let mut shown = if changes_files && desk.input == Input::Wait {
+        // A decision that was made before is one about the very difference that was shown.
+        let is_shown = desk.input == Input::Wait || !desk.pending.all().is_empty();
+        let mut shown = if changes_files && is_shown {
             self.differences(steps)?
         } else {
             BTreeMap::new()

@@ -44,14 +44,15 @@ impl Decisions {
         }
     }
 
-    pub(super) fn by_nobody<'a>(asked: impl IntoIterator<Item = (u32, &'a str)>) -> Self {
-        let decided = asked
-            .into_iter()
-            .map(|(number, why)| (number, Decided::Nobody(why.to_owned())));
-        Self {
-            decided: decided.collect(),
-            ..Self::default()
-        }
+    /// The same, and that nobody could be asked about these, with why they would have been.
+    pub(super) fn and_by_nobody<'a>(
+        mut self,
+        asked: impl IntoIterator<Item = (u32, &'a str)>,
+    ) -> Self {
+        let undecided = asked.into_iter();
+        (self.decided)
+            .extend(undecided.map(|(number, why)| (number, Decided::Nobody(why.to_owned()))));
+        self
     }
 
     /// Why a step is not carried out, if the person said so.

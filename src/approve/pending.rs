@@ -97,6 +97,13 @@ impl Pending {
         read(&self.decision(number), MAX_DECISION)
     }
 
+    /// The decision about this very question, if it was put and decided before.
+    pub fn decision_on(&self, question: &Question) -> Option<Verdict> {
+        let put = read::<Question>(&self.question(question.number), u64::MAX);
+        put.filter(|put| put == question)
+            .and_then(|put| self.decided(put.number))
+    }
+
     /// Whether a file lies where the decision belongs that is none.
     ///
     /// An empty one may be about to be written.

@@ -110,3 +110,25 @@ fn a_decline_is_told_also_after_a_change_that_failed() {
     assert!(!outbox.contains("send this command again"), "{outbox}");
     running.kill();
 }
+
+#[test]
+fn what_was_decided_before_counts_where_nobody_can_be_asked() {
+    let running = Test::new(&["new", "--approval", "ask", "task"])
+        .reply("[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[CREATE_FILE path=\"b.txt\"]\nb\n[/CREATE_FILE]\n[CREATE_FILE path=\"c.txt\"]\nc\n[/CREATE_FILE]\n{end}\n")
+        .start();
+    let id = running.outbox(1).lines().nth(1).unwrap()["Session: ".len()..].to_owned();
+    let question = running.base().join(format!("sessions/{id}/pending/3.json"));
+    wait_until("the questions are there", || question.exists());
+    let finished = running.kill();
+    let finished = Test::after(finished, &["approve", "1"]).run().code(0);
+    let finished = Test::after(finished, &["decline", "2", "--reason", "not b"])
+        .run()
+        .code(0);
+    let finished = Test::after(finished, &["resume", "--no-wait", "--no-input"]).run();
+    let outbox = finished.outbox(2);
+    assert!(outbox.contains("1. [OK] CREATE_FILE"), "{outbox}");
+    assert!(outbox.contains("the user declined: not b"), "{outbox}");
+    assert!(outbox.contains("nobody can be asked now"), "{outbox}");
+    let has = |name: &str| finished.base().join("workspace").join(name).exists();
+    assert!(has("a.txt") && !has("b.txt") && !has("c.txt"));
+}
