@@ -10,18 +10,18 @@ pub mod cli;
 
 pub mod agent;
 
-pub mod protocol;
+pub use agent_protocol as protocol;
 
 pub mod mailbox;
-pub mod reply;
+pub use agent_reply as reply;
 
-pub mod policy;
+pub use agent_policy as policy;
 
 pub mod approve;
 
 pub mod execute;
 
-pub mod edit;
+pub use agent_edit as edit;
 pub mod workspace;
 
 pub mod sandbox;
@@ -32,7 +32,7 @@ pub mod transcript;
 
 pub mod compose;
 pub mod excerpt;
-pub mod secrets;
+pub use agent_redact as secrets;
 
 pub mod courier;
 
@@ -46,4 +46,4 @@ pub mod fs;
 pub mod interrupt;
 pub mod number;
 pub mod platform;
-pub mod unseen;
+pub use agent_protocol::unseen;

@@ -7,7 +7,7 @@ use crate::protocol::{Status, StepResult};
 use crate::session::{CheckReport, CheckedWhen, Instructions, Session};
 
 /// The full text, compiled in.
-const FULL: &str = include_str!("../protocol/instructions.md");
+const FULL: &str = include_str!("../../crates/agent-protocol/src/instructions.md");
 
 /// What a follow-up repeats of it.
 const REMINDER: &str = "\

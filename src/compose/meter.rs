@@ -225,7 +225,10 @@ mod tests {
     #[test]
     fn is_near_what_a_tokenizer_counts_and_rather_above() {
         let cases = [
-            (include_str!("../protocol/instructions.md"), 716),
+            (
+                include_str!("../../crates/agent-protocol/src/instructions.md"),
+                716,
+            ),
             ("fn main() {\n    println!(\"hello, world\");\n}\n", 14),
             ("src/compose/budget.rs (12345 bytes)\n", 11),
         ];

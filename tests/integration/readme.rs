@@ -333,7 +333,7 @@ fn every_example_reply_is_understood_as_the_protocol_says() {
 
 #[test]
 fn the_instructions_are_short_and_their_example_is_understood() {
-    let text = page("src/protocol/instructions.md");
+    let text = page("crates/agent-protocol/src/instructions.md");
     let characters = text.trim().chars().count();
     assert!(characters <= MAX_INSTRUCTIONS, "{characters} characters");
     let (blocks, _) = blocks(&text);
@@ -341,14 +341,14 @@ fn the_instructions_are_short_and_their_example_is_understood() {
         panic!("the instructions have one example");
     };
     let reply = example.text.replace("{id}#{sequence}", "ab12cd34#1");
-    check_reply(&reply, 3, "src/protocol/instructions.md");
+    check_reply(&reply, 3, "crates/agent-protocol/src/instructions.md");
     let (_, rest) = parsed(&reply);
     assert_eq!(rest["end"]["session"], "ab12cd34");
 }
 
 #[test]
 fn every_command_of_the_protocol_is_in_its_table() {
-    let source = page("src/protocol/command.rs");
+    let source = page("crates/agent-protocol/src/command.rs");
     let protocol = page("docs/protocol.md");
     let names = source
         .lines()

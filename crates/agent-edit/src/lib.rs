@@ -1,0 +1,73 @@
+//! Edits as pure functions: text in, text out.
+//!
+//! An edit is applied only where exactly one place matches at the strictest level that matches at
+//! all; otherwise it is refused in words that help the model to send it again. No similarity score
+//! ever decides. A text keeps its own line endings, lines that no edit touches stay byte for byte
+//! as they are, and so does a missing final newline. Encodings and byte order marks, and whether
+//! the file is still the one that the model saw, are left to the caller.
+
+mod align;
+mod anchor;
+mod document;
+mod elision;
+mod ending;
+mod flat;
+mod fold;
+mod guard;
+mod index;
+mod layout;
+mod lines;
+mod matcher;
+mod nearest;
+mod patch;
+mod place;
+#[cfg(test)]
+mod properties;
+mod quote;
+mod refuse;
+mod regular;
+mod replace;
+mod words;
+mod writer;
+
+use std::ops::Range;
+
+use agent_protocol::Level;
+
+pub use guard::{drops_most, omission};
+pub use lines::{insert_lines, replace_lines};
+pub use patch::{check_patch_old, patch, patch_moved};
+pub use regular::quoted_replacement;
+pub use replace::{Replaced, replace};
+
+/// A text after an edit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edited {
+    /// The new text.
+    pub text: String,
+    /// The least strict level that a part of it needed.
+    pub level: Level,
+    /// Which lines of the old text were replaced, in ascending order, without overlap.
+    ///
+    /// A line whose ending alone changed, because it became or ceased to be the last one, is not
+    /// among them.
+    pub changes: Vec<Change>,
+}
+
+/// A stretch of lines that was replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Lines of the old text, from 0, half open; empty where lines were only inserted.
+    pub old: Range<usize>,
+    /// How many lines stand there now.
+    pub new: usize,
+}
+
+/// Why an edit was not applied, in words for the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// One line: what is wrong and where.
+    pub message: String,
+    /// What helps to send it again: the nearest passages with their line numbers.
+    pub detail: String,
+}

@@ -1,0 +1,261 @@
+//! Patches of one file: all hunks or none.
+//!
+//! Every hunk is placed in the text as it was, then all are written, so that no hunk can match what
+//! another one wrote. A hunk stands at its stated line if it matches there exactly; else at the
+//! strictest level that matches anywhere, at the place nearest to that line, if it is near. A hunk
+//! without numbers must be unique: in the file, below the hunk before it, or in the block that its
+//! anchors open. As a last resort up to two lines of context at its ends are left out of account,
+//! but never all of it.
+
+mod straight;
+
+use std::borrow::Cow;
+
+use super::align::align;
+use super::document::{Document, EDGE, LineId};
+use super::ending::has_lone_return;
+use super::lines::omitted;
+use super::place::{Placed, Placer, Stated};
+use super::replace::loosest;
+use super::writer::Writer;
+use super::{Change, Edited, Refusal, guard, matcher};
+use agent_protocol::{Hunk, HunkLine, Level};
+
+/// Applies all hunks, or none. The lines that they state are those of the text.
+///
+/// A hunk whose new lines are there already, and whose old ones are not, is left out.
+pub fn patch(text: &str, hunks: &[Hunk]) -> Result<Edited, Refusal> {
+    refuse_useless(text, hunks)?;
+    if let Some(edited) = straight::apply(text, hunks) {
+        return Ok(edited);
+    }
+    let stated = hunks.iter().map(|hunk| match hunk.old_start {
+        Some(line) => Stated::Line(line),
+        None => Stated::Nothing,
+    });
+    apply_to(text, hunks, &stated.collect::<Vec<_>>())
+}
+
+/// The same, where the lines that the hunks state are those of an earlier text.
+///
+/// `now` tells for each hunk where that line is now; a hunk whose line is not known any more must
+/// be unique in the text.
+pub fn patch_moved(text: &str, hunks: &[Hunk], now: &[Option<u32>]) -> Result<Edited, Refusal> {
+    refuse_useless(text, hunks)?;
+    let now = now.iter().copied().chain(std::iter::repeat(None));
+    let stated = (hunks.iter().zip(now)).map(|(hunk, now)| match (hunk.old_start, now) {
+        (None, _) => Stated::Nothing,
+        (Some(_), Some(line)) => Stated::Line(line),
+        (Some(_), None) => Stated::Lost,
+    });
+    apply_to(text, hunks, &stated.collect::<Vec<_>>())
+}
+
+fn refuse_useless(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
+    if !hunks.iter().any(is_useful) {
+        return Err(Refusal::new("the patch changes nothing"));
+    }
+    refuse_omissions(text, hunks)
+}
+
+fn apply_to(text: &str, hunks: &[Hunk], stated: &[Stated]) -> Result<Edited, Refusal> {
+    apply(Document::new(text), hunks, stated).or_else(|refusal| {
+        if !has_lone_return(text) {
+            return Err(refusal);
+        }
+        let document = Document::with_lone_returns(text);
+        let mut edited = apply(document, hunks, stated).map_err(|_| refusal)?;
+        edited.changes = changes(text, &edited.text);
+        Ok(edited)
+    })
+}
+
+/// Which lines differ, where they are not those of the document.
+pub(super) fn changes(old: &str, new: &str) -> Vec<Change> {
+    let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
+    (align(&lines(old), &lines(new)).into_iter())
+        .map(|block| Change {
+            old: block.old,
+            new: block.new.len(),
+        })
+        .collect()
+}
+
+fn apply<'a>(
+    mut document: Document<'a>,
+    hunks: &'a [Hunk],
+    stated: &[Stated],
+) -> Result<Edited, Refusal> {
+    match place_all(&mut document, hunks, stated) {
+        Ok(Laid { placed, left_out }) => {
+            write_all(&mut document, &placed);
+            let there = match placed.len() {
+                0 => Level::AlreadyApplied,
+                _ => Level::PartlyApplied,
+            };
+            let there = std::iter::repeat_n(there, left_out.min(1));
+            let level = loosest(placed.iter().map(|placed| placed.level).chain(there));
+            Ok(document.finish(level))
+        }
+        Err((position, refusal)) => Err(refusal.of(&named(position, hunks))),
+    }
+}
+
+/// Writes all hunks.
+///
+/// What is only inserted goes first, and from the end: the line above it is still there, and what
+/// is inserted in the same place keeps its order.
+fn write_all<'a>(document: &mut Document<'a>, placed: &[Placed<'a>]) {
+    let is_insertion = |placed: &&Placed<'_>| placed.start == EDGE;
+    for placed in placed.iter().rev().filter(is_insertion) {
+        write(document, placed);
+    }
+    for placed in placed.iter().filter(|placed| !is_insertion(placed)) {
+        write(document, placed);
+    }
+}
+
+/// Checks that the hunks which delete a file describe the whole of it.
+pub fn check_patch_old(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
+    if hunks.is_empty() {
+        return Ok(());
+    }
+    let left = patch(text, hunks)?.text.lines().count();
+    if left == 0 {
+        return Ok(());
+    }
+    Err(Refusal::new(format!(
+        "the patch deletes the file, but {left} lines of it are not in the patch"
+    )))
+}
+
+/// Whether a hunk changes anything; what only quotes the file needs no place.
+fn is_useful(hunk: &Hunk) -> bool {
+    !hunk.lines.iter().all(is_kept) || hunk.old_without_newline != hunk.new_without_newline
+}
+
+fn named(position: usize, hunks: &[Hunk]) -> String {
+    let number = position + 1;
+    match hunks[position].old_start {
+        Some(line) => format!("hunk {number} of {} (line {line})", hunks.len()),
+        None => format!("hunk {number} of {}", hunks.len()),
+    }
+}
+
+/// Hunks with their places.
+struct Laid<'h> {
+    /// In the order of the patch.
+    placed: Vec<Placed<'h>>,
+    /// How many are in the file already.
+    left_out: usize,
+}
+
+/// Places all hunks. Those that have nothing but a number come last: whether the numbers are true
+/// is known from the others.
+fn place_all<'h>(
+    document: &mut Document<'_>,
+    hunks: &'h [Hunk],
+    stated: &[Stated],
+) -> Result<Laid<'h>, (usize, Refusal)> {
+    let is_bare = |hunk: &Hunk, stated: &Stated| {
+        *stated != Stated::Nothing && hunk.lines.iter().all(|line| line.before().is_none())
+    };
+    let useful = (hunks.iter().zip(stated).enumerate()).filter(|(_, (hunk, _))| is_useful(hunk));
+    let (bare, quoting): (Vec<_>, Vec<_>) =
+        useful.partition(|(_, (hunk, stated))| is_bare(hunk, stated));
+    let mut placer = Placer::default();
+    let (mut laid, mut left_out) = (Vec::with_capacity(hunks.len()), 0);
+    for (position, (hunk, stated)) in quoting.into_iter().chain(bare) {
+        match placer.place(document, hunk, *stated) {
+            Ok(place) => laid.push((position, place)),
+            Err(_) if placer.leave_out(document, hunk, *stated) => left_out += 1,
+            Err(refusal) => return Err((position, refusal)),
+        }
+    }
+    laid.sort_unstable_by_key(|(position, _)| *position);
+    Ok(Laid {
+        placed: laid.into_iter().map(|(_, place)| place).collect(),
+        left_out,
+    })
+}
+
+fn refuse_omissions(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
+    for (position, hunk) in hunks.iter().enumerate() {
+        for line in &hunk.lines {
+            if let HunkLine::Add(line) = line
+                && guard::is_placeholder(line)
+                && let Some(placeholder) = guard::omission(text, line)
+            {
+                return Err(omitted(&placeholder).of(&named(position, hunks)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes a hunk; its context stays as the file has it.
+fn write<'a>(document: &mut Document<'a>, placed: &Placed<'a>) {
+    let quoted: Vec<&str> = placed.lines.iter().filter_map(HunkLine::before).collect();
+    let shift = matcher::shift(document, placed.start, &quoted);
+    let writer = Writer::new(document, placed.start, &quoted, placed.level, shift);
+    let mut above = match placed.start {
+        EDGE => placed.above,
+        start => document.previous(start),
+    };
+    for run in placed
+        .lines
+        .chunk_by(|one, other| is_kept(one) == is_kept(other))
+    {
+        if is_kept(&run[0]) {
+            above = document.skip_from(above, run.len());
+        } else {
+            above = rewrite(document, above, run, &writer);
+        }
+    }
+    let hunk = placed.hunk;
+    // What fuzz left out takes its word about the end of the file with it.
+    let is_whole = hunk.lines.as_ptr_range().end == placed.lines.as_ptr_range().end;
+    if placed.is_at_end && is_whole {
+        // Without numbers it is a patch as codex writes them, which always ends a file properly.
+        let is_ended = hunk.old_start.is_none() && !hunk.lines.last().is_some_and(is_kept);
+        if hunk.new_without_newline {
+            document.set_final_newline(false);
+        } else if hunk.old_without_newline || is_ended {
+            document.set_final_newline(true);
+        }
+    }
+}
+
+fn is_kept(line: &HunkLine) -> bool {
+    matches!(line, HunkLine::Keep(_))
+}
+
+/// Replaces the removed lines of a run by the added ones and tells the last line of them.
+fn rewrite<'a>(
+    document: &mut Document<'a>,
+    above: LineId,
+    run: &'a [HunkLine],
+    writer: &Writer,
+) -> LineId {
+    let added: Vec<&str> = (run.iter().filter(|line| matches!(line, HunkLine::Add(_))))
+        .filter_map(HunkLine::after)
+        .collect();
+    let removed: Vec<&str> = run.iter().filter_map(HunkLine::before).collect();
+    let mut above = above;
+    let mut at = 0;
+    for block in align(&removed, &added) {
+        above = document.skip_from(above, block.old.start - at);
+        let lines: Vec<Cow<'a, str>> = added[block.new]
+            .iter()
+            .map(|line| writer.write(line))
+            .collect();
+        let count = lines.len();
+        document.splice(above, block.old.len(), lines);
+        above = document.skip_from(above, count);
+        at = block.old.end;
+    }
+    document.skip_from(above, removed.len() - at)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+//! A place where a hunk may stand, and what speaks against it.
+
+use super::super::Refusal;
+use super::super::document::{Document, LineId};
+use super::super::refuse::{self, Piece};
+use super::super::{fold, matcher};
+use super::Stated;
+use agent_protocol::{Hunk, HunkLine, Level};
+
+/// A part of a hunk that is looked for, and where it was found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate<'h> {
+    pub(super) lines: &'h [HunkLine],
+    /// How many lines of context were left out above.
+    pub(super) skipped: usize,
+    /// The first line that matched.
+    pub(super) start: LineId,
+    pub(super) length: usize,
+    pub(super) level: Level,
+}
+
+impl Candidate<'_> {
+    /// Where the whole hunk would begin.
+    pub(super) fn top(&self) -> usize {
+        self.start.saturating_sub(self.skipped)
+    }
+
+    /// The line after the last.
+    pub(super) fn end(&self) -> LineId {
+        self.start + self.length
+    }
+}
+
+/// Whether a hunk that is said to reach the end of the file does so.
+pub(super) fn is_at_its_end(
+    document: &Document<'_>,
+    hunk: &Hunk,
+    candidate: &Candidate<'_>,
+) -> bool {
+    !hunk.at_end || candidate.end() == document.len() + 1
+}
+
+/// How loosely a hunk may match: one that changes only white space or punctuation not at all.
+pub(super) fn loosest(hunk: &Hunk) -> Level {
+    let folded = |lines: Vec<&str>| -> Vec<String> {
+        lines
+            .into_iter()
+            .map(|line| fold::loose(line).into_owned())
+            .collect()
+    };
+    let removed = hunk
+        .lines
+        .iter()
+        .filter(|line| matches!(line, HunkLine::Remove(_)));
+    let added = hunk
+        .lines
+        .iter()
+        .filter(|line| matches!(line, HunkLine::Add(_)));
+    let removed: Vec<&str> = removed.filter_map(HunkLine::before).collect();
+    let added: Vec<&str> = added.filter_map(HunkLine::after).collect();
+    if removed.len() == added.len() && folded(removed) == folded(added) {
+        Level::Exact
+    } else {
+        Level::Whitespace
+    }
+}
+
+/// Whether fuzz leaves a hunk that says to begin the file where it says to be.
+pub(super) fn stays_first(hunk: &Hunk, stated: Stated, candidate: &Candidate<'_>) -> bool {
+    let is_first = hunk.old_start.is_some_and(|line| line <= 1);
+    let is_there = match stated {
+        Stated::Line(line) => usize::try_from(line.max(1)) == Ok(candidate.top()),
+        _ => false,
+    };
+    !is_first || candidate.skipped == 0 || is_there
+}
+
+/// Whether a hunk says that it begins the file: at its first line, with less context above than
+/// below.
+pub(super) fn says_to_be_first(hunk: &Hunk) -> bool {
+    let (above, below) = context(hunk);
+    hunk.old_start.is_some_and(|line| line <= 1) && above < below
+}
+
+/// Whether a hunk says that it ends the file: with context above and none below.
+pub(super) fn says_to_be_last(hunk: &Hunk) -> bool {
+    let (above, below) = context(hunk);
+    hunk.old_start.is_some() && above > 0 && below == 0
+}
+
+/// How many lines of context a hunk has above and below what it changes.
+fn context(hunk: &Hunk) -> (usize, usize) {
+    let is_kept = |line: &&HunkLine| matches!(line, HunkLine::Keep(_));
+    let above = hunk.lines.iter().take_while(is_kept).count();
+    let below = hunk.lines.iter().rev().take_while(is_kept).count();
+    (above, below)
+}
+
+/// Whether what fuzz leaves of a hunk is enough to recognise a place by: two lines, of which
+/// one is context with a word. What is removed says nothing about where it is without a word around it.
+pub(super) fn is_enough(lines: &[HunkLine]) -> bool {
+    let is_context = |line: &HunkLine| matches!(line, HunkLine::Keep(text) if has_word(text));
+    let filled = (lines.iter().filter_map(HunkLine::before))
+        .filter(|line| !line.trim().is_empty())
+        .count();
+    filled >= 2 && lines.iter().any(is_context)
+}
+
+/// Whether the old lines of a hunk leave no doubt about their place, if they are there only once.
+pub(super) fn is_telling(hunk: &Hunk) -> bool {
+    let old = hunk.lines.iter().filter_map(HunkLine::before);
+    old.filter(|line| has_word(line)).count() >= 2
+}
+
+fn has_word(line: &str) -> bool {
+    line.contains(char::is_alphanumeric)
+}
+
+pub(super) fn ambiguous(found: &[Candidate<'_>]) -> Refusal {
+    let mut numbers: Vec<usize> = found.iter().map(|found| found.start).collect();
+    numbers.sort_unstable();
+    refuse::ambiguous(Piece::Hunk, &numbers)
+}
+
+/// The same place, told as one that is not where the hunk says to be.
+pub(super) fn elsewhere<'h>(candidate: &Candidate<'h>) -> Candidate<'h> {
+    Candidate {
+        level: Level::Elsewhere,
+        ..*candidate
+    }
+}
+
+/// The only place of a hunk that would stand above one that states an earlier line, if the hunk
+/// itself says enough to leave no doubt.
+pub(super) fn crossing<'h>(hunk: &Hunk, found: &[Candidate<'h>]) -> Result<Candidate<'h>, Refusal> {
+    match found {
+        [only] if is_telling(hunk) => Ok(elsewhere(only)),
+        [only] => Err(Refusal::new(format!(
+            "its old text stands only at line {}, above a hunk that states an earlier line; add lines around it",
+            only.start
+        ))),
+        _ => Err(ambiguous(found)),
+    }
+}
+
+/// The candidate, if the indentation of its lines is that of the file with one and the same change
+/// of it, or does not matter.
+pub(super) fn indented<'h>(
+    document: &Document<'_>,
+    candidate: Candidate<'h>,
+) -> Result<Candidate<'h>, Refusal> {
+    let lines = candidate.lines;
+    let adds = lines.iter().any(|line| matches!(line, HunkLine::Add(_)));
+    if candidate.level < Level::Whitespace || !adds {
+        return Ok(candidate);
+    }
+    let old: Vec<&str> = lines.iter().filter_map(HunkLine::before).collect();
+    if matcher::shift(document, candidate.start, &old).is_some() {
+        return Ok(candidate);
+    }
+    let new = lines.iter().filter_map(HunkLine::after);
+    if document.layout().with(new).is_meaningful() {
+        let (start, length) = (candidate.start, old.len());
+        let piece = Piece::Hunk;
+        return Err(refuse::indented_otherwise(piece, document, start, length));
+    }
+    Ok(Candidate {
+        level: candidate.level.max(Level::UnevenIndentation),
+        ..candidate
+    })
+}

@@ -1,0 +1,439 @@
+//! A passage that a model quotes, and the ways to find it in the file.
+
+use std::borrow::Cow;
+
+use super::align::{Block, align};
+use super::document::{Document, LineId};
+use super::fold::{self, Shift};
+use super::index::Key;
+use super::lines::{lines_of, omitted};
+use super::matcher::{self, Places};
+use super::refuse::{self, Piece};
+use super::writer::Writer;
+use super::{Refusal, elision, guard, words};
+use agent_protocol::{Level, Pattern, Replacement};
+
+/// A passage and the lines that shall take its place.
+#[derive(Debug, Clone)]
+pub(super) struct Quote<'a> {
+    pub(super) search: Vec<&'a str>,
+    pub(super) new: Vec<&'a str>,
+    edit: &'a Replacement,
+}
+
+impl<'a> Quote<'a> {
+    pub(super) fn new(edit: &'a Replacement) -> Self {
+        Self {
+            search: lines_of(&edit.search),
+            new: lines_of(&edit.replace),
+            edit,
+        }
+    }
+
+    pub(super) fn refuse_useless(&self, document: &mut Document<'_>) -> Result<(), Refusal> {
+        if self.edit.pattern == Pattern::Lines && self.search == self.new {
+            return Err(Refusal::new(
+                "SEARCH and REPLACE are the same: the edit changes nothing",
+            ));
+        }
+        if elision::is_elided_alike(&self.search, &self.new) {
+            return Ok(());
+        }
+        let placeholders = self.new.iter().filter(|line| guard::is_placeholder(line));
+        for line in placeholders {
+            document.prepare(Key::Loose);
+            let is_known = self.search.iter().any(|known| known.trim() == line.trim())
+                || document
+                    .index(Key::Loose)
+                    .is_some_and(|index| index.has(line));
+            if !is_known {
+                return Err(omitted(line.trim()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for a string.
+    pub(super) fn as_text(&self, document: &mut Document<'a>) -> Result<Option<Level>, Refusal> {
+        let search = normalized(&self.edit.search);
+        let new = normalized(&self.edit.replace);
+        let found = document.flat().find(&search);
+        if found.is_empty() {
+            return Ok(None);
+        }
+        if self.edit.all {
+            refuse::too_much(found.len(), new.len())?;
+            let stretches = found
+                .into_iter()
+                .map(|at| (at..at + search.len(), new.to_string()));
+            document.splice_flat_all(stretches);
+        } else {
+            let at = self.choose_text(document, &found)?;
+            document.splice_flat(at..at + search.len(), &new);
+        }
+        Ok(Some(Level::Exact))
+    }
+
+    fn choose_text(&self, document: &mut Document<'a>, found: &[usize]) -> Result<usize, Refusal> {
+        if let [only] = found {
+            return Ok(*only);
+        }
+        let flat = document.flat();
+        let numbers: Vec<usize> = found.iter().map(|&at| flat.line(at) + 1).collect();
+        let ids: Vec<LineId> = numbers.iter().map(|&number| flat.id(number - 1)).collect();
+        self.near(document, found.iter().copied().zip(ids))
+            .ok_or_else(|| refuse::ambiguous(Piece::Search, &numbers))
+    }
+
+    /// The place that the stated line points to, if there is one and it does.
+    fn near<P: Copy>(
+        &self,
+        document: &Document<'_>,
+        places: impl Iterator<Item = (P, LineId)>,
+    ) -> Option<P> {
+        let line = self.edit.line?;
+        let originals: Vec<_> = places
+            .map(|(place, id)| (place, document.original_number(id)))
+            .collect();
+        matcher::near(&originals, Some(line))
+    }
+
+    /// Looks for whole lines.
+    pub(super) fn as_lines(&self, document: &mut Document<'a>) -> Result<Option<Level>, Refusal> {
+        let loosest = if self.is_about_space() {
+            Level::Exact
+        } else {
+            Level::Whitespace
+        };
+        let Some(places) = matcher::places(document, &self.search, loosest) else {
+            return Ok(None);
+        };
+        let mut level = places.level;
+        let starts = self.choose(document, places)?;
+        if level == Level::Whitespace {
+            for &start in &starts {
+                level = level.max(self.uneven(document, start, Piece::Search)?);
+            }
+        }
+        for start in starts {
+            self.put(document, start, level);
+        }
+        Ok(Some(level))
+    }
+
+    /// How a place matches whose indentation is that of the quote with one and the same change of
+    /// it, or is not.
+    ///
+    /// In the latter case nobody can tell how deep new lines belong. They are refused where that
+    /// matters.
+    pub(super) fn uneven(
+        &self,
+        document: &Document<'_>,
+        start: LineId,
+        piece: Piece,
+    ) -> Result<Level, Refusal> {
+        if !self.adds() || self.shift(document, start).is_some() {
+            return Ok(Level::Whitespace);
+        }
+        if !self.is_indentation_meaningful(document) {
+            return Ok(Level::UnevenIndentation);
+        }
+        let length = self.search.len();
+        Err(refuse::indented_otherwise(piece, document, start, length))
+    }
+
+    /// The change of indentation between the quote and the lines that begin at `start`, if it is one
+    /// for all of them; where indentation has a meaning, for all that are statements of their own.
+    fn shift(&self, document: &Document<'_>, start: LineId) -> Option<Shift> {
+        matcher::shift(document, start, &self.search).or_else(|| {
+            (self.is_indentation_meaningful(document))
+                .then(|| matcher::statement_shift(document, start, &self.search))
+                .flatten()
+        })
+    }
+
+    fn is_indentation_meaningful(&self, document: &Document<'_>) -> bool {
+        let layout = document.layout().with(self.new.iter().copied());
+        layout.is_meaningful()
+    }
+
+    /// Whether the new text has lines that the quote does not have.
+    fn adds(&self) -> bool {
+        let blocks = align(&self.search, &self.new);
+        blocks.iter().any(|block| !block.new.is_empty())
+    }
+
+    /// Whether only white space or punctuation is to change: then they cannot be overlooked.
+    fn is_about_space(&self) -> bool {
+        self.search.len() == self.new.len()
+            && (self.search.iter().zip(&self.new))
+                .all(|(old, new)| fold::loose(old) == fold::loose(new))
+    }
+
+    fn choose(&self, document: &Document<'_>, places: Places) -> Result<Vec<LineId>, Refusal> {
+        if places.starts.len() == 1 {
+            return Ok(places.starts);
+        }
+        let numbered = document.numbered(places.starts);
+        if self.edit.all {
+            refuse::too_much(numbered.len(), self.edit.replace.len())?;
+            return Ok(without_overlap(&numbered, self.search.len()));
+        }
+        let places = numbered.iter().map(|&(id, _)| (id, id));
+        let start = self.near(document, places).ok_or_else(|| {
+            let numbers: Vec<usize> = numbered.iter().map(|&(_, number)| number).collect();
+            refuse::ambiguous(Piece::Search, &numbers)
+        })?;
+        Ok(vec![start])
+    }
+
+    /// Writes the new lines over the quoted ones; lines that both have stay as the file has them.
+    pub(super) fn put(&self, document: &mut Document<'a>, start: LineId, level: Level) {
+        let shift = self.shift(document, start);
+        // Without one shift for all lines, lines of the file among those of the reply would stand
+        // in two indentations: the new text is then taken as a whole.
+        let blocks = if shift.is_none() && self.adds() {
+            vec![Block {
+                old: 0..self.search.len(),
+                new: 0..self.new.len(),
+            }]
+        } else {
+            align(&self.search, &self.new)
+        };
+        let writer = Writer::new(document, start, &self.search, level, shift);
+        let mut above = document.previous(start);
+        let mut at = 0;
+        for block in blocks {
+            above = document.skip_from(above, block.old.start - at);
+            let lines: Vec<_> = self.new[block.new]
+                .iter()
+                .map(|line| writer.write(line))
+                .collect();
+            let added = lines.len();
+            document.splice(above, block.old.len(), lines);
+            above = document.skip_from(above, added);
+            at = block.old.end;
+        }
+    }
+
+    /// Looks for the text within a line.
+    ///
+    /// A SEARCH block is made of whole lines, but models quote parts of a line as well. That is
+    /// nearly as certain as a string can be, if it is there once and stands alone. Whoever quotes
+    /// a blank line means whole ones, and whoever deletes a part of one would say what is left.
+    pub(super) fn within_a_line(
+        &self,
+        document: &mut Document<'a>,
+    ) -> Result<Option<Level>, Refusal> {
+        let has_blank_end = [self.search.first(), self.search.last()]
+            .iter()
+            .any(|line| line.is_none_or(|line| is_blank(line)));
+        if has_blank_end
+            || self.new.iter().all(|line| is_blank(line))
+            || self.is_about_space()
+            || !words::may_stand(document, &self.search)
+        {
+            return Ok(None);
+        }
+        self.standing_alone(document, &self.search.join("\n"), Level::WithinLine)
+    }
+
+    /// Looks for a string that is no part of something longer.
+    fn standing_alone(
+        &self,
+        document: &mut Document<'a>,
+        search: &str,
+        level: Level,
+    ) -> Result<Option<Level>, Refusal> {
+        let flat = document.flat();
+        let mut found = flat.find(search);
+        found.retain(|&at| flat.stands_alone(&(at..at + search.len())));
+        if found.is_empty() {
+            return Ok(None);
+        }
+        let at = self.choose_text(document, &found)?;
+        let range = at..at + search.len();
+        // A blank line at an end of the new text would break the line that this end stands in.
+        let (begins_line, ends_line) = document.flat().is_at_line_ends(&range);
+        let is_blank_at = |line: Option<&&str>| line.is_some_and(|line| is_blank(line));
+        if (is_blank_at(self.new.first()) && !begins_line)
+            || (is_blank_at(self.new.last()) && !ends_line)
+        {
+            return Ok(None);
+        }
+        document.splice_flat(range, &self.new.join("\n"));
+        Ok(Some(level))
+    }
+
+    /// Looks for the lines without the blank ones at the ends of the quote.
+    pub(super) fn without_blank_ends(
+        &self,
+        document: &mut Document<'a>,
+    ) -> Result<Option<Level>, Refusal> {
+        let Some(trimmed) = self.trimmed() else {
+            return Ok(None);
+        };
+        let level = trimmed.as_lines(document)?;
+        Ok(level.map(|level| level.max(Level::Whitespace)))
+    }
+
+    /// The same without the blank lines at the ends of the quote, and without as many at the same
+    /// ends of the new text; nothing if there are none or only they are to change.
+    fn trimmed(&self) -> Option<Self> {
+        let above = blank_lines(self.search.iter());
+        let below = blank_lines(self.search.iter().rev());
+        if above + below == 0 || above == self.search.len() {
+            return None;
+        }
+        let search = &self.search[above..self.search.len() - below];
+        let above = above.min(blank_lines(self.new.iter()));
+        let new = &self.new[above..];
+        let below = below.min(blank_lines(new.iter().rev()));
+        let new = &new[..new.len() - below];
+        let bare = &new[blank_lines(new.iter())..];
+        let bare = &bare[..bare.len() - blank_lines(bare.iter().rev())];
+        (bare != search).then(|| self.piece(search, new))
+    }
+
+    pub(super) fn around_elisions(
+        &self,
+        document: &mut Document<'a>,
+    ) -> Result<Option<Level>, Refusal> {
+        match (elision::apply(document, self)?, self.trimmed()) {
+            (None, Some(trimmed)) => elision::apply(document, &trimmed),
+            (level, _) => Ok(level),
+        }
+    }
+
+    /// A quote of other lines that belongs to the same edit.
+    pub(super) fn piece(&self, search: &[&'a str], new: &[&'a str]) -> Self {
+        Self {
+            search: search.to_vec(),
+            new: new.to_vec(),
+            edit: self.edit,
+        }
+    }
+
+    /// Looks for the text as it is after undoing one layer of backslash escapes.
+    ///
+    /// Models escape a string once too often. If the new text has escapes as well, nobody can tell
+    /// whether they are meant.
+    pub(super) fn without_escapes(
+        &self,
+        document: &mut Document<'a>,
+    ) -> Result<Option<Level>, Refusal> {
+        let search = self.search.join("\n");
+        let (Some(search), None) = (unescaped(&search), unescaped(&self.edit.replace)) else {
+            return Ok(None);
+        };
+        // The newline of its last line is that of the new text's last line.
+        let search = search.strip_suffix('\n').unwrap_or(&search);
+        if search.split('\n').next().is_none_or(is_blank)
+            || search.split('\n').next_back().is_none_or(is_blank)
+        {
+            return Ok(None);
+        }
+        self.standing_alone(document, search, Level::Escapes)
+    }
+
+    /// Whether the new text is there already, beyond doubt: exactly once, with enough letters in
+    /// what the edit adds, or with lines on both sides of what it removes.
+    pub(super) fn is_applied(&self, document: &mut Document<'a>) -> bool {
+        self.is_there(document)
+            || (self.trimmed()).is_some_and(|trimmed| trimmed.is_there(document))
+    }
+
+    fn is_there(&self, document: &mut Document<'a>) -> bool {
+        let blocks = align(&self.search, &self.new);
+        if !is_telling(&self.search, &self.new, &blocks) {
+            return false;
+        }
+        if self.edit.pattern == Pattern::Text {
+            let new = normalized(&self.edit.replace);
+            let flat = document.flat();
+            return matches!(*flat.find(&new), [at] if flat.is_whole_words(&(at..at + new.len())));
+        }
+        let places = matcher::places(document, &self.new, Level::TrailingSpace);
+        places.is_some_and(|places| places.starts.len() == 1)
+    }
+
+    /// Whether the new lines are there with the numbers before them: then the numbers are the file's.
+    pub(super) fn has_numbered_result(
+        &self,
+        document: &mut Document<'a>,
+        unnumbered: &Replacement,
+    ) -> bool {
+        self.edit.replace != unnumbered.replace
+            && matcher::places(document, &self.new, Level::TrailingSpace).is_some()
+    }
+}
+
+/// Whether finding the new lines proves that the edit was made.
+pub(super) fn is_telling(search: &[&str], new: &[&str], blocks: &[Block]) -> bool {
+    const LETTERS: usize = 8;
+    let letters = |lines: &[&str]| {
+        (lines.iter().flat_map(|line| line.chars()))
+            .filter(|character| character.is_alphanumeric())
+            .take(LETTERS)
+            .count()
+    };
+    let added: usize = blocks
+        .iter()
+        .map(|block| letters(&new[block.new.clone()]))
+        .sum();
+    let is_inside = |block: &Block| {
+        letters(&search[..block.old.start]) > 0 && letters(&search[block.old.end..]) > 0
+    };
+    added >= LETTERS || (letters(new) >= LETTERS && blocks.iter().all(is_inside))
+}
+
+fn without_overlap(places: &[(LineId, usize)], length: usize) -> Vec<LineId> {
+    let mut free = 0;
+    let mut chosen = Vec::new();
+    for &(start, number) in places {
+        if number >= free {
+            chosen.push(start);
+            free = number + length;
+        }
+    }
+    chosen
+}
+
+fn is_blank(line: &str) -> bool {
+    line.trim().is_empty()
+}
+
+/// How many of the first lines are blank.
+fn blank_lines<'l>(lines: impl Iterator<Item = &'l &'l str>) -> usize {
+    lines.take_while(|line| is_blank(line)).count()
+}
+
+/// The text with `\n` as its only line ending.
+fn normalized(text: &str) -> Cow<'_, str> {
+    if text.contains("\r\n") {
+        Cow::Owned(text.replace("\r\n", "\n"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// The text without one layer of backslash escapes, if it has any.
+fn unescaped(text: &str) -> Option<String> {
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let meant = match (character, characters.peek()) {
+            ('\\', Some('n')) => '\n',
+            ('\\', Some('t')) => '\t',
+            ('\\', Some('r')) => '\r',
+            ('\\', Some(&escaped @ ('\\' | '"' | '\'' | '`' | '$'))) => escaped,
+            _ => {
+                plain.push(character);
+                continue;
+            }
+        };
+        characters.next();
+        plain.push(meant);
+    }
+    (plain.len() < text.len()).then_some(plain)
+}

@@ -1,0 +1,173 @@
+//! Replacements of one passage by another.
+//!
+//! How a passage is looked for, each way only if none before it found anything:
+//!
+//! 1. a string (`Pattern::Text`);
+//! 2. whole lines, at all levels;
+//! 3. the same without blank lines at the ends of the quote;
+//! 4. for `Pattern::Lines`, the same text within a line, unless it is a part of something longer;
+//! 5. the pieces around `...`;
+//! 6. the text without one layer of backslash escapes;
+//! 7. all of this once more without the line numbers before its lines, if it has them and neither
+//!    it nor its new text is there as it is written.
+//!
+//! If nothing is found and the new text is there, the edit was applied before.
+
+use std::borrow::Cow;
+
+use super::document::Document;
+use super::ending::has_lone_return;
+use super::lines::lines_of;
+use super::patch::changes;
+use super::quote::Quote;
+use super::refuse::{self, Piece};
+use super::{Edited, Refusal, regular};
+use agent_protocol::{Level, Pattern, Replacement};
+
+/// How many lines of the text the refused replacements may have been compared with, all together.
+///
+/// Far more than any reply needs that means this file: what is refused is mostly found out by
+/// looking at the whole of it.
+const MAX_COMPARED: usize = 400_000_000;
+
+/// A text after several replacements.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaced {
+    /// The text with those that could be applied.
+    pub edited: Edited,
+    /// The others, by their place in the list.
+    pub refusals: Vec<(usize, Refusal)>,
+    /// The level of each that was applied, in the order of the list.
+    pub levels: Vec<Option<Level>>,
+}
+
+/// Applies the replacements one after the other; those that cannot be applied are left out and
+/// named.
+///
+/// An empty search fills an empty text and is refused otherwise. A final newline of `search` and
+/// `replace` ends their last line. `Replacement::line` counts lines of `text` as it was given.
+///
+/// A lone `\r` ends a line where nothing else does, or where more edits can be applied that way.
+pub fn replace(text: &str, edits: &[Replacement]) -> Replaced {
+    let returns_end_lines = !text.contains('\n') && text.contains('\r');
+    let first = if returns_end_lines {
+        replace_with_lone_returns(text, edits)
+    } else {
+        replace_in(Document::new(text), edits)
+    };
+    if first.refusals.is_empty() || !has_lone_return(text) {
+        return first;
+    }
+    let second = if returns_end_lines {
+        replace_in(Document::new(text), edits)
+    } else {
+        replace_with_lone_returns(text, edits)
+    };
+    if second.refusals.len() < first.refusals.len() {
+        second
+    } else {
+        first
+    }
+}
+
+fn replace_with_lone_returns(text: &str, edits: &[Replacement]) -> Replaced {
+    let mut replaced = replace_in(Document::with_lone_returns(text), edits);
+    replaced.edited.changes = changes(text, &replaced.edited.text);
+    replaced
+}
+
+fn replace_in<'a>(mut document: Document<'a>, edits: &'a [Replacement]) -> Replaced {
+    let mut refusals = Vec::new();
+    let mut levels = Vec::with_capacity(edits.len());
+    for (position, edit) in edits.iter().enumerate() {
+        let applied = if refusals.len().saturating_mul(document.len()) > MAX_COMPARED {
+            Err(Refusal::new(
+                "it was not tried: too many before it do not fit this file; read it, and send fewer",
+            ))
+        } else {
+            apply(&mut document, edit)
+        };
+        match applied {
+            Ok(level) => levels.push(Some(level)),
+            Err(refusal) => {
+                levels.push(None);
+                refusals.push((position, refusal));
+            }
+        }
+    }
+    Replaced {
+        edited: document.finish(loosest(levels.iter().flatten().copied())),
+        refusals,
+        levels,
+    }
+}
+
+/// The least strict of the levels; `AlreadyApplied` only if nothing else was done.
+pub(super) fn loosest(levels: impl Iterator<Item = Level> + Clone) -> Level {
+    (levels
+        .clone()
+        .filter(|&level| level != Level::AlreadyApplied)
+        .max())
+    .or_else(|| levels.max())
+    .unwrap_or(Level::Exact)
+}
+
+fn apply<'a>(document: &mut Document<'a>, edit: &'a Replacement) -> Result<Level, Refusal> {
+    if edit.search == edit.replace {
+        return Err(Refusal::new(
+            "the search and the replacement are the same: it changes nothing",
+        ));
+    }
+    if edit.search.is_empty() {
+        return fill(document, edit);
+    }
+    if edit.pattern == Pattern::Regex {
+        return regular::apply(document, edit);
+    }
+    let quote = Quote::new(edit);
+    quote.refuse_useless(document)?;
+    let ways: &[Way<'a>] = match edit.pattern {
+        Pattern::Text => &[Quote::as_text, Quote::as_lines, Quote::without_blank_ends],
+        _ => &[
+            Quote::as_lines,
+            Quote::without_blank_ends,
+            Quote::within_a_line,
+        ],
+    };
+    let last: [Way<'a>; 2] = [Quote::around_elisions, Quote::without_escapes];
+    for way in ways.iter().chain(&last) {
+        if let Some(level) = way(&quote, document)? {
+            return Ok(level);
+        }
+    }
+    if quote.is_applied(document) {
+        return Ok(Level::AlreadyApplied);
+    }
+    if let Some(unnumbered) = &edit.unnumbered
+        && !quote.has_numbered_result(document, unnumbered)
+    {
+        return Ok(apply(document, unnumbered)?.max(Level::LineNumbers));
+    }
+    Err(refuse::not_found(Piece::Search, document, &quote.search))
+}
+
+fn fill<'a>(document: &mut Document<'a>, edit: &'a Replacement) -> Result<Level, Refusal> {
+    if document.len() > 0 {
+        return Err(Refusal::new(
+            "the SEARCH text is empty and the file is not; quote the lines to replace",
+        ));
+    }
+    let lines = lines_of(&edit.replace)
+        .into_iter()
+        .map(Cow::Borrowed)
+        .collect();
+    document.splice(0, 0, lines);
+    document.set_final_newline(edit.replace.ends_with('\n') || edit.pattern == Pattern::Lines);
+    Ok(Level::Exact)
+}
+
+/// One way to find a passage and replace it; nothing if it does not find it.
+type Way<'a> = fn(&Quote<'a>, &mut Document<'a>) -> Result<Option<Level>, Refusal>;
+
+#[cfg(test)]
+mod tests;

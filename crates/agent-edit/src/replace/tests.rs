@@ -1,0 +1,797 @@
+use super::*;
+use crate::Change;
+
+fn lines(search: &str, replace: &str) -> Replacement {
+    Replacement::lines(search, replace)
+}
+
+fn pattern(pattern: Pattern, search: &str, replace: &str) -> Replacement {
+    Replacement {
+        pattern,
+        ..Replacement::lines(search, replace)
+    }
+}
+
+fn text(search: &str, replace: &str) -> Replacement {
+    pattern(Pattern::Text, search, replace)
+}
+
+fn regex(search: &str, replace: &str) -> Replacement {
+    pattern(Pattern::Regex, search, replace)
+}
+
+#[track_caller]
+fn case(before: &str, edit: Replacement, level: Level, after: &str) {
+    let replaced = replace(before, &[edit]);
+    assert_eq!(replaced.refusals, []);
+    assert_eq!(replaced.edited.text, after);
+    assert_eq!(replaced.levels, [Some(level)]);
+}
+
+#[track_caller]
+fn refused(before: &str, edit: Replacement, message: &str) -> Refusal {
+    let replaced = replace(before, &[edit]);
+    assert_eq!(replaced.edited.text, before);
+    assert_eq!(replaced.edited.changes, []);
+    let (0, refusal) = replaced.refusals.into_iter().next().expect("a refusal") else {
+        panic!("the refusal of another edit");
+    };
+    assert!(refusal.message.contains(message), "{}", refusal.message);
+    refusal
+}
+
+#[test]
+fn whole_lines_are_replaced() {
+    case("a\nb\nc\n", lines("b", "x"), Level::Exact, "a\nx\nc\n");
+    case("a\nb\nc\n", lines("b\n", ""), Level::Exact, "a\nc\n");
+    case("a\nb", lines("b", "x\ny"), Level::Exact, "a\nx\ny");
+    case("a\nb\n", lines("a", "\n"), Level::Exact, "\nb\n");
+    case("ab\nb\n", lines("b", "x"), Level::Exact, "ab\nx\n");
+}
+
+#[test]
+fn line_endings_are_those_of_the_file() {
+    case(
+        "a\r\nb\r\n",
+        lines("a\nb", "a\nx\nb"),
+        Level::Exact,
+        "a\r\nx\r\nb\r\n",
+    );
+    case(
+        "a\nb\n",
+        lines("b\r\n", "x\r\ny\r\n"),
+        Level::Exact,
+        "a\nx\ny\n",
+    );
+    case(
+        "a\r\nb\nc\r\n",
+        lines("a\nb\nc", "a\nb\nx"),
+        Level::Exact,
+        "a\r\nb\nx\r\n",
+    );
+    case("a\r\nb\r\nc", text("a\nb", "x"), Level::Exact, "x\r\nc");
+}
+
+#[test]
+fn a_lone_return_ends_a_line_where_nothing_else_does() {
+    case(
+        "aa\rbb\rcc\r",
+        lines("bb", "xx\nyy"),
+        Level::Exact,
+        "aa\rxx\ryy\rcc\r",
+    );
+    case(
+        "aa\rbb\rcc\r",
+        lines("aa\nbb", "x"),
+        Level::Exact,
+        "x\rcc\r",
+    );
+    let mixed = "one\r\ntwo\rthree\nfour\r\n";
+    let edit = lines("two\nthree", "2\n3");
+    case(
+        mixed,
+        edit.clone(),
+        Level::Exact,
+        "one\r\n2\r\n3\r\nfour\r\n",
+    );
+    let replaced = replace(mixed, &[edit]);
+    assert_eq!(replaced.edited.changes, [Change { old: 1..2, new: 2 }]);
+}
+
+#[test]
+fn trailing_space_is_overlooked_and_kept() {
+    case(
+        "a  \nb\n",
+        lines("a\nb", "a\nx"),
+        Level::TrailingSpace,
+        "a  \nx\n",
+    );
+    case(
+        "a\nb\n",
+        lines("a \nb", "a \nx"),
+        Level::TrailingSpace,
+        "a\nx\n",
+    );
+}
+
+#[test]
+fn the_replacement_is_indented_like_the_passage() {
+    case(
+        "    a\n      b\n",
+        lines("a\n  b", "a\n  x\n    y"),
+        Level::Indentation,
+        "    a\n      x\n        y\n",
+    );
+    case(
+        "a\n  b\n",
+        lines("  a\n    b", "  x\n    b"),
+        Level::Indentation,
+        "x\n  b\n",
+    );
+    case(
+        "\ta\n\t\tb\n",
+        lines("    a\n        b", "    a\n        x"),
+        Level::Indentation,
+        "\ta\n\t\tx\n",
+    );
+}
+
+#[test]
+fn another_width_of_indentation_is_taken_over() {
+    let before = "class A:\n  def f(self):\n    return 1\n\n  def h(self):\n    return 3\n";
+    case(
+        before,
+        lines(
+            "    def f(self):\n        return 1\n",
+            "    def f(self):\n        if x:\n            return 2\n        return 1\n",
+        ),
+        Level::Indentation,
+        "class A:\n  def f(self):\n    if x:\n      return 2\n    return 1\n\n  def h(self):\n    return 3\n",
+    );
+    refused(
+        "class A:\n  def f(self):\n    if x:\n        return 1\n",
+        lines(
+            "    def f(self):\n        if x:\n            return 1\n",
+            "    def f(self):\n        if y:\n            return 1\n",
+        ),
+        "indented",
+    );
+}
+
+#[test]
+fn fancy_punctuation_is_written_plain_where_the_file_has_it_plain() {
+    case(
+        "say(\"a\");\n",
+        lines("say(\u{201c}a\u{201d});", "say(\u{201c}b\u{201d});"),
+        Level::Punctuation,
+        "say(\"b\");\n",
+    );
+    case(
+        "  f(1, 2)\n",
+        lines("\u{a0}\u{a0}f(1, 2)", "\u{a0}\u{a0}f(3)"),
+        Level::Punctuation,
+        "  f(3)\n",
+    );
+}
+
+#[test]
+fn white_space_is_collapsed_as_a_last_resort() {
+    case(
+        "a   =  1\n",
+        lines("a = 1", "a = 2"),
+        Level::Whitespace,
+        "a = 2\n",
+    );
+    let uneven = "a\n  b\n   c\n";
+    case(
+        uneven,
+        lines("a\nb\nc", "a\nx\nc"),
+        Level::UnevenIndentation,
+        "a\nx\nc\n",
+    );
+    case(
+        uneven,
+        lines("a\nb\nc", "a\nc"),
+        Level::Whitespace,
+        "a\n   c\n",
+    );
+    case(
+        "    a\n    b\n",
+        lines("\n  a\n", "  x\n"),
+        Level::Whitespace,
+        "    x\n    b\n",
+    );
+}
+
+#[test]
+fn pieces_around_dots_are_replaced_and_what_they_leave_out_stays() {
+    let before = "fn f() {\n    one();\n    two();\n    three();\n}\n";
+    case(
+        before,
+        lines(
+            "fn f() {\n    ...\n    three();",
+            "fn g() {\n    ...\n    four();",
+        ),
+        Level::Elision,
+        "fn g() {\n    one();\n    two();\n    four();\n}\n",
+    );
+    refused(
+        before,
+        lines(
+            "fn f() {\n    ...\n    four();",
+            "fn g() {\n    ...\n    five();",
+        ),
+        "not found",
+    );
+    refused(
+        before,
+        lines("    three();\n...\nfn f() {", "x\n...\ny"),
+        "not found",
+    );
+    refused(
+        "a1\nb\nb\n",
+        lines("a1\n...\nb", "a2\n...\nc"),
+        "matches 2 places, at lines 2, 3",
+    );
+    refused(
+        before,
+        lines("fn f() {\n    ...\n    three();", "fn g() {\n    four();"),
+        "not found",
+    );
+}
+
+#[test]
+fn what_is_left_out_is_within_one_block() {
+    let before = "def f():\n    a = 1\n    return a\n\ndef g():\n    return 9\n";
+    let edit = lines(
+        "def f():\n    ...\n    return 9",
+        "def f(x):\n    ...\n    return 10",
+    );
+    refused(before, edit, "`...` would stand for lines 2-5");
+    case(
+        "import a\nimport b\n\nimport c\n",
+        lines("import a\n...\nimport c", "import x\n...\nimport y"),
+        Level::Elision,
+        "import x\nimport b\n\nimport y\n",
+    );
+    let long = format!("fn f() {{\n{}    last();\n}}\n", "    one();\n".repeat(400));
+    let edit = lines(
+        "fn f() {\n    ...\n    last();",
+        "fn g() {\n    ...\n    last();",
+    );
+    refused(&long, edit, "`...` would stand for lines 2-401");
+}
+
+#[test]
+fn a_part_of_a_line_counts_if_it_is_there_once_in_whole_words() {
+    case(
+        "let a = f(1);\n",
+        lines("f(1)", "f(2)"),
+        Level::WithinLine,
+        "let a = f(2);\n",
+    );
+    case(
+        "if x > 1: return\n",
+        lines("if x > 1", "if x > 2"),
+        Level::WithinLine,
+        "if x > 2: return\n",
+    );
+    case(
+        "It is here.\n",
+        lines("It is here", "It is there"),
+        Level::WithinLine,
+        "It is there.\n",
+    );
+    refused("max = 1\n", lines("x = 1", "x = 2"), "not found");
+    refused(
+        "let a = f(1) + f(1);\n",
+        lines("f(1)", "f(2)"),
+        "2 places, at lines 1, 1",
+    );
+}
+
+#[test]
+fn a_part_of_a_longer_token_is_not_what_was_quoted() {
+    for (before, search, new) in [
+        ("  background-color: red;\n", "color: red;", "color: blue;"),
+        ("total = price * 1.5\n", "price * 1", "price * 2"),
+        ("if (!ready)\n", "ready", "done"),
+        ("version = \"1.10.2\"\n", "10.2", "10.3"),
+        ("x = -1\n", "1", "2"),
+        ("let x = self.value;\n", "value", "other"),
+        ("x += 5\n", "= 5", "= 6"),
+        ("if a == b {\n", "if a =", "if c ="),
+        ("see lib/src/a\n", "src/a", "src/b"),
+        ("use std::path;\n", "path", "fs"),
+        ("</div>\n", "div", "p"),
+    ] {
+        refused(before, lines(search, new), "not found");
+    }
+}
+
+#[test]
+fn nothing_is_deleted_within_a_line() {
+    refused("f(a, b)\n", lines("a, b", ""), "not found");
+    refused("f(a, b)\n", lines("a, b", "\n"), "not found");
+}
+
+#[test]
+fn blank_lines_that_the_file_lacks_do_not_glue_lines_together() {
+    case(
+        "import os\nx = 1\n",
+        lines("\nx = 1", "y = 1"),
+        Level::Whitespace,
+        "import os\ny = 1\n",
+    );
+    case(
+        "import os\ndef f():\n    return 1\n",
+        lines("\ndef f():\n    return 1", "def f():\n    return 2"),
+        Level::Whitespace,
+        "import os\ndef f():\n    return 2\n",
+    );
+    case(
+        "import os\nx = 1\n",
+        lines("import os\n\n\n", "import os\nimport sys"),
+        Level::Whitespace,
+        "import os\nimport sys\nx = 1\n",
+    );
+    refused("foo\nbar\n", lines("foo\n\n\n", "foo\n\n"), "not found");
+}
+
+#[test]
+fn escaped_newlines_at_the_ends_do_not_glue_lines_together() {
+    refused("abc\n", text("\\n", "X"), "not found");
+    refused("abc\ndef\n", text("\\ndef", "X"), "not found");
+    case(
+        "say(1)\nsay(2)\nsay(3)\n",
+        text("say(1)\\nsay(2)\\n", "say(4)\n"),
+        Level::Escapes,
+        "say(4)\nsay(3)\n",
+    );
+}
+
+#[test]
+fn strings_are_replaced_within_and_across_lines() {
+    case("a b c\n", text("b", "x"), Level::Exact, "a x c\n");
+    case("ab\ncd\n", text("b\nc", "-"), Level::Exact, "a-d\n");
+    case("a\nb\n", text("b\n", ""), Level::Exact, "a\n");
+    case("a\nb\n", text("b\n", "b"), Level::Exact, "a\nb");
+    case("a\nb", text("b", "b\n"), Level::Exact, "a\nb\n");
+    case("a", text("a", ""), Level::Exact, "");
+    case("aaa\n", text("aa", "b"), Level::Exact, "ba\n");
+    case(
+        "  a\n  b\n",
+        text("a\nb\n", "x\ny\n"),
+        Level::Indentation,
+        "  x\n  y\n",
+    );
+    case(
+        "cost\n",
+        text("cost", "$1 $& \\1"),
+        Level::Exact,
+        "$1 $& \\1\n",
+    );
+    refused("a b a\n", text("a", "x"), "2 places");
+}
+
+#[test]
+fn every_place_is_replaced_if_all_are_asked_for() {
+    let all = |edit| Replacement { all: true, ..edit };
+    case(
+        "a b a\na\n",
+        all(text("a", "xx")),
+        Level::Exact,
+        "xx b xx\nxx\n",
+    );
+    case("a\nb\na\n", all(text("a\n", "")), Level::Exact, "b\n");
+    case("ba\na\n", all(text("a\n", "")), Level::Exact, "b");
+    case(
+        "a\nb\na\n",
+        all(lines("a", "x\ny")),
+        Level::Exact,
+        "x\ny\nb\nx\ny\n",
+    );
+    case(
+        "a1 b2\n",
+        all(regex("([a-z])([0-9])", "$2$1")),
+        Level::Exact,
+        "1a 2b\n",
+    );
+}
+
+#[test]
+fn what_would_grow_without_bounds_is_refused() {
+    let many = "a".repeat(10_000);
+    let long = "b".repeat(10_000);
+    let all = |edit| Replacement { all: true, ..edit };
+    refused(&many, all(text("a", &long)), "too much");
+    refused(&many, all(regex("a+", &"$0".repeat(10_000))), "too much");
+    refused(&"a\n".repeat(10_000), all(lines("a", &long)), "too much");
+}
+
+#[test]
+fn regular_expressions_know_lines_and_groups() {
+    case(
+        "a = 1\nb = 2\n",
+        regex(r"^b = (\d+)$", "c = ${1}0 $1x \\1 $$ $& $9 \\n"),
+        Level::Exact,
+        "a = 1\nc = 20 2x 2 $ b = 2 $9 \\n\n",
+    );
+    case(
+        "a\r\nb\r\n",
+        regex("a$", "x\r\ny"),
+        Level::Exact,
+        "x\r\ny\r\nb\r\n",
+    );
+    case(
+        "ab\n",
+        regex("(?P<first>a)", "<${first}>"),
+        Level::Exact,
+        "<a>b\n",
+    );
+    refused(
+        "a a\n",
+        regex("a", "b"),
+        "the regular expression matches 2 places",
+    );
+    refused("a\n", regex("b", "c"), "matches nothing");
+    refused("a\n", regex("a|b", "a"), "changes nothing");
+    let refusal = refused("a\n", regex("(", "c"), "not a regular expression");
+    assert!(
+        refusal.detail.contains("unclosed group"),
+        "{}",
+        refusal.detail
+    );
+    refused(
+        "a\n",
+        regex("(((a{100}){100}){100})", "c"),
+        "not a regular expression",
+    );
+}
+
+#[test]
+fn a_layer_of_escapes_is_undone_if_the_replacement_has_none() {
+    case(
+        "say(\"a\")\n",
+        text("say(\\\"a\\\")", "say(\"b\")"),
+        Level::Escapes,
+        "say(\"b\")\n",
+    );
+    refused(
+        "say(\"a\")\n",
+        text("say(\\\"a\\\")", "say(\\\"b\\\")"),
+        "not found",
+    );
+}
+
+#[test]
+fn two_places_are_refused_with_their_lines() {
+    refused(
+        "a\nb\na\n",
+        lines("a", "x"),
+        "matches 2 places, at lines 1, 3",
+    );
+    refused("a \nb\na  \n", lines("a", "x"), "at lines 1, 3");
+    let many = "a\n".repeat(100);
+    refused(
+        &many,
+        lines("a", "x"),
+        "100 places, at lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 88 more",
+    );
+}
+
+#[test]
+fn a_close_line_number_chooses() {
+    let at = |line| Replacement {
+        line: Some(line),
+        ..lines("a", "x")
+    };
+    case(
+        "a\nb\nb\nb\nb\na\n",
+        at(5),
+        Level::Exact,
+        "a\nb\nb\nb\nb\nx\n",
+    );
+    refused("a\nb\nb\nb\na\n", at(3), "2 places");
+    let first = lines("top", "one\ntwo\nthree\nfour\nfive\nsix\nseven");
+    let replaced = replace("top\na\nb\nb\nb\nb\na\n", &[first, at(7)]);
+    assert!(
+        replaced.edited.text.ends_with("b\nx\n"),
+        "{}",
+        replaced.edited.text
+    );
+}
+
+#[test]
+fn what_was_done_before_is_not_done_again() {
+    let before = "fn renamed() {}\nother\n";
+    case(
+        before,
+        lines("fn original() {}", "fn renamed() {}"),
+        Level::AlreadyApplied,
+        before,
+    );
+    case(
+        before,
+        text("fn original()", "fn renamed()"),
+        Level::AlreadyApplied,
+        before,
+    );
+    let removed = "first line\nlast line\n";
+    case(
+        removed,
+        lines("first line\ngone\nlast line", "first line\nlast line"),
+        Level::AlreadyApplied,
+        removed,
+    );
+    refused(
+        "first line\nx\n",
+        lines("first line\ngone", "first line"),
+        "not found",
+    );
+    refused("x = 2\n", lines("x = 1", "x = 2"), "not found");
+}
+
+#[test]
+fn useless_and_lossy_edits_are_refused() {
+    refused("a\n", lines("a", "a"), "changes nothing");
+    refused("a\n", lines("a\n", "a"), "changes nothing");
+    refused("a\n", lines("", "x"), "is empty and the file is not");
+    refused(
+        "a\nb\n",
+        lines("a\nb", "x\n// ... existing code ..."),
+        "placeholder",
+    );
+    refused("    a\n", lines("  a", "    a"), "not found");
+    case("", lines("", "x"), Level::Exact, "x\n");
+    case(
+        "a\n// ...\n",
+        lines("a", "x\n// ..."),
+        Level::Exact,
+        "x\n// ...\n// ...\n",
+    );
+}
+
+#[test]
+fn a_refusal_shows_the_nearest_passages() {
+    let before = "fn one() {\n    call(1);\n}\n\nfn two() {\n    call(2);\n}\n";
+    let refusal = refused(
+        before,
+        lines("fn two() {\n    call(3);\n}", "x"),
+        "it begins with `fn two() {`",
+    );
+    assert!(
+        refusal
+            .detail
+            .contains("lines 5-7:\n5| fn two() {\n6|     call(2);\n7| }"),
+        "{}",
+        refusal.detail
+    );
+}
+
+#[test]
+fn edits_follow_one_another_and_their_changes_add_up() {
+    let replaced = replace(
+        "a\nb\nc\nd\n",
+        &[
+            lines("b", "x\ny"),
+            lines("nowhere", "z"),
+            lines("y\nc", "z"),
+            text("d", "e"),
+        ],
+    );
+    assert_eq!(replaced.edited.text, "a\nx\nz\ne\n");
+    assert_eq!(replaced.edited.changes, [Change { old: 1..4, new: 3 }]);
+    assert_eq!(replaced.refusals.len(), 1);
+    assert_eq!(replaced.refusals[0].0, 1);
+}
+
+#[test]
+fn line_numbers_are_left_out_only_where_they_are_not_in_the_file() {
+    let numbered = Replacement {
+        unnumbered: Some(Box::new(Replacement {
+            line: Some(1),
+            ..lines("Alice", "Alicia")
+        })),
+        ..lines("1 | Alice", "1 | Alicia")
+    };
+    let table = "x\n1 | Alice\nAlice\n";
+    case(
+        table,
+        numbered.clone(),
+        Level::Exact,
+        "x\n1 | Alicia\nAlice\n",
+    );
+    case(
+        "Alice\nBob\n",
+        numbered.clone(),
+        Level::LineNumbers,
+        "Alicia\nBob\n",
+    );
+    refused("x\n1 | Alicia\nAlice\n", numbered.clone(), "was not found");
+    refused("x\nBob\n", numbered, "begins with `Alice`");
+}
+
+#[test]
+fn a_blank_line_at_the_end_is_a_line() {
+    let before = "a\nx = 1\n\nb\n";
+    case(
+        before,
+        lines("x = 1\n\n", "x = 2\n"),
+        Level::Exact,
+        "a\nx = 2\nb\n",
+    );
+    case(
+        "a\nx = 1\nb\n",
+        lines("x = 1\n", "x = 1\n\n"),
+        Level::Exact,
+        "a\nx = 1\n\nb\n",
+    );
+    case(
+        "x = 1\nb\nx = 1\n\nc\n",
+        lines("x = 1\n\n", "x = 2\n\n"),
+        Level::Exact,
+        "x = 1\nb\nx = 2\n\nc\n",
+    );
+    case(before, lines("x = 1\n\nb\n", "\n"), Level::Exact, "a\n\n");
+    case(
+        "first value = 1  \n\nb\n",
+        lines("first value = 1\n\n", "first value = 1\n"),
+        Level::TrailingSpace,
+        "first value = 1  \nb\n",
+    );
+}
+
+#[test]
+fn a_blank_end_that_the_file_lacks_is_left_out_of_both_texts() {
+    let before = "a\nx = 1\nb\n";
+    case(
+        before,
+        lines("x = 1\n\n", "x = 2\n\n"),
+        Level::Whitespace,
+        "a\nx = 2\nb\n",
+    );
+    case(
+        before,
+        lines("\nx = 1\n", "\nx = 2\n\n"),
+        Level::Whitespace,
+        "a\nx = 2\n\nb\n",
+    );
+    refused(before, lines("\nx = 1\n", "x = 1\n\n"), "not found");
+    refused(before, lines("x = 1\n\n", "x = 1\n"), "not found");
+    case(
+        "fn f() {\n    one();\n    two();\n}\n",
+        lines(
+            "fn f() {\n    ...\n    two();\n\n",
+            "fn g() {\n    ...\n    three();\n\n",
+        ),
+        Level::Elision,
+        "fn g() {\n    one();\n    three();\n}\n",
+    );
+    case(
+        "fn renamed() {}\nother\n",
+        lines("fn original() {}\n\n", "fn renamed() {}\n\n"),
+        Level::AlreadyApplied,
+        "fn renamed() {}\nother\n",
+    );
+}
+
+#[test]
+fn a_blank_line_does_not_break_the_line_that_a_part_stands_in() {
+    refused("y = f(1) + 2\n", lines("f(1)\n", "f(2)\n\n"), "not found");
+    refused("y = f(1)\n", lines("f(1)\n", "\nf(2)\n"), "not found");
+    case(
+        "y = f(1)\nz\n",
+        lines("f(1)\n", "f(2)\n\n"),
+        Level::WithinLine,
+        "y = f(2)\n\nz\n",
+    );
+}
+
+#[test]
+fn very_many_new_lines_are_looked_through_once() {
+    const LINES: usize = 100_000;
+    let begun = std::time::Instant::now();
+    let many = "x\n".repeat(LINES);
+    let at = |line, edit| Replacement { line, ..edit };
+    let edits = [
+        lines("alpha\n", &many),
+        lines("x\n", "y\n"),
+        text("x", "y"),
+        at(Some(2), lines("x\n", "y\n")),
+        at(Some(2), text("x", "y")),
+    ];
+    let replaced = replace("alpha\nomega\n", &edits);
+    assert_eq!(replaced.refusals.len(), 4);
+    let took = begun.elapsed();
+    assert!(took.as_secs() < 20, "{took:?}");
+}
+
+#[test]
+fn dots_may_stand_for_blocks_beside_what_is_quoted() {
+    case(
+        "def f():\n    a = 1\n    if x:\n        y()\n    return a\n",
+        lines(
+            "    a = 1\n    ...\n    return a\n",
+            "    a = 2\n    ...\n    return a + 1\n",
+        ),
+        Level::Elision,
+        "def f():\n    a = 2\n    if x:\n        y()\n    return a + 1\n",
+    );
+    case(
+        "function f() {\n  let a = 1;\n  for (const b of c) {\n    d(b);\n  }\n  return a;\n}\n",
+        lines(
+            "  let a = 1;\n  // ...\n  return a;\n",
+            "  let a = 2;\n  // ...\n  return -a;\n",
+        ),
+        Level::Elision,
+        "function f() {\n  let a = 2;\n  for (const b of c) {\n    d(b);\n  }\n  return -a;\n}\n",
+    );
+    case(
+        "import a\n\ndef f():\n    pass\n\nX = 1\n",
+        lines("import a\n...\nX = 1\n", "import b\n...\nX = 2\n"),
+        Level::Elision,
+        "import b\n\ndef f():\n    pass\n\nX = 2\n",
+    );
+    case(
+        "def f():\n    for a in b:\n        c()\n    if x:\n        y()\n    return 1\n",
+        lines(
+            "    for a in b:\n    ...\n    return 1\n",
+            "    for a in d:\n    ...\n    return 2\n",
+        ),
+        Level::Elision,
+        "def f():\n    for a in d:\n        c()\n    if x:\n        y()\n    return 2\n",
+    );
+    let two = "def f():\n    a = 1\n    if x:\n        y()\n\ndef g():\n    return 9\n";
+    refused(
+        two,
+        lines(
+            "    a = 1\n    ...\n    return 9\n",
+            "    a = 2\n    ...\n    return 10\n",
+        ),
+        "`...` would stand for lines 3-6",
+    );
+    refused(
+        two,
+        lines(
+            "def f():\n    a = 1\n...\n    return 9\n",
+            "def f():\n    a = 2\n...\n    return 10\n",
+        ),
+        "`...` would stand for lines 3-6",
+    );
+}
+
+#[test]
+fn lines_within_brackets_may_be_indented_in_any_way() {
+    case(
+        "def f():\n    a = foo(1,\n            2,\n          3)\n    return a\n",
+        lines(
+            "a = foo(1,\n    2,\n    3)\nreturn a\n",
+            "a = bar(1,\n    2,\n    4)\nreturn a + 1\n",
+        ),
+        Level::Whitespace,
+        "def f():\n    a = bar(1,\n            2,\n        4)\n    return a + 1\n",
+    );
+    let text = "def f():\n    a(\"(\")\n      # odd\n    b()\n    return a\n";
+    refused(
+        text,
+        lines(
+            "a(\"(\")\n# odd\nb()\nreturn a\n",
+            "a(\"(\")\n# odd\nc()\nreturn a\n",
+        ),
+        "indented",
+    );
+}
+
+#[test]
+fn the_file_tells_whether_indentation_matters() {
+    let edit = || lines("a\nb\nc\n", "a\nx\nc\n");
+    refused("if y:\n  a\n    b\n   c\n", edit(), "indented");
+    refused("key:\n  a\n    b\n   c\n", edit(), "indented");
+    case(
+        "switch (y) {\ncase 1:\n  a\n    b\n   c\n}\n",
+        edit(),
+        Level::UnevenIndentation,
+        "switch (y) {\ncase 1:\na\nx\nc\n}\n",
+    );
+}

@@ -1,0 +1,381 @@
+//! Applies the table to one step: every rule that matches, the strictest first.
+
+use std::fmt::Write as _;
+
+use super::programs::Programs;
+use super::rules::Extent;
+use super::shell::Opacity;
+use super::table::{BUILT_IN, BuiltIn, Check};
+use super::words::{Invocation, Reading, UNKNOWN};
+use super::{
+    Confinement, Decision, Grant, PERSON, Policy, Rule, Ruling, Script, asked, propose, protected,
+    rules, shell, standing, words,
+};
+use agent_protocol::{Command, FileChange, RelPath, Selection};
+
+/// How much of a command is repeated in a ruling, in characters.
+const MAX_ABOUT: usize = 200;
+
+/// A rule that matched, and what would make it yield.
+struct Finding {
+    ruling: Ruling,
+    yields: Yields,
+}
+
+/// Which allow rule of the person overrides a question.
+#[derive(Clone, Copy)]
+enum Yields {
+    Never,
+    /// Every one that covers the script.
+    ToAnyRule,
+    /// Only one that says itself what is asked about: `git` does not allow `git push`.
+    ToRuleThatNamesIt(&'static BuiltIn),
+}
+
+impl Policy {
+    /// Every rule that matches a script, the strictest first; never empty.
+    pub(super) fn judge_script(&self, script: &str) -> Vec<Ruling> {
+        let mut findings = self.built_in_findings(script);
+        let covering = self.covering(script);
+        findings.extend(self.standing_findings(covering.as_ref().err().copied().flatten()));
+        if let Ok(covered) = covering {
+            findings.retain(|finding| !self.yields(finding, &covered));
+            findings.extend(allowing(&covered));
+        }
+        strictest_first(findings)
+    }
+
+    /// Every rule that matches a step that runs nothing, the strictest first; never empty.
+    pub(super) fn judge_file_step(&self, command: &Command) -> Vec<Ruling> {
+        let mut findings = Vec::new();
+        let changed = if command.changes_files() {
+            paths(command)
+        } else {
+            Vec::new()
+        };
+        let touched = touched(command);
+        for row in self.rows_in_force() {
+            match row.check {
+                Check::Write(is_protected) => {
+                    let protected = changed.iter().filter(|path| is_protected(path));
+                    findings.extend(protected.map(|path| built_in(row, path.as_str())));
+                }
+                Check::Touch(is_hidden) => {
+                    let hidden = touched.iter().filter(|text| is_hidden(text));
+                    findings.extend(hidden.map(|text| built_in(row, text)));
+                }
+                _ => {}
+            }
+        }
+        findings.extend(touched.iter().filter_map(|text| self.on_own_paths(text)));
+        let standing = if command.changes_files() {
+            standing::on_changes(self.approval)
+        } else {
+            standing::ON_READING
+        };
+        findings.push(standing_finding(&standing));
+        strictest_first(findings)
+    }
+
+    /// What the settings keep for `agent` itself.
+    fn on_own_paths(&self, text: &str) -> Option<Finding> {
+        if self.own_paths.is_empty() {
+            return None;
+        }
+        let path = RelPath::parse(text).ok()?;
+        let is_own = (self.own_paths.iter()).any(|own| protected::is_within(&path, own));
+        is_own.then(|| {
+            let mut finding = standing_finding(&standing::OWN_PATHS);
+            finding.ruling.about.push_str(text);
+            finding
+        })
+    }
+
+    pub(super) fn rows_in_force(&self) -> impl Iterator<Item = &'static BuiltIn> {
+        BUILT_IN.iter().filter(|row| row.is_in_force(self))
+    }
+
+    fn built_in_findings(&self, script: &str) -> Vec<Finding> {
+        let mut findings: Vec<Finding> = self
+            .rows_in_force()
+            .filter(|row| matches!(row.check, Check::Text(is_bad) if is_bad(script)))
+            .map(|row| built_in(row, ""))
+            .collect();
+        if script.len() > shell::MAX_BYTES {
+            return findings;
+        }
+        let reading = self.read(script);
+        for row in self.rows_in_force() {
+            findings.extend(self.built_in_on_reading(row, &reading));
+        }
+        let is_opaque = matches!(shell::read(script), Script::Opaque(_));
+        findings.extend(self.written_findings(&reading, is_opaque));
+        findings
+    }
+
+    fn read(&self, script: &str) -> Reading {
+        words::read(script, &self.places, self.dialect)
+    }
+
+    fn built_in_on_reading(&self, row: &'static BuiltIn, reading: &Reading) -> Option<Finding> {
+        match row.check {
+            Check::Unreadable => (!reading.is_complete).then(|| built_in(row, "")),
+            Check::Command(is_meant) => {
+                let mut made = Vec::new();
+                let invocation = reading.invocations.iter().find(|invocation| {
+                    // What a script makes itself is not yet protected while it runs.
+                    if row.needs() == Some(Grant::GitWrite) {
+                        made.extend(asked::made_repository(invocation));
+                        if asked::works_within(invocation, &made) {
+                            return false;
+                        }
+                    }
+                    is_meant(invocation, &self.places)
+                })?;
+                Some(built_in(row, &in_short(invocation)))
+            }
+            Check::Text(_) | Check::Write(_) | Check::Touch(_) => None,
+        }
+    }
+
+    /// What the person and the project wrote to refuse and to ask.
+    fn written_findings(&self, reading: &Reading, is_opaque: bool) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for (rules, decision, source) in self.written() {
+            // What is allowed is decided by `covering`.
+            if decision == Decision::Allow {
+                continue;
+            }
+            for rule in rules {
+                let invocation = reading.invocations.iter().find(|invocation| {
+                    rule.matches(invocation)
+                        || is_opaque && decision == Decision::Deny && rule.is_mentioned(invocation)
+                });
+                findings.extend(invocation.map(|invocation| Finding {
+                    ruling: Ruling {
+                        about: in_short(invocation),
+                        ..ruling(
+                            decision,
+                            rules::in_words(rule, source),
+                            standing::why_written(decision),
+                        )
+                    },
+                    yields: Yields::Never,
+                }));
+            }
+        }
+        findings
+    }
+
+    /// What the mode and the sandbox say about every command.
+    fn standing_findings(&self, opacity: Option<Opacity>) -> Vec<Finding> {
+        standing::on_commands(self.approval, self.confinement)
+            .iter()
+            .map(|row| {
+                let mut finding = standing_finding(row);
+                let asks_anyway = self.confinement == Confinement::Missing;
+                if row.decision == Decision::Ask && !asks_anyway {
+                    finding.yields = Yields::ToAnyRule;
+                    if let Some(opacity) = opacity.filter(|_| !self.person.allow.is_empty()) {
+                        let why = &mut finding.ruling.why;
+                        let _ = write!(why, "; no allow rule is tried on it: {opacity}");
+                    }
+                }
+                finding
+            })
+            .collect()
+    }
+
+    /// The commands of a script with the allow rules for each, if all of them are covered.
+    ///
+    /// Otherwise, if that is the reason, what makes it opaque.
+    fn covering(&self, script: &str) -> Result<Vec<Covered<'_>>, Option<Opacity>> {
+        if self.dialect != words::Dialect::Posix {
+            return Err(None);
+        }
+        let commands = match shell::read(script) {
+            Script::Plain(commands) => commands,
+            Script::Opaque(opacity) => return Err(Some(opacity)),
+        };
+        let mut programs = Programs {
+            lookup: &self.lookup,
+            places: &self.places,
+            has_moved: false,
+        };
+        let mut covered = Vec::new();
+        for command in commands {
+            let rules: Vec<&Rule> = self
+                .person
+                .allow
+                .iter()
+                .filter(|rule| rule.allows(&command, &programs))
+                .collect();
+            if rules.is_empty() && !propose::is_neutral(&command) {
+                return Err(None);
+            }
+            programs.has_moved |= changes_directory(&command);
+            if !rules.is_empty() {
+                covered.push(Covered { command, rules });
+            }
+        }
+        if covered.is_empty() {
+            Err(None)
+        } else {
+            Ok(covered)
+        }
+    }
+
+    fn yields(&self, finding: &Finding, covered: &[Covered<'_>]) -> bool {
+        let row = match finding.yields {
+            Yields::Never => return false,
+            Yields::ToAnyRule => return true,
+            Yields::ToRuleThatNamesIt(row) => row,
+        };
+        let is_about = |rule: &Rule| {
+            let reading = self.read(&rule.command());
+            self.built_in_on_reading(row, &reading).is_some()
+        };
+        let mut asked = covered
+            .iter()
+            .filter(|covered| is_about(&Rule::of_words(&covered.command, Extent::Whole)))
+            .peekable();
+        asked.peek().is_some()
+            && asked.all(|covered| covered.rules.iter().any(|rule| is_about(rule)))
+    }
+}
+
+/// A command of a script with the allow rules that match it.
+struct Covered<'a> {
+    command: Vec<String>,
+    rules: Vec<&'a Rule>,
+}
+
+/// One finding for each rule that allows a part of the script.
+fn allowing(covered: &[Covered<'_>]) -> Vec<Finding> {
+    let mut rules: Vec<&Rule> = Vec::new();
+    for rule in covered.iter().flat_map(|covered| &covered.rules) {
+        if !rules.contains(rule) {
+            rules.push(rule);
+        }
+    }
+    rules
+        .into_iter()
+        .map(|rule| Finding {
+            ruling: ruling(
+                Decision::Allow,
+                rules::in_words(rule, PERSON),
+                standing::why_written(Decision::Allow),
+            ),
+            yields: Yields::Never,
+        })
+        .collect()
+}
+
+fn changes_directory(command: &[String]) -> bool {
+    matches!(
+        command.first().map(String::as_str),
+        Some("cd" | "pushd" | "popd")
+    )
+}
+
+fn built_in(row: &'static BuiltIn, about: &str) -> Finding {
+    let yields = if row.decision == Decision::Ask && row.needs().is_none() {
+        Yields::ToRuleThatNamesIt(row)
+    } else {
+        Yields::Never
+    };
+    Finding {
+        ruling: Ruling {
+            about: about.to_owned(),
+            needs: row.needs(),
+            ..ruling(row.decision, row.rule.to_owned(), row.why)
+        },
+        yields,
+    }
+}
+
+fn standing_finding(row: &standing::Standing) -> Finding {
+    Finding {
+        ruling: ruling(row.decision, row.rule.to_owned(), row.why),
+        yields: Yields::Never,
+    }
+}
+
+fn ruling(decision: Decision, rule: String, why: &str) -> Ruling {
+    Ruling {
+        decision,
+        rule,
+        why: why.to_owned(),
+        about: String::new(),
+        needs: None,
+    }
+}
+
+fn strictest_first(findings: Vec<Finding>) -> Vec<Ruling> {
+    let mut rulings: Vec<Ruling> = findings.into_iter().map(|finding| finding.ruling).collect();
+    rulings.sort_by_key(|ruling| std::cmp::Reverse(ruling.decision));
+    rulings
+}
+
+/// Every path that a step changes, as it is named before and after.
+fn paths(command: &Command) -> Vec<&RelPath> {
+    match command {
+        Command::MoveFile { from, to } => vec![from, to],
+        Command::ApplyPatch { changes } => changes.iter().flat_map(paths_of_change).collect(),
+        other => other.path().into_iter().collect(),
+    }
+}
+
+fn paths_of_change(change: &FileChange) -> Vec<&RelPath> {
+    match change {
+        FileChange::Update {
+            path,
+            move_to: Some(to),
+            ..
+        } => vec![path, to],
+        other => vec![other.path()],
+    }
+}
+
+/// Every path or pattern for paths that a step names, however a list is read.
+fn touched(command: &Command) -> Vec<String> {
+    let mut touched: Vec<String> = paths(command)
+        .into_iter()
+        .map(ToString::to_string)
+        .collect();
+    let readings = command.selection().map(Selection::readings);
+    touched.extend(readings.into_iter().flatten().map(String::from));
+    if let Command::ListFiles {
+        glob: Some(glob), ..
+    }
+    | Command::SearchText {
+        glob: Some(glob), ..
+    } = command
+    {
+        touched.extend(glob.split(',').map(|part| part.trim().to_owned()));
+        touched.push(glob.clone());
+    }
+    touched
+}
+
+/// A command as it is named in a ruling.
+fn in_short(invocation: &Invocation) -> String {
+    let mut short = String::new();
+    let words = std::iter::once(&invocation.name).chain(&invocation.arguments);
+    for (number, word) in words.enumerate() {
+        if number > 0 {
+            short.push(' ');
+        }
+        short.extend(
+            word.chars()
+                .map(|c| if c == UNKNOWN { '…' } else { c })
+                .take(MAX_ABOUT),
+        );
+        if short.chars().count() > MAX_ABOUT {
+            short = short.chars().take(MAX_ABOUT).collect();
+            short.push_str(" ...");
+            break;
+        }
+    }
+    short
+}

@@ -1,0 +1,293 @@
+//! Paths that steps may not touch, or only after a question.
+//!
+//! Judged by name alone, and by every name under which some file system would find the same entry:
+//! another letter case, trailing dots and spaces, short names, streams, invisible characters. What
+//! a link leads to is decided by `workspace`, what a command may write by the sandbox.
+
+use std::borrow::Cow;
+
+use agent_protocol::RelPath;
+use agent_protocol::obeyed::{TOOL_CONFIGURATION, WORKFLOWS};
+
+/// The entries of a git directory that the grant `git-write` opens.
+const GIT_OPEN: [&str; 9] = [
+    "objects",
+    "refs",
+    "logs",
+    "index",
+    "head",
+    "packed-refs",
+    "orig_head",
+    "fetch_head",
+    "commit_editmsg",
+];
+
+/// Whether the path is a git directory or lies in one.
+pub(super) fn is_in_git(path: &RelPath) -> bool {
+    has_component(path, ".git")
+}
+
+/// Whether the path lies in a git directory, in what no grant opens: hooks, config and the like.
+pub(super) fn is_in_closed_git(path: &RelPath) -> bool {
+    let names: Vec<Name<'_>> = path.components().map(Name::of).collect();
+    let Some(at) = names.iter().position(|name| name.is(".git")) else {
+        return false;
+    };
+    let is_open = names
+        .get(at + 1)
+        .is_some_and(|entry| GIT_OPEN.contains(&entry.plain.as_ref()));
+    !is_open || names[at + 1..].iter().any(|name| name.is(".git"))
+}
+
+/// Whether a path, or a pattern for paths, names our own state.
+pub(super) fn names_our_state(text: &str) -> bool {
+    text.split(['/', '\\', ',', '{', '}'])
+        .any(|part| Name::of(part).is(".agent"))
+}
+
+/// Whether the path is this one or lies beneath it.
+pub(super) fn is_within(path: &RelPath, directory: &RelPath) -> bool {
+    let mut components = path.components().map(plain_name);
+    directory
+        .components()
+        .all(|expected| components.next() == Some(plain_name(expected)))
+}
+
+/// Whether an editor or a tool would act on the file when the person opens the project.
+pub(super) fn is_tool_configuration(path: &RelPath) -> bool {
+    let mut names = path.components().map(Name::of);
+    names.any(|name| TOOL_CONFIGURATION.iter().any(|other| name.is(other)))
+}
+
+/// Whether the file tells a build service what to run.
+pub(super) fn is_build_service_file(path: &RelPath) -> bool {
+    let names: Vec<Name<'_>> = path.components().map(Name::of).collect();
+    // Nearly all differ from all of them in their first letter.
+    let may_begin = |name: &Name<'_>| {
+        let first = name.plain.as_bytes().first();
+        name.is_short || first.is_some_and(|first| BEGINNINGS[usize::from(*first)])
+    };
+    (0..names.len())
+        .filter(|start| may_begin(&names[*start]))
+        .any(|start| {
+            WORKFLOWS
+                .iter()
+                .any(|workflow| begins_with(&names[start..], workflow))
+        })
+}
+
+/// The first letters of `WORKFLOWS`, in lower case as plain names are.
+const BEGINNINGS: [bool; 256] = {
+    let mut letters = [false; 256];
+    let mut at = 0;
+    while at < WORKFLOWS.len() {
+        letters[WORKFLOWS[at].as_bytes()[0].to_ascii_lowercase() as usize] = true;
+        at += 1;
+    }
+    letters
+};
+
+fn begins_with(names: &[Name<'_>], workflow: &str) -> bool {
+    let mut names = names.iter();
+    workflow
+        .split('/')
+        .all(|part| names.next().is_some_and(|name| name.is(part)))
+}
+
+fn has_component(path: &RelPath, name: &str) -> bool {
+    path.components()
+        .any(|component| Name::of(component).is(name))
+}
+
+/// The name under which the most forgiving file system would look for a component.
+///
+/// Windows drops trailing dots and spaces and takes what follows a colon for a stream; macOS
+/// ignores letter case and some invisible characters, as git found out.
+fn plain_name(component: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-' | b'.')
+    };
+    if component.bytes().all(is_plain) && !component.ends_with('.') {
+        return Cow::Borrowed(component);
+    }
+    let visible: String = component
+        .chars()
+        .filter(|character| !super::shell::is_invisible(*character))
+        .flat_map(char::to_lowercase)
+        .collect();
+    let name = visible.split(':').next().unwrap_or_default();
+    Cow::Owned(name.trim_end_matches(['.', ' ']).to_owned())
+}
+
+/// Whether a file of this name makes its directory look like a git directory.
+pub(super) fn heads_a_repository(path: &RelPath) -> bool {
+    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    plain_name(name).eq_ignore_ascii_case("HEAD") && !is_in_git(path)
+}
+
+/// A component under its plain name.
+struct Name<'a> {
+    plain: Cow<'a, str>,
+    /// It may be a short name that Windows gave to another one.
+    is_short: bool,
+}
+
+impl<'a> Name<'a> {
+    fn of(component: &'a str) -> Self {
+        let plain = plain_name(component);
+        Self {
+            is_short: plain.contains('~'),
+            plain,
+        }
+    }
+
+    /// Whether it is this name, or a short name that Windows may have given to it.
+    fn is(&self, name: &str) -> bool {
+        self.plain.eq_ignore_ascii_case(name) || (self.is_short && self.is_short_for(name))
+    }
+
+    /// `.git` is `GIT~1`, `.mcp.json` is `MCP~1.JSO`, `azure-pipelines.yml` is `AZURE-~1.YML`.
+    fn is_short_for(&self, name: &str) -> bool {
+        let Some((stem, number)) = self.plain.split_once('~') else {
+            return false;
+        };
+        let (number, extension) = number.split_once('.').unwrap_or((number, ""));
+        let name = name.to_ascii_lowercase();
+        let long = name.trim_start_matches('.');
+        let (long, long_extension) = long.rsplit_once('.').unwrap_or((long, ""));
+        let short: String = long.chars().take(6).collect();
+        stem == short
+            && !number.is_empty()
+            && number.chars().all(|digit| digit.is_ascii_digit())
+            && long_extension.starts_with(extension)
+            && extension.is_empty() == long_extension.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn path(text: &str) -> RelPath {
+        RelPath::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_git_directory_is_known_under_all_its_names() {
+        for text in [
+            ".git",
+            ".git/config",
+            ".GIT/config",
+            ".Git/hooks/pre-commit",
+            "sub/.git/config",
+            ".git./config",
+            ".git /config",
+            ".git . ./x",
+            "GIT~1/config",
+            "git~2/hooks/x",
+            ".git::$INDEX_ALLOCATION/config",
+            ".git:stream",
+            ".g\u{200c}it/config",
+            "a/b/c/.gIt",
+        ] {
+            assert!(is_in_git(&path(text)), "{text}");
+        }
+        for text in [
+            ".gitignore",
+            ".github/x",
+            "git/config",
+            "x.git/y",
+            ".gitmodules",
+            "git~x",
+            "a~1",
+        ] {
+            assert!(!is_in_git(&path(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_grant_opens_only_what_a_commit_needs() {
+        for text in [
+            ".git/objects/ab/cd",
+            ".git/refs/heads/main",
+            ".git/index",
+            ".git/HEAD",
+            ".git/logs/HEAD",
+        ] {
+            assert!(!is_in_closed_git(&path(text)), "{text}");
+        }
+        for text in [
+            ".git",
+            ".git/hooks/pre-commit",
+            ".git/config",
+            ".git/CONFIG",
+            ".git/config.worktree",
+            ".git/info/attributes",
+            ".git/modules/x/hooks/y",
+            ".git/worktrees/x/config",
+            ".git/objects/.git/hooks/x",
+            ".git/hooks./x",
+        ] {
+            assert!(is_in_closed_git(&path(text)), "{text}");
+        }
+        assert!(!is_in_closed_git(&path("src/config")));
+    }
+
+    #[test]
+    fn our_state_is_hidden_by_name() {
+        for text in [
+            ".agent",
+            ".agent/sessions/x.json",
+            "sub/.Agent/x",
+            ".agent./x",
+            "AGENT~1/x",
+        ] {
+            assert!(names_our_state(text), "{text}");
+        }
+        for text in ["agent/x", ".agents/x", "src/agent.rs", ".agent-notes"] {
+            assert!(!names_our_state(text), "{text}");
+        }
+        assert!(names_our_state(".agent/**"));
+        assert!(names_our_state("{.agent,src}/*"));
+        assert!(!names_our_state("src/**/*.rs"));
+    }
+
+    #[test]
+    fn files_that_others_act_on_are_known() {
+        for text in [
+            ".vscode/tasks.json",
+            ".VSCODE/x",
+            ".idea/x.xml",
+            ".envrc",
+            "sub/.envrc",
+            ".mcp.json",
+            "MCP~1.JSO",
+            "VSCODE~1/tasks.json",
+        ] {
+            assert!(is_tool_configuration(&path(text)), "{text}");
+        }
+        for text in [
+            ".github/workflows/ci.yml",
+            ".GitHub/Workflows/x.yml",
+            ".gitlab-ci.yml",
+            ".circleci/config.yml",
+            "Jenkinsfile",
+            ".github/actions/x/action.yml",
+            "azure-pipelines.yml",
+            "GITHUB~1/workflows/x",
+        ] {
+            assert!(is_build_service_file(&path(text)), "{text}");
+        }
+        for text in [
+            ".github/ISSUE_TEMPLATE.md",
+            "workflows/x.yml",
+            ".env",
+            "src/vscode.ts",
+            "mcp.json",
+        ] {
+            assert!(!is_tool_configuration(&path(text)), "{text}");
+            assert!(!is_build_service_file(&path(text)), "{text}");
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! Recognises scripts that it understands completely, and calls all others opaque.
+//!
+//! ```text
+//! script    = { newline } [ command { separator command } ] [ ";" ] { newline }
+//! separator = "&&" { newline } | "||" { newline } | "|" { newline } | ";" | newline
+//! command   = word { blank word }
+//! word      = ( bare | "'" text "'" | '"' text without $ ` \ '"' ) +
+//! ```
+//!
+//! What is plain is split here exactly as `sh` and `bash` split it. Everything that a shell expands,
+//! redirects, repeats or runs aside makes a script opaque, and so does every character whose meaning
+//! depends on the shell or the locale: an allow rule matches only what is plain. This is no
+//! boundary; the kernel is. What an opaque script seems to do is guessed in `words`.
+
+use std::fmt;
+use std::iter::Peekable;
+use std::str::Chars;
+
+use agent_protocol::unseen::is_unseen;
+
+/// The longest script that is looked at, in bytes.
+pub const MAX_BYTES: usize = 32 * 1024;
+
+/// A script as the recogniser sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Script {
+    /// Its simple commands, in order, each with its words after the quotes were removed.
+    Plain(Vec<Vec<String>>),
+    /// Not understood completely, for this reason.
+    Opaque(Opacity),
+}
+
+/// What makes a script opaque: the first such thing in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the words of `Display` say what each is")]
+pub enum Opacity {
+    TooLong,
+    Character,
+    Substitution,
+    Escape,
+    Redirection,
+    Background,
+    Glob,
+    Braces,
+    Group,
+    Tilde,
+    Assignment,
+    Keyword,
+    OpenQuote,
+    Syntax,
+}
+
+impl fmt::Display for Opacity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooLong => "it is longer than 32 KiB",
+            Self::Character => "it has an unusual character outside of quotes or an invisible one",
+            Self::Substitution => "it has a substitution (`$` or a backtick)",
+            Self::Escape => "it has a backslash",
+            Self::Redirection => "it has a redirection",
+            Self::Background => "it runs something in the background",
+            Self::Glob => "it has a pattern for file names",
+            Self::Braces => "it has braces",
+            Self::Group => "it has parentheses",
+            Self::Tilde => "it has a `~` for a home directory",
+            Self::Assignment => "it sets a variable",
+            Self::Keyword => "it has control flow",
+            Self::OpenQuote => "a quote is not closed",
+            Self::Syntax => "a command is missing beside `&&`, `||`, `;` or `|`",
+        })
+    }
+}
+
+/// Words that a shell does not take for programs.
+///
+/// `time`, `coproc`, `select` and `function` are words of bash only; for us they are always.
+const KEYWORDS: [&str; 17] = [
+    "!", "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac",
+    "time", "coproc", "select", "function",
+];
+
+/// Reads a script.
+pub fn read(script: &str) -> Script {
+    if script.len() > MAX_BYTES {
+        return Script::Opaque(Opacity::TooLong);
+    }
+    match (Recogniser {
+        rest: script.chars().peekable(),
+        commands: Vec::new(),
+        words: Vec::new(),
+        expects_command: false,
+    })
+    .script()
+    {
+        Ok(commands) => Script::Plain(commands),
+        Err(opacity) => Script::Opaque(opacity),
+    }
+}
+
+/// Whether a shell would not take this word for a program.
+pub(super) fn is_keyword(word: &str) -> bool {
+    KEYWORDS.contains(&word)
+}
+
+/// Whether a character is invisible, changes the direction of text or controls a terminal.
+pub(super) fn is_invisible(character: char) -> bool {
+    character.is_control() && !matches!(character, '\n' | '\t') || is_unseen(character)
+}
+
+struct Recogniser<'a> {
+    rest: Peekable<Chars<'a>>,
+    commands: Vec<Vec<String>>,
+    /// The words of the command that is being read.
+    words: Vec<String>,
+    /// Whether `&&`, `||` or `|` still waits for its right side.
+    expects_command: bool,
+}
+
+impl Recogniser<'_> {
+    fn script(mut self) -> Result<Vec<Vec<String>>, Opacity> {
+        while let Some(&next) = self.rest.peek() {
+            match next {
+                ' ' | '\t' => drop(self.rest.next()),
+                '\n' => {
+                    self.rest.next();
+                    self.end_line();
+                }
+                ';' => {
+                    self.rest.next();
+                    self.end_command()?;
+                }
+                '&' | '|' => self.connector()?,
+                '#' => while self.rest.next_if(|&next| next != '\n').is_some() {},
+                _ => self.word()?,
+            }
+        }
+        self.end_line();
+        if self.expects_command {
+            return Err(Opacity::Syntax);
+        }
+        Ok(self.commands)
+    }
+
+    fn end_line(&mut self) {
+        if !self.words.is_empty() {
+            self.commands.push(std::mem::take(&mut self.words));
+        }
+    }
+
+    fn end_command(&mut self) -> Result<(), Opacity> {
+        if self.words.is_empty() {
+            return Err(Opacity::Syntax);
+        }
+        self.end_line();
+        Ok(())
+    }
+
+    fn connector(&mut self) -> Result<(), Opacity> {
+        let first = self.rest.next();
+        let doubled = self.rest.next_if(|&next| Some(next) == first).is_some();
+        if first == Some('&') && !doubled || self.rest.peek() == Some(&'&') {
+            return Err(Opacity::Background);
+        }
+        self.end_command()?;
+        self.expects_command = true;
+        Ok(())
+    }
+
+    fn word(&mut self) -> Result<(), Opacity> {
+        let mut word = String::new();
+        let mut is_quoted = false;
+        while let Some(&next) = self.rest.peek() {
+            match next {
+                ' ' | '\t' | '\n' | ';' | '&' | '|' => break,
+                '\'' | '"' => {
+                    self.rest.next();
+                    is_quoted = true;
+                    self.quoted(next, &mut word)?;
+                }
+                '~' if word.is_empty() || word.ends_with(['=', ':']) => {
+                    return Err(Opacity::Tilde);
+                }
+                _ => {
+                    word.push(bare(next)?);
+                    self.rest.next();
+                }
+            }
+        }
+        if self.words.is_empty() {
+            if word.contains('=') {
+                return Err(Opacity::Assignment);
+            }
+            if !is_quoted && is_keyword(&word) {
+                return Err(Opacity::Keyword);
+            }
+            self.expects_command = false;
+        }
+        self.words.push(word);
+        Ok(())
+    }
+
+    fn quoted(&mut self, quote: char, word: &mut String) -> Result<(), Opacity> {
+        for next in self.rest.by_ref() {
+            match next {
+                _ if next == quote => return Ok(()),
+                '$' | '`' if quote == '"' => return Err(Opacity::Substitution),
+                '\\' if quote == '"' => return Err(Opacity::Escape),
+                _ if is_invisible(next) => return Err(Opacity::Character),
+                _ => word.push(next),
+            }
+        }
+        Err(Opacity::OpenQuote)
+    }
+}
+
+/// A character that means itself outside of quotes, in every shell and every locale.
+fn bare(character: char) -> Result<char, Opacity> {
+    match character {
+        'a'..='z' | 'A'..='Z' | '0'..='9' => Ok(character),
+        '_' | '-' | '.' | '/' | ',' | ':' | '+' | '@' | '%' | '=' | '^' | '#' | '!' | '~' => {
+            Ok(character)
+        }
+        '$' | '`' => Err(Opacity::Substitution),
+        '\\' => Err(Opacity::Escape),
+        '<' | '>' => Err(Opacity::Redirection),
+        '*' | '?' | '[' | ']' => Err(Opacity::Glob),
+        '{' | '}' => Err(Opacity::Braces),
+        '(' | ')' => Err(Opacity::Group),
+        _ => Err(Opacity::Character),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn plain(script: &str, expected: &[&[&str]]) {
+        let expected = expected
+            .iter()
+            .map(|words| words.iter().map(ToString::to_string).collect())
+            .collect();
+        assert_eq!(read(script), Script::Plain(expected), "{script:?}");
+    }
+
+    #[track_caller]
+    fn opaque(script: &str, expected: Opacity) {
+        assert_eq!(read(script), Script::Opaque(expected), "{script:?}");
+    }
+
+    #[test]
+    fn plain_scripts_are_split_into_commands_and_words() {
+        plain("", &[]);
+        plain("\n\n", &[]);
+        plain("ls", &[&["ls"]]);
+        plain(" ls\t-la  x ", &[&["ls", "-la", "x"]]);
+        plain(
+            "a && b || c; d | e\nf",
+            &[&["a"], &["b"], &["c"], &["d"], &["e"], &["f"]],
+        );
+        plain("a &&\n\n b", &[&["a"], &["b"]]);
+        plain("a;", &[&["a"]]);
+        plain("a 'b c' \"d e\"'f'g", &[&["a", "b c", "d efg"]]);
+        plain("a '' \"\"", &[&["a", "", ""]]);
+        plain("a '$x' '`' '\\' '*'", &[&["a", "$x", "`", "\\", "*"]]);
+        plain("a # b && c\nd", &[&["a"], &["d"]]);
+        plain("a b#c HEAD~1 x=y", &[&["a", "b#c", "HEAD~1", "x=y"]]);
+        plain("echo if then", &[&["echo", "if", "then"]]);
+        plain("'if' x", &[&["if", "x"]]);
+        plain("a 'grüße\nzwei'", &[&["a", "grüße\nzwei"]]);
+    }
+
+    #[test]
+    fn what_a_shell_would_work_out_is_opaque() {
+        opaque("a $x", Opacity::Substitution);
+        opaque("a \"$x\"", Opacity::Substitution);
+        opaque("a `b`", Opacity::Substitution);
+        opaque("a \\b", Opacity::Escape);
+        opaque("a \"\\b\"", Opacity::Escape);
+        opaque("a > b", Opacity::Redirection);
+        opaque("a <<b", Opacity::Redirection);
+        opaque("a &", Opacity::Background);
+        opaque("a |& b", Opacity::Background);
+        opaque("a &&& b", Opacity::Background);
+        opaque("a *", Opacity::Glob);
+        opaque("[ a ]", Opacity::Glob);
+        opaque("a {b,c}", Opacity::Braces);
+        opaque("(a)", Opacity::Group);
+        opaque("a()", Opacity::Group);
+        opaque("a ~/b", Opacity::Tilde);
+        opaque("a x=~", Opacity::Tilde);
+        opaque("x=1", Opacity::Assignment);
+        opaque("x=1 a", Opacity::Assignment);
+        opaque("if a", Opacity::Keyword);
+        opaque("a; while b", Opacity::Keyword);
+        opaque("! a", Opacity::Keyword);
+        opaque("a 'b", Opacity::OpenQuote);
+        opaque("a \"b", Opacity::OpenQuote);
+        opaque("a &&", Opacity::Syntax);
+        opaque("a && && b", Opacity::Syntax);
+        opaque("; a", Opacity::Syntax);
+        opaque("a ;; b", Opacity::Syntax);
+        opaque("a\n| b", Opacity::Syntax);
+        opaque("a\u{a0}b", Opacity::Character);
+        opaque("a ü", Opacity::Character);
+        opaque("a\r", Opacity::Character);
+        opaque("a '\u{200b}'", Opacity::Character);
+        opaque("a '\u{3164}'", Opacity::Character);
+        opaque(&"a".repeat(MAX_BYTES + 1), Opacity::TooLong);
+    }
+
+    #[cfg(unix)]
+    mod against_shells {
+        use std::process::{Command, Stdio};
+
+        use proptest::strategy::{Strategy, ValueTree};
+        use proptest::test_runner::TestRunner;
+
+        use super::super::*;
+
+        /// Runs scripts in one bash with a handler that prints the words of each command.
+        ///
+        /// `PATH` leads nowhere, so that no program is ever started. Commands of a pipe print in any
+        /// order, so the commands of a script are sorted.
+        fn split_by_bash(scripts: &[String]) -> Option<Vec<Vec<Vec<String>>>> {
+            const PRELUDE: &str = "exec 3>&1 >/dev/null 2>&1; PATH=/nowhere
+                command_not_found_handle() { printf '%s\\0' \"$@\" $'\\1' >&3; }";
+            let mut all = PRELUDE.to_owned();
+            for script in scripts {
+                all.extend(["\n", script, "\nprintf '\\2' >&3"]);
+            }
+            let output = Command::new("bash")
+                .args(["--norc", "-c"])
+                .arg(all)
+                .stdin(Stdio::null())
+                .output()
+                .ok()?;
+            let text = String::from_utf8(output.stdout).ok()?;
+            Some(text.split_terminator('\u{2}').map(commands_in).collect())
+        }
+
+        fn commands_in(printed: &str) -> Vec<Vec<String>> {
+            let mut commands: Vec<Vec<String>> = printed
+                .split_terminator("\u{1}\0")
+                .map(|words| words.split_terminator('\0').map(str::to_owned).collect())
+                .collect();
+            commands.sort();
+            commands
+        }
+
+        fn samples(pattern: &'static str, count: usize) -> Vec<String> {
+            let mut runner = TestRunner::deterministic();
+            let strategy = proptest::string::string_regex(pattern).unwrap();
+            (0..count)
+                .map(|_| strategy.new_tree(&mut runner).unwrap().current())
+                .collect()
+        }
+
+        /// `||` is left out, because what stands behind it is not run, and `|`, because both sides
+        /// print at the same time.
+        #[test]
+        fn bash_splits_plain_scripts_the_same_way() {
+            let pattern = "([x-z][a-z.,:+@%=^#!~*$`{}\\\\-]{0,3}|'[^'\0]{0,5}'|\"[a $`#*~\n']{0,5}\"|[ \n\t#]| && |;|[~=#!]){1,12}";
+            let mut scripts = Vec::new();
+            let mut expected = Vec::new();
+            for script in samples(pattern, 2000) {
+                let Script::Plain(mut commands) = read(&script) else {
+                    continue;
+                };
+                // Only names that are no paths, jobs or words of bash reach the handler.
+                let reach_it = commands.iter().all(|words| {
+                    !words[0].contains('/')
+                        && !words[0].starts_with('%')
+                        && !matches!(words[0].as_str(), "" | "." | ":" | "[")
+                });
+                if reach_it && scripts.len() < 150 {
+                    commands.sort();
+                    scripts.push(script);
+                    expected.push(commands);
+                }
+            }
+            assert!(
+                scripts.len() > 50,
+                "only {} samples were plain",
+                scripts.len()
+            );
+            let Some(split) = split_by_bash(&scripts) else {
+                return;
+            };
+            for ((script, expected), split) in scripts.iter().zip(&expected).zip(&split) {
+                assert_eq!(split, expected, "{script:?}");
+            }
+            assert_eq!(split.len(), expected.len());
+        }
+
+        #[test]
+        fn sh_splits_plain_words_the_same_way() {
+            let pattern =
+                "([a-z.,:+@%=^#!~/\\-]{1,3}|'[^'\0]{0,5}'|\"[a #*~\n'!]{0,5}\"|[ \t#]){1,12}";
+            let plain: Vec<(String, Vec<String>)> = samples(pattern, 600)
+                .into_iter()
+                .filter_map(|script| match read(&format!("x {script}")) {
+                    Script::Plain(commands) if commands.len() == 1 => {
+                        let words = commands[0][1..].to_vec();
+                        Some((script, words))
+                    }
+                    _ => None,
+                })
+                .take(200)
+                .collect();
+            assert!(plain.len() > 100, "only {} samples were plain", plain.len());
+            // One shell for all: each script becomes the arguments of one `printf`.
+            let all: Vec<String> = plain
+                .iter()
+                .map(|(script, _)| format!("printf '%s\\0' x {script}\nprintf '\\001\\000'"))
+                .collect();
+            let output = Command::new("sh")
+                .arg("-c")
+                .arg(all.join("\n"))
+                .output()
+                .unwrap();
+            let text = String::from_utf8(output.stdout).unwrap();
+            for ((script, words), printed) in plain.iter().zip(text.split_terminator("\u{1}\0")) {
+                let printed: Vec<&str> = printed.split_terminator('\0').skip(1).collect();
+                assert_eq!(&printed, words, "{script:?}");
+            }
+            assert_eq!(text.split_terminator("\u{1}\0").count(), plain.len());
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! The vocabulary that all stages share: what a model may ask for and what it is told back.
+//!
+//! Plain data, standard library and serde only. Behaviour lives in the stages.
+
+mod command;
+pub mod generated;
+mod lines;
+pub mod obeyed;
+mod outcome;
+mod patch;
+mod path;
+mod round;
+mod seen;
+pub mod selection;
+mod staged;
+pub mod unseen;
+
+pub use command::{Command, Edit, Pattern, Replacement, Step};
+pub use lines::{Lines, truncated_lines};
+pub use outcome::{Capped, Excerpt, Level, Outcome, Status, StepResult};
+pub use patch::{FileChange, Hunk, HunkLine};
+pub use path::{PathProblem, RelPath, quoted};
+pub use round::{EndMark, SessionId, SessionIdProblem};
+pub use seen::{Extent, ReadRequest, Seen, Sighting};
+pub use selection::Selection;
+pub use staged::{Batch, StagedChange, StagedFile, StagedStep};

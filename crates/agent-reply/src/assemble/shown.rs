@@ -1,0 +1,238 @@
+//! Files that are shown: code blocks under an unmistakable path.
+//!
+//! What stands in one is its content, whatever it looks like: no dialect looks into it, unless the
+//! block is an edit of that file from its first line on. Tags count there as everywhere. A block
+//! that is an edit or a call for something else is neither written nor done.
+
+use std::collections::HashSet;
+
+use super::Assembly;
+use crate::code_fence::{self, Fence};
+use crate::found::{Found, Item};
+use crate::whole_file::{self, Block, End};
+use content::Content;
+
+mod content;
+
+/// Languages in which a block of code is no place for a call.
+const PROGRAMS: [&str; 24] = [
+    "bash",
+    "c",
+    "cpp",
+    "cs",
+    "csharp",
+    "go",
+    "html",
+    "java",
+    "javascript",
+    "js",
+    "kotlin",
+    "lua",
+    "php",
+    "py",
+    "python",
+    "rb",
+    "rs",
+    "ruby",
+    "rust",
+    "sh",
+    "shell",
+    "swift",
+    "ts",
+    "typescript",
+];
+
+/// What is known of the code blocks above a line.
+#[derive(Default)]
+pub(super) struct CodeBlocks<'a> {
+    open: Vec<Open<'a>>,
+    /// The first line below the last one that was closed.
+    after: usize,
+    /// The file that is shown here.
+    shown: Option<(usize, Open<'a>)>,
+    unclear: Vec<Unclear>,
+    /// Whether commands stand in tags, so that no file is written from a block.
+    pub(super) has_tags: bool,
+}
+
+/// A code block that was begun.
+#[derive(Clone, Copy)]
+struct Open<'a> {
+    fence: Fence<'a>,
+    line: usize,
+    /// Its first line that is not blank, once it was looked for.
+    first: Option<usize>,
+    /// The last line of the text that can close it, once it was looked for.
+    last_close: Option<usize>,
+}
+
+/// A block under a path that is not done.
+struct Unclear {
+    fence: usize,
+    name: String,
+    item: Item,
+    why: Why,
+}
+
+#[derive(PartialEq, Eq)]
+enum Why {
+    Content,
+    End,
+}
+
+impl Assembly<'_> {
+    /// Whether a line is of a file that is shown.
+    pub(super) fn is_shown(&self, at: usize) -> bool {
+        let shown = &self.code.shown;
+        shown.as_ref().is_some_and(|(end, _)| at < *end)
+    }
+
+    /// Follows the code blocks of the reply, as far as nobody took their lines.
+    pub(super) fn follow_fence(&mut self, at: usize) {
+        if self.is_shown(at) {
+            return;
+        }
+        let Some(fence) = Fence::read(self.lines[at]) else {
+            return;
+        };
+        if self.closes_last(&fence) {
+            self.code.after = at + 1;
+            return;
+        }
+        let open = Open {
+            fence,
+            line: at,
+            first: None,
+            last_close: None,
+        };
+        let after = self.code.after.max(self.free_from);
+        match self.shown_at(at, after) {
+            None => self.code.open.push(open),
+            Some(end) => {
+                self.code.shown = Some((end, open));
+                self.code.after = end;
+            }
+        }
+    }
+
+    /// Whether a line is within code that does not begin with it: there a call is data of a program.
+    pub(super) fn is_in_program(&mut self, at: usize) -> bool {
+        let (lines, free_from) = (&self.lines, self.free_from);
+        let Some(open) = self.code.open.last_mut() else {
+            return false;
+        };
+        let language = open.fence.info.split([' ', ':', '{']).next();
+        let language = language.unwrap_or_default().to_ascii_lowercase();
+        let mut first =
+            || *(open.first).get_or_insert_with(|| code_fence::skip_blank(lines, open.line + 1));
+        PROGRAMS.contains(&language.as_str()) && open.line >= free_from && first() < at
+    }
+
+    /// Follows them over a block that was taken.
+    pub(super) fn follow_taken(&mut self, start: usize, end: usize) {
+        // The fences in a body would be counted for those of the file around it.
+        if end > start + 1
+            && let Some((_, open)) = self.code.shown.take_if(|(until, _)| start < *until)
+        {
+            self.code.open.push(open);
+        }
+        if let Some(fence) = end
+            .checked_sub(1)
+            .and_then(|last| Fence::read(self.lines[last]))
+        {
+            self.closes_last(&fence);
+        }
+    }
+
+    fn closes_last(&mut self, fence: &Fence<'_>) -> bool {
+        let open = &mut self.code.open;
+        open.pop_if(|open| fence.closes(&open.fence)).is_some()
+    }
+
+    /// The line below the file that the fence here begins to show.
+    fn shown_at(&mut self, at: usize, after: usize) -> Option<usize> {
+        whole_file::name_of(&self.lines, at, after)?;
+        let limit = self.frame_end(at);
+        let lines = &self.lines[..limit];
+        let name = whole_file::name_of(lines, at, after)?;
+        let mut content = Content::begun(name, &lines[at..]);
+        if content == Content::Edits {
+            return None;
+        }
+        let block = Block::at(lines, at, after)?;
+        if content == Content::File && !block.is_text() {
+            content = Content::of_file(name, block.content(lines));
+        }
+        let (item, why) = match (content, block.end) {
+            (Content::Other | Content::Mixed, _) => (content.trouble(name), Why::Content),
+            (_, End::Uncertain) => (whole_file::uncertain(name), Why::End),
+            _ => return Some(block.lines.end),
+        };
+        self.code.unclear.push(Unclear {
+            fence: at,
+            name: name.to_owned(),
+            item,
+            why,
+        });
+        Some(block.lines.end)
+    }
+
+    /// Where the outermost code block ends that is open here, or the text.
+    fn frame_end(&mut self, at: usize) -> usize {
+        let lines = &self.lines;
+        let last_close = self.code.open.first_mut().map(|open| {
+            *open.last_close.get_or_insert_with(|| {
+                let last = lines.iter().rposition(|line| open.fence.is_closed_by(line));
+                last.unwrap_or(lines.len())
+            })
+        });
+        last_close.filter(|last| *last > at).unwrap_or(lines.len())
+    }
+
+    /// Points out the blocks that were not done, in a reply that has something else.
+    ///
+    /// Beside commands in tags no block is written, so it does not matter where one ends; one for a
+    /// file that is changed elsewhere only shows what is done there.
+    pub(super) fn tell_unclear(&mut self) {
+        let changed = self.changed_names();
+        for unclear in std::mem::take(&mut self.code.unclear) {
+            let is_only_shown = match unclear.why {
+                Why::End => self.code.has_tags,
+                Why::Content => changed.contains(&unclear.name),
+            };
+            if let Item::Problem {
+                command,
+                message,
+                hint,
+            } = unclear.item
+                && !is_only_shown
+            {
+                self.malformed(unclear.fence, command, message, hint);
+            }
+        }
+    }
+
+    /// The files that the commands of the reply change, with and without their directories.
+    fn changed_names(&self) -> HashSet<String> {
+        let steps = self.reply.steps.iter();
+        let paths = steps.flat_map(|step| step.command.changed_paths());
+        paths
+            .flat_map(|path| [path.as_str().to_owned(), path.file_name().to_owned()])
+            .collect()
+    }
+
+    /// Leaves out of the files of a reply what is not certain to be one.
+    pub(super) fn without_unclear(&mut self, files: &mut [Found]) {
+        let unclear = std::mem::take(&mut self.code.unclear);
+        let mut unclear = unclear
+            .into_iter()
+            .filter(|it| it.why == Why::Content)
+            .peekable();
+        for file in files {
+            while unclear.next_if(|it| it.fence < file.lines.start).is_some() {}
+            if let Some(found) = unclear.next_if(|it| it.fence < file.lines.end) {
+                file.items = vec![found.item];
+            }
+        }
+    }
+}

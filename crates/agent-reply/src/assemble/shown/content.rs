@@ -1,0 +1,145 @@
+//! What a block under a path holds: the file, an edit of it, or something else.
+
+use crate::code_fence::{self, Fence};
+use crate::found::{Found, Item};
+use crate::trim::{is_blank, trim_end};
+use crate::{diff, file_name, json, patch, search_replace};
+use agent_protocol::{Command, RelPath};
+
+/// What a block under a path holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    File,
+    /// Edits of that file.
+    Edits,
+    /// An edit or a call for something else.
+    Other,
+    /// An edit with other lines above it, or one without its beginning.
+    Mixed,
+}
+
+impl Content {
+    /// What the block of this name begins with whose fence is the first of the lines.
+    pub(super) fn begun(name: &str, lines: &[&str]) -> Self {
+        let is_content = |line: &&str| !is_blank(line) && file_name::alone(line) != Some(name);
+        let Some(at) = lines.iter().skip(1).position(is_content).map(|at| at + 1) else {
+            return Self::File;
+        };
+        if search_replace::is_head(lines[at]) {
+            return Self::Edits;
+        }
+        let is_patch = patch::begins(lines[at]) || diff::begins(lines, at);
+        let (found, own_kinds): (_, &[&str]) = if is_patch {
+            let patch = patch::find(lines, at, &mut patch::Ends::default());
+            (patch.or_else(|| diff::find(lines, at)), &DIFFS)
+        } else {
+            let call = json::find(lines, at).filter(|found| is_whole(found, lines));
+            let kinds = &["json", "json5", "jsonc", "jsonl", "ndjson", "ipynb"];
+            (call, kinds)
+        };
+        let Some(found) = found else {
+            return Self::File;
+        };
+        let commands = || {
+            found.items.iter().filter_map(|item| match item {
+                Item::Command(command) => Some(command),
+                Item::Problem { .. } => None,
+            })
+        };
+        if commands().any(|command| is_for(command, name)) {
+            Self::Edits
+        } else if is_of_kind(name, own_kinds) {
+            Self::File
+        } else if commands().all(only_looks) {
+            // Nothing but what is wrong with it, or what does no harm.
+            Self::Edits
+        } else {
+            Self::Other
+        }
+    }
+
+    /// What the lines of a block of this name are that begins as a file.
+    pub(super) fn of_file(name: &str, lines: &[&str]) -> Self {
+        let is_mixed = !is_of_kind(name, &DIFFS) && (holds_edit(lines) || is_marked(lines));
+        if is_mixed { Self::Mixed } else { Self::File }
+    }
+
+    /// What the model is told of a block of this name that is neither written nor done.
+    pub(super) fn trouble(self, name: &str) -> Item {
+        let what = match self {
+            Self::Mixed => "holds an edit that is not whole or has other lines above it",
+            _ => "is an edit or a call for something else",
+        };
+        let otherwise = match self {
+            Self::Mixed => format!("as `[EDIT_FILE path=\"{name}\"]` if it is an edit of it"),
+            _ => format!("without `{name}` above it if it is not"),
+        };
+        Item::Problem {
+            command: None,
+            message: format!("the block under `{name}` {what}, so it was neither written nor done"),
+            hint: format!(
+                "send it as `[CREATE_FILE path=\"{name}\"]` if it is that file, and {otherwise}"
+            ),
+        }
+    }
+}
+
+const DIFFS: [&str; 2] = ["diff", "patch"];
+
+fn is_of_kind(name: &str, extensions: &[&str]) -> bool {
+    let extension = file_name::extension(name).unwrap_or_default();
+    extensions.contains(&extension.to_ascii_lowercase().as_str())
+}
+
+/// Whether an edit in one of the dialects begins on any of the lines.
+fn holds_edit(lines: &[&str]) -> bool {
+    let changes = |line: &str| line.starts_with(['+', '-']);
+    let last_tail = lines.iter().rposition(|line| search_replace::is_tail(line));
+    let last_change = lines.iter().rposition(|line| changes(line));
+    lines.iter().enumerate().any(|(at, line)| {
+        let is_head = search_replace::is_head(line) && last_tail.is_some_and(|tail| at < tail);
+        let is_hunk = (line.starts_with("@@ ") || trim_end(line) == "@@")
+            && last_change.is_some_and(|change| at < change)
+            && (lines.get(at + 1)).is_some_and(|next| next.starts_with(['+', '-', ' ']));
+        is_head || is_hunk || patch::begins(line)
+    })
+}
+
+/// Whether every line has the mark of a diff, and lines are added and removed.
+fn is_marked(lines: &[&str]) -> bool {
+    let begins = |mark: char| lines.iter().any(|line| line.starts_with(mark));
+    let is_marked = |line: &&str| is_blank(line) || line.starts_with(['+', '-', ' ']);
+    begins('+') && begins('-') && lines.iter().all(is_marked)
+}
+
+/// Whether nothing but other calls follows in the code block.
+fn is_whole(found: &Found, lines: &[&str]) -> bool {
+    let next = code_fence::skip_blank(lines, found.lines.end);
+    let is_closed = Fence::read(lines[found.lines.end - 1]).is_some();
+    is_closed
+        || lines
+            .get(next)
+            .is_none_or(|line| code_fence::is_bare(line) || json::begins(lines, next))
+}
+
+/// Whether a command is about the file of this name.
+fn is_for(command: &Command, name: &str) -> bool {
+    let Ok(name) = RelPath::parse(name) else {
+        return false;
+    };
+    let ends = |long: &RelPath, short: &RelPath| {
+        let rest = long.as_str().strip_suffix(short.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+    };
+    let paths = command.changed_paths();
+    let mut paths = paths.into_iter().chain(command.path());
+    paths.any(|path| ends(path, &name) || ends(&name, path))
+}
+
+fn only_looks(command: &Command) -> bool {
+    command.selection().is_some()
+        || matches!(
+            command,
+            Command::GitStatus { .. } | Command::GitDiff { .. } | Command::ListFiles { .. }
+        )
+}

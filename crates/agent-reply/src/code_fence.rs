@@ -1,0 +1,214 @@
+//! What stands around blocks: Markdown code fences and our own tags.
+//!
+//! A fence closes only what stands at least as far to the right: a fence line inside a diff has a
+//! mark before it and does not end the block.
+
+use crate::trim::{is_blank, trim, trim_start};
+use std::ops::Range;
+
+/// The line that begins a code block.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fence<'a> {
+    mark: u8,
+    length: usize,
+    /// How many bytes of white space stand before it.
+    pub(super) indent: usize,
+    /// What follows the marks: a language, perhaps a file name.
+    pub(super) info: &'a str,
+}
+
+impl<'a> Fence<'a> {
+    /// Reads a line of three or more backticks or tildes.
+    pub(super) fn read(line: &'a str) -> Option<Self> {
+        let text = trim_start(line);
+        let indent = line.len() - text.len();
+        let mark = *text.as_bytes().first()?;
+        if mark != b'`' && mark != b'~' {
+            return None;
+        }
+        let length = text.bytes().take_while(|byte| *byte == mark).count();
+        let info = text[length..].trim();
+        if length < 3 || (mark == b'`' && info.contains('`')) {
+            return None;
+        }
+        Some(Self {
+            mark,
+            length,
+            indent,
+            info,
+        })
+    }
+
+    /// Whether it is longer than a plain one, so that plain ones may stand inside.
+    pub(super) fn is_long(&self) -> bool {
+        self.length > 3
+    }
+
+    /// Whether it is one as the instructions ask for around all commands.
+    pub(super) fn is_frame(&self) -> bool {
+        self.is_long() && matches!(self.info, "" | "text")
+    }
+
+    /// Whether it has the same mark at least as often.
+    pub(super) fn is_as_long_as(&self, other: &Fence<'_>) -> bool {
+        self.mark == other.mark && self.length >= other.length
+    }
+
+    /// Whether it has the same mark as often.
+    pub(super) fn is_like(&self, other: &Fence<'_>) -> bool {
+        self.mark == other.mark && self.length == other.length
+    }
+
+    /// Whether the line ends the block that this one began.
+    pub(super) fn is_closed_by(&self, line: &str) -> bool {
+        Fence::read(line).is_some_and(|other| other.closes(self))
+    }
+
+    /// Whether the end of a block that `inner` begins would be taken for the end of this one.
+    pub(super) fn may_hold(&self, inner: &Fence<'_>) -> bool {
+        self.mark == inner.mark && self.length <= inner.length && !inner.info.is_empty()
+    }
+
+    /// Whether this line ends the block that `open` began.
+    pub(super) fn closes(&self, open: &Fence<'_>) -> bool {
+        self.mark == open.mark
+            && self.length >= open.length
+            && self.indent <= open.indent
+            && self.info.is_empty()
+    }
+}
+
+/// Whether the line is a fence without a word after it: most often the end of a block.
+pub(super) fn is_bare(line: &str) -> bool {
+    Fence::read(line).is_some_and(|fence| fence.info.is_empty())
+}
+
+/// Whether the line is a tag of our own protocol: no other dialect goes on beyond one unnoticed.
+pub(super) fn is_tag(line: &str) -> bool {
+    let text = trim(line);
+    let Some(rest) = text.strip_prefix('[').filter(|_| text.ends_with(']')) else {
+        return false;
+    };
+    let name = rest.strip_prefix('/').unwrap_or(rest);
+    let length = name
+        .bytes()
+        .take_while(|byte| byte.is_ascii_uppercase() || *byte == b'_')
+        .count();
+    length >= 3 && name[length..].starts_with([' ', ']'])
+}
+
+/// A code block that was begun and not yet ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Enclosure<'a> {
+    /// The line with the fence.
+    pub(super) line: usize,
+    /// The fence itself.
+    pub(super) fence: Fence<'a>,
+}
+
+/// The innermost code block that is open after these lines.
+///
+/// Reads all of them: to be called once per block that was found, not once per line.
+pub(super) fn open_after<'a>(lines: &[&'a str]) -> Option<Enclosure<'a>> {
+    let mut open: Vec<Enclosure<'a>> = Vec::new();
+    for (line, text) in lines.iter().enumerate() {
+        let Some(fence) = Fence::read(text) else {
+            continue;
+        };
+        match open.last() {
+            Some(last) if last.fence.is_closed_by(text) => {
+                open.pop();
+            }
+            _ => open.push(Enclosure { line, fence }),
+        }
+    }
+    open.pop()
+}
+
+/// Widens a block by the fence lines directly around it, blank lines between them allowed.
+pub(super) fn widen(
+    lines: &[&str],
+    block: Range<usize>,
+    enclosure: Option<Enclosure<'_>>,
+) -> Range<usize> {
+    let mut start = block.start;
+    if let Some(enclosure) = enclosure
+        && all_blank(&lines[enclosure.line + 1..block.start])
+    {
+        start = enclosure.line;
+    }
+    let next = skip_blank(lines, block.end);
+    let closes = lines.get(next).is_some_and(|line| match enclosure {
+        Some(enclosure) => enclosure.fence.is_closed_by(line),
+        // The block before this one took the fence that both stand in.
+        None => next == block.end && is_bare(line),
+    });
+    start..if closes { next + 1 } else { block.end }
+}
+
+/// The first line from `at` on that is not blank, or the end.
+pub(super) fn skip_blank(lines: &[&str], at: usize) -> usize {
+    lines
+        .iter()
+        .skip(at)
+        .position(|line| !is_blank(line))
+        .map_or(lines.len(), |found| at + found)
+}
+
+fn all_blank(lines: &[&str]) -> bool {
+    lines.iter().all(|line| is_blank(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_is_closed_by_one_as_long_and_as_far_left() {
+        let fence = Fence::read("```rust").unwrap();
+        assert_eq!(fence.info, "rust");
+        for (line, closes) in [
+            ("```", true),
+            ("`````  ", true),
+            (" ```", false),
+            ("~~~", false),
+            ("```rust", false),
+            ("+```", false),
+        ] {
+            assert_eq!(fence.is_closed_by(line), closes, "{line}");
+        }
+        assert!(Fence::read("``` a `b`").is_none());
+    }
+
+    #[test]
+    fn knows_the_block_that_is_still_open() {
+        let lines = ["```", "x", "```", "", "``````", "```diff", "a"];
+        assert_eq!(open_after(&lines).unwrap().line, 5);
+        assert_eq!(open_after(&lines[..5]).unwrap().line, 4);
+        assert!(open_after(&lines[..4]).is_none());
+    }
+
+    #[test]
+    fn knows_our_tags() {
+        for line in [
+            "[DONE]",
+            "[END 12345678#1]",
+            "[/CREATE_FILE Q7]",
+            " [READ_FILE path=\"x\"]",
+        ] {
+            assert!(is_tag(line), "{line}");
+        }
+        for line in ["[1, 2]", "[OK]", "[Done]", "[DONE", "DONE"] {
+            assert!(!is_tag(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn takes_the_fences_directly_around_a_block() {
+        let lines = ["text", "```", "", "block", "", "```", "more"];
+        let enclosure = open_after(&lines[..3]);
+        assert_eq!(widen(&lines, 3..4, enclosure), 1..6);
+        assert_eq!(widen(&lines, 3..4, None), 3..4);
+        assert_eq!(widen(&lines, 3..5, None), 3..6);
+    }
+}

@@ -1,0 +1,236 @@
+//! Turns what a diff says about its files into changes.
+
+use agent_protocol::{FileChange, Hunk, HunkLine, RelPath};
+
+use super::header::Header;
+use super::name;
+use super::reader::FileDiff;
+use super::{Trouble, unified_hint};
+
+/// All changes of a diff, or the first thing that is wrong with it.
+pub(super) fn changes(
+    files: Vec<FileDiff<'_>>,
+    path: Option<&RelPath>,
+) -> Result<Vec<FileChange>, Trouble> {
+    let changes: Vec<FileChange> = files
+        .into_iter()
+        .map(|file| change(file, path))
+        .collect::<Result<_, _>>()?;
+    if changes.is_empty() {
+        return Err(("the patch changes no file".to_owned(), unified_hint()));
+    }
+    Ok(changes)
+}
+
+fn change(file: FileDiff<'_>, path: Option<&RelPath>) -> Result<FileChange, Trouble> {
+    if let Some(trouble) = file.trouble {
+        return Err(trouble);
+    }
+    let header = &file.header;
+    let names = names(header)?;
+    let target = match (names.shown(), path) {
+        (None, None) => return Err(no_name()),
+        (None, Some(path)) => path.clone(),
+        (Some(name), None) => parse(name)?,
+        (Some(name), Some(path)) => agreed(name, path)?,
+    };
+    if file.hunks.is_empty() && !header.acts_alone() {
+        return Err((
+            format!("the patch has no hunks for `{target}`"),
+            "write an `@@` line and the changed lines under the header".to_owned(),
+        ));
+    }
+    let side = side(header, &file.hunks);
+    match side {
+        Side::Added => added(target, header.new_mode, &file.hunks),
+        Side::Deleted => Ok(FileChange::Delete {
+            path: target,
+            hunks: file.hunks,
+        }),
+        Side::Both => {
+            let move_to = names.moved.as_deref().map(parse).transpose()?;
+            Ok(FileChange::Update {
+                path: target,
+                move_to,
+                copy: header.copy.1.is_some(),
+                overwrite: false,
+                mode: header.new_mode,
+                hunks: file.hunks,
+            })
+        }
+    }
+}
+
+/// On which side of the diff the file is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Added,
+    Deleted,
+    Both,
+}
+
+fn side(header: &Header<'_>, hunks: &[Hunk]) -> Side {
+    let is_null = |name: &Option<name::Name>| name.as_ref().is_some_and(name::Name::is_null);
+    let is_absent = |name: &Option<name::Name>| name.as_ref().is_some_and(|name| name.is_absent);
+    let all = |test: fn(&HunkLine) -> bool| hunks.iter().flat_map(|hunk| &hunk.lines).all(test);
+    if header.added
+        || is_null(&header.old)
+        || (is_absent(&header.old) && all(|line| line.before().is_none()))
+    {
+        Side::Added
+    } else if header.deleted
+        || is_null(&header.new)
+        || (is_absent(&header.new) && all(|line| line.after().is_none()))
+    {
+        Side::Deleted
+    } else {
+        Side::Both
+    }
+}
+
+fn added(path: RelPath, mode: Option<u32>, hunks: &[Hunk]) -> Result<FileChange, Trouble> {
+    let mut content = String::new();
+    for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
+        match line {
+            HunkLine::Add(text) => content.push_str(text),
+            // An empty line that lost its mark.
+            HunkLine::Keep(text) if text.is_empty() => {}
+            _ => {
+                return Err((
+                    format!(
+                        "the patch makes the new file `{path}` and has a line without `+` in it"
+                    ),
+                    "begin every line of a new file with `+`".to_owned(),
+                ));
+            }
+        }
+        content.push('\n');
+    }
+    if hunks.last().is_some_and(|hunk| hunk.new_without_newline) {
+        content.pop();
+    }
+    Ok(FileChange::Add {
+        path,
+        content,
+        mode,
+        overwrite: false,
+    })
+}
+
+/// The names of a file, prefixes taken off.
+#[derive(Default)]
+struct Names {
+    file: Option<String>,
+    /// Where it goes, if it moves or is copied.
+    moved: Option<String>,
+}
+
+impl Names {
+    fn shown(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+}
+
+fn names(header: &Header<'_>) -> Result<Names, Trouble> {
+    let from_lines = from_lines(header)?;
+    for moved in [&header.rename, &header.copy] {
+        if let (Some(from), Some(to)) = moved {
+            return Ok(Names {
+                file: Some(from.clone()),
+                moved: Some(to.clone()),
+            });
+        }
+    }
+    let Some(git) = header.git else {
+        let index = || header.index.map(str::to_owned);
+        return Ok(Names {
+            file: from_lines.or_else(index),
+            moved: None,
+        });
+    };
+    let pair = name::git_pair(git);
+    match (pair, from_lines) {
+        (Some((old, new)), Some(file)) if file != old && file != new => Err((
+            format!("the patch names two files, `{new}` and `{file}`, for one change"),
+            "use the same path in `diff --git`, `---` and `+++`".to_owned(),
+        )),
+        (Some((old, new)), _) if old != new => Err((
+            format!(
+                "the patch turns `{old}` into `{new}` without `rename from` and `rename to` lines"
+            ),
+            "add both lines, or use `*** Move to:` in a `*** Begin Patch` envelope".to_owned(),
+        )),
+        (Some((old, _)), _) => Ok(Names {
+            file: Some(old),
+            moved: None,
+        }),
+        (None, file) => Ok(Names { file, moved: None }),
+    }
+}
+
+/// The file that the lines `---` and `+++` name.
+fn from_lines(header: &Header<'_>) -> Result<Option<String>, Trouble> {
+    let is_moved = header.rename.1.is_some() || header.copy.1.is_some();
+    let (old, new) = match (&header.old, &header.new) {
+        (None, None) => return Ok(None),
+        (Some(only), None) | (None, Some(only)) => {
+            return Ok(Some(name::strip_single(&only.text).to_owned()));
+        }
+        (Some(old), Some(new)) => (old, new),
+    };
+    let file = match (old.is_null(), new.is_null()) {
+        (true, true) => return Err(no_name()),
+        (true, false) => name::strip_single(&new.text),
+        (false, true) => name::strip_single(&old.text),
+        (false, false) => {
+            let (old, new) = name::strip_pair(&old.text, &new.text);
+            match name::choose(old, new) {
+                Some(file) => file,
+                None if is_moved => old,
+                None if header.git.is_some() => new,
+                None => {
+                    return Err((
+                        format!("the patch names two files, `{old}` and `{new}`, for one change"),
+                        "use the same path after `---` and `+++`, or `*** Move to:` in a `*** Begin Patch` envelope"
+                            .to_owned(),
+                    ));
+                }
+            }
+        }
+    };
+    Ok(Some(file.to_owned()))
+}
+
+/// The path of the command wins over a short name in the diff, never over another file.
+fn agreed(name: &str, path: &RelPath) -> Result<RelPath, Trouble> {
+    let parsed = parse(name)?;
+    let is_below = path
+        .as_str()
+        .strip_suffix(parsed.as_str())
+        .is_some_and(|rest| rest.ends_with('/'));
+    let is_word = !name.contains(['/', '.']);
+    if parsed == *path || is_below || is_word {
+        Ok(path.clone())
+    } else {
+        Err((
+            format!("the patch is for `{path}` and names `{parsed}`"),
+            "leave the path of the command away, or use the same one in the patch".to_owned(),
+        ))
+    }
+}
+
+fn parse(name: &str) -> Result<RelPath, Trouble> {
+    RelPath::parse(name).map_err(|refused| {
+        (
+            format!("the patch cannot be used: {refused}"),
+            "name every file relative to the workspace".to_owned(),
+        )
+    })
+}
+
+fn no_name() -> Trouble {
+    (
+        "the patch does not say which file it changes".to_owned(),
+        "write `--- a/path` and `+++ b/path` above the first `@@` line".to_owned(),
+    )
+}

@@ -1,0 +1,310 @@
+//! One hunk: where it ends and what it says.
+
+use agent_protocol::{Hunk, HunkLine};
+
+use super::super::code_fence::{self, Fence};
+use super::{Trouble, name, unified_hint};
+use crate::trim::{is_blank, trim_end};
+
+/// What was read.
+pub(super) struct ReadHunk {
+    pub(super) hunk: Result<Hunk, Trouble>,
+    /// The line after it.
+    pub(super) end: usize,
+    /// Whether it has at least the lines that its header promises.
+    pub(super) is_complete: bool,
+}
+
+/// Reads the hunk whose header is the line `at`.
+pub(super) fn read(
+    lines: &[&str],
+    at: usize,
+    fence: Option<&Fence<'_>>,
+    is_enclosed: bool,
+) -> ReadHunk {
+    let range = range(lines[at]);
+    let start = at + 1;
+    let by_counts = match &range {
+        Ok(Some(range)) => end_by_counts(lines, start, range),
+        _ => None,
+    };
+    let walk = Walk {
+        lines,
+        fence,
+        is_enclosed,
+        begins_file: is_header,
+    };
+    let end = by_counts
+        .unwrap_or_else(|| walk.end_by_marks(start, range.as_ref().ok().and_then(Option::as_ref)));
+    let hunk = range.as_ref().map_err(Clone::clone).and_then(|range| {
+        let mut hunk = content(&lines[start..end]);
+        hunk.old_start = range.as_ref().map(|range| range.old_start);
+        match range {
+            Some(range) => hunk.note_old_count(range.old_count),
+            None => hunk.anchors = anchor(lines[at]),
+        }
+        if hunk.lines.is_empty() {
+            return Err((
+                "the patch has a hunk without lines".to_owned(),
+                unified_hint(),
+            ));
+        }
+        Ok(hunk)
+    });
+    let is_complete = match (&range, &hunk) {
+        (Ok(Some(range)), Ok(hunk)) => has_promised(range, hunk),
+        // Without numbers nothing says that it ends here.
+        (Ok(None), _) => false,
+        _ => true,
+    };
+    ReadHunk {
+        hunk,
+        end,
+        is_complete,
+    }
+}
+
+/// Whether these lines are a header and as many lines as it counts.
+pub(super) fn is_as_counted(lines: &[&str]) -> bool {
+    let range = lines.first().and_then(|header| range(header).ok()?);
+    range.is_some_and(|range| end_by_counts(lines, 1, &range) == Some(lines.len()))
+}
+
+/// Reads changed lines that stand directly under the names of a file, where `@@` is missing.
+///
+/// Only for a diff that is enclosed: elsewhere the lines might be prose.
+pub(super) fn read_without_header(
+    lines: &[&str],
+    start: usize,
+    fence: Option<&Fence<'_>>,
+) -> Option<ReadHunk> {
+    let walk = Walk {
+        lines,
+        fence,
+        is_enclosed: true,
+        begins_file: are_names,
+    };
+    let end = walk.end_by_marks(start, None);
+    let mut end = (start..end).find(|at| are_names(lines, *at)).unwrap_or(end);
+    while end > start && lines[end - 1].is_empty() {
+        end -= 1;
+    }
+    let hunk = content(&lines[start..end]);
+    let is_change = |line: &HunkLine| !matches!(line, HunkLine::Keep(_));
+    hunk.lines.iter().any(is_change).then_some(ReadHunk {
+        hunk: Ok(hunk),
+        end,
+        is_complete: true,
+    })
+}
+
+/// The numbers of a hunk's header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Range {
+    old_start: u32,
+    old_count: u32,
+    new_count: u32,
+}
+
+/// Reads `@@ -1,3 +1,4 @@`; `None` where there are no numbers.
+fn range(header: &str) -> Result<Option<Range>, Trouble> {
+    let text = header.trim_start_matches('@').trim_start();
+    let Some(old) = text
+        .strip_prefix('-')
+        .filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    else {
+        return Ok(None);
+    };
+    let wrong = || {
+        let shown: String = header.chars().take(80).collect();
+        (
+            format!("the patch has a hunk header with wrong numbers: `{shown}`"),
+            unified_hint(),
+        )
+    };
+    let (old, rest) = old.split_once(' ').ok_or_else(wrong)?;
+    let new = rest.trim_start().strip_prefix('+').ok_or_else(wrong)?;
+    let new = new.split([' ', '@']).next().unwrap_or_default();
+    let (old_start, old_count) = start_and_count(old).ok_or_else(wrong)?;
+    let (_, new_count) = start_and_count(new).ok_or_else(wrong)?;
+    Ok(Some(Range {
+        old_start,
+        old_count,
+        new_count,
+    }))
+}
+
+fn start_and_count(text: &str) -> Option<(u32, u32)> {
+    match text.split_once(',') {
+        Some((start, count)) => Some((start.parse().ok()?, count.parse().ok()?)),
+        None => Some((text.parse().ok()?, 1)),
+    }
+}
+
+/// The words of a header without numbers: a line that stands above the place.
+fn anchor(header: &str) -> Vec<String> {
+    let text = header.trim_matches('@').trim();
+    let is_word = text.contains(char::is_alphanumeric);
+    if is_word {
+        vec![text.to_owned()]
+    } else {
+        Vec::new()
+    }
+}
+
+/// Where the hunk ends if its counts fit the marks of its lines.
+fn end_by_counts(lines: &[&str], start: usize, range: &Range) -> Option<usize> {
+    let (mut old, mut new) = (range.old_count, range.new_count);
+    let mut at = start;
+    while old > 0 || new > 0 {
+        match lines.get(at)?.as_bytes().first() {
+            None | Some(b' ') => {
+                old = old.checked_sub(1)?;
+                new = new.checked_sub(1)?;
+            }
+            Some(b'-') => old = old.checked_sub(1)?,
+            Some(b'+') => new = new.checked_sub(1)?,
+            Some(b'\\') => {}
+            Some(_) => return None,
+        }
+        at += 1;
+    }
+    while lines.get(at).is_some_and(|line| line.starts_with('\\')) {
+        at += 1;
+    }
+    let goes_on = lines
+        .get(at)
+        .is_some_and(|line| line.starts_with(['+', '-', ' ']) && !is_blank(line));
+    let is_sound = !goes_on || is_header(lines, at) || is_signature(lines, at);
+    (is_sound && !swallowed_header(lines, start, at)).then_some(at)
+}
+
+/// Whether the counts reach over the header of the next file, which then ends what is read.
+fn swallowed_header(lines: &[&str], start: usize, end: usize) -> bool {
+    end >= start + 3 && is_header(lines, end - 2) && {
+        let old = name::read(&lines[end - 2][4..]).text;
+        let new = name::read(&lines[end - 1][4..]).text;
+        name::without_first(&old).is_some()
+            && name::without_first(&old) == name::without_first(&new)
+    }
+}
+
+/// Whether the header of another file stands here.
+fn is_header(lines: &[&str], at: usize) -> bool {
+    are_names(lines, at) && (lines.get(at + 2)).is_some_and(|line| line.starts_with("@@"))
+}
+
+fn are_names(lines: &[&str], at: usize) -> bool {
+    let starts = |at: usize, text: &str| lines.get(at).is_some_and(|line| line.starts_with(text));
+    starts(at, "--- ") && starts(at + 1, "+++ ")
+}
+
+/// Whether the end of a mail stands here: `-- ` over a version.
+fn is_signature(lines: &[&str], at: usize) -> bool {
+    trim_end(lines[at]) == "--"
+        && lines.get(at + 1).is_none_or(|next| {
+            next.is_empty()
+                || (next.contains('.') && next.starts_with(|c: char| c.is_ascii_digit()))
+        })
+}
+
+/// Goes by the marks of the lines where there are no counts or wrong ones.
+struct Walk<'a> {
+    lines: &'a [&'a str],
+    fence: Option<&'a Fence<'a>>,
+    is_enclosed: bool,
+    /// Whether the next file begins on a line.
+    begins_file: fn(&[&str], usize) -> bool,
+}
+
+impl Walk<'_> {
+    fn end_by_marks(&self, start: usize, range: Option<&Range>) -> usize {
+        let mut counts =
+            range.map(|range| (i64::from(range.old_count), i64::from(range.new_count)));
+        let mut end = start;
+        for (index, line) in self.lines.iter().enumerate().skip(start) {
+            if self.is_end(index, line) {
+                break;
+            }
+            match line.as_bytes().first() {
+                // Blank lines count once something of the hunk follows them.
+                None => {
+                    let is_short = counts.is_none_or(|(old, new)| old > 0 || new > 0);
+                    if !self.is_enclosed && !is_short {
+                        break;
+                    }
+                    continue;
+                }
+                Some(b'+') => count(&mut counts, 0, 1),
+                Some(b'-') => count(&mut counts, 1, 0),
+                Some(b' ') => count(&mut counts, 1, 1),
+                Some(b'\\') => {}
+                // The space of a context line is lost.
+                Some(_) if self.is_enclosed => count(&mut counts, 1, 1),
+                Some(_) => break,
+            }
+            end = index + 1;
+        }
+        end
+    }
+
+    fn is_end(&self, index: usize, line: &str) -> bool {
+        line.starts_with("@@")
+            || line.starts_with("diff --git ")
+            || (line.starts_with("Index: ")
+                && self
+                    .lines
+                    .get(index + 1)
+                    .is_some_and(|next| next.starts_with("=====")))
+            || self.fence.is_some_and(|fence| fence.is_closed_by(line))
+            || code_fence::is_tag(line)
+            || (self.begins_file)(self.lines, index)
+            || is_signature(self.lines, index)
+    }
+}
+
+fn count(counts: &mut Option<(i64, i64)>, old: i64, new: i64) {
+    if let Some(counts) = counts {
+        counts.0 -= old;
+        counts.1 -= new;
+    }
+}
+
+fn content(lines: &[&str]) -> Hunk {
+    let mut hunk = Hunk::default();
+    for line in lines {
+        let read = match line.as_bytes().first() {
+            Some(b'\\') => {
+                match hunk.lines.last() {
+                    Some(HunkLine::Remove(_)) => hunk.old_without_newline = true,
+                    Some(HunkLine::Add(_)) => hunk.new_without_newline = true,
+                    _ => {
+                        hunk.old_without_newline = true;
+                        hunk.new_without_newline = true;
+                    }
+                }
+                continue;
+            }
+            Some(b'+') => HunkLine::Add(line[1..].to_owned()),
+            Some(b'-') => HunkLine::Remove(line[1..].to_owned()),
+            Some(b' ') => HunkLine::Keep(line[1..].to_owned()),
+            _ => HunkLine::Keep((*line).to_owned()),
+        };
+        hunk.lines.push(read);
+    }
+    hunk
+}
+
+fn has_promised(range: &Range, hunk: &Hunk) -> bool {
+    let old = hunk
+        .lines
+        .iter()
+        .filter(|line| line.before().is_some())
+        .count();
+    let new = hunk
+        .lines
+        .iter()
+        .filter(|line| line.after().is_some())
+        .count();
+    old >= range.old_count as usize && new >= range.new_count as usize
+}

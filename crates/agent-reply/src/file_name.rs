@@ -1,0 +1,317 @@
+//! File names as chats write them above and beside code.
+//!
+//! Everything here gives the text of a name; whether it is a path in the workspace is decided by
+//! `RelPath`, and a name that is refused there is news for the model rather than prose.
+
+use crate::link;
+use crate::trim::trim;
+
+/// Files that are known without an extension.
+const WELL_KNOWN: [&str; 22] = [
+    "Makefile",
+    "makefile",
+    "GNUmakefile",
+    "Dockerfile",
+    "Containerfile",
+    "Justfile",
+    "justfile",
+    "Rakefile",
+    "Gemfile",
+    "Procfile",
+    "Vagrantfile",
+    "Jenkinsfile",
+    "Brewfile",
+    "Caddyfile",
+    "Tiltfile",
+    "BUILD",
+    "WORKSPACE",
+    "LICENSE",
+    "README",
+    "CHANGELOG",
+    "CODEOWNERS",
+    "Kconfig",
+];
+
+/// Extensions that make a word in prose a file: `console.log` is code, `console.ts` is a file.
+const EXTENSIONS: &str = "\
+    adoc asm astro awk bash bat bazel bib bzl c cc cfg cjs clj cljs cmake cmd conf cpp cs csproj \
+    css csv cu cxx d dart diff el elm env erl ex exs fish fs fsx gleam go gql gradle graphql \
+    groovy h haml hbs hcl hh hpp hs htm html hxx ini ipynb java jl js json json5 jsonc jsonl jsx \
+    kt kts less lisp lock lua m markdown md mdx mjs mk ml mli mm nim nix odin org pas patch php \
+    pl plist pm prisma properties proto ps1 pug py pyi pyx r rake rb rkt rs rst s sass scala scm \
+    scss sh sln sol sql styl sv svelte svg swift tcl tex tf tfvars thrift toml ts tsv tsx txt v \
+    vb vbs vhd vim vue wat wgsl xaml xml xsd yaml yml zig zsh";
+
+/// Words before a name, a colon or a code span after them.
+const LABELS: [&str; 7] = [
+    "file",
+    "filename",
+    "file name",
+    "file path",
+    "filepath",
+    "path",
+    "new file",
+];
+
+/// The longest line that can be a name; the limit of Linux for a path, and room for decoration.
+const MAX_BYTES: usize = 4200;
+
+/// The file that a line names and does nothing else: `### src/main.rs`, `**File: a.py**`.
+///
+/// It must be unmistakable: a slash, an extension or a well-known name.
+pub(super) fn alone(line: &str) -> Option<&str> {
+    let name = word(line)?;
+    is_unmistakable(name).then_some(name)
+}
+
+/// The only word of a line, decoration aside; a name in backticks may have spaces.
+pub(super) fn word(line: &str) -> Option<&str> {
+    if line.len() > MAX_BYTES {
+        return None;
+    }
+    let mut text = trim(line);
+    let mut quoted = false;
+    loop {
+        let (next, in_quotes) = undecorate(text);
+        quoted |= in_quotes;
+        if next == text {
+            break;
+        }
+        text = next;
+    }
+    let spaced = text.contains(char::is_whitespace);
+    (is_possible(text) && (!spaced || (quoted && is_unmistakable(text)))).then_some(text)
+}
+
+/// The only file that a sentence leading to code names in backticks: ``Now change `a.py`:``.
+///
+/// The sentence must be a heading, be bold or end with a colon, so that it belongs to what follows.
+pub(super) fn in_sentence(line: &str) -> Option<&str> {
+    let text = trim(line);
+    let leads = text.ends_with(':')
+        || text.ends_with(":**")
+        || text.starts_with('#')
+        || (text.starts_with("**") && text.ends_with("**"));
+    if !leads || text.len() > MAX_BYTES {
+        return None;
+    }
+    let mut names = text
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|span| is_file(span));
+    let name = names.next()?;
+    names.all(|other| other == name).then_some(name)
+}
+
+/// The file that the words after a fence name: `python src/a.py`, `src/a.py`, `js title="a.js"`.
+pub(super) fn in_info(info: &str) -> Option<&str> {
+    if info.len() > MAX_BYTES {
+        return None;
+    }
+    if let Some((language, name)) = info.split_once(':')
+        && !language.contains(char::is_whitespace)
+        && is_unmistakable(name.trim())
+    {
+        return Some(name.trim());
+    }
+    info.split_whitespace().find_map(|word| {
+        let (key, value) = word.split_once('=').unwrap_or(("", word));
+        let value = value.trim_matches(['"', '\'', '`', '{', '}']);
+        let known = matches!(key, "" | "path" | "file" | "filename" | "title" | "name");
+        (known && is_unmistakable(value)).then_some(value)
+    })
+}
+
+/// Takes one layer of decoration off; also tells whether it was the quotes of a name.
+fn undecorate(text: &str) -> (&str, bool) {
+    if let Some(rest) = text.strip_suffix(':') {
+        return (rest.trim_end(), false);
+    }
+    if let Some(words) = link::to_itself(text) {
+        return (words, false);
+    }
+    for (before, after) in [("**", "**"), ("/*", "*/"), ("<!--", "-->")] {
+        if let Some(inner) = between(text, before, after) {
+            return (inner, false);
+        }
+    }
+    for quote in ["`", "\"", "'"] {
+        if let Some(inner) = between(text, quote, quote) {
+            return (inner, true);
+        }
+    }
+    for mark in ["**", "#", "> ", "- ", "* ", "+ ", "// ", "-- ", "; ", "% "] {
+        if let Some(rest) = text.strip_prefix(mark) {
+            return (rest.trim_start(), false);
+        }
+    }
+    if let Some(rest) = without_label(text).or_else(|| without_number(text)) {
+        return (rest, false);
+    }
+    if let Some((name, _)) = text
+        .strip_suffix(')')
+        .and_then(|rest| rest.rsplit_once(" ("))
+    {
+        return (name.trim_end(), false);
+    }
+    (text, false)
+}
+
+fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    let inner = text.strip_prefix(before)?.strip_suffix(after)?;
+    let single = !inner.contains(before) && !inner.contains(after);
+    (single && !inner.is_empty()).then_some(inner.trim())
+}
+
+fn without_label(text: &str) -> Option<&str> {
+    LABELS.iter().find_map(|label| {
+        let rest = text
+            .get(..label.len())
+            .filter(|start| start.eq_ignore_ascii_case(label))
+            .map(|start| &text[start.len()..])?;
+        let rest = rest.strip_prefix(['*', '`']).unwrap_or(rest);
+        let rest = match rest.strip_prefix(':') {
+            Some(rest) => rest.trim_start_matches('*'),
+            None => rest
+                .strip_prefix(' ')
+                .filter(|rest| rest.starts_with('`'))?,
+        };
+        (!rest.trim().is_empty()).then(|| rest.trim())
+    })
+}
+
+fn without_number(text: &str) -> Option<&str> {
+    let rest = text.trim_start_matches(|character: char| character.is_ascii_digit());
+    if rest.len() == text.len() {
+        return None;
+    }
+    rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "))
+}
+
+/// Whether the text could be a name at all.
+fn is_possible(text: &str) -> bool {
+    let strange = ['<', '>', '|', '*', '?', '"', '`', '=', ';', ',', '$'];
+    !text.is_empty()
+        && !text.contains(strange)
+        && !text.contains("://")
+        && !text.ends_with(['/', '\\', '.', ':', '!'])
+        && text.contains(char::is_alphanumeric)
+}
+
+/// Whether the text cannot well be anything but a path.
+pub(super) fn is_unmistakable(text: &str) -> bool {
+    is_possible(text)
+        && (text.contains(['/', '\\'])
+            || WELL_KNOWN.contains(&text)
+            || extension(text).is_some()
+            || (text.len() > 2 && text.starts_with('.') && !text.starts_with("..")))
+}
+
+/// Whether the text is a file even inside a sentence, where `os.path` and `and/or` may stand too.
+fn is_file(text: &str) -> bool {
+    is_possible(text)
+        && !text.starts_with('/')
+        && !text.contains(char::is_whitespace)
+        && (WELL_KNOWN.contains(&last_component(text))
+            || extension(text).is_some_and(|extension| {
+                let lower = extension.to_ascii_lowercase();
+                EXTENSIONS.split(' ').any(|known| known == lower)
+            }))
+}
+
+/// The extension of the last component, without its dot.
+pub(super) fn extension(text: &str) -> Option<&str> {
+    let (stem, extension) = last_component(text).rsplit_once('.')?;
+    let sound = !stem.is_empty()
+        && (1..=12).contains(&extension.len())
+        && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && extension.bytes().any(|byte| byte.is_ascii_alphabetic());
+    sound.then_some(extension)
+}
+
+fn last_component(text: &str) -> &str {
+    text.rsplit(['/', '\\']).next().unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_a_name_through_its_decoration() {
+        for line in [
+            "src/a.rs",
+            "src/a.rs:",
+            "### src/a.rs",
+            "#### `src/a.rs`:",
+            "**src/a.rs**",
+            "**`src/a.rs`**:",
+            "**`src/a.rs`:**",
+            "**File: src/a.rs**",
+            "**File:** `src/a.rs`",
+            "File: src/a.rs",
+            "file path: `src/a.rs`",
+            "File `src/a.rs`:",
+            "# src/a.rs",
+            "// src/a.rs",
+            "/* src/a.rs */",
+            "<!-- src/a.rs -->",
+            "- src/a.rs",
+            "1. `src/a.rs`",
+            "### 2. `src/a.rs` (new file)",
+            "src/a.rs (modified)",
+        ] {
+            assert_eq!(alone(line), Some("src/a.rs"), "{line}");
+        }
+        assert_eq!(alone("`my file.txt`"), Some("my file.txt"));
+        assert_eq!(alone("__init__.py"), Some("__init__.py"));
+        assert_eq!(alone("Makefile"), Some("Makefile"));
+        assert_eq!(alone(".gitignore"), Some(".gitignore"));
+        assert_eq!(alone("app/[id]/page.tsx"), Some("app/[id]/page.tsx"));
+        assert_eq!(alone("../x.py"), Some("../x.py"));
+    }
+
+    #[test]
+    fn prose_is_not_a_name() {
+        for line in [
+            "",
+            "Here is main.py",
+            "Done.",
+            "Output",
+            "https://example.com/a.py",
+            "cargo run --bin x.rs",
+            "```",
+            "...",
+            "x = a/b",
+        ] {
+            assert_eq!(alone(line), None, "{line}");
+        }
+        assert_eq!(word("file1"), Some("file1"));
+        assert_eq!(word("two words"), None);
+    }
+
+    #[test]
+    fn a_sentence_names_one_file_in_backticks() {
+        assert_eq!(in_sentence("Now change `src/a.rs`:"), Some("src/a.rs"));
+        assert_eq!(in_sentence("### 1. Update `a.py`"), Some("a.py"));
+        assert_eq!(in_sentence("Mock `subprocess.run`:"), None);
+        assert_eq!(in_sentence("Change `a.py` and `b.py`:"), None);
+        assert_eq!(in_sentence("This is in `a.py`."), None);
+    }
+
+    #[test]
+    fn the_fence_line_may_name_the_file() {
+        for info in [
+            "python src/a.py",
+            "src/a.py",
+            "python path=src/a.py",
+            "py title=\"src/a.py\"",
+            "python:src/a.py",
+        ] {
+            assert_eq!(in_info(info), Some("src/a.py"), "{info}");
+        }
+        assert_eq!(in_info("python"), None);
+        assert_eq!(in_info("c++ linenos=1.5"), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! Results that a model made up: only the person's machine can have them.
+
+use super::own_message::{FIRST_SECTION, LAST_SECTION};
+use crate::trim::trim;
+
+/// What the model is told.
+pub(super) const MESSAGE: &str = "the reply contains results, which only the person's machine has";
+const HINT: &str = "Send commands only; their results come with the next message. What you wrote as \
+    results was ignored, and no command in it that would change or run something was done.";
+
+/// What the model is told of the first of them, and what to do.
+pub(super) fn told() -> (String, String) {
+    (MESSAGE.to_owned(), HINT.to_owned())
+}
+
+/// What the model is told of a command among them.
+pub(super) fn not_done() -> (String, String) {
+    (
+        "it stands in what you wrote as results, so it was not done".to_owned(),
+        "Send it again, without results above it, if it was meant.".to_owned(),
+    )
+}
+
+/// Whether a line is the heading of a section that only we write.
+pub(super) fn is_heading(line: &str) -> bool {
+    let text = trim(line);
+    match text.as_bytes().first() {
+        Some(b'=') => matches!(
+            text,
+            FIRST_SECTION | "=== PROTOCOL ===" | "=== CONTEXT ===" | LAST_SECTION
+        ),
+        Some(b'#') => matches!(
+            text.trim_start_matches('#').trim(),
+            "Previous Command Results" | "Requested File Contents"
+        ),
+        _ => false,
+    }
+}
+
+/// The words with which a line after a command to run pretends to be its output; none where the
+/// output is to follow.
+pub(super) fn claim(line: &str) -> Option<&str> {
+    const LABELS: [&str; 5] = ["Output:", "Result:", "Results:", "Exit code:", "stdout:"];
+    let text = trim(line).trim_start_matches(['*', '_', '`']);
+    let words = LABELS.iter().find_map(|label| {
+        let start = text.get(..label.len())?;
+        start
+            .eq_ignore_ascii_case(label)
+            .then(|| &text[label.len()..])
+    })?;
+    Some(words.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '`')))
+}
+
+/// Whether a line is one of our results: `[OK] CREATE_FILE: ...`, perhaps with a number before it.
+pub(super) fn is_outcome(line: &str) -> bool {
+    let text = trim(line);
+    if !text.starts_with(|c: char| c == '[' || c.is_ascii_digit()) {
+        return false;
+    }
+    let text = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let text = text.strip_prefix('.').unwrap_or(text).trim_start();
+    let Some((label, rest)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) else {
+        return false;
+    };
+    let name = rest
+        .trim_start()
+        .split([':', ' '])
+        .next()
+        .unwrap_or_default();
+    matches!(label, "OK" | "FAILED" | "REFUSED" | "SKIPPED")
+        && super::tags::Name::read(name).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_our_own_results() {
+        for line in ["=== CONTEXT ===", " ## Previous Command Results"] {
+            assert!(is_heading(line), "{line}");
+        }
+        for line in [
+            "1. [OK] CREATE_FILE: wrote `a`",
+            "[FAILED] RUN_COMMAND: exit code 1",
+        ] {
+            assert!(is_outcome(line), "{line}");
+        }
+        for line in ["== a ==", "## Results", "1. [OK] fine", "[OK]", "1. do it"] {
+            assert!(!is_heading(line) && !is_outcome(line), "{line}");
+        }
+        assert_eq!(claim("Output: all tests pass"), Some("all tests pass"));
+        assert_eq!(claim("**Output:**"), Some(""));
+        assert_eq!(claim("The output is fine"), None);
+    }
+}

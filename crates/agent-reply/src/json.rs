@@ -1,0 +1,267 @@
+//! Plans and tool calls in JSON.
+//!
+//! ```text
+//! block = value+                          one after the other, bare or in a fence
+//! value = {"thought", "plan", "actions": [call*]} | call | [call+]
+//! call  = {"tool" | "name" | "action" | "function": name, parameters...}
+//! ```
+//!
+//! The parameters stand beside the name or under `parameters`, `params`, `arguments`, `args` or
+//! `input`, there also as a string of JSON. Strict JSON is tried first, then `lenient`;
+//! what a chat page gave curly quotes is read by `curly`. What does not have one of these shapes is
+//! prose: a `package.json` in a reply is nobody's command. A value whose last brackets are missing
+//! counts only if something follows it: at the end of the text it is cut off.
+
+mod call;
+mod curly;
+mod extent;
+mod lenient;
+mod tools;
+
+use serde_json::{Map, Value};
+
+use agent_protocol::Command;
+
+use super::code_fence;
+use super::found::{Found, Item};
+pub(super) use curly::find_curly;
+
+use call::{Call, Shape};
+use extent::Extent;
+
+/// The plan or tool call that begins on the line `at`.
+pub(super) fn find(lines: &[&str], at: usize) -> Option<Found> {
+    find_by(items_of, lines, at)
+}
+
+/// Calls that begin on the line `at` and may as well be data, each as a problem.
+pub(super) fn find_doubtful(lines: &[&str], at: usize) -> Option<Found> {
+    find_by(doubtful_items, lines, at).filter(|found| !found.open)
+}
+
+fn find_by(items_of: fn(&Value) -> Option<Vec<Item>>, lines: &[&str], at: usize) -> Option<Found> {
+    if !extent::may_begin(lines, at) {
+        return None;
+    }
+    let mut items = Vec::new();
+    let (mut line, mut column) = (at, 0);
+    let mut is_cut = false;
+    loop {
+        let extent = extent::measure(lines, (line, column));
+        let text = extent.text(lines, (line, column))?;
+        let is_closed = matches!(extent, Extent::Closed(_));
+        match (&extent, read(&text).and_then(|value| items_of(&value))) {
+            (Extent::Closed(_), Some(found)) => items.extend(found),
+            (_, Some(found)) => items.extend(found.into_iter().map(without_end)),
+            (Extent::Open { .. }, None) if is_ours(&text) => items.push(cut_off()),
+            _ => return None,
+        }
+        is_cut |= !is_closed;
+        (line, column) = extent.end(lines);
+        match rest_of(lines, line, column) {
+            Rest::Nothing => break,
+            Rest::Value(next) => column = next,
+            Rest::Prose => return None,
+        }
+    }
+    let end = if column == 0 { line } else { line + 1 };
+    let enclosure = code_fence::open_after(&lines[..at]);
+    let block = code_fence::widen(lines, at..end, enclosure);
+    Some(Found {
+        open: is_cut && code_fence::skip_blank(lines, block.end) == lines.len(),
+        lines: block,
+        items,
+    })
+}
+
+/// Whether a line begins with what a plan or a call begins with.
+pub(super) fn begins(lines: &[&str], at: usize) -> bool {
+    extent::may_begin(lines, at)
+}
+
+/// The line on which the value that begins here is closed.
+pub(super) fn last_line(lines: &[&str], at: usize) -> Option<usize> {
+    match extent::measure(lines, (at, 0)) {
+        Extent::Closed((line, _)) => Some(line),
+        _ => None,
+    }
+}
+
+/// What follows a value on its last line.
+enum Rest {
+    Nothing,
+    Value(usize),
+    Prose,
+}
+
+fn rest_of(lines: &[&str], line: usize, column: usize) -> Rest {
+    let Some(rest) = lines.get(line).map(|text| &text[column..]) else {
+        return Rest::Nothing;
+    };
+    if column == 0 {
+        return Rest::Nothing;
+    }
+    let next = rest.trim_start_matches([' ', '\t', ',', ';']);
+    if next.is_empty() {
+        Rest::Nothing
+    } else if next.starts_with(['{', '[']) {
+        Rest::Value(column + rest.len() - next.len())
+    } else {
+        Rest::Prose
+    }
+}
+
+fn read(text: &str) -> Option<Value> {
+    serde_json::from_str(text)
+        .ok()
+        .or_else(|| lenient::read(text))
+}
+
+/// The commands of a value, or `None` if it is not a plan or a call.
+fn items_of(value: &Value) -> Option<Vec<Item>> {
+    match value {
+        Value::Object(object) if object.contains_key("actions") => plan(object),
+        Value::Object(object) => call(object, Shape::Alone).map(|item| vec![item]),
+        Value::Array(values) if !values.is_empty() => list(values),
+        _ => None,
+    }
+}
+
+/// The calls of a list in which one may run something, and none is certain to be a call.
+fn doubtful_items(value: &Value) -> Option<Vec<Item>> {
+    let values = match value {
+        Value::Object(object) => object.get("actions")?.as_array()?,
+        Value::Array(values) => values,
+        _ => return None,
+    };
+    let calls: Option<Vec<Call<'_>>> = values
+        .iter()
+        .map(|value| value.as_object().and_then(Call::read))
+        .collect();
+    let calls = calls?;
+    let may_be_meant = |call: &Call<'_>| call.is_doubtful() || call.is_certain(Shape::Listed);
+    (calls.iter().any(Call::is_doubtful) && calls.iter().all(may_be_meant))
+        .then(|| calls.iter().map(tools::doubtful).collect())
+}
+
+/// Calls one after the other: where one of them is certain, so are those of unknown tools.
+fn list(values: &[Value]) -> Option<Vec<Item>> {
+    let is_known = |value: &Value| {
+        let call = value.as_object().and_then(Call::read);
+        call.is_some_and(|call| tools::is_known(call.tool) && call.is_certain(Shape::Alone))
+    };
+    let shape = if values.iter().any(is_known) {
+        Shape::InPlan
+    } else {
+        Shape::Alone
+    };
+    values
+        .iter()
+        .map(|value| call(value.as_object()?, shape))
+        .collect()
+}
+
+fn plan(object: &Map<String, Value>) -> Option<Vec<Item>> {
+    let actions = object.get("actions")?.as_array()?;
+    let speaks = object.contains_key("thought") || object.contains_key("plan");
+    let mut items = Vec::new();
+    if let Some(text) = object.get("plan").and_then(plan_text) {
+        items.push(Item::Command(Command::Plan { text }));
+    }
+    if actions.is_empty() {
+        let summary = object
+            .get("thought")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        items.push(Item::Command(Command::Done { summary }));
+        return speaks.then_some(items);
+    }
+    let shape = if speaks { Shape::InPlan } else { Shape::Listed };
+    for action in actions {
+        match action.as_object().and_then(|action| call(action, shape)) {
+            Some(item) => items.push(item),
+            None if speaks => items.push(without_tool(action)),
+            None => return None,
+        }
+    }
+    Some(items)
+}
+
+fn plan_text(plan: &Value) -> Option<String> {
+    let text = match plan {
+        Value::String(text) => text.clone(),
+        Value::Array(steps) => {
+            let lines: Vec<String> = steps.iter().map(step_text).collect();
+            lines.join("\n")
+        }
+        _ => return None,
+    };
+    (!text.trim().is_empty()).then_some(text)
+}
+
+fn step_text(step: &Value) -> String {
+    let described = ["step", "description", "text", "title"]
+        .iter()
+        .find_map(|key| step.get(key).and_then(Value::as_str));
+    match (step, described) {
+        (Value::String(text), _) => text.clone(),
+        (_, Some(text)) => text.to_owned(),
+        _ => step.to_string(),
+    }
+}
+
+fn call(object: &Map<String, Value>, shape: Shape) -> Option<Item> {
+    let call = Call::read(object)?;
+    call.is_certain(shape).then(|| tools::item(&call))
+}
+
+/// Whether the beginning of an unfinished value is clearly one of ours.
+fn is_ours(text: &str) -> bool {
+    /// Enough to see the first key and its value.
+    const LOOKED_AT: usize = 200;
+    let start: String = text
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .take(LOOKED_AT)
+        .collect();
+    let start = start.trim_start_matches(['[', '{']);
+    let names_tool = start
+        .strip_prefix("\"name\":\"")
+        .and_then(|rest| rest.split('"').next())
+        .is_some_and(tools::is_known);
+    names_tool
+        || ["\"thought\":", "\"actions\":", "\"tool\":"]
+            .iter()
+            .any(|key| start.starts_with(key))
+}
+
+/// What is left of an item whose value lacks its last brackets.
+///
+/// An empty list of actions may have been meant to go on, and it would end the session.
+fn without_end(item: Item) -> Item {
+    match item {
+        Item::Command(Command::Done { .. }) => cut_off(),
+        item => item,
+    }
+}
+
+fn without_tool(action: &Value) -> Item {
+    let shown: String = action.to_string().chars().take(80).collect();
+    Item::Problem {
+        command: None,
+        message: format!("an action names no tool: `{shown}`"),
+        hint: r#"write each action as {"tool": "read_file", "path": "..."}"#.to_owned(),
+    }
+}
+
+fn cut_off() -> Item {
+    Item::Problem {
+        command: None,
+        message: "the JSON ends in the middle".to_owned(),
+        hint: "send the whole object again, or the commands one by one".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

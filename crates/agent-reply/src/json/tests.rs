@@ -1,0 +1,290 @@
+use super::super::dialects;
+use super::*;
+use agent_protocol::{FileChange, RelPath};
+
+fn scan(text: &str) -> Vec<Found> {
+    dialects::scan(text, find)
+}
+
+fn items(text: &str) -> Vec<Item> {
+    scan(text)
+        .into_iter()
+        .flat_map(|block| block.items)
+        .collect()
+}
+
+#[track_caller]
+fn one(text: &str) -> Command {
+    let mut items = items(text);
+    assert_eq!(items.len(), 1, "{text}: {items:?}");
+    match items.remove(0) {
+        Item::Command(command) => command,
+        other @ Item::Problem { .. } => panic!("{other:?}"),
+    }
+}
+
+fn path(text: &str) -> RelPath {
+    RelPath::parse(text).unwrap()
+}
+
+fn read(file: &str) -> Command {
+    Command::ReadFile {
+        path: path(file).into(),
+        start_line: None,
+        end_line: None,
+        numbered: false,
+    }
+}
+
+fn run(script: &str) -> Command {
+    Command::RunCommand {
+        script: script.to_owned(),
+        timeout: None,
+    }
+}
+
+#[test]
+fn a_plan_is_a_list_of_commands() {
+    let text = r#"{"thought": "t", "plan": ["one", "two"], "actions": [{"tool": "read_file", "path": "a"}, {"tool": "run", "command": "ls"}]}"#;
+    assert_eq!(
+        items(text),
+        vec![
+            Item::Command(Command::Plan {
+                text: "one\ntwo".to_owned()
+            }),
+            Item::Command(read("a")),
+            Item::Command(run("ls")),
+        ]
+    );
+    assert_eq!(
+        one(r#"{"thought": "all done", "plan": [], "actions": []}"#),
+        Command::Done {
+            summary: "all done".to_owned()
+        }
+    );
+}
+
+#[test]
+fn a_call_may_be_written_in_many_ways() {
+    for text in [
+        r#"{"tool": "read_file", "path": "a"}"#,
+        r#"{"tool": "readFile", "filePath": "a"}"#,
+        r#"{"name": "read_file", "arguments": {"path": "a"}}"#,
+        r#"{"name": "read_file", "arguments": "{\"path\": \"a\"}"}"#,
+        r#"{"action": "read_file", "params": {"file_path": "a"}}"#,
+        r#"{"type": "tool_use", "id": "x", "name": "read_file", "input": {"path": "a"}}"#,
+        r#"{"type": "function", "function": {"name": "read_file", "arguments": "{\"path\":\"a\"}"}}"#,
+        r#"{"function": "read_file", "parameters": {"path": "a"}}"#,
+        r#"{"name": "read_file", "path": "a"}"#,
+        r#"[{"tool": "read_file", "path": "a"}]"#,
+        "{\n  \"tool\": \"read_file\", // look\n  \"path\": \"a\",\n}",
+        "```json\n{\n  \"tool\": \"read_file\",\n  \"path\": \"a\"\n}\n```",
+        "```json\n{\"tool\": \"read_file\", \"path\": \"a\"\n```\nMore.",
+        "Let me look:\n\n{\"actions\": [{\"tool\": \"read_file\", \"path\": \"a\"}]}\n\nDone.",
+    ] {
+        assert_eq!(one(text), read("a"), "{text}");
+    }
+}
+
+#[test]
+fn several_values_stand_one_after_the_other() {
+    let call = r#"{"tool": "read_file", "path": "a"}"#;
+    for text in [
+        format!("{call}\n{call}"),
+        format!("{call}{call}"),
+        format!("{call}, {call}"),
+        format!("```json\n{call}\n\n{call}\n```\n"),
+        format!("[{call},\n{call}]"),
+    ] {
+        assert_eq!(
+            items(&text),
+            vec![Item::Command(read("a")), Item::Command(read("a"))],
+            "{text}"
+        );
+    }
+    let found = scan(&format!("```json\n{call}\n{call}\n```\nText"));
+    assert_eq!(found[0].lines, 0..2);
+    assert_eq!(found[1].lines, 2..4);
+}
+
+#[test]
+fn every_tool_of_the_table_is_known() {
+    for (text, expected) in [
+        (
+            r#"{"tool": "view_file", "path": "a", "from": 2, "to": "9"}"#,
+            r#"{"command":"READ_FILE","path":"a","start_line":2,"end_line":9,"numbered":false}"#,
+        ),
+        (
+            "{\"tool\": \"write_file\", \"path\": \"a\", \"content\": \"one\ntwo\\n\"}",
+            r#"{"command":"CREATE_FILE","path":"a","content":"one\ntwo\n"}"#,
+        ),
+        (
+            r#"{"tool": "insert_text", "path": "a", "line": 0, "text": "x"}"#,
+            r#"{"command":"INSERT_TEXT","path":"a","after_line":0,"text":"x"}"#,
+        ),
+        (
+            r#"{"tool": "replace_text", "path": "a", "pattern": "a+", "replacement": "b"}"#,
+            r#"{"command":"EDIT_FILE","path":"a","edits":[{"search":"a+","replace":"b","pattern":"regex"}]}"#,
+        ),
+        (
+            r#"{"tool": "replaceText", "filePath": "a", "oldString": "x", "newString": "", "replaceAll": true}"#,
+            r#"{"command":"EDIT_FILE","path":"a","edits":[{"search":"x","replace":"","pattern":"text","all":true}]}"#,
+        ),
+        (
+            r#"{"tool": "replaceText", "path": "a", "oldString": "", "newString": "new"}"#,
+            r#"{"command":"EDIT_FILE","path":"a","edits":[{"search":"","replace":"new","pattern":"text"}]}"#,
+        ),
+        (
+            r#"{"tool": "listFiles", "path": "."}"#,
+            r#"{"command":"LIST_FILES"}"#,
+        ),
+        (
+            r#"{"tool": "searchText", "pattern": "x", "searchPath": "src", "isRegex": true, "caseSensitive": true}"#,
+            r#"{"command":"SEARCH_TEXT","pattern":"x","path":"src","regex":true,"case_sensitive":true}"#,
+        ),
+        (
+            r#"{"tool": "shell", "command": ["bash", "-lc", "ls | wc"]}"#,
+            r#"{"command":"RUN_COMMAND","script":"ls | wc"}"#,
+        ),
+        (
+            r#"{"tool": "shell", "command": ["echo", "it's", "a b"]}"#,
+            r#"{"command":"RUN_COMMAND","script":"echo 'it'\\''s' 'a b'"}"#,
+        ),
+        (r#"{"tool": "git_status"}"#, r#"{"command":"GIT_STATUS"}"#),
+        (r#"{"tool": "git_diff"}"#, r#"{"command":"GIT_DIFF"}"#),
+        (
+            r#"{"tool": "final_output", "output": "ok"}"#,
+            r#"{"command":"DONE","summary":"ok"}"#,
+        ),
+    ] {
+        assert_eq!(
+            serde_json::to_string(&one(text)).unwrap(),
+            expected,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn patches_come_in_every_dialect() {
+    let diff = r#"{"tool": "apply_diff", "path": "a.rs", "diff": "@@ -1 +1 @@\n-a\n+b\n"}"#;
+    let envelope = r#"{"tool": "apply_patch", "input": "*** Begin Patch\n*** Update File: a.rs\n@@\n-a\n+b\n*** End Patch"}"#;
+    for text in [diff, envelope] {
+        let Command::ApplyPatch { changes } = one(text) else {
+            panic!("{text}")
+        };
+        assert!(matches!(&changes[0], FileChange::Update { path, .. } if path.as_str() == "a.rs"));
+    }
+    let blocks = r#"{"tool": "apply_diff", "path": "a.rs", "diff": "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE"}"#;
+    assert!(matches!(one(blocks), Command::EditFile { .. }));
+}
+
+#[test]
+fn data_is_not_a_command() {
+    for text in [
+        r#"{"name": "my-package", "version": "1.0.0", "scripts": {"run": "x"}}"#,
+        "```json\n{\n  \"name\": \"run\",\n  \"version\": \"1.0.0\"\n}\n```",
+        r#"{"actions": [{"label": "x"}]}"#,
+        r#"{"actions": {"tool": 1}}"#,
+        r#"{"tool": "hammer", "weight": 3}"#,
+        r#"{"name": "done"}"#,
+        r#"{"name": "run", "kind": "task", "command": "make"}"#,
+        r#"{"name": "run", "command": "npm start"}"#,
+        r#"{"name": "shell", "command": "make clean"}"#,
+        r#"{"action": "run_command", "command": "make clean"}"#,
+        r#"{"actions": []}"#,
+        r#"{"a": 1}"#,
+        "{\n  int x;\n}",
+        "{}",
+        "[]",
+        "[1, 2]",
+        "[DONE]",
+        r#"{"name": "done"} is what it says"#,
+        r#"{"name": "git_status", "url": "x"}"#,
+        r#"{"name": "Ann", "action": "walks"}"#,
+        r#"{"name": "sort", "input": {"values": [3, 1]}}"#,
+        r#"{"name": "weather", "description": "x", "parameters": {"type": "object"}}"#,
+        r#"[{"name": "sort", "input": {"values": [3, 1]}}, {"name": "sum", "input": {"values": []}}]"#,
+        "{\n  \"version\": 1,\n  \"open",
+    ] {
+        assert_eq!(scan(text), vec![], "{text}");
+    }
+}
+
+#[test]
+fn a_list_of_commands_to_run_may_be_data_or_meant() {
+    let doubtful = |text: &str| dialects::scan(text, find_doubtful);
+    for text in [
+        r#"[{"name": "run", "command": "pytest"}]"#,
+        r#"{"actions": [{"name": "run", "command": "pytest"}]}"#,
+        r#"{"actions": [{"name": "read_file", "path": "a"}, {"name": "run", "command": "x"}]}"#,
+    ] {
+        assert_eq!(scan(text), vec![], "{text}");
+        let found = doubtful(text);
+        assert!(
+            found.iter().all(|found| !found.open) && found.len() == 1,
+            "{text}"
+        );
+        assert!(matches!(found[0].items[0], Item::Problem { .. }), "{text}");
+    }
+    for text in [
+        r#"{"name": "run", "command": "npm start"}"#,
+        r#"[{"name": "run", "kind": "task", "command": "make"}]"#,
+        r#"[{"name": "test", "command": "make"}]"#,
+        r#"{"actions": [{"name": "run", "command": "x"}, {"label": "x"}]}"#,
+        r#"[{"name": "Ann"}]"#,
+        "[]",
+    ] {
+        assert_eq!(doubtful(text), vec![], "{text}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    let message = |text: &str| match items(text).remove(0) {
+        Item::Problem { message, hint, .. } => format!("{message}; {hint}"),
+        other @ Item::Command(_) => panic!("{other:?}"),
+    };
+    assert!(message(r#"{"tool": "reed_file", "path": "a"}"#).contains("did you mean `read_file`"));
+    assert!(
+        message(r#"{"name": "browse", "arguments": {"url": "x"}}"#).contains("no tool `browse`")
+    );
+    assert!(message(r#"{"tool": "read_file"}"#).contains("needs `path`"));
+    assert!(message(r#"{"tool": "read_file", "path": "/etc/passwd"}"#).contains("not relative"));
+    assert!(
+        message(r#"{"tool": "insert_text", "path": "a", "line": -1, "text": ""}"#)
+            .contains("`line`")
+    );
+    let unknown = r#"{"name": "browse", "input": {"url": "x"}}"#;
+    let known = r#"{"name": "read_file", "input": {"path": "a"}}"#;
+    assert!(message(&format!("[{unknown}, {known}]")).contains("no tool `browse`"));
+    assert!(message(r#"{"thought": "x", "actions": ["look"]}"#).contains("names no tool"));
+    assert!(message(r#"{"thought": "x", "actions": [{"tool": "fly"}]}"#).contains("no tool `fly`"));
+}
+
+#[test]
+fn a_value_without_its_brackets_is_open_at_the_end_and_never_done() {
+    for text in [
+        r#"{"thought": "I will now write the parser", "actions": ["#,
+        r#"{"thought": "I will now write the parser", "#,
+        "```json\n{\"thought\": \"first I\", \"actions\": [\n```\n",
+        r#"{"thought":"x","actions":[{"tool":"replaceText","path":"a","oldString":"x","newString":"y""#,
+        "```json\n{\"tool\": \"read_file\", \"path\": \"a\"\n```",
+    ] {
+        let found = scan(text);
+        assert!(found.len() == 1 && found[0].open, "{text}: {found:?}");
+    }
+    let more = "```json\n{\"thought\": \"first I\", \"actions\": [\n```\nMore.";
+    assert!(matches!(items(more)[..], [Item::Problem { .. }]), "{more}");
+}
+
+#[test]
+fn a_value_cut_at_the_end_is_open() {
+    let found = scan(
+        "Here:\n```json\n{\"thought\": \"x\",\n \"actions\": [{\"tool\": \"write_file\", \"content\": \"abc\n\n",
+    );
+    assert_eq!(found.len(), 1);
+    assert!(found[0].open);
+    assert_eq!(found[0].lines, 1..5);
+    assert!(matches!(found[0].items[..], [Item::Problem { .. }]));
+}

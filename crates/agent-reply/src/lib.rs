@@ -1,0 +1,223 @@
+//! A reply as the chat gave it, turned into typed steps.
+//!
+//! Total: any text gives a `Reply`, and what could not be understood is an `Issue` in it, for the
+//! model. Nothing here touches files, so a reply can be looked at without consequences.
+
+use serde::{Deserialize, Serialize};
+
+use agent_protocol::{EndMark, Step};
+
+mod assemble;
+mod changes;
+mod code_fence;
+mod decode;
+#[cfg(test)]
+mod dialects;
+mod diff;
+mod file_name;
+mod found;
+mod invented;
+mod json;
+mod line;
+mod link;
+mod own_message;
+mod patch;
+mod prose;
+mod repair;
+mod script;
+mod search_replace;
+mod tags;
+mod thinking;
+mod trim;
+mod whole_file;
+mod work;
+
+pub use decode::decode;
+
+/// All that a reply says.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Reply {
+    /// The commands, in their order.
+    pub steps: Vec<Step>,
+    /// What looked like a command or a format of ours and could not be used.
+    pub issues: Vec<Issue>,
+    /// What was undone of the damage by chat page and copying.
+    pub repairs: Vec<Repair>,
+    /// The text around the commands, for the person.
+    pub prose: String,
+    /// The end mark, if there is one.
+    pub end: Option<EndMark>,
+    /// Where the reply was cut off, if it was.
+    pub cut: Option<Cut>,
+}
+
+/// Decodes and parses a reply as it was saved; the text comes along.
+pub fn read(bytes: &[u8]) -> (String, Reply) {
+    let (text, decoded) = decode(bytes);
+    let mut reply = parse(&text);
+    reply.repairs.splice(0..0, decoded);
+    (text, reply)
+}
+
+/// A part of a reply that could not be used, in words for the model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Issue {
+    /// The line of the reply, from 1.
+    pub line: u32,
+    /// The number it takes among the steps, if it is a malformed command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u32>,
+    /// The command's name, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hint: String,
+}
+
+/// A kind of damage that was undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Repair {
+    /// What was done, in words for the person: "removed the quote mark before every line".
+    pub what: String,
+    /// How often.
+    pub count: u32,
+    /// Whether the body of a command was changed by it: then the model is told too.
+    pub in_body: bool,
+}
+
+/// Where a reply ends too early.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cut {
+    /// The line of the reply, from 1, on which the unfinished command begins.
+    pub line: u32,
+    /// The unfinished command, as in `CREATE_FILE src/main.rs`.
+    pub what: String,
+}
+
+/// Reads a reply: undoes the damage, then takes every command in whatever dialect it comes.
+///
+/// Linear in the size of the text.
+pub fn parse(text: &str) -> Reply {
+    if is_outbox(text) {
+        return Reply {
+            issues: vec![Issue {
+                line: 1,
+                number: None,
+                command: None,
+                message: "this is a prompt of ours, not a reply to it".to_owned(),
+                hint: "Paste it into the chat, and save what the chat answers.".to_owned(),
+            }],
+            ..Reply::default()
+        };
+    }
+    let (text, done) = repair::repair(text);
+    assemble::assemble(&text, &done)
+}
+
+/// The end mark with which a text ends, decoration, fences and white space aside.
+///
+/// Looks at the last lines only, so the tail of a reply is enough.
+pub fn end_mark(tail: &str) -> Option<EndMark> {
+    let line = tail
+        .rsplit(['\n', '\r'])
+        .find(|line| !line::is_blank_or_fence(line))?;
+    match tags::read(0, line)?.kind {
+        tags::Kind::End(mark) => Some(mark),
+        _ => None,
+    }
+}
+
+/// Whether a text is one of our own prompts, carried back instead of the answer: nothing stands
+/// below it.
+pub fn is_outbox(text: &str) -> bool {
+    let mut lines = text.lines().map(|line| line.trim_matches(is_decoration));
+    let Some(first) = lines.find(|line| !line.is_empty()) else {
+        return false;
+    };
+    if !own_message::begins(first) {
+        return false;
+    }
+    let lines: Vec<&str> = std::iter::once(first).chain(lines).collect();
+    let is_section = |line: &&str| matches!(*line, "=== PROTOCOL ===" | own_message::LAST_SECTION);
+    let is_ours = own_message::is_part(first) || lines.iter().any(is_section);
+    is_ours && !own_message::is_answered(&lines, 0)
+}
+
+/// Which part of a prompt a text acknowledges, and of how many: `OK 1/3`.
+///
+/// Chats add a word or two; a text that says more is something else.
+pub fn acknowledged_part(text: &str) -> Option<(u32, u32)> {
+    const LONGEST: usize = 400;
+    if text.len() > LONGEST {
+        return None;
+    }
+    let mut lines = text.lines().map(|line| line.trim_matches(is_decoration));
+    let line = lines.find(|line| !line.is_empty())?;
+    let line = line.trim_matches(|c: char| matches!(c, '*' | '.' | '!'));
+    let numbers = line.get(..3).filter(|ok| ok.eq_ignore_ascii_case("ok "))?;
+    let (number, rest) = line[numbers.len()..].split_once('/')?;
+    let total: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    Some((number.trim().parse().ok()?, total.parse().ok()?))
+}
+
+/// Whether a text only says that it waits for more of a message that goes in parts, in whatever
+/// words.
+pub fn awaits_part(text: &str) -> bool {
+    const LONGEST: usize = 400;
+    const SIGNS: [&str; 7] = [
+        "wait",
+        "ready",
+        "next",
+        "send",
+        "receiv",
+        "got it",
+        "remaining",
+    ];
+    if text.len() > LONGEST {
+        return false;
+    }
+    let text = text.to_lowercase();
+    let mut words = text.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| word == "part" || word == "parts") && SIGNS.iter().any(|it| text.contains(it))
+}
+
+fn is_decoration(c: char) -> bool {
+    line::is_space(c) || c == '>' || c == '`'
+}
+
+impl Repair {
+    /// A repair of the text as a whole, done once.
+    fn once(what: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            count: 1,
+            in_body: false,
+        }
+    }
+}
+
+/// Counts a repair with others of its kind.
+fn add_repair(repairs: &mut Vec<Repair>, what: &str, count: usize, in_body: bool) {
+    if count == 0 {
+        return;
+    }
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    match repairs.iter_mut().find(|repair| repair.what == what) {
+        Some(repair) => {
+            repair.count = repair.count.saturating_add(count);
+            repair.in_body |= in_body;
+        }
+        None => repairs.push(Repair {
+            what: what.to_owned(),
+            count,
+            in_body,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,240 @@
+//! Characters that arrive in another writing: backslash escapes of Markdown, entities of HTML.
+//!
+//! Files contain both on purpose, so a text is believed to have been escaped only if tags or
+//! markers of ours arrived that way and nothing in it stayed unescaped.
+
+use memchr::memmem;
+
+use super::{Changed, Done, Mended};
+use crate::code_fence::Fence;
+use crate::trim::{trim_end, trim_start};
+
+/// Decodes a text in which every `<`, `&` and quote arrived as an entity.
+pub(super) fn repair_entities(text: &str) -> Mended {
+    let bytes = text.as_bytes();
+    let at = memchr::memchr(b'&', bytes)?;
+    let shown = ["=&quot;", "=&#34;", "=&#39;", "&lt;&lt;&lt;&lt;&lt;"]
+        .iter()
+        .any(|mark| memmem::find(bytes, mark.as_bytes()).is_some());
+    let escaped = |at: usize| entity(&text[at..]).is_some();
+    if !shown
+        || memchr::memchr(b'<', bytes).is_some()
+        || !memchr::memchr_iter(b'&', bytes).all(escaped)
+        || !text.split('\n').any(is_escaped_structure)
+    {
+        return None;
+    }
+    let count = memchr::memchr_iter(b'&', &bytes[at..]).count();
+    let done = Done {
+        what: "turned HTML entities into characters",
+        count,
+        changed: Changed::Everything,
+    };
+    Some((without_entities(text), done))
+}
+
+fn is_escaped_structure(line: &str) -> bool {
+    line.contains('&') && super::is_structural(without_entities(line).trim())
+}
+
+/// Removes the backslashes of a text whose markers arrived with them.
+///
+/// The tags of commands are looked at where they stand, with their bodies.
+pub(super) fn repair_backslashes(text: &str) -> Mended {
+    memchr::memchr(b'\\', text.as_bytes())?;
+    let mut shown = false;
+    for line in text.split('\n') {
+        let start = trim_start(line);
+        let plain = start.starts_with("<<<<<")
+            || start.starts_with("*** Begin")
+            || start.starts_with("+++ ")
+            || Fence::read(start).is_some();
+        if plain {
+            return None;
+        }
+        shown |= start.starts_with('\\') && is_marker(&without_backslashes(start));
+    }
+    if !shown {
+        return None;
+    }
+    let mended = without_backslashes(text)
+        .split('\n')
+        .map(|line| divider(line).unwrap_or(line))
+        .collect::<Vec<_>>()
+        .join("\n");
+    let pairs = text.split('\n').zip(mended.split('\n')).enumerate();
+    let changed = pairs.filter(|(_, (before, after))| before != after);
+    let done = Done {
+        what: "removed backslashes before Markdown characters",
+        count: text.len() - mended.len(),
+        changed: Changed::Lines(changed.map(|(line, _)| line).collect()),
+    };
+    Some((mended, done))
+}
+
+/// The divider of a SEARCH/REPLACE block that arrived as `\=======`.
+fn divider(line: &str) -> Option<&str> {
+    let marks = trim_end(line).strip_prefix('\\')?;
+    (marks.len() >= 3 && marks.bytes().all(|byte| byte == b'=')).then_some(marks)
+}
+
+fn is_marker(line: &str) -> bool {
+    ["<<<<<", "*** Begin", "+++ ", "```"]
+        .iter()
+        .any(|mark| line.starts_with(mark))
+}
+
+/// Whether a text between tags that were escaped was escaped like them.
+///
+/// It was not if it still has a bare character that would have got a backslash, as the contents
+/// of a code block have.
+pub(crate) fn is_escaped(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memchr(b'\\', bytes).is_some()
+        && memchr::memchr3_iter(b'_', b'[', b'*', bytes).all(|at| at > 0 && bytes[at - 1] == b'\\')
+}
+
+/// The characters before which chat pages put a backslash.
+///
+/// Not `.`, `(` and their like: a regular expression escapes those, a page hardly ever.
+const MARKDOWN: &[u8] = br"`*_[]#+-<>~|";
+
+/// The text without backslashes before Markdown characters.
+///
+/// Doubled backslashes become single ones only if no backslash stands before anything else: then
+/// whoever escaped the text escaped these too.
+pub(crate) fn without_backslashes(text: &str) -> String {
+    let doubled = has_doubled_backslashes(text);
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+        plain.push_str(&rest[..at]);
+        let after = &rest[at + 1..];
+        match after.as_bytes().first() {
+            Some(byte) if MARKDOWN.contains(byte) || (doubled && *byte == b'\\') => {
+                plain.push(char::from(*byte));
+                rest = &after[1..];
+            }
+            _ => {
+                plain.push('\\');
+                rest = after;
+            }
+        }
+    }
+    plain.push_str(rest);
+    plain
+}
+
+fn has_doubled_backslashes(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(next) = memchr::memchr(b'\\', &bytes[at..]) {
+        match bytes.get(at + next + 1) {
+            Some(byte) if MARKDOWN.contains(byte) || *byte == b'\\' => at += next + 2,
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// The entities that a page makes of characters when it escapes text.
+const ENTITIES: [(&str, char); 17] = [
+    ("&lt;", '<'),
+    ("&gt;", '>'),
+    ("&amp;", '&'),
+    ("&quot;", '"'),
+    ("&apos;", '\''),
+    ("&nbsp;", ' '),
+    ("&#34;", '"'),
+    ("&#39;", '\''),
+    ("&#039;", '\''),
+    ("&#x27;", '\''),
+    ("&#60;", '<'),
+    ("&#62;", '>'),
+    ("&#38;", '&'),
+    ("&#91;", '['),
+    ("&#93;", ']'),
+    ("&lbrack;", '['),
+    ("&rbrack;", ']'),
+];
+
+/// The entity that a text begins with: the character and its length.
+pub(super) fn entity(text: &str) -> Option<(char, usize)> {
+    ENTITIES
+        .iter()
+        .find(|(name, _)| text.starts_with(name))
+        .map(|(name, character)| (*character, name.len()))
+}
+
+/// The text with the characters in place of their entities, once: `&amp;lt;` becomes `&lt;`.
+pub(crate) fn without_entities(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = memchr::memchr(b'&', rest.as_bytes()) {
+        plain.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let (character, length) = entity(rest).unwrap_or(('&', 1));
+        plain.push(character);
+        rest = &rest[length..];
+    }
+    plain.push_str(rest);
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_backslashes_from_markdown_characters_only() {
+        assert_eq!(without_backslashes(r"a\_b \[x\] \n \\"), r"a_b [x] \n \\");
+        assert_eq!(without_backslashes(r"a\_b \\n"), r"a_b \n");
+        assert_eq!(without_backslashes(r"\.\(\_"), r"\.\(_");
+        assert_eq!(without_backslashes("\\"), "\\");
+        assert_eq!(without_backslashes("\\\u{e9}"), "\\\u{e9}");
+    }
+
+    #[test]
+    fn a_text_is_unescaped_only_where_its_marks_were_escaped() {
+        let plain = |text: &str| repair_entities(text).map(|(text, _)| text);
+        assert_eq!(
+            plain("a.rs\n&lt;&lt;&lt;&lt;&lt;&lt;&lt; SEARCH\na &amp;&amp; b").as_deref(),
+            Some("a.rs\n<<<<<<< SEARCH\na && b")
+        );
+        assert_eq!(
+            plain("[CREATE_FILE path=&quot;a&quot;]\n&amp;lt;").as_deref(),
+            Some("[CREATE_FILE path=\"a\"]\n&lt;")
+        );
+        for text in [
+            "[CREATE_FILE path=\"a.html\"]\n&lt;p class=&quot;x&quot;&gt;",
+            "[CREATE_FILE path=&quot;a.html&quot;]\n<p>&lt;",
+            "[CREATE_FILE path=&quot;a.html&quot;]\na & b",
+        ] {
+            assert_eq!(plain(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn markers_with_backslashes_show_that_the_text_was_escaped() {
+        let plain = |text: &str| repair_backslashes(text).map(|(text, _)| text);
+        assert_eq!(
+            plain("\\<\\<\\<\\<\\<\\<\\< SEARCH\na\\_b").as_deref(),
+            Some("<<<<<<< SEARCH\na_b")
+        );
+        for text in [
+            "<<<<<<< SEARCH\n\\<<<<<<< SEARCH\n",
+            "a\\_b",
+            "[CREATE_FILE path=a]\n\\*\n[/CREATE_FILE]",
+        ] {
+            assert_eq!(plain(text), None, "{text}");
+        }
+        assert!(is_escaped(r"a\_b\_c"));
+        assert!(!is_escaped(r"a\_b_c"));
+        assert!(!is_escaped("abc"));
+    }
+
+    #[test]
+    fn decodes_entities_once() {
+        assert_eq!(without_entities("&lt;a&gt; &amp;lt; &x &"), "<a> &lt; &x &");
+    }
+}

@@ -1,0 +1,184 @@
+//! One block, from its head to its tail.
+
+use std::ops::Range;
+
+use agent_protocol::Replacement;
+
+use super::markers::{self, Head};
+
+/// What is wrong, and what to write instead.
+pub(super) type Trouble = (String, String);
+
+/// What was read.
+pub(super) struct Block {
+    pub(super) replacement: Result<Replacement, Trouble>,
+    /// The line after it.
+    pub(super) end: usize,
+    pub(super) ending: Ending,
+}
+
+/// What a block ran into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    Tail,
+    NextHead,
+    EndOfText,
+}
+
+impl Block {
+    /// Reads the block whose head is the line `at`.
+    pub(super) fn read(lines: &[&str], at: usize, head: &Head<'_>) -> Self {
+        let mut dividers = Vec::new();
+        let start = at + 1;
+        for (index, line) in lines.iter().enumerate().skip(start) {
+            if let Some(length) = markers::divider(line) {
+                dividers.push((index, length));
+            } else if markers::is_tail(line) {
+                return Self {
+                    replacement: divide(lines, start..index, &dividers, head.length),
+                    end: index + 1,
+                    ending: Ending::Tail,
+                };
+            } else if markers::head(line).is_some() {
+                return Self {
+                    replacement: Err(unfinished(&dividers)),
+                    end: index,
+                    ending: Ending::NextHead,
+                };
+            }
+        }
+        Self {
+            replacement: Err(unfinished(&dividers)),
+            end: lines.len(),
+            ending: Ending::EndOfText,
+        }
+    }
+}
+
+fn unfinished(dividers: &[(usize, usize)]) -> Trouble {
+    let missing = if dividers.is_empty() {
+        "`=======` and `>>>>>>> REPLACE`"
+    } else {
+        "`>>>>>>> REPLACE`"
+    };
+    (
+        format!("the SEARCH/REPLACE block has no {missing}"),
+        "send the whole block again: `<<<<<<< SEARCH`, the old lines, `=======`, the new lines, `>>>>>>> REPLACE`".to_owned(),
+    )
+}
+
+/// Finds the divider among the lines between head and tail.
+fn divide(
+    lines: &[&str],
+    body: Range<usize>,
+    dividers: &[(usize, usize)],
+    length: usize,
+) -> Result<Replacement, Trouble> {
+    let as_long: Vec<usize> = dividers
+        .iter()
+        .filter(|(_, other)| *other == length)
+        .map(|(index, _)| *index)
+        .collect();
+    let candidates = if as_long.is_empty() {
+        dividers.iter().map(|(index, _)| *index).collect()
+    } else {
+        as_long
+    };
+    let divider = match candidates[..] {
+        [only] => only,
+        // Some models write it once more before the tail.
+        [first, second] if second + 1 == body.end => {
+            return Ok(replacement(lines, body.start..first, first + 1..second));
+        }
+        [] => {
+            return Err((
+                "the SEARCH/REPLACE block has no `=======` between its two parts".to_owned(),
+                "put a line `=======` between the old lines and the new ones".to_owned(),
+            ));
+        }
+        _ => {
+            return Err((
+                "the SEARCH/REPLACE block has several `=======` lines, so its parts are not certain"
+                    .to_owned(),
+                "write `\\=======` where the line belongs to the file, or use a marker of another length throughout"
+                    .to_owned(),
+            ));
+        }
+    };
+    Ok(replacement(
+        lines,
+        body.start..divider,
+        divider + 1..body.end,
+    ))
+}
+
+fn replacement(lines: &[&str], search: Range<usize>, replace: Range<usize>) -> Replacement {
+    let (stated, search) = without_header(&lines[search]);
+    let (search, replace) = (unescaped(search), unescaped(&lines[replace]));
+    // Whether the numbers are the model's or the file's only the file can tell.
+    let unnumbered = without_numbers(&search).map(|(first, search)| {
+        let bare = without_numbers(&replace).map(|(_, bare)| bare);
+        let replace = ended(bare.as_ref().unwrap_or(&replace));
+        Box::new(Replacement {
+            line: stated.or(Some(first)),
+            ..Replacement::lines(ended(&search), replace)
+        })
+    });
+    // A blank line alone quotes nothing: it is how some models write an empty part.
+    let quoted = match search[..] {
+        [""] => String::new(),
+        _ => ended(&search),
+    };
+    Replacement {
+        line: stated,
+        unnumbered,
+        ..Replacement::lines(quoted, ended(&replace))
+    }
+}
+
+/// The text of these lines, each with its newline, so that a blank one at the end is a line too.
+fn ended(lines: &[&str]) -> String {
+    lines.iter().flat_map(|line| [*line, "\n"]).collect()
+}
+
+fn unescaped<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    lines.iter().map(|line| markers::unescape(line)).collect()
+}
+
+/// Takes Roo's `:start_line:` lines and the rule under them off.
+fn without_header<'a, 'b>(search: &'b [&'a str]) -> (Option<u32>, &'b [&'a str]) {
+    let mut stated = None;
+    let mut rest = search;
+    while let [first, others @ ..] = rest {
+        let text = first.trim();
+        if let Some(number) = text.strip_prefix(":start_line:") {
+            stated = number.trim().parse().ok();
+        } else if !text.starts_with(":end_line:") {
+            break;
+        }
+        rest = others;
+    }
+    if rest.len() == search.len() {
+        return (None, search);
+    }
+    match rest {
+        [rule, others @ ..] if markers::is_rule(rule) => (stated, others),
+        _ => (stated, rest),
+    }
+}
+
+/// Takes `12 | ` off every line, if every line has it and the numbers go up by one.
+fn without_numbers<'a>(lines: &[&'a str]) -> Option<(u32, Vec<&'a str>)> {
+    let mut bare = Vec::with_capacity(lines.len());
+    let mut first = None;
+    for (index, line) in lines.iter().enumerate() {
+        let (number, rest) = line.split_once('|')?;
+        let number: u32 = number.trim().parse().ok()?;
+        let expected = *first.get_or_insert(number);
+        if number.checked_sub(expected)? != u32::try_from(index).ok()? {
+            return None;
+        }
+        bare.push(rest.strip_prefix(' ').unwrap_or(rest));
+    }
+    first.map(|first| (first, bare))
+}

@@ -1,0 +1,365 @@
+//! What lies between an opening and a closing tag, without what only wrapped it.
+//!
+//! A body is verbatim. Taken off is only what certainly is not part of it:
+//!
+//! - a quote mark or the indentation of a list item that stands before the tag and before every
+//!   line of the body;
+//! - `Copy code` and the name of a language above it, as chat pages show them over a block;
+//! - a fence that encloses all of it. A Markdown file may begin and end with fences of its own:
+//!   there it goes only if the fence that opens first is closed by the last line and says
+//!   `markdown` or, for a whole file, nothing. Some lines of a file may have fences too, as in a
+//!   comment: there only a pair goes, and only if it stands no deeper than the tag;
+//! - line numbers before every line that count up without a gap, in code only.
+//!
+//! Whatever goes is reported.
+
+use std::borrow::Cow;
+
+use super::content::Content;
+use super::copy_button;
+use crate::code_fence::Fence;
+use crate::repair::{self, Divider};
+use crate::trim::is_blank;
+use fences::{Enclosed, enclosing};
+
+mod fences;
+
+/// What a body is for, which decides what may be taken off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The whole of a file.
+    File(Content),
+    /// Some lines of a file.
+    Part(Content),
+    /// Edits or a patch.
+    Changes,
+    /// A shell script.
+    Script,
+    /// Words for a person: everything counts.
+    Words,
+}
+
+/// The lines around a body, and the marks before its tag.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Around<'a> {
+    /// What Markdown put before the opening tag.
+    pub(crate) before_tag: &'a str,
+    /// The fence on the line above the opening tag.
+    pub(crate) above: Option<Fence<'a>>,
+    /// The fence on the line below the closing tag.
+    pub(crate) below: Option<Fence<'a>>,
+    /// The fence of the code block that the opening tag stands in.
+    pub(crate) frame: Option<Fence<'a>>,
+    /// Whether the tags arrived with backslashes before Markdown characters.
+    pub(crate) escaped: bool,
+}
+
+/// How many quote marks in a row are taken off.
+const DEEPEST_QUOTE: usize = 3;
+
+/// A body, and what was done to it.
+#[derive(Debug, Default)]
+pub(crate) struct Body<'a> {
+    lines: Cow<'a, [&'a str]>,
+    unescape: bool,
+    /// What was undone, and on how many lines.
+    pub(crate) repairs: Vec<(&'static str, usize)>,
+}
+
+impl<'a> Body<'a> {
+    /// Takes off what is not part of the body.
+    pub(crate) fn new(lines: &'a [&'a str], around: Around<'_>, place: Place) -> Self {
+        let mut body = Self {
+            lines: Cow::Borrowed(lines),
+            unescape: false,
+            repairs: Vec::new(),
+        };
+        body.remove_quote_marks(around.before_tag);
+        body.remove_indentation(around.before_tag, place);
+        if place == Place::Words {
+            body.unescape = around.escaped;
+            return body;
+        }
+        body.remove_copy_button(place);
+        let fenced = body.remove_fence(around, place);
+        body.unescape = around.escaped && !fenced;
+        body.remove_line_numbers(place);
+        body
+    }
+
+    /// The text; every line ends with a line break.
+    pub(crate) fn text(&mut self) -> String {
+        let size = self.lines.iter().map(|line| line.len() + 1).sum();
+        let mut text = String::with_capacity(size);
+        for line in self.lines.iter() {
+            text.push_str(line);
+            text.push('\n');
+        }
+        if self.unescape && repair::is_escaped(&text) {
+            let plain = repair::without_backslashes(&text);
+            let count = text.len() - plain.len();
+            if count > 0 {
+                self.repairs
+                    .push(("removed backslashes before Markdown characters", count));
+            }
+            return plain;
+        }
+        text
+    }
+
+    fn replace(&mut self, lines: Vec<&'a str>, what: &'static str, count: usize) {
+        self.lines = Cow::Owned(lines);
+        self.repairs.push((what, count));
+    }
+
+    fn remove_quote_marks(&mut self, before_tag: &str) {
+        let mut plain = None;
+        let marks = before_tag.split('>').skip(1);
+        for behind in marks.take(DEEPEST_QUOTE) {
+            let lines: &[&str] = plain.as_deref().unwrap_or_else(|| &*self.lines);
+            match repair::without_quote_marks(lines, behind.starts_with(' ')) {
+                Some(bare) => plain = Some(bare),
+                None => return,
+            }
+        }
+        if let Some(plain) = plain.filter(|plain| !plain.is_empty()) {
+            let count = plain.len();
+            self.replace(plain, "removed the quote mark before every line", count);
+        }
+    }
+
+    fn remove_indentation(&mut self, before_tag: &str, place: Place) {
+        let own = before_tag.rsplit('>').next().unwrap_or_default();
+        let own = if own.len() < before_tag.len() {
+            own.strip_prefix(' ').unwrap_or(own)
+        } else {
+            own
+        };
+        let listed = !is_blank(own);
+        let width = own.trim_end_matches(['*', '_', '`', '#']).chars().count();
+        let certain = listed || !matches!(place, Place::Part(_) | Place::Words);
+        if width == 0 || !certain {
+            return;
+        }
+        let plain: Option<Vec<&str>> = self
+            .lines
+            .iter()
+            .map(|line| {
+                let spaces = line.bytes().take_while(|byte| *byte == b' ').count();
+                if spaces >= width {
+                    Some(&line[width..])
+                } else {
+                    is_blank(line).then_some("")
+                }
+            })
+            .collect();
+        if let Some(plain) = plain.filter(|plain| plain.iter().any(|line| !line.is_empty())) {
+            let count = plain.len();
+            self.replace(plain, "removed the indentation of a list", count);
+        }
+    }
+
+    fn remove_copy_button(&mut self, place: Place) {
+        let count = copy_button::labels(&self.lines, place.is_prose());
+        if count > 0 {
+            let rest = self.lines[count..].to_vec();
+            self.replace(rest, "removed the words of a copy button", count);
+        }
+    }
+
+    /// Takes off an enclosing fence; says whether there was one.
+    fn remove_fence(&mut self, around: Around<'_>, place: Place) -> bool {
+        let Some((first, last)) = outer_lines(&self.lines) else {
+            return false;
+        };
+        let (inner, count) = match enclosing(&self.lines[first..=last], place) {
+            Some(Enclosed::Both(open)) if last > first && around.may_wrap(&open, place) => {
+                (first + 1..last, 2)
+            }
+            Some(Enclosed::First(open)) if around.may_open(&open, place) => {
+                (first + 1..self.lines.len(), 1)
+            }
+            Some(Enclosed::Last(end)) if around.may_close(&end, place) => (0..last, 1),
+            _ => return false,
+        };
+        let lines = self.lines[inner].to_vec();
+        self.replace(lines, "removed the code fence around a body", count);
+        true
+    }
+
+    fn remove_line_numbers(&mut self, place: Place) {
+        // `1: "one",` may be an entry in some lines of code, and a tab divides columns.
+        let dividers: &[Divider] = match place {
+            Place::File(Content::Code) => &[Divider::Bar, Divider::Colon],
+            Place::Part(Content::Code) => &[Divider::Bar],
+            _ => return,
+        };
+        if let Some(plain) = repair::without_line_numbers(&self.lines, dividers) {
+            let count = plain.len();
+            self.replace(plain, "removed line numbers before every line", count);
+        }
+    }
+}
+
+impl Place {
+    fn is_prose(self) -> bool {
+        matches!(
+            self,
+            Self::File(Content::Prose) | Self::Part(Content::Prose) | Self::Words
+        )
+    }
+
+    fn is_part(self) -> bool {
+        matches!(self, Self::Part(_))
+    }
+}
+
+/// The first and the last line that are not blank.
+fn outer_lines(lines: &[&str]) -> Option<(usize, usize)> {
+    let is_text = |line: &&str| !is_blank(line);
+    let first = lines.iter().position(is_text)?;
+    let last = lines.iter().rposition(is_text)?;
+    Some((first, last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: Place = Place::File(Content::Code);
+    const PROSE: Place = Place::File(Content::Prose);
+
+    #[track_caller]
+    fn case(body: &str, place: Place, expected: &str) {
+        around(body, Around::default(), place, expected);
+    }
+
+    #[track_caller]
+    fn around(body: &str, around: Around<'_>, place: Place, expected: &str) {
+        let lines: Vec<&str> = body.split('\n').collect();
+        assert_eq!(Body::new(&lines, around, place).text(), expected, "{body}");
+    }
+
+    #[test]
+    fn a_fence_around_all_of_it_goes() {
+        case("```rust\nfn a() {}\n```", FILE, "fn a() {}\n");
+        case("\n~~~~\nx\n~~~~\n", FILE, "x\n");
+        case(
+            "```markdown\n# A\n```sh\nls\n```\nB\n```",
+            PROSE,
+            "# A\n```sh\nls\n```\nB\n",
+        );
+        case(
+            "````\n# A\n```\nls\n```\n````",
+            PROSE,
+            "# A\n```\nls\n```\n",
+        );
+        case(
+            "```\n# A\n```sh\nls\n```\n```",
+            PROSE,
+            "# A\n```sh\nls\n```\n",
+        );
+        case("```bash\ncargo test\n```", Place::Script, "cargo test\n");
+        case("```\n```", FILE, "");
+    }
+
+    #[test]
+    fn fences_that_belong_to_a_file_stay() {
+        for text in [
+            "# A\n```sh\nls\n```\n",
+            "```sh\nls\n```\nand\n```sh\npwd\n```\n",
+            "```\nls\n```\nand\n```\npwd\n```\n",
+            "```rust\nfn a() {}\n```\n",
+        ] {
+            case(text.trim_end_matches('\n'), PROSE, text);
+        }
+        let part = Place::Part(Content::Prose);
+        case("```\nls\n```", part, "```\nls\n```\n");
+        let part = Place::Part(Content::Code);
+        case("  ```\n  ls\n  ```", part, "  ```\n  ls\n  ```\n");
+        case("```\nls\n```", Place::Words, "```\nls\n```\n");
+    }
+
+    #[test]
+    fn a_fence_that_crosses_a_tag_goes() {
+        let fence = Fence::read("```");
+        let below = Around {
+            below: fence,
+            ..Around::default()
+        };
+        around("```rust\nx", below, FILE, "x\n");
+        around("```markdown\nx", below, PROSE, "x\n");
+        let above = Around {
+            above: fence,
+            ..Around::default()
+        };
+        around("x\n```", above, FILE, "x\n");
+        around("x\n```", above, PROSE, "x\n");
+        case("x\n```", FILE, "x\n```\n");
+    }
+
+    #[test]
+    fn a_fence_that_closes_no_other_stays() {
+        let framed = Around {
+            above: Fence::read("``````"),
+            below: Fence::read("``````"),
+            frame: Fence::read("``````"),
+            ..Around::default()
+        };
+        around("x\n```", framed, FILE, "x\n```\n");
+        around("```markdown\nx", framed, PROSE, "```markdown\nx\n");
+        let part = Place::Part(Content::Code);
+        around("```rust\nx", framed, part, "```rust\nx\n");
+        let above = Around {
+            above: Fence::read("```"),
+            ..Around::default()
+        };
+        around("x\n```", above, part, "x\n```\n");
+    }
+
+    #[test]
+    fn the_words_of_a_copy_button_go() {
+        case("rust\nCopy code\nfn a() {}", FILE, "fn a() {}\n");
+        case("python\nCopy\nEdit\nx = 1", FILE, "x = 1\n");
+        case("Copy code\n```\nx\n```", FILE, "x\n");
+        case("text\n```\nx\n```", FILE, "x\n");
+        case("Copy\nme", PROSE, "Copy\nme\n");
+        case("rust\nis a language", PROSE, "rust\nis a language\n");
+        case("go\nhome", FILE, "go\nhome\n");
+    }
+
+    #[test]
+    fn what_stands_before_tag_and_lines_alike_goes() {
+        let quoted = Around {
+            before_tag: "> ",
+            ..Around::default()
+        };
+        around("> a\n>\n>   b", quoted, FILE, "a\n\n  b\n");
+        around("> a\nb", quoted, FILE, "> a\nb\n");
+        let listed = Around {
+            before_tag: "- ",
+            ..Around::default()
+        };
+        around("  a\n\n    b", listed, FILE, "a\n\n  b\n");
+        around("a\n  b", listed, FILE, "a\n  b\n");
+        let indented = Around {
+            before_tag: "    ",
+            ..Around::default()
+        };
+        around("    a", indented, Place::Part(Content::Code), "    a\n");
+    }
+
+    #[test]
+    fn line_numbers_go_only_where_they_count_up() {
+        case(" 9 | a\n10 |\n11 |   b", FILE, "a\n\n  b\n");
+        case("1 | a\n3 | b", FILE, "1 | a\n3 | b\n");
+        case("1: a\n2: b", PROSE, "1: a\n2: b\n");
+        case("1: a\n2: b", FILE, "a\nb\n");
+        let part = Place::Part(Content::Code);
+        case("1: a\n2: b", part, "1: a\n2: b\n");
+        case("1 | a\n2 | b", part, "a\nb\n");
+        case("1\ta\n2\tb", FILE, "1\ta\n2\tb\n");
+        let data = Place::File(Content::Data);
+        case("1 | a\n2 | b", data, "1 | a\n2 | b\n");
+    }
+}

@@ -1,0 +1,389 @@
+//! A tag and its body, turned into a typed command.
+
+mod values;
+
+use super::attributes::{Attributes, Doubt};
+use super::body::{Around, Place};
+use super::harmless;
+use super::name::Name;
+use crate::{changes, script};
+use agent_protocol::{Command, Edit, PathProblem, Selection};
+
+/// What became of a tag.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) command: Result<Command, Trouble>,
+    /// Attributes that mean nothing to the command.
+    pub(crate) unknown: Vec<String>,
+    /// How many attributes stood in curly quotes.
+    pub(crate) curly: usize,
+    /// What was undone in the body, and on how many lines.
+    pub(crate) repairs: Vec<(&'static str, usize)>,
+    /// What a page did to the body and nobody can undo.
+    pub(crate) damage: Option<&'static str>,
+}
+
+/// What is wrong with a command, and what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Trouble {
+    pub(crate) message: String,
+    pub(crate) hint: String,
+}
+
+/// An opening tag whose attributes are read, so that its closing mark is known.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    pub(crate) name: Name,
+    attributes: Attributes,
+    /// The mark that its closing tag carries.
+    pub(crate) mark: Option<String>,
+}
+
+impl Opening {
+    /// Reads the attributes of a tag.
+    pub(crate) fn read(name: Name, attributes: &str) -> Self {
+        let mut attributes = Attributes::read(attributes);
+        let mark = attributes.take(&["end"]).filter(|mark| !mark.is_empty());
+        Self {
+            name,
+            attributes,
+            mark,
+        }
+    }
+
+    /// A few words that tell it from its neighbours: `CREATE_FILE src/main.rs`.
+    pub(crate) fn subject(&self) -> String {
+        match self.attributes.peek(PATH) {
+            Some(path) => format!("{} {path}", self.name.as_str()),
+            None => self.name.as_str().to_owned(),
+        }
+    }
+
+    /// Whether the lines below it must be its body.
+    pub(crate) fn needs_body(&self) -> bool {
+        self.name.needs_body()
+            && !(self.name == Name::RunCommand && self.attributes.peek(SCRIPT).is_some())
+    }
+
+    /// Whether several lines below it can be its body, although it can do without.
+    pub(crate) fn may_have_lines(&self) -> bool {
+        match self.name {
+            Name::Done => true,
+            Name::ReadFile | Name::Outline => self.attributes.peek(PATHS).is_none(),
+            _ => false,
+        }
+    }
+
+    /// The tag that closes it.
+    pub(crate) fn closing(&self) -> String {
+        match &self.mark {
+            Some(mark) => format!("[/{} {mark}]", self.name.as_str()),
+            None => format!("[/{}]", self.name.as_str()),
+        }
+    }
+}
+
+/// Turns a tag and the lines of its body, if it has one, into a command.
+pub(crate) fn build(opening: Opening, lines: Option<&[&str]>, around: Around<'_>) -> Built {
+    let mut tag = Tag {
+        name: opening.name,
+        attributes: opening.attributes,
+        lines,
+        around,
+        repairs: Vec::new(),
+        damage: None,
+    };
+    let mut command = match tag.doubt() {
+        Some(trouble) => Err(trouble),
+        None => tag.command(),
+    };
+    if let (Some(name), Err(_)) = (&tag.attributes.unclosed, &command) {
+        command = Err(tag.trouble(format!("the quote after `{name}=` is not closed")));
+    }
+    if command.is_ok()
+        && let Some(trouble) = tag.neglected()
+    {
+        command = Err(trouble);
+    }
+    let unknown = match &command {
+        Ok(_) => tag.attributes.unknown(),
+        Err(_) => Vec::new(),
+    };
+    Built {
+        unknown: unknown.into_iter().map(str::to_owned).collect(),
+        command,
+        curly: tag.attributes.curly,
+        repairs: tag.repairs,
+        damage: tag.damage,
+    }
+}
+
+const PATH: &[&str] = &["path", "file", "filename", "filepath", "target"];
+const SCRIPT: &[&str] = &["command", "cmd", "script"];
+const WORKING_DIRECTORY: &[&str] = &[
+    "cwd",
+    "workdir",
+    "workingdirectory",
+    "workingdir",
+    "dir",
+    "directory",
+];
+const FROM: &[&str] = &["from", "path", "source", "src", "old", "oldpath"];
+const TO: &[&str] = &[
+    "to",
+    "destination",
+    "dest",
+    "dst",
+    "new",
+    "newpath",
+    "target",
+];
+const PATHS: &[&str] = &[
+    "path", "paths", "file", "files", "filename", "filepath", "target", "glob",
+];
+const DIRECTORY: &[&str] = &["path", "paths", "dir", "directory", "folder", "file"];
+const START: &[&str] = &["startline", "start", "from", "fromline", "line"];
+const END: &[&str] = &["endline", "to", "toline", "stop"];
+
+struct Tag<'a> {
+    name: Name,
+    attributes: Attributes,
+    lines: Option<&'a [&'a str]>,
+    around: Around<'a>,
+    repairs: Vec<(&'static str, usize)>,
+    damage: Option<&'static str>,
+}
+
+impl Tag<'_> {
+    /// What is not certain enough for a command that changes or runs something.
+    fn doubt(&self) -> Option<Trouble> {
+        let doubt = self.attributes.doubt.as_ref();
+        let message = match doubt.filter(|_| self.name.has_effects())? {
+            Doubt::Unquoted(text) => format!("`{text}` can be read in two ways without quotes"),
+            Doubt::Unclosed(name) => format!("the quote after `{name}=` is not closed"),
+        };
+        Some(Trouble {
+            message,
+            hint: format!(
+                "Send it again with each value in quotes, as in `{}`.",
+                self.name.example()
+            ),
+        })
+    }
+
+    /// What an attribute asks for that nobody knows, in a command that changes or runs something.
+    fn neglected(&self) -> Option<Trouble> {
+        const MOST_NAMED: usize = 4;
+        let mut unknown = harmless::meaningful(self.name, &self.attributes);
+        unknown.truncate(MOST_NAMED);
+        let named = format!("`{}`", unknown.join("`, `"));
+        let (verb, it) = match unknown.len() {
+            0 => return None,
+            1 => ("is", "it"),
+            _ => ("are", "them"),
+        };
+        let advice = match self.name {
+            Name::InsertText => "; the text goes below `line`",
+            _ => "",
+        };
+        Some(Trouble {
+            message: format!(
+                "{named} {verb} not known here, and without {it} something else might be done"
+            ),
+            hint: format!("Send it again without {named}{advice}."),
+        })
+    }
+
+    fn command(&mut self) -> Result<Command, Trouble> {
+        match self.name {
+            Name::CreateFile => self.create(),
+            Name::EditFile => self.edit(),
+            Name::InsertText => self.insert(),
+            Name::ApplyPatch => self.patch(),
+            Name::DeleteFile => self.path().map(|path| Command::DeleteFile { path }),
+            Name::MoveFile => Ok(Command::MoveFile {
+                from: self.path_named(FROM)?,
+                to: self.path_named(TO)?,
+            }),
+            Name::ReadFile => self.read(),
+            Name::ListFiles => Ok(Command::ListFiles {
+                path: self.places(DIRECTORY)?,
+                glob: self.attributes.take(&["glob", "pattern"]),
+            }),
+            Name::SearchText => self.search(),
+            Name::Outline => self.outline(),
+            Name::RunCommand => self.run(),
+            Name::GitStatus => self.directory().map(|path| Command::GitStatus { path }),
+            Name::GitDiff => self.directory().map(|path| Command::GitDiff { path }),
+            Name::Plan => Ok(Command::Plan { text: self.words() }),
+            Name::Message => Ok(Command::Message { text: self.words() }),
+            Name::AskUser => match self.words() {
+                question if question.is_empty() => Err(self.trouble("the question is empty")),
+                question => Ok(Command::AskUser { question }),
+            },
+            Name::Done => Ok(Command::Done {
+                summary: self.summary(),
+            }),
+        }
+    }
+
+    fn create(&mut self) -> Result<Command, Trouble> {
+        let path = self.path()?;
+        let content = self.lines_of(&path, Place::File);
+        Ok(Command::CreateFile { path, content })
+    }
+
+    fn edit(&mut self) -> Result<Command, Trouble> {
+        let path = self.path()?;
+        let (start, end) = self.range()?;
+        if self.lines.is_some_and(changes::begin_with_edits) || (start, end) == (None, None) {
+            let body = self.text(Place::Changes);
+            return changes::edits(path, &body, start).map_err(Into::into);
+        }
+        let Some(start_line) = start else {
+            return Err(self.trouble("`end_line` needs `start_line`"));
+        };
+        let text = self.lines_of(&path, Place::Part);
+        let edit = Edit::Lines {
+            start_line,
+            end_line: end.unwrap_or(start_line),
+            text,
+        };
+        Ok(Command::EditFile { path, edit })
+    }
+
+    fn insert(&mut self) -> Result<Command, Trouble> {
+        const LINE: &[&str] = &[
+            "line",
+            "afterline",
+            "after",
+            "insertline",
+            "startline",
+            "at",
+        ];
+        let path = self.path()?;
+        let Some(line) = self.number(LINE)? else {
+            return Err(self.trouble("`line` is missing"));
+        };
+        let text = self.lines_of(&path, Place::Part);
+        if text.is_empty() {
+            return Err(self.trouble("there is no text to insert"));
+        }
+        Ok(Command::InsertText { path, line, text })
+    }
+
+    fn patch(&mut self) -> Result<Command, Trouble> {
+        let path = match self.taken_path(PATH) {
+            Some(text) => Some(self.checked(&text)?),
+            None => None,
+        };
+        let body = self.text(Place::Changes);
+        let changes = changes::patch(&body, path.as_ref())?;
+        Ok(Command::ApplyPatch { changes })
+    }
+
+    fn read(&mut self) -> Result<Command, Trouble> {
+        let path = self.files()?;
+        let (start_line, end_line) = self.range()?;
+        let numbered = self.flag(&["numbered", "linenumbers", "numbers"])?;
+        Ok(Command::ReadFile {
+            path,
+            start_line,
+            end_line,
+            numbered,
+        })
+    }
+
+    fn search(&mut self) -> Result<Command, Trouble> {
+        let pattern = self
+            .attributes
+            .take(&["pattern", "query", "text", "search"])
+            .unwrap_or_else(|| self.words());
+        if pattern.is_empty() {
+            return Err(self.trouble("`pattern` is missing"));
+        }
+        Ok(Command::SearchText {
+            pattern,
+            path: self.places(&["path", "paths", "searchpath", "dir", "directory", "file"])?,
+            glob: self.attributes.take(&["glob", "include", "files"]),
+            regex: self.flag(&["regex", "isregex", "regexp"])?,
+            case_sensitive: self.flag(&["casesensitive", "matchcase"])?,
+            context: self.context()?,
+        })
+    }
+
+    fn outline(&mut self) -> Result<Command, Trouble> {
+        let written = self.written_files();
+        let path = Selection::parse_directory(&written).map_err(|problem| unusable(&problem))?;
+        Ok(Command::Outline { path })
+    }
+
+    fn context(&mut self) -> Result<u32, Trouble> {
+        let Some(text) = (self.attributes).take(&["context", "contextlines", "c"]) else {
+            return Ok(0);
+        };
+        let number = text.trim().parse();
+        number.map_err(|_| self.trouble(format!("`context=\"{text}\"` is not a number of lines")))
+    }
+
+    fn run(&mut self) -> Result<Command, Trouble> {
+        let timeout = match self.attributes.take(&["timeout", "timeoutseconds"]) {
+            Some(text) => Some(seconds(&text).ok_or_else(|| {
+                self.trouble(format!("`timeout=\"{text}\"` is not a number of seconds"))
+            })?),
+            None => None,
+        };
+        let given = self.attributes.take(SCRIPT);
+        let mut script = self.text(Place::Script);
+        if let Some(given) = &given
+            && ![given.trim(), ""].contains(&script.trim())
+        {
+            return Err(self.trouble("its attribute and its body say different things"));
+        }
+        if script.trim().is_empty() {
+            script = given.unwrap_or_default();
+        }
+        if script.trim().is_empty() {
+            return Err(self.trouble("there is nothing to run"));
+        }
+        script.truncate(script.trim_end().len());
+        if let Some(directory) = self.attributes.take(WORKING_DIRECTORY) {
+            script = script::in_directory(&directory, script);
+        }
+        Ok(Command::RunCommand { script, timeout })
+    }
+
+    fn trouble(&self, message: impl Into<String>) -> Trouble {
+        Trouble {
+            message: message.into(),
+            hint: format!("Write it as `{}`.", self.name.example()),
+        }
+    }
+}
+
+fn unusable(problem: &PathProblem) -> Trouble {
+    Trouble {
+        message: problem.to_string(),
+        hint: "Name a file by its path relative to the workspace, as in `src/main.rs`.".to_owned(),
+    }
+}
+
+impl From<(String, String)> for Trouble {
+    fn from((message, hint): (String, String)) -> Self {
+        Self { message, hint }
+    }
+}
+
+/// `60`, `60s` or `2m`, in seconds.
+fn seconds(text: &str) -> Option<u32> {
+    let text = text.trim();
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let number: u32 = text[..digits].parse().ok()?;
+    let unit = match text[digits..].trim().to_ascii_lowercase().as_str() {
+        "" | "s" | "sec" | "secs" | "second" | "seconds" => 1,
+        "m" | "min" | "mins" | "minute" | "minutes" => 60,
+        "h" | "hour" | "hours" => 3600,
+        _ => return None,
+    };
+    number.checked_mul(unit)
+}

@@ -1,0 +1,66 @@
+//! What a file holds, as its name tells: it decides what may be taken off its lines.
+
+/// What the lines of a file look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Code: no line of it begins with a fence or, a whole file through, with a number.
+    Code,
+    /// Words, or data that words are kept in: its lines may look like anything.
+    Prose,
+    /// Nobody knows what: fences do not belong to it, but numbers may.
+    Data,
+}
+
+impl Content {
+    /// What a file of this name holds.
+    pub(crate) fn of(name: &str) -> Self {
+        const PROSE: &[&str] = &[
+            "md", "markdown", "mdx", "mdc", "mkd", "qmd", "rmd", "txt", "text", "rst", "adoc",
+            "org", "csv", "tsv", "yaml", "yml", "log", "prompt",
+        ];
+        const CODE: &[&str] = &[
+            "astro", "bash", "c", "cc", "cjs", "clj", "cmake", "cpp", "cs", "css", "cxx", "dart",
+            "erl", "ex", "exs", "fish", "fs", "go", "gradle", "graphql", "groovy", "h", "hcl",
+            "hh", "hpp", "hs", "htm", "html", "ini", "java", "jl", "js", "json", "jsonc", "jsx",
+            "kt", "kts", "less", "lua", "m", "mjs", "ml", "mm", "mts", "nim", "php", "pl", "pm",
+            "proto", "ps1", "py", "pyi", "r", "rb", "rs", "sass", "scala", "scss", "sh", "sql",
+            "svelte", "swift", "tf", "toml", "ts", "tsx", "vue", "xml", "zig", "zsh",
+        ];
+        let Some((_, extension)) = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty())
+        else {
+            return Self::Prose;
+        };
+        let is_in = |known: &[&str]| {
+            known
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(extension))
+        };
+        if is_in(PROSE) {
+            Self::Prose
+        } else if is_in(CODE) {
+            Self::Code
+        } else {
+            Self::Data
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_by_the_extension() {
+        for (name, content) in [
+            ("main.rs", Content::Code),
+            ("A.PY", Content::Code),
+            ("README.md", Content::Prose),
+            ("Makefile", Content::Prose),
+            (".gitignore", Content::Prose),
+            ("users.dat", Content::Data),
+            ("case1.expected", Content::Data),
+        ] {
+            assert_eq!(Content::of(name), content, "{name}");
+        }
+    }
+}

@@ -1,0 +1,480 @@
+//! Only what was meant is done, and what was meant and not done is told with a number, so that
+//! `[DONE]` does not end the session.
+
+use super::{case, create, issue, path};
+use crate::{Reply, parse, work};
+use agent_protocol::Command;
+
+fn names(reply: &Reply) -> Vec<&str> {
+    let steps = reply.steps.iter();
+    steps.map(|step| step.command.name()).collect()
+}
+
+/// The numbers of the malformed commands.
+fn malformed(reply: &Reply) -> Vec<u32> {
+    let issues = reply.issues.iter();
+    issues.filter_map(|issue| issue.number).collect()
+}
+
+/// Holds what is done, and which numbers are malformed.
+#[track_caller]
+fn read(text: &str, done: &[&str], not_done: &[u32]) -> Reply {
+    let reply = parse(text);
+    assert_eq!(names(&reply), done, "{text}\n{reply:#?}");
+    assert_eq!(malformed(&reply), not_done, "{text}\n{reply:#?}");
+    reply
+}
+
+fn run(script: &str) -> String {
+    format!("[RUN_COMMAND]\n{script}\n[/RUN_COMMAND]\n")
+}
+
+const END: &str = "[END ab12cd34#1]\n";
+const DONE: &str = "[DONE]\nok\n[/DONE]\n";
+
+fn answer(content: &str) -> String {
+    let run = run(&format!("echo {content} >> log"));
+    format!("[CREATE_FILE path=\"a.py\"]\n{content}\n[/CREATE_FILE]\n{run}{END}")
+}
+
+#[test]
+fn of_two_answers_to_one_round_neither_is_done() {
+    for text in [
+        format!("Response 1\n{}Response 2\n{}", answer("one"), answer("two")),
+        format!("{}{}", answer("one"), answer("two")),
+        format!(
+            "{}\nOnce more:\n{}\n{}",
+            answer("1"),
+            answer("2"),
+            answer("3")
+        ),
+        format!("{}\nOnce more:\n{}{END}", answer("1"), run("ls")),
+        format!("{}\nOnce more:\n[READ_FILE path=a]\n{END}", answer("1")),
+        format!("[READ_FILE path=a]\n{END}\nOnce more:\n{}", answer("1")),
+    ] {
+        let reply = read(&text, &[], &[1]);
+        assert_eq!(reply.issues.len(), 1);
+        issue(
+            &text,
+            "two different answers to this round stand in the reply, so neither was done",
+        );
+    }
+}
+
+#[test]
+fn the_same_answer_twice_is_done_once() {
+    let text = format!(
+        "Response 1\n{}Response 2\n\n{}",
+        answer("one"),
+        answer("one")
+    );
+    read(&text, &["CREATE_FILE", "RUN_COMMAND"], &[]);
+    let text = format!("{text}Response 3\n{}", answer("one"));
+    read(&text, &["CREATE_FILE", "RUN_COMMAND"], &[]);
+}
+
+#[test]
+fn two_looks_are_no_contradiction() {
+    let text = format!("[READ_FILE path=a]\n{END}\nAnd:\n[READ_FILE path=b]\n{END}");
+    read(&text, &["READ_FILE", "READ_FILE"], &[]);
+}
+
+#[test]
+fn what_stands_in_words_below_the_end_mark_is_not_done() {
+    let later = run("rm -rf build");
+    let text = format!(
+        "{}\nFor reference, a later step could be:\n{later}{later}",
+        answer("x")
+    );
+    read(&text, &["CREATE_FILE", "RUN_COMMAND"], &[3]);
+    let found = issue(
+        &text,
+        "it stands below the end mark, so it was not done, nor what follows it",
+    );
+    assert_eq!(found.command.as_deref(), Some("RUN_COMMAND"));
+    let text = format!(
+        "``````\n{}``````\nLater:\n{DONE}[READ_FILE path=a]\n",
+        answer("x")
+    );
+    read(&text, &["CREATE_FILE", "RUN_COMMAND", "READ_FILE"], &[3]);
+}
+
+#[test]
+fn a_mark_in_a_wrong_place_does_no_harm() {
+    for text in [
+        format!("{}{DONE}", answer("x")),
+        format!("``````\n{}\n{DONE}``````\n", answer("x")),
+        format!("I end with\n{END}\n``````\n{}\n{DONE}``````\n", answer("x")),
+        format!(
+            "I end with\n{END}\n``````\n{}{DONE}{END}",
+            answer("x").replace(END, "")
+        ),
+    ] {
+        read(&text, &["CREATE_FILE", "RUN_COMMAND", "DONE"], &[]);
+    }
+    let text = format!("{}{END}\nThat was all:\n{END}", answer("x"));
+    read(&text, &["CREATE_FILE", "RUN_COMMAND"], &[]);
+}
+
+#[test]
+fn our_own_prompt_above_an_answer_is_no_answer() {
+    let prompt = format!("=== HEADER ===\nx\n=== PROMPT ===\nDo the task.\n\n{END}");
+    let reply = format!("You said:\n{prompt}\nChatGPT said:\n{}", answer("x"));
+    read(&reply, &["CREATE_FILE", "RUN_COMMAND"], &[]);
+    let unmarked = format!("You said:\n{prompt}\nChatGPT said:\n{}", run("ls"));
+    read(&unmarked, &["RUN_COMMAND"], &[]);
+}
+
+const EDIT: &str =
+    "<<<<<<< SEARCH\n    print(\"x\")\n=======\n    print(\"hi\")\n>>>>>>> REPLACE\n";
+
+#[test]
+fn an_edit_with_a_line_above_it_is_never_a_file() {
+    let patch = "*** Begin Patch\n*** Update File: src/app.py\n@@\n-a\n+b\n*** End Patch\n";
+    for block in [
+        format!("# only the greeting changes\n{EDIT}"),
+        format!("In the greeting:\n{patch}"),
+        "In the greeting:\n@@ -1,2 +1,2 @@\n def f():\n-a\n+b\n".to_owned(),
+        "@@\n def f():\n-a\n+b\n".to_owned(),
+        "def f():\n@@ def g():\n-a\n+b\n".to_owned(),
+        " def greet():\n-    print(\"x\")\n+    print(\"hi\")\n".to_owned(),
+        "-a\n\n+b\n".to_owned(),
+    ] {
+        for above in ["src/app.py\n", "Here is the updated `src/app.py`:\n\n"] {
+            let text = format!("{above}```python\n{block}```\n");
+            read(&text, &[], &[1]);
+            read(&format!("{text}\n{DONE}"), &["DONE"], &[1]);
+            // What is shown above the command that does it is only shown.
+            let edit = format!("[EDIT_FILE path=\"src/app.py\"]\n{EDIT}[/EDIT_FILE]\n{DONE}");
+            read(&format!("{text}\n{edit}"), &["EDIT_FILE", "DONE"], &[]);
+            let other = edit.replace("app.py", "b.py");
+            read(&format!("{text}\n{other}"), &["EDIT_FILE", "DONE"], &[1]);
+        }
+    }
+}
+
+#[test]
+fn what_only_resembles_an_edit_is_a_file() {
+    for (name, content) in [
+        ("docs/guide.md", format!("# Guide\n{EDIT}")),
+        ("notes.txt", "- a\n+ b\n".to_owned()),
+        ("a.diff", " a\n-b\n+c\n".to_owned()),
+        ("a.rb", "class A\n@@count = 0\n@@ids = []\nend\n".to_owned()),
+        ("a.yml", "- a\n- b\n".to_owned()),
+        ("a.c", "int x = 1\n- 2\n+ 3;\n".to_owned()),
+        (
+            "a.py",
+            "x = '''\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n'''\n".to_owned(),
+        ),
+        ("a.py", "# <<<<<<< SEARCH\nx = 1\n".to_owned()),
+    ] {
+        case(
+            &format!("{name}\n```\n{content}```\n"),
+            &[create(name, &content)],
+        );
+    }
+}
+
+#[test]
+fn a_quoted_command_that_was_not_done_keeps_the_session_open() {
+    let quoted = "Removing the old file:\n\n`[DELETE_FILE path=\"old.py\"]`\n\n";
+    read(&format!("{quoted}{DONE}"), &["DONE"], &[1]);
+    read(
+        &format!("{quoted}[READ_FILE path=a]\n"),
+        &["READ_FILE"],
+        &[],
+    );
+    // It is done below, so above it was only talked about.
+    let text = format!("{quoted}``````\n[DELETE_FILE path=\"old.py\"]\n{DONE}``````\n");
+    read(&text, &["DELETE_FILE", "DONE"], &[]);
+    let text =
+        format!("I say\n`[DONE]`\nwhen it is finished, in a\n`[RUN_COMMAND]`\nno more.\n{DONE}");
+    read(&text, &["DONE"], &[]);
+    let text = format!("I run it:\n`[RUN_COMMAND]`\npytest\n[/RUN_COMMAND]\n{DONE}");
+    read(&text, &["DONE"], &[1]);
+}
+
+#[test]
+fn a_quoted_block_that_was_not_done_keeps_the_session_open() {
+    let quoted = format!("> {}\n", EDIT.trim_end().replace('\n', "\n> "));
+    let text = format!("The change:\n\n{quoted}\n");
+    read(&format!("{text}{DONE}"), &["DONE"], &[1]);
+    read(&format!("{text}[READ_FILE path=a]\n"), &["READ_FILE"], &[]);
+    let edit = format!("[EDIT_FILE path=\"a\"]\n{EDIT}[/EDIT_FILE]\n{DONE}");
+    read(&format!("{text}{edit}"), &["EDIT_FILE", "DONE"], &[]);
+}
+
+#[test]
+fn a_crowded_tag_that_was_meant_keeps_the_session_open() {
+    for text in [
+        format!("``````\n[RUN_COMMAND] pytest -q\n{DONE}{END}``````\n"),
+        format!("[RUN_COMMAND] pytest -q\n{DONE}{END}"),
+        format!("[DELETE_FILE] old.py\n{DONE}{END}"),
+    ] {
+        read(&text, &["DONE"], &[1]);
+    }
+    let text = format!(
+        "``````\n{}[RUN_COMMAND] pytest -q\n{DONE}``````\n",
+        run("pytest -q")
+    );
+    read(&text, &["RUN_COMMAND", "DONE"], &[2]);
+    let text = format!("{}[RUN_COMMAND] pytest -q\n{DONE}", run("ls"));
+    read(&text, &["RUN_COMMAND", "DONE"], &[2]);
+}
+
+#[test]
+fn a_list_of_what_follows_is_no_command() {
+    let text = format!(
+        "I will do this:\n[CREATE_FILE] src/a.py with the parser\n[RUN_COMMAND] pytest -q\n\n``````\n\
+         [CREATE_FILE path=\"src/a.py\"]\nx\n[/CREATE_FILE]\n{}{DONE}``````\n",
+        run("pytest -q")
+    );
+    read(&text, &["CREATE_FILE", "RUN_COMMAND", "DONE"], &[]);
+    read(
+        &format!("[DONE] is what I send last.\n\n{DONE}"),
+        &["DONE"],
+        &[],
+    );
+}
+
+#[test]
+fn of_quoted_commands_none_is_done() {
+    for list in [
+        "- `[DELETE_FILE path=\"a\"]`\n- `[DELETE_FILE path=\"b\"]`\n- `[DELETE_FILE path=\"c\"]`\n",
+        "`[RUN_COMMAND]rm -rf a[/RUN_COMMAND]`\n\n`[RUN_COMMAND]rm -rf b[/RUN_COMMAND]`\n`[RUN_COMMAND]rm c[/RUN_COMMAND]`\n",
+    ] {
+        let above = "These are still needed, so I will not do this:\n\n";
+        let below = "\nShall I go on?\n";
+        for text in [
+            format!("{above}{list}{below}"),
+            format!("{above}{list}"),
+            format!("{list}{below}"),
+        ] {
+            let reply = read(&text, &[], &[]);
+            assert_eq!(reply.issues.len(), 3, "{reply:?}");
+        }
+        assert_eq!(parse(list).steps.len(), 3);
+        let text = format!("{above}- `[READ_FILE path=x]`\n{list}{below}");
+        read(&text, &["READ_FILE"], &[]);
+    }
+}
+
+#[test]
+fn an_attribute_that_changes_what_is_done_is_not_ignored() {
+    for text in [
+        "[RUN_COMMAND env=\"X=1\"]\nmake\n[/RUN_COMMAND]",
+        "[RUN_COMMAND background=\"true\"]\nserver\n[/RUN_COMMAND]",
+        "[INSERT_TEXT path=\"a.py\" line=\"3\" position=\"before\"]\nx\n[/INSERT_TEXT]",
+        "[CREATE_FILE path=\"a\" append=\"true\"]\nx\n[/CREATE_FILE]",
+        "[CREATE_FILE path=\"a\" mode=\"append\"]\nx\n[/CREATE_FILE]",
+        "[CREATE_FILE path=\"a\" overwrite=\"false\"]\nx\n[/CREATE_FILE]",
+        "[CREATE_FILE path=\"a\" encoding=\"latin-1\"]\nx\n[/CREATE_FILE]",
+        "[CREATE_FILE path=\"a\" file=\"b\"]\nx\n[/CREATE_FILE]",
+        "[DELETE_FILE path=\"a\" dry_run=\"true\"]",
+        "[EDIT_FILE path=\"a\" lines=\"3-7\" start_line=\"4\"]\nx\n[/EDIT_FILE]",
+        "[RUN_COMMAND command=\"ls\"]\nrm a\n[/RUN_COMMAND]",
+    ] {
+        read(text, &[], &[1]);
+    }
+    let found = issue(
+        "[INSERT_TEXT path=a line=3 position=before]\nx\n[/INSERT_TEXT]",
+        "`position` is not known here, and without it something else might be done",
+    );
+    assert_eq!(
+        found.hint,
+        "Send it again without `position`; the text goes below `line`."
+    );
+}
+
+#[test]
+fn a_command_runs_in_the_directory_that_it_names() {
+    for (name, script) in [
+        ("cwd=\"build\"", "cd build || exit 1\nrm -f *"),
+        (
+            "working_directory=\"my dir\"",
+            "cd 'my dir' || exit 1\nrm -f *",
+        ),
+        ("cwd=\".\"", "rm -f *"),
+    ] {
+        case(
+            &format!("[RUN_COMMAND {name}]\nrm -f *\n[/RUN_COMMAND]"),
+            &[Command::RunCommand {
+                script: script.to_owned(),
+                timeout: None,
+            }],
+        );
+    }
+}
+
+#[test]
+fn an_attribute_that_changes_nothing_is_only_pointed_out() {
+    for text in [
+        "[RUN_COMMAND cwd=\".\"]\nls\n[/RUN_COMMAND]",
+        "[RUN_COMMAND shell=\"bash\" description=\"lists\"]\nls\n[/RUN_COMMAND]",
+        "[RUN_COMMAND command=\"ls\"]\nls\n[/RUN_COMMAND]",
+        "[INSERT_TEXT path=\"a.py\" line=\"3\" position=\"after\"]\nx\n[/INSERT_TEXT]",
+        "[CREATE_FILE path=\"a.py\" language=\"python\" overwrite=\"true\" encoding=\"UTF-8\"]\nx\n[/CREATE_FILE]",
+        "[CREATE_FILE path=\"src/a.py\" filename=\"a.py\"]\nx\n[/CREATE_FILE]",
+        "[CREATE_FILE path=\"a\" mode=\"overwrite\"]\nx\n[/CREATE_FILE]",
+        "[EDIT_FILE path=\"a\" lines=\"3-7\" start_line=\"3\" end_line=\"7\"]\nx\n[/EDIT_FILE]",
+        "[EDIT_FILE path=\"a\" line=\"3\" start_line=\"3\"]\nx\n[/EDIT_FILE]",
+        "[DELETE_FILE path=\"a\" reason=\"it is old\"]",
+        "[READ_FILE path=\"a\" cwd=\"build\"]",
+        "[DONE status=\"success\"]",
+    ] {
+        let reply = parse(text);
+        assert_eq!(
+            (reply.steps.len(), malformed(&reply).len()),
+            (1, 0),
+            "{reply:?}"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_shown_beside_commands_is_not_called_undone() {
+    let commands = format!("{}{DONE}{END}", run("ls"));
+    let create = "[CREATE_FILE path=\"README.md\"]\n# X\n[/CREATE_FILE]\n";
+    let inner = "[CREATE_FILE path=\"README.md\"]\n# X\n```\nls\n```\nend\n[/CREATE_FILE]\n";
+    for above in [
+        "Here is the `README.md`:\n\n",
+        "**notes.txt**\n",
+        "README.md\n",
+    ] {
+        for text in [
+            format!("{above}```\n{create}```\n\nAnd then:\n\n```\n{commands}```\n"),
+            format!("{above}```\n{inner}{commands}```\n"),
+            format!(
+                "{above}```\n# X\n```\nls\n```\nend\n```\n\n``````\n{create}{commands}``````\n"
+            ),
+        ] {
+            let reply = read(&text, &["CREATE_FILE", "RUN_COMMAND", "DONE"], &[]);
+            assert_eq!(reply.issues, [], "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_diff_whose_counts_are_met_is_whole() {
+    let diff = "--- a/src/app.py\n+++ b/src/app.py\n@@ -9,2 +9,2 @@\n def b():\n-    return 2\n+    return 3";
+    let new = "--- /dev/null\n+++ b/a.py\n@@ -0,0 +1,2 @@\n+x\n+y";
+    for text in [diff, new] {
+        read(text, &["APPLY_PATCH"], &[]);
+        read(&format!("{text}\n"), &["APPLY_PATCH"], &[]);
+        // Counts that promise more leave it open.
+        let more = text.replace(",2 @@", ",3 @@");
+        for text in [&more, &format!("{more}\n")] {
+            assert!(read(text, &[], &[]).cut.is_some(), "{text}");
+        }
+    }
+    let fenced = format!("```\n{}```\n\nAnd:\n{diff}", run("ls"));
+    read(&fenced, &["RUN_COMMAND", "APPLY_PATCH"], &[]);
+    assert!(
+        parse(&format!("{diff}\n{}", &diff[..diff.len() - 20]))
+            .cut
+            .is_some()
+    );
+}
+
+#[test]
+fn a_claim_of_output_covers_no_further_block() {
+    let readme = format!("[CREATE_FILE path=\"README.md\"]\n# X\n[/CREATE_FILE]\n{DONE}");
+    let pytest = format!("```\n{}```\n\n", run("pytest"));
+    let text = format!(
+        "{pytest}Result: the tests should pass now. I also add a readme:\n\n```\n{readme}```\n"
+    );
+    read(&text, &["RUN_COMMAND", "CREATE_FILE", "DONE"], &[]);
+    let text = format!("{pytest}Output:\n```\n3 passed\n```\n\nNext:\n```\n{readme}```\n");
+    read(&text, &["RUN_COMMAND", "CREATE_FILE", "DONE"], &[]);
+    let text =
+        format!("{pytest}Output: 3 passed\n\n```\n== 3 passed ==\n```\n\n```\n{readme}```\n");
+    read(&text, &["RUN_COMMAND", "CREATE_FILE", "DONE"], &[]);
+    let patch = "*** Begin Patch\n*** Update File: src/app.py\n@@\n-a\n+b\n*** End Patch\n";
+    let diff = "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\n";
+    for block in [patch, diff] {
+        for claim in [
+            "Output: 3 passed\n\n",
+            "Results: will come in your next message. Meanwhile the patch:\n\n",
+            "Output: 3 passed\n",
+        ] {
+            read(
+                &format!("{pytest}{claim}{block}"),
+                &["RUN_COMMAND", "APPLY_PATCH"],
+                &[],
+            );
+            let fenced = format!("{pytest}{claim}```\n{block}```\n");
+            read(&fenced, &["RUN_COMMAND", "APPLY_PATCH"], &[]);
+        }
+    }
+    for claim in ["Output: 3 passed\n", "Output: 3 passed\n\n", "Output:\n\n"] {
+        let text = format!("{pytest}{claim}src/a.py\n```python\n{EDIT}```\n");
+        read(&text, &["RUN_COMMAND", "EDIT_FILE"], &[]);
+    }
+}
+
+#[test]
+fn what_stands_in_claimed_output_is_not_done_and_told() {
+    let show = run("git diff");
+    let diff = "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\n";
+    for text in [
+        format!("{show}Output:\n```diff\n{diff}```\n{DONE}"),
+        format!("{show}**Output:**\n\n```\n{diff}```\n{DONE}"),
+        format!("{show}Output:\n{diff}\n{DONE}"),
+        format!("{show}Output:\n```\n[DELETE_FILE path=b]\n```\n{DONE}"),
+        format!("``````\n{show}Output:\n```\n[DELETE_FILE path=b]\n```\n{DONE}``````\n"),
+    ] {
+        let reply = read(&text, &["RUN_COMMAND", "DONE"], &[2]);
+        assert_eq!(
+            reply.issues[1].message,
+            "it stands in what you wrote as results, so it was not done"
+        );
+    }
+    // The fence that closes the frame begins no output.
+    let text = format!(
+        "``````\n{show}Output: fine\n``````\n\n```\n{}```\n",
+        run("ls")
+    );
+    read(&text, &["RUN_COMMAND", "RUN_COMMAND"], &[]);
+}
+
+#[test]
+fn looking_for_what_was_meant_costs_no_more_than_the_text_is_long() {
+    let texts: [&dyn Fn(usize) -> String; 6] = [
+        &|size| format!("x\n{}y", "`[DELETE_FILE path=a]`\n".repeat(size)),
+        &|size| format!("{}{DONE}", "a.py\n```\nx\n@@\n-a\n+b\n```\n".repeat(size)),
+        &|size| format!("{}{}", run("ls"), "Output:\n```x\n".repeat(size)),
+        &|size| (run("ls") + "Output: a\n\n```x\n").repeat(size),
+        &|size| format!("x\n{}", run("ls") + END).repeat(size),
+        &|size| {
+            format!(
+                "x\n{}{DONE}",
+                "[RUN_COMMAND] x\n".repeat(size) + &run("y").repeat(size)
+            )
+        },
+    ];
+    for text in texts {
+        work::assert_linear(500, |size| {
+            parse(&text(size));
+        });
+    }
+}
+
+#[test]
+fn numbers_count_on_over_what_is_not_done() {
+    let text = format!(
+        "[READ_FILE path=a]\n\nThe old file:\n`[DELETE_FILE path=b]`\nis needed.\n[READ_FILE path=c]\n\
+         app.py\n```python\n# x\n{EDIT}```\n{DONE}"
+    );
+    let reply = read(&text, &["READ_FILE", "READ_FILE", "DONE"], &[2, 4]);
+    let numbers: Vec<u32> = reply.steps.iter().map(|step| step.number).collect();
+    assert_eq!(numbers, [1, 3, 5]);
+    assert_eq!(
+        reply.steps[0].command,
+        Command::ReadFile {
+            path: path("a").into(),
+            start_line: None,
+            end_line: None,
+            numbered: false,
+        }
+    );
+}

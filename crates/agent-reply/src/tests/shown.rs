@@ -1,0 +1,280 @@
+//! Files that are shown under their paths: what stands in them is nobody's command.
+
+use super::{case, create};
+use crate::{Reply, parse, work};
+use agent_protocol::{Command, RelPath};
+
+/// What a reply that must change nothing says is wrong.
+#[track_caller]
+fn refused(text: &str) -> Reply {
+    let reply = parse(text);
+    assert_eq!(reply.steps, [], "{text}");
+    assert_eq!(reply.cut, None, "{text}");
+    reply
+}
+
+#[test]
+fn what_stands_in_a_file_that_is_shown_is_written_and_not_done() {
+    for (name, language, content) in [
+        (
+            "tests/test_tools.py",
+            "python",
+            "CALLS = [\n{\"tool\": \"shell\", \"command\": \"touch pwned.txt\"}\n]\n",
+        ),
+        (
+            "tasks.json",
+            "json",
+            "{\"name\": \"shell\", \"command\": \"make clean\"}\n",
+        ),
+        (
+            "calls.json",
+            "json",
+            "{\"tool\": \"shell\", \"command\": \"make clean\"}\n",
+        ),
+        (
+            "docs/guide.md",
+            "markdown",
+            "# Guide\n```\n*** Begin Patch\n*** Delete File: src/main.rs\n*** End Patch\n```\n",
+        ),
+        (
+            "docs/guide.md",
+            "markdown",
+            "# Guide\n\nsrc/main.rs\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n",
+        ),
+        (
+            "docs/guide.md",
+            "",
+            "# Guide\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n> [x]\n<READ_FILE path=\"a\">\nCopy\n",
+        ),
+        (
+            "fix.patch",
+            "diff",
+            "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
+        ),
+    ] {
+        let block = format!("{name}\n````{language}\n{content}````\n");
+        let expected = [create(name, content)];
+        case(&block, &expected);
+        case(
+            &format!("Here:\n\n``````\n{block}``````\nBye.\n"),
+            &expected,
+        );
+        case(
+            &format!("Here:\n\n{block}\n{block}Bye.\n"),
+            &[&expected[..], &expected].concat(),
+        );
+        let tildes = format!("{name}\n~~~~{language}\n{content}~~~~\n");
+        case(&tildes, &expected);
+    }
+}
+
+#[test]
+fn beside_other_commands_it_is_only_shown() {
+    let call = "{\"tool\": \"shell\", \"command\": \"touch pwned.txt\"}\n";
+    let text = format!("[GIT_STATUS]\n\na.py\n```python\nx = [\n{call}]\n```\n{call}");
+    case(
+        &text,
+        &[
+            Command::GitStatus { path: None },
+            Command::RunCommand {
+                script: "touch pwned.txt".to_owned(),
+                timeout: None,
+            },
+        ],
+    );
+}
+
+#[test]
+fn an_edit_of_the_file_above_it_is_done() {
+    for block in [
+        "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-a\n+b\n",
+        "@@ -1 +1 @@\n-a\n+b\n",
+        "*** Begin Patch\n*** Update File: src/a.py\n@@\n-a\n+b\n*** End Patch\n",
+        "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n",
+        "src/a.py\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n",
+        "{\"tool\": \"write_file\", \"path\": \"src/a.py\", \"content\": \"b\"}\n",
+        "{\"tool\": \"read_file\", \"path\": \"src/b.py\"}\n",
+    ] {
+        let reply = parse(&format!("**src/a.py**\n\n```\n{block}```\n"));
+        assert_eq!(reply.steps.len(), 1, "{block}: {reply:?}");
+        assert_eq!(reply.issues, [], "{block}");
+        assert_ne!(reply.steps[0].command, create("src/a.py", block));
+    }
+}
+
+#[test]
+fn an_edit_of_something_else_is_neither_written_nor_done() {
+    for block in [
+        "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
+        "*** Begin Patch\n*** Delete File: src/main.rs\n*** End Patch\n",
+        "{\"tool\": \"shell\", \"command\": \"make clean\"}\n",
+    ] {
+        let text = format!("notes.txt\n```\n{block}```\n");
+        let reply = refused(&text);
+        assert_eq!(reply.issues.len(), 1, "{reply:?}");
+        assert!(reply.issues[0].message.contains("neither written nor done"));
+        assert_eq!(reply.issues[0].number, Some(1));
+        let reply = parse(&format!("[GIT_STATUS]\n{text}b.txt\n```\nx\n```\n"));
+        assert_eq!((reply.steps.len(), reply.issues.len()), (1, 1));
+        let reply = parse(&format!("{text}b.txt\n```\nx\n```\n"));
+        assert_eq!((reply.steps.len(), reply.issues.len()), (1, 1));
+    }
+}
+
+#[test]
+fn a_call_that_a_program_holds_is_data() {
+    let call = "{\"tool\": \"shell\", \"command\": \"touch pwned.txt\"}\n";
+    let text = format!("For example:\n\n```python\nCALLS = [\n{call}]\n```\n");
+    assert_eq!(refused(&text).issues, []);
+    for text in [
+        format!("```js\n\n{call}{call}```\n"),
+        format!("```json\n\n{call}\n{call}```\n"),
+        format!("```python\nx\n```\n{call}{call}"),
+    ] {
+        assert_eq!(parse(&text).steps.len(), 2, "{text}");
+    }
+}
+
+#[test]
+fn a_name_and_a_command_run_nothing() {
+    let text = "For example, your VS Code task would be:\n\n```json\n{\"name\": \"run\", \"command\": \"npm start\"}\n```\nDo you want that?";
+    assert_eq!(refused(text).issues, []);
+}
+
+#[test]
+fn a_file_whose_end_is_uncertain_is_not_written() {
+    for text in [
+        "README.md\n```markdown\n# X\n```\nls\n```\nend\n```\n",
+        "README.md\n```markdown\n# X\n```\n\nThen:\n\n```\nls\n```\n",
+        "notes.txt\n```\na\n```\nb\n```\n",
+        "a.py\n```python\n\"\"\"\n```\nx\n```\n\"\"\"\n```\n",
+        "a.py\n```python\nx\n```\ny\n```\n",
+        "a.py\n```python\nx\n```\n\nREADME.md\n```\n# X\n```\nls\n```\n\nb.py\n```python\ny\n```\n",
+    ] {
+        let reply = parse(text);
+        let issue = reply
+            .issues
+            .last()
+            .unwrap_or_else(|| panic!("{text}: {reply:?}"));
+        assert!(issue.message.contains("its end is uncertain"), "{issue:?}");
+        assert!(issue.hint.contains("[CREATE_FILE path="), "{issue:?}");
+        assert!(reply.steps.len() + reply.issues.len() <= 2, "{reply:?}");
+    }
+}
+
+#[test]
+fn blocks_below_a_file_that_cannot_be_of_it_leave_it_certain() {
+    for below in [
+        "\nRun it:\n\n```\npython a.py\n```\n",
+        "Run it:\n```\npython a.py\n```\n",
+        "\nRun it:\n\n```bash\npython a.py\n```\n\nIt says:\n\n```\nx\n```\n",
+        "Run it:\n```bash\npython a.py",
+    ] {
+        case(
+            &format!("a.py\n```python\nx = 1\n```\n{below}"),
+            &[create("a.py", "x = 1\n")],
+        );
+    }
+    case(
+        "prompt.txt\n```\nAnswer like:\n```json\n{}\n```\nThanks\n```\n",
+        &[create(
+            "prompt.txt",
+            "Answer like:\n```json\n{}\n```\nThanks\n",
+        )],
+    );
+    case(
+        "README.md\n````\n# X\n```\nls\n```\n````\n\nAnd:\n```\nls\n```\n",
+        &[create("README.md", "# X\n```\nls\n```\n")],
+    );
+}
+
+#[test]
+fn a_file_that_is_not_closed_is_cut() {
+    let reply = parse("a.py\n```python\nx\n\nb.py\n```python\ny\n```\n");
+    assert_eq!(reply.steps, []);
+    assert!(reply.cut.is_some());
+}
+
+#[test]
+fn a_diff_that_may_end_within_its_last_line_is_cut() {
+    let diff = |header: &str| format!("--- a/x.py\n+++ b/x.py\n{header}\n a\n-b\n+    retu");
+    for (text, is_cut) in [
+        (diff("@@ ... @@"), true),
+        (diff("@@ ... @@") + "\n", true),
+        (diff("@@ -1,2 +1,2 @@"), false),
+        (diff("@@ -1,2 +1,3 @@"), true),
+        (diff("@@ -1,2 +1,2 @@") + "\n", false),
+        (diff("@@ ... @@") + "\n[END ab12cd34#1]", false),
+        (diff("@@ -1,2 +1,2 @@") + "\n\nThat is all.", false),
+        (format!("```diff\n{}\n```", diff("@@ ... @@")), false),
+    ] {
+        let reply = parse(&text);
+        assert_eq!(reply.cut.is_some(), is_cut, "{text}");
+        assert_eq!(reply.steps.len(), usize::from(!is_cut), "{text}");
+    }
+}
+
+#[test]
+fn a_cut_plan_neither_ends_the_session_nor_runs() {
+    for text in [
+        "{\"thought\": \"I will now write the parser\", \"actions\": [",
+        "```json\n{\"thought\": \"first I\", \"actions\": [\n```",
+        "{\"thought\":\"x\",\"actions\":[{\"tool\":\"replaceText\",\"path\":\"a\",\"oldString\":\"x\",\"newString\":\"y\"",
+    ] {
+        let reply = parse(text);
+        assert_eq!((reply.steps.len(), reply.issues.len()), (0, 0), "{reply:?}");
+        assert!(reply.cut.is_some(), "{text}");
+    }
+    let marked = "{\"thought\":\"\",\"actions\":[{\"tool\":\"read_file\",\"path\":\"a\"}\n[END ab12cd34#1]\n";
+    assert_eq!(parse(marked).steps.len(), 1);
+    let marked = "{\"thought\":\"\",\"actions\":[\n[END ab12cd34#1]\n";
+    let reply = parse(marked);
+    assert_eq!((reply.steps.len(), reply.issues.len()), (0, 1));
+}
+
+#[test]
+fn the_thinking_of_a_file_stays_in_it() {
+    let content = "# x\n```sh\nls\n```\n<think>\nkeep me\n</think>\n";
+    case(
+        &format!(
+            "```\n[CREATE_FILE path=\"README.md\"]\n{content}[/CREATE_FILE]\n[END ab12cd34#1]\n```\n"
+        ),
+        &[create("README.md", content)],
+    );
+    let reply = parse(
+        "prompt.txt\n<<<<<<< SEARCH\nold\n=======\n<think>\nkeep me\n</think>\n>>>>>>> REPLACE\n",
+    );
+    let json = serde_json::to_string(&reply.steps).unwrap();
+    assert!(json.contains("keep me"), "{json}");
+    assert_eq!(reply.repairs, []);
+}
+
+#[test]
+fn the_work_grows_with_the_text_and_not_faster() {
+    for unit in [
+        "a.json\n```x\n{\"tool\": \"run\", \"command\": \"x\"}\n",
+        "a.py\n```x\n{\"tool\": \"read_file\", \"path\": \"a.py\"}\n",
+        "a.py\n```\nx\n```\n",
+        "a.py\n```x\n",
+        "```x\na.py\n",
+        "a.md\n```\nx\n",
+        "a.py\n```\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-a\n+b\n```\n",
+        "*** Delete File: a\n+x\n",
+        "> *** Delete File: a\n> +x\n",
+        "> *** Delete File: a\n *** Begin Patch\n",
+        "> {\"tool\": \"git_status\"}\n *** Begin Patch\n",
+        "<GIT_STATUS\t>\n",
+        "<GIT_STATUS\t>\n<GIT_DIFF\t>\n",
+    ] {
+        work::assert_linear(250, |size| {
+            parse(&format!("x\n{}", unit.repeat(size)));
+        });
+    }
+}
+
+#[test]
+fn a_path_outside_is_refused_where_it_is_shown() {
+    let reply = refused("/etc/passwd\n```\n{\"tool\": \"shell\", \"command\": \"x\"}\n```\n");
+    assert_eq!(reply.issues.len(), 1);
+    assert!(RelPath::parse("/etc/passwd").is_err());
+}

@@ -1,0 +1,343 @@
+//! A whole file: a code block directly under a path.
+//!
+//! Only for replies that have nothing else, and only where the path is unmistakable: alone on the
+//! line above the block, in the fence line, in a comment `filepath: a.py` on the first line of the
+//! block, or the one file of a sentence that announces it ("Here is the new version of `a.py`:").
+//! Such a comment is not part of the file. Shell blocks are taken only for a file that is a script; they
+//! are never run. Blocks that show a part, a diff or an output are left to the person. Where fences
+//! follow that may as well be of the file, its end is uncertain and nothing from there on is taken.
+
+mod end;
+mod named;
+
+use std::ops::Range;
+
+use agent_protocol::{Command, RelPath};
+
+use super::code_fence::Fence;
+use super::found::{Found, Item};
+use crate::trim::trim_start;
+pub(super) use end::End;
+use named::{is_shortened, labelled, named};
+
+/// A code block that shows a file.
+pub(super) struct Block<'a> {
+    name: &'a str,
+    /// All its lines, that of the name and the fences included.
+    pub(super) lines: Range<usize>,
+    /// The lines between its fences.
+    content: Range<usize>,
+    pub(super) end: End,
+    /// Whether only a comment inside of it names the file.
+    is_named_inside: bool,
+    is_text: bool,
+    indent: usize,
+}
+
+impl<'a> Block<'a> {
+    /// The block that the fence on the line `at` begins, if it shows a file; lines before `after`
+    /// belong to others.
+    pub(super) fn at(lines: &[&'a str], at: usize, after: usize) -> Option<Self> {
+        let fence = Fence::read(lines[at])?;
+        let named = named(lines, at, after, &fence)?;
+        let (end, content, below) = match end::of(lines, at, &fence, named.text) {
+            End::Closed(close) => (End::Closed(close), at + 1..close, close + 1),
+            other => (other, at + 1..lines.len(), lines.len()),
+        };
+        Some(Self {
+            name: named.text,
+            lines: named.line..below,
+            content,
+            end,
+            is_named_inside: named.is_inside,
+            is_text: end::may_hold_fences(named.text, &fence),
+            indent: fence.indent,
+        })
+    }
+
+    /// Its lines, the fences aside.
+    pub(super) fn content<'l>(&self, lines: &'l [&'a str]) -> &'l [&'a str] {
+        &lines[self.content.clone()]
+    }
+
+    /// Whether the file is a text, which may show edits of others.
+    pub(super) fn is_text(&self) -> bool {
+        self.is_text
+    }
+
+    fn found(self, lines: &[&str]) -> Found {
+        let content = &lines[self.content];
+        let content = match content.split_first() {
+            Some((first, rest)) if labelled(first) == Some(self.name) => rest,
+            _ => content,
+        };
+        let item = match self.end {
+            End::Uncertain => uncertain(self.name),
+            _ if self.is_named_inside && is_shortened(content) => part(self.name),
+            _ => item(self.name, content, self.indent),
+        };
+        Found {
+            lines: self.lines,
+            items: vec![item],
+            open: self.end == End::Missing,
+        }
+    }
+}
+
+/// The file that the fence on the line `at` begins to show; lines before `after` belong to others.
+pub(super) fn name_of<'a>(lines: &[&'a str], at: usize, after: usize) -> Option<&'a str> {
+    let fence = Fence::read(lines[at])?;
+    named(lines, at, after, &fence).map(|named| named.text)
+}
+
+/// All files of a reply.
+///
+/// A longer fence without a name, such as the one that the protocol asks for, is looked into.
+pub(super) fn find_all(lines: &[&str]) -> Vec<Found> {
+    files(lines, Depth::Reply)
+}
+
+/// Whether a code block may be a frame around others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Reply,
+    Frame,
+}
+
+fn files(lines: &[&str], depth: Depth) -> Vec<Found> {
+    let mut found = Vec::new();
+    let (mut at, mut after) = (0, 0);
+    while at < lines.len() {
+        let Some(fence) = Fence::read(lines[at]) else {
+            at += 1;
+            continue;
+        };
+        if let Some(block) = Block::at(lines, at, after) {
+            at = block.lines.end;
+            after = at;
+            found.push(block.found(lines));
+            continue;
+        }
+        let close = (at + 1..lines.len()).find(|line| fence.is_closed_by(lines[*line]));
+        let mut end = close.map_or(lines.len(), |close| close + 1);
+        if depth == Depth::Reply
+            && let Some(frame_end) = frame_end(lines, at, close, &fence)
+        {
+            let start = at + 1;
+            end = frame_end;
+            let inner = files(&lines[start..end], Depth::Frame);
+            found.extend(inner.into_iter().map(|found| Found {
+                lines: found.lines.start + start..found.lines.end + start,
+                ..found
+            }));
+        }
+        at = end;
+        after = end;
+    }
+    found
+}
+
+/// Where the contents of a fence that is only a frame around others end.
+///
+/// A longer fence is one, and so is a `diff` that shows no diff: what seems to close it opens the
+/// first block inside of it.
+fn frame_end(lines: &[&str], at: usize, close: Option<usize>, fence: &Fence<'_>) -> Option<usize> {
+    if fence.is_long() {
+        return Some(close.unwrap_or(lines.len()));
+    }
+    let close = close?;
+    let is_diff = lines[at + 1..close]
+        .iter()
+        .any(|line| line.starts_with(['+', '-', '@', ' ']));
+    if fence.info != "diff" || is_diff {
+        return None;
+    }
+    let last = lines.iter().rposition(|line| fence.is_closed_by(line))?;
+    (last > close).then_some(last)
+}
+
+fn item(name: &str, lines: &[&str], indent: usize) -> Item {
+    match RelPath::parse(name) {
+        Ok(path) => Item::Command(Command::CreateFile {
+            path,
+            content: content(lines, indent),
+        }),
+        Err(refused) => Item::Problem {
+            command: Some("CREATE_FILE"),
+            message: format!("the file cannot be written: {refused}"),
+            hint: "name the file relative to the workspace".to_owned(),
+        },
+    }
+}
+
+/// A block after which fences follow that may be its own.
+pub(super) fn uncertain(name: &str) -> Item {
+    Item::Problem {
+        command: Some("CREATE_FILE"),
+        message: format!(
+            "the block for `{name}` has fences in it or below it, so its end is uncertain: nothing from there on was done"
+        ),
+        hint: format!(
+            "send it as `[CREATE_FILE path=\"{name}\"]`, the lines and `[/CREATE_FILE]`, and what followed it again"
+        ),
+    }
+}
+
+/// A block that names its file and leaves lines out.
+fn part(name: &str) -> Item {
+    Item::Problem {
+        command: Some("CREATE_FILE"),
+        message: format!("the block for `{name}` leaves lines out, so nothing was written"),
+        hint: "send the whole file, or the change with `[EDIT_FILE ...]`".to_owned(),
+    }
+}
+
+/// The lines, without the indentation that the fence itself has.
+fn content(lines: &[&str], indent: usize) -> String {
+    let mut content = String::new();
+    for line in lines {
+        let white = line.len() - trim_start(line).len();
+        let cut = indent.min(white);
+        content.push_str(line.get(cut..).unwrap_or(line));
+        content.push('\n');
+    }
+    content
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(text: &str) -> Vec<(String, String)> {
+        let lines: Vec<&str> = text.lines().collect();
+        find_all(&lines)
+            .into_iter()
+            .map(|found| match found.items.into_iter().next().unwrap() {
+                Item::Command(Command::CreateFile { path, content }) => (path.to_string(), content),
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    }
+
+    #[track_caller]
+    fn case(text: &str, expected: &[(&str, &str)]) {
+        let files = files(text);
+        let files: Vec<(&str, &str)> = files
+            .iter()
+            .map(|(path, text)| (path.as_str(), text.as_str()))
+            .collect();
+        assert_eq!(files, expected, "{text}");
+    }
+
+    #[test]
+    fn a_comment_on_the_first_line_may_name_the_file() {
+        for (block, name) in [
+            ("ts\n// filepath: src/a.ts", "src/a.ts"),
+            ("python\n# filepath: a.py", "a.py"),
+            ("html\n<!-- file: a.html -->", "a.html"),
+            ("css\n/* File: a.css */", "a.css"),
+        ] {
+            case(&format!("Sure:\n\n```{block}\nx\n```\n"), &[(name, "x\n")]);
+            case(
+                &format!("**{name}**\n```{block}\nx\n```\n"),
+                &[(name, "x\n")],
+            );
+        }
+        for block in [
+            "python\n# a.py does this\nx",
+            "python\n# file: the one you sent\nx",
+            "bash\n# file: a.py\nx",
+            "python\nx\n# filepath: a.py",
+        ] {
+            case(&format!("Sure:\n\n```{block}\n```\n"), &[]);
+        }
+        let part = "```ts\n// filepath: src/a.ts\n// ...existing code...\nx\n```";
+        let found = find_all(&part.lines().collect::<Vec<_>>());
+        assert!(matches!(found[0].items[..], [Item::Problem { .. }]));
+    }
+
+    #[test]
+    fn a_path_stands_above_or_in_the_fence() {
+        for above in [
+            "sample.txt\n```\n",
+            "### sample.txt\n\n```\n",
+            "**`sample.txt`**:\n````\n",
+            "```sample.txt\n",
+            "```text path=sample.txt\n",
+            "Here is a new version of `sample.txt` for you to consider:\n\n```\n",
+            "And here's `sample.txt`:\n\n```\n",
+        ] {
+            let close = if above.contains("````") {
+                "````"
+            } else {
+                "```"
+            };
+            case(
+                &format!("{above}one\ntwo\n{close}\nBye.\n"),
+                &[("sample.txt", "one\ntwo\n")],
+            );
+        }
+        case(
+            "``````\nsample.txt\n```\nnew\n```\n\n``````\n",
+            &[("sample.txt", "new\n")],
+        );
+        case(
+            "```diff\nsample.txt\n```\nnew\n```\n\nBye.\n```\n",
+            &[("sample.txt", "new\n")],
+        );
+        case("Do this:\n\nfile1\n```\nnew\n```\n", &[("file1", "new\n")]);
+        case("Makefile\n```make\nall:\n```\n", &[("Makefile", "all:\n")]);
+    }
+
+    #[test]
+    fn what_is_not_unmistakable_is_left_alone() {
+        for text in [
+            "Run it like this:\n\n```\npython x.py\n```\n",
+            "Run `x.py`:\n\n```\npython x.py\n```\n",
+            "Here is how to use `x.py`:\n```\nx\n```\n",
+            "Here is the snippet of `x.py`:\n```\nx\n```\n",
+            "Here is `x.py` usage:\n```\nx\n```\n",
+            "output\n```\nx\n```\n",
+            "python\n```\nx\n```\n",
+            "x.py\n\nSome words.\n```\nx\n```\n",
+            "x.py\n```bash\npython x.py\n```\n",
+            "x.py\n```diff\n-a\n```\n",
+            "```\nx.py\n```\n```\ncode\n```\n",
+        ] {
+            case(text, &[]);
+        }
+    }
+
+    #[test]
+    fn a_script_is_a_file() {
+        case(
+            "scripts/build.sh\n```bash\nmake\n```\n",
+            &[("scripts/build.sh", "make\n")],
+        );
+    }
+
+    #[test]
+    fn blocks_inside_markdown_belong_to_it() {
+        case(
+            "README.md\n```markdown\n# X\n```sh\nls\n```\nend\n```\nBye.\n",
+            &[("README.md", "# X\n```sh\nls\n```\nend\n")],
+        );
+    }
+
+    #[test]
+    fn a_block_without_an_end_is_open() {
+        let lines = ["a.py", "```", "x"];
+        let found = find_all(&lines);
+        assert!(found[0].open);
+        assert_eq!(found[0].lines, 0..3);
+        assert!(find_all(&["a.py", "```", "x", "```"])[0].lines == (0..4));
+    }
+
+    #[test]
+    fn a_path_outside_is_a_problem() {
+        assert!(matches!(
+            find_all(&["/etc/passwd", "```", "x", "```"])[0].items[0],
+            Item::Problem { .. }
+        ));
+    }
+}
