@@ -37,8 +37,8 @@ pub use self::printed::Printed;
 pub use self::recap::{Named, Recap, RoundRecap};
 pub use self::store::Store;
 pub use self::summary::{Count, State, Summary};
+use crate::protocol::{Cut, Issue};
 use crate::protocol::{EndMark, ReadRequest, RelPath, Seen, SessionId, StepResult};
-use crate::reply::{Cut, Issue};
 
 /// The version of the session file; a newer one is not guessed at.
 pub const SCHEMA: u32 = 1;

@@ -16,8 +16,9 @@ use serde::Serialize;
 use crate::checkpoint::{self, DiffLimits};
 use crate::error::Result;
 use crate::mailbox::Mailbox;
+use crate::protocol::Issue;
 use crate::protocol::{Command, SessionId, Status, Step, StepResult};
-use crate::reply::{self, Issue};
+use crate::reply;
 use crate::session::{Checkpoint, Further, Past, PastRound, Question, Session, Store};
 
 pub use self::html::html;

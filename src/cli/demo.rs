@@ -38,7 +38,7 @@ pub(super) fn run(ui: Ui) -> Result<ExitCode> {
         .tempdir()
         .map_err(|cause| Error::mendable("could not make a temporary directory").because(cause))?;
     let agent = agent(directory.path(), ui)?;
-    let id = SessionId::from_uuid(uuid::Uuid::new_v4());
+    let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
     let session = Session::new(
         id.clone(),
         TASK.to_owned(),

@@ -74,7 +74,7 @@ impl Fork {
         let further = resume::instruction(&self.instruction)?;
         let point = agent.fork_point(&from, self.round)?;
         let round = point.round;
-        let id = SessionId::from_uuid(uuid::Uuid::new_v4());
+        let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
         if self.in_place {
             if !self.take_back(&agent, &point)? {
                 agent.ui.say("Nothing was done.");

@@ -47,7 +47,7 @@ impl New {
             );
         }
         let lock = LoopLock::take(agent.store.directory())?;
-        let id = SessionId::from_uuid(uuid::Uuid::new_v4());
+        let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
         let mut session = Session::new(id, task, agent.manner.max_rounds, Timestamp::now());
         session.choices.clone_from(&agent.manner.choices);
         session.workspace = agent.workspace_from_base();

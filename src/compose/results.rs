@@ -8,8 +8,8 @@ use super::content::fenced;
 use super::cuts::Cuts;
 use super::{Section, chars};
 use crate::excerpt::excerpt;
+use crate::protocol::Issue;
 use crate::protocol::{Status, StepResult};
-use crate::reply::Issue;
 use crate::session::Session;
 
 const HEADING: &str = "\n## Previous Command Results\n";

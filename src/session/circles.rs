@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use self::alike::{identity, identity_without_numbers};
 use super::CheckReport;
+use crate::protocol::Issue;
 use crate::protocol::{RelPath, Status, StepResult};
-use crate::reply::Issue;
 
 /// How many failures are remembered.
 const FAILURES: usize = 40;

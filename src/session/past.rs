@@ -12,8 +12,8 @@ use serde::Deserialize;
 
 use super::{History, Question, Record, Session, Store};
 use crate::error::{Error, Result};
+use crate::protocol::Issue;
 use crate::protocol::{SessionId, StepResult};
-use crate::reply::Issue;
 
 /// What a journal tells of a session.
 #[derive(Debug, Default)]

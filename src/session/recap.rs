@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use crate::protocol::Issue;
 use crate::protocol::{Status, StepResult, quoted};
-use crate::reply::Issue;
 
 /// How many rounds are remembered.
 const ROUNDS: usize = 40;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::{Difference, Volume};
+use crate::protocol::{Issue, Repair};
 use crate::protocol::{Outcome, StepResult};
-use crate::reply::{Issue, Repair};
 
 /// Something that happened.
 #[derive(Debug, Serialize)]

@@ -12,8 +12,8 @@ use super::wrap::fold;
 use super::{Event, approval, escape_line, escape_text, live, markdown, outbox};
 use crate::error::{Error, Kind};
 use crate::number::grouped;
+use crate::protocol::{Issue, Repair};
 use crate::protocol::{Outcome, Status};
-use crate::reply::{Issue, Repair};
 
 pub(super) const BOLD: Style = Style::new().bold();
 pub(super) const DIM: Style = Style::new().dimmed();

@@ -1,3 +1,7 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # How it is made
+//!
 //! Edits as pure functions: text in, text out.
 //!
 //! An edit is applied only where exactly one place matches at the strictest level that matches at

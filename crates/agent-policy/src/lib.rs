@@ -1,3 +1,7 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # How it is made
+//!
 //! What a step may do: allow, ask or deny; the strictest rule wins.
 //!
 //! Pure: a `Policy` is a value, and the only thing that it asks of the machine is where a program

@@ -1,6 +1,4 @@
-//! The vocabulary that all stages share: what a model may ask for and what it is told back.
-//!
-//! Plain data, standard library and serde only. Behaviour lives in the stages.
+#![doc = include_str!("../README.md")]
 
 mod command;
 pub mod generated;
@@ -9,6 +7,7 @@ pub mod obeyed;
 mod outcome;
 mod patch;
 mod path;
+mod reading;
 mod round;
 mod seen;
 pub mod selection;
@@ -20,6 +19,7 @@ pub use lines::{Lines, truncated_lines};
 pub use outcome::{Capped, Excerpt, Level, Outcome, Status, StepResult};
 pub use patch::{FileChange, Hunk, HunkLine};
 pub use path::{PathProblem, RelPath, quoted};
+pub use reading::{Cut, Issue, Repair};
 pub use round::{EndMark, SessionId, SessionIdProblem};
 pub use seen::{Extent, ReadRequest, Seen, Sighting};
 pub use selection::Selection;

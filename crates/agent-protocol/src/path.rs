@@ -103,7 +103,7 @@ impl RelPath {
     /// behind one, as in `my\_file.py`.
     pub fn is_escaped(text: &str) -> bool {
         let escaped = text.matches("\\_").count();
-        let count = |byte| memchr::memchr_iter(byte, text.as_bytes()).count();
+        let count = |wanted: u8| text.bytes().filter(|byte| *byte == wanted).count();
         escaped > 0 && escaped == count(b'\\') && escaped == count(b'_')
     }
 
@@ -153,10 +153,7 @@ impl RelPath {
 
     /// The directory, empty at the top, and the last component.
     pub fn split(&self) -> (&str, &str) {
-        match memchr::memrchr(b'/', self.0.as_bytes()) {
-            Some(slash) => (&self.0[..slash], &self.0[slash + 1..]),
-            None => ("", &self.0),
-        }
+        self.0.rsplit_once('/').unwrap_or(("", &self.0))
     }
 
     /// The directory that holds it, `None` at the top.

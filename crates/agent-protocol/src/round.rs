@@ -15,11 +15,9 @@ pub struct SessionId(String);
 pub struct SessionIdProblem(String);
 
 impl SessionId {
-    /// Takes the first 8 hex digits of a random UUID.
-    pub fn from_uuid(uuid: uuid::Uuid) -> Self {
-        let mut digits = uuid.simple().to_string();
-        digits.truncate(8);
-        Self(digits)
+    /// Names a session by 32 random bits.
+    pub fn from_random(bits: u32) -> Self {
+        Self(format!("{bits:08x}"))
     }
 
     /// Reads a name in any letter case.

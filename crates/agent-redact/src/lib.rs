@@ -1,3 +1,7 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # How it is made
+//!
 //! Finds secrets in text that is about to leave this machine, and puts placeholders in their place.
 //!
 //! Three ways of looking: formats that vendors gave their tokens (`formats`), private keys (`pem`,
