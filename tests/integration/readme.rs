@@ -14,6 +14,7 @@ use crate::harness::Test;
 /// The pages that a person reads.
 const PAGES: &[&str] = &[
     "README.md",
+    "CONTRIBUTING.md",
     "docs/user-guide.md",
     "docs/events.md",
     "docs/protocol.md",
