@@ -83,7 +83,7 @@ impl Question {
             command: "RUN_COMMAND".to_owned(),
             title: words::script_title(script),
             shown: script.to_owned(),
-            why: "it failed, and what it printed looks as if it missed the network".to_owned(),
+            why: "it failed, probably for lack of a network".to_owned(),
             may: "run once more in the sandbox, this time with the network".to_owned(),
             proposal: Some("every command of this session has the network".to_owned()),
         }

@@ -1,4 +1,4 @@
-//! Checkpoints: what the workspace was before and after a round, so that a round can be taken back.
+//! Checkpoints: what the workspace was before and after a round, so that a round can be undone.
 //!
 //! A snapshot is a tree of hashes; the content lies in a private store beside the sessions, each
 //! content once, whoever changed the file and however. Taking one is a walk over the workspace that

@@ -69,16 +69,16 @@ struct Common {
     /// One JSON object per line on standard output
     #[arg(long, global = true)]
     json: bool,
-    /// Say only what needs you
+    /// Print only what needs attention
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     quiet: bool,
-    /// Say more
+    /// Print more
     #[arg(long, short, global = true)]
     verbose: bool,
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: Color,
-    /// Ask nobody: what needs your decision is refused
+    /// Never ask; refuse what would need a decision
     #[arg(long, global = true)]
     no_input: bool,
     #[command(flatten)]

@@ -98,7 +98,7 @@ pub struct Outbox {
     pub text: String,
     /// How it gets into the chat.
     pub form: Form,
-    /// What was left out for want of room, in words for the person.
+    /// What was left out for lack of room, in words for the person.
     pub cuts: Vec<String>,
     /// What it shows of files.
     pub shown: Vec<Sighting>,

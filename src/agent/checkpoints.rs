@@ -1,10 +1,10 @@
-//! Checkpoints around a round, so that it can be taken back.
+//! Checkpoints around a round, so that it can be undone.
 //!
 //! A round whose steps only read costs none. One that only changes files which it names looks at
 //! these alone, before and after; one that runs programs looks at everything, and at what the steps
 //! name though it is ignored. A checkpoint that
 //! cannot be taken is told to the person and never stops a round: it only means that this one cannot
-//! be taken back.
+//! be undone.
 
 mod apart;
 mod glimpses;
@@ -37,7 +37,7 @@ use crate::ui::escape_line;
 
 /// How many files are named that checkpoints pass over.
 const NAMED: usize = 5;
-/// For how long the rounds of a session that has ended can still be taken back.
+/// For how long the rounds of a session that has ended can still be undone.
 const KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// How often what nobody needs any more is looked for.
 const TIDY_EVERY: Duration = Duration::from_hours(24);
@@ -76,7 +76,7 @@ fn may_change(step: &Step) -> bool {
 }
 
 impl Conversation<'_> {
-    /// Waits until nobody takes a round back, and learns what was taken back meanwhile.
+    /// Waits until nobody takes a round back, and learns what was undone meanwhile.
     pub(super) fn alone(&mut self) -> Result<RoundLock> {
         let lock = RoundLock::wait(self.agent.store.directory())?;
         for record in self.journal.news()? {
@@ -97,9 +97,9 @@ impl Conversation<'_> {
         Ok(lock)
     }
 
-    /// Learns that rounds were taken back.
+    /// Learns that rounds were undone.
     ///
-    /// If a reply that was cut off comes again as a whole, nothing of what was taken back is done.
+    /// If a reply that was cut off comes again as a whole, nothing of what was undone is done.
     pub(super) fn undone(&mut self, rounds: &[u32]) {
         self.session.history.mark(rounds, true);
         self.checkpoints.is_reversed |= !rounds.is_empty();

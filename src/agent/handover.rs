@@ -28,7 +28,7 @@ pub struct HandedOver {
     pub sequence: u32,
     /// All of it.
     pub text: String,
-    /// What was left out for want of room, in words.
+    /// What was left out for lack of room, in words.
     pub cuts: Vec<String>,
 }
 
@@ -126,7 +126,7 @@ impl Conversation<'_> {
         let listing = self.listing();
         let Requested { mut contents, seen } = self.read_again();
         let mut project = self.project_instructions(&listing);
-        // What was taken back is in the history, and the changes are those of now.
+        // What was undone is in the history, and the changes are those of now.
         let mut notes: Vec<String> = (agent.store.notes(&id).all().into_iter())
             .filter(|note| note.source == Source::Person)
             .map(|note| note.text)

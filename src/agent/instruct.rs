@@ -23,7 +23,7 @@ impl Agent {
 
 impl Conversation<'_> {
     /// The message that tells it is the first one after whatever was noted meanwhile, so it tells
-    /// that too; and where rounds were taken back, nobody knows how the check stands before it ran.
+    /// that too; and where rounds were undone, nobody knows how the check stands before it ran.
     fn instruct(&mut self, text: String) -> Result<()> {
         let _alone = self.alone()?;
         let sequence = self.session.sequence_number;

@@ -61,7 +61,7 @@ pub(super) fn offer(
 /// The outcome of a second run, which says that there was a first.
 pub(super) fn ran_twice(mut outcome: Outcome) -> Outcome {
     outcome.message = format!(
-        "{}; it was run twice: first without the network, where it failed, then with it, at the user's word",
+        "{}; it was run twice: first without the network, where it failed, then with it, as the user allowed",
         outcome.message
     );
     outcome

@@ -266,7 +266,7 @@ impl Conversation<'_> {
     /// What the model asked to read, as it is now.
     ///
     /// The session counts all of it as seen, because nearly always it is; what the message must cut
-    /// is taken back when that is known.
+    /// is undone when that is known.
     pub(super) fn read_requested(&mut self) -> Requested {
         let seen = self.session.seen.clone();
         let Agent {

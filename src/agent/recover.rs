@@ -51,7 +51,7 @@ impl<'a> Conversation<'a> {
         let is_new = recovered.session.is_none();
         if is_new && session.sequence_number > 1 {
             agent.ui.say(&format!(
-                "The journal of session {} is missing or empty and begins anew; what its earlier rounds did can neither be shown nor taken back.",
+                "The journal of session {} is missing or empty and begins anew; what its earlier rounds did can neither be shown nor undone.",
                 session.session_id
             ));
         }
@@ -130,7 +130,7 @@ impl<'a> Conversation<'a> {
         };
         let _alone = self.alone()?;
         let results = self.execute(&taken, &consent, begun)?;
-        // The round ends now, so that it can be taken back like any other.
+        // The round ends now, so that it can be undone like any other.
         let checked = self.check_round(recovered.before, steps, &results, &recovered.check)?;
         self.checkpoint_after(recovered.before, steps, &results)?;
         self.conclude(taken, results, checked)

@@ -150,7 +150,7 @@ impl Conversation<'_> {
     ///
     /// `hooks` are those from before the round, where they are known.
     pub(super) fn report(&mut self, before: Snapshot, after: Snapshot, hooks: Option<Hooks>) {
-        // What cannot be read here cannot be taken back either, which says so when it matters.
+        // What cannot be read here cannot be undone either, which says so when it matters.
         if let Ok(report) = self.reported(before, after, hooks)
             && report != Report::default()
         {

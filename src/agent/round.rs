@@ -266,7 +266,7 @@ impl Conversation<'_> {
         });
         for note in notes.iter().filter(|note| note.source == Source::Person) {
             let text = format!(
-                "Your note came after the end, so the model has not seen it: {}",
+                "The session ended before your note was sent: {}\nContinue with it: agent resume \"...\"",
                 note.text
             );
             self.agent.ui.say(&text);

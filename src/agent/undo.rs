@@ -23,15 +23,15 @@ const NAMED: usize = 50;
 /// What the person wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
-    /// The latest round that changed something is taken back.
+    /// The latest round that changed something is undone.
     UndoLatest,
-    /// All rounds after this one are taken back.
+    /// All rounds after this one are undone.
     UndoTo(u32),
     /// What the latest undo took back is put again.
     Redo,
 }
 
-/// Rounds to be taken back or put again, and what that would change.
+/// Rounds to be undone or put again, and what that would change.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Reversal {
     /// What the person wants.
@@ -174,38 +174,33 @@ fn choose_whole(history: &History, wish: Wish) -> Result<Vec<Checkpoint>> {
             if let Some(later) = history.uncovered(reached).last() {
                 return Err(uncovered(*later, reached));
             }
-            (rounds, "there is no round to take back".to_owned())
+            (rounds, "there is no round to undo".to_owned())
         }
         Wish::UndoTo(last) => (
             history.undoable(last),
-            format!("there is no round after round {last} to take back"),
+            format!("there is no round after round {last} to undo"),
         ),
-        Wish::Redo => (
-            history.redoable(),
-            "there is nothing to put again".to_owned(),
-        ),
+        Wish::Redo => (history.redoable(), "there is nothing to redo".to_owned()),
     };
     if rounds.is_empty() {
         let hint = match wish {
             Wish::Redo => {
-                "only what an undo took back can be put again, and only until a later round changes files"
+                "only undone rounds can be redone, and only until a later round changes files"
             }
-            _ => {
-                "only rounds that changed files, and are not taken back already, can be taken back"
-            }
+            _ => "only rounds that changed files, and are not undone already, can be undone",
         };
         return Err(Error::mendable(nothing).hint(hint));
     }
     Ok(rounds)
 }
 
-/// A round stands in the way that cannot be taken back; `reached` is the one before it that can.
+/// A round stands in the way that cannot be undone; `reached` is the one before it that can.
 fn uncovered(round: u32, reached: u32) -> Error {
     let error = Error::mendable(format!(
-        "round {round} cannot be taken back: no checkpoint of it could be taken"
+        "round {round} cannot be undone: no snapshot of it could be taken"
     ));
     match reached.checked_sub(1) {
-        None => error.hint("no round before it can be taken back either"),
+        None => error.hint("no round before it can be undone either"),
         Some(to) => error.hint(format!(
             "`agent undo --to {to}` takes back round {reached} and leaves what round {round} changed"
         )),

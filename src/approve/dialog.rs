@@ -275,7 +275,7 @@ impl<'a> Dialog<'a> {
         match typed {
             Typed::Verdict(Verdict::Always) if !self.may_be_always(at) => {
                 self.ui
-                    .say("No rule can be made of this; `y` allows it this time.");
+                    .say("This cannot be allowed for good; `y` allows it once.");
                 Ok(())
             }
             Typed::Verdict(verdict) if verdict != Verdict::AllOfThisRound || open > 1 => {
@@ -294,7 +294,7 @@ impl<'a> Dialog<'a> {
 
     fn complain(&self) {
         self.ui
-            .say("That is none of the answers; nothing is decided.");
+            .say("Please type one of the answers above; nothing is decided yet.");
     }
 
     fn may_be_always(&self, at: usize) -> bool {

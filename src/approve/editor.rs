@@ -16,7 +16,7 @@ pub struct Draft<'a> {
     pub file_name: &'a str,
     /// What stands in it at first.
     pub text: &'a str,
-    /// The largest text that is taken back, in bytes.
+    /// The largest text that is undone, in bytes.
     pub max_bytes: u64,
 }
 

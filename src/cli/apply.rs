@@ -96,7 +96,7 @@ impl Apply {
         };
         teller.begin(&reply);
         if self.dry_run && !common.json {
-            ui.say("A rehearsal: nothing is changed.");
+            ui.say("Dry run: nothing changed.");
         }
         let results = if self.dry_run {
             rehearse(&applying, &reply, &teller)?

@@ -266,7 +266,7 @@ pub(super) fn check_line(store: &Store, command: &str, session: &Session) -> Opt
     };
     let mut notes = store.notes(&session.session_id).all().into_iter();
     let since = if report.is_some() && notes.any(|note| note.source == Source::Undo) {
-        "; it has not run since rounds were taken back or put again"
+        "; it has not run since rounds were undone or redone"
     } else {
         ""
     };

@@ -217,7 +217,7 @@ impl Hand {
             Entry::Unsent(_) => {}
             Entry::Line(line) => match slash::read(line) {
                 Meant::Note if is_stray_answer(line) => self.ui.say(&format!(
-                    "No question waits for `{}`, so it is told to nobody.",
+                    "There is no open question; `{}` was ignored.",
                     line.trim()
                 )),
                 Meant::Note => say::tell(&self.common, self.common.ui(), line)?,

@@ -27,7 +27,7 @@ pub(super) struct Diff {
     /// The session; the latest one if it is left out
     #[arg(value_name = "ID")]
     id: Option<String>,
-    /// The round; the latest one that changed files and is not taken back if it is left out
+    /// The round; the latest one that changed files and is not undone if it is left out
     #[arg(long, value_name = "N")]
     round: Option<u32>,
     /// Only the names, with the number of lines
@@ -88,13 +88,13 @@ impl Diff {
                     format!("no checkpoint of round {round} of session {id} could be taken")
                 }
                 Some(round) => format!("round {round} of session {id} changed no files"),
-                None => format!("no round of session {id} changed files, or all are taken back"),
+                None => format!("no round of session {id} changed files, or all are undone"),
             })
             .hint("`--round N` names a round; `agent list` shows the sessions that there are")
         })?;
         let round = found.round;
         let back = if history.is_undone(round) {
-            ", which was taken back"
+            ", which was undone"
         } else {
             ""
         };

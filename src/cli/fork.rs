@@ -25,7 +25,7 @@ Examples:
 
 By default the fork gets a directory of its own beside this one, with a copy of the files as they \
 were after that round; both sessions can go on at the same time. With `--in-place` it works on the \
-same files: later rounds are taken back first, after a question.";
+same files: later rounds are undone first, after a question.";
 
 /// Begin a new session from a point of another one: to try another way
 #[derive(Debug, Args)]
@@ -43,10 +43,10 @@ pub(super) struct Fork {
     /// The new directory, with settings, messages and a workspace of its own
     #[arg(long, value_name = "DIR", conflicts_with = "in_place")]
     into: Option<PathBuf>,
-    /// Work on the same files; what later rounds changed is taken back first
+    /// Work on the same files; what later rounds changed is undone first
     #[arg(long)]
     in_place: bool,
-    /// Do not ask before rounds are taken back
+    /// Do not ask before rounds are undone
     #[arg(long, short)]
     yes: bool,
 }
@@ -100,7 +100,7 @@ impl Fork {
     fn take_back(&self, agent: &Agent, point: &ForkPoint) -> Result<bool> {
         let history = agent.store.history(&point.session)?;
         let is_later = |round: &Checkpoint| round.round > point.round;
-        // What an earlier try could not restore is still to be taken back.
+        // What an earlier try could not restore is still to be undone.
         let is_open =
             (history.unfinished(Way::Undo)).is_some_and(|(rounds, _)| rounds.iter().any(is_later));
         if !is_open && history.undoable(point.round).is_empty() {

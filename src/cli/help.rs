@@ -162,7 +162,7 @@ fn too_little(message: &clap::Error) -> Option<Error> {
     let error = Error::usage(format!("`agent {verb}` needs {}", missing.join(", ")));
     Some(
         error
-            .hint(format!("it is used so: {usage}"))
+            .hint(format!("usage: {usage}"))
             .hint(format!("`agent help {verb}` shows examples")),
     )
 }
@@ -180,7 +180,7 @@ fn misused(message: &clap::Error) -> Option<Error> {
             let values = values.trim_end_matches(']');
             error = error.hint(format!("it may be {}", escape_line(values)));
         } else if let Some(usage) = line.strip_prefix("Usage: ") {
-            error = error.hint(format!("it is used so: {}", escape_line(usage)));
+            error = error.hint(format!("usage: {}", escape_line(usage)));
         }
     }
     Some(error.hint("`agent help COMMAND` shows the options and examples"))

@@ -323,10 +323,10 @@ fn settings_with(
             if first_run == FirstRun::Refuse =>
         {
             return Err(Error::mendable(format!(
-                "`agent` was never used in `{}`",
+                "there is no session in `{}` yet",
                 directory.display()
             ))
-            .hint("`agent new \"<task>\"` begins a session")
+            .hint("`agent new \"<task>\"` starts a session")
             .hint("`--base DIR` names another base directory"));
         }
         Found::EmptyDirectory(directory) | Found::Undecided(directory) => match &named {
@@ -361,12 +361,12 @@ fn decide(ui: &Ui, directory: &Path, trust: &Trust, interrupt: &Interrupt) -> Re
         ui.say(&warning);
     }
     let question = format!(
-        "`{}` is not empty. Shall the model work\n  1. on what is here, in place (makes `.agent/`, touches nothing else)\n  2. in a new, empty folder `workspace/`\n1 or 2?",
+        "`{}` is not empty. Where should the model work?\n  1. on what is here, in place (makes `.agent/`, touches nothing else)\n  2. in a new, empty folder `workspace/`\n[1/2]",
         directory.display()
     );
     let undecided = || {
         Error::mendable(format!(
-            "`{}` is not empty, and nobody has said where to work",
+            "`{}` is not empty: please choose where to work, 1 or 2",
             directory.display()
         ))
         .hint("`agent init` works on this project in place")

@@ -83,7 +83,7 @@ fn is_agreed(files: &open::Files, id: &SessionId) -> Result<bool> {
         Err(_) => String::new(),
     };
     let question = format!(
-        "Session {id}{task}\nRemove it, with {} and {}? The workspace stays as it is, and what was done in it can no longer be taken back. [y/N]",
+        "Session {id}{task}\nRemove it, with {} and {}? The workspace stays as it is, and what was done in it can no longer be undone. [y/N]",
         count(messages.len(), "message"),
         count_replies(replies.len()),
     );

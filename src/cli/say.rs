@@ -51,10 +51,10 @@ fn tell_in(common: &Common, ui: Ui, session: Option<&str>, text: &str) -> Result
     let what = match session.open_question() {
         Some(question) if is_running => format!("Answers: {}", question.question.trim()),
         Some(question) => format!(
-            "The next message will tell it to the model, which asked: {}",
+            "Noted. The model gets it with the next message. It asked: {}",
             question.question.trim()
         ),
-        None => "The next message will tell it to the model.".to_owned(),
+        None => "Noted. The model gets it with the next message.".to_owned(),
     };
     agent.ui.say(&what);
     Ok(())

@@ -120,7 +120,7 @@ fn title(round: &Round) -> String {
         let _ = write!(title, ", {}", at.strftime("%Y-%m-%d %H:%M"));
     }
     if round.is_undone {
-        title.push_str(", taken back");
+        title.push_str(", undone");
     }
     title.push('\n');
     title
@@ -212,7 +212,7 @@ fn whole(session: &Session, round: &Round) -> String {
     section("what was sent", round.message.as_ref());
     section("what came", round.reply.as_ref());
     let title = format!("Round {} of session {id}: what was done", round.number);
-    let back = if round.is_undone { " (taken back)" } else { "" };
+    let back = if round.is_undone { " (undone)" } else { "" };
     let _ = writeln!(text, "{}{back}", heading(&title));
     for result in &round.results {
         let outcome = &result.outcome;

@@ -134,8 +134,7 @@ fn next(
             format!(
                 "It has ended. `agent resume {id} \"...\"` goes on with a further instruction."
             ),
-            "`agent diff` shows what the last round changed, `agent undo` takes it back."
-                .to_owned(),
+            "`agent diff` shows what the last round changed, `agent undo` undoes it.".to_owned(),
         ];
     }
     let mut next = Vec::new();
@@ -160,14 +159,16 @@ fn next(
     } else if let Some(name) = waiting::in_inbox(agent, session).filter(|_| !is_running) {
         let name = escape_line(&name);
         next.push(format!(
-            "A reply lies in the inbox, `{name}`: `agent resume {id}` takes it."
+            "A reply is waiting in the inbox, `{name}`: `agent resume {id}` takes it."
         ));
     } else {
         next.extend(paste(posted, agent.mailbox.inbox()));
     }
     let is_told = next.iter().any(|line| line.contains("agent resume"));
     if !is_running && !is_told {
-        next.push(format!("No loop is running: `agent resume {id}` goes on."));
+        next.push(format!(
+            "`agent` is not running: `agent resume {id}` continues."
+        ));
     }
     next.extend(waiting::others(&agent.store, session));
     next
@@ -257,7 +258,7 @@ pub(super) fn paste(posted: Option<&Posted>, inbox: &Path) -> Vec<String> {
         }
     }
     lines.push(format!(
-        "Copy its reply, then: `agent paste`, or paste it at the prompt of the loop, or save it in {inbox}"
+        "Copy its reply, then: `agent paste`, or paste it where `agent` waits, or save it in {inbox}"
     ));
     lines
 }

@@ -44,7 +44,7 @@ Examples:
   agent redo
   agent redo ab12";
 
-/// Put again what the latest undo took back
+/// Reapply the rounds that the last undo reverted
 #[derive(Debug, Args)]
 #[command(after_help = REDO_EXAMPLES)]
 pub(super) struct Redo {
@@ -127,8 +127,8 @@ pub(super) fn show(agent: &Agent, id: &SessionId, reversal: &Reversal, force: Fo
     let rounds = named(&reversal.rounds);
     let plan = &reversal.plan;
     let mut text = match reversal.wish {
-        Wish::UndoLatest | Wish::UndoTo(_) => format!("Taking back {rounds} of session {id}:"),
-        Wish::Redo => format!("Putting {rounds} of session {id} again:"),
+        Wish::UndoLatest | Wish::UndoTo(_) => format!("Undoing {rounds} of session {id}:"),
+        Wish::Redo => format!("Redoing {rounds} of session {id}:"),
     };
     let steps = files(&plan.steps);
     for step in steps.iter().take(SHOWN) {
@@ -142,11 +142,11 @@ pub(super) fn show(agent: &Agent, id: &SessionId, reversal: &Reversal, force: Fo
     }
     text.push_str(&more(steps.len()));
     if plan.steps.is_empty() && plan.conflicts.is_empty() {
-        text.push_str("\n  the files are so already");
+        text.push_str("\n  the files are already that way");
     }
     if !plan.conflicts.is_empty() {
         text.push_str(if force == Force::KeepCopies {
-            "\nIn the way; a copy is kept beside:"
+            "\nYou changed these; a copy is kept as NAME.kept:"
         } else {
             "\nLeft as they are:"
         });
@@ -178,21 +178,21 @@ fn item(path: &Path, what: &str) -> String {
 
 pub(super) fn tell(agent: &Agent, id: &SessionId, reversal: &Reversal, restored: &Restored) {
     let rounds = named(&reversal.rounds);
-    let verb = if reversal.rounds.len() == 1 {
-        "is"
+    let it = if reversal.rounds.len() == 1 {
+        "it"
     } else {
-        "are"
+        "them"
     };
     let but = if ensure_restored(restored).is_err() {
-        ", but for what could not be restored"
+        " except for what could not be restored"
     } else {
         ""
     };
     let mut text = match reversal.wish {
         Wish::UndoLatest | Wish::UndoTo(_) => {
-            format!("Now {rounds} {verb} taken back{but}; `agent redo` puts that again.")
+            format!("Undid {rounds}{but}. `agent redo` brings {it} back.")
         }
-        Wish::Redo => format!("Now {rounds} {verb} there again{but}."),
+        Wish::Redo => format!("Redid {rounds}{but}."),
     };
     for kept in restored.kept.iter().take(SHOWN) {
         let copy = format!("is kept as {}", escape_line(&kept.copy.to_string_lossy()));
@@ -211,7 +211,7 @@ pub(super) fn tell(agent: &Agent, id: &SessionId, reversal: &Reversal, restored:
             "\nThe session has ended; `agent resume {id} \"...\"` tells the model first."
         );
     } else {
-        text.push_str("\nThe model is told with the message after the current one.");
+        text.push_str("\nThe model hears of it in the next message but one.");
     }
     agent.ui.say(&text);
 }

@@ -98,7 +98,7 @@ impl<'a> Contents<'a> {
             _ => "READ_FILE shows it.",
         };
         format!(
-            "Not shown for want of room: {}. {next}\n",
+            "Not shown for lack of room: {}. {next}\n",
             titles(&missing, NAMES)
         )
     }
@@ -217,7 +217,7 @@ mod tests {
         assert!((20..30).contains(&whole), "{text}");
         assert!(!text.contains("[TRUNCATED"), "{text}");
         assert!(text.contains("f0.txt (12 lines)"), "{text}");
-        let word = format!("Not shown for want of room: f{whole}.txt, ");
+        let word = format!("Not shown for lack of room: f{whole}.txt, ");
         assert!(text.contains(&word), "{text}");
         assert_eq!(cuts.unkept, (whole..400).collect::<Vec<_>>());
         let words = format!(
@@ -261,7 +261,7 @@ mod tests {
         };
         let (text, cuts) = fitted(&[long, file("a.txt", 3)], 1_500);
         assert!(text.contains("### a.txt (3 lines)\n"), "{text}");
-        assert!(text.contains("want of room: minified.js. Ask"), "{text}");
+        assert!(text.contains("lack of room: minified.js. Ask"), "{text}");
         assert_eq!(cuts.unkept, [0]);
     }
 }

@@ -198,7 +198,7 @@ fn decisions(material: &Handover<'_>) -> String {
                 one_line(&question.question),
             ));
         }
-        // What was taken back is in the history, and the changes are those of now.
+        // What was undone is in the history, and the changes are those of now.
         let is_reversal = |note: &&String| note.starts_with("[undo]") || note.starts_with("[redo]");
         for note in round.notes.iter().filter(|note| !is_reversal(note)) {
             lines.push(format!(

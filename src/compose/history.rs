@@ -94,7 +94,7 @@ pub(super) fn render(recap: &Recap, max: Tokens) -> String {
 
 fn heading(round: &RoundRecap) -> String {
     let back = if round.is_undone {
-        " (taken back by the user since)"
+        " (undone by the user since)"
     } else {
         ""
     };
@@ -193,7 +193,7 @@ mod tests {
         undone.failures = named(&["EDIT_FILE `a` failed"], 1);
         assert_eq!(
             render(&recap([round(1), undone].into_iter())),
-            "\n## History\nRound 1: changed src/a.rs, src/b.rs and 5 more; ran `make` (exit code 2)\nRound 2 (taken back by the user since): ran `make` (exit code 2); did not work: EDIT_FILE `a` failed\n"
+            "\n## History\nRound 1: changed src/a.rs, src/b.rs and 5 more; ran `make` (exit code 2)\nRound 2 (undone by the user since): ran `make` (exit code 2); did not work: EDIT_FILE `a` failed\n"
         );
     }
 

@@ -380,12 +380,12 @@ fn what_nobody_asked_for_is_left_out_first_and_whole() {
     let some = of_length(chars(&all) - 300);
     assert!(!some.text.contains("### a\n") && some.text.contains("### b\n"));
     assert_eq!(some.cuts, ["a"]);
-    let word = "Left out for want of room: a. READ_FILE shows it.\n";
+    let word = "Left out for lack of room: a. READ_FILE shows it.\n";
     assert!(some.text.contains(word), "{}", some.text);
     let none = of_length(chars(&all) - 375);
     assert!(
         none.text
-            .contains("You May Need\nLeft out for want of room: a, b.")
+            .contains("You May Need\nLeft out for lack of room: a, b.")
     );
     assert_eq!(none.cuts, ["a", "b"]);
 }

@@ -43,7 +43,7 @@ impl Unasked<'_> {
             .filter(|(_, shown)| !**shown);
         let headings: Vec<String> = missing.map(|(content, _)| content.heading()).collect();
         format!(
-            "Left out for want of room: {}. READ_FILE shows it.\n",
+            "Left out for lack of room: {}. READ_FILE shows it.\n",
             titles(&headings, NAMES)
         )
     }

@@ -56,9 +56,9 @@ impl fmt::Display for Sent {
                 write!(f, "copied to the clipboard by `{}`", program.name)
             }
             (Way::Terminal, _) => f.write_str(
-                "sent to the terminal's clipboard by OSC 52: paste to see whether it took it",
+                "sent through the terminal; if pasting gives something else, use the file in outbox/",
             ),
-            (way, false) => write!(f, "handed to {way}: paste to see whether it took it"),
+            (way, false) => write!(f, "handed to {way}; if pasting gives something else, use the file in outbox/"),
         }
     }
 }
@@ -291,7 +291,10 @@ mod tests {
                 is_read_back: false,
             };
             assert!(!sent.to_string().contains("copied"), "{sent}");
-            assert!(sent.to_string().contains("paste to see"), "{sent}");
+            assert!(
+                sent.to_string().contains("if pasting gives something else"),
+                "{sent}"
+            );
         }
     }
 

@@ -1,4 +1,4 @@
-//! Which rounds changed the workspace, what it was around each, and which are taken back.
+//! Which rounds changed the workspace, what it was around each, and which are undone.
 //!
 //! It is read from the journal, which every process appends to: a session file belongs to the loop,
 //! and an undo may come from elsewhere while the loop waits.
@@ -37,10 +37,10 @@ pub struct History {
     unfinished: Option<Unfinished>,
 }
 
-/// Whether rounds are taken back or put again.
+/// Whether rounds are undone or put again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// They are taken back.
+    /// They are undone.
     Undo,
     /// They are put again.
     Redo,
@@ -67,7 +67,7 @@ impl Unfinished {
 #[derive(Debug, PartialEq, Eq)]
 struct Round {
     checkpoint: Checkpoint,
-    /// By which undo it was taken back, counted from 1.
+    /// By which undo it was undone, counted from 1.
     undo: Option<u32>,
 }
 
@@ -177,7 +177,7 @@ impl History {
     /// as it is now.
     ///
     /// That is what the next round found: it was looked at then what the person did since, and what
-    /// was taken back. What a round left tells only of the files that the round names.
+    /// was undone. What a round left tells only of the files that the round names.
     pub fn after(&self, number: u32) -> Option<Snapshot> {
         let is_later = |round: &&Round| round.checkpoint.round > number;
         let next = self.rounds.iter().find(is_later)?.checkpoint;
@@ -199,7 +199,7 @@ impl History {
         Some((rounds, &unfinished.paths))
     }
 
-    /// Whether the round was taken back.
+    /// Whether the round was undone.
     pub fn is_undone(&self, number: u32) -> bool {
         self.rounds
             .iter()

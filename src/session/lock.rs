@@ -98,7 +98,7 @@ fn read_holder(directory: &Path) -> Option<Holder> {
     serde_json::from_slice(&fs::read(directory.join("loop.json")).ok()?).ok()
 }
 
-/// Held while a round is executed, while rounds are taken back, and while a journal is appended to.
+/// Held while a round is executed, while rounds are undone, and while a journal is appended to.
 ///
 /// An undo works beside a loop that waits for a reply; so it does not need the lock of the loop, but
 /// must not come between two steps.

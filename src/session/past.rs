@@ -20,7 +20,7 @@ use crate::protocol::{SessionId, StepResult};
 pub struct Past {
     /// The rounds that are over, in their order.
     pub rounds: Vec<PastRound>,
-    /// Which rounds changed the workspace, and which are taken back.
+    /// Which rounds changed the workspace, and which are undone.
     pub history: History,
     /// From which session it was forked, and after which of its rounds.
     pub origin: Option<(SessionId, u32)>,

@@ -83,7 +83,7 @@ impl Recap {
         self.rounds.push_back(round);
     }
 
-    /// These rounds were taken back, or put again.
+    /// These rounds were undone, or put again.
     pub fn mark(&mut self, rounds: &[u32], is_undone: bool) {
         for round in &mut self.rounds {
             if rounds.contains(&round.round) {

@@ -54,7 +54,7 @@ pub fn html(transcript: &Transcript) -> String {
 
 fn write_round(page: &mut String, round: &Round) {
     let back = if round.is_undone {
-        " <span class=\"back\">taken back</span>"
+        " <span class=\"back\">undone</span>"
     } else {
         ""
     };
@@ -67,8 +67,8 @@ fn write_round(page: &mut String, round: &Round) {
         "<section id=\"round-{number}\">\n<h2>Round {number}{back}{}</h2>",
         at.unwrap_or_default()
     );
-    page.push_str(&folded("What was sent", round.message.as_ref()));
-    page.push_str(&folded("What came", round.reply.as_ref()));
+    page.push_str(&folded("Message", round.message.as_ref()));
+    page.push_str(&folded("Reply", round.reply.as_ref()));
     if round.reply.is_none() && round.results.is_empty() {
         page.push_str("<p class=\"meta\">No reply yet</p>\n");
     }

@@ -50,7 +50,7 @@ pub fn markdown(transcript: &Transcript) -> String {
 }
 
 fn write_round(text: &mut String, round: &Round) {
-    let back = if round.is_undone { " (taken back)" } else { "" };
+    let back = if round.is_undone { " (undone)" } else { "" };
     let _ = writeln!(text, "## Round {}{back}\n", round.number);
     if round.reply.is_none() && round.results.is_empty() {
         text.push_str("No reply yet.\n\n");

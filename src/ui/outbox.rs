@@ -94,7 +94,7 @@ fn left_out(text: &mut String, cuts: &[String]) {
     let mut tell = |what: &str| {
         let _ = writeln!(
             text,
-            "  {YELLOW}left out{YELLOW:#} for want of room: {}",
+            "  {YELLOW}left out{YELLOW:#}, no room: {}",
             escape_line(what)
         );
     };
@@ -257,7 +257,7 @@ mod tests {
         let cuts: Vec<String> = (0..410).map(|n| format!("some of result {n}")).collect();
         let text = plain(&["a.txt"], None, &cuts);
         assert_eq!(text.matches("left out").count(), MOST_CUTS, "{text}");
-        assert!(text.contains("for want of room: 403 more, see"), "{text}");
+        assert!(text.contains("no room: 403 more, see"), "{text}");
     }
 
     #[test]

@@ -170,10 +170,10 @@ pub(super) fn question(question: &str) -> String {
 }
 
 fn session(id: &str, task: &str, workspace: &Path, resumed: bool) -> String {
-    let verb = if resumed { "goes on" } else { "begins" };
+    let verb = if resumed { "Resuming" } else { "Started" };
     let task = task.trim().lines().next().unwrap_or_default();
     format!(
-        "{BOLD}Session {id}{BOLD:#} {verb}: {}\nWorkspace: {}\n",
+        "{verb} {BOLD}{id}{BOLD:#}: {}\nWorkspace: {}\n",
         escape_line(&clipped(task, 100)),
         shown(workspace)
     )
@@ -306,7 +306,7 @@ fn done(event: &Event<'_>, look: Look) -> String {
         };
         let _ = writeln!(
             text,
-            "{DIM}Changed: {}{more}. `agent diff` shows the last round, `agent undo` takes it back, `agent undo --to 0` all.{DIM:#}",
+            "{DIM}Changed: {}{more}. `agent diff` shows the last round, `agent undo` undoes it, `agent undo --to 0` everything.{DIM:#}",
             named.join(", ")
         );
     }

@@ -242,7 +242,7 @@ impl Person {
         let (wanted, over, next) = match self.phase {
             Phase::Redo => (
                 story::after_second(),
-                "there is nothing to put again",
+                "there is nothing to redo",
                 Phase::UndoAgain,
             ),
             phase => (
@@ -315,7 +315,7 @@ impl Person {
             }
             (Phase::First, true) if self.course == Course::Check => Phase::Say,
             (Phase::First, true) => Phase::Second,
-            // The person was told that this round cannot be taken back.
+            // The person was told that this round cannot be undone.
             (Phase::Second, true) if !is_covered => {
                 self.is_mended = true;
                 Phase::Mend

@@ -127,7 +127,7 @@ pub const UNDO: [&str; 4] = ["undo", "--to", "1", "--yes"];
 pub const REDO: [&str; 2] = ["redo", "--yes"];
 pub const SAY: [&str; 2] = ["say", "well done"];
 
-/// The workspace after the first reply, and after the second was taken back.
+/// The workspace after the first reply, and after the second was undone.
 pub fn after_first() -> Tree {
     let mut tree: Tree = BEFORE
         .iter()

@@ -62,7 +62,7 @@ fn the_usual_talk_follows_what_happens() {
     let finished = session(&[])
         .run()
         .code(0)
-        .said("begins: task")
+        .said("Started")
         .said("A word of mine.")
         .said("I begin.")
         .said("ok CREATE_FILE")

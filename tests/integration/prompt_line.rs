@@ -41,7 +41,7 @@ fn a_typed_line_is_a_note_that_the_next_message_tells() {
         return;
     };
     terminal.type_in("use tabs, gr\u{fc}\u{df}e\r");
-    terminal.expect("The next message will tell it to the model.");
+    terminal.expect("Noted. The model gets it with the next message.");
     terminal.reply(1, READ);
     let second = outbox(&terminal, 2);
     assert!(second.contains("use tabs, grüße"), "{second}");
@@ -160,7 +160,7 @@ fn commands_do_what_their_verbs_do() {
     terminal.type_in("/undo\r");
     terminal.expect("Do it? [y/N]");
     terminal.type_in("y\r");
-    terminal.expect("is taken back");
+    terminal.expect("Undid round");
     assert!(!file.exists());
     terminal.type_in("/redo --yes\r");
     terminal.expect("there again");
@@ -345,7 +345,7 @@ fn a_note_is_no_answer_to_a_question_about_yes_or_no() {
     // It does not wait for the command that asks.
     terminal.expect("will tell it to the model");
     terminal.type_in("y\r");
-    terminal.expect("is taken back");
+    terminal.expect("Undid round");
     terminal.reply(2, READ);
     let third = outbox(&terminal, 3);
     assert!(third.contains("use tabs"), "{third}");

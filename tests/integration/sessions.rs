@@ -186,7 +186,7 @@ fn the_history_says_which_rounds_were_taken_back() {
     let finished = step(finished, &create("a.txt", "hello"));
     let finished = Test::after(finished, &["undo", "--yes"]).run().code(0);
     let finished = step(finished, "[LIST_FILES]\n");
-    let told = "Round 1 (taken back by the user since): changed a.txt\n";
+    let told = "Round 1 (undone by the user since): changed a.txt\n";
     assert!(finished.outbox(3).contains(told), "{}", finished.outbox(3));
     let finished = Test::after(finished, &["redo", "--yes"]).run().code(0);
     let finished = step(finished, "[LIST_FILES]\n[LIST_FILES]\n");

@@ -85,14 +85,14 @@ fn the_letter_a_approves_nothing() {
     terminal.expect("skip all and stop");
     for answer in ["a\r", "all\r", "always\r"] {
         terminal.type_in(answer);
-        terminal.expect("That is none of the answers");
+        terminal.expect("Please type one of the answers");
         terminal.expect("skip all and stop");
         terminal.expect("? ");
     }
     terminal.type_in("o\r");
     terminal.expect("all yes to all that wait");
     terminal.type_in("a\r");
-    terminal.expect("That is none of the answers");
+    terminal.expect("Please type one of the answers");
     terminal.expect("all yes to all that wait");
     terminal.type_in("all\r");
     wait_for_outbox(&terminal.base(), 2);

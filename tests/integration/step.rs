@@ -241,7 +241,7 @@ fn what_a_message_had_no_room_for_was_not_seen() {
         .collect();
     assert!(!message.contains("### f1.py"), "{message}");
     assert!(
-        message.contains("Left out for want of room: f1.py (83 lines)."),
+        message.contains("Left out for lack of room: f1.py (83 lines)."),
         "{message}"
     );
     let edit = EDIT_LINE_2.replace("a.txt", "f1.py");

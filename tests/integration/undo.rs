@@ -119,7 +119,7 @@ fn a_round_of_shell_commands_is_taken_back_byte_for_byte_and_put_again() {
     Test::after(undone, &["undo", "--yes"])
         .run()
         .code(1)
-        .said("there is no round to take back");
+        .said("there is no round to undo");
 }
 
 /// Three rounds that each write `a.txt`.
@@ -145,7 +145,7 @@ fn undo_goes_back_round_by_round_and_redo_forward() {
     Test::after(finished, &["redo", "--yes"])
         .run()
         .code(1)
-        .said("there is nothing to put again");
+        .said("there is nothing to redo");
 }
 
 #[test]
@@ -508,7 +508,7 @@ fn a_round_without_checkpoint_is_not_passed_over_in_silence() {
     };
     let (code, said) = undo(&["--yes"]);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("round 2 cannot be taken back"), "{said}");
+    assert!(said.contains("round 2 cannot be undone"), "{said}");
     assert!(said.contains("`agent undo --to 0`"), "{said}");
     assert!(workspace(&base).join("first.txt").exists());
     let (code, said) = undo(&["--to", "0", "--yes"]);
@@ -701,7 +701,7 @@ fn an_undo_after_the_end_is_told_first_and_the_check_runs_again() {
         "`agent resume {id} \"...\"` tells the model first"
     ));
     let finished = Test::after(finished, &["status", &id]).run().code(0);
-    let not_since = "it has not run since rounds were taken back";
+    let not_since = "it has not run since rounds were undone";
     assert!(finished.stdout.contains(not_since), "{}", finished.stdout);
     let go_on = ["resume", &id, "--no-wait", "now add tests"];
     let finished = Test::after(finished, &go_on).run().code(0);

@@ -39,7 +39,7 @@ pub(super) fn on_changes(approval: Approval) -> Standing {
         Approval::Ask => Standing {
             decision: Decision::Ask,
             rule: "in the mode `ask`, every change of a file",
-            why: "the mode `ask` is on: the person decides about everything that changes something",
+            why: "because of `--approval ask`",
         },
         Approval::Auto | Approval::Edits => Standing {
             decision: Decision::Allow,
@@ -56,12 +56,12 @@ pub(super) fn on_commands(approval: Approval, confinement: Confinement) -> Vec<S
         Approval::Ask => Some(Standing {
             decision: Decision::Ask,
             rule: "in the mode `ask`, every command",
-            why: "the mode `ask` is on: the person decides about everything that changes something",
+            why: "because of `--approval ask`",
         }),
         Approval::Edits => Some(Standing {
             decision: Decision::Ask,
             rule: "in the mode `edits`, every command",
-            why: "the mode `edits` is on: the person decides about commands",
+            why: "because of `--approval edits`",
         }),
         Approval::Auto => None,
     };

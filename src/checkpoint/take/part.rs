@@ -2,7 +2,7 @@
 //!
 //! Only the directories on the way to these paths are looked at, so that it costs no walk. Two of
 //! them with the same paths, one upon the other, differ in these paths and nowhere else, whatever
-//! happened to other files meanwhile: what a round did to the files that it names can be taken back
+//! happened to other files meanwhile: what a round did to the files that it names can be undone
 //! with them, and what somebody else did to others is not touched. They are looked at though they
 //! are ignored. Where the paths are not enough to be sure of all that, there is none.
 

@@ -40,7 +40,7 @@ pub(super) const WORDS: &[Word] = &[
     word("plan", &["plan"], "the model's plan"),
     word("diff", &["diff"], "what the latest round changed"),
     word("undo", &["undo"], "take the latest round back"),
-    word("redo", &["redo"], "put again what was taken back"),
+    word("redo", &["redo"], "redo what was undone"),
     word("show", &["show"], "the conversation so far"),
     word(
         "approve",
@@ -112,7 +112,7 @@ fn unknown(name: &str) -> String {
     let meant =
         nearest(name, names).map_or_else(String::new, |near| format!(" Did you mean `/{near}`?"));
     format!(
-        "There is no `/{name}`; `/help` shows the commands.{meant} With a space before it, the line is no command."
+        "There is no `/{name}`; `/help` shows the commands.{meant} Begin with a space to send it as a note."
     )
 }
 
@@ -139,7 +139,7 @@ pub(super) fn help() -> String {
         let _ = writeln!(text, "  /{:<9} {}{verb}", word.name, word.meaning);
     }
     text.push_str(
-        "They take what their verbs take: `/diff --round 2`, `/undo --to 1`, `/copy --part 2`.",
+        "They take the same options as the commands: `/diff --round 2`, `/undo --to 1`, `/copy --part 2`.",
     );
     text
 }

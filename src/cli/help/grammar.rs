@@ -45,25 +45,25 @@ static PURPOSES: &[Purpose] = &[
         verbs: &["new", "resume", "status", "end"],
     },
     Purpose {
-        title: "Carry and decide",
+        title: "Exchange",
         verbs: &["copy", "paste", "say", "approve", "decline"],
     },
     Purpose {
-        title: "Look, and take back",
+        title: "Review and undo",
         verbs: &[
             "diff", "undo", "redo", "check", "list", "show", "plan", "export", "rm",
         ],
     },
     Purpose {
-        title: "Go another way",
+        title: "Branch",
         verbs: &["handoff", "fork"],
     },
     Purpose {
-        title: "Use it from scripts",
+        title: "For scripts",
         verbs: &["step", "apply", "parse"],
     },
     Purpose {
-        title: "Set up and find out",
+        title: "Set up",
         verbs: &[
             "demo",
             "init",

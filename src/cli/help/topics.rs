@@ -110,7 +110,7 @@ const SAFETY: &str = "\
 - Commands run in a sandbox where this machine has one: `agent doctor` tries it and says what holds. Without one, every command needs your yes.
 - Rules refuse, ask or allow; the strictest wins. `agent policy` shows those in force here, `agent policy check \"<command>\"` explains one command.
 - `--approval ask` asks you before every change, `--approval edits` before every command, `--approval plan` changes nothing before you approve a plan. With `--commands off` no command runs.
-- Every round can be shown and taken back: `agent diff`, `agent undo`.
+- Every round can be shown and undone: `agent diff`, `agent undo`.
 - Secrets are replaced by placeholders before a message is written.
 
 What nobody protects: the files of the workspace themselves, what you later run from it, and what you paste into the chat. Do not save replies that you do not trust. The whole of it is in `docs/security.md`.

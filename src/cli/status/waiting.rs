@@ -63,7 +63,7 @@ pub(in super::super) fn others(store: &Store, session: &Session) -> Option<Strin
         rest => format!(" and {rest} more"),
     };
     Some(format!(
-        "Not finished either: {}{more}; `agent resume ID` goes on with one.",
+        "Also unfinished: {}{more}; `agent resume ID` continues one.",
         named.join(", ")
     ))
 }

@@ -24,7 +24,7 @@ pub struct Recovered {
     pub before: Option<Before>,
     /// How far the person's check came.
     pub check: CheckProgress,
-    /// Rounds that were taken back since the session was saved.
+    /// Rounds that were undone since the session was saved.
     pub undone: Vec<u32>,
     /// Rounds that were put again since the session was saved.
     pub redone: Vec<u32>,

@@ -36,7 +36,7 @@ pub(super) fn take_back(
         format!("nothing was changed: {problem}")
     } else {
         format!(
-            "{problem}; what was done before that could not all be taken back: {}",
+            "{problem}; what was done before that could not all be undone: {}",
             troubles.join("; ")
         )
     };
