@@ -338,7 +338,7 @@ fn a_terminal_is_sent_the_message_and_nobody_claims_that_it_took_it() {
     let (code, shown) = terminal.close();
     assert_eq!(code, Some(0), "{shown}");
     assert_eq!(sent_by_osc52(&shown), [outbox]);
-    assert!(shown.contains("paste to see whether it"), "{shown}");
+    assert!(shown.contains("if pasting gives"), "{shown}");
     assert!(!shown.contains("copied"), "{shown}");
 }
 
@@ -484,7 +484,7 @@ fn a_program_is_believed_only_if_it_gives_the_text_back() {
     let finished = copy("echo something else")
         .said("the message is not on the clipboard: `clip.exe` gave another text back");
     assert!(!finished.stderr.contains("copied"), "{}", finished.stderr);
-    copy("exit 1").said("the message: handed to `clip.exe`: paste to see whether it took it.");
+    copy("exit 1").said("the message: handed to `clip.exe`; if pasting gives something else, use the file in outbox/.");
 }
 
 #[test]

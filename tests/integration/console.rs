@@ -29,7 +29,7 @@ fn quiet_says_only_what_needs_the_person() {
     says_none_of(
         &finished,
         &[
-            "begins",
+            "Started",
             "Workspace",
             "Reply `",
             "CREATE_FILE",

@@ -45,7 +45,7 @@ fn wait_for_mode(terminal: &Terminal, mode: &str) {
 fn goes_on(mut terminal: Terminal) {
     wait_for_mode(&terminal, "-icanon");
     terminal.type_in("use tabs\r");
-    terminal.expect("will tell it to the model");
+    terminal.expect("gets it with the next message");
     terminal.reply(1, "[LIST_FILES]\n{end}\n");
     let (_, second) = wait_for_outbox(&terminal.base(), 2);
     assert!(second.contains("use tabs"), "{second}");

@@ -94,7 +94,7 @@ fn a_reply_without_its_end_mark_is_taken_after_enter_and_other_lines_are_one_not
     terminal.type_in("\u{1b}[200~error one\nerror two\n\u{1b}[201~");
     terminal.expect("[Enter: send, Esc: drop. 2 lines pasted");
     terminal.type_in("\r");
-    terminal.expect("will tell it to the model");
+    terminal.expect("gets it with the next message");
     terminal.type_in(&format!("\u{1b}[200~{cut}\u{1b}[201~"));
     terminal.expect("without the end mark");
     terminal.type_in("\r");
@@ -127,7 +127,7 @@ fn the_loop_goes_on_under_a_half_typed_line_and_keeps_it() {
     terminal.reply(1, READ);
     outbox(&terminal, 2);
     terminal.type_in("te\r");
-    terminal.expect("will tell it to the model");
+    terminal.expect("gets it with the next message");
     terminal.reply(2, READ);
     let third = outbox(&terminal, 3);
     assert!(third.contains("half a note"), "{third}");
@@ -163,7 +163,7 @@ fn commands_do_what_their_verbs_do() {
     terminal.expect("Undid round");
     assert!(!file.exists());
     terminal.type_in("/redo --yes\r");
-    terminal.expect("there again");
+    terminal.expect("Redid round");
     assert!(file.exists());
     terminal.type_in("/settings\r");
     terminal.expect("MaxRounds");
@@ -209,7 +209,7 @@ fn a_question_takes_the_next_line_and_gives_the_half_typed_one_back() {
         "{second}"
     );
     terminal.type_in(" done\r");
-    terminal.expect("will tell it to the model");
+    terminal.expect("gets it with the next message");
     terminal.reply(2, READ);
     let third = outbox(&terminal, 3);
     assert!(third.contains("half done"), "{third}");
@@ -254,7 +254,7 @@ fn what_was_entered_is_there_the_next_time_and_private() {
         return;
     };
     terminal.type_in("the first note\r");
-    terminal.expect("will tell it to the model");
+    terminal.expect("gets it with the next message");
     terminal.type_in(&format!("half a thought{CTRL_C}"));
     terminal.expect("agent resume");
     let state = terminal.base().with_file_name("state");
@@ -343,7 +343,7 @@ fn a_note_is_no_answer_to_a_question_about_yes_or_no() {
     terminal.type_in("use tabs\r");
     terminal.expect("goes to the model as a note");
     // It does not wait for the command that asks.
-    terminal.expect("will tell it to the model");
+    terminal.expect("gets it with the next message");
     terminal.type_in("y\r");
     terminal.expect("Undid round");
     terminal.reply(2, READ);

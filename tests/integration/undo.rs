@@ -635,7 +635,7 @@ fn an_undo_with_an_obstacle_is_told_remembered_and_completed() {
         .run()
         .code(1)
         .said("`b.txt` could not be restored")
-        .said("but for what could not be restored")
+        .said("except for what could not be restored")
         .workspace("a.txt", "old content of a\n")
         .workspace("b.txt", "new b\n");
     let notes = fs::read_dir(base.join(format!("sessions/{id}/notes"))).unwrap();
