@@ -184,7 +184,9 @@ pub(super) fn damaged_line(path: &Path, which: &str, cause: serde_json::Error) -
         .hint("if a newer version of `agent` wrote it, update; else restore the file from a backup")
 }
 
-/// The journal from its last `round` on, and where that begins; all of it if there is none.
+/// The journal from its last whole `round` on, and where that begins; all of it if there is none.
+///
+/// A `round` that was torn ended nothing: what was under way before it still is.
 fn read_tail(mut file: &File) -> std::io::Result<(u64, Vec<u8>)> {
     const ROUND: &[u8] = b"\n{\"event\":\"round\"";
     let length = file.seek(SeekFrom::End(0))?;
@@ -193,7 +195,8 @@ fn read_tail(mut file: &File) -> std::io::Result<(u64, Vec<u8>)> {
         file.seek(SeekFrom::Start(length - window))?;
         let mut tail = Vec::with_capacity(usize::try_from(window).unwrap_or_default());
         file.take(window).read_to_end(&mut tail)?;
-        if let Some(at) = memchr::memmem::rfind(&tail, ROUND) {
+        let whole = memchr::memrchr(b'\n', &tail).unwrap_or(0);
+        if let Some(at) = memchr::memmem::rfind(&tail[..whole], ROUND) {
             return Ok((length - window + at as u64 + 1, tail.split_off(at + 1)));
         }
         if window == length {
@@ -296,6 +299,24 @@ mod tests {
             assert_eq!(file_of(&recovered), Some("r1.txt"));
             journal.append(&[claimed(3)], Sync::Later).unwrap();
             assert_eq!(file_of(&Journal::open(&path).unwrap().1), Some("r3.txt"));
+        }
+    }
+
+    #[test]
+    fn a_torn_round_ends_nothing() {
+        let round = Record::Round {
+            session: Box::new(session("ab12cd34")),
+        };
+        let (_directory, path) = journal_with(&[round.clone(), claimed(1), round]);
+        let whole = fs::read(&path).unwrap();
+        let last = memchr::memrchr(b'\n', &whole[..whole.len() - 1]).unwrap() + 1;
+        for length in last + 1..whole.len() {
+            crate::fs::write_atomic(&path, &whole[..length], crate::fs::Durability::Atomic)
+                .unwrap();
+            let (_, recovered) = Journal::open(&path).unwrap();
+            assert_eq!(recovered.torn_bytes, (length - last) as u64);
+            assert_eq!(file_of(&recovered), Some("r1.txt"));
+            assert!(recovered.session.is_some());
         }
     }
 
