@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::fs::sync_directory;
 
 pub use self::record::Record;
+pub(super) use self::record::RecordProblem;
 pub use self::recovered::{CheckProgress, ClaimedReply, Recovered};
 
 /// Whether an append waits for the disk.
@@ -42,7 +43,7 @@ impl Journal {
     /// Opens or makes the journal of a session and tells what it knows.
     ///
     /// A torn last line, left by a crash, is cut off. Damage before it is an error that names the
-    /// line: nothing is guessed.
+    /// line, and so is a record of a newer version: nothing is guessed, and nothing is changed.
     pub fn open(path: &Path) -> Result<(Self, Recovered)> {
         let failed = |cause: std::io::Error| Error::file("open", path, cause);
         let mut options = OpenOptions::new();
@@ -81,8 +82,8 @@ impl Journal {
             if !line.ends_with(b"\n") {
                 break;
             }
-            let record = serde_json::from_slice(line)
-                .map_err(|cause| damaged(&self.path, &self.file, known, cause))?;
+            let record = Record::parse(line)
+                .map_err(|problem| unreadable(&self.path, &self.file, known, problem))?;
             records.push(record);
             known += line.len() as u64;
         }
@@ -139,23 +140,23 @@ fn read(path: &Path, file: &File) -> Result<(Recovered, u64)> {
         .iter()
         .rposition(|byte| *byte == b'\n')
         .map_or(0, |at| at + 1);
-    if whole < tail.len() {
-        recovered.torn_bytes = (tail.len() - whole) as u64;
-        file.set_len(start + whole as u64).map_err(failed)?;
-        tail.truncate(whole);
-    }
+    let torn = tail.split_off(whole);
     let mut at = start;
     for line in tail.split_inclusive(|byte| *byte == b'\n') {
-        let record =
-            serde_json::from_slice(line).map_err(|cause| damaged(path, file, at, cause))?;
+        let record = Record::parse(line).map_err(|problem| unreadable(path, file, at, problem))?;
         recovered.take(record);
         at += line.len() as u64;
     }
-    Ok((recovered, start + whole as u64))
+    // Only once the rest is known to be readable: a journal that is refused stays as it is.
+    if !torn.is_empty() {
+        recovered.torn_bytes = torn.len() as u64;
+        file.set_len(at).map_err(failed)?;
+    }
+    Ok((recovered, at))
 }
 
 /// Names the line that cannot be read, which begins at this byte.
-fn damaged(path: &Path, mut file: &File, at: u64, cause: serde_json::Error) -> Error {
+fn unreadable(path: &Path, mut file: &File, at: u64, problem: RecordProblem) -> Error {
     let mut lines = 1;
     let mut count = || -> std::io::Result<()> {
         file.seek(SeekFrom::Start(0))?;
@@ -174,14 +175,7 @@ fn damaged(path: &Path, mut file: &File, at: u64, cause: serde_json::Error) -> E
         Ok(()) => format!("line {lines}"),
         Err(_) => "a line near the end".to_owned(),
     };
-    damaged_line(path, &which, cause)
-}
-
-/// Says that a line, named like `line 7`, cannot be read.
-pub(super) fn damaged_line(path: &Path, which: &str, cause: serde_json::Error) -> Error {
-    Error::mendable(format!("{which} of `{}` cannot be read", path.display()))
-        .because(cause)
-        .hint("if a newer version of `agent` wrote it, update; else restore the file from a backup")
+    problem.in_line(path, &which)
 }
 
 /// The journal from its last whole `round` on, and where that begins; all of it if there is none.
@@ -321,6 +315,18 @@ mod tests {
     }
 
     #[test]
+    fn a_journal_that_is_refused_keeps_its_torn_line() {
+        let (_directory, path) = journal_with(&[claimed(1)]);
+        let mut file = File::options().append(true).open(&path).unwrap();
+        file.write_all(b"{\"event\":\"merged\"}\n{\"event\":\"cla")
+            .unwrap();
+        let before = fs::read(&path).unwrap();
+        let error = Journal::open(&path).unwrap_err();
+        assert!(error.to_string().contains("newer `agent`"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+
+    #[test]
     fn what_another_process_appended_is_news_once() {
         let (_directory, path) = journal_with(&[claimed(1)]);
         let (mut ours, _) = Journal::open(&path).unwrap();
@@ -344,7 +350,7 @@ mod tests {
         let (_directory, path) = journal_with(&[claimed(1)]);
         let (mut ours, _) = Journal::open(&path).unwrap();
         let mut file = File::options().append(true).open(&path).unwrap();
-        file.write_all(b"{\"event\":\"undonf\"}\n").unwrap();
+        file.write_all(b"{\"event\":\"undone\"}\n").unwrap();
         for _ in 0..2 {
             let error = ours.news().unwrap_err();
             assert!(error.to_string().starts_with("line 2 of `"), "{error}");
@@ -358,7 +364,7 @@ mod tests {
             .append(true)
             .open(&path)
             .unwrap()
-            .write_all(b"{\"event\":\"newer\"}\n")
+            .write_all(b"{\"event\":\"claimed\"}\n")
             .unwrap();
         let before = fs::read(&path).unwrap();
         let error = Journal::open(&path).unwrap_err();
