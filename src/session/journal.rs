@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::fs::sync_directory;
 
 pub use self::record::Record;
+pub(super) use self::record::RecordProblem;
 pub use self::recovered::{CheckProgress, ClaimedReply, Recovered};
 
 /// Whether an append waits for the disk.
@@ -42,7 +43,7 @@ impl Journal {
     /// Opens or makes the journal of a session and tells what it knows.
     ///
     /// A torn last line, left by a crash, is cut off. Damage before it is an error that names the
-    /// line: nothing is guessed.
+    /// line, and so is a record of a newer version: nothing is guessed, and nothing is changed.
     pub fn open(path: &Path) -> Result<(Self, Recovered)> {
         let failed = |cause: std::io::Error| Error::file("open", path, cause);
         let mut options = OpenOptions::new();
@@ -81,8 +82,8 @@ impl Journal {
             if !line.ends_with(b"\n") {
                 break;
             }
-            let record = serde_json::from_slice(line)
-                .map_err(|cause| damaged(&self.path, &self.file, known, cause))?;
+            let record = Record::parse(line)
+                .map_err(|problem| unreadable(&self.path, &self.file, known, problem))?;
             records.push(record);
             known += line.len() as u64;
         }
@@ -139,23 +140,23 @@ fn read(path: &Path, file: &File) -> Result<(Recovered, u64)> {
         .iter()
         .rposition(|byte| *byte == b'\n')
         .map_or(0, |at| at + 1);
-    if whole < tail.len() {
-        recovered.torn_bytes = (tail.len() - whole) as u64;
-        file.set_len(start + whole as u64).map_err(failed)?;
-        tail.truncate(whole);
-    }
+    let torn = tail.split_off(whole);
     let mut at = start;
     for line in tail.split_inclusive(|byte| *byte == b'\n') {
-        let record =
-            serde_json::from_slice(line).map_err(|cause| damaged(path, file, at, cause))?;
+        let record = Record::parse(line).map_err(|problem| unreadable(path, file, at, problem))?;
         recovered.take(record);
         at += line.len() as u64;
     }
-    Ok((recovered, start + whole as u64))
+    // Only once the rest is known to be readable: a journal that is refused stays as it is.
+    if !torn.is_empty() {
+        recovered.torn_bytes = torn.len() as u64;
+        file.set_len(at).map_err(failed)?;
+    }
+    Ok((recovered, at))
 }
 
 /// Names the line that cannot be read, which begins at this byte.
-fn damaged(path: &Path, mut file: &File, at: u64, cause: serde_json::Error) -> Error {
+fn unreadable(path: &Path, mut file: &File, at: u64, problem: RecordProblem) -> Error {
     let mut lines = 1;
     let mut count = || -> std::io::Result<()> {
         file.seek(SeekFrom::Start(0))?;
@@ -174,17 +175,12 @@ fn damaged(path: &Path, mut file: &File, at: u64, cause: serde_json::Error) -> E
         Ok(()) => format!("line {lines}"),
         Err(_) => "a line near the end".to_owned(),
     };
-    damaged_line(path, &which, cause)
+    problem.in_line(path, &which)
 }
 
-/// Says that a line, named like `line 7`, cannot be read.
-pub(super) fn damaged_line(path: &Path, which: &str, cause: serde_json::Error) -> Error {
-    Error::mendable(format!("{which} of `{}` cannot be read", path.display()))
-        .because(cause)
-        .hint("if a newer version of `agent` wrote it, update; else restore the file from a backup")
-}
-
-/// The journal from its last `round` on, and where that begins; all of it if there is none.
+/// The journal from its last whole `round` on, and where that begins; all of it if there is none.
+///
+/// A `round` that was torn ended nothing: what was under way before it still is.
 fn read_tail(mut file: &File) -> std::io::Result<(u64, Vec<u8>)> {
     const ROUND: &[u8] = b"\n{\"event\":\"round\"";
     let length = file.seek(SeekFrom::End(0))?;
@@ -193,7 +189,8 @@ fn read_tail(mut file: &File) -> std::io::Result<(u64, Vec<u8>)> {
         file.seek(SeekFrom::Start(length - window))?;
         let mut tail = Vec::with_capacity(usize::try_from(window).unwrap_or_default());
         file.take(window).read_to_end(&mut tail)?;
-        if let Some(at) = memchr::memmem::rfind(&tail, ROUND) {
+        let whole = memchr::memrchr(b'\n', &tail).unwrap_or(0);
+        if let Some(at) = memchr::memmem::rfind(&tail[..whole], ROUND) {
             return Ok((length - window + at as u64 + 1, tail.split_off(at + 1)));
         }
         if window == length {
@@ -300,6 +297,36 @@ mod tests {
     }
 
     #[test]
+    fn a_torn_round_ends_nothing() {
+        let round = Record::Round {
+            session: Box::new(session("ab12cd34")),
+        };
+        let (_directory, path) = journal_with(&[round.clone(), claimed(1), round]);
+        let whole = fs::read(&path).unwrap();
+        let last = memchr::memrchr(b'\n', &whole[..whole.len() - 1]).unwrap() + 1;
+        for length in last + 1..whole.len() {
+            crate::fs::write_atomic(&path, &whole[..length], crate::fs::Durability::Atomic)
+                .unwrap();
+            let (_, recovered) = Journal::open(&path).unwrap();
+            assert_eq!(recovered.torn_bytes, (length - last) as u64);
+            assert_eq!(file_of(&recovered), Some("r1.txt"));
+            assert!(recovered.session.is_some());
+        }
+    }
+
+    #[test]
+    fn a_journal_that_is_refused_keeps_its_torn_line() {
+        let (_directory, path) = journal_with(&[claimed(1)]);
+        let mut file = File::options().append(true).open(&path).unwrap();
+        file.write_all(b"{\"event\":\"merged\"}\n{\"event\":\"cla")
+            .unwrap();
+        let before = fs::read(&path).unwrap();
+        let error = Journal::open(&path).unwrap_err();
+        assert!(error.to_string().contains("newer `agent`"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+
+    #[test]
     fn what_another_process_appended_is_news_once() {
         let (_directory, path) = journal_with(&[claimed(1)]);
         let (mut ours, _) = Journal::open(&path).unwrap();
@@ -323,7 +350,7 @@ mod tests {
         let (_directory, path) = journal_with(&[claimed(1)]);
         let (mut ours, _) = Journal::open(&path).unwrap();
         let mut file = File::options().append(true).open(&path).unwrap();
-        file.write_all(b"{\"event\":\"undonf\"}\n").unwrap();
+        file.write_all(b"{\"event\":\"undone\"}\n").unwrap();
         for _ in 0..2 {
             let error = ours.news().unwrap_err();
             assert!(error.to_string().starts_with("line 2 of `"), "{error}");
@@ -337,7 +364,7 @@ mod tests {
             .append(true)
             .open(&path)
             .unwrap()
-            .write_all(b"{\"event\":\"newer\"}\n")
+            .write_all(b"{\"event\":\"claimed\"}\n")
             .unwrap();
         let before = fs::read(&path).unwrap();
         let error = Journal::open(&path).unwrap_err();
