@@ -59,6 +59,26 @@ pub struct Question {
 }
 
 impl Question {
+    /// Returns true if a decision on the other question is one on this.
+    ///
+    /// The reason is left out: it is wording, and another version of the program words it otherwise.
+    fn decides_like(&self, other: &Self) -> bool {
+        let Self {
+            kind,
+            number,
+            round,
+            command,
+            title,
+            shown,
+            why: _,
+            may,
+            proposal,
+        } = self;
+        (kind, number, round, command) == (&other.kind, &other.number, &other.round, &other.command)
+            && (title, shown, may, proposal)
+                == (&other.title, &other.shown, &other.may, &other.proposal)
+    }
+
     /// Whether the work begins that a plan describes, in this mode.
     pub fn about_plan(number: u32, round: u32, plan: &str, mode: Approval) -> Self {
         Self {

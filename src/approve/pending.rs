@@ -42,7 +42,8 @@ impl Pending {
 
     /// Puts a question, keeping the decision if this very question was put before.
     pub fn put(&self, question: &Question) -> Result<()> {
-        if read::<Question>(&self.question(question.number), u64::MAX).as_ref() == Some(question) {
+        let before = read::<Question>(&self.question(question.number), u64::MAX);
+        if before.is_some_and(|before| before.decides_like(question)) {
             return Ok(());
         }
         remove(&self.decision(question.number))?;
