@@ -101,7 +101,7 @@ impl Pending {
     /// The decision about this very question, if it was put and decided before.
     pub fn decision_on(&self, question: &Question) -> Option<Verdict> {
         let put = read::<Question>(&self.question(question.number), u64::MAX);
-        put.filter(|put| put == question)
+        put.filter(|put| put.decides_like(question))
             .and_then(|put| self.decided(put.number))
     }
 
