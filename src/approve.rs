@@ -131,7 +131,7 @@ impl<'a> Asked<'a> {
         let (shown, proposal) = match &step.command {
             Command::RunCommand { script, .. } => (script.clone(), policy.propose(script)),
             other => {
-                let whole = || serde_json::to_string_pretty(other).unwrap_or_default();
+                let whole = || crate::json::to_lines(other).unwrap_or_default();
                 (difference.unwrap_or_else(whole), Vec::new())
             }
         };

@@ -191,6 +191,12 @@ pub fn own_directory(path: &Path) -> Result<()> {
     }
 }
 
+/// Makes a temporary directory, private to its owner; it goes with the value.
+pub fn temporary_directory(prefix: &str) -> Result<tempfile::TempDir> {
+    crate::platform::temporary_directory(prefix)
+        .map_err(|cause| Error::mendable("could not make a temporary directory").because(cause))
+}
+
 /// Refuses a link where a directory of our own is, or will be.
 pub fn refuse_link(path: &Path) -> Result<()> {
     if !path.is_symlink() {

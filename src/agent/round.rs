@@ -365,7 +365,7 @@ fn settle_done(reply: &Reply, results: &mut [StepResult], proposes: bool) -> Opt
     None
 }
 
-fn read_requests(
+pub(super) fn read_requests(
     workspace: &Workspace,
     steps: &[Step],
     results: &[StepResult],

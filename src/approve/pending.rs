@@ -48,10 +48,10 @@ impl Pending {
         }
         remove(&self.decision(question.number))?;
         let path = self.directory()?.join(format!("{}.json", question.number));
-        let mut json = serde_json::to_vec_pretty(question)
-            .map_err(|cause| Error::file("write", &path, cause))?;
-        json.push(b'\n');
-        write_atomic(&path, &json, Durability::Synced)
+        let mut json =
+            crate::json::to_lines(question).map_err(|cause| Error::file("write", &path, cause))?;
+        json.push('\n');
+        write_atomic(&path, json.as_bytes(), Durability::Synced)
     }
 
     /// Every question that is put, decided or not, in the order of the steps.
@@ -80,16 +80,16 @@ impl Pending {
     pub fn decide(&self, number: u32, verdict: &Verdict) -> Result<bool> {
         let path = self.directory()?.join(format!("{number}.decision.json"));
         let mut json =
-            serde_json::to_vec(verdict).map_err(|cause| Error::file("write", &path, cause))?;
-        json.push(b'\n');
-        if write_new(&path, &json)? {
+            crate::json::to_line(verdict).map_err(|cause| Error::file("write", &path, cause))?;
+        json.push('\n');
+        if write_new(&path, json.as_bytes())? {
             return Ok(true);
         }
         if self.decided(number).is_some() {
             return Ok(false);
         }
         // What lies there is no decision, so nobody was first.
-        write_atomic(&path, &json, Durability::Synced)?;
+        write_atomic(&path, json.as_bytes(), Durability::Synced)?;
         Ok(true)
     }
 

@@ -93,15 +93,15 @@ impl Journal {
 
     /// Appends records in one write.
     pub fn append(&mut self, records: &[Record], sync: Sync) -> Result<()> {
-        let mut lines = Vec::new();
+        let mut lines = String::new();
         for record in records {
-            serde_json::to_writer(&mut lines, record)
+            lines += &crate::json::to_line(record)
                 .map_err(|cause| Error::file("write", &self.path, cause))?;
-            lines.push(b'\n');
+            lines.push('\n');
         }
         let write = || {
             let mut file = &self.file;
-            file.write_all(&lines)?;
+            file.write_all(lines.as_bytes())?;
             if sync == Sync::Now {
                 file.sync_data()
             } else {

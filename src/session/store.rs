@@ -66,10 +66,10 @@ impl Store {
     pub fn save(&self, session: &Session) -> Result<()> {
         own_directory(&self.folder(&session.session_id))?;
         let path = self.file(&session.session_id);
-        let mut json = serde_json::to_vec_pretty(session)
-            .map_err(|cause| Error::file("write", &path, cause))?;
-        json.push(b'\n');
-        write_atomic(&path, &json, Durability::Atomic)
+        let mut json =
+            crate::json::to_lines(session).map_err(|cause| Error::file("write", &path, cause))?;
+        json.push('\n');
+        write_atomic(&path, json.as_bytes(), Durability::Atomic)
     }
 
     /// Reads a session; where its own file is lost or damaged, from its journal, and says so.
@@ -154,8 +154,9 @@ impl Store {
         value: &impl Serialize,
     ) -> Result<()> {
         let path = self.folder(id).join(name);
-        let json = serde_json::to_vec(value).map_err(|cause| Error::file("write", &path, cause))?;
-        write_atomic(&path, &json, Durability::Durable)
+        let json =
+            crate::json::to_line(value).map_err(|cause| Error::file("write", &path, cause))?;
+        write_atomic(&path, json.as_bytes(), Durability::Durable)
     }
 
     /// Forgets what was kept beside a session.
