@@ -85,10 +85,7 @@ impl Permit {
     ) -> Result<Option<Consent>> {
         let mut policy = self.policy.clone();
         policy.approval = asking.approval;
-        policy
-            .person
-            .allow
-            .extend(self.kept_rules.load(asking.base)?);
+        policy.person.always = self.kept_rules.load(asking.base)?;
         let consulting = Consulting {
             workspace: asking.workspace,
             limits: asking.limits,

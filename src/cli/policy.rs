@@ -82,7 +82,7 @@ impl Policy {
                 list(kept, &always, common, ui);
             }
             Some(Verb::Check { script }) => {
-                policy.person.allow.extend(always);
+                policy.person.always.extend(always);
                 explain(&policy, &script.join(" "), common, ui);
             }
             Some(Verb::Forget { which }) => forget(kept, base, &always, &which, ui)?,

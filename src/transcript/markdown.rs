@@ -385,7 +385,7 @@ mod tests {
             "> a\n\n```html\n<b>\n```\n\n> &lt;i>\n"
         );
         // What is never closed is closed by us, with a fence that nothing in it can be.
-        assert_eq!(quote("~~~ x<y\n```\n<b>"), "> ````\n> ```\n> <b>\n> ````\n");
+        assert_eq!(quote("~~~ x<y\n```\n<b>"), "````\n```\n<b>\n````\n\n");
         assert_eq!(quote("``` `<b>"), "> ``` `&lt;b>\n");
     }
 }
