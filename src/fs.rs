@@ -313,6 +313,18 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn a_temporary_directory_is_private_and_goes_with_its_value() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = temporary_directory("agent-test-").unwrap();
+        let path = directory.path().to_owned();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        drop(directory);
+        assert!(!path.exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn a_directory_of_our_own_is_private_and_no_link() {
         use std::os::unix::fs::{PermissionsExt, symlink};
         let directory = tempfile::tempdir().unwrap();

@@ -199,7 +199,7 @@ impl Applying<'_> {
             pending: &Pending::of(place),
             input,
         };
-        self.permit.consent(&asking, 1, &reply.steps)
+        self.permit.consent(&asking, 1, &reply.steps, &reply.steps)
     }
 
     /// Whether a step is executed.

@@ -76,12 +76,14 @@ impl Permit {
         self.commands == Commands::Run
     }
 
-    /// Asks the person about the steps that need it; nothing if they interrupt.
+    /// Asks the person about the steps of a reply that need it, which are all of them or those that
+    /// are not done yet; nothing if they interrupt.
     pub(super) fn consent(
         &self,
         asking: &Asking<'_>,
         round: u32,
         steps: &[Step],
+        reply: &[Step],
     ) -> Result<Option<Consent>> {
         let mut policy = self.policy.clone();
         policy.approval = asking.approval;
@@ -91,6 +93,7 @@ impl Permit {
             limits: asking.limits,
             seen: asking.seen,
             policy: &policy,
+            reply,
         };
         let desk = Desk {
             ui: asking.ui,
