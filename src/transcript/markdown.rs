@@ -1,5 +1,6 @@
 //! A transcript as Markdown, for a wiki or an issue.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use jiff::tz::TimeZone;
@@ -185,16 +186,16 @@ impl<'a> Fence<'a> {
 /// A row outside of blocks of code, in which emphasis, lists and links to web pages stay.
 fn prose(row: &str) -> String {
     let mut written = String::with_capacity(row.len());
+    let closers = last_runs(row);
     let mut rest = row;
     while let Some(next) = rest.chars().next() {
-        if let Some((code, after)) = code_at_start(rest) {
+        if let Some((code, after)) = code_at_start(rest, row.len() - rest.len(), &closers) {
             written.push_str(&code);
             rest = after;
             continue;
         }
         // A run of backticks that nothing closes is none of the shorter ones.
-        let run = rest.len() - rest.trim_start_matches('`').len();
-        let (taken, after) = rest.split_at(run.max(next.len_utf8()));
+        let (taken, after) = rest.split_at(run_at_start(rest).max(next.len_utf8()));
         rest = after;
         match next {
             '<' => written.push_str("&lt;"),
@@ -210,19 +211,43 @@ fn prose(row: &str) -> String {
     written
 }
 
-/// Code in a line, if the text begins with it, and what follows it.
+/// How many backticks a text begins with.
+fn run_at_start(text: &str) -> usize {
+    text.len() - text.trim_start_matches('`').len()
+}
+
+/// Where the last run of backticks of each length begins, so that none is looked for in vain: a row
+/// can be as long as a reply.
+fn last_runs(row: &str) -> HashMap<usize, usize> {
+    let mut runs = HashMap::new();
+    let mut at = 0;
+    while let Some(found) = row[at..].find('`') {
+        at += found;
+        let length = run_at_start(&row[at..]);
+        runs.insert(length, at);
+        at += length;
+    }
+    runs
+}
+
+/// Code in a line, if the text begins with it, and what follows it; the text begins at this place of
+/// its row.
 ///
 /// Where nothing in it could be taken for HTML or a link it stays as it is.
-fn code_at_start(text: &str) -> Option<(String, &str)> {
-    let inner = text.trim_start_matches('`');
-    let length = text.len() - inner.len();
-    if length == 0 {
+fn code_at_start<'a>(
+    text: &'a str,
+    place: usize,
+    closers: &HashMap<usize, usize>,
+) -> Option<(String, &'a str)> {
+    let length = run_at_start(text);
+    if length == 0 || *closers.get(&length)? <= place {
         return None;
     }
-    let (marks, mut from) = (&text[..length], 0);
+    let (marks, inner) = text.split_at(length);
+    let mut from = 0;
     let end = loop {
         let at = from + inner[from..].find(marks)?;
-        let run = inner[at..].len() - inner[at..].trim_start_matches('`').len();
+        let run = run_at_start(&inner[at..]);
         if run == length {
             break at;
         }

@@ -396,7 +396,7 @@ fn leads_out(program: &str, word: &str, places: &Places) -> bool {
         .filter(|rest| !rest.starts_with('-'))
         .and_then(|rest| Some(&rest[rest.find(['/', '.'])?..]));
     let is_local = word.starts_with("file:");
-    let pieces = word.split(['=', ':', ',']).chain(joined);
+    let pieces = word.split(['=', ':', ',', '@']).chain(joined);
     pieces
         .filter(|piece| is_local || !piece.starts_with("//") || piece.len() == word.len())
         .any(|piece| {

@@ -259,7 +259,17 @@ const GIT_LOOKS: [&str; 13] = [
 /// Whether a plain command runs no code that lies in the workspace, as `make`, `npm test`, `cargo
 /// test` and `python check.py` do. What is not known may.
 pub(super) fn runs_nothing_of_the_project(command: &[String]) -> bool {
-    let inner = options::without_wrappers(command);
+    let mut inner = command;
+    while let Some(begins) = inner_command(inner) {
+        // Others set variables, change the directory or look for programs in the project.
+        if !matches!(
+            options::name_of(inner),
+            "timeout" | "nice" | "ionice" | "nohup"
+        ) {
+            return false;
+        }
+        inner = &inner[begins..];
+    }
     let named = command.len() - inner.len() + 1;
     let Some((program, arguments)) = inner.split_first() else {
         return false;

@@ -509,6 +509,8 @@ fn without_a_sandbox_always_is_not_for_what_runs_the_project() {
         "awk -f x y",
         "find . -name x -exec ./x ';'",
         "timeout 9 make",
+        "env LD_PRELOAD=./x ls",
+        "command ls",
     ];
     let harmless = [
         "ls",
@@ -517,6 +519,7 @@ fn without_a_sandbox_always_is_not_for_what_runs_the_project() {
         "git diff HEAD",
         "rg foo",
         "sed -n 1p x",
+        "timeout 9 ls",
     ];
     let mut policy = Policy {
         confinement: Confinement::SwitchedOff,
