@@ -180,6 +180,20 @@ pub(super) fn obeys_its_directory(command: &[String]) -> bool {
     name.starts_with("git-") || matches!(name, "git" | "gh" | "hg" | "jj")
 }
 
+/// Whether a program gets arguments that nobody sees, from what another one prints.
+pub(super) fn takes_unseen_arguments(command: &[String]) -> bool {
+    let mut inner = command;
+    loop {
+        if matches!(name_of(inner), "xargs" | "parallel") {
+            return true;
+        }
+        match inner_command(inner) {
+            Some(begins) => inner = &inner[begins..],
+            None => return false,
+        }
+    }
+}
+
 /// Whether a word of the shell changes what the words behind it in the script mean, or evaluates
 /// its argument: no allow rule matches it, since none says anything about the rest of the script.
 pub(super) fn changes_the_shell(command: &[String]) -> bool {

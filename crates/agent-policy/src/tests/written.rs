@@ -476,6 +476,16 @@ fn a_rule_covers_nothing_that_writes_runs_or_leads_elsewhere() {
         ),
         ("timeout", &[], &["timeout 9 ls"]),
         ("xargs", &[], &["xargs rm"]),
+        (
+            "xargs rg",
+            &[],
+            &["echo --pre=./x | xargs rg foo", "xargs rg foo"],
+        ),
+        (
+            "= nice xargs cat",
+            &[],
+            &["echo /etc/passwd | nice xargs cat"],
+        ),
     ] {
         let mut policy = allowing(&[rule]);
         policy.grants = vec![Grant::GitWrite];
