@@ -117,7 +117,7 @@ fn quote(text: &str) -> String {
     let mut quoted = String::new();
     let mut rows = text.lines();
     while let Some(row) = rows.next() {
-        match Fence::opened_by(row) {
+        match CodeBlock::opened_by(row) {
             Some(fence) => {
                 let code: Vec<&str> = rows
                     .by_ref()
@@ -145,13 +145,13 @@ fn push_block(text: &mut String, code: &str, language: &str) {
 }
 
 /// What opens a block of code.
-struct Fence<'a> {
+struct CodeBlock<'a> {
     mark: char,
     length: usize,
     language: &'a str,
 }
 
-impl<'a> Fence<'a> {
+impl<'a> CodeBlock<'a> {
     fn opened_by(row: &'a str) -> Option<Self> {
         let row = row.trim();
         let mark = row
@@ -412,5 +412,50 @@ mod tests {
         // What is never closed is closed by us, with a fence that nothing in it can be.
         assert_eq!(quote("~~~ x<y\n```\n<b>"), "````\n```\n<b>\n````\n\n");
         assert_eq!(quote("``` `<b>"), "> ``` `&lt;b>\n");
+    }
+
+    /// What a renderer would make alive of a text: HTML, images, and links that lead to no web page.
+    fn alive(text: &str) -> Vec<String> {
+        use pulldown_cmark::{Event, Options, Parser, Tag};
+        let leads_elsewhere = |to: &str| !(to.starts_with("https://") || to.starts_with("http://"));
+        let mut alive = Vec::new();
+        for event in Parser::new_ext(text, Options::all()) {
+            match event {
+                Event::Html(html) | Event::InlineHtml(html)
+                    if !matches!(&*html, "<code>" | "</code>") =>
+                {
+                    alive.push(html.into_string());
+                }
+                Event::Start(Tag::Image { dest_url, .. }) => alive.push(dest_url.into_string()),
+                Event::Start(Tag::Link { dest_url, .. }) if leads_elsewhere(&dest_url) => {
+                    alive.push(dest_url.into_string());
+                }
+                _ => {}
+            }
+        }
+        alive
+    }
+
+    #[test]
+    fn the_attack_works_without_the_escapes() {
+        for text in [
+            "<b>",
+            "![a](https://x)",
+            "[a](javascript:x)",
+            "[a]\n\n[a]: javascript:x",
+        ] {
+            assert!(!alive(text).is_empty(), "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(2_000))]
+        #[test]
+        fn nothing_of_the_model_is_alive_for_a_renderer(
+            text in r"(<script>|<b x=y>|<!--|-->|<\?|&lt;|\\|`{1,4}|~~~|[!\[\]()<>:&]|\[a\](\(|: )(javascript:x|https://x|data:x)\)?|\]\(|[ ab>-]|    |\n|\n\n|\n> |\n- |\n1\. |\|){1,25}"
+        ) {
+            let found = alive(&format!("{}\n- x: {} {}\n", quote(&text), line(&text), code(&text)));
+            proptest::prop_assert!(found.is_empty(), "{:?} in\n{}", found, quote(&text));
+        }
     }
 }

@@ -36,17 +36,17 @@ impl<'a> SedReading<'a> {
         let mut at = 1;
         while let Some(word) = command.get(at) {
             match option(word) {
-                Meaning::Operand => {
+                SedOption::Operand => {
                     first_operand.get_or_insert(at);
                 }
-                Meaning::Harmless => {}
-                Meaning::Script(Some(script)) => scripts.push((at, script)),
-                Meaning::Script(None) => {
+                SedOption::Harmless => {}
+                SedOption::Script(Some(script)) => scripts.push((at, script)),
+                SedOption::Script(None) => {
                     at += 1;
                     scripts.extend(command.get(at).map(|script| (at, script.as_str())));
                 }
-                Meaning::NumberFollows => at += 1,
-                Meaning::Other => others.push(at),
+                SedOption::NumberFollows => at += 1,
+                SedOption::Other => others.push(at),
             }
             at += 1;
         }
@@ -58,7 +58,7 @@ impl<'a> SedReading<'a> {
     }
 }
 
-enum Meaning<'a> {
+enum SedOption<'a> {
     Operand,
     Harmless,
     /// A script, in this word or the next.
@@ -68,31 +68,31 @@ enum Meaning<'a> {
     Other,
 }
 
-fn option(word: &str) -> Meaning<'_> {
+fn option(word: &str) -> SedOption<'_> {
     if let Some(long) = word.strip_prefix("--") {
         let (name, value) = long
             .split_once('=')
             .map_or((long, None), |(n, v)| (n, Some(v)));
         return match name {
             "quiet" | "silent" | "regexp-extended" | "separate" | "unbuffered" | "null-data"
-            | "posix" | "debug" | "sandbox" | "" => Meaning::Harmless,
-            "expression" => Meaning::Script(value),
-            _ => Meaning::Other,
+            | "posix" | "debug" | "sandbox" | "" => SedOption::Harmless,
+            "expression" => SedOption::Script(value),
+            _ => SedOption::Other,
         };
     }
     let Some(letters) = word.strip_prefix('-').filter(|rest| !rest.is_empty()) else {
-        return Meaning::Operand;
+        return SedOption::Operand;
     };
     for (at, letter) in letters.char_indices() {
         let rest = &letters[at + letter.len_utf8()..];
         match letter {
             'n' | 'r' | 'E' | 's' | 'u' | 'z' => {}
-            'e' => return Meaning::Script((!rest.is_empty()).then_some(rest)),
-            'l' if rest.is_empty() => return Meaning::NumberFollows,
-            _ => return Meaning::Other,
+            'e' => return SedOption::Script((!rest.is_empty()).then_some(rest)),
+            'l' if rest.is_empty() => return SedOption::NumberFollows,
+            _ => return SedOption::Other,
         }
     }
-    Meaning::Harmless
+    SedOption::Harmless
 }
 
 /// Whether a script is understood completely and only prints.
