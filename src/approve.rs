@@ -78,10 +78,12 @@ impl Question {
             why: _,
             may,
             proposal,
+            context,
         } = self;
         (kind, number, round, command) == (&other.kind, &other.number, &other.round, &other.command)
             && (title, shown, may, proposal)
                 == (&other.title, &other.shown, &other.may, &other.proposal)
+            && *context == other.context
     }
 
     /// Whether the work begins that a plan describes, in this mode.
