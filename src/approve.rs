@@ -58,13 +58,14 @@ pub struct Question {
     /// What the answer "always" would allow, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<String>,
-    /// Tells what the reply changes before the command runs; empty if it changes nothing.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub context: String,
+    /// Tells what the reply changes before the command runs; empty if it changes nothing. Missing in
+    /// questions of version 0.1.0, which did not know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
 }
 
 impl Question {
-    /// Returns true if a decision on the other question is one on this.
+    /// Returns true if a decision on this question, which was kept, is one on the other.
     ///
     /// The reason is left out: it is wording, and another version of the program words it otherwise.
     fn decides_like(&self, other: &Self) -> bool {
@@ -83,7 +84,7 @@ impl Question {
         (kind, number, round, command) == (&other.kind, &other.number, &other.round, &other.command)
             && (title, shown, may, proposal)
                 == (&other.title, &other.shown, &other.may, &other.proposal)
-            && *context == other.context
+            && (context.is_none() || *context == other.context)
     }
 
     /// Whether the work begins that a plan describes, in this mode.
@@ -98,7 +99,7 @@ impl Question {
             why: "plan mode is on: nothing is changed before you approve a plan".to_owned(),
             may: words::may_work(mode).to_owned(),
             proposal: None,
-            context: String::new(),
+            context: Some(String::new()),
         }
     }
 
@@ -114,7 +115,7 @@ impl Question {
             why: "it failed, probably for lack of a network".to_owned(),
             may: "run once more in the sandbox, this time with the network".to_owned(),
             proposal: Some("every command of this session has the network".to_owned()),
-            context: String::new(),
+            context: Some(String::new()),
         }
     }
 }
@@ -178,7 +179,7 @@ impl<'a> Asked<'a> {
             why: self.why.clone(),
             may: self.may.clone(),
             proposal: (!rules.is_empty()).then(|| rules.join(" and ")),
-            context: self.context.clone(),
+            context: Some(self.context.clone()),
         }
     }
 }
@@ -300,7 +301,7 @@ pub(crate) mod tests {
             why: "it is asked about".to_owned(),
             may: String::new(),
             proposal: None,
-            context: String::new(),
+            context: Some(String::new()),
         }
     }
 
