@@ -35,6 +35,8 @@ mod linked;
 mod namespaces;
 mod paths;
 #[cfg(target_os = "linux")]
+mod private_files;
+#[cfg(target_os = "linux")]
 mod probe;
 #[cfg(target_os = "linux")]
 mod repository;
