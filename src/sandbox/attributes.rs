@@ -391,7 +391,7 @@ mod tests {
         assert!(writable.admit(open(&at("x (deleted)"))).is_err());
         fs::File::create(at("gone")).unwrap();
         let gone = open(&at("gone"));
-        crate::fs::remove_file(&at("gone")).unwrap();
+        fs::remove_file(&at("gone")).unwrap();
         assert!(writable.admit(gone).is_ok());
     }
 

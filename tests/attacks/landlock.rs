@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use agent::execute::run::End;
 use agent::sandbox::{Backend, Confinement};
 
-use crate::place::{DEADLINE, Place, cases, command, program, skipped};
+use crate::place::{DEADLINE, Place, cases, command, is_root, program, skipped};
 
 /// A place with a tool that is shown, and the weakest of the sandboxes.
 struct Open {
@@ -367,4 +367,134 @@ fn every_command_asks_where_approvals_could_be_forged() {
     fs::remove_dir_all(record.parent().unwrap()).unwrap();
     let told = with_landlock_only(&open.place, &["--json"], &command("echo works"));
     assert!(told.contains("\"status\":\"ok\""), "{told}");
+}
+
+/// How rows of the table in docs/security.md begin, and an attack on what each promises.
+const TABLE: [(&str, &str); 22] = [
+    ("Your home cannot be read", "grep -q SECRET ~/.ssh/key"),
+    ("Password hashes", "grep -q . /etc/shadow"),
+    (
+        "Nothing outside of the workspace",
+        "echo x >> OUTSIDE/victim && printf SECRET > OUTSIDE/victim",
+    ),
+    ("Permissions, owners, times", "chmod 640 OUTSIDE/victim"),
+    ("`/tmp`, `/dev/shm` and the home", "cat OUTSIDE/neighbour"),
+    ("`.git`, `.vscode`", "touch .git/hooks/x"),
+    ("A settings file of `agent`", "echo >> settings.json"),
+    ("`.agent` is not seen", "grep -q . .agent/x"),
+    ("A `.vscode`, `.idea`", "echo >> sub/.vscode/tasks.json"),
+    (
+        "A file with a hard link",
+        "echo x >> shared && printf SECRET > shared",
+    ),
+    ("Repositories further down", "touch sub/.git/hooks/x"),
+    ("With `git-write`", "touch .git/hooks/y"),
+    ("No network", "exec 3<> /dev/tcp/127.0.0.1/PORT"),
+    (
+        "Other kinds of sockets",
+        "PYTHON 'import socket; socket.socket(16, 3, 16)'",
+    ),
+    (
+        "Other processes and the machine's",
+        "test -e /proc/STRANGER/status",
+    ),
+    ("Other processes are not signalled", "kill -0 STRANGER"),
+    (
+        "Limits, priorities and processors",
+        "PYTHON 'import resource; resource.prlimit(STRANGER, resource.RLIMIT_CPU)'",
+    ),
+    (
+        "Shared memory, semaphores",
+        "PYTHON 'import ctypes, sys; c = ctypes.CDLL(None); c.shmat.restype = ctypes.c_long; sys.exit(c.shmat(SEGMENT, None, 0) == -1)'",
+    ),
+    ("No privileges", "unshare -Ur true"),
+    (
+        "Dangerous system calls",
+        "grep -q 'Seccomp:.0' /proc/self/status",
+    ),
+    (
+        "Memory, file size and open files",
+        "PYTHON 'x = bytearray(400 << 20)'",
+    ),
+    (
+        "Processes are limited",
+        "PYTHON 'import subprocess; [subprocess.Popen([\"sleep\", \"1\"]) for _ in range(600)]'",
+    ),
+];
+
+/// What the table says about each backend, in the row that begins so.
+fn promised(row: &str, backend: Backend) -> bool {
+    let page = include_str!("../../docs/security.md");
+    let start = format!("| {row}");
+    let line = page.lines().find(|line| line.starts_with(&start));
+    let cells: Vec<&str> = line
+        .unwrap_or_else(|| panic!("no row begins with `{row}`"))
+        .split('|')
+        .map(str::trim)
+        .collect();
+    let column = Backend::ALL.iter().position(|it| *it == backend).unwrap();
+    match cells[2 + column] {
+        "no" => false,
+        "not for root" => !is_root(),
+        _ => true,
+    }
+}
+
+/// A segment of shared memory that belongs to somebody else.
+struct Segment(String);
+
+impl Segment {
+    fn new() -> Self {
+        let made = Command::new("ipcmk").args(["-M", "64"]).output().unwrap();
+        let said = String::from_utf8(made.stdout).unwrap();
+        Self(said.rsplit(' ').next().unwrap().trim().to_owned())
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        let _ = Command::new("ipcrm").args(["-m", &self.0]).status();
+    }
+}
+
+#[test]
+fn the_table_says_what_is_so() {
+    let stranger = Stranger::new();
+    let segment = Segment::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    for backend in Backend::ALL {
+        let place = Place::new()
+            .file(".git/hooks/sample", "")
+            .file("sub/.git/HEAD", "")
+            .file("sub/.git/hooks/sample", "")
+            .file("sub/.vscode/tasks.json", "")
+            .file(".agent/x", "x")
+            .file("settings.json", "{}");
+        let workspace = place.workspace();
+        fs::hard_link(place.victim(), workspace.join("shared")).unwrap();
+        let mut confinement = Confinement::of_workspace(&workspace);
+        confinement.backend = backend;
+        confinement.launcher = program();
+        confinement.home = place.home();
+        confinement.limits.memory = Some(300 << 20);
+        confinement.read_only = vec![workspace.join("settings.json")];
+        if let End::NotStarted(reason) = place.run("true", Some(&confinement), DEADLINE).end {
+            skipped(backend.name(), &reason);
+            continue;
+        }
+        for (row, attack) in TABLE {
+            confinement.git_write = row.contains("git-write");
+            let script = place
+                .filled(attack)
+                .replace("PORT", &port)
+                .replace("SEGMENT", &segment.0)
+                .replace("STRANGER", &stranger.0.id().to_string());
+            let ran = place.run(&script, Some(&confinement), DEADLINE);
+            let holds = ran.end != End::Exited(0);
+            let expected = promised(row, backend);
+            assert_eq!(holds, expected, "{}: {row}: {ran:?}", backend.name());
+            cases(1);
+        }
+    }
 }
