@@ -136,7 +136,7 @@ impl Backend {
 pub struct ResourceLimits {
     /// Processes and threads at the same time.
     pub processes: Option<u64>,
-    /// Bytes of data of one process.
+    /// Bytes of data of one process, and of the shared memory of all of them together.
     pub memory: Option<u64>,
     /// Bytes of one file.
     pub file_size: Option<u64>,

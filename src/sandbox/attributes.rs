@@ -77,10 +77,12 @@ fn carry_out(listener: &Listener, call: &WaitingCall, writable: &Writable) -> Re
 
 /// What is wanted of which file.
 fn request(call: &WaitingCall, memory: &CallerMemory) -> Result<(Named, Change), Errno> {
+    const FCHMODAT2: i64 = 452;
     let descriptor = || Named::Descriptor(call.signed(0));
-    let path = |at: usize, flags: AtFlags| Named::Path {
+    #[cfg(target_arch = "x86_64")]
+    let path = |flags: AtFlags| Named::Path {
         directory: libc::AT_FDCWD,
-        address: call.arguments[at],
+        address: call.arguments[0],
         flags,
     };
     let path_at = |flags: AtFlags| Named::Path {
@@ -96,7 +98,6 @@ fn request(call: &WaitingCall, memory: &CallerMemory) -> Result<(Named, Change),
         kind.read(memory, address).map(Change::Times)
     };
     let is = |name: libc::c_long| call.number == name;
-    const FCHMODAT2: i64 = 452;
 
     Ok(if is(libc::SYS_fchmod) {
         (descriptor(), mode(1))
@@ -118,11 +119,11 @@ fn request(call: &WaitingCall, memory: &CallerMemory) -> Result<(Named, Change),
     } else {
         #[cfg(target_arch = "x86_64")]
         match call.number {
-            libc::SYS_chmod => (path(0, AtFlags::empty()), mode(1)),
-            libc::SYS_chown => (path(0, AtFlags::empty()), owner(1)),
-            libc::SYS_lchown => (path(0, AtFlags::SYMLINK_NOFOLLOW), owner(1)),
-            libc::SYS_utime => (path(0, AtFlags::empty()), times(1, Clock::Seconds)?),
-            libc::SYS_utimes => (path(0, AtFlags::empty()), times(1, Clock::Microseconds)?),
+            libc::SYS_chmod => (path(AtFlags::empty()), mode(1)),
+            libc::SYS_chown => (path(AtFlags::empty()), owner(1)),
+            libc::SYS_lchown => (path(AtFlags::SYMLINK_NOFOLLOW), owner(1)),
+            libc::SYS_utime => (path(AtFlags::empty()), times(1, Clock::Seconds)?),
+            libc::SYS_utimes => (path(AtFlags::empty()), times(1, Clock::Microseconds)?),
             libc::SYS_futimesat if call.arguments[1] == 0 => {
                 (descriptor(), times(2, Clock::Microseconds)?)
             }
@@ -391,7 +392,7 @@ mod tests {
         assert!(writable.admit(open(&at("x (deleted)"))).is_err());
         fs::File::create(at("gone")).unwrap();
         let gone = open(&at("gone"));
-        fs::remove_file(&at("gone")).unwrap();
+        fs::remove_file(at("gone")).unwrap();
         assert!(writable.admit(gone).is_ok());
     }
 

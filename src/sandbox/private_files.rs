@@ -116,18 +116,13 @@ impl Search {
             if self.names > MAX_NAMES {
                 return;
             }
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => {
-                    if depth < MAX_DEPTH && !is_packages(Some(&entry.file_name())) {
-                        further.push(entry);
-                    }
-                }
-                Ok(kind) if kind.is_file() => {
-                    if self.is_private(&entry) {
-                        self.private.push(entry.path());
-                    }
-                }
-                _ => {}
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            if kind.is_dir() && depth < MAX_DEPTH && !is_packages(Some(&entry.file_name())) {
+                further.push(entry);
+            } else if kind.is_file() && self.is_private(&entry) {
+                self.private.push(entry.path());
             }
         }
         for entry in further {
