@@ -9,6 +9,8 @@
 //! (see [`child_main`]). The socket is also how the command's supervisor learns that `agent` has
 //! died, and how `agent` learns why a command did not start.
 
+#[cfg(target_os = "linux")]
+mod attributes;
 mod author;
 #[cfg(target_os = "linux")]
 mod bubblewrap;
@@ -32,8 +34,12 @@ mod layout;
 #[cfg(target_os = "linux")]
 mod linked;
 #[cfg(target_os = "linux")]
+mod memory;
+#[cfg(target_os = "linux")]
 mod namespaces;
 mod paths;
+#[cfg(target_os = "linux")]
+mod private_files;
 #[cfg(target_os = "linux")]
 mod probe;
 #[cfg(target_os = "linux")]
@@ -130,7 +136,7 @@ impl Backend {
 pub struct ResourceLimits {
     /// Processes and threads at the same time.
     pub processes: Option<u64>,
-    /// Bytes of data of one process.
+    /// Bytes of data of one process, and of the shared memory of all of them together.
     pub memory: Option<u64>,
     /// Bytes of one file.
     pub file_size: Option<u64>,
@@ -272,6 +278,25 @@ impl Confinement {
         }
     }
 
+    /// Whether commands could change our own records: those lie in something that they can write
+    /// to, and the backend can take nothing out of that.
+    pub fn exposes_records(&self) -> bool {
+        let own = self.hidden.iter().chain(&self.read_only);
+        let state = self.workspace.join(STATE);
+        self.backend == Backend::Landlock
+            && own
+                .chain(Some(&state).filter(|state| state.symlink_metadata().is_ok()))
+                .any(|path| self.is_writable(path))
+    }
+
+    fn is_writable(&self, path: &Path) -> bool {
+        let lies_in = |directory: &PathBuf| {
+            let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            path.starts_with(directory) || real(path).starts_with(real(directory))
+        };
+        lies_in(&self.workspace) || self.extra_write.iter().any(lies_in)
+    }
+
     /// Looks for what lies in the workspace and must not be changed all the same; tells whether
     /// nothing was found.
     ///
@@ -369,4 +394,33 @@ struct Plan {
     /// What the command sees.
     #[serde(with = "paths")]
     layout: Layout,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_exposed_where_only_landlock_could_hide_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().join("work");
+        std::fs::create_dir(&workspace).unwrap();
+        let mut confinement = Confinement::of_workspace(&workspace);
+        confinement.hidden = vec![directory.path().join("sessions")];
+        confinement.backend = Backend::Landlock;
+        assert!(!confinement.exposes_records());
+        confinement.extra_write = vec![directory.path().to_owned()];
+        assert!(confinement.exposes_records());
+        confinement.extra_write.clear();
+        for record in ["sessions", "appsettings.json"] {
+            confinement.hidden = vec![workspace.join(record)];
+            assert!(confinement.exposes_records(), "{record}");
+        }
+        confinement.hidden.clear();
+        assert!(!confinement.exposes_records());
+        std::fs::create_dir(workspace.join(STATE)).unwrap();
+        assert!(confinement.exposes_records());
+        confinement.backend = Backend::Namespaces;
+        assert!(!confinement.exposes_records());
+    }
 }

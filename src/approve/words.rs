@@ -49,10 +49,15 @@ pub(super) fn may(policy: &Policy, ruling: &Ruling, command: &Command) -> String
     match command {
         Command::RunCommand { .. } => {
             let has = |grant| ruling.needs == Some(grant) || policy.grants.contains(&grant);
-            if policy.confinement != Confinement::Sandboxed {
-                return "whatever you may do yourself: it runs without a sandbox".to_owned();
-            }
-            let mut may = vec!["in the sandbox: change files in the workspace"];
+            let mut may = match policy.confinement {
+                Confinement::Sandboxed => vec!["in the sandbox: change files in the workspace"],
+                Confinement::RecordsExposed => vec![
+                    "in the sandbox: change files in the workspace, and the records of `agent` that lie there",
+                ],
+                Confinement::Missing | Confinement::SwitchedOff | Confinement::Required => {
+                    return "whatever you may do yourself: it runs without a sandbox".to_owned();
+                }
+            };
             if has(Grant::Network) {
                 may.push("use the network");
             }

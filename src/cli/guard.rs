@@ -53,6 +53,9 @@ pub(super) fn permit(
     policy.strictness = settings.policy.parse().unwrap_or_default();
     policy.confinement = match (mode, &confinement) {
         (Mode::Off, _) => policy::Confinement::SwitchedOff,
+        (_, Some(confinement)) if confinement.exposes_records() => {
+            policy::Confinement::RecordsExposed
+        }
         (_, Some(_)) => policy::Confinement::Sandboxed,
         (Mode::Auto, None) => policy::Confinement::Missing,
         (Mode::Required, None) => policy::Confinement::Required,

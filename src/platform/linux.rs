@@ -3,9 +3,11 @@
 //! Mechanism only: what is mounted where, which calls are refused and in which order things
 //! happen is said in `sandbox`. All of it is meant for a fresh process with one thread.
 
+pub mod descriptors;
 pub mod identity;
 pub mod mounts;
 pub mod network;
+pub mod notify;
 pub mod seccomp;
 
 use std::io;
@@ -123,6 +125,17 @@ pub fn unshare(namespaces: UnshareFlags) -> io::Result<()> {
     debug_assert!(!namespaces.contains(UnshareFlags::FILES));
     // SAFETY: the table of descriptors stays shared.
     unsafe { rustix::thread::unshare_unsafe(namespaces) }.map_err(io::Error::from)
+}
+
+/// Has the kernel end this process and all that it will start before any other, where memory is
+/// short.
+pub fn end_first_where_memory_is_short() {
+    const FIRST: &[u8] = b"1000";
+    // A kernel that does not know it has another way of choosing.
+    let file = std::fs::File::options()
+        .write(true)
+        .open("/proc/self/oom_score_adj");
+    let _ = file.and_then(|mut file| io::Write::write_all(&mut file, FIRST));
 }
 
 /// Whether the other end of this pipe or socket is gone.

@@ -16,7 +16,6 @@ use rustix::process::{Signal, WaitOptions};
 
 use super::child::{NOT_STARTED, Seen, end_for_the_dead, end_like, watch};
 use super::command::{become_command, give_up_power, tell};
-use super::filter::Sockets;
 use super::layout::What;
 use super::{Plan, SUBCOMMAND, landlock, root};
 use crate::platform::linux::{self, Forked};
@@ -45,12 +44,13 @@ pub(super) fn supervise(agent: &UnixStream, plan: &Plan, words: &[OsString]) -> 
     match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
         Forked::Child => {
             let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+            linux::end_first_where_memory_is_short();
             let error = Command::new(program).args(arguments).exec();
             tell(agent, &format!("could not start `{program}`: {error}"));
             linux::exit_at_once(i32::from(NOT_STARTED))
         }
         Forked::Parent(process) => {
-            if watch(agent, process)? == Seen::Deserted {
+            if watch(agent, process, &plan.confinement.limits)? == Seen::Deserted {
                 end_for_the_dead(process, plan);
                 return Ok(());
             }
@@ -73,7 +73,7 @@ pub(super) fn go_on(agent: &UnixStream, arguments: &[OsString]) -> Result<(), St
     if plan.confinement.network {
         landlock::part_sockets();
     }
-    give_up_power(Sockets::All)?;
+    give_up_power()?;
     Err(become_command(&plan, words, &[], agent))
 }
 

@@ -17,12 +17,13 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 
 use super::command::tell;
 use super::launch::First;
-use super::{Backend, Plan, bubblewrap, landlock, namespaces};
+use super::memory::{self, SharedMemory};
+use super::{Backend, Plan, ResourceLimits, bubblewrap, landlock, namespaces};
 use crate::platform::linux;
 
 /// The exit code of a supervisor that could not start its command.
@@ -90,11 +91,22 @@ pub(super) enum Seen {
     Ended,
     /// `agent` has ended, or wants the command to.
     Deserted,
+    /// It was killed because it had more shared memory than it may.
+    Exhausting,
 }
 
-/// Waits for the end of the process or of `agent`.
-pub(super) fn watch(agent: &UnixStream, process: Pid) -> Result<Seen, String> {
+/// Waits for the end of the process or of `agent`, and keeps an eye on what no limit counts.
+pub(super) fn watch(
+    agent: &UnixStream,
+    process: Pid,
+    limits: &ResourceLimits,
+) -> Result<Seen, String> {
     release_output();
+    let memory = SharedMemory::watch(process, limits.memory);
+    let interval = memory.is_some().then(|| Timespec {
+        tv_sec: 0,
+        tv_nsec: memory::INTERVAL.subsec_nanos().into(),
+    });
     let cannot = |error: rustix::io::Errno| format!("could not watch the command: {error}");
     let watched = rustix::process::pidfd_open(process, PidfdFlags::empty()).map_err(cannot)?;
     loop {
@@ -102,7 +114,13 @@ pub(super) fn watch(agent: &UnixStream, process: Pid) -> Result<Seen, String> {
             PollFd::new(&watched, PollFlags::IN),
             PollFd::new(agent, PollFlags::IN),
         ];
-        match poll(&mut ready, None) {
+        match poll(&mut ready, interval.as_ref()) {
+            Ok(0) => {
+                if memory.as_ref().is_some_and(SharedMemory::is_exceeded) {
+                    let _ = rustix::process::kill_process(process, Signal::KILL);
+                    return Ok(Seen::Exhausting);
+                }
+            }
             Ok(_) if !ready[0].revents().is_empty() => return Ok(Seen::Ended),
             // `agent` sends nothing after the plan: this is its end.
             Ok(_) => return Ok(Seen::Deserted),

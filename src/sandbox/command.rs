@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Resource, Rlimit};
 
-use super::filter::{self, Sockets};
+use super::filter::{self, Isolation};
 use super::launch::STARTED;
 use super::{Confinement, Plan, ResourceLimits};
 use crate::platform::linux::{self, identity};
@@ -21,11 +21,11 @@ pub(super) fn tell(mut agent: &UnixStream, reason: &str) {
     let _ = agent.write_all(reason.as_bytes());
 }
 
-/// Gives up every capability and the system calls that a command must not make.
-pub(super) fn give_up_power(sockets: Sockets) -> Result<(), String> {
+/// Gives up every capability and the system calls that a command must not make, in namespaces.
+pub(super) fn give_up_power() -> Result<(), String> {
     identity::drop_capabilities()
         .map_err(|error| format!("could not drop capabilities: {error}"))?;
-    match filter::filter(sockets) {
+    match filter::filter(Isolation::Namespaces) {
         Some(filter) => filter
             .install()
             .map_err(|error| format!("could not filter system calls: {error}")),
@@ -105,7 +105,10 @@ fn set_limits(limits: &ResourceLimits) -> io::Result<()> {
         (Resource::Fsize, limits.file_size),
         (Resource::Nofile, limits.open_files),
         (Resource::Cpu, limits.cpu_seconds),
-        (Resource::Core, Some(0)),
+        // With 0, a program of the system that takes care of crashes would be started all the
+        // same, outside and with what the crashed process held. 1 is what the kernel has to stop
+        // that, and too little for a file.
+        (Resource::Core, Some(1)),
     ];
     for (resource, limit) in wanted {
         let Some(limit) = limit else { continue };

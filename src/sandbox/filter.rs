@@ -5,15 +5,15 @@
 //! lie in memory, where a filter cannot look, do not exist (`ENOSYS`): programs then use the
 //! older call, which is looked at.
 
-use libc::{EAFNOSUPPORT, ENOSYS, EPERM};
+use libc::{EAFNOSUPPORT, ENOSYS, ENOTSUP, EPERM};
 
-use crate::platform::linux::seccomp::{Check, Filter, Rule};
+use crate::platform::linux::seccomp::{Check, Filter, Operand, Rule};
 
 /// The newest call that was looked at: `removexattrat`. The numbers are the same on all machines.
 const LAST_KNOWN: u32 = 466;
 
 const NEW_NAMESPACES: u32 = 0x7E02_0080;
-const SET_ID_BITS: u32 = 0o6000;
+pub(super) const SET_ID_BITS: u32 = 0o6000;
 
 /// Always refused.
 const REFUSED: &[i64] = &[
@@ -119,30 +119,42 @@ const WITH_FLAGS_HERE: &[(i64, u8, u8)] = &[];
 /// `O_CREAT` and the bit that tells `O_TMPFILE` from `O_DIRECTORY`.
 const CREATING: u32 = 0o20_000_100;
 
-/// Which sockets there are.
+/// What parts a command from the rest of the machine, besides the filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sockets {
-    /// Local ones, those of both Internets, and the kernel's list of network devices.
-    All,
-    /// The same without local ones: where nothing hides those of other programs.
-    Internet,
-    /// None but pairs that a program makes for itself.
-    Pairs,
+pub(super) enum Isolation {
+    /// Namespaces: it has processes, sockets, files and shared memory of its own.
+    Namespaces,
+    /// Landlock alone, which knows only which files are opened. All else that reaches other
+    /// programs is up to the filter.
+    Landlock {
+        /// Whether there are sockets of the Internet.
+        network: bool,
+    },
 }
 
-impl Sockets {
-    fn check(self) -> Check {
-        let values: &[u32] = match self {
-            Self::All => &[1, 2, 10, 16],
-            Self::Internet => &[2, 10, 16],
-            Self::Pairs => return Check::Refuse,
-        };
-        Check::AllowValues {
-            argument: 0,
-            values,
-        }
-    }
-}
+/// Local sockets, those of both Internets, and of the kernel's own only the list of network
+/// devices and routes: the others lead to the firewall, to audit and to much that few have tested.
+const SOCKETS: &[&[Operand]] = &[
+    &[Operand::is(0, AF_UNIX)],
+    &[Operand::is(0, AF_INET)],
+    &[Operand::is(0, AF_INET6)],
+    ROUTES,
+];
+
+/// The same without local ones, for where nothing hides those of other programs.
+const INTERNET_SOCKETS: &[&[Operand]] = &[
+    &[Operand::is(0, AF_INET)],
+    &[Operand::is(0, AF_INET6)],
+    ROUTES,
+];
+
+const ROUTES: &[Operand] = &[Operand::is(0, AF_NETLINK), Operand::is(2, NETLINK_ROUTE)];
+
+const AF_UNIX: u32 = 1;
+const AF_INET: u32 = 2;
+const AF_INET6: u32 = 10;
+const AF_NETLINK: u32 = 16;
+const NETLINK_ROUTE: u32 = 0;
 
 /// Typing into somebody's terminal, by `TIOCSTI` and by `TIOCLINUX`.
 const TYPING: Check = Check::RefuseValues {
@@ -150,13 +162,150 @@ const TYPING: Check = Check::RefuseValues {
     values: &[0x5412, 0x541C],
 };
 
-/// The filter, or none on a machine whose calls are not known here.
-pub(super) fn filter(sockets: Sockets) -> Option<Filter> {
-    Filter::new(&rules(sockets), LAST_KNOWN)
+/// With Landlock, as if the kernel did not have them: memory, semaphores and queues that belong to
+/// no file and are shared by all programs of a user.
+const SHARED_BY_KEY: &[i64] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_shmdt,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_mq_timedsend,
+    libc::SYS_mq_timedreceive,
+    libc::SYS_mq_notify,
+    libc::SYS_mq_getsetattr,
+];
+
+/// With Landlock, refused: what is done to the memory of another process.
+const TO_OTHERS: &[i64] = &[
+    440, // process_madvise
+    448, // process_mrelease
+];
+
+/// With Landlock, as if no file system could: few tools need them, and all go on without.
+const EXTENDED_ATTRIBUTES: &[i64] = &[
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    463, // setxattrat
+    466, // removexattrat
+];
+
+/// With Landlock, only for the calling thread itself: limits, priorities and processors of others
+/// could stop or kill them.
+const OF_ITSELF: &[(i64, &[&[Operand]])] = &[
+    (libc::SYS_prlimit64, &[&[Operand::is(0, 0)]]),
+    (libc::SYS_sched_setaffinity, &[&[Operand::is(0, 0)]]),
+    (libc::SYS_sched_setscheduler, &[&[Operand::is(0, 0)]]),
+    (libc::SYS_sched_setparam, &[&[Operand::is(0, 0)]]),
+    (libc::SYS_sched_setattr, &[&[Operand::is(0, 0)]]),
+    // Their first argument says that the second is a process, not a group or a user.
+    (
+        libc::SYS_setpriority,
+        &[&[Operand::is(0, 0), Operand::is(1, 0)]],
+    ),
+    (
+        libc::SYS_ioprio_set,
+        &[&[Operand::is(0, 1), Operand::is(1, 0)]],
+    ),
+];
+
+/// With Landlock, carried out by the supervisor, on what can be written to: the kernel asks for no
+/// right to change these attributes (see [`super::attributes`]).
+pub(super) const ATTRIBUTES: &[i64] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    452, // fchmodat2
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+];
+#[cfg(target_arch = "x86_64")]
+pub(super) const ATTRIBUTES_HERE: &[i64] = &[
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+];
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) const ATTRIBUTES_HERE: &[i64] = &[];
+
+/// With Landlock, all that there is of `ioctl`. What is opened for reading is enough for others of
+/// them to change flags of a file or to seal it, and on btrfs to make and remove directories.
+const CONTROLS: &[&[Operand]] = &[
+    // What a terminal is asked and told, `TYPING` excepted, and descriptors of any kind.
+    &[masked(0xFFF0, 0x5400)],
+    &[masked(0xFFF0, 0x5420)],
+    &[masked(0xFFF0, 0x5450)],
+    &[Operand::is(1, 0x5410)], // TIOCSPGRP
+    &[Operand::is(1, 0x5411)], // TIOCOUTQ
+    &[Operand::is(1, 0x5413)], // TIOCGWINSZ
+    &[Operand::is(1, 0x5414)], // TIOCSWINSZ
+    &[Operand::is(1, 0x541B)], // FIONREAD
+    // Sockets.
+    &[masked(0xFF00, 0x8900)],
+    &[Operand::is(1, 0x8008_6601)], // FS_IOC_GETFLAGS
+    &[Operand::is(1, 0x801C_581F)], // FS_IOC_FSGETXATTR
+    &[Operand::is(1, 0xC020_660B)], // FS_IOC_FIEMAP
+    &[Operand::is(1, 2)],           // FIGETBSZ
+    // They write into what is opened for writing.
+    &[Operand::is(1, 0x4004_9409)], // FICLONE
+    &[Operand::is(1, 0x4020_940D)], // FICLONERANGE
+];
+
+const fn masked(mask: u32, value: u32) -> Operand {
+    Operand {
+        argument: 1,
+        mask,
+        value,
+    }
 }
 
-fn rules(sockets: Sockets) -> Vec<Rule> {
-    let rule = |call: i64, check, errno| Rule { call, check, errno };
+/// The filter, or none on a machine whose calls are not known here.
+pub(super) fn filter(isolation: Isolation) -> Option<Filter> {
+    Filter::new(&rules(isolation), LAST_KNOWN)
+}
+
+fn rules(isolation: Isolation) -> Vec<Rule> {
+    let mut rules = common_rules();
+    match isolation {
+        Isolation::Namespaces => {
+            rules.push(rule(
+                libc::SYS_socket,
+                Check::AllowOneOf(SOCKETS),
+                EAFNOSUPPORT,
+            ));
+            rules.push(rule(libc::SYS_ioctl, TYPING, EPERM));
+        }
+        Isolation::Landlock { network } => {
+            let own = landlock_rules(network);
+            rules.retain(|rule| own.iter().all(|own| own.call != rule.call));
+            rules.extend(own);
+        }
+    }
+    rules
+}
+
+fn rule(call: i64, check: Check, errno: i32) -> Rule {
+    Rule { call, check, errno }
+}
+
+/// Whatever else there is.
+fn common_rules() -> Vec<Rule> {
     let bits = |argument, bits| Check::RefuseBits { argument, bits };
     let mut rules: Vec<Rule> = Vec::new();
     for call in REFUSED.iter().chain(REFUSED_HERE) {
@@ -182,13 +331,37 @@ fn rules(sockets: Sockets) -> Vec<Rule> {
         EPERM,
     ));
     rules.push(rule(libc::SYS_unshare, bits(0, NEW_NAMESPACES), EPERM));
-    rules.push(rule(libc::SYS_socket, sockets.check(), EAFNOSUPPORT));
     let local = Check::AllowValues {
         argument: 0,
-        values: &[1],
+        values: &[AF_UNIX],
     };
     rules.push(rule(libc::SYS_socketpair, local, EAFNOSUPPORT));
-    rules.push(rule(libc::SYS_ioctl, TYPING, EPERM));
+    rules
+}
+
+/// What Landlock leaves open.
+fn landlock_rules(network: bool) -> Vec<Rule> {
+    let refused = |calls: &'static [i64], errno| {
+        let rules = calls.iter();
+        rules.map(move |call| rule(*call, Check::Refuse, errno))
+    };
+    let sockets = if network {
+        Check::AllowOneOf(INTERNET_SOCKETS)
+    } else {
+        Check::Refuse
+    };
+    let mut rules: Vec<Rule> = refused(SHARED_BY_KEY, ENOSYS)
+        .chain(refused(TO_OTHERS, EPERM))
+        .chain(refused(EXTENDED_ATTRIBUTES, ENOTSUP))
+        .collect();
+    for (call, allowed) in OF_ITSELF {
+        rules.push(rule(*call, Check::AllowOneOf(allowed), EPERM));
+    }
+    for call in ATTRIBUTES.iter().chain(ATTRIBUTES_HERE) {
+        rules.push(rule(*call, Check::Notify, EPERM));
+    }
+    rules.push(rule(libc::SYS_ioctl, Check::AllowOneOf(CONTROLS), EPERM));
+    rules.push(rule(libc::SYS_socket, sockets, EAFNOSUPPORT));
     rules
 }
 
@@ -196,17 +369,39 @@ fn rules(sockets: Sockets) -> Vec<Rule> {
 mod tests {
     use super::*;
 
+    const ALL: [Isolation; 3] = [
+        Isolation::Namespaces,
+        Isolation::Landlock { network: false },
+        Isolation::Landlock { network: true },
+    ];
+
     #[test]
     fn no_call_has_two_rules() {
-        let mut calls: Vec<i64> = rules(Sockets::Pairs).iter().map(|rule| rule.call).collect();
-        let count = calls.len();
-        calls.sort_unstable();
-        calls.dedup();
-        assert_eq!(calls.len(), count);
+        for isolation in ALL {
+            let mut calls: Vec<i64> = rules(isolation).iter().map(|rule| rule.call).collect();
+            let count = calls.len();
+            calls.sort_unstable();
+            calls.dedup();
+            assert_eq!(calls.len(), count, "{isolation:?}");
+        }
     }
 
     #[test]
     fn fits_into_the_kernel() {
-        assert!(filter(Sockets::All).is_none_or(|filter| filter.to_bytes().len() / 8 < 4096));
+        for isolation in ALL {
+            assert!(filter(isolation).is_none_or(|filter| filter.to_bytes().len() / 8 < 4096));
+        }
+    }
+
+    #[test]
+    fn landlock_is_given_no_fewer_rules() {
+        let calls = |isolation| -> Vec<i64> {
+            let rules = rules(isolation);
+            rules.iter().map(|rule| rule.call).collect()
+        };
+        let own = calls(Isolation::Landlock { network: true });
+        for call in calls(Isolation::Namespaces) {
+            assert!(own.contains(&call), "{call}");
+        }
     }
 }

@@ -45,6 +45,7 @@ const LOOKED_AT: usize = 16 * 1024;
 /// Which limit a failed command probably met; `signal` is that by which it ended, or by which its
 /// code says that a part of it did (128 and the signal's number).
 pub fn limit_met(signal: Option<i32>, output: &str) -> Option<Limit> {
+    const SIGKILL: i32 = 9;
     const SIGXCPU: i32 = 24;
     const SIGXFSZ: i32 = 25;
     const WORDS: [(&str, Limit); 13] = [
@@ -68,10 +69,13 @@ pub fn limit_met(signal: Option<i32>, output: &str) -> Option<Limit> {
         _ => {}
     }
     let end = end_of(output);
-    WORDS
-        .iter()
-        .find(|(words, _)| end.contains(words))
-        .map(|(_, limit)| *limit)
+    let said = WORDS.iter().find(|(words, _)| end.contains(words));
+    match said {
+        Some((_, limit)) => Some(*limit),
+        // The way in which whoever has too much memory is ended, by us and by the kernel.
+        None if signal == Some(SIGKILL) => Some(Limit::Memory),
+        None => None,
+    }
 }
 
 /// Whether a failed command looks as if it had missed the network.
@@ -164,6 +168,7 @@ mod tests {
         assert_eq!(limit_met(Some(24), ""), Some(Limit::Cpu));
         assert_eq!(limit_met(None, "x\nMemoryError\n"), Some(Limit::Memory));
         assert_eq!(limit_met(Some(11), "all is well"), None);
+        assert_eq!(limit_met(Some(9), "all is well"), Some(Limit::Memory));
     }
 
     #[test]

@@ -3,10 +3,14 @@
 //! It only says what can be opened: nothing is hidden by name, `.git` cannot be taken out of a
 //! workspace that can be written to, and other processes are seen. It does not part sockets either:
 //! so there are none of the Internet without a grant, and no local ones at all, because behind
-//! those of other programs lie services that run what they are told. The supervisor adopts and kills what its command left.
+//! those of other programs lie services that run what they are told. What it does not ask about at
+//! all (attributes of files, limits and priorities of other processes, shared memory without a
+//! file) is up to the filter of system calls and to [`attributes`]. The supervisor adopts and kills
+//! what its command left.
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
@@ -16,59 +20,110 @@ use landlock::{
 };
 use rustix::process::{Pid, Signal, WaitOptions};
 
+use super::attributes::{self, Writable};
 use super::child::{NOT_STARTED, Seen, end_like, watch};
-use super::command::{become_command, give_up_power, tell};
-use super::filter::Sockets;
+use super::command::{become_command, tell};
+use super::filter::{self, Isolation};
 use super::layout::{Layout, What};
 use super::{Plan, root};
-use crate::platform::linux::{self, Forked};
+use crate::platform::linux::notify::Listener;
+use crate::platform::linux::{self, Forked, descriptors, identity};
 
 /// The newest version whose rights are asked for; older kernels give what they have.
 const VERSION: ABI = ABI::V6;
 
 /// Runs the command; returns only if it could not be started or `agent` has ended.
 pub(super) fn supervise(agent: &UnixStream, plan: &Plan, words: &[OsString]) -> Result<(), String> {
-    root::workspace(&plan.confinement)?;
+    let workspace = root::workspace(&plan.confinement)?;
     let own = rustix::process::getpid();
     rustix::process::set_child_subreaper(Some(own)).map_err(|error| error.to_string())?;
     let scratch =
         crate::platform::temporary_directory("agent-").map_err(|error| error.to_string())?;
+    let writable = Writable::new(workspace, writable_paths(&plan.layout, scratch.path()));
+    let (outside, inside) = UnixStream::pair().map_err(|error| error.to_string())?;
     match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
         Forked::Child => {
+            drop((outside, writable));
             let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
-            tell(agent, &confine_and_run(agent, plan, words, scratch.path()));
+            linux::end_first_where_memory_is_short();
+            let task = Task {
+                agent,
+                plan,
+                words,
+                scratch: scratch.path(),
+                supervisor: inside,
+            };
+            tell(agent, &task.confine_and_run());
             linux::exit_at_once(i32::from(NOT_STARTED))
         }
         Forked::Parent(command) => {
-            let seen = watch(agent, command)?;
+            drop(inside);
+            // Else it has ended already, and has told why.
+            if let Ok(listener) = descriptors::take_over(&outside) {
+                attributes::serve(Listener::new(listener), writable);
+            }
+            let seen = watch(agent, command, &plan.confinement.limits)?;
             let status = end_all(own, command);
             let _ = scratch.close();
-            if seen == Seen::Deserted {
-                plan.reserved.remove_for_the_dead();
-                return Ok(());
+            match (seen, status) {
+                (Seen::Deserted, _) => {
+                    plan.reserved.remove_for_the_dead();
+                    Ok(())
+                }
+                (_, Some(status)) => end_like(status),
+                (_, None) => Err("the command was lost".to_owned()),
             }
-            status.map_or_else(
-                || Err("the command was lost".to_owned()),
-                |status| end_like(status),
-            )
         }
     }
 }
 
-/// Becomes the command; gives the reason if it cannot.
-fn confine_and_run(agent: &UnixStream, plan: &Plan, words: &[OsString], scratch: &Path) -> String {
-    let confined = restrict(&plan.layout, scratch);
-    let sockets = if plan.confinement.network {
-        Sockets::Internet
-    } else {
-        Sockets::Pairs
-    };
-    if let Err(reason) = confined.and_then(|()| give_up_power(sockets)) {
-        return reason;
+/// What the process does that becomes the command.
+struct Task<'a> {
+    agent: &'a UnixStream,
+    plan: &'a Plan,
+    words: &'a [OsString],
+    scratch: &'a Path,
+    /// Where the supervisor waits for the listener.
+    supervisor: UnixStream,
+}
+
+impl Task<'_> {
+    /// Becomes the command; gives the reason if it cannot.
+    fn confine_and_run(&self) -> String {
+        let confinement = &self.plan.confinement;
+        let confined = restrict(&self.plan.layout, self.scratch)
+            .and_then(|()| self.give_up_power(confinement.network));
+        if let Err(reason) = confined {
+            return reason;
+        }
+        let cache = confinement.cache.as_deref().unwrap_or(self.scratch);
+        let environment = [("TMPDIR", self.scratch), ("XDG_CACHE_HOME", cache)];
+        become_command(self.plan, self.words, &environment, self.agent)
     }
-    let cache = plan.confinement.cache.as_deref().unwrap_or(scratch);
-    let environment = [("TMPDIR", scratch), ("XDG_CACHE_HOME", cache)];
-    become_command(plan, words, &environment, agent)
+
+    /// Gives up every capability and the system calls that a command must not make. Some of these
+    /// the supervisor carries out from now on.
+    fn give_up_power(&self, network: bool) -> Result<(), String> {
+        identity::drop_capabilities()
+            .map_err(|error| format!("could not drop capabilities: {error}"))?;
+        // Without a filter, Landlock leaves the door to other processes open.
+        let filter = filter::filter(Isolation::Landlock { network })
+            .ok_or("there is no filter of system calls for this machine")?;
+        let listener = filter
+            .install_with_listener()
+            .map_err(|error| format!("could not filter system calls: {error}"))?;
+        descriptors::hand_over(&self.supervisor, listener.as_fd())
+            .map_err(|error| format!("could not reach the supervisor: {error}"))
+    }
+}
+
+/// All that can be changed besides the workspace.
+fn writable_paths<'a>(layout: &'a Layout, scratch: &'a Path) -> impl Iterator<Item = &'a Path> {
+    let open = layout.values().filter_map(|what| match what {
+        What::Open(source) => Some(source.as_path()),
+        _ => None,
+    });
+    open.chain([scratch])
 }
 
 fn restrict(layout: &Layout, scratch: &Path) -> Result<(), String> {
@@ -83,8 +138,9 @@ fn restrict(layout: &Layout, scratch: &Path) -> Result<(), String> {
     for (path, what) in layout {
         let (source, right) = match what {
             What::System => (path, Right::Read),
-            // Those in `/dev` lead to descriptors, which need no right.
-            What::Link(_) if !path.starts_with("/dev") => (path, Right::Read),
+            // Those in `/dev` lead to descriptors, which need no right. One to a directory of the
+            // command's own is none here: under its name lies what belongs to all.
+            What::Link(target) if is_of_system(path, target, layout) => (path, Right::Read),
             What::Shown(source) => (source, Right::Read),
             What::Open(source) => (source, Right::Change),
             What::Workspace | What::Device => (path, Right::Change),
@@ -101,6 +157,10 @@ fn restrict(layout: &Layout, scratch: &Path) -> Result<(), String> {
         return Err("this kernel has no Landlock".to_owned());
     }
     Ok(())
+}
+
+fn is_of_system(path: &Path, target: &Path, layout: &Layout) -> bool {
+    !path.starts_with("/dev") && !matches!(layout.get(target), Some(What::Scratch(_)))
 }
 
 /// Lets a path be read. What is hidden in it cannot be taken out again, so where something is,

@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::linked::WORKFLOW_PARENTS;
-use super::{Confinement, PROTECTED, STATE, WORKFLOWS, git, paths, repository, reserve, tools};
+use super::{
+    Confinement, PROTECTED, STATE, WORKFLOWS, git, paths, private_files, repository, reserve, tools,
+};
 
 /// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,6 +104,9 @@ pub(super) fn of(confinement: &Confinement) -> Layout {
     let system = add_system(&mut layout);
     add_scratch(&mut layout, confinement);
     for path in tools::shown(confinement, &system) {
+        for private in private_files::beneath(&path) {
+            layout.insert(private, What::Hidden);
+        }
         layout.insert(path.clone(), What::Shown(path));
     }
     if let Some(cache) = confinement.cache.as_deref().filter(|path| is_real(path)) {

@@ -11,7 +11,6 @@ use rustix::thread::UnshareFlags;
 
 use super::child::{NOT_STARTED, Seen, end_for_the_dead, end_like, release_output, watch};
 use super::command::{give_up_power, start_command, tell};
-use super::filter::Sockets;
 use super::launch::First;
 use super::root::{self, Built, Power};
 use super::{Plan, landlock};
@@ -103,9 +102,17 @@ fn attend(
     mut ended: PipeReader,
     plan: &Plan,
 ) -> Result<(), String> {
-    if watch(agent, process_1)? == Seen::Deserted {
-        end_for_the_dead(process_1, plan);
-        return Ok(());
+    match watch(agent, process_1, &plan.confinement.limits)? {
+        Seen::Deserted => {
+            end_for_the_dead(process_1, plan);
+            return Ok(());
+        }
+        // Nothing is mounted any more once it is gone.
+        Seen::Exhausting => {
+            let _ = rustix::process::waitpid(Some(process_1), WaitOptions::empty());
+            linux::end_by_signal(libc::SIGKILL)
+        }
+        Seen::Ended => {}
     }
     // Nobody is left inside, and no mount: `agent` can tidy up while this process ends.
     let _ = agent.shutdown(Shutdown::Write);
@@ -131,6 +138,7 @@ impl Task<'_> {
     fn run_as_process_1(&self, status: PipeWriter) -> Result<(), String> {
         let confinement = &self.plan.confinement;
         die_with_supervisor(status.as_fd())?;
+        linux::end_first_where_memory_is_short();
         let built = root::build(&self.plan.layout, confinement, self.power)?;
         // A host name that every machine can look up without a network.
         let _ = rustix::system::sethostname(b"localhost");
@@ -142,7 +150,7 @@ impl Task<'_> {
         }
         self.become_nobody(&built)?;
         drop(built);
-        give_up_power(Sockets::All)?;
+        give_up_power()?;
         // Keeps process 1 from being looked into through `/proc/1`.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .map_err(|error| format!("could not hide process 1: {error}"))?;

@@ -8,6 +8,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -18,11 +19,11 @@ const FILES: (&str, &str, &str, &str) = (
     "files",
     "files outside of the workspace cannot be changed",
     "commands can change files outside of the workspace",
-    "echo x >> ../../outside",
+    "echo x >> ../../outside || chmod 711 ../../outside",
 );
 
 /// Each property: its name, what is said if it holds and if not, and what must fail inside.
-const TRIALS: [(&str, &str, &str, &str); 9] = [
+const TRIALS: [(&str, &str, &str, &str); 10] = [
     (
         "home",
         "your home directory is hidden, except installed tools",
@@ -44,9 +45,15 @@ const TRIALS: [(&str, &str, &str, &str); 9] = [
     ),
     (
         "processes",
-        "other processes cannot be seen or signalled",
+        "other processes cannot be seen",
         "commands can see other processes",
         "test -e /proc/AGENT/status",
+    ),
+    (
+        "signals",
+        "other processes cannot be stopped or ended",
+        "commands can signal other processes",
+        "kill -0 AGENT",
     ),
     (
         "privileges",
@@ -177,7 +184,9 @@ impl Place {
     }
 
     fn is_unchanged(&self) -> bool {
-        fs::metadata(self.outside()).is_ok_and(|found| found.len() == 0)
+        let is_as_made =
+            |found: fs::Metadata| found.len() == 0 && found.permissions().mode() & 0o777 != 0o711;
+        fs::metadata(self.outside()).is_ok_and(is_as_made)
     }
 
     fn home(&self) -> PathBuf {

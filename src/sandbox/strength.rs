@@ -32,8 +32,8 @@ impl Strength {
 /// Something that a sandbox should do, and whether it does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Property {
-    /// A short name: `home`, `files`, `repository`, `network`, `processes`, `privileges`,
-    /// `calls`, `kernel`, `limits` or `survival`.
+    /// A short name: `home`, `files`, `repository`, `network`, `processes`, `signals`,
+    /// `privileges`, `calls`, `kernel`, `limits` or `survival`.
     pub name: String,
     /// Whether it held when it was tried.
     pub holds: bool,

@@ -214,7 +214,7 @@ pub static KEYS: &[Key] = &[
         "--max-memory-megabytes",
         4096,
         16..=1_000_000,
-        "Memory of one process in the sandbox.",
+        "Memory of one process in the sandbox, and shared memory of all processes of a command together.",
     ),
     limit(
         "MaxWrittenMegabytes",

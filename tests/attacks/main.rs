@@ -19,8 +19,12 @@ mod place;
 mod backends;
 /// Paths that lead out of the workspace, and files that are none.
 mod files;
+/// What is used up, left behind or lies beside what is needed.
+mod hoards;
 /// What reaches into the kernel.
 mod kernel;
+/// What Landlock alone leaves open.
+mod landlock;
 /// Symbolic and hard links.
 mod links;
 /// Ways out to other machines and other programs.

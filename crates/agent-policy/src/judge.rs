@@ -173,7 +173,10 @@ impl Policy {
             .iter()
             .map(|row| {
                 let mut finding = standing_finding(row);
-                let asks_anyway = self.confinement == Confinement::Missing;
+                let asks_anyway = matches!(
+                    self.confinement,
+                    Confinement::Missing | Confinement::RecordsExposed
+                );
                 if row.decision == Decision::Ask && !asks_anyway {
                     finding.yields = Yields::ToAnyRule;
                     if let Some(opacity) = opacity.filter(|_| self.person.has_allowed()) {

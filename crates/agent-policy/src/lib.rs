@@ -139,6 +139,9 @@ pub enum Network {
 pub enum Confinement {
     /// They run in a sandbox.
     Sandboxed,
+    /// They run in a sandbox that cannot keep them from the records of `agent` in the workspace,
+    /// where approvals lie: each command is asked about, whatever is allowed.
+    RecordsExposed,
     /// This machine has no sandbox: each command is asked about, whatever is allowed.
     Missing,
     /// The person switched the sandbox off: commands are asked about unless they are allowed.
@@ -303,8 +306,11 @@ impl Policy {
             standing::ON_READING,
             standing::OWN_PATHS,
         ];
-        let network = (self.confinement == Confinement::Sandboxed)
-            .then(|| standing::on_network(&self.grants));
+        let is_sandboxed = matches!(
+            self.confinement,
+            Confinement::Sandboxed | Confinement::RecordsExposed
+        );
+        let network = is_sandboxed.then(|| standing::on_network(&self.grants));
         for row in standing.iter().chain(&on_files).chain(&network) {
             let row = Row::new(row.decision, row.rule, row.why);
             if !rows.contains(&row) {

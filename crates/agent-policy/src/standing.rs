@@ -76,6 +76,11 @@ pub(super) fn on_commands(approval: Approval, confinement: Confinement) -> Vec<S
             rule: "every command, one by one, since this machine has no sandbox",
             why: "it would run without a sandbox, with all the rights of the person",
         }),
+        Confinement::RecordsExposed => Some(Standing {
+            decision: Decision::Ask,
+            rule: "every command, one by one, since this sandbox cannot hide the records of `agent` in the workspace",
+            why: "the records of `agent`, approvals among them, lie in the workspace, and the sandbox of this machine cannot keep commands from them",
+        }),
         Confinement::SwitchedOff => Some(Standing {
             decision: Decision::Ask,
             rule: "every command, since the sandbox is switched off",

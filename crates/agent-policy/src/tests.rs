@@ -275,6 +275,12 @@ fn without_a_sandbox_commands_are_asked_about() {
     case(&with(Confinement::Missing), "ls", Decision::Ask);
     case(&with(Confinement::Missing), "sudo ls", Decision::Deny);
     assert!(with(Confinement::Missing).propose("cargo test").is_empty());
+    case(&with(Confinement::RecordsExposed), "ls", Decision::Ask);
+    case(
+        &with(Confinement::RecordsExposed),
+        "sudo ls",
+        Decision::Deny,
+    );
     case(&with(Confinement::SwitchedOff), "ls", Decision::Allow);
     case(&with(Confinement::SwitchedOff), "whoami", Decision::Ask);
     case(&with(Confinement::Required), "ls", Decision::Deny);

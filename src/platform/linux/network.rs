@@ -3,55 +3,26 @@
 //! A new network is what takes the kernel longest of all namespaces.
 
 use std::fs::File;
-use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 
-use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketType, recvmsg, sendmsg, socket,
-};
+use rustix::net::{AddressFamily, SocketType, socket};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
+
+use super::descriptors;
 
 /// Enters a new network, in which only the loopback is on, and hands it to the other end.
 pub fn part_for(other: &UnixStream) -> io::Result<()> {
     super::unshare(UnshareFlags::NEWNET)?;
     loopback_up()?;
     let network = File::open("/proc/self/ns/net")?;
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut message = SendAncillaryBuffer::new(&mut space);
-    let descriptors = [network.as_fd()];
-    if !message.push(SendAncillaryMessage::ScmRights(&descriptors)) {
-        return Err(io::ErrorKind::OutOfMemory.into());
-    }
-    sendmsg(
-        other,
-        &[IoSlice::new(&[0])],
-        &mut message,
-        SendFlags::NOSIGNAL,
-    )?;
-    Ok(())
+    descriptors::hand_over(other, network.as_fd())
 }
 
 /// Waits for the network that the other end hands over, and enters it.
 pub fn join(other: &UnixStream) -> io::Result<()> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut message = RecvAncillaryBuffer::new(&mut space);
-    recvmsg(
-        other,
-        &mut [IoSliceMut::new(&mut [0])],
-        &mut message,
-        RecvFlags::CMSG_CLOEXEC,
-    )?;
-    let mut handed = message.drain().filter_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
-        _ => None,
-    });
-    let network: OwnedFd = handed
-        .next()
-        .and_then(|mut descriptors| descriptors.next())
-        .ok_or(io::ErrorKind::UnexpectedEof)?;
+    let network = descriptors::take_over(other)?;
     Ok(move_into_link_name_space(
         network.as_fd(),
         Some(LinkNameSpaceType::Network),

@@ -5,6 +5,9 @@
 //! runs the filter once for every call that there is, and so the rules are a tree and not a list.
 
 use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+
+use super::notify::Listener;
 
 /// What becomes of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +42,32 @@ pub enum Check {
         /// The values.
         values: &'static [u32],
     },
+    /// It fails unless one of these is met by all its arguments.
+    AllowOneOf(&'static [&'static [Operand]]),
+    /// Whoever holds the [`Listener`] decides, and carries the call out itself.
+    Notify,
+}
+
+/// What an argument must be, in the bits of the mask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operand {
+    /// Which argument, from 0.
+    pub argument: u8,
+    /// The bits that are looked at.
+    pub mask: u32,
+    /// What they must be.
+    pub value: u32,
+}
+
+impl Operand {
+    /// An argument of which every bit counts.
+    pub const fn is(argument: u8, value: u32) -> Self {
+        Self {
+            argument,
+            mask: u32::MAX,
+            value,
+        }
+    }
 }
 
 /// One call and what becomes of it.
@@ -75,6 +104,7 @@ const IF_GREATER: u16 = 0x25;
 const IF_AT_LEAST: u16 = 0x35;
 const SKIP: u16 = 0x05;
 const IF_BITS: u16 = 0x45;
+const KEEP_BITS: u16 = 0x54;
 
 /// A program of the kernel's filter machine.
 #[derive(Debug, Clone)]
@@ -109,22 +139,47 @@ impl Filter {
     }
 
     /// Puts the filter on this process and all that it starts.
-    #[expect(unsafe_code, reason = "rustix has no seccomp filters")]
     pub fn install(&self) -> io::Result<()> {
+        self.install_with(0).map(drop)
+    }
+
+    /// Puts the filter on this process and all that it starts; calls of [`Check::Notify`] wait for
+    /// the listener, and fail once it is closed.
+    ///
+    /// The kernel lets no process have two, so none can be put before this one later.
+    #[expect(unsafe_code, reason = "a descriptor comes as a number")]
+    pub fn install_with_listener(&self) -> io::Result<Listener> {
+        const LISTENER: libc::c_ulong = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+        // Else each signal has a call made again that is under way; kernels before 5.19 cannot.
+        let undisturbed = LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+        let number = match self.install_with(undisturbed) {
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+                self.install_with(LISTENER)?
+            }
+            installed => installed?,
+        };
+        let number = i32::try_from(number).map_err(io::Error::other)?;
+        // SAFETY: the kernel has just made it, and nobody else knows of it.
+        Ok(Listener::new(unsafe { OwnedFd::from_raw_fd(number) }))
+    }
+
+    #[expect(unsafe_code, reason = "rustix has no seccomp filters")]
+    fn install_with(&self, flags: libc::c_ulong) -> io::Result<i64> {
         let length = u16::try_from(self.0.len()).map_err(io::Error::other)?;
         let program = libc::sock_fprog {
             len: length,
             filter: self.0.as_ptr().cast_mut(),
         };
         // SAFETY: pointer and length are those of the program, which the kernel only reads.
-        super::check(unsafe {
+        let result = unsafe {
             libc::syscall(
                 libc::SYS_seccomp,
                 libc::SECCOMP_SET_MODE_FILTER,
-                0,
+                flags,
                 &raw const program,
             )
-        })
+        };
+        super::check(result).map(|()| result)
     }
 
     /// The program as the kernel's bytes, for another program that installs it.
@@ -195,7 +250,32 @@ fn body_of(rule: &Rule) -> Vec<libc::sock_filter> {
         ],
         Check::RefuseValues { argument, values } => compare(argument, values, failed, allowed),
         Check::AllowValues { argument, values } => compare(argument, values, allowed, failed),
+        Check::AllowOneOf(alternatives) => {
+            let mut body: Vec<_> = alternatives
+                .iter()
+                .flat_map(|operands| steps_of(operands))
+                .collect();
+            body.push(failed);
+            body
+        }
+        Check::Notify => vec![step(RETURN, libc::SECCOMP_RET_USER_NOTIF)],
     }
+}
+
+/// Allows the call if all of these are met; else what follows decides.
+fn steps_of(operands: &[Operand]) -> Vec<libc::sock_filter> {
+    let mut steps = vec![step(RETURN, libc::SECCOMP_RET_ALLOW)];
+    for operand in operands.iter().rev() {
+        // The jump leads behind all that this is put before, which is a handful of steps.
+        let behind = u8::try_from(steps.len()).unwrap_or(u8::MAX);
+        let loaded = [
+            step(LOAD, argument_at(operand.argument)),
+            step(KEEP_BITS, operand.mask),
+            jump(IF_EQUAL, operand.value, 0, behind),
+        ];
+        steps.splice(0..0, loaded);
+    }
+    steps
 }
 
 fn failure(errno: i32) -> u32 {
@@ -252,6 +332,23 @@ mod tests {
             },
             errno: 5,
         },
+        Rule {
+            call: 12,
+            check: Check::AllowOneOf(&[
+                &[Operand {
+                    argument: 1,
+                    mask: 0xFF00,
+                    value: 0x5400,
+                }],
+                &[Operand::is(0, 16), Operand::is(2, 0)],
+            ]),
+            errno: 6,
+        },
+        Rule {
+            call: 13,
+            check: Check::Notify,
+            errno: 7,
+        },
     ];
 
     /// What the kernel's machine would say.
@@ -279,6 +376,10 @@ mod tests {
                     continue;
                 }
                 IF_BITS => loaded & step.k != 0,
+                KEEP_BITS => {
+                    loaded &= step.k;
+                    continue;
+                }
                 other => panic!("{other}"),
             };
             at += usize::from(if is_met { step.jt } else { step.jf });
@@ -304,6 +405,14 @@ mod tests {
         case(11, [2, 2, 0, 0, 0, 0], None);
         case(11, [1, 1, 0, 0, 0, 0], None);
         case(11, [1, 3, 0, 0, 0, 0], Some(5));
+        case(12, [0, 0x8004_5412, 0, 0, 0, 0], None);
+        case(12, [16, 0, 0, 0, 0, 0], None);
+        case(12, [16, 0, 9, 0, 0, 0], Some(6));
+        case(12, [15, 0x1254, 0, 0, 0, 0], Some(6));
+        assert_eq!(
+            decide(MACHINE.unwrap(), 13, [0; 6]),
+            libc::SECCOMP_RET_USER_NOTIF
+        );
     }
 
     #[test]
@@ -315,7 +424,7 @@ mod tests {
 
     #[test]
     fn calls_around_and_between_the_rules_are_allowed() {
-        for call in (0..7).chain(12..=400) {
+        for call in (0..7).chain(14..=400) {
             case(call, [0; 6], None);
         }
     }
