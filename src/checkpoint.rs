@@ -47,7 +47,7 @@ pub use diff::{DiffLimits, Lines, Stat};
 pub use plan::{Conflict, Plan, Step, Why};
 pub use restore::{Force, KeepAside, Kept, Restored};
 pub use take::is_ignore_file;
-pub use tidy::{Tidied, Wanted};
+pub use tidy::{Tidied, WantedSnapshots};
 pub use tree::{Node, Reason};
 
 use crate::error::{Error, Result};
@@ -383,7 +383,7 @@ impl Store {
     ///
     /// The caller names all snapshots of all sessions that can still be undone, and sees to it that
     /// no session is going on beside.
-    pub fn tidy(&mut self, wanted: &Wanted, max_bytes: u64) -> Result<Tidied> {
+    pub fn tidy(&mut self, wanted: &WantedSnapshots, max_bytes: u64) -> Result<Tidied> {
         let _alone = self.lock_alone()?;
         self.refresh_alone()?;
         let caches = self.directory.join("cache");

@@ -28,7 +28,8 @@ use super::Conversation;
 use super::report::{Hooks, hooks_of};
 use super::round::runs;
 use crate::checkpoint::{
-    Before, PassedOver, Reach, Reason, Snapshot, Store, Taken, Wanted, What, is_ignore_file,
+    Before, PassedOver, Reach, Reason, Snapshot, Store, Taken, WantedSnapshots, What,
+    is_ignore_file,
 };
 use crate::error::Result;
 use crate::fs::{Durability, write_atomic};
@@ -414,13 +415,13 @@ impl Conversation<'_> {
     ///
     /// A state file tells what the last round that ended left; what a kill interrupted stands only
     /// at the end of a journal.
-    fn wanted(&mut self) -> Result<Wanted> {
+    fn wanted(&mut self) -> Result<WantedSnapshots> {
         let (mut sessions, mut troubles) = self.agent.store.all()?;
         // A session that cannot be read may need all of them.
         if let Some(trouble) = troubles.pop() {
             return Err(trouble);
         }
-        let mut wanted = Wanted::default();
+        let mut wanted = WantedSnapshots::default();
         for id in self.agent.store.ids()? {
             let end = self.agent.store.journal_end(&id)?;
             wanted.needed.extend(end.under_way);

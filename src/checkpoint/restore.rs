@@ -254,40 +254,44 @@ impl Restoring<'_> {
             };
         }
         self.ensure_same(step)?;
-        match self.keep(step, How::Moved)? {
-            Left::Gone => Ok(()),
-            Left::There => self.workspace.remove_exact(&step.path).map_err(failed),
+        match self.keep(step, KeptBy::Moved)? {
+            Leftover::Gone => Ok(()),
+            Leftover::There => self.workspace.remove_exact(&step.path).map_err(failed),
         }
     }
 
     /// Keeps what a step takes away, if the workspace will not have it elsewhere.
-    fn keep(&mut self, step: &Step, how: How) -> Result<Left, Why> {
+    fn keep(&mut self, step: &Step, how: KeptBy) -> Result<Leftover, Why> {
         let Some(keeping) = &self.keeping else {
-            return Ok(Left::There);
+            return Ok(Leftover::There);
         };
         let lost = lost(step).filter(|content| !keeping.elsewhere.contains(content));
         let Some(content) = lost else {
-            return Ok(Left::There);
+            return Ok(Leftover::There);
         };
         let wanted = keeping.directory.join(&step.path);
         let Some((directory, name)) = wanted.parent().zip(wanted.file_name()) else {
-            return Ok(Left::There);
+            return Ok(Leftover::There);
         };
         let cannot = |error: Error| Why::Failed(format!("it could not be kept: {error}"));
         own_directory(directory).map_err(cannot)?;
         // An undo that was killed, or the same one before a redo, kept it already.
         let is_kept = || std::fs::read(&wanted).is_ok_and(|bytes| blake3::hash(&bytes) == content);
         let (copy, left) = if is_kept() {
-            (wanted, Left::There)
+            (wanted, Leftover::There)
         } else {
             let copy = free_name(directory, &name.to_string_lossy());
             let is_moved =
-                how == How::Moved && (self.workspace.move_out_exact(&step.path, &copy)).is_ok();
+                how == KeptBy::Moved && (self.workspace.move_out_exact(&step.path, &copy)).is_ok();
             if !is_moved {
                 let bytes = self.read(&content)?;
                 write_atomic(&copy, &bytes, Durability::Synced).map_err(cannot)?;
             }
-            let left = if is_moved { Left::Gone } else { Left::There };
+            let left = if is_moved {
+                Leftover::Gone
+            } else {
+                Leftover::There
+            };
             (copy, left)
         };
         self.restored.aside.push(Kept {
@@ -304,7 +308,7 @@ impl Restoring<'_> {
         }
         self.ensure_same(step)?;
         let (workspace, path) = (self.workspace, step.path.as_path());
-        self.keep(step, How::Copied)?;
+        self.keep(step, KeptBy::Copied)?;
         match (step.then, step.now) {
             (Some(Node::Directory { .. }), now) => {
                 if now.is_some() {
@@ -352,7 +356,7 @@ impl Restoring<'_> {
 
 /// How something is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum How {
+enum KeptBy {
     /// The file itself is moved, where that is possible.
     Moved,
     /// A copy is made.
@@ -360,7 +364,7 @@ enum How {
 }
 
 /// What is left of a file in the workspace after it was kept.
-enum Left {
+enum Leftover {
     Gone,
     There,
 }

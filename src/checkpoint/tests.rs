@@ -98,9 +98,9 @@ impl Bench {
     }
 
     fn tidy(&mut self, keep: &[Snapshot], max_bytes: u64) -> Tidied {
-        let wanted = Wanted {
+        let wanted = WantedSnapshots {
             needed: keep.to_vec(),
-            ..Wanted::default()
+            ..WantedSnapshots::default()
         };
         self.store.tidy(&wanted, max_bytes).unwrap()
     }

@@ -22,7 +22,7 @@ const WORTH_REWRITING: u64 = 25;
 
 /// The snapshots that are still of use.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct WantedSnapshots {
     /// Those that are kept whatever they take: of rounds that are under way or were interrupted.
     pub needed: Vec<Snapshot>,
     /// Those of finished rounds, the latest round first; all of a round are kept, or none.
@@ -47,10 +47,10 @@ pub struct Tidied {
 pub(super) fn tidy(
     objects: &mut Objects,
     caches: &Path,
-    wanted: &Wanted,
+    wanted: &WantedSnapshots,
     max_bytes: u64,
 ) -> Result<Tidied> {
-    let mut live = Live::new(objects);
+    let mut live = LiveObjects::new(objects);
     live.add(&wanted.needed, u64::MAX);
     let fits = |round: &&[Snapshot; 2]| live.add(&round[..], max_bytes);
     let kept = wanted.rounds.iter().take_while(fits).count();
@@ -63,7 +63,7 @@ pub(super) fn tidy(
             let _ = std::fs::remove_file(path);
         }
     }
-    let Live {
+    let LiveObjects {
         hashes, missing, ..
     } = live;
     let least = if objects.bytes() > max_bytes {
@@ -120,7 +120,7 @@ fn newest(caches: &Path) -> Vec<(PathBuf, Snapshot)> {
 }
 
 /// The objects that stay.
-struct Live<'a> {
+struct LiveObjects<'a> {
     objects: &'a Objects,
     hashes: HashSet<Hash>,
     /// Trees whose entries are among them. A file can have the bytes of a tree: that its hash is
@@ -130,7 +130,7 @@ struct Live<'a> {
     missing: u64,
 }
 
-impl<'a> Live<'a> {
+impl<'a> LiveObjects<'a> {
     fn new(objects: &'a Objects) -> Self {
         Self {
             objects,

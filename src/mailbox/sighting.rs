@@ -301,9 +301,8 @@ impl Sighting {
         match (self.writer, mark) {
             (Writer::Done | Writer::Placed, Some(mark)) if mark == round => Evidence::Complete,
             (Writer::Busy, mark) if mark != Some(round) => Evidence::Contrary,
-            (_, Some(_)) => Evidence::Likely,
             (_, None) if self.has_grown => Evidence::Contrary,
-            (Writer::Placed, None) => Evidence::Likely,
+            (_, Some(_)) | (Writer::Placed, None) => Evidence::Likely,
             (_, None) => Evidence::Missing,
         }
     }

@@ -98,7 +98,7 @@ fn beyond_the_limit_the_oldest_rounds_go_first_and_what_is_needed_stays() {
         before = after;
     }
     let needed = rounds[5][1];
-    let mut wanted = Wanted {
+    let mut wanted = WantedSnapshots {
         needed: vec![needed],
         rounds: rounds.clone(),
         handy: Vec::new(),
