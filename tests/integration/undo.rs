@@ -435,7 +435,8 @@ fn what_a_session_that_ended_long_ago_needed_is_tidied_away() {
         if record["event"] == "round" {
             record["session"]["updatedAt"] = old["updatedAt"].clone();
         }
-        lines += &format!("{record}\n");
+        lines += &record.to_string();
+        lines.push('\n');
     }
     fs::write(&journal, lines).unwrap();
     let mark = fs::File::options()

@@ -179,7 +179,7 @@ impl Walk {
     /// What a command does within what is covered, and to ignored files where they are.
     fn script(&mut self) -> String {
         let mut script = String::new();
-        for _ in 0..1 + self.dice.below(5) {
+        for _ in 0..=self.dice.below(5) {
             let (path, other) = (self.dice.pick(&PATHS), self.dice.pick(&PATHS));
             let ignored = self.dice.pick(&IGNORED);
             let number = self.dice.below(100_000);
