@@ -32,7 +32,7 @@ mod take;
 mod tidy;
 mod tree;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -45,9 +45,9 @@ use serde::{Deserialize, Serialize};
 pub use changes::{Change, Difference, What};
 pub use diff::{DiffLimits, Lines, Stat};
 pub use plan::{Conflict, Plan, Step, Why};
-pub use restore::{Force, Kept, Restored};
+pub use restore::{Force, KeepAside, Kept, Restored};
 pub use take::is_ignore_file;
-pub use tidy::Tidied;
+pub use tidy::{Tidied, WantedSnapshots};
 pub use tree::{Node, Reason};
 
 use crate::error::{Error, Result};
@@ -69,6 +69,8 @@ pub struct Limits {
     pub max_ignored_bytes: u64,
     /// The most new content that one snapshot stores, in bytes; what is more is passed over.
     pub max_new_bytes: u64,
+    /// The size that tidying brings the whole store down to, in bytes.
+    pub max_store_bytes: u64,
     /// What is looked at: leave out the directories of our own that lie in the workspace.
     pub scope: Scope,
 }
@@ -79,6 +81,7 @@ impl Default for Limits {
             max_file_bytes: 10 * 1024 * 1024,
             max_ignored_bytes: 64 * 1024,
             max_new_bytes: 4 * 1024 * 1024 * 1024,
+            max_store_bytes: 8 * 1024 * 1024 * 1024,
             scope: Scope {
                 max_entries: 500_000,
                 ..Scope::default()
@@ -105,6 +108,8 @@ pub struct Taken {
     pub repositories: Vec<PathBuf>,
     /// How many files were read, because they changed since the last snapshot or just now.
     pub files_read: u64,
+    /// The files and directories that it covers, by their numbers in the file system.
+    pub inodes: HashSet<u64>,
 }
 
 /// Something that a snapshot does not cover.
@@ -245,19 +250,22 @@ impl Store {
         workspace: &Workspace,
         before: Snapshot,
         now: Snapshot,
-        is_unclear: impl Fn(&Path, &Node, &survey::Stat) -> bool,
-    ) -> Result<(Snapshot, Vec<PathBuf>)> {
+        why_apart: impl Fn(&Path, &Node, &survey::Stat) -> Option<Reason>,
+    ) -> Result<(Snapshot, Vec<PassedOver>)> {
         let _alone = self.lock_alone()?;
         self.refresh_alone()?;
         let differences = changes::differences(&self.objects, before.0, now.0)?;
-        let unclear = apart::unclear(workspace, &differences, is_unclear);
+        let unclear = apart::unclear(workspace, &differences, why_apart);
         if unclear.is_empty() {
             return Ok((before, Vec::new()));
         }
         let (root, new) = apart::without(&self.objects, workspace, before.0, &unclear)?;
         self.objects.commit(new, self.durability)?;
         self.objects.merge()?;
-        Ok((Snapshot(root), unclear.into_iter().collect()))
+        let apart = unclear
+            .into_iter()
+            .map(|(path, reason)| PassedOver { path, reason });
+        Ok((Snapshot(root), apart.collect()))
     }
 
     /// The limits without the store: one that stores itself would grow with every look.
@@ -279,6 +287,7 @@ impl Store {
             passed_over_count: found.passed_over_count,
             repositories: found.repositories,
             files_read: found.files_read,
+            inodes: found.inodes,
         })
     }
 
@@ -354,10 +363,11 @@ impl Store {
         workspace: &Workspace,
         plan: &Plan,
         force: Force,
+        keep: Option<KeepAside<'_>>,
     ) -> Result<Restored> {
         let _shared = self.lock_shared()?;
         self.objects.refresh()?;
-        Ok(restore::restore(workspace, &self.objects, plan, force))
+        restore::restore(workspace, &self.objects, plan, force, keep)
     }
 
     /// Puts the files of a snapshot into a workspace that has none of them.
@@ -366,22 +376,27 @@ impl Store {
         self.objects.refresh()?;
         let all = changes::from_nothing(&self.objects, snapshot.0)?;
         let plan = plan::plan(workspace, vec![all]);
-        Ok(restore::restore(
-            workspace,
-            &self.objects,
-            &plan,
-            Force::Skip,
-        ))
+        restore::restore(workspace, &self.objects, &plan, Force::Skip, None)
     }
 
-    /// Removes what neither these snapshots nor the next one needs.
+    /// Removes what nobody needs any more, and of the rounds the oldest until the limit is kept.
     ///
     /// The caller names all snapshots of all sessions that can still be undone, and sees to it that
     /// no session is going on beside.
-    pub fn tidy(&mut self, keep: &[Snapshot]) -> Result<Tidied> {
+    pub fn tidy(&mut self, wanted: &WantedSnapshots, max_bytes: u64) -> Result<Tidied> {
         let _alone = self.lock_alone()?;
         self.refresh_alone()?;
-        tidy::tidy(&mut self.objects, &self.directory.join("cache"), keep)
+        let caches = self.directory.join("cache");
+        tidy::tidy(&mut self.objects, &caches, wanted, max_bytes)
+    }
+
+    /// The size of all packs in this directory of a store, in bytes; looks only at the names.
+    pub fn size(directory: &Path) -> u64 {
+        let packs = std::fs::read_dir(directory.join("packs"));
+        let sizes = packs.into_iter().flatten().flatten();
+        sizes
+            .filter_map(|entry| Some(entry.metadata().ok()?.len()))
+            .sum()
     }
 
     fn changes_locked(&self, from: &Snapshot, to: &Snapshot) -> Result<Vec<Change>> {

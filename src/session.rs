@@ -28,7 +28,9 @@ pub use self::check::{CheckReport, CheckedWhen};
 pub use self::choices::Choices;
 pub use self::circles::{Circle, Circles};
 pub use self::history::{Checkpoint, History, Way};
-pub use self::journal::{CheckProgress, ClaimedReply, Journal, Record, Recovered, Sync};
+pub use self::journal::{
+    CheckProgress, ClaimedReply, Journal, JournalEnd, Record, Recovered, Sync,
+};
 pub use self::lock::{Holder, LoopLock, RoundLock};
 pub use self::notes::{Note, Notes, Source};
 pub use self::past::{Past, PastRound};

@@ -97,6 +97,7 @@ pub struct Settings {
     pub keeps_context: KeepsContext,
     pub max_file_bytes: u64,
     pub max_undo_file_bytes: u64,
+    pub max_undo_megabytes: u64,
 }
 
 /// Whether the model may run commands.

@@ -10,6 +10,7 @@ mod apart;
 mod glimpses;
 mod known;
 mod named;
+mod removed;
 mod untold;
 
 use std::collections::BTreeSet;
@@ -21,12 +22,14 @@ use std::time::{Duration, SystemTime};
 use jiff::{SignedDuration, Timestamp};
 
 use self::glimpses::Glimpses;
-use self::named::{named_by, written_by};
+use self::known::kept_known;
+use self::named::{CoveredBefore, named_by, written_by};
 use super::Conversation;
 use super::report::{Hooks, hooks_of};
 use super::round::runs;
 use crate::checkpoint::{
-    Before, PassedOver, Reach, Reason, Snapshot, Store, Taken, What, is_ignore_file,
+    Before, PassedOver, Reach, Reason, Snapshot, Store, Taken, WantedSnapshots, What,
+    is_ignore_file,
 };
 use crate::error::Result;
 use crate::fs::{Durability, write_atomic};
@@ -55,6 +58,10 @@ pub(super) struct Checkpoints {
     told: BTreeSet<PathBuf>,
     /// The files that the round under way changed, as far as they can be named.
     changed: Vec<RelPath>,
+    /// What was covered when everything was last looked at.
+    covered: Option<CoveredBefore>,
+    /// What was covered before the round under way, if everything was looked at.
+    covered_before: Option<CoveredBefore>,
     /// The files that a step of it was to change and did not, mostly because somebody else had.
     of_others: BTreeSet<PathBuf>,
     /// The files as they were last looked at; nothing before that was asked for.
@@ -68,6 +75,8 @@ pub(super) struct Checkpoints {
     by_person: Option<String>,
     /// What messages showed of files, as long as nothing else is known of them; the same.
     glimpses: Option<Glimpses>,
+    /// The size of the store after tidying that could not bring it below its limit.
+    tidied_to: Option<u64>,
 }
 
 /// Whether a step can make the workspace another.
@@ -123,9 +132,9 @@ impl Conversation<'_> {
             self.end_glimpses();
             if let Some(now) = self.checkpoint() {
                 self.learn(now);
-                self.tidy();
             }
         }
+        self.tidy();
     }
 
     /// The checkpoint before the steps of a reply, if they can change something.
@@ -135,6 +144,8 @@ impl Conversation<'_> {
         }
         self.end_glimpses();
         let before = self.look_before(steps)?;
+        let covered = self.checkpoints.covered.take();
+        self.checkpoints.covered_before = covered.filter(|_| before.reach == Reach::Whole);
         let workspace = self.agent.workspace.path();
         self.checkpoints.hooks = Some(hooks_of(workspace, &self.checkpoints.repositories));
         self.learn(before.snapshot);
@@ -212,9 +223,10 @@ impl Conversation<'_> {
             return Ok(());
         }
         let round = self.session.sequence_number;
+        let covered = self.checkpoints.covered_before.take();
         let around = before.and_then(|before| {
             let after = self.look_after(before, steps, results)?;
-            Some((self.leave_others(before, after), after))
+            Some((self.leave_others(before, after, covered.as_ref()), after))
         });
         let Some((before, after)) = around else {
             let record = Record::Uncovered { sequence: round };
@@ -255,9 +267,14 @@ impl Conversation<'_> {
     }
 
     pub(super) fn checkpoint(&mut self) -> Option<Snapshot> {
+        let at = Timestamp::now().as_nanosecond();
         match self.take_checkpoint() {
             Ok(taken) => {
                 self.tell_passed_over(&taken.passed_over);
+                self.checkpoints.covered = Some(CoveredBefore {
+                    inodes: taken.inodes,
+                    at: i64::try_from(at).unwrap_or_default(),
+                });
                 self.checkpoints.repositories = taken.repositories;
                 Some(taken.snapshot)
             }
@@ -323,7 +340,8 @@ impl Conversation<'_> {
         self.agent.ui.say(&text);
     }
 
-    /// Removes checkpoints that nobody needs any more, once a day.
+    /// Removes checkpoints that nobody needs any more, once a day, and the oldest as soon as all
+    /// together take more than they may.
     pub(super) fn tidy(&mut self) {
         let objects = self.agent.store.objects();
         if !objects.is_dir() {
@@ -336,7 +354,11 @@ impl Conversation<'_> {
             let age = SystemTime::now().duration_since(*last);
             age.unwrap_or_default() > TIDY_EVERY
         });
-        let tidied = if is_due { self.tidy_now() } else { Ok(()) };
+        let tidied = if is_due || self.is_over_limit() {
+            self.tidy_now()
+        } else {
+            Ok(())
+        };
         let marked = if is_due || last.is_err() {
             tidied.and_then(|()| write_atomic(&mark, b"", Durability::Atomic))
         } else {
@@ -348,20 +370,84 @@ impl Conversation<'_> {
         }
     }
 
+    /// Whether the checkpoints take more than they may, and enough more than after the last try
+    /// that another one may help.
+    fn is_over_limit(&self) -> bool {
+        let size = Store::size(&self.agent.store.objects());
+        let tried = self.checkpoints.tidied_to;
+        let is_news = tried.is_none_or(|tried| size > tried.saturating_add(tried / 10));
+        size > self.agent.covered.max_store_bytes && is_news
+    }
+
     fn tidy_now(&mut self) -> Result<()> {
-        let (sessions, mut troubles) = self.agent.store.all()?;
+        let wanted = self.wanted()?;
+        let limit = self.agent.covered.max_store_bytes;
+        let tidied = self.store()?.tidy(&wanted, limit)?;
+        let is_over = tidied.left > limit;
+        let was_over = std::mem::replace(
+            &mut self.checkpoints.tidied_to,
+            is_over.then_some(tidied.left),
+        );
+        let megabytes = limit >> 20;
+        if tidied.given_up > 0 {
+            self.agent.ui.say(&format!(
+                "The checkpoints took more than {megabytes} MB (`MaxUndoMegabytes`). Those of the oldest {} were removed, and these cannot be undone any more.",
+                counted(tidied.given_up, "round")
+            ));
+        }
+        if is_over && was_over.is_none() {
+            self.agent.ui.say(&format!(
+                "The checkpoints take {} MB, more than the {megabytes} MB of `MaxUndoMegabytes`: what is under way needs them.",
+                tidied.left >> 20
+            ));
+        }
+        let lost = removed::prune(&self.agent.store, limit, SystemTime::now())?;
+        if lost > 0 {
+            self.agent.ui.say(&format!(
+                "What undo had removed took more than {megabytes} MB (`MaxUndoMegabytes`): what was kept of the oldest {} is gone.",
+                counted(lost, "undo")
+            ));
+        }
+        Ok(())
+    }
+
+    /// The checkpoints that are still of use, of all sessions.
+    ///
+    /// A state file tells what the last round that ended left; what a kill interrupted stands only
+    /// at the end of a journal.
+    fn wanted(&mut self) -> Result<WantedSnapshots> {
+        let (mut sessions, mut troubles) = self.agent.store.all()?;
         // A session that cannot be read may need all of them.
         if let Some(trouble) = troubles.pop() {
             return Err(trouble);
         }
-        let keep: Vec<Snapshot> = sessions
-            .iter()
-            .filter(|session| needs_checkpoints(session, Timestamp::now()))
-            .flat_map(|session| &session.checkpoints)
-            .flat_map(|checkpoint| [checkpoint.before, checkpoint.after])
-            .collect();
-        self.store()?.tidy(&keep).map(|_| ())
+        let mut wanted = WantedSnapshots::default();
+        for id in self.agent.store.ids()? {
+            let end = self.agent.store.journal_end(&id)?;
+            wanted.needed.extend(end.under_way);
+            sessions.extend(end.session);
+        }
+        wanted.needed.extend(self.known());
+        if let Some(latest) = self.session.checkpoints.back() {
+            wanted.needed.extend([latest.before, latest.after]);
+        }
+        sessions.sort_by_key(|session| std::cmp::Reverse(session.updated_at));
+        let now = Timestamp::now();
+        for session in sessions.iter().filter(|one| needs_checkpoints(one, now)) {
+            wanted.handy.extend(kept_known(&self.agent.store, session));
+            let rounds = session.checkpoints.iter().rev();
+            wanted
+                .rounds
+                .extend(rounds.map(|round| [round.before, round.after]));
+        }
+        Ok(wanted)
     }
+}
+
+/// `1 round`, `2 rounds`.
+fn counted(count: usize, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{s}")
 }
 
 fn needs_checkpoints(session: &Session, now: Timestamp) -> bool {

@@ -7,15 +7,20 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use super::Agent;
 use crate::checkpoint::{
-    self, Conflict, Force, Node, PartialTurn, Plan, Restored, Step, Turn, Why,
+    self, Conflict, Force, KeepAside, Node, PartialTurn, Plan, Reach, Restored, Snapshot, Step,
+    Turn, Why,
 };
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
 use crate::session::{Checkpoint, History, Journal, Record, RoundLock, Source, Sync, Way};
 use crate::ui::escape_line;
+
+/// Where undo keeps what it removes, in the folder of a session.
+pub(super) const REMOVED: &str = "removed";
 
 /// How many files the note to the model names.
 const NAMED: usize = 50;
@@ -42,6 +47,10 @@ pub struct Reversal {
     pub plan: Plan,
     /// Later rounds that stay, because there is no checkpoint of them.
     pub uncovered: Vec<u32>,
+    /// The state to which an undo of commands goes back: what that does not have is kept.
+    ///
+    /// What file steps made stands in their reply, and what a redo removes comes back with an undo.
+    keeps: Option<Snapshot>,
 }
 
 impl Agent {
@@ -66,17 +75,28 @@ impl Agent {
         }
         let plan = &reversal.plan;
         let has_work = !plan.steps.is_empty() || !plan.already.is_empty();
-        if !has_work && !plan.conflicts.is_empty() && force == Force::Skip {
-            return Err(Error::mendable(
-                "every one of these files was changed since, so nothing was done",
-            )
-            .hint(format!(
-                "`agent {} --force` does it all the same, and keeps a copy of each beside it",
-                verb(reversal.wish)
-            )));
+        if !has_work && !plan.conflicts.is_empty() {
+            let is_beyond_force = |one: &Conflict| matches!(one.why, Why::NotCovered(_));
+            if plan.conflicts.iter().all(is_beyond_force) {
+                return Err(self.not_covered(id, &reversal));
+            }
+            if force == Force::Skip {
+                return Err(Error::mendable(
+                    "every one of these files was changed since, so nothing was done",
+                )
+                .hint(format!(
+                    "`agent {} --force` does it all the same, and keeps a copy of each beside it",
+                    verb(reversal.wish)
+                )));
+            }
         }
         let mut store = checkpoint::Store::open(&self.store.objects())?;
-        let restored = store.restore(&self.workspace, plan, force)?;
+        let directory = self.removed(id, &reversal);
+        let keep = reversal.keeps.map(|target| KeepAside {
+            directory: &directory,
+            target,
+        });
+        let restored = store.restore(&self.workspace, plan, force, keep)?;
         let is_begun = !restored.done.is_empty() || !restored.kept.is_empty();
         if !is_begun && plan.already.is_empty() {
             ensure_restored(&restored)?;
@@ -102,6 +122,31 @@ impl Agent {
         Ok(restored)
     }
 
+    /// Says that nothing of these rounds can be put back; an undo can go on to the round before them.
+    fn not_covered(&self, id: &SessionId, reversal: &Reversal) -> Error {
+        let error = Error::mendable("checkpoints do not cover these files, so nothing was done");
+        let before = self.store.history(id).ok().and_then(|history| {
+            let rounds = history.undoable(0).into_iter().map(|round| round.round);
+            rounds
+                .into_iter()
+                .find(|round| !reversal.rounds.contains(round))
+        });
+        match before {
+            Some(round) if reversal.wish != Wish::Redo => error.hint(format!(
+                "`agent undo --to {}` takes back round {round} too, and leaves these files as they are",
+                round - 1
+            )),
+            _ => error,
+        }
+    }
+
+    /// Where an undo of these rounds keeps what it removes; the same for the same undo again.
+    pub fn removed(&self, id: &SessionId, reversal: &Reversal) -> PathBuf {
+        let latest = reversal.rounds.iter().max().copied().unwrap_or_default();
+        let folder = self.store.folder(id).join(REMOVED);
+        folder.join(format!("round-{latest:04}"))
+    }
+
     fn plan_alone(&self, id: &SessionId, wish: Wish) -> Result<(Journal, Reversal)> {
         let (journal, recovered) = self.store.journal(id)?;
         if recovered.claimed.is_some() {
@@ -120,12 +165,19 @@ impl Agent {
         let turns: Vec<PartialTurn> = turns
             .map(|(round, only)| (turn(round, wish), only.clone()))
             .collect();
+        let ran_commands = |round: &u32| history.reach(*round) == Some(Reach::Whole);
+        let is_undo = wish != Wish::Redo;
+        let numbers: Vec<u32> = rounds.iter().map(|(round, _)| round.round).collect();
+        let keeps = (turns.last())
+            .filter(|_| is_undo && numbers.iter().any(ran_commands))
+            .map(|(turn, _)| turn.to);
         let mut store = checkpoint::Store::open(&self.store.objects())?;
         let reversal = Reversal {
             wish,
-            rounds: rounds.iter().map(|(round, _)| round.round).collect(),
+            rounds: numbers,
             plan: (store.plan_parts(&self.workspace, &turns)).map_err(tidied)?,
             uncovered,
+            keeps,
         };
         Ok((journal, reversal))
     }
@@ -134,7 +186,7 @@ impl Agent {
 /// Adds why a checkpoint may be missing.
 pub fn tidied(error: Error) -> Error {
     error.hint(
-        "checkpoints are kept of the latest 50 rounds, and for 30 days after the end of a session",
+        "checkpoints are kept of the latest 50 rounds, for 30 days after the end of a session, and as long as all together fit into `MaxUndoMegabytes`",
     )
 }
 

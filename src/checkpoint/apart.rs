@@ -1,8 +1,9 @@
-//! Setting apart what may be somebody else's work.
+//! Setting apart what may not be the round's work.
 //!
-//! After a kill nobody knows who changed a file since the round showed its last sign of life. A
-//! snapshot in which such paths are passed over claims nothing of them, so that no undo deletes or
-//! overwrites one. Which they are is for the caller to say, path by path; this sees to the
+//! After a kill nobody knows who changed a file since the round showed its last sign of life; and a
+//! file that a round moved out of an ignored directory is not in the snapshot before it. A snapshot
+//! in which such paths are passed over claims nothing of them, so that no undo deletes or overwrites
+//! one. Which they are is for the caller to say, path by path; this sees to the
 //! directories: one that holds something clear stays known.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -23,13 +24,13 @@ use crate::workspace::survey::Stat;
 /// The mode of a directory that nothing is known of.
 const USUAL_MODE: u16 = 0o755;
 
-/// The paths that are not clear; none lies beneath another.
+/// The paths that are not clear, and why; none lies beneath another.
 pub(super) fn unclear(
     workspace: &Workspace,
     differences: &[Difference],
-    is_unclear: impl Fn(&Path, &Node, &Stat) -> bool,
-) -> BTreeSet<PathBuf> {
-    let mut unclear = BTreeSet::new();
+    why_apart: impl Fn(&Path, &Node, &Stat) -> Option<Reason>,
+) -> BTreeMap<PathBuf, Reason> {
+    let mut unclear = BTreeMap::new();
     let mut holds_clear: HashSet<&Path> = HashSet::new();
     // What is in a directory comes before it.
     for difference in differences.iter().rev() {
@@ -41,25 +42,23 @@ pub(super) fn unclear(
         if node.is_directory() && difference.before.is_some_and(|node| node.is_directory()) {
             continue;
         }
-        let is_unclear = match workspace.stat_exact(path) {
-            Ok(Some(stat)) => is_unclear(path, &node, &stat),
-            Ok(None) => false,
-            Err(_) => true,
+        let why = match workspace.stat_exact(path) {
+            Ok(Some(stat)) => why_apart(path, &node, &stat),
+            Ok(None) => None,
+            Err(_) => Some(Reason::Unreadable),
         };
-        if is_unclear && !holds_clear.contains(path) {
-            unclear.insert(path.to_owned());
+        if let Some(why) = why.filter(|_| !holds_clear.contains(path)) {
+            unclear.insert(path.to_owned(), why);
         } else {
             holds_clear.extend(path.ancestors().skip(1));
         }
     }
     let has_unclear_above = |path: &PathBuf| {
         let mut above = path.ancestors().skip(1);
-        above.any(|above| unclear.contains(above))
+        above.any(|above| unclear.contains_key(above))
     };
-    (unclear.iter())
-        .filter(|path| !has_unclear_above(path))
-        .cloned()
-        .collect()
+    let outermost = unclear.iter().filter(|(path, _)| !has_unclear_above(path));
+    outermost.map(|(path, why)| (path.clone(), *why)).collect()
 }
 
 type Nodes = BTreeMap<Box<[u8]>, Node>;
@@ -69,12 +68,12 @@ pub(super) fn without(
     objects: &Objects,
     workspace: &Workspace,
     root: Hash,
-    unclear: &BTreeSet<PathBuf>,
+    unclear: &BTreeMap<PathBuf, Reason>,
 ) -> Result<(Hash, PackWriter)> {
     let mut directories = directories_above(objects, root, unclear)?;
-    for path in unclear {
+    for (path, reason) in unclear {
         let node = Node::PassedOver {
-            reason: Reason::Meanwhile,
+            reason: *reason,
             mark: 0,
         };
         put(&mut directories, path, node);
@@ -106,9 +105,9 @@ pub(super) fn without(
 fn directories_above(
     objects: &Objects,
     root: Hash,
-    paths: &BTreeSet<PathBuf>,
+    paths: &BTreeMap<PathBuf, Reason>,
 ) -> Result<BTreeMap<PathBuf, Nodes>> {
-    let above = paths.iter().flat_map(|path| path.ancestors().skip(1));
+    let above = paths.keys().flat_map(|path| path.ancestors().skip(1));
     let above: BTreeSet<&Path> = above.collect();
     let mut directories = BTreeMap::new();
     for path in above {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use blake3::Hash;
 
-use super::pack::{EXTENSION, Pack, PackWriter};
+use super::pack::{EXTENSION, Extent, Pack, PackWriter};
 use crate::error::{Error, Result};
 use crate::fs::{self, Durability};
 
@@ -86,6 +86,12 @@ impl Objects {
         self.packs.iter().any(|pack| pack.find(hash).is_some())
     }
 
+    /// What an object takes up, in bytes; nothing if it is missing.
+    pub(super) fn length(&self, hash: &Hash) -> u64 {
+        let mut found = self.packs.iter().filter_map(|pack| pack.find(hash));
+        found.next().map_or(0, Extent::stored)
+    }
+
     /// Reads an object; the error says that it is missing or damaged.
     pub(super) fn read(&self, hash: &Hash) -> Result<Vec<u8>> {
         let mut cause = None;
@@ -146,8 +152,7 @@ impl Objects {
                 } else {
                     &mut dead
                 };
-                // An object without content has its place in the index.
-                *share += extent.length() + 48;
+                *share += extent.stored();
             }
             (pack.path.clone(), live, dead)
         };

@@ -122,8 +122,9 @@ impl Pack {
 }
 
 impl Extent {
-    pub(super) fn length(self) -> u64 {
-        self.length
+    /// The bytes that the object takes up in its pack, with its place in the index.
+    pub(super) fn stored(self) -> u64 {
+        self.length.saturating_add(INDEXED as u64)
     }
 }
 

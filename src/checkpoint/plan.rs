@@ -84,7 +84,12 @@ pub(super) fn plan(workspace: &Workspace, rounds: Vec<Vec<Difference>>) -> Plan 
             .entry(path)
             .and_modify(|course| {
                 course.is_broken |= !is_alike(course.then, before);
-                course.then = after;
+                // What was in a directory before it was covered nobody knows: it is made again as
+                // it was when it was first known, because its files come back.
+                let is_beyond = after.is_some_and(|node| node.passed_over().is_some());
+                if !(is_beyond && has_directory(course.then) && course.now.is_none()) {
+                    course.then = after;
+                }
             })
             .or_insert(Course {
                 now: before,

@@ -1,19 +1,25 @@
 //! Carrying out a plan.
 //!
 //! A file that the rounds did not create is never deleted: what is removed is known byte for byte,
-//! and directories only go when they are empty. Every step looks again before it acts. Doing half of
-//! a plan and then all of it is the same as doing all of it.
+//! and directories only go when they are empty. What a command made may be the only copy of something
+//! that no checkpoint covers, so an undo moves it aside unless the workspace has the same content
+//! afterwards. Every step looks again before it acts. Doing half of a plan and then all of it is the
+//! same as doing all of it.
 
+use std::collections::{HashMap, HashSet};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use blake3::Hash;
 
+use super::Snapshot;
+use super::changes::from_nothing;
 use super::objects::Objects;
 use super::plan::{Conflict, Plan, Step, Why, has_directory, is_alike, look};
 use super::take::mode_of;
 use super::tree::{Node, Reason};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::fs::{Durability, free_name, own_directory, write_atomic};
 use crate::platform::files::name_of_bytes;
 use crate::workspace::Workspace;
 
@@ -35,6 +41,24 @@ pub struct Restored {
     pub skipped: Vec<Conflict>,
     /// The copies that were kept of what was in the way.
     pub kept: Vec<Kept>,
+    /// What was removed or replaced, and is kept outside of the workspace, sorted by path.
+    pub aside: Vec<Kept>,
+}
+
+/// Where an undo keeps what it removes or replaces.
+#[derive(Debug, Clone, Copy)]
+pub struct KeepAside<'a> {
+    /// A directory of our own, outside of the workspace.
+    pub directory: &'a Path,
+    /// The state that the workspace will have: what has the same content there is not kept.
+    pub target: Snapshot,
+}
+
+/// What is kept, and where.
+struct Keeping<'a> {
+    directory: &'a Path,
+    /// The contents that the workspace has afterwards.
+    elsewhere: HashSet<Hash>,
 }
 
 /// A copy that was kept.
@@ -52,10 +76,21 @@ pub(super) fn restore(
     objects: &Objects,
     plan: &Plan,
     force: Force,
-) -> Restored {
+    keep: Option<KeepAside<'_>>,
+) -> Result<Restored> {
+    let loses_content = plan.steps.iter().any(|step| lost(step).is_some());
+    let keeping = match keep.filter(|_| loses_content) {
+        Some(keep) => Some(Keeping {
+            directory: keep.directory,
+            elsewhere: contents_after(objects, keep.target.0, plan)?,
+        }),
+        None => None,
+    };
     let mut restoring = Restoring {
         workspace,
         objects,
+        keeping,
+        put: HashMap::new(),
         restored: Restored::default(),
     };
     let mut steps = plan.steps.clone();
@@ -74,16 +109,48 @@ pub(super) fn restore(
     let mut restored = restoring.restored;
     restored.done.sort_by(|a, b| a.path.cmp(&b.path));
     restored.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+    restored.aside.sort_by(|a, b| a.path.cmp(&b.path));
     if !restored.done.is_empty() || !restored.kept.is_empty() {
         // The next snapshot tells the truth in any case.
         let _ = workspace.sync();
     }
-    restored
+    Ok(restored)
+}
+
+/// The content that a step takes from the workspace, if it does.
+fn lost(step: &Step) -> Option<Hash> {
+    match (step.now, step.then) {
+        (Some(Node::File { content: now, .. }), Some(Node::File { content: then, .. }))
+            if now == then =>
+        {
+            None
+        }
+        (Some(Node::File { content, size, .. }), _) if size > 0 => Some(content),
+        _ => None,
+    }
+}
+
+/// The contents of all files of a snapshot, but for those that stay in the way of a plan.
+fn contents_after(objects: &Objects, root: Hash, plan: &Plan) -> Result<HashSet<Hash>> {
+    let blocked: HashSet<&Path> = (plan.conflicts.iter())
+        .map(|conflict| conflict.path.as_path())
+        .collect();
+    let files = from_nothing(objects, root)?.into_iter();
+    let files = files.filter(|file| !blocked.contains(file.path.as_path()));
+    let contents = files.filter_map(|file| match file.after {
+        Some(Node::File { content, .. }) => Some(content),
+        _ => None,
+    });
+    Ok(contents.collect())
 }
 
 struct Restoring<'a> {
     workspace: &'a Workspace,
     objects: &'a Objects,
+    keeping: Option<Keeping<'a>>,
+    /// Files that were put, by the file that they replaced and what they are now: other names of
+    /// that file become names of the new one.
+    put: HashMap<(u64, Node), PathBuf>,
     restored: Restored,
 }
 
@@ -155,7 +222,7 @@ impl Restoring<'_> {
         }
     }
 
-    fn attempt(&mut self, step: &Step, act: fn(&Self, &Step) -> Result<(), Why>) {
+    fn attempt(&mut self, step: &Step, act: fn(&mut Self, &Step) -> Result<(), Why>) {
         match act(self, step) {
             Ok(()) => self.restored.done.push(step.clone()),
             Err(why) => self.restored.skipped.push(Conflict {
@@ -177,7 +244,7 @@ impl Restoring<'_> {
         }
     }
 
-    fn remove(&self, step: &Step) -> Result<(), Why> {
+    fn remove(&mut self, step: &Step) -> Result<(), Why> {
         if has_directory(step.now) {
             return match self.workspace.remove_directory_exact(&step.path) {
                 Err(cause) if cause.kind() == io::ErrorKind::DirectoryNotEmpty => {
@@ -187,16 +254,61 @@ impl Restoring<'_> {
             };
         }
         self.ensure_same(step)?;
-        self.workspace.remove_exact(&step.path).map_err(failed)
+        match self.keep(step, KeptBy::Moved)? {
+            Leftover::Gone => Ok(()),
+            Leftover::There => self.workspace.remove_exact(&step.path).map_err(failed),
+        }
     }
 
-    fn put(&self, step: &Step) -> Result<(), Why> {
+    /// Keeps what a step takes away, if the workspace will not have it elsewhere.
+    fn keep(&mut self, step: &Step, how: KeptBy) -> Result<Leftover, Why> {
+        let Some(keeping) = &self.keeping else {
+            return Ok(Leftover::There);
+        };
+        let lost = lost(step).filter(|content| !keeping.elsewhere.contains(content));
+        let Some(content) = lost else {
+            return Ok(Leftover::There);
+        };
+        let wanted = keeping.directory.join(&step.path);
+        let Some((directory, name)) = wanted.parent().zip(wanted.file_name()) else {
+            return Ok(Leftover::There);
+        };
+        let cannot = |error: Error| Why::Failed(format!("it could not be kept: {error}"));
+        own_directory(directory).map_err(cannot)?;
+        // An undo that was killed, or the same one before a redo, kept it already.
+        let is_kept = || std::fs::read(&wanted).is_ok_and(|bytes| blake3::hash(&bytes) == content);
+        let (copy, left) = if is_kept() {
+            (wanted, Leftover::There)
+        } else {
+            let copy = free_name(directory, &name.to_string_lossy());
+            let is_moved =
+                how == KeptBy::Moved && (self.workspace.move_out_exact(&step.path, &copy)).is_ok();
+            if !is_moved {
+                let bytes = self.read(&content)?;
+                write_atomic(&copy, &bytes, Durability::Synced).map_err(cannot)?;
+            }
+            let left = if is_moved {
+                Leftover::Gone
+            } else {
+                Leftover::There
+            };
+            (copy, left)
+        };
+        self.restored.aside.push(Kept {
+            path: step.path.clone(),
+            copy,
+        });
+        Ok(left)
+    }
+
+    fn put(&mut self, step: &Step) -> Result<(), Why> {
         if has_directory(step.now) && has_directory(step.then) {
             // Its mode comes last of all.
             return Ok(());
         }
         self.ensure_same(step)?;
         let (workspace, path) = (self.workspace, step.path.as_path());
+        self.keep(step, KeptBy::Copied)?;
         match (step.then, step.now) {
             (Some(Node::Directory { .. }), now) => {
                 if now.is_some() {
@@ -211,11 +323,21 @@ impl Restoring<'_> {
                     .set_mode_exact(path, u32::from(mode))
                     .map_err(failed)
             }
-            (Some(Node::File { content, mode, .. }), _) => {
+            (Some(then @ Node::File { content, mode, .. }), _) => {
+                let stat = workspace.stat_exact(path).map_err(failed)?;
+                let replaced = stat.map(|stat| (stat.inode, then));
+                let linked = replaced.and_then(|replaced| self.put.get(&replaced));
+                if linked.is_some_and(|first| workspace.hard_link_exact(first, path).is_ok()) {
+                    return Ok(());
+                }
                 let content = self.read(&content)?;
                 workspace
                     .write_exact(path, &content, u32::from(mode))
-                    .map_err(failed)
+                    .map_err(failed)?;
+                if let Some(replaced) = replaced.filter(|(inode, _)| *inode != 0) {
+                    self.put.insert(replaced, path.to_owned());
+                }
+                Ok(())
             }
             (Some(Node::Link { target }), _) => {
                 let target = self.read(&target)?;
@@ -230,6 +352,21 @@ impl Restoring<'_> {
     fn read(&self, hash: &Hash) -> Result<Vec<u8>, Why> {
         (self.objects.read(hash)).map_err(|error| Why::Failed(error.to_string()))
     }
+}
+
+/// How something is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum KeptBy {
+    /// The file itself is moved, where that is possible.
+    Moved,
+    /// A copy is made.
+    Copied,
+}
+
+/// What is left of a file in the workspace after it was kept.
+enum Leftover {
+    Gone,
+    There,
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]

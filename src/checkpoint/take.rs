@@ -8,6 +8,7 @@ mod part;
 
 pub use part::is_ignore_file;
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -60,6 +61,7 @@ struct Entry {
     name: OsString,
     node: Node,
     print: Print,
+    inode: u64,
     is_entered: bool,
     /// What the cache had.
     cached: Option<Node>,
@@ -72,6 +74,7 @@ pub(super) struct Found {
     pub(super) passed_over_count: u64,
     pub(super) repositories: Vec<PathBuf>,
     pub(super) files_read: u64,
+    pub(super) inodes: HashSet<u64>,
     pub(super) cache: Option<CacheWriter>,
     pub(super) new: PackWriter,
 }
@@ -189,6 +192,7 @@ impl<'a> Taking<'a> {
             name: surveyed.name,
             node,
             print,
+            inode: surveyed.stat.inode,
             is_entered: surveyed.is_entered,
             cached: known.map(|(_, node)| node),
         }
@@ -308,6 +312,7 @@ fn report(seen: &[Visited<Seen>], trees: &[Hash], new: PackWriter, files_read: u
         passed_over_count: 0,
         repositories: Vec::new(),
         files_read,
+        inodes: HashSet::new(),
         cache: None,
         new,
     };
@@ -316,7 +321,11 @@ fn report(seen: &[Visited<Seen>], trees: &[Hash], new: PackWriter, files_read: u
             found.repositories.push(value.path.clone());
         }
         for entry in &value.entries {
-            if let Some(reason) = entry.node.passed_over()
+            let reason = entry.node.passed_over();
+            if reason.is_none() {
+                found.inodes.insert(entry.inode);
+            }
+            if let Some(reason) = reason
                 && reason != Reason::Ignored
             {
                 found.passed_over_count += 1;
@@ -387,9 +396,9 @@ fn mark_of(print: &Print) -> u64 {
     u64::from_le_bytes(*hash.as_bytes().first_chunk().unwrap_or(&[0; 8]))
 }
 
-/// The bits that undo gives back; never those that lend the owner's rights.
+/// The bits that undo gives back.
 pub(super) fn mode_of(mode: u32) -> u16 {
-    u16::try_from(mode & 0o777).unwrap_or_default()
+    u16::try_from(mode & 0o7777).unwrap_or_default()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

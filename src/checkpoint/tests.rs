@@ -2,7 +2,9 @@
 
 mod any;
 mod apart;
+mod attributes;
 mod diff;
+mod kept;
 mod looks;
 mod part;
 mod store;
@@ -79,7 +81,28 @@ impl Bench {
     }
 
     fn restore(&mut self, plan: &Plan, force: Force) -> Restored {
-        self.store.restore(&self.workspace, plan, force).unwrap()
+        let restored = self.store.restore(&self.workspace, plan, force, None);
+        restored.unwrap()
+    }
+
+    /// Goes back as an undo of commands does.
+    fn go_keeping(&mut self, from: Snapshot, to: Snapshot) -> Restored {
+        let plan = self.plan(from, to);
+        let directory = self.directory.path().join("removed");
+        let keep = KeepAside {
+            directory: &directory,
+            target: to,
+        };
+        let restored = (self.store).restore(&self.workspace, &plan, Force::Skip, Some(keep));
+        restored.unwrap()
+    }
+
+    fn tidy(&mut self, keep: &[Snapshot], max_bytes: u64) -> Tidied {
+        let wanted = WantedSnapshots {
+            needed: keep.to_vec(),
+            ..WantedSnapshots::default()
+        };
+        self.store.tidy(&wanted, max_bytes).unwrap()
     }
 
     fn text(&self, path: &str) -> String {
@@ -100,7 +123,7 @@ fn hold(root: &Path, directory: &Path, held: &mut BTreeMap<PathBuf, Held>) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         let metadata = path.symlink_metadata().unwrap();
-        let mode = metadata.permissions().mode() & 0o777;
+        let mode = metadata.permissions().mode() & 0o7777;
         let what = if metadata.is_dir() {
             hold(root, &path, held);
             Held::Directory(mode)

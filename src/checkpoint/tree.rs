@@ -64,10 +64,12 @@ pub enum Reason {
     NoRoom,
     /// It was changed when the round had shown its last sign of life: nobody knows by whom.
     Meanwhile,
+    /// It was there before the round, under a name that the snapshot before it did not cover.
+    MovedIn,
 }
 
 impl Reason {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Ignored,
         Self::TooLarge,
         Self::Unreadable,
@@ -75,6 +77,7 @@ impl Reason {
         Self::TooMany,
         Self::NoRoom,
         Self::Meanwhile,
+        Self::MovedIn,
     ];
 
     /// In words, after the name of the file.
@@ -87,6 +90,7 @@ impl Reason {
             Self::TooMany => "is beyond the limit on the number of files",
             Self::NoRoom => "is beyond the limit on new content",
             Self::Meanwhile => "was changed after `agent` was stopped",
+            Self::MovedIn => "was moved here from a place that checkpoints do not cover",
         }
     }
 }

@@ -215,6 +215,7 @@ pub(super) fn own_paths(loaded: &Loaded, workspace: &Path) -> Vec<RelPath> {
 pub(super) fn covered(loaded: &Loaded, workspace: &Path) -> checkpoint::Limits {
     let mut covered = checkpoint::Limits {
         max_file_bytes: loaded.settings.max_undo_file_bytes,
+        max_store_bytes: loaded.settings.max_undo_megabytes << 20,
         ..checkpoint::Limits::default()
     };
     let own = loaded.paths.own();

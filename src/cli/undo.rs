@@ -198,6 +198,15 @@ pub(super) fn tell(agent: &Agent, id: &SessionId, reversal: &Reversal, restored:
         let copy = format!("is kept as {}", escape_line(&kept.copy.to_string_lossy()));
         text.push_str(&item(&kept.path, &copy));
     }
+    if !restored.aside.is_empty() {
+        let place = agent.removed(id, reversal);
+        let _ = write!(
+            text,
+            "\nNothing is lost: what was removed or replaced and has no other copy ({}) is kept for 30 days in {}",
+            counted(restored.aside.len()),
+            escape_line(&place.to_string_lossy())
+        );
+    }
     // Those in the plan were shown; these came up on the way.
     let planned = &reversal.plan.conflicts;
     let others = restored.skipped.iter().filter(|one| !planned.contains(one));
@@ -216,6 +225,11 @@ pub(super) fn tell(agent: &Agent, id: &SessionId, reversal: &Reversal, restored:
     agent.ui.say(&text);
 }
 
+fn counted(files: usize) -> String {
+    let s = if files == 1 { "" } else { "s" };
+    format!("{files} file{s}")
+}
+
 /// What was done, as `--json` prints it.
 #[derive(Debug, Serialize)]
 struct Outcome<'a> {
@@ -232,7 +246,9 @@ impl<'a> Outcome<'a> {
             rounds: &reversal.rounds,
             restored: restored.done.iter().map(|step| name(&step.path)).collect(),
             skipped: restored.skipped.iter().map(|one| name(&one.path)).collect(),
-            kept: restored.kept.iter().map(|kept| name(&kept.copy)).collect(),
+            kept: (restored.kept.iter().chain(&restored.aside))
+                .map(|kept| name(&kept.copy))
+                .collect(),
         }
     }
 }

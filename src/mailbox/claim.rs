@@ -37,9 +37,15 @@ impl Mailbox {
         let name = archive_name(candidate);
         let name = format!("{}_{name}", round_prefix(id, sequence));
         if candidate.path.is_symlink() {
-            return claim_link(candidate, &directory, &name);
+            return claim_copy(candidate, &directory, &name);
         }
-        let Some(claimed) = take_aside(&candidate.path, &directory, &name)? else {
+        let claimed = match take_aside(&candidate.path, &directory, &name) {
+            Err(error) if is_other_file_system(&error) => {
+                return claim_copy(candidate, &directory, &name);
+            }
+            moved => moved?,
+        };
+        let Some(claimed) = claimed else {
             return Ok(None);
         };
         if is_same(&claimed, &candidate.stat) {
@@ -53,12 +59,25 @@ impl Mailbox {
 
     /// Moves a reply out of the inbox that will not be used, with the reason beside it.
     ///
-    /// Nothing if it vanished.
+    /// Nothing if it vanished. Where `rejected/` is on another file system, a file that is no reply
+    /// at all, because it is too large or no text, stays where it is.
     pub fn reject(&self, candidate: &Candidate, why: &str) -> Result<Option<PathBuf>> {
-        let name = archive_name(candidate);
-        let Some(rejected) = take_aside(&candidate.path, &self.rejected(), &name)? else {
+        let (name, directory) = (archive_name(candidate), self.rejected());
+        let rejected = match take_aside(&candidate.path, &directory, &name) {
+            Err(error) if is_other_file_system(&error) => {
+                let copied = claim_copy(candidate, &directory, &name)?;
+                copied.or_else(|| {
+                    is_same(&candidate.path, &candidate.stat).then(|| candidate.path.clone())
+                })
+            }
+            moved => moved?,
+        };
+        let Some(rejected) = rejected else {
             return Ok(None);
         };
+        if rejected == candidate.path {
+            return Ok(Some(rejected));
+        }
         keep_private(&rejected)?;
         let mut reason = rejected.clone().into_os_string();
         reason.push(".why");
@@ -85,8 +104,9 @@ impl Mailbox {
     }
 }
 
-/// A link may be relative, and would lead elsewhere from another directory: a copy is claimed.
-fn claim_link(candidate: &Candidate, directory: &Path, name: &str) -> Result<Option<PathBuf>> {
+/// Claims a copy of what cannot be moved: a link, which may be relative and would lead elsewhere from
+/// another directory, and a file on another file system than the archive.
+fn claim_copy(candidate: &Candidate, directory: &Path, name: &str) -> Result<Option<PathBuf>> {
     let Reading::Text(content) = read::candidate(candidate)? else {
         return Ok(None);
     };
@@ -106,9 +126,25 @@ fn claim_link(candidate: &Candidate, directory: &Path, name: &str) -> Result<Opt
 }
 
 /// A reply is saved with the permissions that a person's files have; our records have fewer.
+///
+/// A reply of another user is replaced by a copy of our own. One that cannot be copied stays as it
+/// is: that somebody else may read what they wrote is no reason to stop.
 fn keep_private(file: &Path) -> Result<()> {
-    crate::platform::make_file_private(file)
-        .map_err(|cause| Error::file("make private", file, cause))
+    match crate::platform::make_file_private(file) {
+        Err(cause) if cause.kind() == std::io::ErrorKind::PermissionDenied => {
+            match read::read_reply(file) {
+                Ok(Reading::Text(content)) => write_atomic(file, &content, Durability::Synced),
+                _ => Ok(()),
+            }
+        }
+        made => made.map_err(|cause| Error::file("make private", file, cause)),
+    }
+}
+
+fn is_other_file_system(error: &Error) -> bool {
+    let cause = std::error::Error::source(error);
+    let cause = cause.and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::CrossesDevices)
 }
 
 fn is_same(path: &Path, stat: &Stat) -> bool {

@@ -44,8 +44,20 @@ pub(super) enum Oddity {
     DanglingLink,
 }
 
-/// What a directory entry is, and how long ago it changed; nothing for bystanders and directories.
-pub(super) fn examine(path: &Path, file_name: &str) -> Option<(Found, Duration)> {
+/// What a look at a directory entry told.
+#[derive(Debug)]
+pub(super) struct Examined {
+    /// What it is.
+    pub(super) found: Found,
+    /// How long ago it was written, renamed or given other attributes; zero if that is in doubt.
+    pub(super) age: Duration,
+    /// Differs when anything of it was changed, also who may read it; 0 where the platform does not
+    /// say.
+    pub(super) changed: i128,
+}
+
+/// What a directory entry is; nothing for bystanders and directories.
+pub(super) fn examine(path: &Path, file_name: &str) -> Option<Examined> {
     let kind = name::kind(file_name);
     if kind == Kind::Bystander {
         return None;
@@ -53,7 +65,11 @@ pub(super) fn examine(path: &Path, file_name: &str) -> Option<(Found, Duration)>
     // Through a link: the person made it, and means what it leads to.
     let Ok(metadata) = fs::metadata(path) else {
         let is_there = path.symlink_metadata().is_ok();
-        return is_there.then_some((Found::Odd(Oddity::DanglingLink), Duration::ZERO));
+        return is_there.then_some(Examined {
+            found: Found::Odd(Oddity::DanglingLink),
+            age: Duration::ZERO,
+            changed: 0,
+        });
     };
     if metadata.is_dir() {
         return None;
@@ -65,7 +81,22 @@ pub(super) fn examine(path: &Path, file_name: &str) -> Option<(Found, Duration)>
     } else {
         Found::Reply(Stat::of(&metadata))
     };
-    Some((found, age(&metadata)))
+    Some(Examined {
+        found,
+        age: age(&metadata),
+        changed: changed(&metadata),
+    })
+}
+
+#[cfg(unix)]
+fn changed(metadata: &fs::Metadata) -> i128 {
+    use std::os::unix::fs::MetadataExt;
+    i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec())
+}
+
+#[cfg(not(unix))]
+fn changed(_: &fs::Metadata) -> i128 {
+    0
 }
 
 /// How long ago a file was written, renamed or given other attributes; zero if that is in doubt.

@@ -32,6 +32,8 @@ pub struct Inbox {
     watch: Watch,
     /// Which directory is watched; another one may come to bear its name.
     identity: Option<Identity>,
+    /// Which directory holds it: the inbox is made again only there.
+    home: Option<Identity>,
     sightings: Sightings,
     notices: VecDeque<Notice>,
     /// What is wrong with the directory and was told.
@@ -67,6 +69,7 @@ impl Inbox {
             directory: mailbox.inbox.clone(),
             watch: Watch::idle(),
             identity: identity(&mailbox.inbox).ok(),
+            home: home_of(&mailbox.inbox),
             sightings: Sightings::new(find_end_mark),
             notices: VecDeque::new(),
             trouble: None,
@@ -147,6 +150,10 @@ impl Inbox {
                 &format!("holds more than {MAX_FILES} files, and only so many are looked at"),
                 "move away what is no reply",
             ),
+            Err(_) if home_of(&self.directory) != self.home => self.tell_trouble(
+                "is gone, with the directory that it was in: that was moved, renamed or removed",
+                "move it back; or stop with Ctrl-C, and go on where it is now with `agent resume`",
+            ),
             Err(cause) => self.tell_trouble(
                 &format!("cannot be opened: {cause}"),
                 "make it a directory that you may read: it is tried again every second",
@@ -184,7 +191,11 @@ impl Inbox {
         let news = if found.is_ok() {
             "was replaced: replies are awaited in the new one"
         } else {
-            fs::create_dir_all(&self.directory)?;
+            // Elsewhere it would be an inbox of nobody, in which a reply is never found.
+            if home_of(&self.directory) != self.home {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            fs::create_dir(&self.directory)?;
             "was gone: it was made again"
         };
         self.identity = Some(identity(&self.directory)?);
@@ -224,6 +235,11 @@ impl Inbox {
             hint: hint.to_owned(),
         });
     }
+}
+
+/// Which directory holds this one.
+fn home_of(directory: &Path) -> Option<Identity> {
+    identity(directory.parent()?).ok()
 }
 
 fn identity(directory: &Path) -> io::Result<Identity> {

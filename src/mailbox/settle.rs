@@ -9,12 +9,19 @@
 use std::fs::Metadata;
 use std::time::{Duration, SystemTime};
 
-/// How long a file must stay the same before it counts as whole, when nobody closed or renamed it.
+/// How long a file must stay the same before it counts as whole, when it is likely to be.
 ///
 /// Long enough for a browser that writes in bursts, short enough that a person does not notice.
 pub(super) const SETTLE: Duration = Duration::from_millis(500);
 
-/// How long a file must stay the same that a program still has open, without an end mark.
+/// How long a file without an end mark must stay the same that was written in place.
+///
+/// A program that appends to it piece by piece may close it after each; a reply that lacks its mark
+/// is rare, so that this slows few.
+pub(super) const UNMARKED: Duration = Duration::from_secs(2);
+
+/// How long a file without an end mark must stay the same that is known to be written piece by
+/// piece: a program still has it open, or it grew after it had held still.
 ///
 /// A person may be pasting into `cat > reply.txt`, or a chat may be thinking.
 pub(super) const STAYS_OPEN: Duration = Duration::from_secs(10);
@@ -61,9 +68,11 @@ fn inode(_: &Metadata) -> u64 {
 pub(super) enum Evidence {
     /// Its writer is done with it and it ends with the mark of this round.
     Complete,
+    /// It ends with a mark, or was renamed into place, as what is whole is.
+    Likely,
     /// Nothing.
     Missing,
-    /// Less than nothing: its writer still has it open, and it has no end mark.
+    /// Less than nothing: it has no end mark, and its writer still has it open or comes back to it.
     Contrary,
 }
 
@@ -86,7 +95,8 @@ pub(super) fn look(now: &Stat, still: Duration, evidence: Evidence) -> Look {
     let (needed, verdict) = match evidence {
         _ if now.size == 0 => (STAYS_EMPTY, Look::Empty),
         Evidence::Complete => (Duration::ZERO, Look::Whole),
-        Evidence::Missing => (SETTLE, Look::Whole),
+        Evidence::Likely => (SETTLE, Look::Whole),
+        Evidence::Missing => (UNMARKED, Look::Whole),
         Evidence::Contrary => (STAYS_OPEN, Look::Whole),
     };
     match needed.saturating_sub(still) {
@@ -116,9 +126,11 @@ mod tests {
     #[test]
     fn a_file_that_held_still_is_whole() {
         let rest = Duration::from_millis;
-        case(5, 0, Evidence::Missing, Look::Wait(rest(500)));
-        case(5, 499, Evidence::Missing, Look::Wait(rest(1)));
-        case(5, 500, Evidence::Missing, Look::Whole);
+        case(5, 0, Evidence::Likely, Look::Wait(rest(500)));
+        case(5, 499, Evidence::Likely, Look::Wait(rest(1)));
+        case(5, 500, Evidence::Likely, Look::Whole);
+        case(5, 500, Evidence::Missing, Look::Wait(rest(1_500)));
+        case(5, 2_000, Evidence::Missing, Look::Whole);
         case(5, 9_000, Evidence::Missing, Look::Whole);
     }
 

@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::entry::{Found, Oddity, examine};
+use super::entry::{Examined, Found, Oddity, examine};
 use super::name::{self, Kind};
 use super::read;
 use super::settle::{self, Evidence, Look, SETTLE, Stat};
@@ -61,7 +61,13 @@ pub(super) struct Sightings {
 #[derive(Debug)]
 struct Sighting {
     found: Found,
+    /// See [`Examined::changed`].
+    changed: i128,
     since: Instant,
+    /// Whether it held still before what comes next.
+    held_still: bool,
+    /// Whether it grew after it had held still: somebody appends to it piece by piece.
+    has_grown: bool,
     writer: Writer,
     tail: Tail,
     /// The round for which it was handed out: once each, or a loop that leaves it would spin.
@@ -75,6 +81,8 @@ enum Writer {
     Unknown,
     Busy,
     Done,
+    /// It was renamed into place.
+    Placed,
 }
 
 impl From<Touch> for Writer {
@@ -83,6 +91,7 @@ impl From<Touch> for Writer {
             Touch::Changed => Self::Unknown,
             Touch::Written => Self::Busy,
             Touch::Closed => Self::Done,
+            Touch::Placed => Self::Placed,
         }
     }
 }
@@ -117,12 +126,13 @@ impl Sightings {
         sighting.tail = Tail::Unread;
         sighting.delivered = None;
         if sighting.found.is_odd() {
-            return touch == Touch::Closed || sighting.found.is_empty();
+            return touch.is_end() || sighting.found.is_empty();
         }
+        sighting.held_still |= sighting.is_still(now);
         sighting.since = now;
         // A file that is being written is looked at when it has been still for long enough; to
         // look at every write would keep a processor busy.
-        touch == Touch::Closed
+        touch.is_end()
     }
 
     /// Lists the directory and forgets what is no longer there.
@@ -132,12 +142,12 @@ impl Sightings {
         for entry in entries.by_ref().take(MAX_FILES) {
             let Ok(entry) = entry else { continue };
             let file_name = entry.file_name();
-            let Some((found, age)) = examine(&entry.path(), &file_name.to_string_lossy()) else {
+            let Some(examined) = examine(&entry.path(), &file_name.to_string_lossy()) else {
                 continue;
             };
             let sighting = match known.remove(&file_name) {
-                Some(sighting) => sighting.seen_again(found, now),
-                None => self.first_sighting(&file_name, found, age, now),
+                Some(sighting) => sighting.seen_again(examined, now),
+                None => self.first_sighting(&file_name, examined, now),
             };
             self.files.insert(file_name, sighting);
         }
@@ -149,16 +159,13 @@ impl Sightings {
         })
     }
 
-    fn first_sighting(
-        &self,
-        file_name: &OsStr,
-        found: Found,
-        age: Duration,
-        now: Instant,
-    ) -> Sighting {
-        let was_there = self.is_first_look && age >= LONG_AGO;
+    fn first_sighting(&self, file_name: &OsStr, examined: Examined, now: Instant) -> Sighting {
+        let was_there = self.is_first_look && examined.age >= LONG_AGO;
         Sighting {
-            found,
+            found: examined.found,
+            changed: examined.changed,
+            held_still: false,
+            has_grown: false,
             since: if was_there {
                 now.checked_sub(LONG_AGO).unwrap_or(now)
             } else {
@@ -216,8 +223,26 @@ enum Verdict {
 }
 
 impl Sighting {
-    fn seen_again(mut self, found: Found, now: Instant) -> Self {
-        if self.found != found {
+    /// Whether it has been as it is for so long that a further write is a new beginning.
+    fn is_still(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.since) >= SETTLE
+    }
+
+    fn seen_again(mut self, examined: Examined, now: Instant) -> Self {
+        let Examined { found, changed, .. } = examined;
+        if self.changed != changed {
+            // One that could not be read may be readable by now.
+            self.changed = changed;
+            self.delivered = None;
+        }
+        if self.found == found {
+            self.held_still |= self.is_still(now);
+        } else {
+            let is_resumed = std::mem::take(&mut self.held_still);
+            if let (Found::Reply(old), Found::Reply(new)) = (&self.found, &found) {
+                let is_longer = old.inode == new.inode && 0 < old.size && old.size < new.size;
+                self.has_grown |= is_longer && is_resumed;
+            }
             // `writer` stays: a write after the closing would have been reported.
             self.is_told &= self.found.is_odd() && found.is_odd();
             self.found = found;
@@ -265,18 +290,20 @@ impl Sighting {
     }
 
     fn evidence(&mut self, path: &Path, round: &EndMark, find_end_mark: FindEndMark) -> Evidence {
-        if self.writer == Writer::Unknown {
-            return Evidence::Missing;
-        }
         if let Tail::Unread = self.tail {
             let end = read::tail(path).ok().and_then(|tail| find_end_mark(&tail));
             self.tail = Tail::Read(end);
         }
-        let is_marked = matches!(&self.tail, Tail::Read(Some(end)) if end == round);
-        match (self.writer, is_marked) {
-            (Writer::Done, true) => Evidence::Complete,
-            (Writer::Busy, false) => Evidence::Contrary,
-            _ => Evidence::Missing,
+        let mark = match &self.tail {
+            Tail::Read(mark) => mark.as_ref(),
+            Tail::Unread => None,
+        };
+        match (self.writer, mark) {
+            (Writer::Done | Writer::Placed, Some(mark)) if mark == round => Evidence::Complete,
+            (Writer::Busy, mark) if mark != Some(round) => Evidence::Contrary,
+            (_, None) if self.has_grown => Evidence::Contrary,
+            (_, Some(_)) | (Writer::Placed, None) => Evidence::Likely,
+            (_, None) => Evidence::Missing,
         }
     }
 }
@@ -350,11 +377,11 @@ mod tests {
     fn any_change_starts_the_wait_again() {
         let mut desk = Desk::new();
         desk.save("one");
-        desk.waits(0, 500);
-        desk.waits(400, 100);
+        desk.waits(0, 2_000);
+        desk.waits(400, 1_600);
         desk.save("one and two");
-        desk.waits(400, 500);
-        desk.waits(499, 1);
+        desk.waits(400, 2_000);
+        desk.waits(1_999, 1);
         desk.arrives(1);
     }
 
@@ -362,10 +389,10 @@ mod tests {
     fn a_reported_write_starts_the_wait_again_without_a_look() {
         let mut desk = Desk::new();
         desk.save("one");
-        desk.waits(0, 500);
+        desk.waits(0, 2_000);
         desk.now += Duration::from_millis(300);
         assert!(!desk.touch(Touch::Changed));
-        desk.waits(200, 300);
+        desk.waits(200, 1_800);
     }
 
     #[test]
@@ -391,9 +418,47 @@ mod tests {
         desk.save("one and more");
         desk.touch(Touch::Written);
         desk.waits(0, 10_000);
+    }
+
+    #[test]
+    fn a_file_that_grew_after_a_pause_may_grow_again() {
+        let mut desk = Desk::new();
+        desk.save("one");
         desk.touch(Touch::Closed);
+        desk.waits(0, 2_000);
+        desk.now += Duration::from_millis(1_500);
+        desk.save("one and two");
+        desk.touch(Touch::Written);
+        desk.touch(Touch::Closed);
+        desk.waits(0, 10_000);
+        desk.now += Duration::from_secs(9);
+        desk.save("one and two [END");
+        desk.touch(Touch::Closed);
+        desk.arrives(0);
+    }
+
+    #[test]
+    fn a_file_that_was_renamed_into_place_grows_no_more() {
+        let mut desk = Desk::new();
+        desk.save("one");
+        desk.touch(Touch::Placed);
         desk.waits(0, 500);
         desk.arrives(500);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_is_handed_out_again_when_its_permissions_change() {
+        use std::os::unix::fs::PermissionsExt;
+        let mut desk = Desk::new();
+        desk.save("[END");
+        desk.touch(Touch::Closed);
+        desk.arrives(0);
+        desk.sightings.deliver(OsStr::new("a.txt"), &round());
+        assert!(desk.look(5_000).reply.is_none());
+        let path = desk.directory.path().join("a.txt");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        desk.arrives(0);
     }
 
     #[test]
@@ -409,8 +474,8 @@ mod tests {
         let mut desk = Desk::new();
         desk.save("one");
         desk.touch(Touch::Closed);
-        desk.waits(0, 500);
-        desk.arrives(500);
+        desk.waits(0, 2_000);
+        desk.arrives(2_000);
     }
 
     #[test]

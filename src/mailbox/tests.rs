@@ -181,6 +181,31 @@ fn takes_a_file_appended_to_by_one_writer_after_the_other() {
 }
 
 #[test]
+fn waits_for_what_is_appended_with_pauses() {
+    for text in ["one\ntwo\n".to_owned(), marked("one\ntwo")] {
+        arrives_once(&text, |path| {
+            for (number, line) in text.split_inclusive('\n').enumerate() {
+                if number > 0 {
+                    // Longer than a whole reply has to hold still, and after that than any other.
+                    let pause = if number == 1 {
+                        settle::SETTLE
+                    } else {
+                        settle::UNMARKED
+                    };
+                    thread::sleep(pause + Duration::from_millis(300));
+                }
+                let mut file = OpenOptions::new()
+                    .create(true)
+                    .append(true)
+                    .open(path)
+                    .unwrap();
+                file.write_all(line.as_bytes()).unwrap();
+            }
+        });
+    }
+}
+
+#[test]
 fn takes_a_file_renamed_into_place() {
     arrives_once_either_way(|path, text| {
         let partial = path.with_extension("txt.crdownload");
@@ -415,6 +440,26 @@ fn an_inbox_that_was_replaced_is_watched_instead_of_the_old_one() {
     assert!(notice(&mut inbox).message.contains("was replaced"));
     save(&post.path("reply.txt"), marked("[DONE]"));
     assert_eq!(post.receive(&mut inbox).0, "reply.txt");
+}
+
+#[test]
+fn an_inbox_whose_base_was_moved_is_not_made_at_the_old_place() {
+    let root = tempfile::tempdir().unwrap();
+    let (base, moved) = (root.path().join("base"), root.path().join("moved"));
+    let mailbox = Mailbox::open(base.join("outbox"), base.join("inbox")).unwrap();
+    let mut inbox = Inbox::watch(&mailbox, find_end_mark);
+    assert_eq!(inbox.poll(&round()), None);
+    rename(&base, &moved);
+    assert!(notice(&mut inbox).message.contains("was moved, renamed"));
+    assert!(!base.exists());
+    // Another one in its place is not the same either.
+    fs::create_dir(&base).unwrap();
+    assert_eq!(inbox.poll(&round()), None);
+    assert!(!base.join("inbox").exists());
+    fs::remove_dir(&base).unwrap();
+    rename(&moved, &base);
+    save(&base.join("inbox/reply.txt"), marked("[DONE]"));
+    assert_eq!(reply(&mut inbox).name, "reply.txt");
 }
 
 #[test]

@@ -26,8 +26,17 @@ pub(super) enum Touch {
     Changed,
     /// It was written by a program that has yet to close it, and the closing will be reported.
     Written,
-    /// Its writer closed it, or it was renamed into place.
+    /// Its writer closed it.
     Closed,
+    /// It was renamed into place.
+    Placed,
+}
+
+impl Touch {
+    /// Whether the file may be whole now.
+    pub(super) fn is_end(self) -> bool {
+        matches!(self, Self::Closed | Self::Placed)
+    }
 }
 
 /// What happened since the last wait.
@@ -71,10 +80,10 @@ impl Signals {
                 self.lost = true;
                 return;
             }
-            EventKind::Access(AccessKind::Close(AccessMode::Write))
-            | EventKind::Modify(ModifyKind::Name(
+            EventKind::Access(AccessKind::Close(AccessMode::Write)) => Touch::Closed,
+            EventKind::Modify(ModifyKind::Name(
                 RenameMode::To | RenameMode::Both | RenameMode::Any | RenameMode::Other,
-            )) => Touch::Closed,
+            )) => Touch::Placed,
             // Listing the directory raises these: to answer them would never end.
             EventKind::Access(_) => return,
             // Browsers note the origin of a download after they closed it.
@@ -298,7 +307,7 @@ mod tests {
         let renamed = EventKind::Modify(ModifyKind::Name(RenameMode::To));
         assert_eq!(
             touch([EventKind::Create(CreateKind::File), renamed]),
-            Touch::Closed
+            Touch::Placed
         );
     }
 

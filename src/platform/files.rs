@@ -97,6 +97,62 @@ pub fn exchange_names(
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Gives a new file the owner and the extended attributes of the one that it will replace, as far
+/// as the system lets us: who is not root cannot give files away.
+#[cfg(unix)]
+pub fn copy_attributes(directory: &Dir, name: impl AsRef<Path>, new: &cap_std::fs::File) {
+    use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid, fchown, fstat, openat, statat};
+
+    let name = name.as_ref();
+    let (Ok(old), Ok(made)) = (
+        statat(directory, name, AtFlags::SYMLINK_NOFOLLOW),
+        fstat(new),
+    ) else {
+        return;
+    };
+    if FileType::from_raw_mode(old.st_mode) != FileType::RegularFile {
+        return;
+    }
+    if (old.st_uid, old.st_gid) != (made.st_uid, made.st_gid) {
+        let (user, group) = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
+        if fchown(new, Some(user), Some(group)).is_err() {
+            let _ = fchown(new, None, Some(group));
+        }
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    if let Ok(old) = openat(directory, name, flags, Mode::empty()) {
+        copy_extended(&old, new);
+    }
+}
+
+/// Gives a new file the attributes of the one that it will replace: there is nothing to do here.
+#[cfg(not(unix))]
+pub fn copy_attributes(_directory: &Dir, _name: impl AsRef<Path>, _new: &cap_std::fs::File) {}
+
+/// Copies what fits into a buffer that is larger than what most file systems allow.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn copy_extended(old: &std::os::fd::OwnedFd, new: &cap_std::fs::File) {
+    use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
+
+    const LONGEST: usize = 64 * 1024;
+    let mut names = vec![0; LONGEST];
+    let length = flistxattr(old, &mut names[..]).unwrap_or_default();
+    let mut value = vec![0; LONGEST];
+    for name in names[..length].split(|byte| *byte == 0) {
+        // A capability lends rights, as setuid does.
+        if name.is_empty() || name == b"security.capability" {
+            continue;
+        }
+        if let Ok(length) = fgetxattr(old, name, &mut value[..]) {
+            let _ = fsetxattr(new, name, &value[..length], XattrFlags::empty());
+        }
+    }
+}
+
+/// Copies extended attributes: not supported here.
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "macos"))))]
+fn copy_extended(_old: &std::os::fd::OwnedFd, _new: &cap_std::fs::File) {}
+
 /// Opens a directory beneath the root where no component of the path is a link.
 ///
 /// One call of the system for the whole path. An error says no more than that the slower way has to

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::journal::RecordProblem;
 use super::{Record, SCHEMA};
-use crate::checkpoint::Snapshot;
+use crate::checkpoint::{Before, Reach, Snapshot};
 use crate::error::{Error, Result};
 
 /// The workspace around a round that changed it.
@@ -30,7 +30,7 @@ pub struct Checkpoint {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct History {
     rounds: Vec<Round>,
-    begun: Option<(u32, Snapshot)>,
+    begun: Option<(u32, Before)>,
     /// Rounds that may have changed something, and nobody knows what, in their order.
     uncovered: Vec<u32>,
     undos: u32,
@@ -67,6 +67,8 @@ impl Unfinished {
 #[derive(Debug, PartialEq, Eq)]
 struct Round {
     checkpoint: Checkpoint,
+    /// How much its checkpoints looked at.
+    reach: Reach,
     /// By which undo it was undone, counted from 1.
     undo: Option<u32>,
 }
@@ -123,7 +125,7 @@ impl History {
     pub(super) fn take(&mut self, record: &Record) {
         match record {
             Record::Before { sequence, before } => {
-                self.begun = Some((*sequence, before.snapshot));
+                self.begun = Some((*sequence, *before));
             }
             Record::After { sequence, snapshot } => self.finish(*sequence, *snapshot),
             Record::Uncovered { sequence } if !self.uncovered.contains(sequence) => {
@@ -150,14 +152,16 @@ impl History {
         // After a crash the end of a round may be told twice.
         self.rounds.retain(|known| known.checkpoint.round != round);
         self.uncovered.retain(|known| *known != round);
-        if begun == round && before != after {
+        let Before { snapshot, reach } = before;
+        if begun == round && snapshot != after {
             self.unfinished = None;
             self.rounds.push(Round {
                 checkpoint: Checkpoint {
                     round,
-                    before,
+                    before: snapshot,
                     after,
                 },
+                reach,
                 undo: None,
             });
         }
@@ -178,6 +182,13 @@ impl History {
             .iter()
             .find(|round| round.checkpoint.round == number);
         found.map(|round| round.checkpoint)
+    }
+
+    /// How much the checkpoints of this round looked at, if it changed something.
+    pub fn reach(&self, number: u32) -> Option<Reach> {
+        let mut rounds = self.rounds.iter();
+        let found = rounds.find(|round| round.checkpoint.round == number);
+        found.map(|round| round.reach)
     }
 
     /// The first round that changed something.
@@ -264,7 +275,6 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checkpoint::{Before, Reach};
     use crate::fs::{Durability, write_atomic};
 
     fn snapshot(number: u32) -> Snapshot {

@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::fs::sync_directory;
 
+use crate::checkpoint::Snapshot;
+use crate::session::Session;
+
 pub use self::record::Record;
 pub(super) use self::record::RecordProblem;
 pub use self::recovered::{CheckProgress, ClaimedReply, Recovered};
@@ -26,6 +29,47 @@ pub enum Sync {
     Now,
     /// It is with the system; a later synced append takes it along.
     Later,
+}
+
+/// The checkpoints that the end of a journal depends on.
+///
+/// The state file may not know them: it is written after the journal, and only when a round ends.
+#[derive(Debug, Default)]
+pub struct JournalEnd {
+    /// The session as the last finished round left it.
+    pub session: Option<Session>,
+    /// The checkpoints of the round that was not finished.
+    pub under_way: Vec<Snapshot>,
+}
+
+impl JournalEnd {
+    /// Reads the end of a journal and leaves the file alone; a torn last line is passed over.
+    pub(super) fn read(path: &Path) -> Result<Self> {
+        let failed = |cause: std::io::Error| Error::file("read", path, cause);
+        let file = match File::open(path) {
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
+            opened => opened.map_err(failed)?,
+        };
+        let (mut at, tail) = read_tail(&file).map_err(failed)?;
+        let mut end = Self::default();
+        for line in tail.split_inclusive(|byte| *byte == b'\n') {
+            if !line.ends_with(b"\n") {
+                break;
+            }
+            let record =
+                Record::parse(line).map_err(|problem| unreadable(path, &file, at, problem))?;
+            match record {
+                Record::Round { session } => end.session = Some(*session),
+                Record::Before { before, .. } => end.under_way.push(before.snapshot),
+                Record::After { snapshot, .. } => end.under_way.push(snapshot),
+                _ => {}
+            }
+            at += line.len() as u64;
+        }
+        Ok(end)
+    }
 }
 
 /// An open journal.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{History, Journal, Notes, Recovered, SCHEMA, Session};
+use super::{History, Journal, JournalEnd, Notes, Recovered, SCHEMA, Session};
 use crate::error::{Error, Result};
 use crate::fs::{Draft, Durability, own_directory, refuse_link, write_atomic};
 use crate::protocol::SessionId;
@@ -48,6 +48,11 @@ impl Store {
     /// Opens the journal of a session.
     pub fn journal(&self, id: &SessionId) -> Result<(Journal, Recovered)> {
         Journal::open(&self.journal_path(id))
+    }
+
+    /// The checkpoints that the end of a session's journal depends on.
+    pub fn journal_end(&self, id: &SessionId) -> Result<JournalEnd> {
+        JournalEnd::read(&self.journal_path(id))
     }
 
     /// Which rounds of a session changed the workspace.

@@ -80,6 +80,7 @@ pub static GROUPS: &[Group] = &[
             "MaxCpuSeconds",
             "MaxFileBytes",
             "MaxUndoFileBytes",
+            "MaxUndoMegabytes",
         ],
     },
 ];

@@ -318,6 +318,13 @@ pub static KEYS: &[Key] = &[
         1..=1024 * MIB,
         "Bytes of the largest file that undo covers (10 MiB); larger ones are named.",
     ),
+    number(
+        "MaxUndoMegabytes",
+        "--max-undo-megabytes",
+        8192,
+        16..=1_000_000,
+        "Size of all checkpoints of a base directory together; beyond it those of the oldest rounds are removed, and you are told.",
+    ),
 ];
 
 const fn directory(

@@ -50,14 +50,42 @@ impl Workspace {
 
     /// Replaces or makes a file with these permission bits: the old one or the whole new one.
     ///
-    /// A link of that name is replaced, not followed.
+    /// Owner and extended attributes are those of the file that is replaced, as far as the system
+    /// lets us set them. A link of that name is replaced, not followed.
     pub fn write_exact(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
         let (directory, name) = self.at(path)?;
         replace(&directory, name, |temporary| {
             let mut file = create_private(&directory, temporary, false)?;
             file.write_all(content)?;
+            files::copy_attributes(&directory, name, &file);
+            // After the owner: a change of owner takes special bits away.
             set_file_mode(&file, mode)
         })
+    }
+
+    /// Makes a second name for a file, in place of what has that name.
+    pub fn hard_link_exact(&self, file: &Path, path: &Path) -> io::Result<()> {
+        let (from, from_name) = self.at(file)?;
+        let (directory, name) = self.at(path)?;
+        replace(&directory, name, |temporary| {
+            from.hard_link(from_name, &directory, temporary)
+        })
+    }
+
+    /// Moves a file out of the workspace, to a path of our own that is free.
+    ///
+    /// An error if that is on another file system.
+    pub fn move_out_exact(&self, path: &Path, to: &Path) -> io::Result<()> {
+        let (directory, name) = self.at(path)?;
+        let parent = to.parent().ok_or(io::ErrorKind::InvalidInput)?;
+        let to_name = to.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let target = Dir::open_ambient_dir(parent, cap_std::ambient_authority())?;
+        match files::rename_without_replacing(&directory, name, &target, to_name) {
+            Err(cause) if cause.kind() == io::ErrorKind::Unsupported => {
+                directory.rename(name, &target, to_name)
+            }
+            other => other,
+        }
     }
 
     /// Replaces or makes a link.
@@ -196,7 +224,7 @@ fn rename_to_free(directory: &Dir, from: &OsStr, to: &OsStr) -> io::Result<()> {
 #[cfg(unix)]
 fn set_file_mode(file: &cap_std::fs::File, mode: u32) -> io::Result<()> {
     use cap_std::fs::{Permissions, PermissionsExt};
-    file.set_permissions(Permissions::from_mode(mode & 0o777))
+    file.set_permissions(Permissions::from_mode(mode & 0o7777))
 }
 
 #[cfg(not(unix))]

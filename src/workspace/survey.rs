@@ -30,7 +30,7 @@ use crate::protocol::RelPath;
 pub struct Stat {
     /// What it is.
     pub kind: Kind,
-    /// The permission bits; 0 where there are none.
+    /// The permission bits that can be given back; 0 where there are none.
     pub mode: u32,
     /// In bytes.
     pub size: u64,
@@ -40,6 +40,9 @@ pub struct Stat {
     pub changed: i64,
     /// Its number in the file system; 0 where there is none.
     pub inode: u64,
+    /// When it was made, in nanoseconds since 1970; a rename does not change it. Not every file
+    /// system knows.
+    pub born: Option<i64>,
 }
 
 /// What is surveyed and what is not.
@@ -354,11 +357,12 @@ impl Stat {
             |seconds: i64, rest: i64| (seconds.saturating_mul(1_000_000_000)).saturating_add(rest);
         Self {
             kind: kind_of(metadata),
-            mode: metadata.mode() & 0o7777,
+            mode: mode_to_restore(metadata),
             size: metadata.len(),
             modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
             changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
             inode: metadata.ino(),
+            born: born(metadata),
         }
     }
 
@@ -381,6 +385,26 @@ impl Stat {
             modified: nanoseconds(metadata.modified()),
             changed: nanoseconds(metadata.created()),
             inode: 0,
+            born: born(metadata),
         }
     }
+}
+
+fn born(metadata: &Metadata) -> Option<i64> {
+    let born = metadata.created().ok()?.into_std();
+    let since = born
+        .duration_since(std::time::SystemTime::UNIX_EPOCH)
+        .ok()?;
+    i64::try_from(since.as_nanos()).ok()
+}
+
+/// The permission bits, without setuid and setgid for a file of another user: whoever writes it
+/// again owns it, and would lend out their own rights.
+#[cfg(unix)]
+fn mode_to_restore(metadata: &Metadata) -> u32 {
+    use cap_std::fs::MetadataExt;
+
+    let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
+    let lends = metadata.is_file() && !is_ours;
+    metadata.mode() & if lends { 0o1777 } else { 0o7777 }
 }

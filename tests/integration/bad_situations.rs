@@ -343,3 +343,65 @@ fn a_file_that_became_a_directory_is_told_to_the_model() {
     }
     running.kill();
 }
+
+#[test]
+fn an_archive_on_another_file_system_is_an_archive() {
+    let script = r#"
+mkdir base && cd base
+agent new --no-wait --base . task 2> ../new.txt || exit 1
+id=$(ls outbox | cut -c1-8)
+mount -t tmpfs other inbox/processed && mount -t tmpfs other inbox/rejected || exit 99
+printf 'Nothing for this session.\n[END 00000000#1]\n' > inbox/wrong.txt
+agent step > /dev/null; echo "wrong: $?" >&2
+ls inbox/rejected >&2
+printf '[CREATE_FILE path="a.txt"]\na\n[/CREATE_FILE]\n[END %s#1]\n' "$id" > inbox/reply.txt
+agent step > /dev/null; echo "right: $?" >&2
+ls inbox inbox/processed workspace >&2
+"#;
+    let Some(output) = on_small_disk(2_000, script) else {
+        return;
+    };
+    let said = said(&output);
+    for line in [
+        "right: 0",
+        "wrong.txt",
+        "wrong.txt.why",
+        "seq0001_reply.txt",
+        "a.txt",
+    ] {
+        assert!(said.contains(line), "{line} in\n{said}");
+    }
+    assert!(!said.contains("cross-device"), "{said}");
+}
+
+#[test]
+fn a_reply_of_another_user_is_taken() {
+    let started = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+    let base = started.base();
+    let id = id_of(&started.outbox(1));
+    let reply = base.join("inbox/reply.txt");
+    fs::write(&reply, CREATE.replace("{end}", &format!("[END {id}#1]"))).unwrap();
+    // Only root can make a file of somebody else; in a namespace of its own it has no rights to it.
+    if std::os::unix::fs::chown(&reply, Some(1234), None).is_err() {
+        return;
+    }
+    fs::set_permissions(&reply, fs::Permissions::from_mode(0o644)).unwrap();
+    let mut step = Command::new("unshare");
+    step.args(["--user", "--map-root-user", "--"])
+        .arg(env!("CARGO_BIN_EXE_agent"))
+        .args(["step", "--sandbox", "off"])
+        .current_dir(&base)
+        .env("HOME", base.with_file_name("home"))
+        .env("XDG_STATE_HOME", base.with_file_name("state"));
+    let output = step.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(
+        fs::read_to_string(base.join("workspace/a.txt")).unwrap(),
+        "a\n"
+    );
+    let kept = base.join(format!("inbox/processed/{id}_seq0001_reply.txt"));
+    assert_eq!(
+        fs::metadata(kept).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+}

@@ -84,6 +84,9 @@ mod terminal;
 /// Taking rounds back, and putting them again.
 #[cfg(unix)]
 mod undo;
+/// Undo and redo along random walks, held against a model.
+#[cfg(target_os = "linux")]
+mod undo_walk;
 /// Rounds that a kill left unfinished.
 #[cfg(unix)]
 mod unfinished;

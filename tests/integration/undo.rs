@@ -428,6 +428,17 @@ fn what_a_session_that_ended_long_ago_needed_is_tidied_away() {
     let mut old = finished.session();
     old["updatedAt"] = "2001-01-01T00:00:00Z".into();
     fs::write(&file, old.to_string()).unwrap();
+    let journal = base.join(format!("sessions/{id}.journal.jsonl"));
+    let mut lines = String::new();
+    for line in fs::read_to_string(&journal).unwrap().lines() {
+        let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+        if record["event"] == "round" {
+            record["session"]["updatedAt"] = old["updatedAt"].clone();
+        }
+        lines += &record.to_string();
+        lines.push('\n');
+    }
+    fs::write(&journal, lines).unwrap();
     let mark = fs::File::options()
         .write(true)
         .open(base.join("sessions/objects/tidied"))
@@ -721,4 +732,160 @@ fn an_undo_after_the_end_is_told_first_and_the_check_runs_again() {
     let outbox = finished.outbox(3);
     assert!(outbox.contains("The user put round 1 again"), "{outbox}");
     assert!(outbox.contains("[OK] `test -f a.txt`"), "{outbox}");
+}
+
+/// Makes the next process tidy, and waits until one that waits for a reply has.
+fn tidy(finished: Finished) -> Finished {
+    let base = finished.base();
+    let mark = base.join("sessions/objects/tidied");
+    let opened = fs::File::options().write(true).open(&mark).unwrap();
+    opened.set_modified(std::time::UNIX_EPOCH).unwrap();
+    let running = Test::after(finished, &["new", "another"]).start();
+    let marked = || fs::metadata(&mark).unwrap().modified().unwrap();
+    crate::harness::wait_until("the store is tidied", || marked() != std::time::UNIX_EPOCH);
+    running.signal("INT");
+    running.wait().code(130)
+}
+
+#[test]
+fn tidying_keeps_what_a_round_needs_that_a_kill_interrupted() {
+    let original = "original ".repeat(40_000);
+    let command =
+        "[RUN_COMMAND]\necho spoiled > big.txt; echo so far; sleep 1000\n[/RUN_COMMAND]\n{end}\n";
+    let running = session(&["new", "task"])
+        .file("workspace/big.txt", &original)
+        .reply(command)
+        .start();
+    let base = running.base();
+    wait_until_printed(&base, "so far\n");
+    let killed = running.kill();
+    let (id, _) = crate::harness::wait_for_outbox(&base, 1);
+    let tidied = tidy(killed);
+    let resumed = Test::after(tidied, &["resume", &id])
+        .reply_second(DONE)
+        .run()
+        .code(0);
+    Test::after(resumed, &["undo", &id, "--yes"])
+        .run()
+        .code(0)
+        .said("change big.txt")
+        .workspace("big.txt", &original);
+}
+
+/// A session with an ignored directory, in which a command is carried out.
+fn with_ignored(command: &str) -> Finished {
+    session(&["new", "task"])
+        .file("workspace/.gitignore", "data/\n*.bin\n")
+        .file("workspace/data/deep/x", "precious x\n")
+        .file("workspace/data/y", "precious y\n")
+        .file("workspace/large.bin", "0123456789".repeat(7_000))
+        .reply(&format!(
+            "[RUN_COMMAND]\n{command}; echo new > new.txt\n[/RUN_COMMAND]\n{{end}}\n"
+        ))
+        .reply(DONE)
+        .run()
+        .code(0)
+}
+
+#[test]
+fn a_round_that_only_moved_what_is_ignored_is_named_and_does_not_stand_in_the_way() {
+    let command = |script: &str| format!("[RUN_COMMAND]\n{script}\n[/RUN_COMMAND]\n{{end}}\n");
+    let finished = session(&["new", "task"])
+        .file("workspace/.gitignore", "data/\n")
+        .file("workspace/data/x", "precious\n")
+        .reply(&command("echo new > new.txt"))
+        .reply(&command("mv data/x x"))
+        .reply(DONE)
+        .run()
+        .code(0)
+        .said("`x` was moved here from a place that checkpoints do not cover");
+    let finished = Test::after(finished, &["undo", "--yes"])
+        .run()
+        .code(1)
+        .said("checkpoints do not cover these files")
+        .said("`agent undo --to 0` takes back round 1 too");
+    let finished = Test::after(finished, &["undo", "--to", "0", "--yes"])
+        .run()
+        .code(0)
+        .workspace("x", "precious\n");
+    assert!(!workspace(&finished.base()).join("new.txt").exists());
+}
+
+#[test]
+fn what_a_round_moved_out_of_an_ignored_place_stays() {
+    let finished = with_ignored("mv data data2; mv data2/y old.txt; mv large.bin large.dat");
+    let finished = undo(finished)
+        .said("data2 is not covered by checkpoints: it was moved here from a place that checkpoints do not cover")
+        .said("delete new.txt")
+        .workspace("data2/deep/x", "precious x\n")
+        .workspace("old.txt", "precious y\n")
+        .workspace("large.dat", &"0123456789".repeat(7_000));
+    assert!(!workspace(&finished.base()).join("new.txt").exists());
+    redo(finished)
+        .workspace("data2/deep/x", "precious x\n")
+        .workspace("new.txt", "new\n");
+}
+
+#[test]
+fn what_a_round_copied_out_of_an_ignored_place_is_kept_aside() {
+    let finished = with_ignored("cp -r data data2; rm -r data; cp -r data2 data3");
+    let finished = undo(finished)
+        .said("delete data2/y")
+        .said("is kept for 30 days in");
+    let base = finished.base();
+    assert!(!workspace(&base).join("data2").exists());
+    let id = finished.session()["sessionId"].as_str().unwrap().to_owned();
+    let kept = base.join(format!("sessions/{id}/removed/round-0001"));
+    for copy in ["data2", "data3"] {
+        let read = |name: &str| fs::read_to_string(kept.join(copy).join(name)).unwrap();
+        assert_eq!(
+            (read("deep/x"), read("y")),
+            ("precious x\n".to_owned(), "precious y\n".to_owned())
+        );
+    }
+    redo(finished).workspace("data2/y", "precious y\n");
+}
+
+#[test]
+fn a_directory_that_was_ignored_at_first_is_taken_back_with_its_files() {
+    let command = |script: &str| format!("[RUN_COMMAND]\n{script}\n[/RUN_COMMAND]\n{{end}}\n");
+    let finished = session(&["new", "task"])
+        .file("workspace/.gitignore", "data/\n")
+        .file("workspace/data/deep/x", "x\n")
+        .reply(&command(": > .gitignore"))
+        .reply(&command("rm -r data"))
+        .reply(DONE)
+        .run()
+        .code(0);
+    Test::after(finished, &["undo", "--to", "0", "--yes"])
+        .run()
+        .code(0)
+        .workspace("data/deep/x", "x\n")
+        .workspace(".gitignore", "data/\n");
+}
+
+#[test]
+fn checkpoints_beyond_the_limit_are_removed_and_that_is_told() {
+    let noise = |number: u32| {
+        let script = format!("head -c 9000000 /dev/urandom > noise; echo {number} > a.txt");
+        format!("[RUN_COMMAND]\n{script}\n[/RUN_COMMAND]\n{{end}}\n")
+    };
+    let finished = session(&["new", "task", "--max-undo-megabytes", "20"])
+        .reply(&noise(1))
+        .reply(&noise(2))
+        .reply(&noise(3))
+        .reply(DONE)
+        .run()
+        .code(0)
+        .said("The checkpoints took more than 20 MB (`MaxUndoMegabytes`).");
+    let packs = fs::read_dir(finished.base().join("sessions/objects/packs")).unwrap();
+    let size: u64 = packs
+        .map(|entry| entry.unwrap().metadata().unwrap().len())
+        .sum();
+    assert!(size < 30 << 20, "{size}");
+    let finished = undo(finished).workspace("a.txt", "2\n");
+    Test::after(finished, &["undo", "--to", "0", "--yes"])
+        .run()
+        .code(1)
+        .said("MaxUndoMegabytes");
 }

@@ -7,13 +7,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use super::NAMED;
 use super::named::named_by;
 use crate::agent::Conversation;
-use crate::checkpoint::{Before, Node, Reach, Snapshot};
+use crate::checkpoint::{Before, Node, PassedOver, Reach, Reason, Snapshot};
 use crate::error::Result;
 use crate::protocol::{RelPath, Step};
 use crate::session::{Printed, Record, Recovered, Sync};
@@ -65,15 +65,17 @@ impl Conversation<'_> {
         before: Before,
         clear: &Clear<'_>,
         steps: &[Step],
-    ) -> Option<(Snapshot, Vec<PathBuf>)> {
+    ) -> Option<(Snapshot, Vec<PassedOver>)> {
         let agent = self.agent;
         let now = match before.reach {
             Reach::Named => self.checkpoint_part(before.snapshot, &named_by(steps)),
             Reach::Whole => self.checkpoint_all(steps),
         }?;
-        let is_unclear = |path: &Path, node: &Node, stat: &Stat| !clear.has(path, node, stat);
+        let why_apart = |path: &Path, node: &Node, stat: &Stat| {
+            (!clear.has(path, node, stat)).then_some(Reason::Meanwhile)
+        };
         let store = self.store().ok()?;
-        let apart = store.set_apart(&agent.workspace, before.snapshot, now, is_unclear);
+        let apart = store.set_apart(&agent.workspace, before.snapshot, now, why_apart);
         apart.ok()
     }
 
@@ -86,10 +88,10 @@ impl Conversation<'_> {
         i64::try_from(since.as_nanos()).ok()
     }
 
-    fn tell_unclear(&self, unclear: &[PathBuf]) {
+    fn tell_unclear(&self, unclear: &[PassedOver]) {
         let mut text = "These were changed after that round had shown its last sign of life, by its command or by somebody else. `agent undo` will leave them as they are:".to_owned();
-        for path in unclear.iter().take(NAMED) {
-            let _ = write!(text, "\n  `{}`", escape_line(&path.to_string_lossy()));
+        for one in unclear.iter().take(NAMED) {
+            let _ = write!(text, "\n  `{}`", escape_line(&one.path.to_string_lossy()));
         }
         if unclear.len() > NAMED {
             let _ = write!(text, "\n  and {} more", unclear.len() - NAMED);

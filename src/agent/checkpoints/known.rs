@@ -12,6 +12,7 @@ use crate::agent::Conversation;
 use crate::checkpoint::Snapshot;
 use crate::compose::Listing;
 use crate::protocol::RelPath;
+use crate::session::{Session, Store};
 
 /// Where it is kept, beside the session.
 const KNOWN: &str = "known.json";
@@ -25,6 +26,12 @@ struct Known {
     /// The last round with a checkpoint of its own.
     round: u32,
     snapshot: Snapshot,
+}
+
+/// The files as a session last looked at them, where that is more than its rounds tell.
+pub(super) fn kept_known(store: &Store, session: &Session) -> Option<Snapshot> {
+    let known: Option<Known> = store.aside(&session.session_id, KNOWN);
+    known.map(|known| known.snapshot)
 }
 
 impl Conversation<'_> {

@@ -3,11 +3,11 @@
 //! A file that a step was to change and did not is somebody else's, whatever it contains by now: no
 //! undo of the round touches it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::agent::Conversation;
-use crate::checkpoint::{Before, Node, Reach, Snapshot};
+use crate::checkpoint::{Before, Node, Reach, Reason, Snapshot};
 use crate::protocol::{RelPath, StagedChange, StagedStep, Status, Step, StepResult};
 use crate::session::{Record, Sync};
 use crate::workspace::survey::Stat;
@@ -43,19 +43,31 @@ impl Conversation<'_> {
         self.checkpoints.of_others.extend(paths);
     }
 
-    /// The checkpoint before a round that looked at everything, with those files passed over.
+    /// The checkpoint before a round that looked at everything, with the files passed over that are
+    /// not the round's: those, and what it moved out of places that no checkpoint covers.
     ///
-    /// One that looked only at what its steps wrote does not know them.
-    pub(super) fn leave_others(&mut self, before: Before, after: Snapshot) -> Snapshot {
+    /// One that looked only at what its steps wrote knows neither.
+    pub(super) fn leave_others(
+        &mut self,
+        before: Before,
+        after: Snapshot,
+        covered: Option<&CoveredBefore>,
+    ) -> Snapshot {
         let others = std::mem::take(&mut self.checkpoints.of_others);
-        if before.reach == Reach::Named || others.is_empty() {
+        if before.reach == Reach::Named || (others.is_empty() && covered.is_none()) {
             return before.snapshot;
         }
         let workspace = &self.agent.workspace;
-        let is_of_others = |path: &Path, _: &Node, _: &Stat| others.contains(path);
+        let why_apart = |path: &Path, _: &Node, stat: &Stat| {
+            if others.contains(path) {
+                return Some(Reason::Meanwhile);
+            }
+            let is_moved_in = covered.is_some_and(|covered| covered.is_foreign(stat));
+            is_moved_in.then_some(Reason::MovedIn)
+        };
         let apart = self
             .store()
-            .and_then(|store| store.set_apart(workspace, before.snapshot, after, is_of_others));
+            .and_then(|store| store.set_apart(workspace, before.snapshot, after, why_apart));
         let Ok((snapshot, found)) = apart else {
             return before.snapshot;
         };
@@ -66,10 +78,36 @@ impl Conversation<'_> {
             sequence: self.session.sequence_number,
             before: Before { snapshot, ..before },
         };
-        match self.journal.append(&[record], Sync::Later) {
-            Ok(()) => snapshot,
-            Err(_) => before.snapshot,
+        if self.journal.append(&[record], Sync::Later).is_err() {
+            return before.snapshot;
         }
+        let mut moved_in = found;
+        moved_in.retain(|one| one.reason == Reason::MovedIn);
+        self.tell_passed_over(&moved_in);
+        snapshot
+    }
+}
+
+/// What the checkpoint before a round covered, to tell what the round made from what was there.
+#[derive(Debug)]
+pub(super) struct CoveredBefore {
+    /// The files and directories, by their numbers in the file system.
+    pub(super) inodes: HashSet<u64>,
+    /// When it was begun, in nanoseconds since 1970.
+    pub(super) at: i64,
+}
+
+/// How far the time of a new file may lie behind the clock, in nanoseconds: file systems take it
+/// from one that ticks a hundred times a second.
+const CLOCK_LAG: i64 = 50_000_000;
+
+impl CoveredBefore {
+    /// Whether a file is older than the round, and was not covered by whatever name it had.
+    ///
+    /// A rename keeps the number and the time of birth of a file; what was copied is new.
+    fn is_foreign(&self, stat: &Stat) -> bool {
+        let is_older = |born: i64| born < self.at.saturating_sub(CLOCK_LAG);
+        stat.born.is_some_and(is_older) && !self.inodes.contains(&stat.inode)
     }
 }
 

@@ -11,6 +11,7 @@ enum Operation {
     Remove(usize),
     Rename(usize, usize),
     Link(usize, usize),
+    HardLink(usize, usize),
     Directory(usize),
     Mode(usize, u32),
 }
@@ -42,6 +43,7 @@ impl Operation {
             #[expect(clippy::disallowed_methods, reason = "as a shell command does")]
             Self::Rename(from, to) => fs::rename(at(from), at(to)),
             Self::Link(path, to) => symlink(PATHS[to], at(path)),
+            Self::HardLink(path, to) => fs::hard_link(at(to), at(path)),
             Self::Directory(path) => fs::create_dir_all(at(path)),
             Self::Mode(path, mode) => {
                 if at(path).symlink_metadata()?.is_symlink() {
@@ -61,8 +63,9 @@ fn operation() -> impl Strategy<Value = Operation> {
         2 => path().prop_map(Operation::Remove),
         2 => (path(), path()).prop_map(|(from, to)| Operation::Rename(from, to)),
         1 => (path(), path()).prop_map(|(path, to)| Operation::Link(path, to)),
+        1 => (path(), path()).prop_map(|(path, to)| Operation::HardLink(path, to)),
         1 => path().prop_map(Operation::Directory),
-        1 => (path(), prop::sample::select(vec![0o644_u32, 0o755, 0o700, 0o600, 0o500]))
+        1 => (path(), prop::sample::select(vec![0o644_u32, 0o755, 0o700, 0o600, 0o500, 0o4755, 0o1777, 0o2755]))
             .prop_map(|(path, mode)| Operation::Mode(path, mode)),
     ]
 }

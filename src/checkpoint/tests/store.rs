@@ -74,7 +74,7 @@ fn tidying_frees_what_nobody_needs_and_keeps_the_rest() {
         bench.take();
     }
     let last = bench.take();
-    let tidied = bench.store.tidy(&[kept]).unwrap();
+    let tidied = bench.tidy(&[kept], u64::MAX);
     assert!(
         tidied.freed > 600_000 && tidied.left < 650_000,
         "{tidied:?}"
@@ -82,8 +82,48 @@ fn tidying_frees_what_nobody_needs_and_keeps_the_rest() {
     assert_eq!(tidied.missing, 0);
     bench.go(last, kept);
     assert_eq!(bench.held(), held);
-    let again = bench.store.tidy(&[kept]).unwrap();
+    let again = bench.tidy(&[kept], u64::MAX);
     assert_eq!((again.freed, again.left), (0, tidied.left));
+}
+
+#[test]
+fn beyond_the_limit_the_oldest_rounds_go_first_and_what_is_needed_stays() {
+    let mut bench = bench();
+    let mut rounds = Vec::new();
+    let mut before = bench.take();
+    for _ in 0..6 {
+        bench.shell("head -c 100000 /dev/urandom > a");
+        let after = bench.take();
+        rounds.insert(0, [before, after]);
+        before = after;
+    }
+    let needed = rounds[5][1];
+    let mut wanted = WantedSnapshots {
+        needed: vec![needed],
+        rounds: rounds.clone(),
+        handy: Vec::new(),
+    };
+    let tidied = bench.store.tidy(&wanted, 450_000).unwrap();
+    assert_eq!(tidied.given_up, 4, "{tidied:?}");
+    assert!(tidied.left <= 450_000, "{tidied:?}");
+    // The two latest rounds, and what was needed.
+    bench.go(rounds[0][1], rounds[1][0]);
+    assert!(bench.store.changes(&needed, &rounds[0][1]).is_ok());
+    let gone = bench.store.changes(&rounds[3][0], &rounds[3][1]);
+    assert!(gone.unwrap_err().to_string().contains("is missing"));
+    // The same again is no news, and the next snapshot has all that it needs.
+    let again = bench.store.tidy(&wanted, 450_000).unwrap();
+    assert_eq!((again.given_up, again.freed), (0, 0), "{again:?}");
+    let before = bench.take();
+    bench.shell("rm a");
+    let after = bench.take();
+    bench.go(after, before);
+    assert!(bench.has("a"));
+    // What is under way is never given up.
+    wanted.needed = vec![needed, before, after];
+    wanted.rounds.clear();
+    let tidied = bench.store.tidy(&wanted, 1).unwrap();
+    assert!(tidied.left > 200_000 && tidied.missing == 0, "{tidied:?}");
 }
 
 #[test]

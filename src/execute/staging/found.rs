@@ -65,6 +65,7 @@ mod tests {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(100);
         let shows = |modified: i64, changed: i64| {
             let stat = Stat {
+                born: None,
                 kind: Kind::File { size: 1 },
                 mode: 0o644,
                 size: 1,

@@ -1,0 +1,88 @@
+//! What undo gives back beyond contents, names and permission bits.
+
+use std::os::unix::fs::MetadataExt;
+
+use super::*;
+
+fn mode(bench: &Bench, path: &str) -> u32 {
+    let metadata = fs::metadata(bench.root.join(path)).unwrap();
+    metadata.permissions().mode() & 0o7777
+}
+
+#[test]
+fn special_bits_of_files_and_directories_come_back() {
+    let mut bench = bench();
+    bench.shell("printf 1 > tool; chmod 4755 tool; mkdir shared; chmod 3775 shared");
+    let before = bench.take();
+    bench.shell("rm -r tool shared; printf 2 > tool");
+    let after = bench.take();
+    bench.go(after, before);
+    assert_eq!(bench.text("tool"), "1");
+    assert_eq!(mode(&bench, "tool"), 0o4755);
+    assert_eq!(mode(&bench, "shared"), 0o3775);
+    bench.shell("chmod 755 tool; chmod 755 shared");
+    let after = bench.take();
+    bench.go(after, before);
+    assert_eq!(
+        (mode(&bench, "tool"), mode(&bench, "shared")),
+        (0o4755, 0o3775)
+    );
+}
+
+/// Only root can make a file of somebody else.
+#[test]
+fn the_rights_of_another_user_are_not_lent_out_by_us() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let mut bench = bench();
+    bench.shell("printf 1 > tool; chown 1234 tool; chmod 6755 tool");
+    let before = bench.take();
+    bench.shell("rm tool");
+    let after = bench.take();
+    bench.go(after, before);
+    assert_eq!(mode(&bench, "tool"), 0o755);
+}
+
+#[test]
+fn names_of_one_file_stay_names_of_one_file() {
+    let mut bench = bench();
+    bench.shell("printf 1 > a; ln a b; mkdir d; ln a d/c; printf 1 > other");
+    let before = bench.take();
+    bench.shell("printf 2 > a; printf 3 > other");
+    let after = bench.take();
+    bench.go(after, before);
+    let inode = |path: &str| fs::metadata(bench.root.join(path)).unwrap().ino();
+    assert_eq!(
+        ["a", "b", "d/c", "other"].map(|path| bench.text(path)),
+        ["1"; 4]
+    );
+    assert_eq!((inode("a"), inode("a")), (inode("b"), inode("d/c")));
+    assert_ne!(inode("a"), inode("other"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn owner_and_extended_attributes_of_a_changed_file_stay() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    let mut bench = bench();
+    bench.shell("printf 1 > a");
+    let path = bench.root.join("a");
+    let is_root = rustix::process::geteuid().is_root();
+    if is_root {
+        bench.shell("chown 1234:1235 a");
+    }
+    setxattr(&path, "user.origin", b"here", XattrFlags::empty()).unwrap();
+    let before = bench.take();
+    bench.shell("printf 2 > a");
+    let after = bench.take();
+    bench.go(after, before);
+    assert_eq!(bench.text("a"), "1");
+    let mut value = [0; 16];
+    let length = getxattr(&path, "user.origin", &mut value[..]).unwrap();
+    assert_eq!(&value[..length], b"here");
+    if is_root {
+        let metadata = fs::metadata(&path).unwrap();
+        assert_eq!((metadata.uid(), metadata.gid()), (1234, 1235));
+    }
+}
