@@ -166,7 +166,7 @@ fn the_first_run_asks_where_to_work_and_obeys() {
     }
     let test = Test::new(&[]).file("mine.txt", "mine\n");
     let mut terminal = Terminal::open(test, "new task", &[]);
-    terminal.expect("1 or 2?");
+    terminal.expect("[1/2]");
     terminal.type_in("2\n");
     terminal.expect("Waiting for the reply");
     terminal.reply(
@@ -188,7 +188,7 @@ fn the_first_run_in_place_makes_only_its_own_folder() {
     }
     let test = Test::new(&[]).file("mine.txt", "mine\n");
     let mut terminal = Terminal::open(test, "new --no-wait task", &[]);
-    terminal.expect("1 or 2?");
+    terminal.expect("[1/2]");
     terminal.type_in("1\n");
     terminal.expect("_seq0001.txt");
     let base = terminal.base();
