@@ -33,6 +33,8 @@ mod layout;
 mod linked;
 #[cfg(target_os = "linux")]
 mod namespaces;
+#[cfg(target_os = "linux")]
+mod obeyed;
 mod paths;
 #[cfg(target_os = "linux")]
 mod probe;
@@ -184,6 +186,17 @@ impl Identity {
     }
 }
 
+/// A repository of the person that a workspace belongs to and that lies outside of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutsideRepository {
+    /// The git directory, which a worktree shares with others.
+    #[serde(with = "paths")]
+    pub shared: PathBuf,
+    /// The directory of this worktree alone, if it is a linked one.
+    #[serde(with = "paths")]
+    pub worktree: Option<PathBuf>,
+}
+
 /// What a command may see and change, and how much it may use. All paths are absolute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
@@ -230,6 +243,11 @@ pub struct Confinement {
     /// itself if it cannot be kept at all, and then nothing is run.
     #[serde(with = "paths")]
     pub unseen: Vec<PathBuf>,
+    /// Names in the workspace that do not exist and cannot be made.
+    #[serde(with = "paths")]
+    pub reserved: Vec<PathBuf>,
+    /// The repository outside of the workspace that it belongs to, as it was when the session began.
+    pub repository: Option<OutsideRepository>,
     /// The most names that are looked at when a command is started.
     pub max_names: usize,
     /// Whether the lists above hold what is found, so that it is not looked for again.
@@ -264,11 +282,22 @@ impl Confinement {
             repositories: Vec::new(),
             pinned: Vec::new(),
             unseen: Vec::new(),
+            reserved: Vec::new(),
+            repository: None,
             max_names: MAX_NAMES,
             is_searched: false,
             home: home.clone().unwrap_or_else(|| PathBuf::from("/tmp/home")),
             programs: programs_of(std::env::vars_os()),
             author: home.as_deref().and_then(Author::of_home),
+        }
+    }
+
+    /// Decides which repository outside of the workspace it belongs to. To be called before the first
+    /// command: later, the workspace is what commands made of it.
+    pub fn find_repository(&mut self) {
+        #[cfg(target_os = "linux")]
+        {
+            self.repository = git::outside(&self.workspace, &self.home);
         }
     }
 
@@ -287,7 +316,9 @@ impl Confinement {
             self.repositories = kept.repositories;
             self.pinned = kept.pinned;
             self.unseen = kept.unseen;
-            is_nothing
+            self.hidden.extend(kept.hidden);
+            let has_led = obeyed::protect(self, &kept.git_directories);
+            is_nothing && !has_led
         }
         #[cfg(not(target_os = "linux"))]
         true
@@ -301,6 +332,7 @@ impl Confinement {
             &mut self.repositories,
             &mut self.pinned,
             &mut self.unseen,
+            &mut self.reserved,
         ] {
             list.clear();
         }

@@ -1,11 +1,13 @@
 //! `RUN_COMMAND`: how a script ended, in one line, and what it printed below it.
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::run::{self, End, Job, Program, Ran};
 use super::{Execution, Unshared, Watch};
 use crate::protocol::Outcome;
+use crate::repositories::{self, Inventory};
 use crate::sandbox::{self, Confinement};
 
 impl Execution<'_> {
@@ -16,11 +18,14 @@ impl Execution<'_> {
                 Duration::from_secs(u64::from(seconds.max(1)))
             })
             .min(self.limits.max_command_timeout);
+        let before = self.inventory();
         let ran = self.run(Program::Shell(script), &[], timeout);
+        let disarmed = self.disarm(&before);
         self.walks.forget();
         self.missed_network = self.misses_network(&ran);
         let mut message = describe(&ran, timeout);
-        for hint in [self.hint(&ran), self.closed.take()].into_iter().flatten() {
+        let hints = [self.hint(&ran), self.closed.take(), disarmed];
+        for hint in hints.into_iter().flatten() {
             message = format!("{message}; {hint}");
         }
         let outcome = match ran.end {
@@ -28,6 +33,38 @@ impl Execution<'_> {
             _ => Outcome::failed(message),
         };
         outcome.with_detail(ran.output)
+    }
+
+    /// The repositories of the workspace before a command.
+    fn inventory(&mut self) -> Inventory {
+        /// For so long nobody else is expected to have changed one.
+        const FRESH: Duration = Duration::from_secs(1);
+        match self.inventory.take() {
+            Some((taken, inventory)) if taken.elapsed() < FRESH => inventory,
+            _ => Inventory::take(self.workspace.path(), &self.left_out()),
+        }
+    }
+
+    /// Takes out of force what the command made git run or obey; tells what it was.
+    fn disarm(&mut self, before: &Inventory) -> Option<String> {
+        let workspace = self.workspace.path();
+        let mut now = Inventory::take(workspace, &self.left_out());
+        let told = repositories::in_words(&now.disarm(before, workspace));
+        let is_cut = now.is_cut;
+        self.inventory = Some((Instant::now(), now));
+        told.or_else(|| {
+            is_cut.then(|| {
+                "the workspace is too large to be looked through for repositories; look at what git would run before you use it there".to_owned()
+            })
+        })
+    }
+
+    /// What commands do not see.
+    fn left_out(&self) -> Vec<PathBuf> {
+        let mut left_out = vec![self.workspace.path().join(sandbox::STATE)];
+        let hidden = self.confinement.iter();
+        left_out.extend(hidden.flat_map(|confinement| confinement.hidden.iter().cloned()));
+        left_out
     }
 
     /// Whether a run failed and looks as if it had missed the network.

@@ -84,6 +84,11 @@ impl Place {
         timeout: Duration,
     ) -> Ran {
         let home = self.confinement.home.to_str().unwrap();
+        let confinement = confinement.map(|confinement| {
+            let mut confinement = confinement.clone();
+            confinement.find_repository();
+            confinement
+        });
         run(Job {
             program,
             directory: &self.confinement.workspace,
@@ -92,7 +97,7 @@ impl Place {
             max_output: 4000,
             cancelled: &AtomicBool::new(false),
             on_output: &mut |_| {},
-            confinement,
+            confinement: confinement.as_ref(),
         })
     }
 

@@ -230,6 +230,9 @@ pub struct Policy {
     pub project: ProjectRules,
     /// Paths in the workspace that belong to `agent` itself, besides `.agent`.
     pub own_paths: Vec<RelPath>,
+    /// Paths in the workspace that git runs or obeys because the person's configuration names them,
+    /// such as the directory of `core.hooksPath`.
+    pub obeyed_by_git: Vec<RelPath>,
     /// The directories that matter.
     pub places: Places,
     /// Where programs lie.
@@ -263,6 +266,7 @@ impl Policy {
             person: PersonRules::default(),
             project: ProjectRules::default(),
             own_paths: Vec::new(),
+            obeyed_by_git: Vec::new(),
             places: Places::new(workspace, home),
             lookup: Lookup::nothing(),
             dialect: if cfg!(windows) {
