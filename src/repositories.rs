@@ -372,7 +372,8 @@ impl Disarming<'_> {
     }
 
     fn hooks(&mut self, repository: &mut Repository, known: &Repository) {
-        let is_new = |(path, content): &(&PathBuf, &Content)| known.hooks.get(*path) != Some(*content);
+        let is_new =
+            |(path, content): &(&PathBuf, &Content)| known.hooks.get(*path) != Some(*content);
         let new: Vec<PathBuf> = repository
             .hooks
             .iter()
@@ -435,7 +436,11 @@ impl Disarming<'_> {
             settings,
             failure,
         };
-        if !self.disarmed.iter().any(|known| known.path == disarmed.path) {
+        if !self
+            .disarmed
+            .iter()
+            .any(|known| known.path == disarmed.path)
+        {
             self.disarmed.push(disarmed);
         }
     }

@@ -86,7 +86,10 @@ impl Report {
         let mut text = String::new();
         for (what, names) in [
             ("Git or a hook manager would run", &self.hooks),
-            ("Editors, shells, other tools or build services would obey", &self.obeyed),
+            (
+                "Editors, shells, other tools or build services would obey",
+                &self.obeyed,
+            ),
             ("New executables:", &self.executables),
             ("Links that lead out of the workspace:", &self.links),
         ] {

@@ -10,7 +10,6 @@ mod store;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::process::Command;
 use std::time::Duration;
 
 use super::*;
@@ -44,7 +43,8 @@ fn bench() -> Bench {
 
 impl Bench {
     fn shell(&self, script: &str) {
-        let status = Command::new("sh")
+        let status = crate::platform::programs::command("sh")
+            .unwrap()
             .args(["-ec", script])
             .current_dir(&self.root)
             .status();

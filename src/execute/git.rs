@@ -254,7 +254,8 @@ mod tests {
     const DIFF: Command = Command::GitDiff { path: None };
 
     fn git(stage: &Stage, arguments: &[&str]) {
-        let output = std::process::Command::new("git")
+        let output = programs::command("git")
+            .unwrap()
             .args([
                 "-c",
                 "user.name=n",

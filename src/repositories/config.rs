@@ -125,7 +125,13 @@ pub fn render(settings: &[Setting]) -> Vec<u8> {
             text.extend(format!("[{}", setting.section).bytes());
             if let Some(subsection) = &setting.subsection {
                 text.extend(b" \"");
-                text.extend(escaped(subsection));
+                // Here a backslash stands before any byte, and nothing else is written in another way.
+                for byte in subsection {
+                    if matches!(byte, b'"' | b'\\') {
+                        text.push(b'\\');
+                    }
+                    text.push(*byte);
+                }
                 text.push(b'"');
             }
             text.extend(b"]\n");
@@ -351,7 +357,15 @@ mod tests {
     #[test]
     fn what_git_refuses_is_refused() {
         for text in [
-            "x = 1", "[a", "[a]\n1", "[a]b c", "[a \"b]", "[a]b=\"c", "[a]b=\\x", "[a]b=\0", "]",
+            "x = 1",
+            "[a",
+            "[a]\n1",
+            "[a]b c",
+            "[a \"b]",
+            "[a]b=\"c",
+            "[a]b=\\x",
+            "[a]b=\0",
+            "]",
             "[a \"b\" ]",
         ] {
             assert_eq!(parse(text.as_bytes()), Err(Unreadable), "{text}");

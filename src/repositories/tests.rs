@@ -57,14 +57,20 @@ fn what_came_is_taken_out_of_force_wherever_the_repository_is() {
     let before = place.look();
     place.disarms(&before, &[]);
     place
-        .git("sub/.git", "[core]\nbare=false\nfsmonitor=./x\n[include]path=y\n")
+        .git(
+            "sub/.git",
+            "[core]\nbare=false\nfsmonitor=./x\n[include]path=y\n",
+        )
         .git("a/bare", "[core]fsmonitor=./x\nworktree=/\n")
         .git("objects/hidden", "[alias]x=!y")
         .file("module/.git", "gitdir: ../objects/elsewhere\n")
         .file("objects/elsewhere/config", "[core]sshCommand=x\n")
         .file("sub/.git/hooks/pre-commit", "x")
         .file("sub/.git/hooks/pre-push.sample", "x")
-        .git("sub/.git/modules/deep/er", "[core]worktree=../../../../x\npager=x\n")
+        .git(
+            "sub/.git/modules/deep/er",
+            "[core]worktree=../../../../x\npager=x\n",
+        )
         .file(".git/hooks/post-merge", "x");
     place.disarms(
         &before,
@@ -78,7 +84,10 @@ fn what_came_is_taken_out_of_force_wherever_the_repository_is() {
             "`sub/.git/hooks/pre-commit`",
         ],
     );
-    assert_eq!(place.text("sub/.git/config"), "[core]\n\tbare = \"false\"\n");
+    assert_eq!(
+        place.text("sub/.git/config"),
+        "[core]\n\tbare = \"false\"\n"
+    );
     let original = place.text(&format!("sub/.git/config{DISABLED}"));
     assert!(original.contains("fsmonitor"));
     assert_eq!(place.text(".git/config"), PLAIN);
@@ -148,7 +157,10 @@ fn what_cannot_be_read_is_not_left_in_force() {
         .file("a/.git/config", "[core]\nfsmonitor = \"x")
         .git("b/.git", "no configuration");
     place.disarms(&before, &["`a/.git/config`", "`b/.git/config`"]);
-    assert_eq!(parse(place.text("a/.git/config").as_bytes()), parse(PLAIN.as_bytes()));
+    assert_eq!(
+        parse(place.text("a/.git/config").as_bytes()),
+        parse(PLAIN.as_bytes())
+    );
 }
 
 #[test]
@@ -156,7 +168,9 @@ fn files_that_a_repository_obeys_are_known_by_the_directory() {
     let place = Place::new();
     place.git("store/bare", PLAIN).file("plain/config", "");
     let case = |path: &str| is_obeyed_in_repository(&place.root(), Path::new(path));
-    assert!(case("store/bare/config") && case("store/bare/Hooks/x") && case("store/bare/commondir"));
+    assert!(
+        case("store/bare/config") && case("store/bare/Hooks/x") && case("store/bare/commondir")
+    );
     assert!(!case("plain/config") && !case("store/bare/HEAD") && !case("config"));
     assert!(!case("store/hooks/x") && !case("store/bare/description"));
 }
@@ -165,12 +179,28 @@ fn files_that_a_repository_obeys_are_known_by_the_directory() {
 fn where_a_configuration_leads_is_known() {
     let place = Place::new();
     place
-        .git(".git", "[core]\nhooksPath=.husky\nattributesFile=~/attributes\n[include]path=../more\n")
-        .file("more", "[includeIf \"x\"]path=again\n[core]hooksPath=/elsewhere");
+        .git(
+            ".git",
+            "[core]\nhooksPath=.husky\nattributesFile=~/attributes\n[include]path=../more\n",
+        )
+        .file(
+            "more",
+            "[includeIf \"x\"]path=again\n[core]hooksPath=/elsewhere",
+        );
     let root = place.root();
     let led = Led::by(&[root.join(".git/config")], &root, Path::new("/home/me"));
-    assert_eq!(led.hooks, [PathBuf::from("/elsewhere"), root.join(".husky")].into());
+    assert_eq!(
+        led.hooks,
+        [PathBuf::from("/elsewhere"), root.join(".husky")].into()
+    );
     assert_eq!(led.configs, [root.join("again"), root.join("more")].into());
     let inside: Vec<_> = led.beneath(&root).collect();
-    assert_eq!(inside, [&root.join(".husky"), &root.join("again"), &root.join("more")]);
+    assert_eq!(
+        inside,
+        [
+            &root.join(".husky"),
+            &root.join("again"),
+            &root.join("more")
+        ]
+    );
 }

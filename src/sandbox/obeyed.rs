@@ -84,7 +84,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         let at = |paths: &[&str]| -> Vec<PathBuf> {
-            paths.iter().map(|path| root.join("work").join(path)).collect()
+            paths
+                .iter()
+                .map(|path| root.join("work").join(path))
+                .collect()
         };
         for (path, text) in files {
             let path = root.join(path);
@@ -125,7 +128,11 @@ mod tests {
     fn a_submodule_that_is_not_there_gets_no_repository() {
         let modules = "[submodule \"a\"]path=deps/a\n[submodule \"b\"]path=deps/none\n[submodule \"c\"]path=../out\n";
         case(
-            &[("work/.gitmodules", modules), ("work/deps/a/x", ""), ("out/x", "")],
+            &[
+                ("work/.gitmodules", modules),
+                ("work/deps/a/x", ""),
+                ("out/x", ""),
+            ],
             &["deps/a/.git"],
             &["deps/a/.git"],
             &["deps/a", "deps"],
