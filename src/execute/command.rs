@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::run::{self, End, Job, Program, Ran};
@@ -18,8 +19,8 @@ impl Execution<'_> {
                 Duration::from_secs(u64::from(seconds.max(1)))
             })
             .min(self.limits.max_command_timeout);
-        let before = self.inventory();
-        let ran = self.run(Program::Shell(script), &[], timeout);
+        let (confinement, before) = self.look_around();
+        let ran = self.run_in(confinement, Program::Shell(script), &[], timeout);
         let disarmed = self.disarm(&before);
         self.walks.forget();
         self.missed_network = self.misses_network(&ran);
@@ -35,14 +36,30 @@ impl Execution<'_> {
         outcome.with_detail(ran.output)
     }
 
-    /// The repositories of the workspace before a command.
-    fn inventory(&mut self) -> Inventory {
+    /// The confinement of a command, and the repositories of the workspace before it.
+    fn look_around(&mut self) -> (Option<Confinement>, Inventory) {
         /// For so long nobody else is expected to have changed one.
         const FRESH: Duration = Duration::from_secs(1);
-        match self.inventory.take() {
-            Some((taken, inventory)) if taken.elapsed() < FRESH => inventory,
-            _ => Inventory::take(self.workspace.path(), &self.left_out()),
+        if let Some((taken, inventory)) = self.inventory.take()
+            && taken.elapsed() < FRESH
+        {
+            return (self.searched(), inventory);
         }
+        let (workspace, left_out) = (self.workspace.path(), self.left_out());
+        // Each looks through the whole workspace.
+        thread::scope(|scope| {
+            let take = || Inventory::take(workspace, &left_out);
+            let other = thread::Builder::new().spawn_scoped(scope, take);
+            let confinement = self.searched();
+            let inventory = match other.map(thread::ScopedJoinHandle::join) {
+                Ok(Ok(inventory)) => inventory,
+                // Without one, what the person set up would count as new.
+                Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                // There are no more threads to be had.
+                Err(_) => take(),
+            };
+            (confinement, inventory)
+        })
     }
 
     /// Takes out of force what the command made git run or obey; tells what it was.
@@ -112,6 +129,16 @@ impl Execution<'_> {
         timeout: Duration,
     ) -> Ran {
         let confinement = self.searched();
+        self.run_in(confinement, program, environment, timeout)
+    }
+
+    fn run_in(
+        &mut self,
+        confinement: Option<Confinement>,
+        program: Program<'_>,
+        environment: &[(&str, &str)],
+        timeout: Duration,
+    ) -> Ran {
         let never = AtomicBool::new(false);
         let mut nobody = |_: &str| {};
         let (cancelled, on_output): (&AtomicBool, &mut dyn FnMut(&str)) = match &mut self.watch {
