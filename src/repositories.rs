@@ -70,8 +70,10 @@ const HOOKS: [&str; 27] = [
 #[derive(Debug, Clone, Default)]
 pub struct Inventory {
     directories: BTreeMap<PathBuf, Repository>,
+    /// Directories that could not be listed.
+    closed: BTreeSet<PathBuf>,
     /// Whether not all of the workspace was looked through.
-    pub is_cut: bool,
+    is_cut: bool,
 }
 
 /// What git obeys in one git directory.
@@ -181,7 +183,7 @@ impl Led {
     /// Where the configuration of the person, and of the repository at the top of the workspace, leads.
     pub fn in_workspace(workspace: &Path, home: &Path) -> Self {
         let git = workspace.join(".git");
-        let linked = pointer(&git, "gitdir:").map(|path| workspace.join(path));
+        let linked = pointer(&git, "gitdir: ").map(|path| workspace.join(path));
         let git = linked.unwrap_or(git);
         let shared = pointer(&git.join("commondir"), "").map(|path| git.join(path));
         Self::in_repository(shared.as_deref().unwrap_or(&git), workspace, home)
@@ -257,8 +259,23 @@ impl Inventory {
         }
         Self {
             directories,
+            closed: found.closed,
             is_cut: found.is_cut,
         }
+    }
+
+    /// Why there may be repositories that nobody looked at since `before`, if so.
+    pub fn unknown(&self, before: &Self) -> Option<String> {
+        if let Some(closed) = self.closed.difference(&before.closed).next() {
+            let path = closed.to_string_lossy();
+            return Some(format!(
+                "`{}` cannot be looked into, so nobody knows what git would run there",
+                path.escape_debug()
+            ));
+        }
+        self.is_cut.then(|| {
+            "the workspace is too large to be looked through for repositories, so nobody knows what git would run in all of them".to_owned()
+        })
     }
 
     /// Takes what came since `before` out of force, and tells what it was.
@@ -315,7 +332,12 @@ impl Repository {
             }
             Err(_) => return,
         }
-        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let Ok(entries) = fs::read_dir(directory) else {
+            // Git needs no list of them to run one.
+            self.hooks.insert(directory.to_owned(), Content::Other);
+            return;
+        };
+        for entry in entries.flatten() {
             let path = entry.path();
             let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if !is_dir
@@ -394,7 +416,8 @@ impl Disarming<'_> {
         if setting.is("core", "worktree") {
             // That of a submodule; one elsewhere would have git change files there.
             let files = setting.text().map(|text| self.directory.join(text));
-            return files.is_some_and(|files| plainly(&files).starts_with(self.workspace));
+            let files = files.and_then(|files| files.canonicalize().ok());
+            return files.is_some_and(|files| files.starts_with(self.workspace));
         }
         setting.is_harmless()
     }
@@ -410,8 +433,10 @@ impl Disarming<'_> {
         let (directory, name) = self.parent(path)?;
         let mut other = name.to_owned();
         other.push(DISABLED);
-        directory
-            .rename(name, &directory, &other)
+        let rename = || directory.rename(name, &directory, &other);
+        rename()
+            // A command can close the directory, and its owner can open it again.
+            .or_else(|_| open_up(&directory).and_then(|()| rename()))
             // Something else that cannot be replaced has the name: better gone than in force.
             .or_else(|_| directory.remove_file(name))
     }
@@ -444,6 +469,20 @@ impl Disarming<'_> {
             self.disarmed.push(disarmed);
         }
     }
+}
+
+/// Lets its owner change what is in a directory.
+#[cfg(unix)]
+fn open_up(directory: &Dir) -> io::Result<()> {
+    use cap_std::fs::PermissionsExt;
+    let mut permissions = directory.dir_metadata()?.permissions();
+    permissions.set_mode(permissions.mode() | 0o700);
+    directory.set_permissions(".", permissions)
+}
+
+#[cfg(not(unix))]
+fn open_up(_directory: &Dir) -> io::Result<()> {
+    Ok(())
 }
 
 impl Content {

@@ -20,7 +20,7 @@ impl Execution<'_> {
             })
             .min(self.limits.max_command_timeout);
         let (confinement, before) = self.look_around();
-        let ran = self.run_in(confinement, Program::Shell(script), &[], timeout);
+        let ran = self.run_in(confinement.as_ref(), Program::Shell(script), &[], timeout);
         let disarmed = self.disarm(&before);
         self.walks.forget();
         self.missed_network = self.misses_network(&ran);
@@ -67,13 +67,9 @@ impl Execution<'_> {
         let workspace = self.workspace.path();
         let mut now = Inventory::take(workspace, &self.left_out());
         let told = repositories::in_words(&now.disarm(before, workspace));
-        let is_cut = now.is_cut;
+        let unknown = now.unknown(before);
         self.inventory = Some((Instant::now(), now));
-        told.or_else(|| {
-            is_cut.then(|| {
-                "the workspace is too large to be looked through for repositories; look at what git would run before you use it there".to_owned()
-            })
-        })
+        told.or(unknown)
     }
 
     /// What commands do not see.
@@ -129,12 +125,12 @@ impl Execution<'_> {
         timeout: Duration,
     ) -> Ran {
         let confinement = self.searched();
-        self.run_in(confinement, program, environment, timeout)
+        self.run_in(confinement.as_ref(), program, environment, timeout)
     }
 
     fn run_in(
         &mut self,
-        confinement: Option<Confinement>,
+        confinement: Option<&Confinement>,
         program: Program<'_>,
         environment: &[(&str, &str)],
         timeout: Duration,
@@ -156,7 +152,7 @@ impl Execution<'_> {
             max_output: self.limits.max_output,
             cancelled,
             on_output,
-            confinement: confinement.as_ref(),
+            confinement,
         })
     }
 

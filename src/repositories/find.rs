@@ -1,8 +1,8 @@
 //! Finds the git directories beneath a directory, whatever they are called.
 //!
 //! Only names are read: no file is looked at unless it leads to a git directory. Links to directories
-//! are not followed, but for one that is called `.git`. What cannot be read is passed by: git cannot
-//! read it either.
+//! are not followed, but for one that is called `.git`. In a directory that cannot be listed, git still
+//! finds what it knows by name: that is looked for, and the directory is told.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 const MAX_NAMES: usize = 1_000_000;
 const MAX_TIME: Duration = Duration::from_secs(5);
 
-/// The largest file that leads to a git directory.
-const MAX_POINTER: u64 = 4_096;
+/// The largest file that leads to a git directory, for git as for us.
+const MAX_POINTER: u64 = 1 << 20;
 
 /// Large directories in a git directory that hold no other one.
 const STORES: [&str; 5] = ["objects", "refs", "logs", "lfs", "hooks"];
@@ -25,6 +25,8 @@ const STORES: [&str; 5] = ["objects", "refs", "logs", "lfs", "hooks"];
 pub(super) struct Found {
     /// Git directories, complete ones and those that are called `.git`.
     pub(super) directories: BTreeSet<PathBuf>,
+    /// Directories that could not be listed.
+    pub(super) closed: BTreeSet<PathBuf>,
     /// Whether there was no time, or no number, left for the rest.
     pub(super) is_cut: bool,
 }
@@ -71,10 +73,25 @@ pub(super) fn pointer(file: &Path, word: &str) -> Option<PathBuf> {
     if !found.is_file() || found.len() > MAX_POINTER {
         return None;
     }
-    let text = fs::read_to_string(file).ok()?;
-    let path = text.trim_end_matches(['\n', '\r']).strip_prefix(word)?;
-    let path = path.trim_start_matches(' ');
-    (!path.is_empty()).then(|| path.into())
+    let text = fs::read(file).ok()?;
+    let end = text
+        .iter()
+        .rposition(|byte| !matches!(byte, b'\n' | b'\r'))?;
+    // As git reads it: one space after the word, and all else belongs to the path.
+    let path = text[..=end].strip_prefix(word.as_bytes())?;
+    let is_path = !path.is_empty() && !path.contains(&0);
+    is_path.then(|| from_bytes(path))
+}
+
+#[cfg(unix)]
+fn from_bytes(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    OsStr::from_bytes(bytes).into()
+}
+
+#[cfg(not(unix))]
+fn from_bytes(bytes: &[u8]) -> PathBuf {
+    String::from_utf8_lossy(bytes).into_owned().into()
 }
 
 /// Whether git would take a directory with these names for a git directory.
@@ -97,14 +114,17 @@ impl Search<'_> {
         let mut has = [false; NAMES.len()];
         let is_called_git = directory.file_name().is_some_and(is_git);
         let Ok(entries) = fs::read_dir(directory) else {
-            return;
+            return self.look_by_name(directory, is_called_git);
         };
         for entry in entries.flatten() {
             self.left = self.left.saturating_sub(1);
             let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else {
                 continue;
             };
-            if let Some(known) = NAMES.iter().position(|known| name == *known) {
+            if let Some(known) = NAMES
+                .iter()
+                .position(|known| name.eq_ignore_ascii_case(known))
+            {
                 has[known] = true;
             }
             if kind.is_dir() {
@@ -126,13 +146,31 @@ impl Search<'_> {
         }
     }
 
+    /// Looks into a directory that cannot be listed.
+    fn look_by_name(&mut self, directory: &Path, is_called_git: bool) {
+        if directory.symlink_metadata().is_err() {
+            return;
+        }
+        self.found.closed.insert(directory.to_owned());
+        let has = |name: &str| directory.join(name).symlink_metadata().is_ok();
+        if is_called_git || is_git_directory(has) {
+            self.found.directories.insert(directory.to_owned());
+        }
+        let git = directory.join(".git");
+        match git.symlink_metadata() {
+            Ok(found) if found.is_dir() => self.next.push(git),
+            Ok(found) => self.follow(&git, found.is_symlink()),
+            Err(_) => {}
+        }
+    }
+
     /// Notes where a file or a link called `.git` leads, if that is here.
     fn follow(&mut self, path: &Path, is_link: bool) {
         let target = if is_link {
             path.canonicalize().ok()
         } else {
             path.parent()
-                .and_then(|parent| pointed_to(path, "gitdir:", parent))
+                .and_then(|parent| pointed_to(path, "gitdir: ", parent))
         };
         let is_here = |target: &PathBuf| target.starts_with(self.root) && target.is_dir();
         self.found.directories.extend(target.filter(is_here));

@@ -69,7 +69,7 @@ fn what_came_is_taken_out_of_force_wherever_the_repository_is() {
         .file("sub/.git/hooks/pre-push.sample", "x")
         .git(
             "sub/.git/modules/deep/er",
-            "[core]worktree=../../../../x\npager=x\n",
+            "[core]worktree=../../../..\npager=x\n",
         )
         .file(".git/hooks/post-merge", "x");
     place.disarms(
@@ -203,4 +203,57 @@ fn where_a_configuration_leads_is_known() {
             &root.join("more")
         ]
     );
+}
+
+#[test]
+fn a_pointer_is_read_as_git_reads_it() {
+    let place = Place::new();
+    let case = |text: &str, expected: Option<&str>| {
+        place.file("pointer", text);
+        let found = pointer(&place.root().join("pointer"), "gitdir: ");
+        assert_eq!(found, expected.map(PathBuf::from), "{text:?}");
+    };
+    case("gitdir: ../x\n", Some("../x"));
+    case("gitdir:  x", Some(" x"));
+    case("gitdir: x \n\r\n", Some("x "));
+    case(&format!("gitdir: x{}", "\n".repeat(9_000)), Some("x"));
+    case("gitdir:x", None);
+    case("gitdir: ", None);
+    case("", None);
+}
+
+/// Root reads and changes what it likes, so the permissions are looked at rather than obeyed.
+#[test]
+fn what_a_command_closes_is_disarmed_all_the_same() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let before = place.look();
+    place
+        .git("a/.git", "[core]fsmonitor=x")
+        .file("a/.git/hooks/pre-commit", "x");
+    let close = |path: &str, mode: u32| {
+        let mode = fs::Permissions::from_mode(mode);
+        fs::set_permissions(place.root().join(path), mode).unwrap();
+    };
+    close("a/.git/config", 0o400);
+    close("a/.git/hooks", 0o300);
+    close("a/.git", 0o500);
+    close("a", 0o300);
+    let mut now = place.look();
+    let disarmed = now.disarm(&before, &place.root());
+    close("a", 0o700);
+    assert!(
+        disarmed.iter().all(|one| one.failure.is_none()),
+        "{disarmed:?}"
+    );
+    assert_eq!(disarmed.len(), 2, "{disarmed:?}");
+    assert_eq!(place.text("a/.git/config"), "");
+    if !rustix::process::geteuid().is_root() {
+        assert!(
+            now.unknown(&before)
+                .unwrap()
+                .contains("cannot be looked into")
+        );
+        assert_eq!(now.unknown(&now), None);
+    }
 }

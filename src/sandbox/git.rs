@@ -39,7 +39,7 @@ fn above(workspace: &Path, home: &Path) -> Option<PathBuf> {
 /// What a `.git` file leads to: its own directory, and the one that it shares with others.
 fn linked(workspace: &Path, file: &Path) -> Option<OutsideRepository> {
     let workspace = workspace.canonicalize().ok()?;
-    let git = resolved(&workspace, &pointer(file, "gitdir:")?)?;
+    let git = resolved(&workspace, &pointer(file, "gitdir: ")?)?;
     if git.starts_with(&workspace) || !is_of_person(&git, &workspace) {
         return None;
     }

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::Confinement;
+use super::reserve::is_marked;
 use crate::repositories::{Led, plainly, settings_of};
 
 /// The most of them that are mounted one by one.
@@ -40,7 +41,8 @@ pub(super) fn protect(confinement: &mut Confinement, git_directories: &[PathBuf]
         let above = above.take_while(|path| *path != workspace);
         let above = above.filter(|path| is_there(path));
         confinement.pinned.extend(above.map(Path::to_owned));
-        if !is_there(&name) {
+        // One that was left behind by a power failure is removed with the others.
+        if !is_there(&name) || is_marked(&name) {
             confinement.reserved.push(name.clone());
         }
         confinement.read_only.push(name);
@@ -58,7 +60,7 @@ fn missing_submodules(top: &Path, workspace: &Path) -> Vec<PathBuf> {
         .filter_map(|setting| Some(plainly(&top.join(setting.text()?))))
         .filter(|path| path.starts_with(workspace) && path != workspace && path.is_dir())
         .map(|path| path.join(".git"))
-        .filter(|git| git.symlink_metadata().is_err())
+        .filter(|git| git.symlink_metadata().is_err() || is_marked(git))
         .collect()
 }
 

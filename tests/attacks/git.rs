@@ -11,7 +11,7 @@ const GRANT: [&str; 2] = ["--grant", "git-write"];
 const MAKE: &str = "make() { git init -q $2 \"$1\" && ( cd \"$1\" && echo one > file && git add -f file && git -c user.name=a -c user.email=b commit -q -m one ); }; EVIL=\"touch $PWD/ran; false\"; ";
 
 /// What a command makes, and what the person does later.
-const MADE: [(&str, &str); 12] = [
+const MADE: [(&str, &str); 14] = [
     (
         "make new && git -C new config core.fsmonitor \"$EVIL\"",
         "git -C new status",
@@ -54,6 +54,14 @@ const MADE: [(&str, &str); 12] = [
     ),
     (
         "make new && mkdir new/.git/other && cp -r new/.git/objects new/.git/refs new/.git/config new/.git/other && echo other > new/.git/commondir && git config --file new/.git/other/config core.fsmonitor \"$EVIL\"",
+        "git -C new status",
+    ),
+    (
+        "make new && mv new/.git new/store && mkdir -p hide/.git/objects && mv new/store 'hide/.git/objects/ x' && printf 'gitdir: ../hide/.git/objects/ x' > new/.git && yes '' | head -n 9000 >> new/.git && git config --file 'hide/.git/objects/ x/config' core.fsmonitor \"$EVIL\"",
+        "git -C new status",
+    ),
+    (
+        "make new && git -C new config core.fsmonitor \"$EVIL\" && chmod 500 new/.git",
         "git -C new status",
     ),
     (

@@ -306,6 +306,7 @@ impl Policy {
             standing::on_changes(self.approval),
             standing::ON_READING,
             standing::OWN_PATHS,
+            standing::OBEYED_BY_GIT,
         ];
         let network = (self.confinement == Confinement::Sandboxed)
             .then(|| standing::on_network(&self.grants));
