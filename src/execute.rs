@@ -30,11 +30,12 @@ mod write;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::protocol::{
     Capped, Command, Outcome, RelPath, Seen, StagedChange, StagedFile, StagedStep, Step,
 };
+use crate::repositories::{self, Inventory};
 use crate::sandbox::Confinement;
 use crate::workspace::Workspace;
 use ledger::Ledger;
@@ -97,6 +98,8 @@ pub struct Execution<'a> {
     hide: Option<&'a Hide<'a>>,
     /// What the last command that ran could not change, for the size of the workspace.
     closed: Option<String>,
+    /// The repositories after the last command, and when that was.
+    inventory: Option<(Instant, Inventory)>,
 }
 
 /// How far nothing was found that commands must not change.
@@ -148,6 +151,7 @@ impl<'a> Execution<'a> {
             unshared: None,
             hide: None,
             closed: None,
+            inventory: None,
         }
     }
 
@@ -265,7 +269,27 @@ impl<'a> Execution<'a> {
         outcome
     }
 
+    /// Why a step is refused that would change what git obeys in a repository without a `.git`, which
+    /// no rule knows by its name.
+    fn refused_in_repository(&self, command: &Command) -> Option<Outcome> {
+        let root = self.workspace.path();
+        let changed = if command.changes_files() {
+            command.changed_paths()
+        } else {
+            Vec::new()
+        };
+        let path = changed
+            .into_iter()
+            .find(|path| repositories::is_obeyed_in_repository(root, path.as_str().as_ref()))?;
+        Some(Outcome::refused(format!(
+            "`{path}` belongs to a git repository, and git would run or obey it; ask the person to change it"
+        )))
+    }
+
     fn work_out(&mut self, step: &Step) -> Outcome {
+        if let Some(outcome) = self.refused_in_repository(&step.command) {
+            return outcome;
+        }
         match &step.command {
             Command::CreateFile { path, content } => self.create_file(path, content),
             Command::EditFile { path, edit } => self.edit_file(path, edit),

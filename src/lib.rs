@@ -24,6 +24,7 @@ pub mod execute;
 pub use agent_edit as edit;
 pub mod workspace;
 
+pub mod repositories;
 pub mod sandbox;
 
 pub mod checkpoint;

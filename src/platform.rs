@@ -6,6 +6,7 @@
 use std::fs::OpenOptions;
 
 pub mod files;
+pub mod programs;
 mod terminal;
 
 #[cfg(target_os = "linux")]

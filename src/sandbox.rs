@@ -37,6 +37,8 @@ mod linked;
 mod memory;
 #[cfg(target_os = "linux")]
 mod namespaces;
+#[cfg(target_os = "linux")]
+mod obeyed;
 mod paths;
 #[cfg(target_os = "linux")]
 mod private_files;
@@ -190,6 +192,17 @@ impl Identity {
     }
 }
 
+/// A repository of the person that a workspace belongs to and that lies outside of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutsideRepository {
+    /// The git directory, which a worktree shares with others.
+    #[serde(with = "paths")]
+    pub shared: PathBuf,
+    /// The directory of this worktree alone, if it is a linked one.
+    #[serde(with = "paths")]
+    pub worktree: Option<PathBuf>,
+}
+
 /// What a command may see and change, and how much it may use. All paths are absolute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
@@ -236,6 +249,11 @@ pub struct Confinement {
     /// itself if it cannot be kept at all, and then nothing is run.
     #[serde(with = "paths")]
     pub unseen: Vec<PathBuf>,
+    /// Names in the workspace that do not exist and cannot be made.
+    #[serde(with = "paths")]
+    pub reserved: Vec<PathBuf>,
+    /// The repository outside of the workspace that it belongs to, as it was when the session began.
+    pub repository: Option<OutsideRepository>,
     /// The most names that are looked at when a command is started.
     pub max_names: usize,
     /// Whether the lists above hold what is found, so that it is not looked for again.
@@ -270,6 +288,8 @@ impl Confinement {
             repositories: Vec::new(),
             pinned: Vec::new(),
             unseen: Vec::new(),
+            reserved: Vec::new(),
+            repository: None,
             max_names: MAX_NAMES,
             is_searched: false,
             home: home.clone().unwrap_or_else(|| PathBuf::from("/tmp/home")),
@@ -297,6 +317,15 @@ impl Confinement {
         lies_in(&self.workspace) || self.extra_write.iter().any(lies_in)
     }
 
+    /// Decides which repository outside of the workspace it belongs to. To be called before the first
+    /// command: later, the workspace is what commands made of it.
+    pub fn find_repository(&mut self) {
+        #[cfg(target_os = "linux")]
+        {
+            self.repository = git::outside(&self.workspace, &self.home);
+        }
+    }
+
     /// Looks for what lies in the workspace and must not be changed all the same; tells whether
     /// nothing was found.
     ///
@@ -312,7 +341,9 @@ impl Confinement {
             self.repositories = kept.repositories;
             self.pinned = kept.pinned;
             self.unseen = kept.unseen;
-            is_nothing
+            self.hidden.extend(kept.hidden);
+            let has_led = obeyed::protect(self, &kept.git_directories);
+            is_nothing && !has_led
         }
         #[cfg(not(target_os = "linux"))]
         true
@@ -326,6 +357,7 @@ impl Confinement {
             &mut self.repositories,
             &mut self.pinned,
             &mut self.unseen,
+            &mut self.reserved,
         ] {
             list.clear();
         }

@@ -31,7 +31,7 @@ use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
-use crate::platform::files;
+use crate::platform::{files, programs};
 use crate::protocol::RelPath;
 
 pub use likeness::Ownership;
@@ -93,6 +93,7 @@ impl Workspace {
         }
         let root = Dir::open_ambient_dir(&absolute, ambient_authority())
             .map_err(|cause| Error::file("open the workspace", path, cause))?;
+        programs::distrust(&absolute);
         Ok(Self {
             root,
             path: absolute,

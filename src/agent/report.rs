@@ -14,7 +14,10 @@ use std::time::SystemTime;
 use super::Conversation;
 use crate::checkpoint::{Change, Node, Snapshot};
 use crate::error::Result;
-use crate::protocol::obeyed::{TOOL_CONFIGURATION, WORKFLOWS};
+use crate::protocol::obeyed::{
+    OTHER_CONFIGURATION, OTHER_CONFIGURATION_ENDS, TOOL_CONFIGURATION, WORKFLOWS,
+};
+use crate::repositories;
 use crate::ui::escape_line;
 
 /// How many of a kind are named.
@@ -36,13 +39,13 @@ pub(super) fn hooks_of(workspace: &Path, repositories: &[PathBuf]) -> Hooks {
     hooks
 }
 
-/// The hooks of the repository in a directory; git's samples are none.
+/// The hooks of the repository in a directory; git's samples, and what was disabled, are none.
 fn hooks_in(directory: &Path) -> Hooks {
     let entries = fs::read_dir(directory.join(".git/hooks"));
     let mut hooks = Hooks::new();
     for entry in entries.into_iter().flatten().flatten() {
-        let is_sample = entry.path().extension().is_some_and(|end| end == "sample");
-        if let (false, Ok(file)) = (is_sample, entry.metadata()) {
+        let is_idle = repositories::is_idle(&entry.file_name());
+        if let (false, Ok(file)) = (is_idle, entry.metadata()) {
             hooks.insert(entry.path(), (file.len(), file.modified().ok()));
         }
     }
@@ -83,7 +86,10 @@ impl Report {
         let mut text = String::new();
         for (what, names) in [
             ("Git or a hook manager would run", &self.hooks),
-            ("Editors, shells or build services would obey", &self.obeyed),
+            (
+                "Editors, shells, other tools or build services would obey",
+                &self.obeyed,
+            ),
             ("New executables:", &self.executables),
             ("Links that lead out of the workspace:", &self.links),
         ] {
@@ -118,8 +124,10 @@ fn is_hook(path: &Path) -> bool {
 /// Whether the file tells an editor, a shell or a build service what to run.
 fn is_obeyed(path: &Path) -> bool {
     let is_configuration = |name: &OsStr| {
-        let mut names = TOOL_CONFIGURATION.iter();
-        names.any(|other| name.eq_ignore_ascii_case(other))
+        let mut names = TOOL_CONFIGURATION.iter().chain(&OTHER_CONFIGURATION);
+        let name = name.to_ascii_lowercase();
+        let ends_with = |end: &&str| name.as_encoded_bytes().ends_with(end.as_bytes());
+        names.any(|other| name == *other) || OTHER_CONFIGURATION_ENDS.iter().any(ends_with)
     };
     path.iter().any(is_configuration) || WORKFLOWS.iter().any(|name| path.starts_with(name))
 }
@@ -227,6 +235,7 @@ mod tests {
         let case = |path: &str| is_obeyed(Path::new(path));
         assert!(case("sub/.vscode/tasks.json") && case(".envrc") && case("a/b/.ENVRC"));
         assert!(case(".github/workflows/ci.yml") && case("Jenkinsfile"));
+        assert!(case("sub/.claude/settings.json") && case("x.Code-Workspace") && case(".zshenv"));
         assert!(!case("vscode/x") && !case("packages/x/Jenkinsfile") && !case(".github/x"));
     }
 

@@ -2,9 +2,9 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::process::Command;
 
 use crate::error::{Error, Result};
+use crate::platform::programs;
 use crate::policy::{Script, read_script};
 
 /// A text to be edited.
@@ -53,8 +53,9 @@ pub fn edit_draft(editor: &str, draft: Draft<'_>) -> Result<String> {
     let directory = crate::fs::temporary_directory("agent-edit-")?;
     let path = directory.path().join(draft.file_name);
     crate::fs::write_atomic(&path, draft.text.as_bytes(), crate::fs::Durability::Atomic)?;
+    let mut command = programs::command(program).map_err(|cause| failed().because(cause))?;
     let _terminal = crate::ui::lend_terminal();
-    let status = Command::new(program)
+    let status = command
         .args(arguments)
         .arg(&path)
         .status()

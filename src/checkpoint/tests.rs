@@ -12,7 +12,6 @@ mod store;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::process::Command;
 use std::time::Duration;
 
 use super::*;
@@ -46,7 +45,8 @@ fn bench() -> Bench {
 
 impl Bench {
     fn shell(&self, script: &str) {
-        let status = Command::new("sh")
+        let status = crate::platform::programs::command("sh")
+            .unwrap()
             .args(["-ec", script])
             .current_dir(&self.root)
             .status();

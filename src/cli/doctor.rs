@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use super::{Common, open};
 use crate::error::Kind;
+use crate::platform::programs;
 use crate::ui::{Ui, escape_line};
 
 const EXAMPLES: &str = "\
@@ -78,6 +79,12 @@ pub(super) fn run(common: &Common, ui: &Ui) -> ExitCode {
         std::env::consts::ARCH
     ))];
     let settings = open::settings(common, ui, open::FirstRun::Look);
+    if settings.is_err()
+        && let Ok(here) = std::env::current_dir()
+    {
+        // Nobody knows where commands work: it may be here.
+        programs::distrust(&here);
+    }
     findings.extend(place::findings(settings.as_ref()));
     let sandbox =
         settings.map_or_else(|_| "auto".to_owned(), |(_, loaded)| loaded.settings.sandbox);

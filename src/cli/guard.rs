@@ -9,8 +9,10 @@ use crate::approve::KeptRules;
 use crate::checkpoint;
 use crate::error::{Error, Result};
 use crate::fs::{Durability, create_directory, own_directory, write_atomic};
+use crate::platform::programs;
 use crate::policy::{self, Found, Grant, Lookup, PersonRules, Policy, ProjectRules, Rule};
 use crate::protocol::RelPath;
+use crate::repositories::Led;
 use crate::sandbox::{self, Confinement, Identity, Mode, ResourceLimits, Strength};
 use crate::settings::{Loaded, Origin, Settings, Trust};
 use crate::ui::escape_line;
@@ -34,6 +36,7 @@ pub(super) fn permit(
     testing: Testing,
 ) -> Result<Permit> {
     let settings = &loaded.settings;
+    distrust_programs(loaded, workspace);
     let mode = match settings.sandbox.as_str() {
         "required" => Mode::Required,
         "off" => Mode::Off,
@@ -63,6 +66,7 @@ pub(super) fn permit(
     policy.grants = grants(settings);
     policy.places = policy.places.with_writable(writable(settings));
     policy.own_paths = own_paths(loaded, workspace);
+    policy.obeyed_by_git = obeyed_by_git(workspace);
     policy.lookup = Lookup::new(find_program);
     (policy.person, policy.project) = written_rules(loaded)?;
     Ok(Permit {
@@ -74,6 +78,17 @@ pub(super) fn permit(
         network: settings.network.parse().unwrap_or_default(),
         strength,
     })
+}
+
+/// Keeps this process from starting a program that a command may have planted.
+pub(super) fn distrust_programs(loaded: &Loaded, workspace: &Path) {
+    programs::distrust(workspace);
+    for directory in loaded.paths.directories() {
+        programs::distrust(directory);
+    }
+    for directory in writable(&loaded.settings) {
+        programs::distrust(&directory);
+    }
 }
 
 /// The rules of the settings: those of a settings file are the project's, and only `Allow` needs
@@ -173,6 +188,7 @@ fn confinement(
     confinement
         .hidden
         .extend(trust.directory().map(Path::to_owned));
+    confinement.find_repository();
     protect_settings(&mut confinement, &loaded.paths.settings_files);
     if testing == Testing::Remembered {
         let cache = loaded.paths.sessions.join("cache");
@@ -209,6 +225,18 @@ pub(super) fn own_paths(loaded: &Loaded, workspace: &Path) -> Vec<RelPath> {
     };
     let inside = loaded.paths.own().filter_map(inside);
     inside.flatten().collect()
+}
+
+/// What git runs or obeys in the workspace because the configuration of the repository, or of the
+/// person, names it.
+fn obeyed_by_git(workspace: &Path) -> Vec<RelPath> {
+    let home = std::env::home_dir().unwrap_or_default();
+    let led = Led::in_workspace(workspace, &home);
+    let inside = led.beneath(workspace).filter_map(|path| {
+        let path = path.strip_prefix(workspace).ok()?;
+        RelPath::parse(path.to_str()?).ok()
+    });
+    inside.collect()
 }
 
 /// What checkpoints look at: all but our own folders and settings.

@@ -14,6 +14,7 @@ use crate::error::{Error, Kind, Result};
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
 use crate::mailbox::Mailbox;
+use crate::platform::programs;
 use crate::secrets::{Allow, Scanner};
 use crate::session::{Choices, Store};
 use crate::settings::{
@@ -352,7 +353,13 @@ fn settings_with(
             let _ = layers.decline(&trust);
         }
     }
-    Ok((base, layers.settle(&trust)?))
+    let loaded = layers.settle(&trust)?;
+    guard::distrust_programs(&loaded, &loaded.paths.workspace);
+    if base.settings_file.is_none() {
+        // `agent apply` works here in place.
+        programs::distrust(&base.directory);
+    }
+    Ok((base, loaded))
 }
 
 /// Asks whether to work on the project in place or in a folder of its own.

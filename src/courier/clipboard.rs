@@ -5,7 +5,7 @@
 //! asked, and its words say so.
 
 use std::fmt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use wait_timeout::ChildExt;
@@ -13,6 +13,7 @@ use wait_timeout::ChildExt;
 use super::program::{PROGRAMS, Program, apart, feed};
 use super::{Surroundings, holder, osc52};
 use crate::mailbox::MAX_REPLY;
+use crate::platform::programs;
 use crate::ui::Ui;
 
 /// How long a text may take to be on the clipboard.
@@ -168,7 +169,7 @@ impl Clipboard {
     fn put_by_holder(&mut self, text: &str) -> Result<bool, String> {
         let program =
             std::env::current_exe().map_err(|cause| format!("cannot be served: {cause}"))?;
-        let mut command = Command::new(program);
+        let mut command = programs::exactly(&program);
         command
             .arg(holder::SUBCOMMAND)
             .stdin(Stdio::piped())
@@ -263,6 +264,8 @@ mod tests {
         for name in ["xclip", "wl-copy", "clip.exe"] {
             let path = programs.path().join(name);
             crate::fs::write_atomic(&path, b"", crate::fs::Durability::Atomic).unwrap();
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(&path, mode).unwrap();
         }
         let path = ("PATH", programs.path().to_str().unwrap());
         assert!(ways(&[path]).is_empty());

@@ -1,9 +1,10 @@
 //! Tells the person that it is their turn, where they may be looking elsewhere.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use super::surroundings::Surroundings;
 use super::{Notify, osc52};
+use crate::platform::programs;
 use crate::ui::Ui;
 
 const BELL: &str = "\x07";
@@ -28,10 +29,13 @@ pub(super) fn give(notify: Notify, text: &str, here: &Surroundings, ui: &Ui) {
 /// Through the desktop, if the person sits at this one.
 fn by_program(text: &str, here: &Surroundings) -> bool {
     let is_here = (here.has_x11 || here.has_wayland) && !here.is_remote;
-    if !is_here || !here.has_program("notify-send") {
+    if !is_here {
         return false;
     }
-    let started = Command::new("notify-send")
+    let Ok(mut command) = programs::command("notify-send") else {
+        return false;
+    };
+    let started = command
         .args(["--app-name", TITLE, TITLE, text])
         .stdin(Stdio::null())
         .stdout(Stdio::null())

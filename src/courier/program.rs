@@ -12,6 +12,7 @@ use wait_timeout::ChildExt;
 
 use super::surroundings::Surroundings;
 use crate::mailbox::MAX_REPLY;
+use crate::platform::programs;
 
 /// How long a program may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -110,7 +111,7 @@ impl Program {
             Encoding::Utf8 => text.as_bytes().to_vec(),
             Encoding::Utf16 => utf16(text),
         };
-        let mut command = Command::new(self.name);
+        let mut command = started(self.name)?;
         command
             .args(self.put)
             .stdin(Stdio::piped())
@@ -125,7 +126,7 @@ impl Program {
 
     /// Asks it for the text that is there.
     pub(super) fn take(&self) -> Result<String, String> {
-        let mut child = Command::new(self.taker)
+        let mut child = started(self.taker)?
             .args(self.take)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -144,6 +145,10 @@ impl Program {
         let bytes = reader.join().unwrap_or_default();
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
+}
+
+fn started(name: &str) -> Result<Command, String> {
+    programs::command(name).map_err(|cause| format!("could not start: {cause}"))
 }
 
 /// In a process group of its own, where there are such things.

@@ -1,7 +1,8 @@
 //! What the environment tells about the desktop, the terminal and what lies between.
 
-use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::ffi::OsString;
+
+use crate::platform::programs;
 
 /// A program that stands between us and the terminal, and swallows what it does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,18 +85,13 @@ impl Surroundings {
 
     /// Whether a program of this name can be started.
     pub(super) fn has_program(&self, name: &str) -> bool {
-        std::env::split_paths(&self.path).any(|directory| is_program(&directory, name.as_ref()))
+        programs::find_in(&self.path, name).is_some()
     }
 
     /// Whether the terminal may know escape sequences beyond colours.
     pub(super) fn has_capable_terminal(&self) -> bool {
         !matches!(self.terminal.as_str(), "" | "dumb" | "linux")
     }
-}
-
-fn is_program(directory: &Path, name: &OsStr) -> bool {
-    let path = directory.join(name);
-    path.is_file() || (cfg!(windows) && path.with_extension("exe").is_file())
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
 //! `RUN_COMMAND`: how a script ended, in one line, and what it printed below it.
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::run::{self, End, Job, Program, Ran};
 use super::{Execution, Unshared, Watch};
 use crate::protocol::Outcome;
+use crate::repositories::{self, Inventory};
 use crate::sandbox::{self, Confinement};
 
 impl Execution<'_> {
@@ -16,11 +19,14 @@ impl Execution<'_> {
                 Duration::from_secs(u64::from(seconds.max(1)))
             })
             .min(self.limits.max_command_timeout);
-        let ran = self.run(Program::Shell(script), &[], timeout);
+        let (confinement, before) = self.look_around();
+        let ran = self.run_in(confinement.as_ref(), Program::Shell(script), &[], timeout);
+        let disarmed = self.disarm(&before);
         self.walks.forget();
         self.missed_network = self.misses_network(&ran);
         let mut message = describe(&ran, timeout);
-        for hint in [self.hint(&ran), self.closed.take()].into_iter().flatten() {
+        let hints = [self.hint(&ran), self.closed.take(), disarmed];
+        for hint in hints.into_iter().flatten() {
             message = format!("{message}; {hint}");
         }
         let outcome = match ran.end {
@@ -28,6 +34,50 @@ impl Execution<'_> {
             _ => Outcome::failed(message),
         };
         outcome.with_detail(ran.output)
+    }
+
+    /// The confinement of a command, and the repositories of the workspace before it.
+    fn look_around(&mut self) -> (Option<Confinement>, Inventory) {
+        /// For so long nobody else is expected to have changed one.
+        const FRESH: Duration = Duration::from_secs(1);
+        if let Some((taken, inventory)) = self.inventory.take()
+            && taken.elapsed() < FRESH
+        {
+            return (self.searched(), inventory);
+        }
+        let (workspace, left_out) = (self.workspace.path(), self.left_out());
+        // Each looks through the whole workspace.
+        thread::scope(|scope| {
+            let take = || Inventory::take(workspace, &left_out);
+            let other = thread::Builder::new().spawn_scoped(scope, take);
+            let confinement = self.searched();
+            let inventory = match other.map(thread::ScopedJoinHandle::join) {
+                Ok(Ok(inventory)) => inventory,
+                // Without one, what the person set up would count as new.
+                Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                // There are no more threads to be had.
+                Err(_) => take(),
+            };
+            (confinement, inventory)
+        })
+    }
+
+    /// Takes out of force what the command made git run or obey; tells what it was.
+    fn disarm(&mut self, before: &Inventory) -> Option<String> {
+        let workspace = self.workspace.path();
+        let mut now = Inventory::take(workspace, &self.left_out());
+        let told = repositories::in_words(&now.disarm(before, workspace));
+        let unknown = now.unknown(before);
+        self.inventory = Some((Instant::now(), now));
+        told.or(unknown)
+    }
+
+    /// What commands do not see.
+    fn left_out(&self) -> Vec<PathBuf> {
+        let mut left_out = vec![self.workspace.path().join(sandbox::STATE)];
+        let hidden = self.confinement.iter();
+        left_out.extend(hidden.flat_map(|confinement| confinement.hidden.iter().cloned()));
+        left_out
     }
 
     /// Whether a run failed and looks as if it had missed the network.
@@ -75,6 +125,16 @@ impl Execution<'_> {
         timeout: Duration,
     ) -> Ran {
         let confinement = self.searched();
+        self.run_in(confinement.as_ref(), program, environment, timeout)
+    }
+
+    fn run_in(
+        &mut self,
+        confinement: Option<&Confinement>,
+        program: Program<'_>,
+        environment: &[(&str, &str)],
+        timeout: Duration,
+    ) -> Ran {
         let never = AtomicBool::new(false);
         let mut nobody = |_: &str| {};
         let (cancelled, on_output): (&AtomicBool, &mut dyn FnMut(&str)) = match &mut self.watch {
@@ -92,7 +152,7 @@ impl Execution<'_> {
             max_output: self.limits.max_output,
             cancelled,
             on_output,
-            confinement: confinement.as_ref(),
+            confinement,
         })
     }
 

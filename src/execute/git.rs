@@ -8,12 +8,13 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::Execution;
 use super::command::describe;
 use super::run::{self, End, Job, Program};
+use crate::platform::programs;
 use crate::protocol::{Outcome, RelPath};
 
 /// What is switched off whatever is asked.
@@ -90,8 +91,7 @@ impl Execution<'_> {
     }
 
     fn git(&mut self, arguments: &[&str], path: Option<&RelPath>, message: &str) -> Outcome {
-        let search = std::env::var_os("PATH").unwrap_or_default();
-        let Some(git) = find_outside("git", &search, self.workspace.path()) else {
+        let Some(git) = programs::find("git") else {
             return Outcome::failed("git is not installed");
         };
         // A name such as `:/` or `*.rs` means itself here, not a pattern.
@@ -240,16 +240,6 @@ fn filters_off(keys: &BTreeSet<&str>) -> Vec<(String, String)> {
     variables
 }
 
-/// Finds a program in the directories of `PATH`, those inside the workspace left out: what lies
-/// there is the model's own work.
-fn find_outside(name: &str, search: &OsStr, workspace: &Path) -> Option<PathBuf> {
-    let file = OsString::from(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    std::env::split_paths(search)
-        .filter(|directory| directory.is_absolute())
-        .filter_map(|directory| directory.join(&file).canonicalize().ok())
-        .find(|program| program.is_file() && !program.starts_with(workspace))
-}
-
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
@@ -264,7 +254,8 @@ mod tests {
     const DIFF: Command = Command::GitDiff { path: None };
 
     fn git(stage: &Stage, arguments: &[&str]) {
-        let output = std::process::Command::new("git")
+        let output = programs::command("git")
+            .unwrap()
             .args([
                 "-c",
                 "user.name=n",
@@ -354,15 +345,7 @@ mod tests {
     fn a_program_of_the_workspace_is_not_taken_for_git() {
         let stage = stage(&[("bin/git", "")]);
         let inside = stage.workspace.path().join("bin");
-        let outside = tempfile::tempdir().unwrap();
-        let real = outside.path().join("git");
-        fs::File::create(&real).unwrap();
-        let search = std::env::join_paths([Path::new("bin"), &inside, outside.path()]).unwrap();
-        let found = find_outside("git", &search, stage.workspace.path());
-        assert_eq!(found, Some(real.canonicalize().unwrap()));
-        assert_eq!(
-            find_outside("git", inside.as_os_str(), stage.workspace.path()),
-            None
-        );
+        fs::set_permissions(inside.join("git"), Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(programs::find_in(inside.as_os_str(), "git"), None);
     }
 }

@@ -179,7 +179,7 @@ fn words_of(program: &Program<'_>) -> Result<Vec<OsString>, String> {
 }
 
 fn plain(words: &[OsString]) -> Command {
-    let mut command = Command::new(&words[0]);
+    let mut command = platform::programs::exactly(Path::new(&words[0]));
     command.args(&words[1..]);
     command
 }

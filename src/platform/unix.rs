@@ -280,7 +280,7 @@ mod tests {
 
     /// A child that waits, and the other end of the line that is heeded.
     fn waiting() -> (Tree, UnixStream) {
-        let mut command = Command::new("sleep");
+        let mut command = crate::platform::programs::command("sleep").unwrap();
         command.arg("60");
         let mut tree = Tree::start(command, Stdio::null(), Session::MadeBefore).unwrap();
         let (line, other) = UnixStream::pair().unwrap();
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_child_that_has_no_session_yet_is_killed_too() {
-        let mut command = Command::new("sleep");
+        let mut command = crate::platform::programs::command("sleep").unwrap();
         command.arg("60");
         let mut tree = Tree::start(command, Stdio::null(), Session::MadeByChild).unwrap();
         tree.kill();

@@ -105,7 +105,7 @@ impl Tree {
         }
         let root = std::env::var_os("SystemRoot").unwrap_or_else(|| r"C:\Windows".into());
         let program = PathBuf::from(root).join(r"System32\taskkill.exe");
-        let _ = Command::new(program)
+        let _ = super::programs::exactly(&program)
             .args(["/T", "/F", "/PID", &self.child.id().to_string()])
             .stdin(Stdio::null())
             .stdout(Stdio::null())

@@ -10,7 +10,6 @@ use std::io::ErrorKind;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
 
 use rustix::process::{Signal, WaitOptions};
 
@@ -19,6 +18,7 @@ use super::command::{become_command, give_up_power, tell};
 use super::layout::What;
 use super::{Plan, SUBCOMMAND, landlock, root};
 use crate::platform::linux::{self, Forked};
+use crate::platform::programs;
 
 /// The first argument of `agent __sandbox` inside; the second is the plan.
 pub(super) const INSIDE: &str = "--inside";
@@ -45,7 +45,7 @@ pub(super) fn supervise(agent: &UnixStream, plan: &Plan, words: &[OsString]) -> 
         Forked::Child => {
             let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
             linux::end_first_where_memory_is_short();
-            let error = Command::new(program).args(arguments).exec();
+            let error = programs::exactly(Path::new(program)).args(arguments).exec();
             tell(agent, &format!("could not start `{program}`: {error}"));
             linux::exit_at_once(i32::from(NOT_STARTED))
         }

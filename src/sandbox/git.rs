@@ -2,27 +2,24 @@
 //!
 //! It can lie in the workspace, or elsewhere for a linked worktree, for a submodule and for a
 //! workspace below the top of a repository. A `.git` file is content of the workspace and may
-//! lie: a directory elsewhere counts only if it is a repository that points back.
+//! lie, so it only says where to look: the directory elsewhere counts if it says itself, in files
+//! that no command can write, that this workspace belongs to it. It is decided before the first
+//! command and not again.
 
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
-/// The repository of a workspace that lies outside of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Outside {
-    /// The git directory, which a worktree shares with others.
-    pub(super) shared: PathBuf,
-    /// The directory of this worktree alone, if it is a linked one.
-    pub(super) worktree: Option<PathBuf>,
-}
+use super::OutsideRepository;
+use crate::repositories::{pointer, settings_of};
 
 /// The repository outside of the workspace that it belongs to.
-pub(super) fn outside(workspace: &Path, home: &Path) -> Option<Outside> {
+pub(super) fn outside(workspace: &Path, home: &Path) -> Option<OutsideRepository> {
     let own = workspace.join(".git");
     match own.symlink_metadata() {
         Ok(found) if found.is_file() => linked(workspace, &own),
         Ok(_) => None,
-        Err(_) => above(workspace, home).map(|shared| Outside {
+        Err(_) => above(workspace, home).map(|shared| OutsideRepository {
             shared,
             worktree: None,
         }),
@@ -40,31 +37,49 @@ fn above(workspace: &Path, home: &Path) -> Option<PathBuf> {
 }
 
 /// What a `.git` file leads to: its own directory, and the one that it shares with others.
-fn linked(workspace: &Path, file: &Path) -> Option<Outside> {
-    let git = path_in(file, "gitdir:", workspace)?;
-    let common = path_in(&git.join("commondir"), "", &git);
-    let shared = common.as_deref().unwrap_or(&git);
-    let points_back = match common {
-        Some(_) => path_in(&git.join("gitdir"), "", &git).is_some_and(|back| back == file),
-        None => worktree_of(&git).is_some_and(|worktree| worktree == workspace),
-    };
-    if !points_back || !is_repository(shared) || shared.starts_with(workspace) {
+fn linked(workspace: &Path, file: &Path) -> Option<OutsideRepository> {
+    let workspace = workspace.canonicalize().ok()?;
+    let git = resolved(&workspace, &pointer(file, "gitdir: ")?)?;
+    if git.starts_with(&workspace) || !is_of_person(&git, &workspace) {
         return None;
     }
-    Some(Outside {
-        shared: shared.to_path_buf(),
-        worktree: common.is_some().then_some(git),
+    match pointer(&git.join("commondir"), "") {
+        Some(common) => worktree(&workspace, git, &common),
+        None => submodule(&workspace, git),
+    }
+}
+
+/// A linked worktree: its directory lies among those of the shared repository, and points back.
+fn worktree(workspace: &Path, git: PathBuf, common: &Path) -> Option<OutsideRepository> {
+    let worktrees = git.parent()?;
+    let shared = worktrees.parent()?;
+    let back = resolved_parent(&git, &pointer(&git.join("gitdir"), "")?)?;
+    let is_meant = worktrees.ends_with("worktrees")
+        && resolved(&git, common)? == shared
+        && back == workspace.join(".git")
+        && is_repository(shared)
+        && is_of_person(shared, workspace)
+        && !workspace.starts_with(shared);
+    let shared = shared.to_owned();
+    is_meant.then_some(OutsideRepository {
+        shared,
+        worktree: Some(git),
     })
 }
 
-/// Where the configuration of a submodule says that its files are.
-fn worktree_of(git: &Path) -> Option<PathBuf> {
-    let configuration = read_short(&git.join("config"))?;
-    let line = configuration.lines().find_map(|line| {
-        let (name, value) = line.split_once('=')?;
-        (name.trim() == "worktree").then(|| value.trim().to_owned())
-    })?;
-    Some(tidy(&git.join(line)))
+/// A submodule: the configuration says where its files are.
+fn submodule(workspace: &Path, git: PathBuf) -> Option<OutsideRepository> {
+    let settings = settings_of(&git.join("config"))?;
+    let mut files = settings
+        .iter()
+        .rev()
+        .filter(|setting| setting.is("core", "worktree"));
+    let files = resolved(&git, Path::new(files.next()?.text()?))?;
+    let is_meant = files == workspace && is_repository(&git) && !workspace.starts_with(&git);
+    is_meant.then_some(OutsideRepository {
+        shared: git,
+        worktree: None,
+    })
 }
 
 fn is_repository(git: &Path) -> bool {
@@ -78,35 +93,23 @@ fn is_repository(git: &Path) -> bool {
         && is("refs", fs::Metadata::is_dir)
 }
 
-/// The path that a short file holds after a word, made absolute.
-fn path_in(file: &Path, word: &str, base: &Path) -> Option<PathBuf> {
-    let text = read_short(file)?;
-    let path = text.trim_end().strip_prefix(word)?.trim();
-    (!path.is_empty()).then(|| tidy(&base.join(path)))
+/// Whether it belongs to who runs this, or to whom the workspace belongs.
+fn is_of_person(path: &Path, workspace: &Path) -> bool {
+    let owner = |path: &Path| path.metadata().ok().map(|found| found.uid());
+    let found = owner(path);
+    found.is_some()
+        && (found == Some(rustix::process::geteuid().as_raw()) || found == owner(workspace))
 }
 
-fn read_short(file: &Path) -> Option<String> {
-    const MAX_BYTES: u64 = 64 * 1024;
-    let found = file.symlink_metadata().ok()?;
-    if !found.is_file() || found.len() > MAX_BYTES {
-        return None;
-    }
-    fs::read_to_string(file).ok()
+/// An absolute path without links.
+fn resolved(base: &Path, path: &Path) -> Option<PathBuf> {
+    base.join(path).canonicalize().ok()
 }
 
-/// Takes `.` and `..` out of an absolute path, by its letters.
-fn tidy(path: &Path) -> PathBuf {
-    let mut tidied = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::ParentDir => {
-                tidied.pop();
-            }
-            Component::CurDir => {}
-            other => tidied.push(other),
-        }
-    }
-    tidied
+/// The same for a file that may be gone.
+fn resolved_parent(base: &Path, path: &Path) -> Option<PathBuf> {
+    let path = base.join(path);
+    Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
 }
 
 #[cfg(test)]
@@ -133,9 +136,9 @@ mod tests {
 
         fn at(&self, path: &str) -> PathBuf {
             if path.is_empty() {
-                return self.0.path().to_owned();
+                return self.0.path().canonicalize().unwrap();
             }
-            self.0.path().join(path)
+            self.0.path().canonicalize().unwrap().join(path)
         }
 
         #[track_caller]
@@ -201,6 +204,35 @@ mod tests {
             ],
         );
         place.case("main/sub", &["main/.git/modules/sub"]);
+    }
+
+    /// A `.git` file of a worktree, whose directory is forged in the workspace or named falsely.
+    #[test]
+    fn a_forged_worktree_opens_no_repository_of_the_person() {
+        let place = Place::with(
+            &REPOSITORY,
+            &[
+                ("main/.git/HEAD", ""),
+                // Its own directory lies in the workspace and names the repository of the person.
+                ("tree/.git", "gitdir: ROOT/tree/forged\n"),
+                ("tree/forged/commondir", "ROOT/main/.git\n"),
+                ("tree/forged/gitdir", "ROOT/tree/.git\n"),
+                // The directory belongs to another worktree.
+                ("other/.git", "gitdir: ROOT/main/.git/worktrees/tree\n"),
+                ("main/.git/worktrees/tree/commondir", "../..\n"),
+                ("main/.git/worktrees/tree/gitdir", "ROOT/tree/.git\n"),
+                // It shares with a repository in which it does not lie.
+                ("third/.git", "gitdir: ROOT/else/worktrees/third\n"),
+                ("else/worktrees/third/commondir", "ROOT/main/.git\n"),
+                ("else/worktrees/third/gitdir", "ROOT/third/.git\n"),
+                // By a link in the workspace.
+                ("fourth/.git", "gitdir: ROOT/fourth/link/worktrees/tree\n"),
+            ],
+        );
+        std::os::unix::fs::symlink(place.at("main/.git"), place.at("fourth/link")).unwrap();
+        for workspace in ["tree", "other", "third", "fourth"] {
+            place.case(workspace, &[]);
+        }
     }
 
     #[test]

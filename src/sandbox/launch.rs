@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 
 use super::reserve::{Hold, Reserved};
 use super::{Backend, Confinement, Plan, SUBCOMMAND, layout, linked};
-use crate::platform::Tree;
+use crate::platform::{Tree, programs};
 
 /// What is said right before the command takes over; anything else said is why it did not.
 pub(super) const STARTED: u8 = 6;
@@ -75,7 +75,7 @@ impl Launch {
             return Err(reason);
         }
         let (supervisor, input) = UnixStream::pair().map_err(|error| error.to_string())?;
-        let mut command = Command::new(&confinement.launcher);
+        let mut command = programs::exactly(&confinement.launcher);
         command
             .arg(SUBCOMMAND)
             .arg(First::of(confinement).word())

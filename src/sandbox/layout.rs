@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::linked::WORKFLOW_PARENTS;
 use super::{
-    Confinement, PROTECTED, STATE, WORKFLOWS, git, paths, private_files, repository, reserve, tools,
+    Confinement, PROTECTED, STATE, WORKFLOWS, paths, private_files, repository, reserve, tools,
 };
 
 /// What is at a path.
@@ -124,7 +124,7 @@ pub(super) fn of(confinement: &Confinement) -> Layout {
     for path in existing(&confinement.extra_write) {
         layout.insert(path.clone(), open(path));
     }
-    if let Some(outside) = git::outside(&confinement.workspace, &confinement.home) {
+    if let Some(outside) = confinement.repository.clone() {
         repository::add_outside(&mut layout, outside, confinement.git_write);
     }
     hide_credentials(&mut layout, &confinement.home);

@@ -7,9 +7,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::git::Outside;
 use super::layout::{Layout, What, open};
-use super::{Confinement, git};
+use super::{Confinement, OutsideRepository};
 
 /// What git runs, obeys, or finds other repositories by.
 const CLOSED: [&str; 6] = [
@@ -37,8 +36,8 @@ pub(super) fn add(layout: &mut Layout, directory: &Path) {
 }
 
 /// Adds that of a workspace whose repository lies elsewhere.
-pub(super) fn add_outside(layout: &mut Layout, outside: Outside, is_open: bool) {
-    let Outside { shared, worktree } = outside;
+pub(super) fn add_outside(layout: &mut Layout, outside: OutsideRepository, is_open: bool) {
+    let OutsideRepository { shared, worktree } = outside;
     if !is_open {
         let beside = worktree.filter(|worktree| !worktree.starts_with(&shared));
         for directory in [Some(shared), beside].into_iter().flatten() {
@@ -84,7 +83,7 @@ impl Missing {
         if own.symlink_metadata().is_ok_and(|found| found.is_dir()) {
             missing.add(&own);
         }
-        if let Some(outside) = git::outside(&confinement.workspace, &confinement.home) {
+        if let Some(outside) = confinement.repository.clone() {
             let real = |path: PathBuf| fs::canonicalize(&path).unwrap_or(path);
             let shared = real(outside.shared);
             missing.add(&shared);

@@ -53,6 +53,7 @@ impl Reserved {
             }
         }
         names.extend(missing.hooks);
+        names.extend(confinement.reserved.iter().cloned());
         let of_ours = confinement.hidden.iter();
         names.extend(of_ours.filter(|path| path.ends_with(STATE)).cloned());
         for ground in Ground::of(workspace, &missing.outside) {

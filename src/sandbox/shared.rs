@@ -14,7 +14,7 @@ mod walk;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::Confinement;
+use super::{Confinement, PROTECTED, repository};
 use walk::{Linked, Seen};
 
 /// The most paths that are mounted one by one, if directories can stand for them.
@@ -35,6 +35,10 @@ pub(super) struct Kept {
     pub(super) repositories: Vec<PathBuf>,
     /// Directories that hold repositories and cannot be renamed: another could take their place.
     pub(super) pinned: Vec<PathBuf>,
+    /// Our own state further down, where somebody worked on a part of the workspace.
+    pub(super) hidden: Vec<PathBuf>,
+    /// All git directories that were seen, and files that lead to some.
+    pub(super) git_directories: Vec<PathBuf>,
     /// Those of the read-only ones for which there was no time or number left, or the workspace
     /// itself if it cannot be kept at all.
     pub(super) unseen: Vec<PathBuf>,
@@ -45,16 +49,47 @@ impl Kept {
     pub(super) fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Why nothing can be kept.
+    fn not_at_all(workspace: &Path) -> Self {
+        Self {
+            unseen: vec![workspace.to_owned()],
+            ..Self::default()
+        }
+    }
 }
 
 /// What is to be kept, from what is there now.
 pub(super) fn in_workspace(confinement: &Confinement) -> Kept {
-    let seen = walk::through(confinement);
-    let mut draft = Draft::of(seen, &confinement.workspace);
+    let mut seen = walk::through(confinement);
+    let workspace = &confinement.workspace;
+    let Some(hidden) = few(std::mem::take(&mut seen.states), workspace) else {
+        return Kept::not_at_all(workspace);
+    };
+    let git_directories = seen.git_directories();
+    let mut draft = Draft::of(seen, confinement);
     if !confinement.git_write {
         draft.close_repositories();
     }
-    draft.settle(&confinement.workspace, MAX_MOUNTS)
+    Kept {
+        hidden,
+        git_directories,
+        ..draft.settle(workspace, MAX_MOUNTS)
+    }
+}
+
+/// These paths, or directories that hold them if they are many; nothing if there is no end to them.
+fn few(mut paths: BTreeSet<PathBuf>, workspace: &Path) -> Option<Vec<PathBuf>> {
+    const MOST: usize = 200;
+    let top = depth(workspace) + 1;
+    while paths.len() > MOST {
+        let deepest = paths.iter().map(|path| depth(path)).max()?;
+        if deepest <= top {
+            return None;
+        }
+        paths = coarser(paths, deepest);
+    }
+    Some(paths.into_iter().map(nameable).collect())
 }
 
 fn is_git(path: &Path) -> bool {
@@ -75,8 +110,8 @@ struct Draft {
 }
 
 impl Draft {
-    fn of(seen: Seen, workspace: &Path) -> Self {
-        let outside = seen.linked.into_values().filter(Linked::is_also_outside);
+    fn of(seen: Seen, confinement: &Confinement) -> Self {
+        let workspace = &confinement.workspace;
         let mut draft = Self {
             read_only: seen.found.into_iter().map(nameable).collect(),
             repositories: seen.repositories,
@@ -89,10 +124,31 @@ impl Draft {
         let anchors = git_files.chain(&draft.repositories).chain(&bare).cloned();
         draft.anchors = anchors.map(nameable).collect();
         draft.read_only.extend(bare.into_iter().map(nameable));
-        let names = outside.flat_map(Linked::into_paths);
-        draft.read_only.extend(names.map(nameable));
+        let linked = seen.linked.into_values();
+        let shared: Vec<PathBuf> = linked
+            .filter(|file| {
+                file.is_also_outside() || file.has_name(|name| draft.is_closed(name, confinement))
+            })
+            .flat_map(Linked::into_paths)
+            .collect();
+        draft.read_only.extend(shared.into_iter().map(nameable));
         draft.read_only.extend(draft.unseen.iter().cloned());
         draft
+    }
+
+    /// Whether a file cannot be changed by this name. Then it must not be by another one either: a
+    /// hard link to `.git/config` that was made while the repository was is `.git/config`.
+    fn is_closed(&self, name: &Path, confinement: &Confinement) -> bool {
+        let directory = name.parent().unwrap_or(name);
+        let is_obeyed_by_git = || is_git(directory) && repository::is_closed_part(name);
+        let mut above = name.ancestors();
+        let inside = name.strip_prefix(&confinement.workspace).unwrap_or(name);
+        let top = inside.iter().next().unwrap_or_default();
+        PROTECTED.iter().any(|protected| top == *protected)
+            || is_obeyed_by_git()
+            || above.any(|path| {
+                self.read_only.contains(path) || confinement.read_only.iter().any(|it| it == path)
+            })
     }
 
     /// Makes the repositories read-only as a whole.
@@ -130,10 +186,7 @@ impl Draft {
         const MAX_NAMED: usize = 10_000;
         let read_only = &self.read_only;
         if read_only.contains(workspace) || read_only.len() > MAX_AT_TOP {
-            return Kept {
-                unseen: vec![workspace.to_owned()],
-                ..Kept::default()
-            };
+            return Kept::not_at_all(workspace);
         }
         let is_closed = |path: &Path| path.ancestors().any(|above| read_only.contains(above));
         let lies_in_closed = |path: &Path| path.parent().is_some_and(is_closed);
@@ -149,6 +202,8 @@ impl Draft {
             repositories: bare.into_iter().chain(repositories.cloned()).collect(),
             pinned: pinned.into_iter().filter(|path| !is_closed(path)).collect(),
             unseen: unseen.into_iter().map(Path::to_owned).collect(),
+            hidden: Vec::new(),
+            git_directories: Vec::new(),
             read_only: read_only
                 .iter()
                 .filter(|path| !lies_in_closed(path))

@@ -182,10 +182,12 @@ pub static KEYS: &[Key] = &[
         "off",
         "What the clipboard is used for: `out`, each message is put on it; `auto`, and the reply is taken from it when it ends with this round's end mark, once you have said yes to that.",
     ),
-    choice(
+    ordered(
         "Notify",
         "--notify",
         &["off", "bell", "desktop"],
+        &["off", "bell", "desktop"],
+        "off",
         "How you are told that it is your turn: the terminal's bell, or a notification of the desktop or the terminal.",
     ),
     number(

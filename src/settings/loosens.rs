@@ -187,6 +187,8 @@ mod tests {
             ("Grants", "network"),
             ("CheckCommand", "make"),
             ("Clipboard", "out"),
+            ("Notify", "bell"),
+            ("Notify", "desktop"),
         ] {
             assert!(needs(name, value), "{name} {value}");
         }

@@ -19,6 +19,8 @@ mod place;
 mod backends;
 /// Paths that lead out of the workspace, and files that are none.
 mod files;
+/// Repositories that a command makes, changes or forges.
+mod git;
 /// What is used up, left behind or lies beside what is needed.
 mod hoards;
 /// What reaches into the kernel.
@@ -31,6 +33,8 @@ mod links;
 mod network;
 /// What `agent` itself keeps and obeys.
 mod own;
+/// Programs that a command plants where `PATH` leads to them.
+mod planted;
 /// Scripts that want to be taken for harmless ones.
 mod policy;
 /// Survivors, spies and hogs.

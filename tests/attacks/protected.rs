@@ -4,7 +4,7 @@ use crate::place::Plain::Always;
 use crate::place::{Applied, Place, SECRET, command};
 
 /// What the person's tools run or obey.
-const OBEYED: [&str; 24] = [
+const OBEYED: [&str; 34] = [
     ".git/hooks/pre-commit",
     ".git/config",
     ".git/info/attributes",
@@ -29,6 +29,16 @@ const OBEYED: [&str; 24] = [
     ".gitlab-ci.yml",
     ".circleci/config.yml",
     "Jenkinsfile",
+    ".claude/settings.json",
+    ".Cursor/mcp.json",
+    "sub/.codex/config.toml",
+    ".gemini/settings.json",
+    ".devcontainer/devcontainer.json",
+    ".zed/tasks.json",
+    "any.code-workspace",
+    ".gitmodules",
+    ".pre-commit-config.yaml",
+    ".zshenv",
 ];
 
 /// Names like these, which nobody obeys.

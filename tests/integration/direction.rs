@@ -23,6 +23,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "mailbox",
             "policy",
             "reply",
+            "repositories",
             "sandbox",
             "secrets",
             "session",
@@ -35,14 +36,30 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     // The stage that asks the person: it cannot do without a voice.
     (
         "approve",
-        &["fs", "interrupt", "json", "mailbox", "policy", "ui"],
+        &[
+            "fs",
+            "interrupt",
+            "json",
+            "mailbox",
+            "platform",
+            "policy",
+            "ui",
+        ],
     ),
     (
         "execute",
-        &["edit", "excerpt", "platform", "sandbox", "workspace"],
+        &[
+            "edit",
+            "excerpt",
+            "platform",
+            "repositories",
+            "sandbox",
+            "workspace",
+        ],
     ),
     ("workspace", &["fs", "platform"]),
-    ("sandbox", &["platform"]),
+    ("sandbox", &["platform", "repositories"]),
+    ("repositories", &[]),
     ("checkpoint", &["fs", "platform", "workspace"]),
     ("session", &["checkpoint", "fs", "json", "platform"]),
     ("compose", &["excerpt", "number", "session"]),
@@ -52,7 +69,10 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ),
     ("excerpt", &[]),
     // Couriers know the mailbox and the person, and nothing of the loop.
-    ("courier", &["fs", "interrupt", "mailbox", "reply", "ui"]),
+    (
+        "courier",
+        &["fs", "interrupt", "mailbox", "platform", "reply", "ui"],
+    ),
     ("prompts", &["settings"]),
     ("settings", &["fs", "json", "number", "platform"]),
     ("ui", &["interrupt", "json", "number", "platform", "unseen"]),

@@ -132,7 +132,7 @@ fn what_was_always_allowed_is_shown_and_taken_back() {
 #[cfg(unix)]
 #[test]
 fn the_person_learns_what_a_round_left_to_be_run_or_followed() {
-    let made = "[RUN_COMMAND]\nprintf '#!/bin/sh\\n' > run.sh; chmod +x run.sh; ln -s /etc out; ln -s run.sh in; mkdir .husky; echo x > .husky/pre-commit; git init -q sub; echo x > sub/.git/hooks/pre-push; git init -q .; echo x > .git/hooks/post-merge; echo x > sub/.envrc\n[/RUN_COMMAND]\n{end}\n";
+    let made = "[RUN_COMMAND]\nprintf '#!/bin/sh\\n' > run.sh; chmod +x run.sh; ln -s /etc out; ln -s run.sh in; mkdir .husky; echo x > .husky/pre-commit; git init -q sub; echo x > sub/.git/hooks/pre-push; git init -q .; echo x > .git/hooks/post-merge; echo x > sub/.envrc; echo x > .bashrc; mkdir .claude; echo x > .claude/settings.json; echo x > a.code-workspace\n[/RUN_COMMAND]\n{end}\n";
     let changed = "[RUN_COMMAND]\necho 'echo x' >> run.sh; echo y > plain\n[/RUN_COMMAND]\n{end}\n";
     let finished = Test::new(&["new", "--approval", "auto", "task"])
         .reply(made)
@@ -142,10 +142,11 @@ fn the_person_learns_what_a_round_left_to_be_run_or_followed() {
         .code(0)
         .said("Links that lead out of the workspace: `out` (to `/etc`)\n")
         .said("New executables: `run.sh`\n")
-        .said("Editors, shells or build services would obey `sub/.envrc`\n")
+        .said("Editors, shells, other tools or build services would obey `.bashrc`, `.claude/settings.json`, `a.code-workspace`, `sub/.envrc`\n")
         .said(
-            "would run `.husky/pre-commit`, `.git/hooks/post-merge`, `sub/.git/hooks/pre-push`\n",
+            "Git or a hook manager would run `.husky/pre-commit`\n",
         );
     assert_eq!(finished.stderr.matches("New executables").count(), 1);
     assert_eq!(finished.stderr.matches("would run").count(), 1);
+    finished.said("it was disabled (the originals are beside it as `*.disabled-by-agent`): `.git/hooks/post-merge`; `sub/.git/hooks/pre-push`");
 }

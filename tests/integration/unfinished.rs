@@ -162,7 +162,8 @@ fn status_of_decided_steps_and_of_a_reply_in_the_inbox_names_resume() {
     let reply = format!("[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[END {id}#1]\n");
     fs::write(base.join("inbox/late.txt"), reply).unwrap();
     let finished = Test::after(finished, &["status"]).run().code(0);
-    let told = format!("A reply is waiting in the inbox, `late.txt`: `agent resume {id}` takes it.");
+    let told =
+        format!("A reply is waiting in the inbox, `late.txt`: `agent resume {id}` takes it.");
     assert!(finished.stdout.contains(&told), "{}", finished.stdout);
     assert!(!finished.stdout.contains("Paste "), "{}", finished.stdout);
     let running = Test::after(finished, &["resume"]).start();

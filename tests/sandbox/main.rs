@@ -6,7 +6,8 @@
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,
-    reason = "a test that cannot be set up has failed"
+    clippy::disallowed_methods,
+    reason = "a test that cannot be set up has failed, and starts programs as it likes"
 )]
 
 mod backends;
@@ -84,6 +85,11 @@ impl Place {
         timeout: Duration,
     ) -> Ran {
         let home = self.confinement.home.to_str().unwrap();
+        let confinement = confinement.map(|confinement| {
+            let mut confinement = confinement.clone();
+            confinement.find_repository();
+            confinement
+        });
         run(Job {
             program,
             directory: &self.confinement.workspace,
@@ -92,7 +98,7 @@ impl Place {
             max_output: 4000,
             cancelled: &AtomicBool::new(false),
             on_output: &mut |_| {},
-            confinement,
+            confinement: confinement.as_ref(),
         })
     }
 

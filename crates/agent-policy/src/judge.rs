@@ -68,6 +68,7 @@ impl Policy {
             }
         }
         findings.extend(touched.iter().filter_map(|text| self.on_own_paths(text)));
+        findings.extend(changed.iter().filter_map(|path| self.on_git(path)));
         let standing = if command.changes_files() {
             standing::on_changes(self.approval)
         } else {
@@ -89,6 +90,18 @@ impl Policy {
             finding.ruling.about.push_str(text);
             finding
         })
+    }
+
+    /// What git runs or obeys because its configuration says so.
+    fn on_git(&self, path: &RelPath) -> Option<Finding> {
+        let mut obeyed = self.obeyed_by_git.iter();
+        obeyed
+            .any(|obeyed| protected::is_within(path, obeyed))
+            .then(|| {
+                let mut finding = standing_finding(&standing::OBEYED_BY_GIT);
+                finding.ruling.about.push_str(path.as_str());
+                finding
+            })
     }
 
     pub(super) fn rows_in_force(&self) -> impl Iterator<Item = &'static BuiltIn> {

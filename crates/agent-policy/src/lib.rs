@@ -233,6 +233,9 @@ pub struct Policy {
     pub project: ProjectRules,
     /// Paths in the workspace that belong to `agent` itself, besides `.agent`.
     pub own_paths: Vec<RelPath>,
+    /// Paths in the workspace that git runs or obeys because the person's configuration names them,
+    /// such as the directory of `core.hooksPath`.
+    pub obeyed_by_git: Vec<RelPath>,
     /// The directories that matter.
     pub places: Places,
     /// Where programs lie.
@@ -266,6 +269,7 @@ impl Policy {
             person: PersonRules::default(),
             project: ProjectRules::default(),
             own_paths: Vec::new(),
+            obeyed_by_git: Vec::new(),
             places: Places::new(workspace, home),
             lookup: Lookup::nothing(),
             dialect: if cfg!(windows) {
@@ -305,6 +309,7 @@ impl Policy {
             standing::on_changes(self.approval),
             standing::ON_READING,
             standing::OWN_PATHS,
+            standing::OBEYED_BY_GIT,
         ];
         let is_sandboxed = matches!(
             self.confinement,

@@ -7,7 +7,9 @@
 use std::borrow::Cow;
 
 use agent_protocol::RelPath;
-use agent_protocol::obeyed::{TOOL_CONFIGURATION, WORKFLOWS};
+use agent_protocol::obeyed::{
+    OTHER_CONFIGURATION, OTHER_CONFIGURATION_ENDS, TOOL_CONFIGURATION, WORKFLOWS,
+};
 
 /// The entries of a git directory that the grant `git-write` opens.
 const GIT_OPEN: [&str; 9] = [
@@ -57,6 +59,16 @@ pub(super) fn is_within(path: &RelPath, directory: &RelPath) -> bool {
 pub(super) fn is_tool_configuration(path: &RelPath) -> bool {
     let mut names = path.components().map(Name::of);
     names.any(|name| TOOL_CONFIGURATION.iter().any(|other| name.is(other)))
+}
+
+/// Whether another tool of the person would act on the file.
+pub(super) fn is_other_configuration(path: &RelPath) -> bool {
+    let mut names = path.components().map(Name::of);
+    names.any(|name| {
+        let mut known = OTHER_CONFIGURATION.iter();
+        let mut ends = OTHER_CONFIGURATION_ENDS.iter();
+        known.any(|other| name.is(other)) || ends.any(|end| name.plain.ends_with(end))
+    })
 }
 
 /// Whether the file tells a build service what to run.
@@ -280,6 +292,19 @@ mod tests {
             assert!(is_build_service_file(&path(text)), "{text}");
         }
         for text in [
+            ".claude/settings.json",
+            "sub/.Cursor/mcp.json",
+            ".devcontainer/devcontainer.json",
+            "x.code-workspace",
+            "sub/X.Code-Workspace",
+            ".gitmodules",
+            ".pre-commit-config.yaml",
+            ".zshenv",
+            ".nvim.lua",
+        ] {
+            assert!(is_other_configuration(&path(text)), "{text}");
+        }
+        for text in [
             ".github/ISSUE_TEMPLATE.md",
             "workflows/x.yml",
             ".env",
@@ -287,6 +312,7 @@ mod tests {
             "mcp.json",
         ] {
             assert!(!is_tool_configuration(&path(text)), "{text}");
+            assert!(!is_other_configuration(&path(text)), "{text}");
             assert!(!is_build_service_file(&path(text)), "{text}");
         }
     }

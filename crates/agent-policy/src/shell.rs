@@ -329,6 +329,10 @@ mod tests {
             for script in scripts {
                 all.extend(["\n", script, "\nprintf '\\2' >&3"]);
             }
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "a test asks the shell of the system"
+            )]
             let output = Command::new("bash")
                 .args(["--norc", "-c"])
                 .arg(all)
@@ -414,6 +418,10 @@ mod tests {
                 .iter()
                 .map(|(script, _)| format!("printf '%s\\0' x {script}\nprintf '\\001\\000'"))
                 .collect();
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "a test asks the shell of the system"
+            )]
             let output = Command::new("sh")
                 .arg("-c")
                 .arg(all.join("\n"))

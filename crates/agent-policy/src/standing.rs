@@ -26,6 +26,13 @@ pub(super) const OWN_PATHS: Standing = Standing {
     why: "it belongs to `agent` itself and is hidden",
 };
 
+/// Files that git runs or reads although they lie outside of `.git`.
+pub(super) const OBEYED_BY_GIT: Standing = Standing {
+    decision: Decision::Ask,
+    rule: "changing what `core.hooksPath`, `include.path` or `core.attributesFile` of git's configuration names",
+    why: "git runs or obeys it the next time the person uses git here",
+};
+
 const PLAN: Standing = Standing {
     decision: Decision::Deny,
     rule: "in plan mode, everything that changes something and every command",

@@ -208,6 +208,11 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         Check::Write(protected::is_tool_configuration),
     ),
     ask(
+        "changing `.claude`, `.cursor`, `.codex`, `.gemini`, `.devcontainer`, `.zed`, `*.code-workspace`, `.nvim.lua`, `.gitmodules`, `.pre-commit-config.yaml`, shell start files and their like",
+        "another tool runs or obeys what it says, in the person's name",
+        Check::Write(protected::is_other_configuration),
+    ),
+    ask(
         "changing workflow files of build services, such as `.github/workflows` and `.gitlab-ci.yml`",
         "a build service runs what it says, with the project's secrets",
         Check::Write(protected::is_build_service_file),

@@ -1,10 +1,9 @@
 //! What the machine can do: the sandbox, programs, watching, the clipboard.
 
-use std::process::Command;
-
 use super::Finding;
 use crate::courier::{Clipboard, Surroundings};
 use crate::mailbox::Doorbell;
+use crate::platform::programs;
 use crate::sandbox::{self, Strength};
 use crate::ui::Ui;
 
@@ -81,7 +80,7 @@ fn confinement(setting: &str, strength: &Strength) -> Vec<Finding> {
 }
 
 fn program(name: &str, remedy: &str) -> Finding {
-    let told = Command::new(name).arg("--version").output();
+    let told = programs::command(name).and_then(|mut command| command.arg("--version").output());
     match told {
         Ok(output) if output.status.success() => {
             let text = String::from_utf8_lossy(&output.stdout);

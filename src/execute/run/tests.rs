@@ -93,7 +93,7 @@ fn the_environment_is_the_list_and_what_was_given() {
 
 #[test]
 fn a_program_is_run_without_a_shell() {
-    let arguments = ["echo", "a  b", "$HOME"].map(OsStr::new);
+    let arguments = ["/bin/echo", "a  b", "$HOME"].map(OsStr::new);
     let ran = run_in(Path::new("/"), Program::Exec(&arguments), LONG, 100);
     assert_eq!(ran.output.text, "a  b $HOME\n");
 }

@@ -42,6 +42,12 @@ impl Linked {
         (self.names.len() as u64) < self.count
     }
 
+    /// Whether one of the names is such a one.
+    pub(super) fn has_name(&self, is_such: impl Fn(&Path) -> bool) -> bool {
+        let mut names = self.names.iter();
+        names.any(|(directory, name)| is_such(&directory.join(name)))
+    }
+
     pub(super) fn into_paths(self) -> impl Iterator<Item = PathBuf> {
         let names = self.names.into_iter();
         names.map(|(directory, name)| directory.join(name))
@@ -60,17 +66,27 @@ pub(super) struct Seen {
     pub(super) repositories: BTreeSet<PathBuf>,
     /// Git directories of other names: those without files of their own, and what links lead to.
     pub(super) bare: BTreeSet<PathBuf>,
+    /// Our own state, but for that at the top.
+    pub(super) states: BTreeSet<PathBuf>,
     /// Directories that were not looked into, or not to the end.
     pub(super) unseen: BTreeSet<PathBuf>,
 }
 
 impl Seen {
+    /// All git directories, and files that lead to some.
+    pub(super) fn git_directories(&self) -> Vec<PathBuf> {
+        let files = self.found.iter().filter(|path| is_git(path));
+        let all = self.repositories.iter().chain(&self.bare).chain(files);
+        all.cloned().collect()
+    }
+
     fn absorb(&mut self, mut other: Self) {
         self.directories.append(&mut other.directories);
         self.found.append(&mut other.found);
         self.repositories.append(&mut other.repositories);
         self.bare.append(&mut other.bare);
         self.unseen.append(&mut other.unseen);
+        self.states.append(&mut other.states);
         for (file, part) in other.linked {
             let whole = self.linked.entry(file).or_default();
             whole.count = part.count;
@@ -253,6 +269,13 @@ impl Walk<'_> {
         let confinement = self.confinement;
         let is_hidden = || confinement.hidden.contains(&path);
         if (place.is_top && path.ends_with(STATE)) || is_hidden() {
+            return;
+        }
+        if path
+            .file_name()
+            .is_some_and(|name| name.eq_ignore_ascii_case(STATE))
+        {
+            seen.states.insert(path);
             return;
         }
         let is_git = is_git(&path);

@@ -1,0 +1,211 @@
+//! Finds and starts the programs that `agent` itself runs, outside of any sandbox.
+//!
+//! A command can plant a program in every directory that it can write to, and an activated `.venv`
+//! or `node_modules/.bin` puts such a directory into `PATH`. So a name is looked up in absolute
+//! directories only, and the file that it leads to must lie beneath nothing that commands can change.
+//! What the program starts in turn is found in the same directories. Everywhere else
+//! `std::process::Command::new` is a disallowed method.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{PoisonError, RwLock};
+
+/// Directories that commands can write to. It only ever grows: whatever this process learns, no
+/// program is trusted again.
+static WRITABLE: RwLock<Vec<PathBuf>> = RwLock::new(Vec::new());
+
+/// From now on no program is started that lies in this directory or beneath it.
+pub fn distrust(directory: &Path) {
+    let real = directory.canonicalize().ok();
+    let mut writable = WRITABLE.write().unwrap_or_else(PoisonError::into_inner);
+    for directory in [Some(directory.to_owned()), real].into_iter().flatten() {
+        // All of the machine would leave nothing.
+        if directory.parent().is_some() && !writable.contains(&directory) {
+            writable.push(directory);
+        }
+    }
+}
+
+/// The file that is started for a name or an absolute path, links resolved.
+pub fn find(name: &str) -> Option<PathBuf> {
+    find_in(&std::env::var_os("PATH").unwrap_or_default(), name)
+}
+
+/// Like [`find`], with the directories of another `PATH`.
+pub fn find_in(search: &OsStr, name: &str) -> Option<PathBuf> {
+    found_in(search, name).map(|found| found.file)
+}
+
+/// A command that starts the program of this name, with a `PATH` of trusted directories.
+pub fn command(name: &str) -> io::Result<Command> {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let Found { file, called } = found_in(&search, name).ok_or_else(|| {
+        let what = format!("`{name}` is not installed where commands cannot change it");
+        io::Error::new(io::ErrorKind::NotFound, what)
+    })?;
+    let mut command = exactly(&file);
+    // Some programs are many, and look at the name that they were called by.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::arg0(&mut command, called);
+    #[cfg(not(unix))]
+    drop(called);
+    command.env("PATH", trusted_directories(&search));
+    Ok(command)
+}
+
+/// A command that starts exactly this file: this program itself, one at a fixed place of the system,
+/// or one that [`find`] gave.
+///
+/// A path that is not absolute starts nothing: it would be looked up in `PATH`.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place where a program is named"
+)]
+pub fn exactly(file: &Path) -> Command {
+    if file.is_absolute() {
+        Command::new(file)
+    } else {
+        Command::new(Path::new("/dev/null/not-an-absolute-path").join(file))
+    }
+}
+
+/// A program: the file itself, and the path by which it was found.
+struct Found {
+    file: PathBuf,
+    called: PathBuf,
+}
+
+fn found_in(search: &OsStr, name: &str) -> Option<Found> {
+    let path = Path::new(name);
+    if path.components().count() > 1 || path.is_absolute() {
+        return path.is_absolute().then(|| trusted(path)).flatten();
+    }
+    std::env::split_paths(search)
+        .filter(|directory| directory.is_absolute())
+        .find_map(|directory| {
+            let plain = trusted(&directory.join(name));
+            let suffix = std::env::consts::EXE_SUFFIX;
+            plain.or_else(|| trusted(&directory.join(format!("{name}{suffix}"))))
+        })
+}
+
+fn trusted(called: &Path) -> Option<Found> {
+    let file = called.canonicalize().ok()?;
+    let is_trusted = is_program(&file) && !is_changeable(&file);
+    is_trusted.then(|| Found {
+        file,
+        called: called.to_owned(),
+    })
+}
+
+/// The directories of a `PATH` in which a program may be found.
+fn trusted_directories(search: &OsStr) -> OsString {
+    let directories = std::env::split_paths(search).filter(|directory| {
+        let real = directory.canonicalize();
+        directory.is_absolute() && real.is_ok_and(|real| !is_changeable(&real))
+    });
+    std::env::join_paths(directories).unwrap_or_default()
+}
+
+/// Whether a command, or another user of the machine, can change what lies there.
+fn is_changeable(real: &Path) -> bool {
+    let writable = WRITABLE.read().unwrap_or_else(PoisonError::into_inner);
+    writable.iter().any(|place| real.starts_with(place)) || is_others(real)
+}
+
+/// Whether the path leads through something that another user put into a directory for everybody.
+#[cfg(unix)]
+fn is_others(real: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    const FOR_EVERYBODY: u32 = 0o1002;
+    let own = rustix::process::geteuid().as_raw();
+    let pairs = real.ancestors().zip(real.ancestors().skip(1));
+    let mut pairs = pairs.filter_map(|(path, directory)| {
+        let directory = directory.metadata().ok()?;
+        (directory.mode() & FOR_EVERYBODY == FOR_EVERYBODY).then(|| path.metadata().ok())?
+    });
+    pairs.any(|found| found.uid() != own && found.uid() != 0)
+}
+
+#[cfg(not(unix))]
+fn is_others(_real: &Path) -> bool {
+    false
+}
+
+#[cfg(unix)]
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let found = file.metadata();
+    found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(file: &Path) -> bool {
+    file.is_file()
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn plant(directory: &Path, name: &str, mode: u32) -> PathBuf {
+        fs::create_dir_all(directory).unwrap();
+        let path = directory.join(name);
+        crate::fs::write_atomic(&path, b"#!/bin/sh\n", crate::fs::Durability::Atomic).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        path
+    }
+
+    #[test]
+    fn what_commands_can_write_is_passed_by() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        let (inside, outside) = (root.join("work/.venv/bin"), root.join("bin"));
+        let planted = plant(&inside, "tool", 0o755);
+        let own = plant(&outside, "tool", 0o755);
+        symlink(&planted, outside.join("linked")).unwrap();
+        symlink(&inside, root.join("alias")).unwrap();
+        let search = std::env::join_paths([&inside, &root.join("alias"), &outside]).unwrap();
+        assert_eq!(find_in(&search, "tool"), Some(planted.clone()));
+        distrust(&root.join("work"));
+        assert_eq!(find_in(&search, "tool"), Some(own));
+        assert_eq!(find_in(&search, "linked"), None);
+        assert_eq!(find_in(&search, planted.to_str().unwrap()), None);
+        assert_eq!(trusted_directories(&search), outside.as_os_str());
+    }
+
+    #[test]
+    fn only_absolute_directories_count() {
+        let search = OsStr::new(".::bin:src");
+        assert_eq!(find_in(search, "sh"), None);
+        for name in ["./sh", "bin/sh", "../bin/sh", "", "."] {
+            assert_eq!(find_in(OsStr::new("/bin:/usr/bin"), name), None, "{name}");
+        }
+        assert!(find_in(OsStr::new("/bin:/usr/bin"), "sh").is_some());
+        assert!(exactly(Path::new("sh")).spawn().is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_executed_is_no_program() {
+        let place = tempfile::tempdir().unwrap();
+        plant(place.path(), "tool", 0o644);
+        assert_eq!(find_in(place.path().as_os_str(), "tool"), None);
+    }
+
+    #[test]
+    fn a_program_starts_under_the_name_that_it_was_called_by() {
+        let place = tempfile::tempdir().unwrap();
+        symlink("/bin/sh", place.path().join("called")).unwrap();
+        let called = place.path().join("called");
+        let mut command = command(called.to_str().unwrap()).unwrap();
+        let output = command.args(["-c", "echo $0"]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(said.trim(), called.to_str().unwrap());
+    }
+}

@@ -1,0 +1,435 @@
+//! Reads and writes git's configuration files.
+//!
+//! ```text
+//! file    = { space | comment | section | setting }
+//! section = "[" name [ space '"' subsection '"' ] "]"        also the old "[name.subsection]"
+//! setting = name [ "=" value ] end-of-line                   without "=" it is true
+//! value   = { plain | '"' quoted '"' | "\" escape }          ends with the line, or a comment
+//! ```
+//!
+//! It follows git's own reader letter by letter: a setting that git sees and this does not would be
+//! obeyed. What git would complain about is no configuration here either.
+
+use std::iter::Peekable;
+use std::slice::Iter;
+
+/// One setting of a configuration file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// In lower case.
+    pub section: String,
+    /// As it is written.
+    pub subsection: Option<Vec<u8>>,
+    /// In lower case.
+    pub name: String,
+    /// Nothing if only the name is there, which means true.
+    pub value: Option<Vec<u8>>,
+}
+
+/// Settings of `core` that name no program and no file, and of other sections.
+const CORE: [&str; 15] = [
+    "repositoryformatversion",
+    "filemode",
+    "bare",
+    "logallrefupdates",
+    "ignorecase",
+    "precomposeunicode",
+    "symlinks",
+    "autocrlf",
+    "eol",
+    "safecrlf",
+    "longpaths",
+    "sharedrepository",
+    "sparsecheckout",
+    "sparsecheckoutcone",
+    "untrackedcache",
+];
+
+impl Setting {
+    /// The whole name: `core.fsmonitor`, `remote.origin.url`.
+    pub fn key(&self) -> String {
+        match &self.subsection {
+            Some(subsection) => format!(
+                "{}.{}.{}",
+                self.section,
+                String::from_utf8_lossy(subsection),
+                self.name
+            ),
+            None => format!("{}.{}", self.section, self.name),
+        }
+    }
+
+    /// The value, if it is text.
+    pub fn text(&self) -> Option<&str> {
+        std::str::from_utf8(self.value.as_deref()?).ok()
+    }
+
+    /// Whether the name has this section, which has no subsection, and this last part.
+    pub fn is(&self, section: &str, name: &str) -> bool {
+        self.section == section && self.subsection.is_none() && self.name == name
+    }
+
+    /// Whether git runs nothing and reads no other file because of it, whatever its value.
+    pub fn is_harmless(&self) -> bool {
+        let name = self.name.as_str();
+        match (self.section.as_str(), &self.subsection) {
+            ("core", None) => CORE.contains(&name),
+            ("remote", Some(_)) => [
+                "url",
+                "pushurl",
+                "fetch",
+                "push",
+                "tagopt",
+                "mirror",
+                "promisor",
+                "partialclonefilter",
+            ]
+            .contains(&name),
+            ("submodule", Some(_)) => ["url", "active"].contains(&name),
+            ("init", None) => name.starts_with("default"),
+            ("pull", None) => ["rebase", "ff"].contains(&name),
+            ("push", None) => ["default", "autosetupremote"].contains(&name),
+            ("index", None) => ["version", "sparse"].contains(&name),
+            ("gc", None) => name == "auto",
+            ("branch", Some(_)) | ("user" | "extensions" | "advice", None) => true,
+            _ => false,
+        }
+    }
+}
+
+/// Git would not read it, or it is no text for a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unreadable;
+
+/// Reads a whole file.
+pub fn parse(text: &[u8]) -> Result<Vec<Setting>, Unreadable> {
+    if text.contains(&0) {
+        return Err(Unreadable);
+    }
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let mut reader = Reader {
+        bytes: text.iter().peekable(),
+        section: None,
+    };
+    reader.settings()
+}
+
+/// Writes settings as a file of their own.
+pub fn render(settings: &[Setting]) -> Vec<u8> {
+    let mut text = Vec::new();
+    let mut current = None;
+    for setting in settings {
+        let section = (&setting.section, &setting.subsection);
+        if current != Some(section) {
+            current = Some(section);
+            text.extend(format!("[{}", setting.section).bytes());
+            if let Some(subsection) = &setting.subsection {
+                text.extend(b" \"");
+                // Here a backslash stands before any byte, and nothing else is written in another way.
+                for byte in subsection {
+                    if matches!(byte, b'"' | b'\\') {
+                        text.push(b'\\');
+                    }
+                    text.push(*byte);
+                }
+                text.push(b'"');
+            }
+            text.extend(b"]\n");
+        }
+        text.extend(format!("\t{}", setting.name).bytes());
+        if let Some(value) = &setting.value {
+            text.extend(b" = \"");
+            text.extend(escaped(value));
+            text.push(b'"');
+        }
+        text.push(b'\n');
+    }
+    text
+}
+
+fn escaped(text: &[u8]) -> Vec<u8> {
+    let mut escaped = Vec::with_capacity(text.len());
+    for byte in text {
+        match byte {
+            b'"' | b'\\' => escaped.extend([b'\\', *byte]),
+            b'\n' => escaped.extend(b"\\n"),
+            8 => escaped.extend(b"\\b"),
+            other => escaped.push(*other),
+        }
+    }
+    escaped
+}
+
+struct Reader<'a> {
+    bytes: Peekable<Iter<'a, u8>>,
+    section: Option<(String, Option<Vec<u8>>)>,
+}
+
+impl Reader<'_> {
+    /// The next byte; the end of the file is the end of a line.
+    fn next(&mut self) -> u8 {
+        match self.bytes.next() {
+            Some(b'\r') if self.bytes.peek() == Some(&&b'\n') => {
+                self.bytes.next();
+                b'\n'
+            }
+            Some(byte) => *byte,
+            None => b'\n',
+        }
+    }
+
+    fn settings(&mut self) -> Result<Vec<Setting>, Unreadable> {
+        let mut settings = Vec::new();
+        while self.bytes.peek().is_some() {
+            match self.next() {
+                b'#' | b';' => while self.next() != b'\n' {},
+                b'[' => self.section = Some(self.section()?),
+                byte if is_space(byte) => {}
+                byte if byte.is_ascii_alphabetic() => settings.push(self.setting(byte)?),
+                _ => return Err(Unreadable),
+            }
+        }
+        Ok(settings)
+    }
+
+    fn section(&mut self) -> Result<(String, Option<Vec<u8>>), Unreadable> {
+        let mut name = String::new();
+        loop {
+            match self.next() {
+                b']' => return Ok(old_style(name)),
+                byte if is_key(byte) || byte == b'.' => {
+                    name.push(char::from(byte.to_ascii_lowercase()));
+                }
+                byte if is_space(byte) && byte != b'\n' => return self.subsection(name),
+                _ => return Err(Unreadable),
+            }
+        }
+    }
+
+    fn subsection(&mut self, name: String) -> Result<(String, Option<Vec<u8>>), Unreadable> {
+        loop {
+            match self.next() {
+                b'"' => break,
+                byte if is_space(byte) && byte != b'\n' => {}
+                _ => return Err(Unreadable),
+            }
+        }
+        let mut subsection = Vec::new();
+        loop {
+            match self.next() {
+                b'\n' => return Err(Unreadable),
+                b'"' => break,
+                b'\\' => match self.next() {
+                    b'\n' => return Err(Unreadable),
+                    byte => subsection.push(byte),
+                },
+                byte => subsection.push(byte),
+            }
+        }
+        match self.next() {
+            b']' => Ok((name, Some(subsection))),
+            _ => Err(Unreadable),
+        }
+    }
+
+    fn setting(&mut self, first: u8) -> Result<Setting, Unreadable> {
+        let (section, subsection) = self.section.clone().ok_or(Unreadable)?;
+        let mut name = String::from(char::from(first.to_ascii_lowercase()));
+        let mut byte = self.next();
+        while is_key(byte) {
+            name.push(char::from(byte.to_ascii_lowercase()));
+            byte = self.next();
+        }
+        while matches!(byte, b' ' | b'\t') {
+            byte = self.next();
+        }
+        let value = match byte {
+            b'\n' => None,
+            b'=' => Some(self.value()?),
+            _ => return Err(Unreadable),
+        };
+        Ok(Setting {
+            section,
+            subsection,
+            name,
+            value,
+        })
+    }
+
+    fn value(&mut self) -> Result<Vec<u8>, Unreadable> {
+        let mut value = Vec::new();
+        let mut end = 0;
+        let (mut is_quoted, mut is_comment) = (false, false);
+        loop {
+            match self.next() {
+                b'\n' if is_quoted => return Err(Unreadable),
+                b'\n' => {
+                    value.truncate(end);
+                    return Ok(value);
+                }
+                _ if is_comment => {}
+                byte if is_space(byte) && !is_quoted => {
+                    if !value.is_empty() {
+                        value.push(byte);
+                    }
+                }
+                b'#' | b';' if !is_quoted => is_comment = true,
+                b'"' => {
+                    is_quoted = !is_quoted;
+                    end = value.len();
+                }
+                b'\\' => {
+                    match self.next() {
+                        b'\n' => continue,
+                        b't' => value.push(b'\t'),
+                        b'b' => value.push(8),
+                        b'n' => value.push(b'\n'),
+                        byte @ (b'\\' | b'"') => value.push(byte),
+                        _ => return Err(Unreadable),
+                    }
+                    end = value.len();
+                }
+                byte => {
+                    value.push(byte);
+                    end = value.len();
+                }
+            }
+        }
+    }
+}
+
+/// `[branch.main]`, as it was written long ago.
+fn old_style(name: String) -> (String, Option<Vec<u8>>) {
+    match name.split_once('.') {
+        Some((section, subsection)) => (section.to_owned(), Some(subsection.into())),
+        None => (name, None),
+    }
+}
+
+fn is_key(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'-'
+}
+
+/// What C takes for a space, but for the vertical ones that git does not.
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn case(text: &str, expected: &[(&str, Option<&str>)]) {
+        let settings = parse(text.as_bytes()).unwrap();
+        let settings: Vec<_> = settings
+            .iter()
+            .map(|setting| (setting.key(), setting.text().map(str::to_owned)))
+            .collect();
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), value.map(str::to_owned)))
+            .collect();
+        assert_eq!(settings, expected, "{text}");
+    }
+
+    #[test]
+    fn reads_what_git_reads() {
+        case(
+            "[core]\n\tbare = false\n[Core] FsMonitor = ./evil\n",
+            &[
+                ("core.bare", Some("false")),
+                ("core.fsmonitor", Some("./evil")),
+            ],
+        );
+        case(
+            "[a \"B c\\\"d\"]x\n y = \"1 ; 2\" 3 # no\n",
+            &[("a.B c\"d.x", None), ("a.B c\"d.y", Some("1 ; 2 3"))],
+        );
+        case("[a]b=c\\\n d\\n\\t\n", &[("a.b", Some("c d\n\t"))]);
+        case("[a.B]\r\n c = d  \r\n", &[("a.b.c", Some("d"))]);
+        case("[a]b=\" \"", &[("a.b", Some(" "))]);
+        case("; nothing\n#\n", &[]);
+    }
+
+    #[test]
+    fn what_git_refuses_is_refused() {
+        for text in [
+            "x = 1",
+            "[a",
+            "[a]\n1",
+            "[a]b c",
+            "[a \"b]",
+            "[a]b=\"c",
+            "[a]b=\\x",
+            "[a]b=\0",
+            "]",
+            "[a \"b\" ]",
+        ] {
+            assert_eq!(parse(text.as_bytes()), Err(Unreadable), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_what_names_no_program_and_no_file_is_harmless() {
+        let is_harmless = |text: &str| {
+            let settings = parse(text.as_bytes()).unwrap();
+            settings.iter().all(Setting::is_harmless)
+        };
+        for text in [
+            "[core]bare=true",
+            "[remote \"o\"]url=x\nfetch=y",
+            "[branch \"m\"]remote=o\nmerge=m",
+            "[user]name=x",
+            "[extensions]worktreeConfig=true",
+            "[submodule \"x\"]active=true",
+        ] {
+            assert!(is_harmless(text), "{text}");
+        }
+        for text in [
+            "[core]fsmonitor=x",
+            "[core]hooksPath=x",
+            "[core]sshCommand=x",
+            "[core]worktree=/",
+            "[core \"x\"]bare=true",
+            "[include]path=x",
+            "[includeIf \"gitdir:/\"]path=x",
+            "[remote \"o\"]vcs=x",
+            "[remote \"o\"]uploadpack=x",
+            "[submodule \"x\"]update=!x",
+            "[init]templateDir=x",
+            "[filter \"x\"]clean=x",
+            "[alias]x=!y",
+            "[pull]twohead=x",
+        ] {
+            assert!(!is_harmless(text), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_again(
+            subsection in proptest::option::of("[^\0\n]{0,9}"),
+            value in proptest::option::of("[^\0\r]{0,12}"),
+        ) {
+            let setting = Setting {
+                section: "a".to_owned(),
+                subsection: subsection.map(String::into_bytes),
+                name: "b-1".to_owned(),
+                value: value.map(String::into_bytes),
+            };
+            let text = render(std::slice::from_ref(&setting));
+            prop_assert_eq!(parse(&text), Ok(vec![setting]));
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            if let Ok(settings) = parse(&bytes) {
+                let text = render(&settings);
+                prop_assert_eq!(parse(&text), Ok(settings));
+            }
+        }
+    }
+}

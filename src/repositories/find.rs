@@ -1,0 +1,182 @@
+//! Finds the git directories beneath a directory, whatever they are called.
+//!
+//! Only names are read: no file is looked at unless it leads to a git directory. Links to directories
+//! are not followed, but for one that is called `.git`. In a directory that cannot be listed, git still
+//! finds what it knows by name: that is looked for, and the directory is told.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The most names that are read, and how long that may take.
+const MAX_NAMES: usize = 1_000_000;
+const MAX_TIME: Duration = Duration::from_secs(5);
+
+/// The largest file that leads to a git directory, for git as for us.
+const MAX_POINTER: u64 = 1 << 20;
+
+/// Large directories in a git directory that hold no other one.
+const STORES: [&str; 5] = ["objects", "refs", "logs", "lfs", "hooks"];
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Git directories, complete ones and those that are called `.git`.
+    pub(super) directories: BTreeSet<PathBuf>,
+    /// Directories that could not be listed.
+    pub(super) closed: BTreeSet<PathBuf>,
+    /// Whether there was no time, or no number, left for the rest.
+    pub(super) is_cut: bool,
+}
+
+/// Looks through a directory, but for those `left_out`.
+pub(super) fn find(root: &Path, left_out: &[PathBuf]) -> Found {
+    let mut search = Search {
+        root,
+        left_out,
+        left: MAX_NAMES,
+        until: Instant::now() + MAX_TIME,
+        next: vec![root.to_owned()],
+        found: Found::default(),
+    };
+    while let Some(directory) = search.next.pop() {
+        if search.left == 0 || Instant::now() > search.until {
+            search.found.is_cut = true;
+            break;
+        }
+        search.look_into(&directory);
+    }
+    let Search { mut found, .. } = search;
+    let mut led: Vec<PathBuf> = found.directories.iter().cloned().collect();
+    while let Some(directory) = led.pop() {
+        let shared = pointed_to(&directory.join("commondir"), "", &directory);
+        if let Some(shared) = shared.filter(|shared| shared.starts_with(root))
+            && found.directories.insert(shared.clone())
+        {
+            led.push(shared);
+        }
+    }
+    found
+}
+
+/// What a file that leads to a git directory leads to, links resolved.
+pub(super) fn pointed_to(file: &Path, word: &str, base: &Path) -> Option<PathBuf> {
+    let path = pointer(file, word)?;
+    base.join(path).canonicalize().ok()
+}
+
+/// What stands in a file that leads to a git directory.
+pub(super) fn pointer(file: &Path, word: &str) -> Option<PathBuf> {
+    let found = file.symlink_metadata().ok()?;
+    if !found.is_file() || found.len() > MAX_POINTER {
+        return None;
+    }
+    let text = fs::read(file).ok()?;
+    let end = text
+        .iter()
+        .rposition(|byte| !matches!(byte, b'\n' | b'\r'))?;
+    // As git reads it: one space after the word, and all else belongs to the path.
+    let path = text[..=end].strip_prefix(word.as_bytes())?;
+    let is_path = !path.is_empty() && !path.contains(&0);
+    is_path.then(|| from_bytes(path))
+}
+
+#[cfg(unix)]
+fn from_bytes(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    OsStr::from_bytes(bytes).into()
+}
+
+#[cfg(not(unix))]
+fn from_bytes(bytes: &[u8]) -> PathBuf {
+    String::from_utf8_lossy(bytes).into_owned().into()
+}
+
+/// Whether git would take a directory with these names for a git directory.
+pub(super) fn is_git_directory(has: impl Fn(&str) -> bool) -> bool {
+    has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
+}
+
+struct Search<'a> {
+    root: &'a Path,
+    left_out: &'a [PathBuf],
+    left: usize,
+    until: Instant,
+    next: Vec<PathBuf>,
+    found: Found,
+}
+
+impl Search<'_> {
+    fn look_into(&mut self, directory: &Path) {
+        const NAMES: [&str; 4] = ["HEAD", "commondir", "objects", "refs"];
+        let mut has = [false; NAMES.len()];
+        let is_called_git = directory.file_name().is_some_and(is_git);
+        let Ok(entries) = fs::read_dir(directory) else {
+            return self.look_by_name(directory, is_called_git);
+        };
+        for entry in entries.flatten() {
+            self.left = self.left.saturating_sub(1);
+            let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else {
+                continue;
+            };
+            if let Some(known) = NAMES
+                .iter()
+                .position(|known| name.eq_ignore_ascii_case(known))
+            {
+                has[known] = true;
+            }
+            if kind.is_dir() {
+                let is_store = is_called_git && STORES.iter().any(|store| name == *store);
+                let path = entry.path();
+                if !is_store && !self.left_out.contains(&path) {
+                    self.next.push(path);
+                }
+            } else if is_git(&name) {
+                self.follow(&entry.path(), kind.is_symlink());
+            }
+        }
+        let is_complete = is_git_directory(|name| {
+            let mut pairs = NAMES.iter().zip(has);
+            pairs.any(|(known, has)| has && *known == name)
+        });
+        if is_called_git || is_complete {
+            self.found.directories.insert(directory.to_owned());
+        }
+    }
+
+    /// Looks into a directory that cannot be listed.
+    fn look_by_name(&mut self, directory: &Path, is_called_git: bool) {
+        if directory.symlink_metadata().is_err() {
+            return;
+        }
+        self.found.closed.insert(directory.to_owned());
+        let has = |name: &str| directory.join(name).symlink_metadata().is_ok();
+        if is_called_git || is_git_directory(has) {
+            self.found.directories.insert(directory.to_owned());
+        }
+        let git = directory.join(".git");
+        match git.symlink_metadata() {
+            Ok(found) if found.is_dir() => self.next.push(git),
+            Ok(found) => self.follow(&git, found.is_symlink()),
+            Err(_) => {}
+        }
+    }
+
+    /// Notes where a file or a link called `.git` leads, if that is here.
+    fn follow(&mut self, path: &Path, is_link: bool) {
+        let target = if is_link {
+            path.canonicalize().ok()
+        } else {
+            path.parent()
+                .and_then(|parent| pointed_to(path, "gitdir: ", parent))
+        };
+        let is_here = |target: &PathBuf| target.starts_with(self.root) && target.is_dir();
+        self.found.directories.extend(target.filter(is_here));
+    }
+}
+
+fn is_git(name: &OsStr) -> bool {
+    name.eq_ignore_ascii_case(".git")
+}

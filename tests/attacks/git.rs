@@ -1,0 +1,297 @@
+use std::fs;
+
+use agent::execute::run::End;
+
+use crate::place::Plain::Always;
+use crate::place::{Place, cases, command};
+
+const GRANT: [&str; 2] = ["--grant", "git-write"];
+
+/// Makes a repository in which `git status` looks at the files, with a program that leaves a mark.
+const MAKE: &str = "make() { git init -q $2 \"$1\" && ( cd \"$1\" && echo one > file && git add -f file && git -c user.name=a -c user.email=b commit -q -m one ); }; EVIL=\"touch $PWD/ran; false\"; ";
+
+/// What a command makes, and what the person does later.
+const MADE: [(&str, &str); 14] = [
+    (
+        "make new && git -C new config core.fsmonitor \"$EVIL\"",
+        "git -C new status",
+    ),
+    (
+        "make . && git config core.fsmonitor \"$EVIL\"",
+        "git status",
+    ),
+    (
+        "make new && printf '#!/bin/sh\\ntouch %s/ran' $PWD > new/.git/hooks/pre-commit && chmod +x new/.git/hooks/pre-commit",
+        "cd new && git -c user.name=a -c user.email=b commit --allow-empty -m two",
+    ),
+    (
+        "make new && mkdir new/h && printf '#!/bin/sh\\ntouch %s/ran' $PWD > new/h/post-commit && chmod +x new/h/post-commit && git -C new config core.hooksPath h",
+        "cd new && git -c user.name=a -c user.email=b commit --allow-empty -m two",
+    ),
+    (
+        "make new && mkdir new/h && printf '#!/bin/sh\\ntouch %s/ran' $PWD > new/h/post-commit && chmod +x new/h/post-commit && mv new/.git/hooks new/old && ln -s ../h new/.git/hooks",
+        "cd new && git -c user.name=a -c user.email=b commit --allow-empty -m two",
+    ),
+    (
+        "make new && git config --file new/more core.fsmonitor \"$EVIL\" && git -C new config include.path ../more",
+        "git -C new status",
+    ),
+    (
+        "make new && git -C new config extensions.worktreeConfig true && git config --file new/.git/config.worktree core.fsmonitor \"$EVIL\"",
+        "git -C new status",
+    ),
+    (
+        "make new && mv new/.git new/store && echo 'gitdir: store' > new/.git && git config --file new/store/config core.fsmonitor \"$EVIL\"",
+        "git -C new status",
+    ),
+    (
+        "make new && mv new/.git store && ln -s ../store new/.git && git config --file store/config core.fsmonitor \"$EVIL\"",
+        "git -C new status",
+    ),
+    (
+        "make new && mv new/.git bare && git config --file bare/config core.worktree $PWD/new && git config --file bare/config core.fsmonitor \"$EVIL\"",
+        "cd bare && git status",
+    ),
+    (
+        "make new && mkdir new/.git/other && cp -r new/.git/objects new/.git/refs new/.git/config new/.git/other && echo other > new/.git/commondir && git config --file new/.git/other/config core.fsmonitor \"$EVIL\"",
+        "git -C new status",
+    ),
+    (
+        "make new && mv new/.git new/store && mkdir -p hide/.git/objects && mv new/store 'hide/.git/objects/ x' && printf 'gitdir: ../hide/.git/objects/ x' > new/.git && yes '' | head -n 9000 >> new/.git && git config --file 'hide/.git/objects/ x/config' core.fsmonitor \"$EVIL\"",
+        "git -C new status",
+    ),
+    (
+        "make new && git -C new config core.fsmonitor \"$EVIL\" && chmod 500 new/.git",
+        "git -C new status",
+    ),
+    (
+        "make node_modules/deep/new && git -C node_modules/deep/new config core.fsmonitor \"$EVIL\" && echo node_modules > .gitignore",
+        "git -C node_modules/deep/new status",
+    ),
+];
+
+fn has_run(place: &Place) -> bool {
+    let mark = place.workspace().join("ran");
+    let has_run = mark.exists();
+    let _ = fs::remove_file(mark);
+    has_run
+}
+
+#[test]
+fn what_a_command_made_does_not_run_when_the_person_uses_git() {
+    for (made, used) in MADE {
+        let script = format!("{MAKE}{made}");
+        let place = Place::new();
+        let applied = place.apply_with(&GRANT, &command(&script));
+        applied.all(1, "ok");
+        has_run(&place);
+        let message = applied.rows[0]["message"].as_str().unwrap();
+        assert!(message.contains("disabled"), "{made}: {message}");
+        let used_by_person = place.plain(used);
+        assert!(!has_run(&place), "{made}: {}", used_by_person.output.text);
+        let plain = Place::new();
+        let ran = plain.plain(&script);
+        assert_eq!(ran.end, End::Exited(0), "{made}: {}", ran.output.text);
+        has_run(&plain);
+        plain.plain(used);
+        assert!(has_run(&plain), "plain: {made}");
+        // What is closed could not be removed with the directory.
+        plain.plain("chmod -R u+rwx .");
+        cases(1);
+    }
+}
+
+#[test]
+fn what_the_person_set_up_stays_as_it_is() {
+    let place = Place::new();
+    let own = "git init -q own && git -C own config core.pager less && git -C own config alias.x '!y' && echo x > own/.git/hooks/pre-push && git init -q --bare store";
+    assert_eq!(place.plain(own).end, End::Exited(0));
+    let config = place.workspace().join("own/.git/config");
+    let before = fs::read(&config).unwrap();
+    let applied = place.apply(&command(
+        "touch x && git init -q new && git -C new remote add o x",
+    ));
+    applied.all(1, "ok");
+    assert!(!applied.text.contains("disabled"), "{}", applied.text);
+    assert_eq!(fs::read(&config).unwrap(), before);
+    assert!(place.workspace().join("own/.git/hooks/pre-push").exists());
+}
+
+#[test]
+fn a_submodule_that_is_not_there_gets_no_repository() {
+    let top = "git init -q . && printf '[submodule \"a\"]\\n\\tpath = deps/a\\n\\turl = x\\n' > .gitmodules && mkdir -p deps/a && echo one > file && git add file .gitmodules && git -c user.name=a -c user.email=b commit -q -m one && git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),deps/a";
+    let attack = format!("{MAKE}make deps/a && git -C deps/a config core.fsmonitor \"$EVIL\"");
+    let place = Place::new();
+    assert_eq!(place.plain(top).end, End::Exited(0));
+    place.apply_with(&GRANT, &command(&attack)).all(1, "failed");
+    place.withstands(&[
+        (
+            Always,
+            "echo 'gitdir: ../../x' > deps/a/.git && rm deps/a/.git",
+        ),
+        (
+            Always,
+            "mv deps d && mkdir -p deps/a && rm -r deps && mv d deps",
+        ),
+    ]);
+    has_run(&place);
+    assert!(!place.workspace().join("deps/a/.git").exists());
+    place.plain("git status");
+    assert!(!has_run(&place));
+    assert_eq!(place.plain(&attack).end, End::Exited(0));
+    has_run(&place);
+    let status = place.plain("git status");
+    assert!(has_run(&place), "{}", status.output.text);
+    cases(1);
+}
+
+#[test]
+fn what_the_configuration_of_git_names_is_closed_as_hooks_are() {
+    let place = Place::new()
+        .file(".husky/_/pre-commit", "own\n")
+        .file(".husky/pre-commit", "own\n")
+        .file("shared/config", "[core]\n\tbare = false\n");
+    let own = "git init -q . && git config core.hooksPath .husky/_ && git config include.path ../shared/config && git config core.attributesFile .attributes";
+    assert_eq!(place.plain(own).end, End::Exited(0));
+    fs::write(
+        place.home().join(".gitconfig"),
+        "[core]\n\thooksPath = .githooks\n",
+    )
+    .unwrap();
+    let change = "[CREATE_FILE path=\"PATH\"]\nx\n[/CREATE_FILE]\n";
+    for path in [
+        ".husky/_/pre-push",
+        ".husky/pre-push",
+        "shared/config",
+        ".attributes",
+        ".githooks/x",
+    ] {
+        place.apply(&change.replace("PATH", path)).all(1, "refused");
+    }
+    place
+        .apply(&change.replace("PATH", "sub/pre-push"))
+        .all(1, "ok");
+    place.withstands(&[
+        (Always, "echo x > .husky/_/pre-commit"),
+        (Always, "echo x > .husky/_/post-merge"),
+        (Always, "echo x >> .husky/pre-commit"),
+        (Always, "mv .husky h && cp -r h .husky"),
+        (Always, "echo '[alias]' >> shared/config"),
+        (Always, "mv shared s && cp -r s shared"),
+        (Always, "echo x > .attributes"),
+        (
+            Always,
+            "mkdir -p .githooks && echo x > .githooks/pre-commit",
+        ),
+    ]);
+}
+
+#[test]
+fn file_steps_make_no_repository_obey_them() {
+    let place = Place::new();
+    let made = "git init -q --bare store/bare && git init -q --bare other && mv other/HEAD other/h";
+    assert_eq!(place.plain(made).end, End::Exited(0));
+    let create = |path: &str| format!("[CREATE_FILE path=\"{path}\"]\n[core]\n[/CREATE_FILE]\n");
+    let closed = [
+        "sub/.git/config",
+        "sub/.git/hooks/pre-commit",
+        "store/bare/config",
+        "store/bare/hooks/post-receive",
+        "store/bare/config.worktree",
+        "store/bare/commondir",
+        "other/HEAD",
+    ];
+    for path in closed {
+        place.apply(&create(path)).all(1, "refused");
+        let moved = format!("[MOVE_FILE from=\"own\" to=\"{path}\"]\n");
+        fs::write(place.workspace().join("own"), "").unwrap();
+        place.apply(&moved).all(1, "refused");
+    }
+    let edit = "[EDIT_FILE path=\"store/bare/config\" start_line=\"1\"]\nx\n[/EDIT_FILE]\n";
+    place.apply_with(&GRANT, edit).all(1, "refused");
+    cases(closed.len());
+    for path in ["sub/config", "sub/hooks/x", "store/config"] {
+        place.apply(&create(path)).all(1, "ok");
+    }
+}
+
+#[test]
+fn a_forged_worktree_opens_no_repository_of_the_person() {
+    let place = Place::new();
+    let other = "git init -q ../other && git -C ../other -c user.name=a -c user.email=b commit -q --allow-empty -m one && git -C ../other worktree add -q ../tree";
+    assert_eq!(place.plain(other).end, End::Exited(0));
+    let forgeries = [
+        // As it was found: all of it lies in the workspace.
+        "mkdir forged && echo 'gitdir: forged' > .git && echo \"$PWD/../other/.git\" > forged/commondir && echo \"$PWD/.git\" > forged/gitdir && echo 'ref: refs/heads/master' > forged/HEAD",
+        "mkdir -p x/worktrees/w && echo 'gitdir: x/worktrees/w' > .git && echo \"$PWD/../other/.git\" > x/worktrees/w/commondir && echo \"$PWD/.git\" > x/worktrees/w/gitdir",
+        // The directory of another worktree, and the repository itself.
+        "echo \"gitdir: $(dirname $PWD)/other/.git/worktrees/tree\" > .git",
+        "echo \"gitdir: $(dirname $PWD)/other/.git\" > .git",
+        "ln -s ../other/.git l && echo 'gitdir: l/worktrees/tree' > .git",
+    ];
+    for forgery in forgeries {
+        for arguments in [&[][..], &GRANT] {
+            place.apply_with(arguments, &command(forgery)).all(1, "ok");
+            place.withstands_with(
+                arguments,
+                &[
+                    (Always, "cat ../other/.git/config"),
+                    (Always, "ls ../other/.git/objects"),
+                    (Always, "echo x > ../other/.git/planted"),
+                ],
+            );
+            let cleared = "rm -rf .git forged x l ../other/.git/planted";
+            assert_eq!(place.plain(cleared).end, End::Exited(0));
+        }
+    }
+    // The counterpart: a worktree that the person made is theirs.
+    let real = "git -C ../other worktree add -q $PWD/../real && mv ../real/.git .git && git -C ../other worktree repair $PWD";
+    assert_eq!(place.plain(real).end, End::Exited(0));
+    place
+        .apply_with(
+            &GRANT,
+            &command("git log --oneline && echo x > ../other/.git/planted"),
+        )
+        .all(1, "ok");
+}
+
+#[test]
+fn a_second_name_of_a_configuration_is_closed_with_it() {
+    let place = Place::new();
+    let made = "git init -q . && git init -q --bare store && ln .git/config second && ln store/config third";
+    place.apply(&command(made)).all(1, "ok");
+    for arguments in [&[][..], &GRANT] {
+        place.withstands_with(
+            arguments,
+            &[
+                (Always, "echo '[alias]' >> second"),
+                (Always, "echo '[alias]' >> third"),
+                (
+                    Always,
+                    "PYTHON 'open(\"second\", \"r+\").write(\"[alias]\")'",
+                ),
+            ],
+        );
+        let again = place.plain("git config --file second --list > /dev/null");
+        assert_eq!(again.end, End::Exited(0));
+    }
+}
+
+#[test]
+fn the_state_of_another_base_further_down_is_not_seen() {
+    let place = Place::new()
+        .file("sub/.agent/sessions/x.json", "hunter2-the-secret")
+        .file("sub/deep/.Agent/sessions/x.json", "hunter2-the-secret")
+        .file("sub/agent/x.json", "");
+    place.withstands(&[
+        (Always, "cat sub/.agent/sessions/x.json"),
+        (Always, "grep -r hunter sub"),
+        (Always, "cat sub/deep/.Agent/sessions/x.json"),
+        (
+            Always,
+            "mv sub other && cat other/.agent/sessions/x.json && mv other sub",
+        ),
+        (Always, "echo x > sub/.agent/appsettings.json"),
+    ]);
+    place.apply(&command("cat sub/agent/x.json")).all(1, "ok");
+}
