@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_process_is_found_with_its_children() {
-        let mut child = std::process::Command::new("sleep")
+        let mut child = crate::platform::programs::exactly(std::path::Path::new("/bin/sleep"))
             .arg("60")
             .spawn()
             .unwrap();
