@@ -32,7 +32,7 @@ use crate::error::Result;
 use crate::fs::{Durability, write_atomic};
 use crate::protocol::generated::is_generated;
 use crate::protocol::{RelPath, Status, Step, StepResult};
-use crate::session::{Checkpoint, REMEMBERED_FILES, Record, RoundLock, Session, Sync};
+use crate::session::{Checkpoint, REMEMBERED_FILES, Record, RoundLock, Session, Sync, now};
 use crate::ui::escape_line;
 
 /// How many files are named that checkpoints pass over.
@@ -356,7 +356,7 @@ impl Conversation<'_> {
         }
         let keep: Vec<Snapshot> = sessions
             .iter()
-            .filter(|session| needs_checkpoints(session, Timestamp::now()))
+            .filter(|session| needs_checkpoints(session, now()))
             .flat_map(|session| &session.checkpoints)
             .flat_map(|checkpoint| [checkpoint.before, checkpoint.after])
             .collect();

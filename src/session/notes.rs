@@ -60,7 +60,7 @@ impl Notes {
     /// Leaves a note.
     pub fn add(&self, source: Source, text: &str) -> Result<()> {
         let directory = self.directory()?;
-        let time = jiff::Timestamp::now().as_nanosecond();
+        let time = super::now().as_nanosecond();
         write_atomic(
             &directory.join(format!("{time:020}{}", source.ending())),
             text.as_bytes(),

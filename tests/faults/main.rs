@@ -20,6 +20,8 @@
     reason = "a test that cannot go on panics, and saves files as people's tools do"
 )]
 
+/// A journal that lost its end.
+mod cut;
 /// Calls of the program that do something by themselves.
 mod errand;
 /// The program, disturbed.

@@ -110,9 +110,24 @@ pub enum Record {
         /// What became of it.
         result: StepResult,
     },
+    /// Records before this one are missing: what they told of the round under way is unknown.
+    Truncated {
+        /// How much that can matter.
+        missing: MissingRecords,
+    },
     /// A round is over; the session goes on from here.
     Round {
         /// The session as it was saved.
         session: Box<Session>,
     },
+}
+
+/// How much it can matter that records are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum MissingRecords {
+    /// They never were on the disk as a whole, so nothing was done on their word.
+    NotActedOn,
+    /// What they announced may have been done.
+    ActedOn,
 }
