@@ -26,6 +26,8 @@ mod cut;
 mod errand;
 /// The program, disturbed.
 mod injector;
+/// Edits by lines, after a kill.
+mod lines;
 /// A patch of many files, killed in the middle.
 mod many;
 /// A person who plays the session, and goes on after anything.
