@@ -31,7 +31,8 @@ pub use self::circles::{Circle, Circles};
 pub use self::clock::now;
 pub use self::history::{Checkpoint, History, Way};
 pub use self::journal::{
-    CheckProgress, ClaimedReply, Journal, MissingRecords, Record, Recovered, Sync,
+    CheckProgress, ClaimedReply, Journal, JsonDelta, KeptSession, MissingRecords, Record,
+    Recovered, Sync,
 };
 pub use self::lock::{Holder, LoopLock, RoundLock};
 pub use self::notes::{Note, Notes, Source};

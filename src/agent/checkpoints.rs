@@ -33,7 +33,7 @@ use crate::fs::{Durability, write_atomic};
 use crate::protocol::generated::is_generated;
 use crate::protocol::{RelPath, Status, Step, StepResult};
 use crate::session::{Checkpoint, REMEMBERED_FILES, Record, RoundLock, Session, Sync, now};
-use crate::ui::escape_line;
+use crate::ui::{Event, escape_line};
 
 /// How many files are named that checkpoints pass over.
 const NAMED: usize = 5;
@@ -123,7 +123,6 @@ impl Conversation<'_> {
             self.end_glimpses();
             if let Some(now) = self.checkpoint() {
                 self.learn(now);
-                self.tidy();
             }
         }
     }
@@ -323,8 +322,10 @@ impl Conversation<'_> {
         self.agent.ui.say(&text);
     }
 
-    /// Removes checkpoints that nobody needs any more, once a day.
+    /// Removes what nobody needs any more: of the journal when it has grown long, checkpoints once a
+    /// day.
     pub(super) fn tidy(&mut self) {
+        self.tidy_journal();
         let objects = self.agent.store.objects();
         if !objects.is_dir() {
             // Nothing was changed yet.
@@ -348,7 +349,24 @@ impl Conversation<'_> {
         }
     }
 
+    fn tidy_journal(&mut self) {
+        if self.is_under_way || !self.journal.is_long() {
+            return;
+        }
+        let compacted = self.alone().and_then(|_alone| self.journal.compact());
+        match compacted {
+            Ok(bytes) => self.agent.ui.tell(&Event::Detail {
+                text: &format!("  the journal was compacted by {bytes} bytes"),
+            }),
+            Err(error) => {
+                let text = format!("The journal could not be compacted: {error}");
+                self.agent.ui.say(&text);
+            }
+        }
+    }
+
     fn tidy_now(&mut self) -> Result<()> {
+        let _alone = self.alone()?;
         let (sessions, mut troubles) = self.agent.store.all()?;
         // A session that cannot be read may need all of them.
         if let Some(trouble) = troubles.pop() {

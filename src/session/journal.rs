@@ -9,6 +9,8 @@
 //! once was, records are missing: the next append says so with `truncated`, and until the next
 //! `round` nothing is executed on the ground that the journal does not mention it.
 
+mod compact;
+mod delta;
 mod high_water;
 mod record;
 mod recovered;
@@ -20,6 +22,8 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::fs::sync_directory;
 
+pub use self::compact::KeptSession;
+pub use self::delta::JsonDelta;
 use self::high_water::HighWaterMark;
 pub use self::record::{MissingRecords, Record};
 pub use self::recovered::{CheckProgress, ClaimedReply, Recovered};
@@ -45,6 +49,12 @@ pub struct Journal {
     mark: HighWaterMark,
     /// Records that are missing, which the next append has to tell.
     untold: Option<MissingRecords>,
+    /// How often it was compacted.
+    number: u64,
+    /// How many bytes are compacted.
+    compacted: u64,
+    /// How long the last `round` record is, in bytes.
+    last_round: u64,
 }
 
 impl Journal {
@@ -54,16 +64,17 @@ impl Journal {
     /// Damage before it is an error that names the line: nothing is guessed.
     pub fn open(path: &Path) -> Result<(Self, Recovered)> {
         let failed = |cause: std::io::Error| Error::file("open", path, cause);
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true);
-        crate::platform::ours(&mut options);
         let is_new = !path.exists();
-        let file = options.open(path).map_err(failed)?;
+        let file = open_file(path).map_err(failed)?;
         if let (true, Some(directory)) = (is_new, path.parent()) {
             sync_directory(directory).map_err(failed)?;
         }
         let written_at = file.metadata().and_then(|metadata| metadata.modified());
-        let (mut recovered, known) = read(path, &file)?;
+        let Tail {
+            mut recovered,
+            known,
+            last_round,
+        } = read(path, &file)?;
         recovered.written_at = written_at.ok();
         let mark = HighWaterMark::of_journal(path);
         let noted = mark.read();
@@ -76,6 +87,7 @@ impl Journal {
             None
         };
         recovered.missing = recovered.missing.max(untold);
+        let (number, compacted) = header(&file).map_err(failed)?;
         let path = path.to_owned();
         let journal = Self {
             path,
@@ -83,14 +95,42 @@ impl Journal {
             known,
             mark,
             untold,
+            number,
+            compacted,
+            last_round,
         };
         Ok((journal, recovered))
+    }
+
+    /// Opens the file that has the name now, because another one took it.
+    fn reopen(&mut self) -> Result<()> {
+        let failed = |cause: std::io::Error| Error::file("open", &self.path, cause);
+        self.file = open_file(&self.path).map_err(failed)?;
+        (self.number, self.compacted) = header(&self.file).map_err(failed)?;
+        let tail = read(&self.path, &self.file)?;
+        (self.known, self.last_round) = (tail.known, tail.last_round);
+        Ok(())
+    }
+
+    /// Notices that another process compacted the journal: what it has since its last `round` is
+    /// news then, at the risk of being told twice.
+    fn notice_replacement(&mut self) -> Result<()> {
+        // One that is gone is not replaced.
+        let now = File::open(&self.path).and_then(|file| header(&file));
+        if now.is_ok_and(|(number, _)| number != self.number) {
+            self.reopen()?;
+            let (start, _) =
+                read_tail(&self.file).map_err(|cause| Error::file("read", &self.path, cause))?;
+            self.known = start + self.last_round;
+        }
+        Ok(())
     }
 
     /// What others appended since this was opened, or asked the last time.
     ///
     /// A line that cannot be read is an error that names it: what it told cannot be guessed.
     pub fn news(&mut self) -> Result<Vec<Record>> {
+        self.notice_replacement()?;
         let read = || -> std::io::Result<Vec<u8>> {
             let mut news = Vec::new();
             let mut file = &self.file;
@@ -122,10 +162,15 @@ impl Journal {
         let start = (self.cut_torn_end()).map_err(|cause| failed(&self.path, cause))?;
         let missing = self.untold.map(|missing| Record::Truncated { missing });
         let mut lines = Vec::new();
+        let mut last_round = self.last_round;
         for record in missing.iter().chain(records) {
+            let start = lines.len();
             serde_json::to_writer(&mut lines, record)
                 .map_err(|cause| Error::file("write", &self.path, cause))?;
             lines.push(b'\n');
+            if matches!(record, Record::Round { .. }) {
+                last_round = (lines.len() - start) as u64;
+            }
         }
         let write = || {
             let mut file = &self.file;
@@ -142,6 +187,7 @@ impl Journal {
             failed(&self.path, cause)
         })?;
         self.untold = None;
+        self.last_round = last_round;
         // What another process appended and nobody asked for yet stays news.
         if start <= self.known {
             self.known = start + lines.len() as u64;
@@ -199,7 +245,7 @@ fn whole_lines(text: &[u8]) -> usize {
 /// Only the end of the journal is read, so that the cost does not grow with the rounds before.
 /// Records are appended in whole lines: one without its line break was torn by a crash, one that
 /// cannot be read in spite of it is damaged.
-fn read(path: &Path, file: &File) -> Result<(Recovered, u64)> {
+fn read(path: &Path, file: &File) -> Result<Tail> {
     let failed = |cause: std::io::Error| Error::file("read", path, cause);
     let (start, tail) = read_tail(file).map_err(failed)?;
     let mut recovered = Recovered::default();
@@ -212,7 +258,34 @@ fn read(path: &Path, file: &File) -> Result<(Recovered, u64)> {
         at += line.len() as u64;
     }
     recovered.torn_bytes = torn.len() as u64;
-    Ok((recovered, at))
+    let last_round = match &recovered.session {
+        Some(_) => memchr::memchr(b'\n', whole).map_or(0, |end| end as u64 + 1),
+        None => 0,
+    };
+    Ok(Tail {
+        recovered,
+        known: at,
+        last_round,
+    })
+}
+
+fn open_file(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    crate::platform::ours(&mut options);
+    options.open(path)
+}
+
+/// How often a journal was compacted, and how many bytes that left; it may be a short one, or none.
+fn header(mut file: &File) -> std::io::Result<(u64, u64)> {
+    let mut first = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.take(MAX_HEADER).read_to_end(&mut first)?;
+    let line = first.split(|byte| *byte == b'\n').next();
+    Ok(match line.map(serde_json::from_slice) {
+        Some(Ok(Record::Compacted { number, bytes })) => (number, bytes),
+        _ => (0, 0),
+    })
 }
 
 /// Names the line that cannot be read, which begins at this byte.
@@ -266,6 +339,17 @@ fn read_tail(mut file: &File) -> std::io::Result<(u64, Vec<u8>)> {
     }
 }
 
+/// What the end of a journal tells.
+struct Tail {
+    recovered: Recovered,
+    /// How many bytes of the journal are whole lines.
+    known: u64,
+    /// How long the last `round` is.
+    last_round: u64,
+}
+
+/// The most bytes that the record of a compaction has.
+const MAX_HEADER: u64 = 128;
 /// How much of the end is looked at first, in bytes.
 const FIRST_WINDOW: u64 = 64 * 1024;
 

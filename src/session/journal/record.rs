@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{CheckReport, Session};
+use super::super::{CheckReport, PastRound, Session};
+use super::KeptSession;
 use crate::checkpoint::{Before, Snapshot};
 use crate::protocol::{Batch, SessionId, StepResult};
 
@@ -109,6 +110,26 @@ pub enum Record {
         sequence: u32,
         /// What became of it.
         result: StepResult,
+    },
+    /// What was before is compacted; always the first record.
+    Compacted {
+        /// How often that was done.
+        number: u64,
+        /// How many bytes the compacted records after this one have.
+        bytes: u64,
+    },
+    /// A round that is over, without the session that it left.
+    Told {
+        /// The round.
+        #[serde(flatten)]
+        round: PastRound,
+    },
+    /// How the session stood after one of the latest rounds.
+    Kept {
+        /// The round.
+        round: u32,
+        /// The session.
+        session: KeptSession,
     },
     /// Records before this one are missing: what they told of the round under way is unknown.
     Truncated {

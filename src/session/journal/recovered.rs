@@ -101,6 +101,9 @@ impl Recovered {
             | Record::Reopened { .. }
             | Record::Instructed { .. }
             | Record::HandedOver { .. }
+            | Record::Compacted { .. }
+            | Record::Told { .. }
+            | Record::Kept { .. }
             | Record::Forked { .. } => {}
         }
     }
