@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::injector::{self, Boundary, Effect, Fault, Way};
-use crate::person::{Course, Person, session_file};
+use crate::person::{Course, Person};
 use crate::story;
 
 /// A file step, a command and another file step.
@@ -26,7 +26,7 @@ fn answered() -> Person {
 }
 
 fn journal(person: &Person) -> PathBuf {
-    let file = session_file(&person.base()).unwrap();
+    let file = person.session_file().unwrap();
     file.with_extension("journal.jsonl")
 }
 

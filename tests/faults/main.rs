@@ -2,8 +2,9 @@
 //!
 //! A session is played once undisturbed, and every system call of the program that writes, renames,
 //! syncs, removes, watches or starts something is counted, in all its threads. Then it is played
-//! again for each of them: with the program killed there, with Ctrl-C, and with each of several
-//! errors in its place. After that the person goes on as people do, by starting the program again,
+//! again for each of them: with the program killed there, or in the middle of what it writes, with
+//! Ctrl-C, and with each of several errors in its place. The recovery from such a fault is disturbed
+//! again. After that the person goes on as people do, by starting the program again,
 //! and in the end workspace, session and messages are compared with those of the undisturbed run.
 //! So are the loop that waits, and the calls that do something by themselves.
 //!
@@ -164,7 +165,7 @@ fn points<'a>(trials: &'a [Trial], wanted: &str) -> Vec<Point<'a>> {
             })
         });
         let possible: Vec<Point<'_>> = possible.collect();
-        let is_session = ["steps", "loop", "check"].contains(&story);
+        let is_session = ["steps", "loop", "check", "recovery"].contains(&story);
         let sample = match wanted.parse() {
             Ok(number) => number,
             Err(_) if is_session => SAMPLE,
