@@ -9,8 +9,9 @@
 //! So are the loop that waits, and the calls that do something by themselves.
 //!
 //! `cargo test` takes a sample of the points; `AGENT_FAULTS=all cargo test --test faults` all of
-//! them, `AGENT_FAULTS=loop,check` all of these stories, `AGENT_FAULTS=30` thirty of each kind. Where nothing can be traced one line says that it
-//! was skipped.
+//! them, `AGENT_FAULTS=loop,check` all of these stories, `AGENT_FAULTS=30` thirty of each kind,
+//! `AGENT_FAULTS=loop:30` thirty of each kind of this story. Where nothing can be traced one line
+//! says that it was skipped.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![expect(
@@ -166,21 +167,30 @@ fn points<'a>(trials: &'a [Trial], wanted: &str) -> Vec<Point<'a>> {
         });
         let possible: Vec<Point<'_>> = possible.collect();
         let is_session = ["steps", "loop", "check", "recovery"].contains(&story);
-        let sample = match wanted.parse() {
-            Ok(number) => number,
-            Err(_) if is_session => SAMPLE,
-            Err(_) => SMALL_SAMPLE,
+        let sample = match wanted {
+            "all" => possible.len(),
+            "" if is_session => SAMPLE,
+            "" => SMALL_SAMPLE,
+            _ => match sample_of(story, wanted, possible.len()) {
+                Some(number) => number,
+                None => continue,
+            },
         };
-        let is_sample = wanted.is_empty() || wanted.parse::<usize>().is_ok();
-        let every = match wanted {
-            "all" => 1,
-            _ if is_sample => possible.len().div_ceil(sample.max(1)).max(1),
-            some if some.split(',').any(|one| one == story) => 1,
-            _ => continue,
-        };
+        let every = possible.len().div_ceil(sample.max(1)).max(1);
         points.extend(possible.into_iter().step_by(every));
     }
     points
+}
+
+/// How many points of a story and an effect are wanted: `30`, `loop,check` or `loop:30,check`.
+fn sample_of(story: &str, wanted: &str, all: usize) -> Option<usize> {
+    if let Ok(number) = wanted.parse() {
+        return Some(number);
+    }
+    wanted.split(',').find_map(|one| {
+        let (name, number) = one.split_once(':').unwrap_or((one, ""));
+        (name == story).then(|| number.parse().unwrap_or(all))
+    })
 }
 
 #[test]

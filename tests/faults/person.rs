@@ -305,7 +305,7 @@ impl Person {
             ),
             phase => (
                 story::after_first(),
-                "there is no round after round 1 to take back",
+                "there is no round after round 1 to undo",
                 if phase == Phase::Undo {
                     Phase::Redo
                 } else {

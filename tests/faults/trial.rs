@@ -127,23 +127,27 @@ fn recoveries(undisturbed: &Undisturbed) -> Vec<Trial> {
     answered.act(None);
     let faults = first_faults(&answered.copy().count());
     assert!(faults.len() > 8, "{faults:#?}");
-    let recovery = |first: &Fault| {
-        let mut before = answered.copy();
-        before.act(Some(first));
-        let boundaries = before.copy().count();
-        let undisturbed = Arc::clone(undisturbed);
+    let answered = Arc::new(answered);
+    let recovery = |first: Fault| {
+        let (answered, undisturbed) = (Arc::clone(&answered), Arc::clone(undisturbed));
+        // No copy is made in the middle of a round: files would have changed after it was killed.
+        let stop = move |first: &Fault| {
+            let mut person = answered.copy();
+            person.act(Some(first));
+            person
+        };
         Trial {
             story: "recovery",
             label: format!("recovery after {first}"),
-            boundaries,
+            boundaries: stop(&first).count(),
             play: Box::new(move |fault| {
-                let mut person = before.copy();
+                let mut person = stop(&first);
                 person.act(Some(fault));
                 Verdict::of(person.play(), &undisturbed, fault.effect)
             }),
         }
     };
-    faults.iter().map(recovery).collect()
+    faults.into_iter().map(recovery).collect()
 }
 
 /// A round after which the journal is compacted and old checkpoints are removed.
