@@ -97,7 +97,9 @@ impl Known {
         let mut extent = Extent::Whole;
         if let Some(known) = &lines.known {
             extent = Extent::nothing();
-            known.iter().for_each(|(from, to)| extent.add(*from..*to));
+            for (from, to) in known {
+                extent.add(*from..*to);
+            }
         }
         Some(Self {
             hash: Some(hash.to_owned()),

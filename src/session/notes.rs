@@ -130,7 +130,7 @@ mod tests {
         notes.add(Source::Undo, "four").unwrap();
         let sources: Vec<Source> = notes.all().iter().map(|note| note.source).collect();
         assert_eq!(sources, [Source::Person, Source::Person, Source::Undo]);
-        let now = jiff::Timestamp::now();
+        let now = super::super::now();
         notes.add(Source::Person, "two").unwrap();
         notes.remove_told(&["two".to_owned()], now);
         let texts: Vec<String> = notes.all().into_iter().map(|note| note.text).collect();

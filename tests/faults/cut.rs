@@ -60,7 +60,7 @@ fn offsets(text: &[u8], all: Range<usize>) -> Vec<usize> {
     let is_end = |at: usize| at > 0 && text.get(at - 1) == Some(&b'\n');
     let is_near = |at: usize| is_end(at) || is_end(at + 1);
     let first = all.start;
-    all.filter(|at| (at - first) % every == 0 || is_near(*at))
+    all.filter(|at| (at - first).is_multiple_of(every) || is_near(*at))
         .collect()
 }
 

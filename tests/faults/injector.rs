@@ -137,6 +137,11 @@ impl Running {
         self.is_over.load(Ordering::SeqCst)
     }
 
+    /// The number of its process.
+    pub fn process(&self) -> i32 {
+        self.process.load(Ordering::SeqCst)
+    }
+
     pub fn signal(&self, signal: i32) {
         let process = self.process.load(Ordering::SeqCst);
         if process > 0 && !self.is_over() {

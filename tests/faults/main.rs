@@ -38,6 +38,8 @@ mod person;
 mod played;
 /// The replies, and what they make of the workspace.
 mod story;
+/// The process that watches over a command, killed.
+mod supervisor;
 /// The program's system calls, seen and replaced.
 mod tracer;
 /// What is disturbed, and how it is judged.

@@ -211,7 +211,10 @@ impl Person {
         let journal = self.session_file().unwrap();
         let journal = journal.with_extension("journal.jsonl");
         let text = fs::read_to_string(&journal).unwrap();
-        let round = text.lines().rfind(|line| line.contains("\"round\"")).unwrap();
+        let round = text
+            .lines()
+            .rfind(|line| line.contains("\"round\""))
+            .unwrap();
         let many = format!("{round}\n").repeat(600_000 / round.len());
         fs::write(&journal, format!("{text}{many}")).unwrap();
         let tidied = self.base().join("sessions/objects/tidied");

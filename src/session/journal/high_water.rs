@@ -50,14 +50,13 @@ impl HighWaterMark {
     }
 
     fn write(&mut self, length: u64) -> std::io::Result<&File> {
-        let file = match self.file.take() {
-            Some(file) => file,
-            None => {
-                let mut options = OpenOptions::new();
-                options.write(true).create(true).truncate(false);
-                crate::platform::ours(&mut options);
-                options.open(&self.path)?
-            }
+        let file = if let Some(file) = self.file.take() {
+            file
+        } else {
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(false);
+            crate::platform::ours(&mut options);
+            options.open(&self.path)?
         };
         let mut file = &*self.file.insert(file);
         file.seek(SeekFrom::Start(0))?;
