@@ -66,7 +66,9 @@ impl Agent {
                 Error::mendable(format!(
                     "the journal of session {id} does not tell how it stood after round {round}"
                 ))
-                .hint("`agent show` tells which rounds it has; leave `--round` out for the latest")
+                .hint(
+                    "that is kept of the latest 50 rounds; leave `--round` out for the latest one",
+                )
             })?
         };
         past.rounds.retain(|one| one.number <= round);
