@@ -330,7 +330,7 @@ impl Conversation<'_> {
     fn step(&mut self, taken: Taken, patience: Patience) -> Result<()> {
         self.announce(&taken);
         self.agent.workspace.ensure_in_place()?;
-        let Some(consent) = self.consult(&taken.reply.steps, patience)? else {
+        let Some(consent) = self.consult(&taken.reply.steps, 0, patience)? else {
             return Ok(());
         };
         let _alone = self.alone()?;

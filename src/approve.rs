@@ -8,6 +8,7 @@
 mod answer;
 mod decisions;
 mod dialog;
+mod earlier;
 pub mod editor;
 mod kind;
 mod pending;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::decisions::Decisions;
 use self::dialog::Dialog;
+pub use self::earlier::EarlierChanges;
 pub use self::kind::Kind;
 pub use self::pending::Pending;
 pub use self::rules::KeptRules;
@@ -56,9 +58,34 @@ pub struct Question {
     /// What the answer "always" would allow, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<String>,
+    /// Tells what the reply changes before the command runs; empty if it changes nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub context: String,
 }
 
 impl Question {
+    /// Returns true if a decision on the other question is one on this.
+    ///
+    /// The reason is left out: it is wording, and another version of the program words it otherwise.
+    fn decides_like(&self, other: &Self) -> bool {
+        let Self {
+            kind,
+            number,
+            round,
+            command,
+            title,
+            shown,
+            why: _,
+            may,
+            proposal,
+            context,
+        } = self;
+        (kind, number, round, command) == (&other.kind, &other.number, &other.round, &other.command)
+            && (title, shown, may, proposal)
+                == (&other.title, &other.shown, &other.may, &other.proposal)
+            && *context == other.context
+    }
+
     /// Whether the work begins that a plan describes, in this mode.
     pub fn about_plan(number: u32, round: u32, plan: &str, mode: Approval) -> Self {
         Self {
@@ -71,6 +98,7 @@ impl Question {
             why: "plan mode is on: nothing is changed before you approve a plan".to_owned(),
             may: words::may_work(mode).to_owned(),
             proposal: None,
+            context: String::new(),
         }
     }
 
@@ -86,6 +114,7 @@ impl Question {
             why: "it failed, probably for lack of a network".to_owned(),
             may: "run once more in the sandbox, this time with the network".to_owned(),
             proposal: Some("every command of this session has the network".to_owned()),
+            context: String::new(),
         }
     }
 }
@@ -98,29 +127,42 @@ pub struct Asked<'a> {
     why: String,
     may: String,
     proposal: Vec<Rule>,
+    context: String,
 }
 
 impl<'a> Asked<'a> {
-    /// A step that was ruled `Ask`; `difference` is what it would do to files, if that is known.
+    /// A step that was ruled `Ask`; `difference` is what it would do to files, if that is known,
+    /// `earlier` what the reply changes before it.
     pub fn new(
         policy: &Policy,
         step: &'a Step,
         ruling: &Ruling,
         difference: Option<String>,
+        earlier: &EarlierChanges,
     ) -> Self {
         let (shown, proposal) = match &step.command {
             Command::RunCommand { script, .. } => (script.clone(), policy.propose(script)),
             other => {
-                let whole = || serde_json::to_string_pretty(other).unwrap_or_default();
+                let whole = || crate::json::to_lines(other).unwrap_or_default();
                 (difference.unwrap_or_else(whole), Vec::new())
             }
         };
+        let mut why = words::why(ruling);
+        let mut context = String::new();
+        // What a file step does is shown as the difference that it makes after those before it.
+        if matches!(step.command, Command::RunCommand { .. }) {
+            context = earlier.digest();
+            if let Some(changes) = earlier.words() {
+                why = format!("{why}; {changes}");
+            }
+        }
         Self {
             step,
             shown,
-            why: words::why(ruling),
+            why,
             may: words::may(policy, ruling, &step.command),
             proposal,
+            context,
         }
     }
 
@@ -136,6 +178,7 @@ impl<'a> Asked<'a> {
             why: self.why.clone(),
             may: self.may.clone(),
             proposal: (!rules.is_empty()).then(|| rules.join(" and ")),
+            context: self.context.clone(),
         }
     }
 }
@@ -257,6 +300,7 @@ pub(crate) mod tests {
             why: "it is asked about".to_owned(),
             may: String::new(),
             proposal: None,
+            context: String::new(),
         }
     }
 
@@ -275,35 +319,47 @@ pub(crate) mod tests {
         }
     }
 
-    /// Asks about a step of round 2 after decisions have been written.
+    /// Asks about commands of round 2 after decisions have been written.
     fn outcome(scripts: &[&str], input: Input, decide: &dyn Fn(&Pending)) -> Decisions {
+        let steps: Vec<Step> = (1..)
+            .zip(scripts)
+            .map(|(n, script)| step(n, script))
+            .collect();
         let directory = tempfile::tempdir().unwrap();
-        let mut policy = Policy::new(directory.path(), None);
-        policy.confinement = Confinement::SwitchedOff;
+        outcome_in(directory.path(), &steps, input, decide)
+    }
+
+    /// Asks about the steps of a reply that need it, where decisions may lie already.
+    fn outcome_in(
+        directory: &Path,
+        steps: &[Step],
+        input: Input,
+        decide: &dyn Fn(&Pending),
+    ) -> Decisions {
+        let mut policy = Policy::new(directory, None);
+        policy.confinement = Confinement::Sandboxed;
+        policy.approval = Approval::Edits;
         policy.lookup = Lookup::new(|word| {
             let path = Path::new("/usr/bin").join(word);
             let real = path.clone();
             Some(Found { path, real })
         });
-        let pending = Pending::of(directory.path());
-        let rules = KeptRules::kept_in(Some(directory.path()));
-        let steps: Vec<Step> = (1..)
-            .zip(scripts)
-            .map(|(n, script)| step(n, script))
-            .collect();
-        let rulings: Vec<Ruling> = steps.iter().map(|s| policy.rule_on(&s.command)).collect();
-        assert!(
-            rulings
-                .iter()
-                .all(|ruling| ruling.decision == Decision::Ask)
-        );
-        let asked: Vec<Asked<'_>> = steps
-            .iter()
-            .zip(&rulings)
-            .map(|(step, ruling)| Asked::new(&policy, step, ruling, None))
-            .collect();
-        for asked in &asked {
-            pending.put(&asked.question(2)).unwrap();
+        let pending = Pending::of(directory);
+        let rules = KeptRules::kept_in(Some(directory));
+        let mut earlier = EarlierChanges::default();
+        let mut asked = Vec::new();
+        for step in steps {
+            let ruling = policy.rule_on(&step.command);
+            if ruling.decision == Decision::Ask {
+                asked.push(Asked::new(&policy, step, &ruling, None, &earlier));
+            }
+            earlier.note(step);
+        }
+        // Whoever cannot be asked puts no question.
+        if input == Input::Wait {
+            for asked in &asked {
+                pending.put(&asked.question(2)).unwrap();
+            }
         }
         decide(&pending);
         let (ui, interrupt) = (quiet(), Interrupt::default());
@@ -311,13 +367,77 @@ pub(crate) mod tests {
             ui: &ui,
             interrupt: &interrupt,
             pending: &pending,
-            rules: (&rules, directory.path()),
+            rules: (&rules, directory),
             input,
         };
         let decisions = ask(&desk, 2, &asked).unwrap().unwrap();
-        let kept = rules.load(directory.path()).unwrap();
+        let kept = rules.load(directory).unwrap();
         assert_eq!(kept, decisions.rules());
         decisions
+    }
+
+    fn writes(number: u32, name: &str, content: &str) -> Step {
+        Step {
+            number,
+            line: 1,
+            command: Command::CreateFile {
+                path: crate::protocol::RelPath::parse(name).unwrap(),
+                content: content.to_owned(),
+            },
+        }
+    }
+
+    #[test]
+    fn always_does_not_cover_a_script_that_the_reply_rewrites_in_between() {
+        let approves = |between: Step| {
+            let steps = [
+                step(1, "./check.sh"),
+                between,
+                step(3, "./check.sh"),
+                step(4, "date"),
+            ];
+            let directory = tempfile::tempdir().unwrap();
+            // Nobody answers about step 3, so that only the first answer can count for it.
+            let decisions = outcome_in(directory.path(), &steps, Input::Wait, &|pending| {
+                pending.decide(1, &Verdict::Always).unwrap();
+                pending.decide(4, &Verdict::Stop).unwrap();
+            });
+            assert!(decisions.is_approved(1));
+            decisions.is_approved(3)
+        };
+        assert!(!approves(writes(2, "check.sh", "evil\n")));
+        assert!(!approves(writes(2, "lib/used.sh", "evil\n")));
+        let reads = Step {
+            command: Command::Message {
+                text: "on it".to_owned(),
+            },
+            ..step(2, "")
+        };
+        assert!(approves(reads));
+    }
+
+    #[test]
+    fn an_answer_counts_only_after_the_same_changes_and_the_question_names_them() {
+        let reply = |content: &str| [writes(1, "check.sh", content), step(2, "./check.sh")];
+        let directory = tempfile::tempdir().unwrap();
+        outcome_in(
+            directory.path(),
+            &reply("good\n"),
+            Input::Wait,
+            &|pending| {
+                let why = &pending.all()[0].why;
+                assert!(
+                    why.ends_with("before it runs, this reply changes `check.sh`"),
+                    "{why}"
+                );
+                pending.decide(2, &Verdict::Yes).unwrap();
+            },
+        );
+        let again = |content: &str| {
+            outcome_in(directory.path(), &reply(content), Input::Refuse, &|_| {}).is_approved(2)
+        };
+        assert!(again("good\n"));
+        assert!(!again("evil\n"));
     }
 
     #[test]

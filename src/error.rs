@@ -88,6 +88,19 @@ impl Error {
         remedy.into_iter().fold(error, Self::hint)
     }
 
+    /// A file that a newer version of this program wrote, and that this one must not touch.
+    pub fn newer(path: &Path) -> Self {
+        Self::mendable(format!(
+            "`{}` was written by a newer `agent`",
+            path.display()
+        ))
+        .hint(concat!(
+            "update `agent`: this is version ",
+            env!("CARGO_PKG_VERSION"),
+            ", and it leaves the file as it is"
+        ))
+    }
+
     /// The same with its cause.
     #[must_use]
     pub fn because(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {

@@ -191,6 +191,12 @@ pub fn own_directory(path: &Path) -> Result<()> {
     }
 }
 
+/// Makes a temporary directory, private to its owner; it goes with the value.
+pub fn temporary_directory(prefix: &str) -> Result<tempfile::TempDir> {
+    crate::platform::temporary_directory(prefix)
+        .map_err(|cause| Error::mendable("could not make a temporary directory").because(cause))
+}
+
 /// Refuses a link where a directory of our own is, or will be.
 pub fn refuse_link(path: &Path) -> Result<()> {
     if !path.is_symlink() {
@@ -303,6 +309,18 @@ mod tests {
         write_atomic(&file, b"", Durability::Atomic).unwrap();
         let error = create_directory(&file.join("processed")).unwrap_err();
         assert!(error.to_string().contains("inbox` is a file"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_temporary_directory_is_private_and_goes_with_its_value() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = temporary_directory("agent-test-").unwrap();
+        let path = directory.path().to_owned();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        drop(directory);
+        assert!(!path.exists());
     }
 
     #[cfg(unix)]

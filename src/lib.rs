@@ -44,6 +44,7 @@ pub mod ui;
 pub mod error;
 pub mod fs;
 pub mod interrupt;
+pub mod json;
 pub mod number;
 pub mod platform;
 pub use agent_protocol::unseen;

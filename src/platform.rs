@@ -84,6 +84,18 @@ pub fn create_private(directory: &std::path::Path) -> std::io::Result<()> {
     builder.create(directory)
 }
 
+/// Makes a temporary directory that only its owner can enter, where the system knows such a thing.
+///
+/// Every temporary directory of ours is made here: by itself the crate leaves the mode to the umask,
+/// and what lies in it (a draft, a copy of the workspace's files) is readable for everybody.
+pub fn temporary_directory(prefix: &str) -> std::io::Result<tempfile::TempDir> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(prefix);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    builder.tempdir()
+}
+
 /// Makes a directory private to its owner, where the system knows such a thing.
 pub fn make_private(directory: &std::path::Path) -> std::io::Result<()> {
     #[cfg(unix)]

@@ -20,6 +20,7 @@ use crate::protocol::Issue;
 use crate::protocol::{Command, SessionId, Status, Step, StepResult};
 use crate::reply;
 use crate::session::{Checkpoint, Further, Past, PastRound, Question, Session, Store};
+use crate::unseen::is_unseen;
 
 pub use self::html::html;
 pub use self::markdown::markdown;
@@ -300,6 +301,14 @@ fn name_of(command: &str) -> &'static str {
         "DONE" => "Done",
         _ => "The model says",
     }
+}
+
+/// Whether a character would act on a terminal, or make a text look like another.
+///
+/// What joins letters and chooses the form of a sign stays: words and emoji are made of it.
+fn is_hidden(character: char) -> bool {
+    let joins = matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
+    character.is_control() || is_unseen(character) && !joins
 }
 
 /// The beginning and the end of a long text.

@@ -273,7 +273,7 @@ impl Ui {
 
     /// Prints an object as one line of JSON.
     pub fn data(&self, object: &impl Serialize) {
-        if let Ok(json) = serde_json::to_string(object) {
+        if let Ok(json) = crate::json::to_line(object) {
             self.line(&json);
         }
     }

@@ -15,10 +15,10 @@ use super::Permit;
 use super::conceal::{self, refused_placeholder};
 use super::network::{self, Offered, ran_twice};
 use super::permit::{Asking, Consent, Permission};
-use super::round::reason_to_skip;
+use super::round::{read_requests, reason_to_skip};
 use crate::approve::{Pending, Question};
 use crate::compose::{self, Content};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::execute::{self, Execution, Limits};
 use crate::interrupt::Interrupt;
 use crate::policy::Grant;
@@ -199,7 +199,7 @@ impl Applying<'_> {
             pending: &Pending::of(place),
             input,
         };
-        self.permit.consent(&asking, 1, &reply.steps)
+        self.permit.consent(&asking, 1, &reply.steps, &reply.steps)
     }
 
     /// Whether a step is executed.
@@ -227,9 +227,9 @@ impl Applying<'_> {
         refused_placeholder(self.workspace, self.limits.max_file_bytes, &step.command)
     }
 
-    /// What the reply asked to read, as it is now.
-    pub fn contents(&self, reply: &Reply) -> Vec<Content> {
-        let requests = execute::read_requests(self.workspace, &reply.steps);
+    /// What the reply asked to read and may, as it is now.
+    pub fn contents(&self, reply: &Reply, results: &[StepResult]) -> Vec<Content> {
+        let requests = read_requests(self.workspace, &reply.steps, results);
         compose::gather(&requests, PRINTED, |request| {
             let (workspace, limits) = (self.workspace, self.limits);
             let shown = execute::read_file(workspace, request, limits, &mut execute::unveiled);
@@ -240,8 +240,7 @@ impl Applying<'_> {
 
 /// Where questions lie while they are answered; it goes with the value.
 fn pending_directory() -> Result<tempfile::TempDir> {
-    tempfile::tempdir()
-        .map_err(|cause| Error::mendable("could not make a temporary directory").because(cause))
+    crate::fs::temporary_directory("agent-questions-")
 }
 
 /// Whether all that a reply asked for was done.

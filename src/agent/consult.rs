@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::apply::Rehearsal;
-use crate::approve::{self, Asked, Decisions, Desk, difference};
+use crate::approve::{self, Asked, Decisions, Desk, EarlierChanges, difference};
 use crate::error::Result;
 use crate::execute::{Execution, Limits};
 use crate::policy::{Decision, Policy, Ruling};
@@ -26,6 +26,8 @@ pub struct Consulting<'a> {
     pub seen: &'a Seen,
     /// What decides which steps are asked about.
     pub policy: &'a Policy,
+    /// Every step of the reply as the model wrote it, also those that are done already.
+    pub reply: &'a [Step],
 }
 
 impl Consulting<'_> {
@@ -47,10 +49,16 @@ impl Consulting<'_> {
         } else {
             BTreeMap::new()
         };
-        let asked: Vec<Asked<'_>> = rulings
-            .iter()
-            .map(|(step, ruling)| Asked::new(self.policy, step, ruling, shown.remove(&step.number)))
-            .collect();
+        let mut earlier = EarlierChanges::default();
+        let mut reply = self.reply.iter().peekable();
+        let mut asked = Vec::with_capacity(rulings.len());
+        for (step, ruling) in &rulings {
+            while let Some(before) = reply.next_if(|before| before.number < step.number) {
+                earlier.note(before);
+            }
+            let difference = shown.remove(&step.number);
+            asked.push(Asked::new(self.policy, step, ruling, difference, &earlier));
+        }
         approve::ask(desk, round, &asked)
     }
 
@@ -127,6 +135,7 @@ mod tests {
             limits: &Limits::default(),
             seen: &Seen::default(),
             policy: &policy,
+            reply: &steps,
         };
         let shown = consulting.differences(&steps).unwrap();
         let header = "--- a/a.txt\n+++ b/a.txt\n";

@@ -76,24 +76,24 @@ impl Permit {
         self.commands == Commands::Run
     }
 
-    /// Asks the person about the steps that need it; nothing if they interrupt.
+    /// Asks the person about the steps of a reply that need it, which are all of them or those that
+    /// are not done yet; nothing if they interrupt.
     pub(super) fn consent(
         &self,
         asking: &Asking<'_>,
         round: u32,
         steps: &[Step],
+        reply: &[Step],
     ) -> Result<Option<Consent>> {
         let mut policy = self.policy.clone();
         policy.approval = asking.approval;
-        policy
-            .person
-            .allow
-            .extend(self.kept_rules.load(asking.base)?);
+        policy.person.always = self.kept_rules.load(asking.base)?;
         let consulting = Consulting {
             workspace: asking.workspace,
             limits: asking.limits,
             seen: asking.seen,
             policy: &policy,
+            reply,
         };
         let desk = Desk {
             ui: asking.ui,

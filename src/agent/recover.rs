@@ -180,7 +180,7 @@ impl<'a> Conversation<'a> {
             self.settle_offer(steps, recovered, &mut begun.results, input)?;
             begun
         };
-        let Some(consent) = self.consult(&steps[begun.results.len()..], patience)? else {
+        let Some(consent) = self.consult(steps, begun.results.len(), patience)? else {
             return Ok(());
         };
         let _alone = self.alone()?;

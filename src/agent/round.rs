@@ -38,9 +38,15 @@ impl Conversation<'_> {
     /// Asks the person about the steps that need it; nothing if they interrupt.
     ///
     /// Before anything of the round is in the journal: a killed loop comes back to the questions.
-    pub(super) fn consult(&self, steps: &[Step], patience: Patience) -> Result<Option<Consent>> {
+    /// The first `done` steps of the reply are over.
+    pub(super) fn consult(
+        &self,
+        reply: &[Step],
+        done: usize,
+        patience: Patience,
+    ) -> Result<Option<Consent>> {
         let agent = self.agent;
-        let steps = self.revealed_steps(steps);
+        let steps = self.revealed_steps(&reply[done..]);
         let asking = Asking {
             workspace: &agent.workspace,
             limits: &agent.limits,
@@ -55,7 +61,7 @@ impl Conversation<'_> {
         agent
             .manner
             .permit
-            .consent(&asking, self.session.sequence_number, &steps)
+            .consent(&asking, self.session.sequence_number, &steps, reply)
     }
 
     /// Whether the person is waited for.
@@ -365,7 +371,7 @@ fn settle_done(reply: &Reply, results: &mut [StepResult], proposes: bool) -> Opt
     None
 }
 
-fn read_requests(
+pub(super) fn read_requests(
     workspace: &Workspace,
     steps: &[Step],
     results: &[StepResult],

@@ -148,12 +148,17 @@ impl<'a> Dialog<'a> {
             decision: question.kind.word(verdict),
             reason: verdict.reason(),
         });
-        let proposal = question.proposal.clone();
+        let (proposal, context) = (question.proposal.clone(), question.context.clone());
         self.items[at].verdict = Some(verdict.clone());
         self.is_prompted = false;
         let is_covered = |other: &Item| match verdict {
             Verdict::AllOfThisRound => true,
-            Verdict::Always => proposal.is_some() && other.question.proposal == proposal,
+            // What its like runs may have changed since: that is asked about by itself.
+            Verdict::Always => {
+                proposal.is_some()
+                    && other.question.proposal == proposal
+                    && other.question.context == context
+            }
             _ => false,
         };
         let covered: Vec<u32> = self

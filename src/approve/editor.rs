@@ -50,7 +50,7 @@ pub fn edit_draft(editor: &str, draft: Draft<'_>) -> Result<String> {
     };
     let (program, arguments) = words.split_first().ok_or_else(failed)?;
     // A directory of its own, so that what the editor leaves beside the file goes with it.
-    let directory = tempfile::tempdir().map_err(|cause| failed().because(cause))?;
+    let directory = crate::fs::temporary_directory("agent-edit-")?;
     let path = directory.path().join(draft.file_name);
     crate::fs::write_atomic(&path, draft.text.as_bytes(), crate::fs::Durability::Atomic)?;
     let _terminal = crate::ui::lend_terminal();

@@ -42,15 +42,16 @@ impl Pending {
 
     /// Puts a question, keeping the decision if this very question was put before.
     pub fn put(&self, question: &Question) -> Result<()> {
-        if read::<Question>(&self.question(question.number), u64::MAX).as_ref() == Some(question) {
+        let before = read::<Question>(&self.question(question.number), u64::MAX);
+        if before.is_some_and(|before| before.decides_like(question)) {
             return Ok(());
         }
         remove(&self.decision(question.number))?;
         let path = self.directory()?.join(format!("{}.json", question.number));
-        let mut json = serde_json::to_vec_pretty(question)
-            .map_err(|cause| Error::file("write", &path, cause))?;
-        json.push(b'\n');
-        write_atomic(&path, &json, Durability::Synced)
+        let mut json =
+            crate::json::to_lines(question).map_err(|cause| Error::file("write", &path, cause))?;
+        json.push('\n');
+        write_atomic(&path, json.as_bytes(), Durability::Synced)
     }
 
     /// Every question that is put, decided or not, in the order of the steps.
@@ -79,16 +80,16 @@ impl Pending {
     pub fn decide(&self, number: u32, verdict: &Verdict) -> Result<bool> {
         let path = self.directory()?.join(format!("{number}.decision.json"));
         let mut json =
-            serde_json::to_vec(verdict).map_err(|cause| Error::file("write", &path, cause))?;
-        json.push(b'\n');
-        if write_new(&path, &json)? {
+            crate::json::to_line(verdict).map_err(|cause| Error::file("write", &path, cause))?;
+        json.push('\n');
+        if write_new(&path, json.as_bytes())? {
             return Ok(true);
         }
         if self.decided(number).is_some() {
             return Ok(false);
         }
         // What lies there is no decision, so nobody was first.
-        write_atomic(&path, &json, Durability::Synced)?;
+        write_atomic(&path, json.as_bytes(), Durability::Synced)?;
         Ok(true)
     }
 
@@ -100,7 +101,7 @@ impl Pending {
     /// The decision about this very question, if it was put and decided before.
     pub fn decision_on(&self, question: &Question) -> Option<Verdict> {
         let put = read::<Question>(&self.question(question.number), u64::MAX);
-        put.filter(|put| put == question)
+        put.filter(|put| put.decides_like(question))
             .and_then(|put| self.decided(put.number))
     }
 

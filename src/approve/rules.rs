@@ -99,9 +99,9 @@ impl KeptRules {
         let mut all = read(&file)?;
         change(&mut all);
         let mut json =
-            serde_json::to_vec_pretty(&all).map_err(|cause| Error::file("write", &file, cause))?;
-        json.push(b'\n');
-        write_atomic(&file, &json, Durability::Synced)
+            crate::json::to_lines(&all).map_err(|cause| Error::file("write", &file, cause))?;
+        json.push('\n');
+        write_atomic(&file, json.as_bytes(), Durability::Synced)
     }
 }
 

@@ -58,6 +58,9 @@ impl Objects {
                     Err(cause) if cause.kind() == std::io::ErrorKind::InvalidData => {
                         self.damaged.push(path);
                     }
+                    Err(cause) if cause.kind() == std::io::ErrorKind::Unsupported => {
+                        return Err(Error::newer(&path));
+                    }
                     Err(cause) => return Err(Error::file("read", &path, cause)),
                 }
             }

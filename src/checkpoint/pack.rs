@@ -21,6 +21,8 @@ use crate::error::{Error, Result};
 use crate::fs::{Draft, Durability};
 
 const MAGIC: &[u8] = b"agent-pack 1\n";
+/// How a pack of any version begins.
+const NAME: &[u8] = b"agent-pack ";
 const INDEXED: usize = 32 + 8 + 8;
 const TRAILER: usize = 8 + 8 + 32;
 /// How the names of packs end.
@@ -44,11 +46,17 @@ pub(super) struct Extent {
 }
 
 impl Pack {
-    /// Opens a pack and reads its index; the error says that it is damaged or cannot be read.
+    /// Opens a pack and reads its index; the error says that it is damaged (`InvalidData`), of a
+    /// newer form (`Unsupported`), or cannot be read.
     pub(super) fn open(path: PathBuf) -> io::Result<Self> {
         let mut file = File::open(&path)?;
         let size = file.metadata()?.len();
         let damaged = || io::Error::from(io::ErrorKind::InvalidData);
+        let mut magic = Vec::with_capacity(MAGIC.len());
+        (&file).take(MAGIC.len() as u64).read_to_end(&mut magic)?;
+        if magic.starts_with(NAME) && magic != MAGIC {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         let trailer_at = size.checked_sub(TRAILER as u64).ok_or_else(damaged)?;
         let mut trailer = [0; TRAILER];
         file.seek(SeekFrom::Start(trailer_at))?;
@@ -237,6 +245,17 @@ mod tests {
             assert_eq!(pack.read(&hash, extent).unwrap(), content);
         }
         assert!(pack.find(&blake3::hash(b"three")).is_none());
+    }
+
+    #[test]
+    fn a_pack_of_a_newer_form_is_not_taken_for_a_damaged_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = pack(directory.path(), &[b"one"]);
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[NAME.len()] = b'2';
+        crate::fs::write_atomic(&path, &bytes, Durability::Atomic).unwrap();
+        let error = Pack::open(path).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::Unsupported);
     }
 
     #[test]

@@ -250,7 +250,7 @@ impl Teller<'_> {
             });
             return;
         }
-        for content in applying.contents(reply) {
+        for content in applying.contents(reply, results) {
             self.ui
                 .text(&format!("{}\n{}", content.heading(), content.body()));
         }

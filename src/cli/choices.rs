@@ -108,6 +108,7 @@ pub(super) fn recall(
     session: &Session,
 ) -> Result<Recalled> {
     let trust = open::trust();
+    ensure_known(&now.paths.sessions, session)?;
     let choices = chosen(&common.settings, &session.choices);
     ensure_given(common, &trust, &now.paths.sessions, &choices, session)?;
     let mut flags = flags_with(&choices, common.settings.overrides(open::here()?));
@@ -117,6 +118,19 @@ pub(super) fn recall(
     let layers = settings::read(base, settings::process_environment(), &flags)?;
     let loaded = layers.settle(&trust)?;
     Ok(Recalled { choices, loaded })
+}
+
+/// Refuses a session with a setting of a newer version: to leave it out could permit more.
+fn ensure_known(sessions: &Path, session: &Session) -> Result<()> {
+    let mut kept = session.choices.iter();
+    let Some((name, _)) = kept.find(|(name, _)| Key::named(name).is_none()) else {
+        return Ok(());
+    };
+    let file = sessions.join(format!("{}.json", session.session_id));
+    Err(Error::newer(&file).because(format!(
+        "the session was given `{}`, which is no setting of this version",
+        escape_line(name)
+    )))
 }
 
 /// Refuses a check of which nobody knows that this person gave it.

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::{exit_code, open};
 use crate::agent::{Agent, Ending};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fs::{Durability, write_atomic};
 use crate::interrupt::Interrupt;
 use crate::mailbox::Doorbell;
@@ -32,10 +32,7 @@ const REPLIES: [&str; 3] = [
 pub(super) struct Demo {}
 
 pub(super) fn run(ui: Ui) -> Result<ExitCode> {
-    let directory = tempfile::Builder::new()
-        .prefix("agent-demo-")
-        .tempdir()
-        .map_err(|cause| Error::mendable("could not make a temporary directory").because(cause))?;
+    let directory = crate::fs::temporary_directory("agent-demo-")?;
     let agent = agent(directory.path(), ui)?;
     let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
     let session = Session::new(

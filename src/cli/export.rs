@@ -88,7 +88,7 @@ impl Export {
 }
 
 fn json(transcript: &Transcript) -> Result<String> {
-    serde_json::to_string_pretty(transcript)
+    crate::json::to_lines(transcript)
         .map(|text| text + "\n")
         .map_err(|cause| {
             Error::mendable("could not write the transcript")

@@ -10,7 +10,7 @@ use super::guard::Testing;
 use super::{Common, open};
 use crate::approve::KeptRules;
 use crate::error::{Error, Result};
-use crate::policy::{self, Decision, Rule, Ruling};
+use crate::policy::{self, Confinement, Decision, Rule, Ruling};
 use crate::ui::{Ui, escape_line};
 
 const EXAMPLES: &str = "\
@@ -79,10 +79,10 @@ impl Policy {
         match self.verb {
             None => {
                 table(&policy, common, ui);
-                list(kept, &always, common, ui);
+                list(kept, &always, policy.confinement, common, ui);
             }
             Some(Verb::Check { script }) => {
-                policy.person.allow.extend(always);
+                policy.person.always.extend(always);
                 explain(&policy, &script.join(" "), common, ui);
             }
             Some(Verb::Forget { which }) => forget(kept, base, &always, &which, ui)?,
@@ -106,7 +106,7 @@ fn table(policy: &policy::Policy, common: &Common, ui: &Ui) {
     }
 }
 
-fn list(kept: &KeptRules, always: &[Rule], common: &Common, ui: &Ui) {
+fn list(kept: &KeptRules, always: &[Rule], confinement: Confinement, common: &Common, ui: &Ui) {
     if common.json {
         for (number, rule) in (1..).zip(always) {
             let allows = rule.text();
@@ -120,6 +120,9 @@ fn list(kept: &KeptRules, always: &[Rule], common: &Common, ui: &Ui) {
     ui.line("\nAllowed here because you said \"always\":");
     for (number, rule) in (1..).zip(always) {
         ui.line(&format!("{number:8} {}", escape_line(&rule.to_string())));
+    }
+    if confinement != Confinement::Sandboxed {
+        ui.line("Without a sandbox these do not count for programs that run the project's own code, such as `make`.");
     }
     let file = kept.file().unwrap_or_default();
     ui.line(&format!(

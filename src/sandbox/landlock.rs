@@ -31,7 +31,8 @@ pub(super) fn supervise(agent: &UnixStream, plan: &Plan, words: &[OsString]) -> 
     root::workspace(&plan.confinement)?;
     let own = rustix::process::getpid();
     rustix::process::set_child_subreaper(Some(own)).map_err(|error| error.to_string())?;
-    let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let scratch =
+        crate::platform::temporary_directory("agent-").map_err(|error| error.to_string())?;
     match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
         Forked::Child => {
             let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));

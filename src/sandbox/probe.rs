@@ -165,7 +165,7 @@ struct Place(tempfile::TempDir);
 
 impl Place {
     fn new() -> io::Result<Self> {
-        let place = Self(tempfile::tempdir()?);
+        let place = Self(crate::platform::temporary_directory("agent-probe-")?);
         fs::create_dir_all(place.workspace().join(".git"))?;
         File::create(place.home().join("secret"))?.write_all(b"x")?;
         File::create(place.outside())?;

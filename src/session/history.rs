@@ -10,8 +10,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::Record;
-use super::journal::damaged_line;
+use super::journal::RecordProblem;
+use super::{Record, SCHEMA};
 use crate::checkpoint::Snapshot;
 use crate::error::{Error, Result};
 
@@ -71,6 +71,16 @@ struct Round {
     undo: Option<u32>,
 }
 
+/// Whether a newer version ended a round, told from the first bytes of a long record.
+fn is_newer_round(line: &[u8]) -> bool {
+    let schema = line.strip_prefix(b"{\"event\":\"round\",\"session\":{\"schema\":");
+    let digits = schema.map(|rest| rest.split(|byte| !byte.is_ascii_digit()).next());
+    let digits = digits
+        .flatten()
+        .and_then(|digits| str::from_utf8(digits).ok());
+    digits.is_some_and(|digits| digits.parse().is_ok_and(|schema: u32| schema > SCHEMA))
+}
+
 impl History {
     /// Reads a journal and leaves it alone: it may be another process's, at work.
     ///
@@ -99,10 +109,12 @@ impl History {
         // A last line without its end is torn, or being written.
         while reader.read_until(b'\n', &mut line).map_err(failed)? > 0 && line.ends_with(b"\n") {
             number += 1;
+            let refused = |problem: RecordProblem| problem.in_line(path, &format!("line {number}"));
+            if is_newer_round(&line) {
+                return Err(refused(RecordProblem::Newer));
+            }
             if !OTHERS.iter().any(|start| line.starts_with(start)) {
-                let record = serde_json::from_slice(&line)
-                    .map_err(|cause| damaged_line(path, &format!("line {number}"), cause))?;
-                history.take(&record);
+                history.take(&Record::parse(&line).map_err(refused)?);
             }
             line.clear();
         }
@@ -349,7 +361,7 @@ mod tests {
     #[test]
     fn a_line_that_is_no_record_is_named() {
         for damaged in [
-            "{\"event\":\"undonf\",\"rounds\":[1]}",
+            "{\"event\":\"undone\",\"round\":1}",
             "{\"event\":\"before\",\"sequence\":1,\"snapshot\":\"zz\"}",
             "",
         ] {

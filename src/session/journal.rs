@@ -25,6 +25,7 @@ use crate::fs::sync_directory;
 pub use self::compact::KeptSession;
 pub use self::delta::JsonDelta;
 use self::high_water::HighWaterMark;
+pub(super) use self::record::RecordProblem;
 pub use self::record::{MissingRecords, Record};
 pub use self::recovered::{CheckProgress, ClaimedReply, Recovered};
 
@@ -61,7 +62,8 @@ impl Journal {
     /// Opens or makes the journal of a session and tells what it knows.
     ///
     /// Nothing in it is changed: a torn last line, left by a crash, is cut off by the next append.
-    /// Damage before it is an error that names the line: nothing is guessed.
+    /// Damage before it is an error that names the line, and so is a record of a newer version:
+    /// nothing is guessed.
     pub fn open(path: &Path) -> Result<(Self, Recovered)> {
         let failed = |cause: std::io::Error| Error::file("open", path, cause);
         let is_new = !path.exists();
@@ -147,8 +149,8 @@ impl Journal {
             if !line.ends_with(b"\n") {
                 break;
             }
-            let record = serde_json::from_slice(line)
-                .map_err(|cause| damaged(&self.path, &self.file, known, cause))?;
+            let record = Record::parse(line)
+                .map_err(|problem| unreadable(&self.path, &self.file, known, problem))?;
             records.push(record);
             known += line.len() as u64;
         }
@@ -161,20 +163,20 @@ impl Journal {
         let failed = |path: &Path, cause: std::io::Error| Error::file("write", path, cause);
         let start = (self.cut_torn_end()).map_err(|cause| failed(&self.path, cause))?;
         let missing = self.untold.map(|missing| Record::Truncated { missing });
-        let mut lines = Vec::new();
+        let mut lines = String::new();
         let mut last_round = self.last_round;
         for record in missing.iter().chain(records) {
             let start = lines.len();
-            serde_json::to_writer(&mut lines, record)
+            lines += &crate::json::to_line(record)
                 .map_err(|cause| Error::file("write", &self.path, cause))?;
-            lines.push(b'\n');
+            lines.push('\n');
             if matches!(record, Record::Round { .. }) {
                 last_round = (lines.len() - start) as u64;
             }
         }
         let write = || {
             let mut file = &self.file;
-            file.write_all(&lines)?;
+            file.write_all(lines.as_bytes())?;
             if sync == Sync::Now {
                 file.sync_data()
             } else {
@@ -252,8 +254,7 @@ fn read(path: &Path, file: &File) -> Result<Tail> {
     let (whole, torn) = tail.split_at(whole_lines(&tail));
     let mut at = start;
     for line in whole.split_inclusive(|byte| *byte == b'\n') {
-        let record =
-            serde_json::from_slice(line).map_err(|cause| damaged(path, file, at, cause))?;
+        let record = Record::parse(line).map_err(|problem| unreadable(path, file, at, problem))?;
         recovered.take(record);
         at += line.len() as u64;
     }
@@ -289,7 +290,7 @@ fn header(mut file: &File) -> std::io::Result<(u64, u64)> {
 }
 
 /// Names the line that cannot be read, which begins at this byte.
-fn damaged(path: &Path, mut file: &File, at: u64, cause: serde_json::Error) -> Error {
+fn unreadable(path: &Path, mut file: &File, at: u64, problem: RecordProblem) -> Error {
     let mut lines = 1;
     let mut count = || -> std::io::Result<()> {
         file.seek(SeekFrom::Start(0))?;
@@ -308,14 +309,7 @@ fn damaged(path: &Path, mut file: &File, at: u64, cause: serde_json::Error) -> E
         Ok(()) => format!("line {lines}"),
         Err(_) => "a line near the end".to_owned(),
     };
-    damaged_line(path, &which, cause)
-}
-
-/// Says that a line, named like `line 7`, cannot be read.
-pub(super) fn damaged_line(path: &Path, which: &str, cause: serde_json::Error) -> Error {
-    Error::mendable(format!("{which} of `{}` cannot be read", path.display()))
-        .because(cause)
-        .hint("if a newer version of `agent` wrote it, update; else restore the file from a backup")
+    problem.in_line(path, &which)
 }
 
 /// The journal from its last whole `round` on, and where that begins; all of it if there is none.
@@ -520,6 +514,18 @@ mod tests {
     }
 
     #[test]
+    fn a_journal_that_is_refused_keeps_its_torn_line() {
+        let (_directory, path) = journal_with(&[claimed(1)]);
+        let mut file = File::options().append(true).open(&path).unwrap();
+        file.write_all(b"{\"event\":\"merged\"}\n{\"event\":\"cla")
+            .unwrap();
+        let before = fs::read(&path).unwrap();
+        let error = Journal::open(&path).unwrap_err();
+        assert!(error.to_string().contains("newer `agent`"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+
+    #[test]
     fn what_another_process_appended_is_news_once() {
         let (_directory, path) = journal_with(&[claimed(1)]);
         let (mut ours, _) = Journal::open(&path).unwrap();
@@ -543,7 +549,7 @@ mod tests {
         let (_directory, path) = journal_with(&[claimed(1)]);
         let (mut ours, _) = Journal::open(&path).unwrap();
         let mut file = File::options().append(true).open(&path).unwrap();
-        file.write_all(b"{\"event\":\"undonf\"}\n").unwrap();
+        file.write_all(b"{\"event\":\"undone\"}\n").unwrap();
         for _ in 0..2 {
             let error = ours.news().unwrap_err();
             assert!(error.to_string().starts_with("line 2 of `"), "{error}");
@@ -557,7 +563,7 @@ mod tests {
             .append(true)
             .open(&path)
             .unwrap()
-            .write_all(b"{\"event\":\"newer\"}\n")
+            .write_all(b"{\"event\":\"claimed\"}\n")
             .unwrap();
         let before = fs::read(&path).unwrap();
         let error = Journal::open(&path).unwrap_err();

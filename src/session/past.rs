@@ -1,7 +1,8 @@
 //! The rounds of a session as its journal tells them, for those who look back.
 //!
 //! Nothing is changed or cut off here: the journal may be another process's, at work. A line that
-//! cannot be read is counted and passed over, because what can be read is still worth showing.
+//! cannot be read is counted and passed over, because what can be read is still worth showing. A
+//! line of a newer version is refused: without it the rest may mean something else.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -11,7 +12,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{History, Question, Record, Session, Store};
+use super::journal::RecordProblem;
+use super::{History, Question, Record, SCHEMA, Session, Store};
 use crate::error::{Error, Result};
 use crate::protocol::Issue;
 use crate::protocol::{SessionId, StepResult};
@@ -59,6 +61,7 @@ pub struct PastRound {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Saved {
+    schema: u32,
     sequence_number: u32,
     updated_at: Timestamp,
     last_results: Vec<StepResult>,
@@ -135,36 +138,48 @@ impl Past {
         let mut reader = BufReader::new(file);
         let mut line = Vec::new();
         let mut claimed = None;
+        let mut number = 0_u64;
         // A last line without its end is torn, or being written.
         while reader.read_until(b'\n', &mut line).map_err(failed)? > 0 && line.ends_with(b"\n") {
-            past.take(&line, &mut claimed);
+            number += 1;
+            match past.take(&line, &mut claimed) {
+                Ok(()) => {}
+                Err(RecordProblem::Damaged(_)) => past.unreadable += 1,
+                Err(newer) => return Err(newer.in_line(path, &format!("line {number}"))),
+            }
             line.clear();
         }
         Ok(past)
     }
 
-    fn take(&mut self, line: &[u8], claimed: &mut Option<(u32, String)>) {
+    fn take(
+        &mut self,
+        line: &[u8],
+        claimed: &mut Option<(u32, String)>,
+    ) -> Result<(), RecordProblem> {
         if is_round(line) {
-            match serde_json::from_slice::<RoundRecord>(line) {
-                Ok(record) => self.end(record.session, claimed),
-                Err(_) => self.unreadable += 1,
+            let record: RoundRecord =
+                serde_json::from_slice(line).map_err(|cause| RecordProblem::new(line, cause))?;
+            if record.session.schema > SCHEMA {
+                return Err(RecordProblem::Newer);
             }
-            return;
+            self.end(record.session, claimed);
+            return Ok(());
         }
         // What steps did is told again at the end of their round, as the model is told it.
         if line.starts_with(b"{\"event\":\"finished\"")
             || line.starts_with(b"{\"event\":\"started\"")
             || line.starts_with(b"{\"event\":\"kept\"")
         {
-            return;
+            return Ok(());
         }
-        match serde_json::from_slice::<Record>(line) {
-            Ok(Record::Claimed { sequence, file, .. }) => *claimed = Some((sequence, file)),
-            Ok(Record::Forked { from, round }) => self.origin = Some((from, round)),
-            Ok(Record::Told { round }) => self.rounds.push(round),
-            Ok(record) => self.history.take(&record),
-            Err(_) => self.unreadable += 1,
+        match Record::parse(line)? {
+            Record::Claimed { sequence, file, .. } => *claimed = Some((sequence, file)),
+            Record::Forked { from, round } => self.origin = Some((from, round)),
+            Record::Told { round } => self.rounds.push(round),
+            record => self.history.take(&record),
         }
+        Ok(())
     }
 
     /// A session was saved: a round is over, or the last one has an answer more.

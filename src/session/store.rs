@@ -66,31 +66,28 @@ impl Store {
     pub fn save(&self, session: &Session) -> Result<()> {
         own_directory(&self.folder(&session.session_id))?;
         let path = self.file(&session.session_id);
-        let mut json = serde_json::to_vec_pretty(session)
-            .map_err(|cause| Error::file("write", &path, cause))?;
-        json.push(b'\n');
-        write_atomic(&path, &json, Durability::Atomic)
+        let mut json =
+            crate::json::to_lines(session).map_err(|cause| Error::file("write", &path, cause))?;
+        json.push('\n');
+        write_atomic(&path, json.as_bytes(), Durability::Atomic)
     }
 
     /// Reads a session; where its own file is lost or damaged, from its journal, and says so.
     ///
     /// A file of a newer version is neither read nor overwritten.
     pub fn load_or_rebuild(&self, id: &SessionId) -> Result<(Session, Option<String>)> {
-        let trouble = match self.load(id) {
+        let trouble = match self.read(id) {
             Ok(session) => return Ok((session, None)),
-            Err(trouble) => trouble,
+            Err(Unloadable::Newer) => return Err(Error::newer(&self.file(id))),
+            Err(Unloadable::Other(trouble)) => trouble,
         };
-        let is_newer = trouble.to_string().contains(NEWER);
-        if is_newer || !self.journal_path(id).exists() {
+        if !self.journal_path(id).exists() {
             return Err(trouble);
         }
         let (_, recovered) = self.journal(id)?;
         let Some(session) = recovered.session else {
             return Err(trouble);
         };
-        if session.schema > SCHEMA {
-            return Err(newer(&self.journal_path(id)));
-        }
         self.save(&session)?;
         Ok((
             session,
@@ -102,6 +99,13 @@ impl Store {
 
     /// Reads a session.
     pub fn load(&self, id: &SessionId) -> Result<Session> {
+        self.read(id).map_err(|trouble| match trouble {
+            Unloadable::Newer => Error::newer(&self.file(id)),
+            Unloadable::Other(trouble) => trouble,
+        })
+    }
+
+    fn read(&self, id: &SessionId) -> Result<Session, Unloadable> {
         refuse_link(&self.folder(id))?;
         let path = self.file(id);
         let json = fs::read(&path).map_err(|cause| match cause.kind() {
@@ -150,8 +154,9 @@ impl Store {
         value: &impl Serialize,
     ) -> Result<()> {
         let path = self.folder(id).join(name);
-        let json = serde_json::to_vec(value).map_err(|cause| Error::file("write", &path, cause))?;
-        write_atomic(&path, &json, Durability::Durable)
+        let json =
+            crate::json::to_line(value).map_err(|cause| Error::file("write", &path, cause))?;
+        write_atomic(&path, json.as_bytes(), Durability::Durable)
     }
 
     /// Forgets what was kept beside a session.
@@ -203,14 +208,21 @@ impl Store {
     }
 }
 
-/// What is said of a file that a newer version wrote.
-const NEWER: &str = "comes from a newer version of `agent`";
-
-fn newer(path: &Path) -> Error {
-    Error::mendable(format!("`{}` {NEWER}", path.display())).hint("update `agent`")
+/// Why the state file of a session cannot be used.
+enum Unloadable {
+    /// A newer version wrote it: the journal beside it is no help, and nothing may be overwritten.
+    Newer,
+    /// It is missing or damaged.
+    Other(Error),
 }
 
-fn parse(path: &Path, json: &[u8]) -> Result<Session> {
+impl From<Error> for Unloadable {
+    fn from(error: Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+fn parse(path: &Path, json: &[u8]) -> Result<Session, Unloadable> {
     #[derive(serde::Deserialize)]
     struct Version {
         schema: u32,
@@ -222,13 +234,14 @@ fn parse(path: &Path, json: &[u8]) -> Result<Session> {
     };
     let version: Version = serde_json::from_slice(json).map_err(damaged)?;
     if version.schema > SCHEMA {
-        return Err(newer(path));
+        return Err(Unloadable::Newer);
     }
-    let session: Session = serde_json::from_slice(json).map_err(damaged)?;
+    let mut session: Session = serde_json::from_slice(json).map_err(damaged)?;
+    // An older form was read, and what is written from now on is of this one.
+    session.schema = SCHEMA;
     if session.sequence_number == 0 {
-        return Err(damaged(serde::de::Error::custom(
-            "`sequenceNumber` is counted from 1",
-        )));
+        let cause = serde::de::Error::custom("`sequenceNumber` is counted from 1");
+        return Err(damaged(cause).into());
     }
     Ok(session)
 }
@@ -239,6 +252,7 @@ mod tests {
 
     use super::*;
     use crate::session::tests::session;
+    use crate::session::{Record, Sync};
 
     fn store() -> (tempfile::TempDir, Store) {
         let directory = tempfile::tempdir().unwrap();
@@ -281,13 +295,33 @@ mod tests {
     }
 
     #[test]
+    fn an_older_form_goes_on_as_one_of_this_version() {
+        let (_directory, store) = store();
+        let mut session = session("ab12cd34");
+        let id = session.session_id.clone();
+        session.schema = SCHEMA - 1;
+        store.save(&session).unwrap();
+        assert_eq!(store.load(&id).unwrap().schema, SCHEMA);
+        let (mut journal, _) = store.journal(&id).unwrap();
+        let round = Record::Round {
+            session: Box::new(session),
+        };
+        journal.append(&[round], Sync::Later).unwrap();
+        let (_, recovered) = store.journal(&id).unwrap();
+        assert_eq!(recovered.session.unwrap().schema, SCHEMA);
+    }
+
+    #[test]
     fn a_damaged_or_newer_file_is_named() {
         let (_directory, store) = store();
         let mut session = session("ab12cd34");
         session.schema = SCHEMA + 1;
         store.save(&session).unwrap();
         let error = store.load(&session.session_id).unwrap_err();
-        assert!(error.to_string().contains("newer version"), "{error}");
+        assert!(
+            error.to_string().contains("was written by a newer `agent`"),
+            "{error}"
+        );
         write_atomic(&store.file(&session.session_id), b"{", Durability::Atomic).unwrap();
         let error = store.load(&session.session_id).unwrap_err();
         assert!(error.to_string().contains("not a session file"), "{error}");

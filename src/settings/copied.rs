@@ -31,7 +31,7 @@ pub fn copy(from: &Path, to: &Path) -> Result<()> {
     };
     ours.retain(|name, _| !name.to_ascii_lowercase().ends_with(FOLDER));
     let copied = serde_json::json!({ "Agent": ours });
-    let json = serde_json::to_string_pretty(&copied).map_err(failed)?;
+    let json = crate::json::to_lines(&copied).map_err(failed)?;
     write_atomic(&path, format!("{json}\n").as_bytes(), Durability::Durable)
 }
 

@@ -81,6 +81,10 @@ impl SettingsFile {
             self.path.display()
         ))
         .hint(Key::suggestion(name, ""))
+        .hint(concat!(
+            "if a newer `agent` wrote it, update: this is version ",
+            env!("CARGO_PKG_VERSION")
+        ))
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn trace(event: &Event<'_>) -> String {
         }
         _ => strip("", &mut value),
     }
-    value.to_string()
+    crate::json::escaped(value.to_string())
 }
 
 /// Leaves of all texts that are not ours no more than their lengths.

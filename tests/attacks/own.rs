@@ -163,6 +163,29 @@ fn our_records_are_not_read_through_a_link() {
 }
 
 #[test]
+fn what_may_not_be_read_is_not_printed_either() {
+    let place = Place::new()
+        .file("appsettings.json", OURS)
+        .file(".agent/sessions/x.json", SECRET)
+        .file("plain/x.json", SECRET);
+    let base = place.workspace();
+    let base = base.to_str().unwrap();
+    // What a person sees, with the contents of the files that were read.
+    let printed = |flags: &[&str], reply: &str| {
+        let arguments = [&["--base", base], flags].concat();
+        let output = place.start(&arguments, reply).wait_with_output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let hidden = "[READ_FILE path=\".agent/sessions/x.json\"]\n[READ_FILE path=\".AGENT/sessions/x.json\"]\n[READ_FILE path=\".agent/sessions/*\"]\n";
+    for flags in [&[][..], &["--dry-run"]] {
+        assert!(!printed(flags, hidden).contains(SECRET.trim()));
+        let plain = printed(flags, "[READ_FILE path=\"plain/x.json\"]\n");
+        assert!(plain.contains(SECRET.trim()), "{plain}");
+        cases(3);
+    }
+}
+
+#[test]
 fn nothing_is_run_or_made_while_a_protected_name_is_a_link() {
     for name in [".git", ".envrc", ".vscode", ".github", ".agent"] {
         let place = Place::new();

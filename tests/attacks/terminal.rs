@@ -127,3 +127,22 @@ fn files_are_only_text() {
     let raw = fs::read_to_string(place.workspace().join("nasty")).unwrap();
     assert!(!is_harmless(&raw));
 }
+
+#[test]
+fn json_is_only_text_on_a_terminal_and_says_the_same() {
+    let place = Place::new().file("own", "own\n");
+    let reply = format!(
+        "[MESSAGE]\nhello {NASTY}\u{7f}\n[/MESSAGE]\n[READ_FILE path=\"a{NASTY}b\"]\n[RUN_COMMAND]\nprintf 'out \\302\\233 8m \\342\\200\\256\\177\\n'\n[/RUN_COMMAND]\n"
+    );
+    let output = place.start(&["--json"], &reply).wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(is_harmless(&text), "{text:?}");
+    let rows: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let has = |wanted: &str| rows.iter().any(|row| row.to_string().contains(wanted));
+    assert!(has("out \u{9b} 8m \u{202e}\u{7f}"), "{text}");
+    // As it would be without the escapes.
+    assert!(rows.iter().any(|row| !is_harmless(&row.to_string())));
+}

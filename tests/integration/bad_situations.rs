@@ -163,7 +163,7 @@ fn what_a_newer_version_wrote_is_not_touched() {
     let finished = Test::after(stopped, &["resume", &id])
         .run()
         .code(1)
-        .said("newer version");
+        .said("was written by a newer `agent`");
     assert_eq!(fs::read_to_string(&file).unwrap(), newer);
     drop(finished);
 }

@@ -33,7 +33,10 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ),
     ("mailbox", &["fs", "platform"]),
     // The stage that asks the person: it cannot do without a voice.
-    ("approve", &["fs", "interrupt", "mailbox", "policy", "ui"]),
+    (
+        "approve",
+        &["fs", "interrupt", "json", "mailbox", "policy", "ui"],
+    ),
     (
         "execute",
         &["edit", "excerpt", "platform", "sandbox", "workspace"],
@@ -41,18 +44,22 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("workspace", &["fs", "platform"]),
     ("sandbox", &["platform"]),
     ("checkpoint", &["fs", "platform", "workspace"]),
-    ("session", &["checkpoint", "fs", "platform"]),
+    ("session", &["checkpoint", "fs", "json", "platform"]),
     ("compose", &["excerpt", "number", "session"]),
-    ("transcript", &["checkpoint", "mailbox", "reply", "session"]),
+    (
+        "transcript",
+        &["checkpoint", "mailbox", "reply", "session", "unseen"],
+    ),
     ("excerpt", &[]),
     // Couriers know the mailbox and the person, and nothing of the loop.
     ("courier", &["fs", "interrupt", "mailbox", "reply", "ui"]),
     ("prompts", &["settings"]),
-    ("settings", &["fs", "number", "platform"]),
-    ("ui", &["interrupt", "number", "platform", "unseen"]),
+    ("settings", &["fs", "json", "number", "platform"]),
+    ("ui", &["interrupt", "json", "number", "platform", "unseen"]),
     ("error", &[]),
     ("fs", &["platform"]),
     ("interrupt", &[]),
+    ("json", &["unseen"]),
     ("number", &[]),
     ("platform", &[]),
 ];
@@ -159,7 +166,7 @@ fn modules_know_only_whom_they_may() {
 }
 
 #[test]
-fn only_ui_prints_and_only_fs_renames() {
+fn only_ui_prints_only_fs_renames_and_temporary_directories_are_private() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
     sources(&root.join("src"), &mut files);
@@ -184,6 +191,16 @@ fn only_ui_prints_and_only_fs_renames() {
                 assert!(
                     !code.contains(word),
                     "{relative} writes to the terminal: `{word}`"
+                );
+            }
+        }
+        if relative != "src/platform.rs" {
+            // What unwraps is a stage for tests.
+            let code = code.replace("tempfile::tempdir().unwrap()", "");
+            for word in ["tempfile::tempdir", ".tempdir()", "TempDir::new"] {
+                assert!(
+                    !code.contains(word),
+                    "{relative} makes a temporary directory; `platform` does that, privately"
                 );
             }
         }

@@ -30,6 +30,9 @@ mod clipboard;
 mod console;
 /// Replies and patches collected from other programs, where they are at hand.
 mod corpus;
+/// Bases that earlier versions left.
+#[cfg(unix)]
+mod fixtures;
 /// Ctrl-Z, the background, and the shell that has the terminal meanwhile.
 #[cfg(target_os = "linux")]
 mod job_control;

@@ -330,7 +330,7 @@ fn an_export_is_one_file_with_everything_and_nothing_that_runs() {
     let finished = Test::after(finished, &["export"]).run().code(0);
     for text in [
         "# write a \\*greeting\\* \\<now\\>\n",
-        "> I look \\<b>first\\</b>.",
+        "> I look &lt;b>first&lt;/b>.",
         "- **failed** RUN_COMMAND `echo made > made.txt; echo gone wrong; exit 3`: exit code 3",
         "```diff\ndiff --git a/a.txt b/a.txt",
         "> all done",
@@ -677,4 +677,62 @@ fn a_journal_that_is_missing_is_told() {
         .run()
         .code(0)
         .said("is missing or empty and begins anew");
+}
+
+/// Begins an escape sequence, rubs out, turns round, shows nothing; and a tag that nobody sees.
+const HOSTILE: &str = "x\u{9b}31m\u{7f}\u{202e}\u{2066}\u{200b}\u{feff}\u{e0041}y";
+
+fn is_hostile(text: &str) -> bool {
+    text.chars().any(|c| {
+        c.is_control() && c != '\n' || "\u{202e}\u{2066}\u{200b}\u{feff}\u{e0041}".contains(c)
+    })
+}
+
+#[test]
+fn what_is_printed_or_kept_as_json_has_nothing_that_acts_or_hides() {
+    let reply = format!(
+        "Prose {HOSTILE}\n[MESSAGE]\n{HOSTILE}\n[/MESSAGE]\n[CREATE_FILE path=\"a.txt\"]\n{HOSTILE}\n[/CREATE_FILE]\n[RUN_COMMAND]\ncat a.txt; exit 3\n[/RUN_COMMAND]\n{{end}}\n"
+    );
+    let task = format!("do {HOSTILE}");
+    let finished = Test::new(&["--json", "new", &task])
+        .reply(&reply)
+        .reply(DONE)
+        .run()
+        .code(0);
+    assert!(is_hostile(HOSTILE));
+    let harmless = |what: &str, text: &str| assert!(!is_hostile(text), "{what}: {text:?}");
+    let same = |text: &str| {
+        let mut values = text.lines().map(|line| {
+            serde_json::from_str::<serde_json::Value>(line)
+                .unwrap()
+                .to_string()
+        });
+        assert!(values.any(|value| value.contains(HOSTILE)), "{text}");
+    };
+    harmless("events", &finished.stdout);
+    same(&finished.stdout);
+    let id = id_of(&finished);
+    let sessions = finished.base().join("sessions");
+    for name in [format!("{id}.json"), format!("{id}.journal.jsonl")] {
+        harmless(&name, &fs::read_to_string(sessions.join(&name)).unwrap());
+    }
+    let finished = Test::after(finished, &["show", "--json"]).run().code(0);
+    harmless("show", &finished.stdout);
+    same(&finished.stdout);
+    let finished = Test::after(finished, &["list", "--json"]).run().code(0);
+    harmless("list", &finished.stdout);
+    for format in ["json", "md", "html"] {
+        let export = ["export", "--format", format];
+        let finished = Test::after(
+            Test::new(&["--json", "new", &task])
+                .reply(&reply)
+                .reply(DONE)
+                .run()
+                .code(0),
+            &export,
+        )
+        .run()
+        .code(0);
+        harmless(format, &finished.stdout);
+    }
 }

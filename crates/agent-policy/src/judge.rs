@@ -176,7 +176,7 @@ impl Policy {
                 let asks_anyway = self.confinement == Confinement::Missing;
                 if row.decision == Decision::Ask && !asks_anyway {
                     finding.yields = Yields::ToAnyRule;
-                    if let Some(opacity) = opacity.filter(|_| !self.person.allow.is_empty()) {
+                    if let Some(opacity) = opacity.filter(|_| self.person.has_allowed()) {
                         let why = &mut finding.ruling.why;
                         let _ = write!(why, "; no allow rule is tried on it: {opacity}");
                     }
@@ -204,10 +204,10 @@ impl Policy {
         };
         let mut covered = Vec::new();
         for command in commands {
-            let rules: Vec<&Rule> = self
-                .person
-                .allow
-                .iter()
+            let is_held = self.confinement == Confinement::Sandboxed
+                || propose::runs_nothing_of_the_project(&command);
+            let always = self.person.always.iter().filter(|_| is_held);
+            let rules: Vec<&Rule> = (self.person.allow.iter().chain(always))
                 .filter(|rule| rule.allows(&command, &programs))
                 .collect();
             if rules.is_empty() && !propose::is_neutral(&command) {

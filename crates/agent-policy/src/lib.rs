@@ -21,6 +21,7 @@ mod programs;
 mod propose;
 mod protected;
 mod rules;
+mod sed;
 mod shell;
 mod standing;
 mod strict;
@@ -188,10 +189,19 @@ from_words!(Grant, "`git-write`, `network`", {
 pub struct PersonRules {
     /// Not asked about, as far as nothing stricter matches.
     pub allow: Vec<Rule>,
+    /// Answered with "always". Without a sandbox these hold only for programs that run nothing of
+    /// the project's own: the model writes what `make` runs.
+    pub always: Vec<Rule>,
     /// Always asked about.
     pub ask: Vec<Rule>,
     /// Refused.
     pub deny: Vec<Rule>,
+}
+
+impl PersonRules {
+    fn has_allowed(&self) -> bool {
+        !self.allow.is_empty() || !self.always.is_empty()
+    }
 }
 
 /// The rules that came with the project: it can make things stricter only.
@@ -315,13 +325,14 @@ impl Policy {
     }
 
     /// The rules that people wrote, with what they decide and whose they are.
-    fn written(&self) -> [(&[Rule], Decision, &'static str); 5] {
+    fn written(&self) -> [(&[Rule], Decision, &'static str); 6] {
         [
             (&self.person.deny, Decision::Deny, PERSON),
             (&self.project.deny, Decision::Deny, PROJECT),
             (&self.person.ask, Decision::Ask, PERSON),
             (&self.project.ask, Decision::Ask, PROJECT),
             (&self.person.allow, Decision::Allow, PERSON),
+            (&self.person.always, Decision::Allow, PERSON),
         ]
     }
 
@@ -357,7 +368,11 @@ impl Policy {
             .filter(|command| !propose::is_neutral(command))
         {
             let rule = rule_for(command)?;
-            if !self.person.allow.contains(&rule) && !missing.contains(&rule) {
+            let PersonRules { allow, always, .. } = &self.person;
+            if ![allow, always, &missing]
+                .iter()
+                .any(|rules| rules.contains(&rule))
+            {
                 missing.push(rule);
             }
         }
@@ -366,7 +381,7 @@ impl Policy {
 
     fn would_allow(&self, script: &str, rules: &[Rule]) -> bool {
         let mut policy = self.clone();
-        policy.person.allow.extend_from_slice(rules);
+        policy.person.always.extend_from_slice(rules);
         policy.judge_script(script)[0].decision == Decision::Allow
     }
 }

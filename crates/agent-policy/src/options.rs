@@ -1,9 +1,20 @@
-//! Options with which an ordinary program runs, reads or writes whatever it is told.
+//! What the words behind an allow rule may make a program do.
 //!
-//! `rg` searches, and `rg --pre` runs a program on every file. A rule that allows a beginning was
-//! not meant for these: it covers one only if it names it.
+//! `rg` searches, and `rg --pre` runs a program on every file; `cat` shows files, and `cat
+//! /home/me/.ssh/id_rsa` one that is none of the project's. A rule that allows a beginning was not
+//! meant for these. What follows its words is covered only if it
+//!
+//! - names no path outside of the workspace, and none that the workspace protects;
+//! - has no option with which the program runs, fetches, writes or obeys something else;
+//! - is, where it is code for the program itself (`sed`, `awk`), code that only prints.
+//!
+//! Whoever means one of these names it in the rule.
 
-use super::words::inner_command;
+use super::git::Git;
+use super::propose;
+use super::sed;
+use super::targets::Places;
+use super::words::{inner_command, is_wrapper};
 
 /// The options of one program.
 struct Risky {
@@ -22,63 +33,129 @@ const fn risky(
     Risky { name, words, long }
 }
 
+#[rustfmt::skip]
 static RISKY: &[Risky] = &[
     risky(
         "find",
-        &[
-            "-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf",
-            "-fls",
-        ],
+        &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls"],
         &[],
     ),
     risky("fd", &["-x", "-X"], &["--exec", "--exec-batch"]),
     risky("fdfind", &["-x", "-X"], &["--exec", "--exec-batch"]),
     risky("rg", &[], &["--pre", "--hostname-bin"]),
     risky("ag", &[], &["--pager"]),
+    risky("ack", &[], &["--pager", "--output", "--ackrc"]),
+    risky("bat", &[], &["--pager"]),
+    risky(
+        "less",
+        &["-o", "-O", "-k"],
+        &["--log-file", "--LOG-FILE", "--lesskey-file", "--lesskey-src", "--lesskey-content"],
+    ),
+    risky("man", &["-P", "-H"], &["--pager", "--html"]),
+    risky("file", &["-C"], &["--compile"]),
+    risky("tree", &["-o", "-R"], &["--output"]),
+    risky("sort", &["-o"], &["--output", "--compress-program"]),
+    risky("shuf", &["-o"], &["--output"]),
+    risky("split", &[], &["--filter"]),
+    risky("install", &[], &["--strip-program"]),
     risky(
         "tar",
-        &["-I", "-F"],
+        &["-I", "-F", "-P", "-g"],
         &[
-            "--checkpoint-action",
-            "--to-command",
-            "--use-compress-program",
-            "--rsh-command",
-            "--rmt-command",
-            "--info-script",
-            "--new-volume-script",
+            "--checkpoint-action", "--to-command", "--use-compress-program", "--rsh-command",
+            "--rmt-command", "--info-script", "--new-volume-script", "--absolute-names",
+            "--listed-incremental", "--index-file", "--remove-files", "--volno-file",
         ],
     ),
-    risky("sort", &["-o"], &["--output", "--compress-program"]),
-    risky("split", &[], &["--filter"]),
-    risky("tree", &["-o"], &[]),
-    risky("man", &["-P", "-H"], &["--pager", "--html"]),
-    risky("zip", &["-TT"], &["--unzip-command"]),
-    risky("rsync", &["-e"], &["--rsh", "--rsync-path"]),
+    risky("zip", &["-TT", "-m"], &["--unzip-command", "--move"]),
+    risky("unzip", &["-:", "-P"], &[]),
+    risky(
+        "rsync",
+        &["-e"],
+        &["--rsh", "--rsync-path", "--remove-source-files", "--daemon", "--write-batch"],
+    ),
+    risky(
+        "curl",
+        &["-o", "-O", "-J", "-K", "-T", "-F", "-d", "-D", "-c"],
+        &[
+            "--output", "--output-dir", "--remote-name", "--remote-name-all", "--config",
+            "--upload-file", "--form", "--data", "--data-binary", "--data-raw", "--data-urlencode",
+            "--json", "--dump-header", "--cookie-jar", "--trace", "--trace-ascii", "--stderr",
+            "--libcurl", "--etag-save", "--hsts", "--alt-svc", "--engine", "--netrc",
+            "--netrc-file", "--unix-socket", "--proxy", "--preproxy",
+        ],
+    ),
+    risky(
+        "wget",
+        &["-O", "-o", "-a", "-P", "-i", "-e"],
+        &[
+            "--output-document", "--output-file", "--append-output", "--directory-prefix",
+            "--input-file", "--execute", "--config", "--post-file", "--post-data", "--body-file",
+            "--body-data", "--use-askpass", "--save-cookies", "--warc-file",
+        ],
+    ),
     risky(
         "go",
         &["-exec", "-toolexec", "-vettool"],
         &["--exec", "--toolexec", "--vettool"],
     ),
+    risky("gh", &["alias", "extension", "ext", "auth", "config", "secret", "ssh-key"], &[]),
+    risky("printf", &["-v"], &[]),
+    risky("test", &["-v", "-R"], &[]),
     risky(
         "git",
         &["-O", "-x", "run", "foreach"],
         &[
-            "--output",
-            "--open-files-in-pager",
-            "--no-index",
-            "--exec",
-            "--extcmd",
-            "--ext-diff",
-            "--textconv",
-            "--upload-pack",
-            "--receive-pack",
-            "--template",
-            "--config",
-            "--separate-git-dir",
-            "--sendmail-cmd",
-            "--tree-filter",
+            "--output", "--open-files-in-pager", "--no-index", "--exec", "--extcmd", "--ext-diff",
+            "--textconv", "--filters", "--upload-pack", "--receive-pack", "--template", "--config",
+            "--separate-git-dir", "--sendmail-cmd", "--tree-filter", "--repo", "--remote",
+            "--strategy", "--unsafe-paths", "--edit-description", "--output-directory",
         ],
     ),
+];
+
+/// Short options of git that mean something harmless with other subcommands.
+static RISKY_IN_GIT: &[(&str, &[&str])] = &[
+    ("clone", &["-u", "-c"]),
+    ("archive", &["-o"]),
+    ("format-patch", &["-o"]),
+    ("bugreport", &["-o"]),
+    ("diagnose", &["-o"]),
+    ("merge", &["-s"]),
+    ("pull", &["-s"]),
+    ("rebase", &["-s"]),
+    ("difftool", &["-t"]),
+    ("mergetool", &["-t"]),
+];
+
+/// Subcommands of git that a rule covers which does not name one: what only looks, and everyday
+/// work. Others change the configuration, run programs, tell credentials or set up timers.
+const GIT_UNNAMED: [&str; 25] = [
+    "apply",
+    "cat-file",
+    "check-ignore",
+    "cherry",
+    "clean",
+    "count-objects",
+    "diff-files",
+    "diff-index",
+    "diff-tree",
+    "for-each-ref",
+    "ls-remote",
+    "ls-tree",
+    "merge-base",
+    "name-rev",
+    "notes",
+    "range-diff",
+    "rebase",
+    "reflog",
+    "reset",
+    "rm",
+    "show-branch",
+    "show-ref",
+    "version",
+    "whatchanged",
+    "worktree",
 ];
 
 /// The part of a plain command that begins with the program which does the work.
@@ -103,47 +180,263 @@ pub(super) fn obeys_its_directory(command: &[String]) -> bool {
     name.starts_with("git-") || matches!(name, "git" | "gh" | "hg" | "jj")
 }
 
-/// Whether what follows the first `named` words of a command makes its program do something else
-/// than those words say.
-pub(super) fn goes_beyond(command: &[String], named: usize) -> bool {
-    let inner = without_wrappers(command);
-    let name = name_of(inner);
-    let begins = command.len() - inner.len();
-    let added = &command[named.clamp(begins, command.len())..];
-    if name == "git" && redirects_git(inner, added) {
-        return true;
+/// Whether a program gets arguments that nobody sees, from what another one prints.
+pub(super) fn takes_unseen_arguments(command: &[String]) -> bool {
+    let mut inner = command;
+    loop {
+        if matches!(name_of(inner), "xargs" | "parallel") {
+            return true;
+        }
+        match inner_command(inner) {
+            Some(begins) => inner = &inner[begins..],
+            None => return false,
+        }
     }
-    RISKY
-        .iter()
-        .filter(|risky| risky.name == name)
-        .any(|risky| added.iter().any(|word| risky.has(word)))
 }
 
-/// Options before the subcommand of git lead to another repository or another configuration, and
-/// `ext::` is an address that runs a program.
-fn redirects_git(command: &[String], added: &[String]) -> bool {
-    let before_subcommand = command
+/// Whether a word of the shell changes what the words behind it in the script mean, or evaluates
+/// its argument: no allow rule matches it, since none says anything about the rest of the script.
+pub(super) fn changes_the_shell(command: &[String]) -> bool {
+    let inner = without_wrappers(command);
+    let name = inner.first().map_or("", String::as_str);
+    let sets_a_variable = |option: &str| {
+        let mut arguments = inner.iter().skip(1);
+        arguments.any(|word| word.starts_with(option))
+    };
+    match name {
+        "printf" => sets_a_variable("-v"),
+        // The index of an array is evaluated, with all substitutions in it.
+        "test" | "[" => sets_a_variable("-v") || sets_a_variable("-R"),
+        "wait" => sets_a_variable("-p"),
+        _ => matches!(
+            name,
+            "." | "alias"
+                | "bind"
+                | "complete"
+                | "compopt"
+                | "coproc"
+                | "declare"
+                | "enable"
+                | "eval"
+                | "exec"
+                | "export"
+                | "fc"
+                | "getopts"
+                | "hash"
+                | "let"
+                | "local"
+                | "mapfile"
+                | "read"
+                | "readarray"
+                | "readonly"
+                | "set"
+                | "shopt"
+                | "source"
+                | "trap"
+                | "typeset"
+                | "ulimit"
+                | "umask"
+                | "unalias"
+                | "unset"
+        ),
+    }
+}
+
+/// Whether what follows the first `named` words of a command makes its program do something else
+/// than those words say, or leads out of the workspace.
+pub(super) fn goes_beyond(command: &[String], named: usize, places: &Places) -> bool {
+    let inner = without_wrappers(command);
+    let begins = command.len() - inner.len();
+    // The program that does the work must be named.
+    if named <= begins || does_something_else(command, named) {
+        return true;
+    }
+    let name = name_of(inner);
+    let code = code_places(inner);
+    let mut added = (0..inner.len()).skip(named - begins);
+    added.any(|at| !code.contains(&at) && leads_out(name, &inner[at], places))
+}
+
+/// Which words of a command are code for the program itself, and no paths.
+fn code_places(command: &[String]) -> Vec<usize> {
+    match name_of(command) {
+        "sed" | "gsed" => {
+            let scripts = sed::SedReading::of(command).scripts;
+            scripts.into_iter().map(|(at, _)| at).collect()
+        }
+        "awk" | "gawk" | "mawk" | "nawk" => awk_code(command).into_iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether what follows the first `named` words makes a program run, fetch, write or obey something
+/// that those words do not tell.
+pub(super) fn does_something_else(command: &[String], named: usize) -> bool {
+    let inner = without_wrappers(command);
+    let name = name_of(inner);
+    let named = named.saturating_sub(command.len() - inner.len());
+    let added = &inner[named.min(inner.len())..];
+    let has_risky_option = RISKY
         .iter()
-        .skip(1)
-        .take_while(|word| word.starts_with('-'))
-        .count();
-    let options_added = (before_subcommand + 1).saturating_sub(command.len() - added.len());
-    added[..options_added.min(added.len())]
+        .filter(|risky| risky.name == name)
+        .any(|risky| added.iter().any(|word| risky.has(word)));
+    has_risky_option
+        || match name {
+            "git" => redirects_git(inner, named),
+            "sed" | "gsed" => sed::does_more_than_print(inner, named),
+            "awk" | "gawk" | "mawk" | "nawk" => is_more_than_plain_awk(inner, named),
+            // Its first word is options without a dash; `host:file` is on another machine.
+            "tar" => added.iter().enumerate().any(|(at, word)| {
+                word.contains(':') || named + at == 1 && word.contains(['I', 'F', 'P', 'g'])
+            }),
+            // It writes the person's own settings.
+            "go" => {
+                inner.get(1).is_some_and(|word| word == "env")
+                    && added
+                        .iter()
+                        .any(|word| matches!(word.as_str(), "-w" | "-u"))
+            }
+            // A wrapper that wraps nothing, as in `env -S...`.
+            _ => is_wrapper(name) && !added.is_empty(),
+        }
+}
+
+/// Whether a git command leads to another repository, another configuration or another machine, or
+/// does what a rule without a subcommand was not meant for.
+fn redirects_git(command: &[String], named: usize) -> bool {
+    let is_harmless = |word: &String| matches!(word.as_str(), "--no-pager" | "--version");
+    let Some(git) = Git::of(&command[1..]) else {
+        return !command[named.min(command.len())..].iter().all(is_harmless);
+    };
+    let at = command.len() - git.arguments.len() - 1;
+    if command[named.clamp(1, at.max(1))..at]
         .iter()
-        .any(|word| word.starts_with('-') && !matches!(word.as_str(), "--no-pager" | "--version"))
-        || added.iter().any(|word| word.contains("::"))
+        .any(|word| !is_harmless(word))
+    {
+        return true;
+    }
+    let is_covered =
+        |subcommand| propose::GIT_WORK.contains(&subcommand) || GIT_UNNAMED.contains(&subcommand);
+    if at >= named && !is_covered(git.subcommand) {
+        return true;
+    }
+    let added = &command[named.max(at + 1).min(command.len())..];
+    let short = RISKY_IN_GIT
+        .iter()
+        .filter(|(subcommand, _)| *subcommand == git.subcommand)
+        .flat_map(|(_, options)| *options);
+    let short: Vec<&str> = short.copied().collect();
+    added.iter().any(|word| {
+        // `ext::` is an address that runs a program.
+        word.contains("::") || has_short(&short, word)
+    }) || match git.subcommand {
+        "push" | "fetch" | "pull" | "ls-remote" => {
+            let is_whole = added.len() == git.arguments.len();
+            added
+                .iter()
+                .any(|word| word.contains("://") || word.contains('@'))
+                || is_whole && names_another_machine(added)
+        }
+        "config" => !only_reads_configuration(&git, added),
+        _ => false,
+    }
+}
+
+/// Whether the remote, which is the first word that is no option, is an address: `host:path`.
+///
+/// The first such word may be the value of the option before it.
+fn names_another_machine(arguments: &[String]) -> bool {
+    let is_option = |word: &String| word.starts_with('-');
+    let Some(first) = arguments.iter().position(|word| !is_option(word)) else {
+        return false;
+    };
+    let count = if first == 0 { 1 } else { 2 };
+    let operands = arguments[first..].iter().filter(|word| !is_option(word));
+    operands.take(count).any(|word| word.contains(':'))
+}
+
+/// `git config user.name`, `git config --get x`, `git config --list`.
+fn only_reads_configuration(git: &Git<'_>, added: &[String]) -> bool {
+    let is_read = |word: &String| {
+        matches!(
+            word.as_str(),
+            "--get" | "--get-all" | "--get-regexp" | "--list" | "-l" | "get" | "list"
+        )
+    };
+    let reads = git.arguments.iter().any(is_read);
+    let operands = git.operands().count();
+    added.is_empty()
+        || added
+            .iter()
+            .all(|word| !word.starts_with('-') || is_read(word))
+            && (reads || operands <= 1 && !matches!(git.first(), "edit" | "-e"))
+}
+
+/// The place of the code in an awk command: the first word that is neither an option nor its value.
+fn awk_code(command: &[String]) -> Option<usize> {
+    let mut at = 1;
+    while let Some(word) = command.get(at) {
+        match word.as_str() {
+            "-F" | "-v" => at += 2,
+            "--" => return Some(at + 1),
+            _ if word.len() > 1 && word.starts_with('-') => at += 1,
+            _ => return Some(at),
+        }
+    }
+    None
+}
+
+/// Whether an awk command has code in which more than printing is possible.
+fn is_more_than_plain_awk(command: &[String], named: usize) -> bool {
+    let code = awk_code(command).unwrap_or(command.len());
+    // Others take code from a file, load libraries, or write profiles and variables to files.
+    let is_other = |word: &String| {
+        let is_known = word == "--" || word.starts_with("-F") || word.starts_with("-v");
+        word.len() > 1 && word.starts_with('-') && !is_known
+    };
+    let has_other = |at: usize| at < code && is_other(&command[at]);
+    let does_more = |code: &String| {
+        let words = ["system", "getline", "ENVIRON", "ARG", "PROCINFO"];
+        words.iter().any(|word| code.contains(word)) || code.contains(['|', '>', '@', '\\'])
+    };
+    (named..command.len()).any(has_other)
+        || code >= named && command.get(code).is_some_and(does_more)
+}
+
+/// Whether a word, or the value in it, is a path outside of the workspace or one that it protects.
+fn leads_out(program: &str, word: &str, places: &Places) -> bool {
+    let joined = word
+        .strip_prefix('-')
+        .filter(|rest| !rest.starts_with('-'))
+        .and_then(|rest| Some(&rest[rest.find(['/', '.'])?..]));
+    let is_local = word.starts_with("file:");
+    let pieces = word.split(['=', ':', ',', '@']).chain(joined);
+    pieces
+        .filter(|piece| is_local || !piece.starts_with("//") || piece.len() == word.len())
+        .any(|piece| {
+            places.is_outside(piece)
+                || super::protected::names_our_state(piece)
+                || !propose::only_looks(program) && program != "git" && places.is_protected(piece)
+        })
+}
+
+fn has_short(options: &[&str], word: &str) -> bool {
+    let is_short = word.len() > 1 && word.starts_with('-') && !word.starts_with("--");
+    is_short
+        && options
+            .iter()
+            .any(|option| word[1..].contains(&option[1..]))
 }
 
 impl Risky {
     fn has(&self, word: &str) -> bool {
+        let option = word.split('=').next().unwrap_or(word);
         if word.starts_with("--") {
-            let option = word.split('=').next().unwrap_or(word);
             return option.len() > 2 && self.long.iter().any(|long| long.starts_with(option));
         }
-        let option = word.split('=').next().unwrap_or(word);
         self.words.iter().any(|risky| {
             *risky == option
-                || risky.len() == 2 && word.starts_with('-') && word[1..].contains(&risky[1..])
+                || risky.len() == 2 && risky.starts_with('-') && has_short(&[risky], word)
         })
     }
 }

@@ -91,15 +91,9 @@ fn is_builtin(word: &str) -> bool {
             | "false"
             | "test"
             | "printf"
-            | "export"
-            | "set"
-            | "unset"
             | "type"
-            | "umask"
-            | "ulimit"
             | "wait"
             | "exit"
-            | "read"
             | ":"
     )
 }

@@ -1,5 +1,6 @@
 //! The rule that is proposed for the answer "always".
 
+use super::options;
 use super::rules::{Extent, Rule};
 use super::shell::{self, Script};
 use super::words::{inner_command, is_code_runner, is_interpreter};
@@ -78,7 +79,7 @@ fn words_of_its_like(program: &str, arguments: &[String]) -> Option<usize> {
 
 /// Subcommands of git that do the same thing whatever follows, but for the options that
 /// `options` knows.
-const GIT_WORK: [&str; 26] = [
+pub(super) const GIT_WORK: [&str; 26] = [
     "add",
     "blame",
     "branch",
@@ -199,7 +200,7 @@ fn checks_code(name: &str) -> bool {
 }
 
 /// Programs that only tell something, whatever their arguments.
-fn only_looks(name: &str) -> bool {
+pub(super) fn only_looks(name: &str) -> bool {
     matches!(
         name,
         "ls" | "cat"
@@ -235,6 +236,98 @@ fn only_looks(name: &str) -> bool {
             | "nproc"
             | "jq"
             | "sort"
+    )
+}
+
+/// Subcommands of git that run no hook, of which a project may bring its own.
+const GIT_LOOKS: [&str; 13] = [
+    "blame",
+    "branch",
+    "describe",
+    "diff",
+    "grep",
+    "log",
+    "ls-files",
+    "rev-list",
+    "rev-parse",
+    "shortlog",
+    "show",
+    "status",
+    "tag",
+];
+
+/// Whether a plain command runs no code that lies in the workspace, as `make`, `npm test`, `cargo
+/// test` and `python check.py` do. What is not known may.
+pub(super) fn runs_nothing_of_the_project(command: &[String]) -> bool {
+    let mut inner = command;
+    while let Some(begins) = inner_command(inner) {
+        // Others set variables, change the directory or look for programs in the project.
+        if !matches!(
+            options::name_of(inner),
+            "timeout" | "nice" | "ionice" | "nohup"
+        ) {
+            return false;
+        }
+        inner = &inner[begins..];
+    }
+    let named = command.len() - inner.len() + 1;
+    let Some((program, arguments)) = inner.split_first() else {
+        return false;
+    };
+    let name = options::name_of(inner);
+    let is_known = match name {
+        "git" => arguments
+            .first()
+            .is_some_and(|first| GIT_LOOKS.contains(&first.as_str())),
+        _ => only_looks(name) || stays_with_itself(name),
+    };
+    let is_of_the_workspace = program.contains('/') && !program.starts_with('/');
+    is_known && !is_of_the_workspace && !options::does_something_else(command, named)
+}
+
+/// Programs that run nothing and obey no file of the workspace.
+fn stays_with_itself(name: &str) -> bool {
+    matches!(
+        name,
+        "find"
+            | "fd"
+            | "fdfind"
+            | "rg"
+            | "ag"
+            | "sed"
+            | "awk"
+            | "gawk"
+            | "mawk"
+            | "tar"
+            | "mkdir"
+            | "rmdir"
+            | "touch"
+            | "cp"
+            | "mv"
+            | "tee"
+            | "chmod"
+            | "date"
+            | "sleep"
+            | "seq"
+            | "tr"
+            | "uniq"
+            | "paste"
+            | "printf"
+            | "echo"
+            | "test"
+            | "true"
+            | "false"
+            | "type"
+            | "cd"
+            | "pwd"
+            | "ps"
+            | "free"
+            | "uptime"
+            | "hostname"
+            | "od"
+            | "xxd"
+            | "hexdump"
+            | "strings"
     )
 }
 

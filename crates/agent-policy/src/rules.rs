@@ -90,8 +90,9 @@ impl Rule {
 
     /// Whether a plain command begins with the words, its program being the same.
     ///
-    /// Not if what follows the words makes the program run something else, and not git in another
-    /// directory: what git runs is up to the repository that it finds there.
+    /// Not if what follows the words makes the program run something else or leads out of the
+    /// workspace, not words that change the shell for what follows, not what gets unseen arguments, and
+    /// not git in another directory: what git runs is up to the repository that it finds there.
     pub(super) fn allows(&self, command: &[String], programs: &Programs<'_>) -> bool {
         let (Some((program, named)), Some((word, arguments))) =
             (self.words.split_first(), command.split_first())
@@ -101,10 +102,13 @@ impl Rule {
         let is_named = match self.extent {
             Extent::Whole => arguments == named,
             Extent::Beginning => {
-                arguments.starts_with(named) && !options::goes_beyond(command, self.words.len())
+                arguments.starts_with(named)
+                    && !options::goes_beyond(command, self.words.len(), programs.places)
             }
         };
         is_named
+            && !options::changes_the_shell(command)
+            && !options::takes_unseen_arguments(command)
             && programs.are_the_same(program, word)
             && !(programs.has_moved && options::obeys_its_directory(command))
     }

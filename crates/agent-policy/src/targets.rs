@@ -6,6 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
+use agent_protocol::RelPath;
+
+use super::protected;
 use super::words::UNKNOWN;
 
 /// The directories that matter to the rules.
@@ -67,6 +70,29 @@ impl Places {
                 .writable
                 .iter()
                 .any(|directory| path.starts_with(directory))
+    }
+
+    /// Whether a word is a path that leads out of the workspace and the temporary directories.
+    pub(super) fn is_outside(&self, word: &str) -> bool {
+        let names_it = word.starts_with('/') || word.split('/').any(|part| part == "..");
+        names_it
+            && word != "/dev/null"
+            && resolve(Some(&self.workspace), word)
+                .is_none_or(|path| !self.is_writable(Path::new(&path)))
+    }
+
+    /// Whether a word is a path in the workspace that a step could not change without a question.
+    pub(super) fn is_protected(&self, word: &str) -> bool {
+        let path = resolve(Some(&self.workspace), word);
+        let path = path
+            .as_deref()
+            .and_then(|path| path.strip_prefix(&self.workspace));
+        let path = path.and_then(|path| RelPath::parse(path.trim_start_matches('/')).ok());
+        path.is_some_and(|path| {
+            protected::is_in_git(&path)
+                || protected::is_tool_configuration(&path)
+                || protected::is_build_service_file(&path)
+        })
     }
 
     pub(super) fn reach(&self, directory: Option<&str>, word: &str) -> Reach {

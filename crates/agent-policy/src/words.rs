@@ -23,7 +23,7 @@ pub(super) use interpreters::{is_interpreter, is_program_text};
 pub(super) use names::is_code_runner;
 use output::Piped;
 use redirect::HereDocument;
-pub(super) use wrappers::inner_command;
+pub(super) use wrappers::{inner_command, is_wrapper};
 
 /// Stands in a word for what only the running shell knows.
 pub(super) const UNKNOWN: char = '\0';

@@ -36,9 +36,7 @@ pub struct Difference {
 impl Rehearsal {
     /// Copies what the steps touch.
     pub fn prepare(workspace: &Workspace, steps: &[Step], max_file_bytes: u64) -> Result<Self> {
-        let directory = tempfile::tempdir().map_err(|cause| {
-            Error::mendable("could not make a temporary directory").because(cause)
-        })?;
+        let directory = crate::fs::temporary_directory("agent-rehearsal-")?;
         let copy = Workspace::open(directory.path())?;
         let paths = steps.iter().flat_map(|step| step.command.changed_paths());
         let touched: BTreeSet<RelPath> = paths.cloned().collect();

@@ -100,7 +100,8 @@ fn program(name: &str, remedy: &str) -> Finding {
 
 /// Whether the system tells of new files at once.
 fn watching() -> Finding {
-    let tried = tempfile::tempdir().map(|directory| Doorbell::rings(directory.path()));
+    let tried = crate::fs::temporary_directory("agent-watch-")
+        .map(|directory| Doorbell::rings(directory.path()));
     match tried {
         Ok(true) => Finding::ok("new replies are noticed at once"),
         _ => Finding::warning(

@@ -185,7 +185,7 @@ impl Compacted {
     fn lines(&self, number: u64) -> io::Result<Vec<u8>> {
         let mut lines = self.history.clone();
         let mut write = |record: &Record| -> io::Result<()> {
-            serde_json::to_writer(&mut lines, record)?;
+            lines.extend_from_slice(crate::json::to_line(record)?.as_bytes());
             lines.push(b'\n');
             Ok(())
         };
@@ -213,10 +213,9 @@ impl Compacted {
             })?;
             before = Some(session);
         }
-        let mut whole = Vec::new();
         let bytes = lines.len() as u64;
         let header = Record::Compacted { number, bytes };
-        serde_json::to_writer(&mut whole, &header)?;
+        let mut whole = crate::json::to_line(&header)?.into_bytes();
         whole.push(b'\n');
         whole.append(&mut lines);
         Ok(whole)
@@ -446,7 +445,8 @@ mod tests {
         let (_directory, store, mut journal) = played(20);
         let path = store.journal_path(&id());
         let text = fs::read_to_string(&path).unwrap();
-        let text = text.replacen("\"event\":\"before\"", "\"event\":\"bef0re\"", 1);
+        let (whole, damaged) = ("\"before\",\"sequence\"", "\"before\",\"sequenc\"");
+        let text = text.replacen(whole, damaged, 1);
         crate::fs::write_atomic(&path, text.as_bytes(), Durability::Atomic).unwrap();
         assert_eq!(journal.compact().unwrap(), 0);
         assert_eq!(fs::read_to_string(&path).unwrap(), text);

@@ -1,10 +1,13 @@
 //! What the journal tells, line by line.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
-use super::super::{CheckReport, PastRound, Session};
+use super::super::{CheckReport, PastRound, SCHEMA, Session};
 use super::KeptSession;
 use crate::checkpoint::{Before, Snapshot};
+use crate::error::Error;
 use crate::protocol::{Batch, SessionId, StepResult};
 
 /// One line of the journal.
@@ -151,4 +154,130 @@ pub enum MissingRecords {
     NotActedOn,
     /// What they announced may have been done.
     ActedOn,
+}
+
+/// The names of all records; any other comes from a newer version.
+const NAMES: [&str; 19] = [
+    "claimed",
+    "before",
+    "after",
+    "uncovered",
+    "checking",
+    "checked",
+    "undone",
+    "redone",
+    "reopened",
+    "instructed",
+    "handedOver",
+    "forked",
+    "started",
+    "finished",
+    "compacted",
+    "told",
+    "kept",
+    "truncated",
+    "round",
+];
+
+/// Why a line of a journal cannot be used.
+#[derive(Debug)]
+pub(in crate::session) enum RecordProblem {
+    /// A newer version wrote it.
+    Newer,
+    /// It is no record.
+    Damaged(serde_json::Error),
+}
+
+impl Record {
+    /// Reads a line.
+    pub(in crate::session) fn parse(line: &[u8]) -> Result<Self, RecordProblem> {
+        match serde_json::from_slice(line) {
+            Ok(Self::Round { session }) if session.schema > SCHEMA => Err(RecordProblem::Newer),
+            Ok(record) => Ok(record),
+            Err(cause) => Err(RecordProblem::new(line, cause)),
+        }
+    }
+}
+
+impl RecordProblem {
+    /// Tells a record of a newer version from damage: it is whole, but has another name or schema.
+    pub(in crate::session) fn new(line: &[u8], cause: serde_json::Error) -> Self {
+        #[derive(Deserialize)]
+        struct RecordName {
+            event: String,
+        }
+        #[derive(Deserialize)]
+        struct RoundSchema {
+            session: SessionSchema,
+        }
+        #[derive(Deserialize)]
+        struct SessionSchema {
+            schema: u32,
+        }
+        let has_newer_name = serde_json::from_slice::<RecordName>(line)
+            .is_ok_and(|name| !NAMES.contains(&name.event.as_str()));
+        let has_newer_schema = serde_json::from_slice::<RoundSchema>(line)
+            .is_ok_and(|round| round.session.schema > SCHEMA);
+        if has_newer_name || has_newer_schema {
+            Self::Newer
+        } else {
+            Self::Damaged(cause)
+        }
+    }
+
+    /// Says so of a line of this journal, named like `line 7`.
+    pub(in crate::session) fn in_line(self, path: &Path, which: &str) -> Error {
+        match self {
+            Self::Newer => Error::newer(path)
+                .because(format!(
+                    "{which} has a form that this version does not know"
+                ))
+                .hint("if no newer one was used here, restore the file from a backup"),
+            Self::Damaged(cause) => {
+                Error::mendable(format!("{which} of `{}` cannot be read", path.display()))
+                    .because(cause)
+                    .hint("restore the file from a backup; if a newer `agent` wrote it, update")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::tests::session;
+
+    #[test]
+    fn every_record_is_named() {
+        let unknown = serde_json::from_str::<Record>(r#"{"event": "x"}"#).unwrap_err();
+        let names = NAMES.map(|name| format!("`{name}`")).join(", ");
+        let said = unknown.to_string();
+        assert!(said.contains(&format!("expected one of {names}")), "{said}");
+    }
+
+    #[test]
+    fn a_newer_record_is_told_from_a_damaged_one() {
+        let is_newer =
+            |line: &str| matches!(Record::parse(line.as_bytes()), Err(RecordProblem::Newer));
+        assert!(is_newer(r#"{"event":"merged","rounds":[1]}"#));
+        assert!(is_newer(
+            r#"{"event":"round","session":{"schema":2,"name":"x"}}"#
+        ));
+        let mut session = session("ab12cd34");
+        session.schema = SCHEMA + 1;
+        let session = Box::new(session);
+        assert!(is_newer(
+            &serde_json::to_string(&Record::Round { session }).unwrap()
+        ));
+        for damaged in [
+            r#"{"event":"claimed"}"#,
+            r#"{"event":"merg"#,
+            r#"{"event":"round","session":{"schema":1}}"#,
+            "7",
+            "",
+        ] {
+            let problem = Record::parse(damaged.as_bytes()).unwrap_err();
+            assert!(matches!(problem, RecordProblem::Damaged(_)), "{damaged}");
+        }
+    }
 }

