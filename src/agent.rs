@@ -172,6 +172,7 @@ impl Agent {
                 return Ok(ending);
             }
             conversation.prepare_undo();
+            conversation.tidy();
             match conversation.wait(&mut inbox)? {
                 Some(taken) => conversation.step(taken, Patience::Session)?,
                 None => return Ok(conversation.stopped(Ending::Interrupted)),

@@ -6,6 +6,7 @@
 mod check;
 mod choices;
 mod circles;
+mod clock;
 mod find;
 mod history;
 mod journal;
@@ -27,9 +28,11 @@ use serde::{Deserialize, Serialize};
 pub use self::check::{CheckReport, CheckedWhen};
 pub use self::choices::Choices;
 pub use self::circles::{Circle, Circles};
+pub use self::clock::now;
 pub use self::history::{Checkpoint, History, Way};
 pub use self::journal::{
-    CheckProgress, ClaimedReply, Journal, JournalEnd, Record, Recovered, Sync,
+    CheckProgress, ClaimedReply, Journal, JournalEnd, JsonDelta, KeptSession, MissingRecords,
+    Record, Recovered, Sync,
 };
 pub use self::lock::{Holder, LoopLock, RoundLock};
 pub use self::notes::{Note, Notes, Source};

@@ -35,8 +35,8 @@ use crate::error::Result;
 use crate::fs::{Durability, write_atomic};
 use crate::protocol::generated::is_generated;
 use crate::protocol::{RelPath, Status, Step, StepResult};
-use crate::session::{Checkpoint, REMEMBERED_FILES, Record, RoundLock, Session, Sync};
-use crate::ui::escape_line;
+use crate::session::{Checkpoint, REMEMBERED_FILES, Record, RoundLock, Session, Sync, now};
+use crate::ui::{Event, escape_line};
 
 /// How many files are named that checkpoints pass over.
 const NAMED: usize = 5;
@@ -340,9 +340,10 @@ impl Conversation<'_> {
         self.agent.ui.say(&text);
     }
 
-    /// Removes checkpoints that nobody needs any more, once a day, and the oldest as soon as all
-    /// together take more than they may.
+    /// Removes what nobody needs any more: of the journal when it has grown long, checkpoints once a
+    /// day, and the oldest of them as soon as all together take more than they may.
     pub(super) fn tidy(&mut self) {
+        self.tidy_journal();
         let objects = self.agent.store.objects();
         if !objects.is_dir() {
             // Nothing was changed yet.
@@ -370,6 +371,22 @@ impl Conversation<'_> {
         }
     }
 
+    fn tidy_journal(&mut self) {
+        if self.is_under_way || !self.journal.is_long() {
+            return;
+        }
+        let compacted = self.alone().and_then(|_alone| self.journal.compact());
+        match compacted {
+            Ok(bytes) => self.agent.ui.tell(&Event::Detail {
+                text: &format!("  the journal was compacted by {bytes} bytes"),
+            }),
+            Err(error) => {
+                let text = format!("The journal could not be compacted: {error}");
+                self.agent.ui.say(&text);
+            }
+        }
+    }
+
     /// Whether the checkpoints take more than they may, and enough more than after the last try
     /// that another one may help.
     fn is_over_limit(&self) -> bool {
@@ -380,6 +397,7 @@ impl Conversation<'_> {
     }
 
     fn tidy_now(&mut self) -> Result<()> {
+        let _alone = self.alone()?;
         let wanted = self.wanted()?;
         let limit = self.agent.covered.max_store_bytes;
         let tidied = self.store()?.tidy(&wanted, limit)?;
@@ -432,7 +450,7 @@ impl Conversation<'_> {
             wanted.needed.extend([latest.before, latest.after]);
         }
         sessions.sort_by_key(|session| std::cmp::Reverse(session.updated_at));
-        let now = Timestamp::now();
+        let now = now();
         for session in sessions.iter().filter(|one| needs_checkpoints(one, now)) {
             wanted.handy.extend(kept_known(&self.agent.store, session));
             let rounds = session.checkpoints.iter().rev();

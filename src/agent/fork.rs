@@ -3,8 +3,6 @@
 //! The other session is not touched. The new one begins with a message that tells all that a new
 //! chat must know, because two ways cannot be tried in one chat.
 
-use jiff::Timestamp;
-
 use super::conceal::{Concealed, kept_secrets};
 use super::handover::{HandedOver, beginning};
 use super::undo::{obstacle, tidied};
@@ -13,7 +11,7 @@ use crate::checkpoint::{self, Conflict, Restored, Snapshot, Why};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
 use crate::secrets::Vault;
-use crate::session::{Past, Record, RoundLock, Session, Sync};
+use crate::session::{Past, Record, RoundLock, Session, Sync, now};
 use crate::ui::escape_line;
 
 /// A point of a session from which another one can go on.
@@ -68,7 +66,9 @@ impl Agent {
                 Error::mendable(format!(
                     "the journal of session {id} does not tell how it stood after round {round}"
                 ))
-                .hint("`agent show` tells which rounds it has; leave `--round` out for the latest")
+                .hint(
+                    "that is kept of the latest 50 rounds; leave `--round` out for the latest one",
+                )
             })?
         };
         past.rounds.retain(|one| one.number <= round);
@@ -104,7 +104,7 @@ impl Agent {
 
     /// Begins the new session here, with what the person wants of it.
     pub fn fork(&self, point: ForkPoint, id: SessionId, further: Option<String>) -> Result<Forked> {
-        let now = Timestamp::now();
+        let now = now();
         let mut session = Session {
             session_id: id.clone(),
             created_at: now,

@@ -79,7 +79,9 @@ impl Agent {
                 "wait for it, or decide what is asked; if no loop runs, `agent resume {id}` settles it"
             )));
         }
-        let mut session = recovered.session.unwrap_or(session);
+        // A journal that has lost rounds is behind the session file.
+        let is_latest = |recorded: &Session| recorded.sequence_number >= session.sequence_number;
+        let mut session = recovered.session.filter(is_latest).unwrap_or(session);
         session.history.mark(&recovered.undone, true);
         session.history.mark(&recovered.redone, false);
         Ok((session, journal))

@@ -5,6 +5,10 @@
 //! under way is told to the model as interrupted, with what it had printed; what was to come after
 //! it is told as skipped, because nobody knows what it would build on. Otherwise the steps that were
 //! never begun are executed now, and so is a reply that was claimed and not begun.
+//!
+//! That the journal does not mention a step says that it was never begun only if the journal is
+//! whole. Where records are missing (a torn end, a journal that was lost, cut or put back), all that
+//! is not mentioned is told as interrupted, and nothing of that reply is executed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +24,10 @@ use crate::fs::{Durability, free_name, own_directory, write_atomic};
 use crate::mailbox::shortened;
 use crate::protocol::{Command, Outcome, RelPath, Seen, StagedFile, StagedStep, Step, StepResult};
 use crate::reply::{self, Issue, Reply};
-use crate::session::{CheckedWhen, ClaimedReply, Printed, Recovered, RoundLock, Session, Sync};
+use crate::session::{
+    CheckProgress, CheckedWhen, ClaimedReply, MissingRecords, Printed, Record, Recovered,
+    RoundLock, Session, Sync,
+};
 
 /// The longest part of a name that is kept, in bytes: a number before and after it must fit.
 const MAX_KEPT_NAME: usize = 200;
@@ -42,31 +49,33 @@ impl<'a> Conversation<'a> {
     pub(super) fn restore(agent: &'a Agent, session: Session) -> Result<(Self, Recovered)> {
         let _alone = RoundLock::wait(agent.store.directory())?;
         let (journal, mut recovered) = agent.store.journal(&session.session_id)?;
-        if recovered.torn_bytes > 0 {
-            agent.ui.say(&format!(
-                "The journal of session {} ended in the middle of a line; {} bytes were cut off.",
-                session.session_id, recovered.torn_bytes
-            ));
-        }
-        let is_new = recovered.session.is_none();
-        if is_new && session.sequence_number > 1 {
-            agent.ui.say(&format!(
-                "The journal of session {} is missing or empty and begins anew; what its earlier rounds did can neither be shown nor undone.",
-                session.session_id
-            ));
-        }
+        agent.tell_missing(&session, &recovered);
         let given = session;
+        let is_known = |recorded: &Session| recorded.sequence_number >= given.sequence_number;
+        let is_behind = !recovered.session.as_ref().is_some_and(is_known);
         let session = match recovered.session.take() {
-            Some(recorded) if is_other_than(&recorded, &given) => {
-                agent
-                    .ui
-                    .say("The session file was not what the journal says; the journal was used.");
-                agent.store.save(&recorded)?;
-                recorded
+            Some(recorded) if is_behind || is_other_than(&recorded, &given) => {
+                if is_behind {
+                    given.clone()
+                } else {
+                    agent.ui.say(
+                        "The session file was not what the journal says; the journal was used.",
+                    );
+                    agent.store.save(&recorded)?;
+                    recorded
+                }
             }
             Some(recorded) => recorded,
             None => given.clone(),
         };
+        if is_behind {
+            // It tells of an earlier round, or of none.
+            recovered = Recovered {
+                missing: Some(MissingRecords::ActedOn),
+                written_at: recovered.written_at,
+                ..Recovered::default()
+            };
+        }
         let notes = agent.store.notes(&session.session_id);
         notes.remove_told(&told(&session), session.updated_at);
         let mut conversation = agent.conversation(session, journal);
@@ -77,9 +86,9 @@ impl<'a> Conversation<'a> {
         let is_other =
             conversation.session.sandbox != sandbox || conversation.allow(given.round_limit);
         conversation.session.sandbox = sandbox;
-        conversation.is_under_way = recovered.claimed.is_some();
+        let unmentioned = conversation.unmentioned_claim(&recovered)?;
+        let is_between = recovered.claimed.is_none() && unmentioned.is_none();
         let is_other = conversation.begin_planning() || is_other;
-        let is_between = recovered.claimed.is_none();
         let when = if conversation.session.sequence_number > 1 {
             CheckedWhen::AfterReversal
         } else {
@@ -87,16 +96,62 @@ impl<'a> Conversation<'a> {
         };
         let is_other =
             (is_between && conversation.take_over_check(&recovered.check, when)) || is_other;
-        // While a round is under way nothing is saved: the journal would forget that it is.
-        if is_new || (is_other && recovered.claimed.is_none()) {
+        if let Some(claimed) = unmentioned {
+            conversation.record_claim(&claimed, &recovered, is_behind)?;
+            recovered.claimed = Some(claimed);
+        } else if is_behind || (is_other && is_between) {
+            // While a round is under way nothing is saved: the journal would forget that it is.
             conversation.save()?;
         }
+        conversation.is_under_way = recovered.claimed.is_some();
         if let Some(claimed) = &recovered.claimed
             && let Some(taken) = conversation.same_reply(claimed)?
         {
             conversation.set_apart(&mut recovered, &taken.reply.steps)?;
         }
         Ok((conversation, recovered))
+    }
+
+    /// The reply of this round that was claimed, if the journal has lost records that may have told
+    /// of it: it may have been carried out.
+    fn unmentioned_claim(&self, recovered: &Recovered) -> Result<Option<ClaimedReply>> {
+        if recovered.claimed.is_some() || recovered.missing.is_none() {
+            return Ok(None);
+        }
+        let (id, sequence) = (&self.session.session_id, self.session.sequence_number);
+        let Some(file) = self.agent.mailbox.claimed(id, sequence) else {
+            return Ok(None);
+        };
+        let taken = reread(file)?;
+        Ok(Some(ClaimedReply {
+            file: file_name(&taken.file),
+            identity: taken.identity,
+        }))
+    }
+
+    /// Writes down that a reply is under way of which the journal had lost the records; with the
+    /// session before it where the journal does not have that either.
+    ///
+    /// In one write: a kill must not leave a journal that looks whole and does not know the reply.
+    fn record_claim(
+        &mut self,
+        claimed: &ClaimedReply,
+        recovered: &Recovered,
+        is_behind: bool,
+    ) -> Result<()> {
+        let mut records = Vec::new();
+        if is_behind {
+            let session = Box::new(self.session.clone());
+            records.push(Record::Round { session });
+        }
+        let missing = recovered.missing.unwrap_or(MissingRecords::ActedOn);
+        records.push(Record::Truncated { missing });
+        records.push(Record::Claimed {
+            sequence: self.session.sequence_number,
+            file: claimed.file.clone(),
+            identity: claimed.identity.clone(),
+        });
+        self.journal.append(&records, Sync::Now)
     }
 
     fn finish_round(&mut self, recovered: &Recovered, patience: Patience) -> Result<()> {
@@ -131,7 +186,8 @@ impl<'a> Conversation<'a> {
         let _alone = self.alone()?;
         let results = self.execute(&taken, &consent, begun)?;
         // The round ends now, so that it can be undone like any other.
-        let checked = self.check_round(recovered.before, steps, &results, &recovered.check)?;
+        let progress = self.check_progress(recovered);
+        let checked = self.check_round(recovered.before, steps, &results, &progress)?;
         self.checkpoint_after(recovered.before, steps, &results)?;
         self.conclude(taken, results, checked)
     }
@@ -143,6 +199,16 @@ impl Conversation<'_> {
         let is_more = rounds > self.session.round_limit;
         self.session.round_limit = self.session.round_limit.max(rounds);
         is_more
+    }
+
+    /// How far the check came; one that may have run counts as begun.
+    fn check_progress(&self, recovered: &Recovered) -> CheckProgress {
+        match (&recovered.check, &self.agent.manner.check) {
+            (CheckProgress::NotBegun, Some(check)) if recovered.missing.is_some() => {
+                CheckProgress::Begun(check.command.clone())
+            }
+            (known, _) => known.clone(),
+        }
     }
 
     /// Concludes a round that was under way, without beginning anything more of it.
@@ -199,8 +265,15 @@ impl Conversation<'_> {
             .filter(|number| !is_known(number))
             .map(u32::to_string)
             .collect();
-        let mut message = "your last reply was lost while it was being carried out; what is known of it is below, and what is not below was not done".to_owned();
-        if !unknown.is_empty() {
+        let rest = if recovered.missing.is_some() {
+            "what is not below may or may not have happened"
+        } else {
+            "what is not below was not done"
+        };
+        let mut message = format!(
+            "your last reply was lost while it was being carried out; what is known of it is below, and {rest}"
+        );
+        if !unknown.is_empty() && recovered.missing.is_none() {
             message.push_str(
                 ", but for these commands, which were under way and may or may not have happened: ",
             );
@@ -226,7 +299,7 @@ impl Conversation<'_> {
     }
 
     /// What became of the steps of a round that was stopped: of those that were begun, or of all if
-    /// nothing can be built on them.
+    /// nothing can be built on them or the journal has lost records.
     ///
     /// What neither changes files nor runs programs is done now: doing it again harms nobody.
     fn settle_steps(&mut self, steps: &[Step], recovered: &Recovered) -> Result<Begun> {
@@ -241,15 +314,23 @@ impl Conversation<'_> {
         let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, steps)
             .hiding(hider.as_deref());
         let (mut results, mut is_stopped) = (Vec::new(), false);
+        // Where records are missing, every step that is not mentioned may have happened.
+        let is_unknown = recovered.missing.is_some();
         for step in steps {
             let is_begun = recovered.started.contains(&step.number);
             let result = if let Some(known) = known.get(&step.number) {
                 (*known).clone()
-            } else if is_harmless(&step.command) && (is_begun || is_stopped) {
+            } else if is_harmless(&step.command) && (is_begun || is_stopped || is_unknown) {
                 StepResult::new(step, execution.step(step), Duration::ZERO)
             } else if is_begun {
                 is_stopped = true;
                 interrupted(step, Printed::left(&folder, sequence, step.number))
+            } else if is_unknown {
+                is_stopped = true;
+                if recovered.missing == Some(MissingRecords::NotActedOn) {
+                    self.remove_staged(step);
+                }
+                unknown(step)
             } else if is_stopped {
                 let outcome = Outcome::skipped(
                     "`agent` was stopped before this; send it again if it is still wanted",
@@ -272,6 +353,14 @@ impl Conversation<'_> {
             results,
             files,
         })
+    }
+
+    /// Removes what was prepared for a step that was never begun.
+    fn remove_staged(&self, step: &Step) {
+        let mark = format!("{}-{}-", self.staging_mark(), step.number);
+        for path in step.command.changed_paths() {
+            self.agent.workspace.remove_left_overs(path, &mark);
+        }
     }
 
     /// Brings the file steps to their end that were under way, and tells what is known of the files
@@ -322,9 +411,36 @@ impl Conversation<'_> {
     }
 }
 
+impl Agent {
+    /// Tells what the journal of a session has lost.
+    fn tell_missing(&self, session: &Session, recovered: &Recovered) {
+        let (id, torn) = (&session.session_id, recovered.torn_bytes);
+        if torn > 0 {
+            self.ui.say(&format!(
+                "The journal of session {id} ended in the middle of a line; {torn} bytes were cut off."
+            ));
+        }
+        match &recovered.session {
+            None if session.sequence_number > 1 => self.ui.say(&format!(
+                "The journal of session {id} is missing or empty and begins anew; what its earlier rounds did can neither be shown nor undone."
+            )),
+            Some(recorded) if recorded.sequence_number < session.sequence_number => {
+                self.ui.say(&format!(
+                    "The journal of session {id} has lost its latest rounds; the session file was used, and what these rounds did can neither be shown nor undone."
+                ));
+            }
+            _ if recovered.lost_bytes > torn => self.ui.say(&format!(
+                "The journal of session {id} is shorter than it was: {} bytes are missing at its end.",
+                recovered.lost_bytes
+            )),
+            _ => {}
+        }
+    }
+}
+
 /// Whether the session file is not what the journal says.
 ///
-/// The file is written after the journal, so it is never ahead of it. How many rounds there may be
+/// One of a later round means that the journal has lost some, and is not asked here. How many rounds there may be
 /// is for the person to say.
 fn is_other_than(recorded: &Session, given: &Session) -> bool {
     let mut recorded = recorded.clone();
@@ -361,6 +477,12 @@ fn interrupted(step: &Step, printed: Option<String>) -> StepResult {
     }
     let outcome = Outcome::failed(message).with_detail(printed.unwrap_or_default());
     StepResult::new(step, outcome, Duration::ZERO)
+}
+
+/// What is told of a step that the journal does not mention though it may have happened.
+fn unknown(step: &Step) -> StepResult {
+    let message = "interrupted: `agent` was stopped and its journal is incomplete, so this may or may not have happened; look before you repeat it";
+    StepResult::new(step, Outcome::failed(message), Duration::ZERO)
 }
 
 /// Whether a step can be done twice.

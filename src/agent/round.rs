@@ -14,7 +14,7 @@ use crate::protocol::{Command, Outcome, ReadRequest, RelPath, Status, Step, Step
 use crate::reply::{Issue, Reply};
 use crate::session::{
     CheckReport, CheckedWhen, Circle, CutReply, Instructions, Note, Planning, Question, Record,
-    Session, Source,
+    Session, Source, now,
 };
 use crate::settings::OnFailure;
 use crate::ui::{Event, Input};
@@ -252,7 +252,7 @@ impl Conversation<'_> {
                     .hint(format!("`agent resume {id}` finishes it first")),
             );
         }
-        self.session.updated_at = Timestamp::now();
+        self.session.updated_at = now();
         let record = Record::Round {
             session: Box::new(self.session.clone()),
         };
@@ -282,7 +282,7 @@ impl Conversation<'_> {
 
 /// How long ago that was; a clock that was set back makes it no time.
 fn seconds_since(begin: Timestamp) -> u64 {
-    let seconds = Timestamp::now().as_second() - begin.as_second();
+    let seconds = now().as_second() - begin.as_second();
     u64::try_from(seconds).unwrap_or(0)
 }
 

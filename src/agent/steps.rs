@@ -88,8 +88,7 @@ impl Conversation<'_> {
         let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, steps)
             .watched_by(agent.interrupt.flag(), &mut on_output)
             .hiding(hider.as_deref());
-        let (id, sequence) = (&self.session.session_id, self.session.sequence_number);
-        execution.mark(&format!("{id}-{sequence:04}"));
+        execution.mark(&self.staging_mark());
         execution.take_over(&begun.files);
         let left = &steps[begun.results.len()..];
         let mut progress = Progress {
@@ -122,6 +121,12 @@ impl Conversation<'_> {
         execution.finish();
         self.session.seen = seen;
         Ok(progress.results)
+    }
+
+    /// What the temporary names of this round's new contents have in them.
+    pub(super) fn staging_mark(&self) -> String {
+        let (id, sequence) = (&self.session.session_id, self.session.sequence_number);
+        format!("{id}-{sequence:04}")
     }
 
     fn run_command(
@@ -378,7 +383,9 @@ impl Conversation<'_> {
         workspace
             .sync()
             .map_err(|cause| Error::file("sync", workspace.path(), cause))?;
-        if !self.syncs_together {
+        if self.syncs_together {
+            self.journal.note_synced();
+        } else {
             self.journal.sync()?;
         }
         self.has_unsynced_files = false;

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use std::thread;
 
 use clap::Args;
-use jiff::Timestamp;
 
 use super::{exit_code, open};
 use crate::agent::{Agent, Ending};
@@ -40,7 +39,7 @@ pub(super) fn run(ui: Ui) -> Result<ExitCode> {
         id.clone(),
         TASK.to_owned(),
         agent.manner.max_rounds,
-        Timestamp::now(),
+        crate::session::now(),
     );
     agent.store.save(&session)?;
     agent

@@ -58,7 +58,7 @@ pub(super) fn run(common: &Common, ui: Ui) -> Result<ExitCode> {
             .say("There are no sessions here yet. `agent new \"<task>\"` begins one.");
         return Ok(ExitCode::SUCCESS);
     }
-    let now = Timestamp::now();
+    let now = crate::session::now();
     let mut table = format!("{HEADING}\n");
     for session in &sessions {
         let columns = agent.ui.columns().unwrap_or(usize::MAX);

@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use jiff::Timestamp;
 
 use super::{Common, carry, exit_code, log, open, prompts, read_standard_input};
 use crate::error::{Error, Result};
@@ -48,7 +47,7 @@ impl New {
         }
         let lock = LoopLock::take(agent.store.directory())?;
         let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
-        let mut session = Session::new(id, task, agent.manner.max_rounds, Timestamp::now());
+        let mut session = Session::new(id, task, agent.manner.max_rounds, crate::session::now());
         session.choices.clone_from(&agent.manner.choices);
         session.workspace = agent.workspace_from_base();
         agent.store.save(&session)?;

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::{Common, list, open, resume};
@@ -85,7 +84,7 @@ fn overview(session: &Session, transcript: &Transcript) -> String {
         summary.state().word(),
         count(summary.rounds() as usize, "round"),
         super::status::files_changed(summary.changed_files),
-        list::age(Timestamp::now(), session.updated_at),
+        list::age(crate::session::now(), session.updated_at),
     );
     if let Some(origin) = &transcript.forked_from {
         let _ = writeln!(

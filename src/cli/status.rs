@@ -7,7 +7,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{Common, approve, choices, list, open, resume};
@@ -80,7 +79,7 @@ fn standing(agent: &open::Files, session: &Session, message: Option<&Message<'_>
         session.sequence_number,
         session.round_limit,
         files_changed(summary.changed_files),
-        list::age(Timestamp::now(), summary.updated_at),
+        list::age(crate::session::now(), summary.updated_at),
     );
     let _ = writeln!(text, "Workspace {}", shown(&agent.workspace));
     let is_taken = !session.is_complete && waiting::is_taken(agent, session);

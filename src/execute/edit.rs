@@ -175,7 +175,7 @@ impl Execution<'_> {
             Err(outcome) => return outcome,
         };
         if !place.is_known(&opened.known) {
-            return self.not_as_seen(path, place, &opened.file.text);
+            return self.not_as_seen(path, place, &opened);
         }
         let edited = match place.apply(&opened.known.book, &opened.file.text, new) {
             Ok(edited) => edited,
@@ -197,7 +197,8 @@ impl Execution<'_> {
     }
 
     /// Refuses an edit whose numbers may be those of another version, and shows the lines of now.
-    fn not_as_seen(&mut self, path: &RelPath, place: Place, text: &str) -> Outcome {
+    fn not_as_seen(&mut self, path: &RelPath, place: Place, opened: &Opened) -> Outcome {
+        let text = &opened.file.text;
         let lines = text.lines().count();
         let shown = place.surroundings(lines);
         self.ledger.show(path, shown.clone(), lines);
@@ -217,8 +218,15 @@ impl Execution<'_> {
                 (next.to_owned(), excerpts)
             }
         };
+        let why = if opened.known.is_taken_over && opened.known.is_stale() {
+            format!(
+                "`agent` was stopped in the middle of this reply, after an earlier step had changed `{path}`"
+            )
+        } else {
+            format!("`{path}` is not as you last saw it")
+        };
         Outcome::failed(format!(
-            "`{path}` is not as you last saw it, so that line numbers cannot be trusted; {next}"
+            "{why}, so that line numbers cannot be trusted; {next}"
         ))
         .with_detail(excerpt(text, shown))
         .with_excerpts(excerpts)

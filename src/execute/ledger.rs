@@ -12,7 +12,7 @@ use super::lines::LineBook;
 use super::seen::hash;
 use super::staging::{Content, Staging};
 use crate::edit::Change;
-use crate::protocol::{Extent, RelPath, Seen, StagedFile};
+use crate::protocol::{Extent, RelPath, Seen, StagedFile, StagedLines};
 use crate::workspace::text::TextFile;
 use crate::workspace::{FileProblem, Permission, Workspace};
 
@@ -39,6 +39,8 @@ pub(super) struct Known {
     pub(super) extent: Extent,
     /// Where the lines that the model may name are now.
     pub(super) book: LineBook,
+    /// Whether an earlier step of this reply changed it before the program was stopped.
+    pub(super) is_taken_over: bool,
 }
 
 impl Known {
@@ -49,6 +51,7 @@ impl Known {
             sight: Sight::Current,
             extent: Extent::Whole,
             book: LineBook::new(text.lines().count()),
+            is_taken_over: false,
         }
     }
 
@@ -59,6 +62,7 @@ impl Known {
             sight: Sight::Current,
             extent: Extent::Whole,
             book: LineBook::new(0),
+            is_taken_over: false,
         }
     }
 
@@ -69,7 +73,45 @@ impl Known {
             sight: Sight::Stale,
             extent: Extent::nothing(),
             book: LineBook::new(0),
+            is_taken_over: false,
         }
+    }
+
+    /// Where its lines are, for the journal; nothing if no line number can be trusted.
+    fn staged_lines(&self) -> Option<StagedLines> {
+        let (of, replaced) = self.book.replaced();
+        let known = match &self.extent {
+            Extent::Whole => None,
+            Extent::Lines(known) => Some(known.iter().map(|one| (one.start, one.end)).collect()),
+        };
+        (!self.is_stale()).then_some(StagedLines {
+            of,
+            replaced,
+            known,
+            is_on_trust: self.sight == Sight::Never,
+        })
+    }
+
+    /// What the journal tells of a file; nothing if that cannot be.
+    fn restored(hash: &str, lines: &StagedLines) -> Option<Self> {
+        let mut extent = Extent::Whole;
+        if let Some(known) = &lines.known {
+            extent = Extent::nothing();
+            for (from, to) in known {
+                extent.add(*from..*to);
+            }
+        }
+        Some(Self {
+            hash: Some(hash.to_owned()),
+            sight: if lines.is_on_trust {
+                Sight::Never
+            } else {
+                Sight::Current
+            },
+            extent,
+            book: LineBook::restored(lines.of, &lines.replaced)?,
+            is_taken_over: true,
+        })
     }
 
     /// Whether no line number of the model can be trusted.
@@ -149,6 +191,7 @@ impl<'a> Ledger<'a> {
                 sight,
                 extent,
                 book: LineBook::new(lines),
+                is_taken_over: false,
             },
         );
     }
@@ -215,24 +258,41 @@ impl<'a> Ledger<'a> {
             Some(StagedFile {
                 path: path.clone(),
                 hash: known.hash.clone(),
-                // Which lines are not kept: of a part, none counts after a kill.
                 is_seen: known.sight == Sight::Current && known.extent == Extent::Whole,
+                lines: known.staged_lines(),
             })
         };
         paths.into_iter().filter_map(file).collect()
     }
 
-    /// Takes over what another process knew of a file. Where its lines are now is not known.
+    /// Takes over what a process that was stopped knew of a file that it had changed.
+    ///
+    /// It counts as long as the file has the content that it had then.
     pub(super) fn take_over(&mut self, file: &StagedFile) {
         let known = match &file.hash {
             None => Known::removed(),
-            Some(hash) if file.is_seen => Known {
-                extent: Extent::Whole,
-                ..Known::stale(Some(hash.clone()))
-            },
-            Some(hash) => Known::stale(Some(hash.clone())),
+            Some(hash) => {
+                let lines = file.lines.as_ref();
+                let known = lines.and_then(|lines| Known::restored(hash, lines));
+                known.unwrap_or_else(|| Known {
+                    // An earlier version of the program did not write down where the lines are.
+                    extent: if file.is_seen {
+                        Extent::Whole
+                    } else {
+                        Extent::nothing()
+                    },
+                    ..Known::stale(Some(hash.clone()))
+                })
+            }
         };
-        self.enter(&file.path, known);
+        let is_taken_over = true;
+        self.enter(
+            &file.path,
+            Known {
+                is_taken_over,
+                ..known
+            },
+        );
     }
 
     /// Remembers what the model knows from now on.

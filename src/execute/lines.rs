@@ -84,6 +84,33 @@ impl LineBook {
         }
     }
 
+    /// How many lines there were, and those that are replaced: from, to, and by how many.
+    pub(super) fn replaced(&self) -> (usize, Vec<(usize, usize, usize)>) {
+        let replaced = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Kept(_) => None,
+            Piece::New { old, lines } => Some((old.start, old.end, *lines)),
+        });
+        (self.lines, replaced.collect())
+    }
+
+    /// The book that told this; nothing if no book can have.
+    pub(super) fn restored(lines: usize, replaced: &[(usize, usize, usize)]) -> Option<Self> {
+        let (mut pieces, mut border) = (Vec::new(), 0);
+        for &(start, end, now) in replaced {
+            if start < border || end < start || end > lines {
+                return None;
+            }
+            pieces.extend(kept(border..start));
+            pieces.push(Piece::New {
+                old: start..end,
+                lines: now,
+            });
+            border = end;
+        }
+        pieces.extend(kept(border..lines));
+        Some(Self { lines, pieces })
+    }
+
     /// Where the lines `start..=end` of then, counted from 1, are now: counted from 0, half open.
     pub(super) fn range(&self, start: u32, end: u32) -> Result<Range<usize>, LineProblem> {
         if start == 0 || end < start {
@@ -300,6 +327,28 @@ mod tests {
         assert_eq!(book.range(4, 5), Err(LineProblem::Inserted(4)));
         assert_eq!(book.range(1, 4), Ok(0..4));
         assert_eq!(book.range(5, 10), Ok(6..12));
+    }
+
+    #[test]
+    fn a_book_that_was_written_down_comes_back() {
+        for changes in [
+            vec![change(1..3, 5), change(5..6, 0)],
+            vec![change(0..10, 2)],
+            vec![change(4..4, 2), change(10..10, 1)],
+            Vec::new(),
+        ] {
+            let mut book = book(&changes);
+            book.record(&[change(0..1, 3)]);
+            let (lines, replaced) = book.replaced();
+            assert_eq!(LineBook::restored(lines, &replaced), Some(book));
+        }
+        for impossible in [
+            [(3, 2, 1), (4, 5, 1)],
+            [(2, 4, 1), (3, 5, 1)],
+            [(0, 1, 1), (5, 11, 1)],
+        ] {
+            assert_eq!(LineBook::restored(10, &impossible), None);
+        }
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl History {
     /// Records that tell nothing of this, which are long, are not looked into. A line that is no
     /// record is an error that names it: it may have told of an undo.
     pub(super) fn read(path: &Path) -> Result<Self> {
-        const OTHERS: [&[u8]; 10] = [
+        const OTHERS: [&[u8]; 12] = [
             b"{\"event\":\"claimed\"",
             b"{\"event\":\"started\"",
             b"{\"event\":\"finished\"",
@@ -100,6 +100,8 @@ impl History {
             b"{\"event\":\"instructed\"",
             b"{\"event\":\"handedOver\"",
             b"{\"event\":\"forked\"",
+            b"{\"event\":\"told\"",
+            b"{\"event\":\"kept\"",
         ];
         let failed = |cause: io::Error| Error::file("read", path, cause);
         let mut reader = BufReader::new(File::open(path).map_err(failed)?);

@@ -4,7 +4,14 @@
 //! says so on the disk; so a step that has a `started` and no `finished` may have happened, and is
 //! reported as interrupted rather than run again. `round` carries the whole session as it was
 //! saved: should the session file be lost or stale, the journal has it.
+//!
+//! Only what ends with a line break counts. Where the end is torn, or the journal is shorter than it
+//! once was, records are missing: the next append says so with `truncated`, and until the next
+//! `round` nothing is executed on the ground that the journal does not mention it.
 
+mod compact;
+mod delta;
+mod high_water;
 mod record;
 mod recovered;
 
@@ -18,8 +25,11 @@ use crate::fs::sync_directory;
 use crate::checkpoint::Snapshot;
 use crate::session::Session;
 
-pub use self::record::Record;
+pub use self::compact::KeptSession;
+pub use self::delta::JsonDelta;
+use self::high_water::HighWaterMark;
 pub(super) use self::record::RecordProblem;
+pub use self::record::{MissingRecords, Record};
 pub use self::recovered::{CheckProgress, ClaimedReply, Recovered};
 
 /// Whether an append waits for the disk.
@@ -81,35 +91,92 @@ pub struct Journal {
     file: File,
     /// How much of it is known here, in bytes.
     known: u64,
+    mark: HighWaterMark,
+    /// Records that are missing, which the next append has to tell.
+    untold: Option<MissingRecords>,
+    /// How often it was compacted.
+    number: u64,
+    /// How many bytes are compacted.
+    compacted: u64,
+    /// How long the last `round` record is, in bytes.
+    last_round: u64,
 }
 
 impl Journal {
     /// Opens or makes the journal of a session and tells what it knows.
     ///
-    /// A torn last line, left by a crash, is cut off. Damage before it is an error that names the
-    /// line, and so is a record of a newer version: nothing is guessed, and nothing is changed.
+    /// Nothing in it is changed: a torn last line, left by a crash, is cut off by the next append.
+    /// Damage before it is an error that names the line, and so is a record of a newer version:
+    /// nothing is guessed.
     pub fn open(path: &Path) -> Result<(Self, Recovered)> {
         let failed = |cause: std::io::Error| Error::file("open", path, cause);
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true);
-        crate::platform::ours(&mut options);
         let is_new = !path.exists();
-        let file = options.open(path).map_err(failed)?;
+        let file = open_file(path).map_err(failed)?;
         if let (true, Some(directory)) = (is_new, path.parent()) {
             sync_directory(directory).map_err(failed)?;
         }
-        // Before a torn line is cut off, which counts as a write.
         let written_at = file.metadata().and_then(|metadata| metadata.modified());
-        let (mut recovered, known) = read(path, &file)?;
+        let Tail {
+            mut recovered,
+            known,
+            last_round,
+        } = read(path, &file)?;
         recovered.written_at = written_at.ok();
+        let mark = HighWaterMark::of_journal(path);
+        let noted = mark.read();
+        recovered.lost_bytes = noted.unwrap_or_default().saturating_sub(known);
+        let untold = if recovered.lost_bytes > 0 {
+            Some(MissingRecords::ActedOn)
+        } else if recovered.torn_bytes > 0 {
+            Some(noted.map_or(MissingRecords::ActedOn, |_| MissingRecords::NotActedOn))
+        } else {
+            None
+        };
+        recovered.missing = recovered.missing.max(untold);
+        let (number, compacted) = header(&file).map_err(failed)?;
         let path = path.to_owned();
-        Ok((Self { path, file, known }, recovered))
+        let journal = Self {
+            path,
+            file,
+            known,
+            mark,
+            untold,
+            number,
+            compacted,
+            last_round,
+        };
+        Ok((journal, recovered))
+    }
+
+    /// Opens the file that has the name now, because another one took it.
+    fn reopen(&mut self) -> Result<()> {
+        let failed = |cause: std::io::Error| Error::file("open", &self.path, cause);
+        self.file = open_file(&self.path).map_err(failed)?;
+        (self.number, self.compacted) = header(&self.file).map_err(failed)?;
+        let tail = read(&self.path, &self.file)?;
+        (self.known, self.last_round) = (tail.known, tail.last_round);
+        Ok(())
+    }
+
+    /// Notices that another process compacted the journal: what it has since its last `round` is
+    /// news then, at the risk of being told twice.
+    fn notice_replacement(&mut self) -> Result<()> {
+        // One that is gone is not replaced.
+        let now = File::open(&self.path).and_then(|file| header(&file));
+        if now.is_ok_and(|(number, _)| number != self.number) {
+            self.reopen()?;
+            let (start, _) =
+                read_tail(&self.file).map_err(|cause| Error::file("read", &self.path, cause))?;
+            self.known = start + self.last_round;
+        }
+        Ok(())
     }
 
     /// What others appended since this was opened, or asked the last time.
     ///
     /// A line that cannot be read is an error that names it: what it told cannot be guessed.
     pub fn news(&mut self) -> Result<Vec<Record>> {
+        self.notice_replacement()?;
         let read = || -> std::io::Result<Vec<u8>> {
             let mut news = Vec::new();
             let mut file = &self.file;
@@ -135,13 +202,21 @@ impl Journal {
         Ok(records)
     }
 
-    /// Appends records in one write.
+    /// Appends records in one write, after whole lines only.
     pub fn append(&mut self, records: &[Record], sync: Sync) -> Result<()> {
+        let failed = |path: &Path, cause: std::io::Error| Error::file("write", path, cause);
+        let start = (self.cut_torn_end()).map_err(|cause| failed(&self.path, cause))?;
+        let missing = self.untold.map(|missing| Record::Truncated { missing });
         let mut lines = String::new();
-        for record in records {
+        let mut last_round = self.last_round;
+        for record in missing.iter().chain(records) {
+            let start = lines.len();
             lines += &crate::json::to_line(record)
                 .map_err(|cause| Error::file("write", &self.path, cause))?;
             lines.push('\n');
+            if matches!(record, Record::Round { .. }) {
+                last_round = (lines.len() - start) as u64;
+            }
         }
         let write = || {
             let mut file = &self.file;
@@ -153,50 +228,109 @@ impl Journal {
             }
         };
         write().map_err(|cause| {
-            // Half a line would be glued to the next one; what cannot be cut off now is cut off
-            // when the journal is opened again.
-            let _ = self.file.set_len(self.known);
-            Error::file("write", &self.path, cause)
+            // What cannot be cut off now is cut off by the next append.
+            let _ = self.file.set_len(start);
+            failed(&self.path, cause)
         })?;
-        self.known += lines.len() as u64;
+        self.untold = None;
+        self.last_round = last_round;
+        // What another process appended and nobody asked for yet stays news.
+        if start <= self.known {
+            self.known = start + lines.len() as u64;
+        }
+        if sync == Sync::Now {
+            self.note_synced();
+        }
         Ok(())
     }
 
+    /// Cuts off half a line, which a process left that was killed or had no room; tells where the
+    /// journal ends then.
+    fn cut_torn_end(&mut self) -> std::io::Result<u64> {
+        let mut file = &self.file;
+        let length = file.metadata()?.len();
+        if length < self.known {
+            self.untold = Some(MissingRecords::ActedOn);
+        }
+        if length <= self.known {
+            return Ok(length);
+        }
+        let mut rest = Vec::new();
+        file.seek(SeekFrom::Start(self.known))?;
+        file.read_to_end(&mut rest)?;
+        let end = self.known + whole_lines(&rest) as u64;
+        if end < length {
+            self.untold.get_or_insert(MissingRecords::NotActedOn);
+            file.set_len(end)?;
+        }
+        Ok(end)
+    }
+
     /// Brings what was appended onto the disk.
-    pub fn sync(&self) -> Result<()> {
+    pub fn sync(&mut self) -> Result<()> {
         self.file
             .sync_data()
-            .map_err(|cause| Error::file("write", &self.path, cause))
+            .map_err(|cause| Error::file("write", &self.path, cause))?;
+        self.note_synced();
+        Ok(())
+    }
+
+    /// Notes that all of it is on the disk, after somebody synced the whole file system.
+    pub fn note_synced(&mut self) {
+        self.mark.note(self.known);
     }
 }
 
-/// Reads what happened since the last finished round, and cuts off a torn last line; tells how long
-/// the journal is.
+/// How many bytes of a text are whole lines.
+fn whole_lines(text: &[u8]) -> usize {
+    memchr::memrchr(b'\n', text).map_or(0, |last| last + 1)
+}
+
+/// Reads what happened since the last finished round; tells how many bytes are whole lines.
 ///
 /// Only the end of the journal is read, so that the cost does not grow with the rounds before.
 /// Records are appended in whole lines: one without its line break was torn by a crash, one that
 /// cannot be read in spite of it is damaged.
-fn read(path: &Path, file: &File) -> Result<(Recovered, u64)> {
+fn read(path: &Path, file: &File) -> Result<Tail> {
     let failed = |cause: std::io::Error| Error::file("read", path, cause);
-    let (start, mut tail) = read_tail(file).map_err(failed)?;
+    let (start, tail) = read_tail(file).map_err(failed)?;
     let mut recovered = Recovered::default();
-    let whole = tail
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |at| at + 1);
-    let torn = tail.split_off(whole);
+    let (whole, torn) = tail.split_at(whole_lines(&tail));
     let mut at = start;
-    for line in tail.split_inclusive(|byte| *byte == b'\n') {
+    for line in whole.split_inclusive(|byte| *byte == b'\n') {
         let record = Record::parse(line).map_err(|problem| unreadable(path, file, at, problem))?;
         recovered.take(record);
         at += line.len() as u64;
     }
-    // Only once the rest is known to be readable: a journal that is refused stays as it is.
-    if !torn.is_empty() {
-        recovered.torn_bytes = torn.len() as u64;
-        file.set_len(at).map_err(failed)?;
-    }
-    Ok((recovered, at))
+    recovered.torn_bytes = torn.len() as u64;
+    let last_round = match &recovered.session {
+        Some(_) => memchr::memchr(b'\n', whole).map_or(0, |end| end as u64 + 1),
+        None => 0,
+    };
+    Ok(Tail {
+        recovered,
+        known: at,
+        last_round,
+    })
+}
+
+fn open_file(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    crate::platform::ours(&mut options);
+    options.open(path)
+}
+
+/// How often a journal was compacted, and how many bytes that left; it may be a short one, or none.
+fn header(mut file: &File) -> std::io::Result<(u64, u64)> {
+    let mut first = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.take(MAX_HEADER).read_to_end(&mut first)?;
+    let line = first.split(|byte| *byte == b'\n').next();
+    Ok(match line.map(serde_json::from_slice) {
+        Some(Ok(Record::Compacted { number, bytes })) => (number, bytes),
+        _ => (0, 0),
+    })
 }
 
 /// Names the line that cannot be read, which begins at this byte.
@@ -223,8 +357,6 @@ fn unreadable(path: &Path, mut file: &File, at: u64, problem: RecordProblem) -> 
 }
 
 /// The journal from its last whole `round` on, and where that begins; all of it if there is none.
-///
-/// A `round` that was torn ended nothing: what was under way before it still is.
 fn read_tail(mut file: &File) -> std::io::Result<(u64, Vec<u8>)> {
     const ROUND: &[u8] = b"\n{\"event\":\"round\"";
     let length = file.seek(SeekFrom::End(0))?;
@@ -233,8 +365,9 @@ fn read_tail(mut file: &File) -> std::io::Result<(u64, Vec<u8>)> {
         file.seek(SeekFrom::Start(length - window))?;
         let mut tail = Vec::with_capacity(usize::try_from(window).unwrap_or_default());
         file.take(window).read_to_end(&mut tail)?;
-        let whole = memchr::memrchr(b'\n', &tail).unwrap_or(0);
-        if let Some(at) = memchr::memmem::rfind(&tail[..whole], ROUND) {
+        // A torn `round` is none: what was under way before it still is.
+        let whole = &tail[..whole_lines(&tail)];
+        if let Some(at) = memchr::memmem::rfind(whole, ROUND) {
             return Ok((length - window + at as u64 + 1, tail.split_off(at + 1)));
         }
         if window == length {
@@ -244,6 +377,17 @@ fn read_tail(mut file: &File) -> std::io::Result<(u64, Vec<u8>)> {
     }
 }
 
+/// What the end of a journal tells.
+struct Tail {
+    recovered: Recovered,
+    /// How many bytes of the journal are whole lines.
+    known: u64,
+    /// How long the last `round` is.
+    last_round: u64,
+}
+
+/// The most bytes that the record of a compaction has.
+const MAX_HEADER: u64 = 128;
 /// How much of the end is looked at first, in bytes.
 const FIRST_WINDOW: u64 = 64 * 1024;
 
@@ -314,48 +458,103 @@ mod tests {
         assert!(recovered.started.is_empty());
     }
 
-    #[test]
-    fn a_torn_last_line_is_cut_off_wherever_it_was_torn() {
-        let (_directory, path) = journal_with(&[claimed(1), claimed(2)]);
-        let whole = fs::read(&path).unwrap();
-        let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
-        for length in first + 1..whole.len() {
-            File::options()
-                .write(true)
-                .open(&path)
-                .unwrap()
-                .set_len(0)
-                .unwrap();
-            File::options()
-                .append(true)
-                .open(&path)
-                .unwrap()
-                .write_all(&whole[..length])
-                .unwrap();
-            let (mut journal, recovered) = Journal::open(&path).unwrap();
-            assert_eq!(recovered.torn_bytes, (length - first) as u64);
-            assert_eq!(file_of(&recovered), Some("r1.txt"));
-            journal.append(&[claimed(3)], Sync::Later).unwrap();
-            assert_eq!(file_of(&Journal::open(&path).unwrap().1), Some("r3.txt"));
+    /// A journal that is cut to so many bytes, as a crash does it.
+    fn cut(path: &Path, whole: &[u8], length: usize) {
+        let file = File::options().write(true).open(path).unwrap();
+        file.set_len(0).unwrap();
+        (&file).write_all(&whole[..length]).unwrap();
+    }
+
+    fn round() -> Record {
+        Record::Round {
+            session: Box::new(session("ab12cd34")),
+        }
+    }
+
+    fn started(step: u32) -> Record {
+        Record::Started {
+            sequence: 1,
+            steps: vec![step],
+            batch: None,
         }
     }
 
     #[test]
-    fn a_torn_round_ends_nothing() {
-        let round = Record::Round {
-            session: Box::new(session("ab12cd34")),
-        };
-        let (_directory, path) = journal_with(&[round.clone(), claimed(1), round]);
+    fn a_torn_last_line_is_cut_off_by_the_next_append_wherever_it_was_torn() {
+        let (_directory, path) = journal_with(&[claimed(1), claimed(2)]);
         let whole = fs::read(&path).unwrap();
-        let last = memchr::memrchr(b'\n', &whole[..whole.len() - 1]).unwrap() + 1;
-        for length in last + 1..whole.len() {
-            crate::fs::write_atomic(&path, &whole[..length], crate::fs::Durability::Atomic)
-                .unwrap();
-            let (_, recovered) = Journal::open(&path).unwrap();
-            assert_eq!(recovered.torn_bytes, (length - last) as u64);
+        let first = whole_lines(&whole[..whole.len() - 1]);
+        for length in first + 1..whole.len() {
+            cut(&path, &whole, length);
+            let (mut journal, recovered) = Journal::open(&path).unwrap();
+            assert_eq!(recovered.torn_bytes, (length - first) as u64);
             assert_eq!(file_of(&recovered), Some("r1.txt"));
-            assert!(recovered.session.is_some());
+            assert_eq!(fs::read(&path).unwrap(), whole[..length]);
+            journal.append(&[claimed(3)], Sync::Later).unwrap();
+            let (_, recovered) = Journal::open(&path).unwrap();
+            assert_eq!(file_of(&recovered), Some("r3.txt"));
+            assert_eq!(recovered.missing, Some(MissingRecords::ActedOn));
         }
+    }
+
+    #[test]
+    fn a_torn_round_leaves_the_one_before_it_under_way() {
+        let (_directory, path) = journal_with(&[round(), claimed(1), started(1)]);
+        let before = fs::read(&path).unwrap().len();
+        let (mut journal, _) = Journal::open(&path).unwrap();
+        journal.append(&[round()], Sync::Now).unwrap();
+        let whole = fs::read(&path).unwrap();
+        for length in before..whole.len() {
+            cut(&path, &whole, length);
+            let (_, recovered) = Journal::open(&path).unwrap();
+            assert_eq!(file_of(&recovered), Some("r1.txt"), "{length}");
+            assert_eq!(recovered.started, [1], "{length}");
+            assert!(recovered.session.is_some(), "{length}");
+        }
+    }
+
+    #[test]
+    fn a_journal_that_is_shorter_than_it_was_has_lost_what_was_acted_on() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("ab12cd34")).unwrap();
+        let path = directory.path().join("ab12cd34.journal.jsonl");
+        let (mut journal, _) = Journal::open(&path).unwrap();
+        journal.append(&[round()], Sync::Now).unwrap();
+        let between = fs::read(&path).unwrap().len();
+        journal.append(&[claimed(1)], Sync::Now).unwrap();
+        journal.append(&[started(1)], Sync::Later).unwrap();
+        let whole = fs::read(&path).unwrap();
+        let synced = whole_lines(&whole[..whole.len() - 1]);
+        for (length, missing) in [
+            (between, Some(MissingRecords::ActedOn)),
+            (between + 1, Some(MissingRecords::ActedOn)),
+            (synced, None),
+            (synced + 1, Some(MissingRecords::NotActedOn)),
+        ] {
+            cut(&path, &whole, length);
+            let (_, recovered) = Journal::open(&path).unwrap();
+            assert_eq!(recovered.missing, missing, "{length}");
+        }
+        cut(&path, &whole, between);
+        let (mut journal, _) = Journal::open(&path).unwrap();
+        journal.append(&[claimed(2)], Sync::Now).unwrap();
+        let (mut journal, recovered) = Journal::open(&path).unwrap();
+        assert_eq!(recovered.missing, Some(MissingRecords::ActedOn));
+        journal.append(&[round()], Sync::Now).unwrap();
+        assert_eq!(Journal::open(&path).unwrap().1.missing, None);
+    }
+
+    #[test]
+    fn half_a_line_of_another_process_is_not_glued_to_the_next_one() {
+        let (_directory, path) = journal_with(&[claimed(1)]);
+        let (mut ours, _) = Journal::open(&path).unwrap();
+        let mut theirs = File::options().append(true).open(&path).unwrap();
+        theirs.write_all(b"{\"event\":\"und").unwrap();
+        assert!(ours.news().unwrap().is_empty());
+        ours.append(&[claimed(2)], Sync::Later).unwrap();
+        ours.append(&[claimed(3)], Sync::Later).unwrap();
+        assert!(ours.news().unwrap().is_empty());
+        assert_eq!(file_of(&Journal::open(&path).unwrap().1), Some("r3.txt"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +33,7 @@ impl LoopLock {
     pub fn take(directory: &Path) -> Result<Self> {
         let path = directory.join("loop.lock");
         let file = open(&path)?;
-        match file.try_lock() {
+        match lock_soon(&file) {
             Ok(()) => {
                 let lock = Self { _file: file };
                 lock.works_on(directory, None)?;
@@ -85,6 +86,27 @@ impl LoopLock {
     }
 }
 
+/// How long a lock is waited for that somebody holds.
+///
+/// The system gives back the locks of a process that was killed when the last of its threads and
+/// children is gone, a moment after the process itself is.
+const DYING: Duration = Duration::from_millis(700);
+
+/// Takes a lock, waiting a moment for a process that is just going.
+fn lock_soon(file: &File) -> std::result::Result<(), TryLockError> {
+    let since = Instant::now();
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if since.elapsed() < DYING => {
+                // Nothing tells that a lock is given back but the lock itself, for which one cannot
+                // wait with a limit.
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            other => return other,
+        }
+    }
+}
+
 fn open(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
@@ -123,7 +145,7 @@ impl RoundLock {
     /// Takes it, or says that a round is under way.
     pub fn take(directory: &Path) -> Result<Self> {
         let (path, file) = Self::open(directory)?;
-        match file.try_lock() {
+        match lock_soon(&file) {
             Err(TryLockError::WouldBlock) => {
                 Err(Error::mendable("a reply is being carried out just now")
                     .hint("try again when it is done; `agent status` shows where it stands"))
@@ -159,6 +181,18 @@ mod tests {
         assert!(error.to_string().contains("being carried out"), "{error}");
         drop(round);
         RoundLock::take(directory.path()).unwrap();
+    }
+
+    #[test]
+    fn a_lock_that_is_about_to_be_given_back_is_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let dying = LoopLock::take(directory.path()).unwrap();
+        std::thread::scope(|scope| {
+            let taken = scope.spawn(|| LoopLock::take(directory.path()).map(drop));
+            std::thread::sleep(DYING / 10);
+            drop(dying);
+            taken.join().unwrap().unwrap();
+        });
     }
 
     #[test]

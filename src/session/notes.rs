@@ -60,7 +60,7 @@ impl Notes {
     /// Leaves a note.
     pub fn add(&self, source: Source, text: &str) -> Result<()> {
         let directory = self.directory()?;
-        let time = jiff::Timestamp::now().as_nanosecond();
+        let time = super::now().as_nanosecond();
         write_atomic(
             &directory.join(format!("{time:020}{}", source.ending())),
             text.as_bytes(),
@@ -130,7 +130,7 @@ mod tests {
         notes.add(Source::Undo, "four").unwrap();
         let sources: Vec<Source> = notes.all().iter().map(|note| note.source).collect();
         assert_eq!(sources, [Source::Person, Source::Person, Source::Undo]);
-        let now = jiff::Timestamp::now();
+        let now = super::super::now();
         notes.add(Source::Person, "two").unwrap();
         notes.remove_told(&["two".to_owned()], now);
         let texts: Vec<String> = notes.all().into_iter().map(|note| note.text).collect();

@@ -9,7 +9,8 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::journal::RecordProblem;
 use super::{History, Question, Record, SCHEMA, Session, Store};
@@ -31,21 +32,28 @@ pub struct Past {
 }
 
 /// A round that is over.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct PastRound {
     /// Its number.
     pub number: u32,
     /// The reply to it: its file in `inbox/processed/`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// When it was over.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
     /// What became of its steps.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<StepResult>,
     /// What of the reply could not be used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<Issue>,
     /// What the model asked, and what the person said.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Question>,
     /// What the person said besides, to be told with the next message.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
@@ -89,30 +97,36 @@ impl Store {
         let path = self.journal_path(id);
         let failed = |cause: io::Error| Error::file("read", &path, cause);
         let mut reader = BufReader::new(File::open(&path).map_err(failed)?);
-        let (mut line, mut found) = (Vec::new(), Vec::new());
+        let (mut line, mut found) = (Vec::new(), None);
+        let mut kept = Value::Null;
         while reader.read_until(b'\n', &mut line).map_err(failed)? > 0 && line.ends_with(b"\n") {
             if is_round(&line)
                 && let Ok(record) = serde_json::from_slice::<RoundRecord>(&line)
                 && record.session.sequence_number == round + 1
             {
-                found = std::mem::take(&mut line);
+                let whole = serde_json::from_slice::<Whole>(&line);
+                found = Some(whole.map_err(|cause| failed(cause.into()))?.session);
+            } else if line.starts_with(b"{\"event\":\"kept\"")
+                && let Ok(Record::Kept { round: of, session }) = serde_json::from_slice(&line)
+            {
+                kept = session.follow(kept).unwrap_or_default();
+                if of == round {
+                    let session = serde_json::from_value(kept.clone());
+                    found = Some(session.map_err(|cause| failed(cause.into()))?);
+                }
             }
             line.clear();
         }
-        if found.is_empty() {
-            return Ok(None);
-        }
-        let whole: Whole = serde_json::from_slice(&found).map_err(|cause| failed(cause.into()))?;
-        Ok(Some(whole.session))
+        Ok(found)
     }
 }
 
-fn is_round(line: &[u8]) -> bool {
+pub(super) fn is_round(line: &[u8]) -> bool {
     line.starts_with(b"{\"event\":\"round\"")
 }
 
 impl Past {
-    fn read(path: &Path) -> Result<Self> {
+    pub(super) fn read(path: &Path) -> Result<Self> {
         let failed = |cause: io::Error| Error::file("read", path, cause);
         let mut past = Self::default();
         let file = match File::open(path) {
@@ -155,12 +169,14 @@ impl Past {
         // What steps did is told again at the end of their round, as the model is told it.
         if line.starts_with(b"{\"event\":\"finished\"")
             || line.starts_with(b"{\"event\":\"started\"")
+            || line.starts_with(b"{\"event\":\"kept\"")
         {
             return Ok(());
         }
         match Record::parse(line)? {
             Record::Claimed { sequence, file, .. } => *claimed = Some((sequence, file)),
             Record::Forked { from, round } => self.origin = Some((from, round)),
+            Record::Told { round } => self.rounds.push(round),
             record => self.history.take(&record),
         }
         Ok(())

@@ -136,6 +136,21 @@ impl Workspace {
         }
     }
 
+    /// Removes all contents that were prepared for a file under names with this mark and never used.
+    pub fn remove_left_overs(&self, path: &RelPath, mark: &str) {
+        let prefix = format!("{TEMPORARY}{mark}");
+        let Ok((directory, _)) = self.nearest_directory(path) else {
+            return;
+        };
+        for entry in directory.entries().into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if name.to_string_lossy().starts_with(&prefix) {
+                // What stays has a name that nobody is shown.
+                let _ = directory.remove_file(name);
+            }
+        }
+    }
+
     /// Removes what lies under a temporary name.
     pub fn remove_staged(&self, staged: &RelPath) -> Result<(), FileProblem> {
         self.parent(staged)?

@@ -36,11 +36,37 @@ pub enum Effect {
     Interrupt,
     /// The call fails, with this error of this number.
     Error(&'static str, i32),
+    /// The program is killed when a part of what it writes is written.
+    Torn(Torn),
+}
+
+/// How much of a write comes to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Torn {
+    Byte,
+    /// A page, or half of what is shorter.
+    Page,
+    AllButOne,
+}
+
+impl Torn {
+    pub fn part_of(self, length: u64) -> u64 {
+        let part = match self {
+            Self::Byte => 1,
+            Self::Page if length > 4096 => 4096,
+            Self::Page => length / 2,
+            Self::AllButOne => length.saturating_sub(1),
+        };
+        part.min(length)
+    }
 }
 
 impl Effect {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 8] = [
         Self::Kill,
+        Self::Torn(Torn::Byte),
+        Self::Torn(Torn::Page),
+        Self::Torn(Torn::AllButOne),
         Self::Interrupt,
         Self::Error("ENOSPC", libc::ENOSPC),
         Self::Error("EIO", libc::EIO),
@@ -51,7 +77,16 @@ impl Effect {
     pub fn fits(self, boundary: &Boundary) -> bool {
         let starts = ["clone", "clone3", "fork", "vfork", "execve", "exit_group"];
         let is_file = boundary.what.contains(" ~/") && !boundary.what.contains(TALK);
-        !matches!(self, Self::Error(..)) || (is_file && !starts.contains(&boundary.call()))
+        match self {
+            Self::Kill | Self::Interrupt => true,
+            Self::Error(..) => is_file && !starts.contains(&boundary.call()),
+            Self::Torn(_) => is_file && ["write", "pwrite64"].contains(&boundary.call()),
+        }
+    }
+
+    /// Whether the program ends at once, so that all it says afterwards is as if nothing had been.
+    pub fn is_kill(self) -> bool {
+        matches!(self, Self::Kill | Self::Torn(_))
     }
 }
 
@@ -100,6 +135,11 @@ pub struct Running {
 impl Running {
     pub fn is_over(&self) -> bool {
         self.is_over.load(Ordering::SeqCst)
+    }
+
+    /// The number of its process.
+    pub fn process(&self) -> i32 {
+        self.process.load(Ordering::SeqCst)
     }
 
     pub fn signal(&self, signal: i32) {

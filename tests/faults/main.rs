@@ -2,14 +2,16 @@
 //!
 //! A session is played once undisturbed, and every system call of the program that writes, renames,
 //! syncs, removes, watches or starts something is counted, in all its threads. Then it is played
-//! again for each of them: with the program killed there, with Ctrl-C, and with each of several
-//! errors in its place. After that the person goes on as people do, by starting the program again,
+//! again for each of them: with the program killed there, or in the middle of what it writes, with
+//! Ctrl-C, and with each of several errors in its place. The recovery from such a fault is disturbed
+//! again. After that the person goes on as people do, by starting the program again,
 //! and in the end workspace, session and messages are compared with those of the undisturbed run.
 //! So are the loop that waits, and the calls that do something by themselves.
 //!
 //! `cargo test` takes a sample of the points; `AGENT_FAULTS=all cargo test --test faults` all of
-//! them, `AGENT_FAULTS=loop,check` all of these stories, `AGENT_FAULTS=30` thirty of each kind. Where nothing can be traced one line says that it
-//! was skipped.
+//! them, `AGENT_FAULTS=loop,check` all of these stories, `AGENT_FAULTS=30` thirty of each kind,
+//! `AGENT_FAULTS=loop:30` thirty of each kind of this story. Where nothing can be traced one line
+//! says that it was skipped.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![expect(
@@ -20,10 +22,14 @@
     reason = "a test that cannot go on panics, and saves files as people's tools do"
 )]
 
+/// A journal that lost its end.
+mod cut;
 /// Calls of the program that do something by themselves.
 mod errand;
 /// The program, disturbed.
 mod injector;
+/// Edits by lines, after a kill.
+mod lines;
 /// A patch of many files, killed in the middle.
 mod many;
 /// A person who plays the session, and goes on after anything.
@@ -32,6 +38,8 @@ mod person;
 mod played;
 /// The replies, and what they make of the workspace.
 mod story;
+/// The process that watches over a command, killed.
+mod supervisor;
 /// The program's system calls, seen and replaced.
 mod tracer;
 /// What is disturbed, and how it is judged.
@@ -160,22 +168,31 @@ fn points<'a>(trials: &'a [Trial], wanted: &str) -> Vec<Point<'a>> {
             })
         });
         let possible: Vec<Point<'_>> = possible.collect();
-        let is_session = ["steps", "loop", "check"].contains(&story);
-        let sample = match wanted.parse() {
-            Ok(number) => number,
-            Err(_) if is_session => SAMPLE,
-            Err(_) => SMALL_SAMPLE,
+        let is_session = ["steps", "loop", "check", "recovery"].contains(&story);
+        let sample = match wanted {
+            "all" => possible.len(),
+            "" if is_session => SAMPLE,
+            "" => SMALL_SAMPLE,
+            _ => match sample_of(story, wanted, possible.len()) {
+                Some(number) => number,
+                None => continue,
+            },
         };
-        let is_sample = wanted.is_empty() || wanted.parse::<usize>().is_ok();
-        let every = match wanted {
-            "all" => 1,
-            _ if is_sample => possible.len().div_ceil(sample.max(1)).max(1),
-            some if some.split(',').any(|one| one == story) => 1,
-            _ => continue,
-        };
+        let every = possible.len().div_ceil(sample.max(1)).max(1);
         points.extend(possible.into_iter().step_by(every));
     }
     points
+}
+
+/// How many points of a story and an effect are wanted: `30`, `loop,check` or `loop:30,check`.
+fn sample_of(story: &str, wanted: &str, all: usize) -> Option<usize> {
+    if let Ok(number) = wanted.parse() {
+        return Some(number);
+    }
+    wanted.split(',').find_map(|one| {
+        let (name, number) = one.split_once(':').unwrap_or((one, ""));
+        (name == story).then(|| number.parse().unwrap_or(all))
+    })
 }
 
 #[test]

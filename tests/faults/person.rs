@@ -5,8 +5,10 @@ mod truth;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use crate::injector::{self, Boundary, Fault, Place, Way};
 use crate::played::Played;
@@ -18,8 +20,11 @@ const PATIENCE: usize = 4;
 /// In which way the person works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Course {
-    /// `agent step` for each reply, with an undo, a redo and a note between.
+    /// `agent step` for each reply, with an undo, a redo and a note between, beside a session that
+    /// has ended.
     Steps,
+    /// The same with a task so long that records have several pages.
+    Large,
     /// `agent new` and `agent resume` wait for the replies, and ask before they run a command.
     Loop,
     /// `agent step` for each reply, with a check.
@@ -29,9 +34,18 @@ pub enum Course {
 impl Course {
     fn environment(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::Steps => &[],
+            Self::Steps | Self::Large => &[],
             Self::Loop => &[("Agent__Approval", "edits")],
             Self::Check => &[("Agent__CheckCommand", "echo checked >> checked.log")],
+        }
+    }
+}
+
+impl Course {
+    fn task(self) -> String {
+        match self {
+            Self::Large => "a long task\n".repeat(1_000),
+            _ => "the task".to_owned(),
         }
     }
 }
@@ -61,6 +75,8 @@ pub struct Person {
     pub place: Place,
     course: Course,
     phase: Phase,
+    /// Another session, with all that is known of it: nothing touches it.
+    other: Option<(String, Tree)>,
     /// The last message that was read.
     read: u32,
     /// The messages that were answered.
@@ -81,8 +97,17 @@ impl Person {
         fs::create_dir(root.join("tmp")).unwrap();
         fs::write(root.join("base/appsettings.json"), "{\"Agent\":{}}").unwrap();
         for (name, text) in story::BEFORE {
-            fs::write(workspace.join(name), text).unwrap();
+            let file = workspace.join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
         }
+        for (name, mode) in story::MODES {
+            let mode = fs::Permissions::from_mode(*mode);
+            fs::set_permissions(workspace.join(name), mode).unwrap();
+        }
+        let (link, target) = story::LINK;
+        std::os::unix::fs::symlink(target, workspace.join(link)).unwrap();
+        fs::create_dir(workspace.join(story::EMPTY)).unwrap();
         if course == Course::Loop {
             // So many that they are looked at by several threads.
             for number in 0..20 {
@@ -96,10 +121,13 @@ impl Person {
             }
         }
         let environment = course.environment();
+        let place = Place { root, environment };
+        let other = (course == Course::Steps).then(|| begin_other(&place));
         Self {
             _directory: directory,
-            place: Place { root, environment },
+            place,
             course,
+            other,
             phase: Phase::Begin,
             read: 0,
             answered: BTreeSet::new(),
@@ -126,6 +154,7 @@ impl Person {
             _directory: directory,
             place: Place { root, environment },
             course: self.course,
+            other: self.other.clone(),
             phase: self.phase,
             read: self.read,
             answered: self.answered.clone(),
@@ -173,13 +202,44 @@ impl Person {
         self
     }
 
+    /// Works until the second reply is to be carried out, with a journal that has grown long and
+    /// checkpoints that were last tidied days ago.
+    pub fn play_until_tidy(mut self) -> Self {
+        while self.phase != Phase::Second {
+            self.act(None);
+        }
+        let journal = self.session_file().unwrap();
+        let journal = journal.with_extension("journal.jsonl");
+        let text = fs::read_to_string(&journal).unwrap();
+        let round = text
+            .lines()
+            .rfind(|line| line.contains("\"round\""))
+            .unwrap();
+        let many = format!("{round}\n").repeat(600_000 / round.len());
+        fs::write(&journal, format!("{text}{many}")).unwrap();
+        let tidied = self.base().join("sessions/objects/tidied");
+        let days = Duration::from_hours(72);
+        let file = fs::File::create(tidied).unwrap();
+        file.set_modified(SystemTime::now() - days).unwrap();
+        self
+    }
+
     /// Goes on to the end.
     pub fn play(mut self) -> Played {
         while !self.is_done() {
             self.act(None);
         }
+        if let Some((id, then)) = &self.other
+            && files_of(&self.place, id) != *then
+        {
+            self.troubles.push("lost: another session".to_owned());
+        }
+        let workspace = self.base().join("workspace");
+        let mut shape = story::read_shape(&workspace);
+        shape.remove("checked.log");
         Played {
             workspace: self.tree(),
+            shape,
             session: self.session(),
             outboxes: outboxes(&self.base()),
             troubles: self.troubles,
@@ -193,7 +253,7 @@ impl Person {
         let before = (self.phase, self.latest().map(|(number, _)| number));
         let boundaries = match self.course {
             Course::Loop => self.converse(way),
-            Course::Steps | Course::Check => self.take_a_step(way),
+            Course::Steps | Course::Large | Course::Check => self.take_a_step(way),
         };
         let after = (self.phase, self.latest().map(|(number, _)| number));
         self.stuck = if after == before { self.stuck + 1 } else { 0 };
@@ -225,8 +285,9 @@ impl Person {
             Phase::Done => Vec::new(),
             _ => {
                 self.answer();
-                let arguments: &[&str] = if session_file(&self.base()).is_none() {
-                    &["new", "--no-wait", "the task"]
+                let task = self.course.task();
+                let arguments: &[&str] = if self.session_file().is_none() {
+                    &["new", "--no-wait", &task]
                 } else {
                     &["step"]
                 };
@@ -247,7 +308,7 @@ impl Person {
             ),
             phase => (
                 story::after_first(),
-                "there is no round after round 1 to take back",
+                "there is no round after round 1 to undo",
                 if phase == Phase::Undo {
                     Phase::Redo
                 } else {
@@ -341,6 +402,15 @@ impl Person {
         }
     }
 
+    /// The file of the session that is played, once it is there.
+    pub fn session_file(&self) -> Option<PathBuf> {
+        let is_other = |path: &PathBuf| {
+            let other = self.other.as_ref().map(|(id, _)| id.as_str());
+            path.file_stem().and_then(|stem| stem.to_str()) == other
+        };
+        session_files(&self.base()).find(|path| !is_other(path))
+    }
+
     pub fn run(&mut self, arguments: &[&str], way: Way<'_>) -> injector::Ran {
         let ran = injector::run(&self.place, arguments, way, |_| {});
         self.take_in(arguments, way, &ran);
@@ -352,17 +422,37 @@ impl Person {
     }
 
     pub fn session(&self) -> serde_json::Value {
-        let json = session_file(&self.base()).and_then(|path| fs::read(path).ok());
+        let json = self.session_file().and_then(|path| fs::read(path).ok());
         let json = json.unwrap_or_default();
         serde_json::from_slice(&json).unwrap_or_default()
     }
 }
 
-/// `sessions/ab12cd34.json`, whatever the id is.
-pub fn session_file(base: &Path) -> Option<PathBuf> {
-    let entries = fs::read_dir(base.join("sessions")).ok()?;
-    let mut files = entries.map(|entry| entry.unwrap().path());
-    files.find(|path| {
+/// A session that has ended, and all that is known of it.
+fn begin_other(place: &Place) -> (String, Tree) {
+    for arguments in [&["new", "--no-wait", "another task"][..], &["end"]] {
+        let (status, said) = injector::beside(place, arguments);
+        assert!(status.success(), "{said}");
+    }
+    let id = session_files(&place.base()).next().unwrap();
+    let id = id.file_stem().unwrap().to_str().unwrap().to_owned();
+    fs::remove_dir_all(place.base().join("outbox")).unwrap();
+    let files = files_of(place, &id);
+    (id, files)
+}
+
+/// What the sessions hold of one of them.
+fn files_of(place: &Place, id: &str) -> Tree {
+    let mut files = story::read_tree(&place.base().join("sessions"));
+    files.retain(|name, _| name.starts_with(id));
+    files
+}
+
+/// `sessions/ab12cd34.json`, whatever the ids are.
+fn session_files(base: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(base.join("sessions")).into_iter().flatten();
+    let files = entries.map(|entry| entry.unwrap().path());
+    files.filter(|path| {
         let stem = path.file_stem().unwrap_or_default();
         stem.len() == 8
             && path

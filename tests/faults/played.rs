@@ -10,6 +10,8 @@ pub struct Played {
     /// Whether the model had to mend something, so that not every word is the same.
     pub is_mended: bool,
     pub workspace: Tree,
+    /// Directories, links and permissions of the workspace.
+    pub shape: Tree,
     pub session: serde_json::Value,
     pub outboxes: BTreeMap<u32, String>,
 }
@@ -20,6 +22,9 @@ impl Played {
         let mut found = self.troubles.clone();
         if self.workspace != undisturbed.workspace {
             found.push(format!("lost: the workspace is {:#?}", self.workspace));
+        }
+        if self.shape != undisturbed.shape {
+            found.push(format!("lost: the shape is {:#?}", self.shape));
         }
         if self.session["isComplete"] != true || self.session["summary"] != "fine" {
             found.push(format!("lost: the session is {:#}", self.session));

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// The files of a workspace, by their names.
@@ -15,7 +16,15 @@ pub const BEFORE: &[(&str, &str)] = &[
     ("p4.txt", "to go\n"),
     ("gone.txt", "gone\n"),
     ("from.txt", "moved\n"),
+    ("run.sh", "#!/bin/sh\necho old\n"),
+    ("private/kept.txt", "kept\n"),
 ];
+
+/// Permissions that are not those of other files, a link and a directory that is empty: all of them
+/// stay as they are.
+pub const MODES: &[(&str, u32)] = &[("run.sh", 0o755), ("private", 0o700)];
+pub const LINK: (&str, &str) = ("link", "plain.txt");
+pub const EMPTY: &str = "empty";
 
 /// One step of the first reply, and what the files are like with and without it.
 pub struct Told {
@@ -66,6 +75,16 @@ pub const STEPS: &[Told] = &[
         is_command: false,
         with: &[("after.txt", Some("after\n"))],
     },
+    Told {
+        number: 11,
+        is_command: false,
+        with: &[("run.sh", Some("#!/bin/sh\necho new\n"))],
+    },
+    Told {
+        number: 12,
+        is_command: false,
+        with: &[("private/deep/new.txt", Some("deep\n"))],
+    },
 ];
 
 pub const FIRST: &str = r#"[CREATE_FILE path="new/a.txt"]
@@ -110,6 +129,12 @@ echo ran >> log.txt
 after
 [/CREATE_FILE]
 [READ_FILE path="edit.txt"]
+[EDIT_FILE path="run.sh" start_line="2" end_line="2"]
+echo new
+[/EDIT_FILE]
+[CREATE_FILE path="private/deep/new.txt"]
+deep
+[/CREATE_FILE]
 "#;
 
 pub const SECOND: &str = r#"[CREATE_FILE path="junk.txt"]
@@ -151,6 +176,32 @@ pub fn after_second() -> Tree {
     tree
 }
 
+/// Everything beneath a directory that is no content: directories, links, permissions.
+pub fn read_shape(root: &Path) -> Tree {
+    let mut shape = Tree::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            let Ok(found) = path.symlink_metadata() else {
+                continue;
+            };
+            let mode = found.permissions().mode() & 0o7777;
+            let what = if found.is_symlink() {
+                format!("link to {}", fs::read_link(&path).unwrap().display())
+            } else if found.is_dir() {
+                open.push(path.clone());
+                format!("directory {mode:o}")
+            } else {
+                format!("file {mode:o}")
+            };
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap();
+            shape.insert(name.to_owned(), what);
+        }
+    }
+    shape
+}
+
 /// All files beneath a directory, temporary ones too.
 pub fn read_tree(root: &Path) -> Tree {
     let mut tree = Tree::new();
@@ -159,6 +210,9 @@ pub fn read_tree(root: &Path) -> Tree {
         for entry in fs::read_dir(directory).into_iter().flatten() {
             let path = entry.unwrap().path();
             let name = path.strip_prefix(root).unwrap().to_str().unwrap();
+            if path.is_symlink() {
+                continue;
+            }
             if path.is_dir() {
                 open.push(path);
             // One that is temporary may be gone by now.

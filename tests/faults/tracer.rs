@@ -116,6 +116,8 @@ const CALLS: &[Call] = {
 /// Where x86-64 keeps the number of a call, and what it returns, in the registers of a thread.
 const NUMBER: usize = 15 * 8;
 const RETURNED: usize = 10 * 8;
+/// Where it keeps the third argument: how many bytes are written.
+const COUNT: usize = 12 * 8;
 
 /// What came of a run.
 pub struct Traced {
@@ -147,6 +149,7 @@ pub fn trace(
         boundaries: Vec::new(),
         known: BTreeSet::new(),
         failing: None,
+        tearing: None,
         is_met: false,
     };
     let status = tracer.run()?;
@@ -169,6 +172,8 @@ struct Tracer {
     known: BTreeSet<pid_t>,
     /// The thread whose call is replaced by an error.
     failing: Option<(pid_t, c_int)>,
+    /// The thread whose write is cut short, after which the program is killed.
+    tearing: Option<pid_t>,
     is_met: bool,
 }
 
@@ -190,7 +195,7 @@ impl Tracer {
                 continue;
             }
             let signal = self.stopped(thread, status)?;
-            let how = if self.is_met && self.failing.is_none() {
+            let how = if self.is_met && self.failing.is_none() && self.tearing.is_none() {
                 libc::PTRACE_CONT
             } else {
                 libc::PTRACE_SYSCALL
@@ -238,9 +243,12 @@ impl Tracer {
             let known = CALLS.iter().find(|(call, ..)| *call == number);
             if let Some(boundary) = known.and_then(|call| self.boundary(thread, call, &entry.args))
             {
-                self.meet(thread, &boundary)?;
+                self.meet(thread, &boundary, entry.args[2])?;
                 self.boundaries.push(boundary);
             }
+        } else if self.tearing == Some(thread) {
+            self.tearing = None;
+            send(self.process, libc::SIGKILL);
         } else if let Some((failing, error)) = self.failing
             && failing == thread
         {
@@ -251,7 +259,7 @@ impl Tracer {
         Ok(())
     }
 
-    fn meet(&mut self, thread: pid_t, boundary: &Boundary) -> io::Result<()> {
+    fn meet(&mut self, thread: pid_t, boundary: &Boundary, length: u64) -> io::Result<()> {
         let Some(fault) = self.fault.as_ref() else {
             return Ok(());
         };
@@ -266,6 +274,11 @@ impl Tracer {
                 self.failing = Some((thread, error));
                 // There is no such call: nothing is done.
                 request(libc::PTRACE_POKEUSER, thread, NUMBER, usize::MAX)?;
+            }
+            Effect::Torn(torn) => {
+                self.tearing = Some(thread);
+                let part = usize::try_from(torn.part_of(length)).expect("64 bits");
+                request(libc::PTRACE_POKEUSER, thread, COUNT, part)?;
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::errand::{self, Errand};
-use crate::injector::{Boundary, Effect, Fault, Way};
+use crate::injector::{Boundary, Effect, Fault, Torn, Way};
 use crate::person::{Course, Person};
 use crate::played::Played;
 
@@ -24,8 +24,14 @@ pub struct Verdict {
 
 impl Trial {
     /// Ctrl-C is for who waits; what does not wait for anybody is killed by it.
+    ///
+    /// With long records it is only asked what becomes of half of one.
     pub fn takes(&self, effect: Effect) -> bool {
-        effect != Effect::Interrupt || self.story == "loop"
+        match effect {
+            Effect::Interrupt => self.story == "loop",
+            Effect::Torn(_) => true,
+            Effect::Kill | Effect::Error(..) => self.story != "large",
+        }
     }
 
     pub fn play(&self, fault: &Fault) -> Verdict {
@@ -37,7 +43,7 @@ impl Verdict {
     fn of(played: Played, undisturbed: &Undisturbed, effect: Effect) -> Self {
         let undisturbed = undisturbed.get().unwrap();
         Self {
-            found: played.compare(undisturbed, effect == Effect::Kill),
+            found: played.compare(undisturbed, effect.is_kill()),
             said: played.said,
             was_hit: played.was_hit,
         }
@@ -47,7 +53,13 @@ impl Verdict {
 /// Every story, played once undisturbed and counted.
 pub fn all() -> Vec<Trial> {
     std::thread::scope(|scope| {
-        let steps = scope.spawn(|| conversation("steps", Course::Steps).0);
+        let steps = scope.spawn(|| {
+            let (mut trials, undisturbed) = conversation("steps", Course::Steps);
+            trials.extend(recoveries(&undisturbed));
+            trials.push(tidying(&undisturbed));
+            trials
+        });
+        let large = scope.spawn(|| conversation("large", Course::Large).0);
         let check = scope.spawn(|| conversation("check", Course::Check).0);
         let errands = scope.spawn(errands);
         let (mut waiting, undisturbed) = conversation("loop", Course::Loop);
@@ -55,6 +67,7 @@ pub fn all() -> Vec<Trial> {
         let mut trials = steps.join().unwrap();
         trials.append(&mut waiting);
         trials.append(&mut check.join().unwrap());
+        trials.append(&mut large.join().unwrap());
         trials.append(&mut errands.join().unwrap());
         trials
     })
@@ -86,6 +99,80 @@ fn conversation(story: &'static str, course: Course) -> (Vec<Trial>, Undisturbed
     let played = undisturbed.get_or_init(|| person.play());
     assert_eq!(played.troubles, [""; 0], "{}", played.said);
     (trials, undisturbed)
+}
+
+/// What the first reply is disturbed by before its recovery is: at each write to the journal before
+/// and in the middle of it, while files are put into place and when the command begins.
+fn first_faults(boundaries: &[Boundary]) -> Vec<Fault> {
+    let is_journal = |boundary: &Boundary| boundary.what.ends_with(".journal.jsonl");
+    let mut faults = Vec::new();
+    for boundary in boundaries {
+        let effects: &[Effect] = match boundary.call() {
+            "write" if is_journal(boundary) => &[Effect::Kill, Effect::Torn(Torn::Page)],
+            "renameat2" if boundary.what.ends_with("workspace/p2.txt") => &[Effect::Kill],
+            "renameat" if boundary.what.ends_with("moved/to.txt") => &[Effect::Kill],
+            _ => &[],
+        };
+        faults.extend(effects.iter().map(|effect| Fault {
+            boundary: boundary.clone(),
+            effect: *effect,
+        }));
+    }
+    faults
+}
+
+/// The run that settles what a fault left is disturbed too.
+fn recoveries(undisturbed: &Undisturbed) -> Vec<Trial> {
+    let mut answered = Person::begin(Course::Steps);
+    answered.act(None);
+    let faults = first_faults(&answered.copy().count());
+    assert!(faults.len() > 8, "{faults:#?}");
+    let answered = Arc::new(answered);
+    let recovery = |first: Fault| {
+        let (answered, undisturbed) = (Arc::clone(&answered), Arc::clone(undisturbed));
+        // No copy is made in the middle of a round: files would have changed after it was killed.
+        let stop = move |first: &Fault| {
+            let mut person = answered.copy();
+            person.act(Some(first));
+            person
+        };
+        Trial {
+            story: "recovery",
+            label: format!("recovery after {first}"),
+            boundaries: stop(&first).count(),
+            play: Box::new(move |fault| {
+                let mut person = stop(&first);
+                person.act(Some(fault));
+                Verdict::of(person.play(), &undisturbed, fault.effect)
+            }),
+        }
+    };
+    faults.into_iter().map(recovery).collect()
+}
+
+/// A round after which the journal is compacted and old checkpoints are removed.
+fn tidying(undisturbed: &Undisturbed) -> Trial {
+    let before = Person::begin(Course::Steps).play_until_tidy();
+    let mut tidied = before.copy();
+    let boundaries = tidied.count();
+    let is_done = |what: &str| {
+        let is_rename = |boundary: &&Boundary| boundary.call().starts_with("rename");
+        let mut renames = boundaries.iter().filter(is_rename);
+        renames.any(|boundary| boundary.what.ends_with(what))
+    };
+    assert!(is_done(".journal.jsonl"), "{boundaries:#?}");
+    assert!(is_done("objects/tidied"), "{boundaries:#?}");
+    let undisturbed = Arc::clone(undisturbed);
+    Trial {
+        story: "tidy",
+        label: "tidy".to_owned(),
+        boundaries,
+        play: Box::new(move |fault| {
+            let mut person = before.copy();
+            person.act(Some(fault));
+            Verdict::of(person.play(), &undisturbed, fault.effect)
+        }),
+    }
 }
 
 /// A loop was killed while it asked; the decision is given, and the loop goes on.

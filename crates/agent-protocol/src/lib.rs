@@ -23,4 +23,4 @@ pub use reading::{Cut, Issue, Repair};
 pub use round::{EndMark, SessionId, SessionIdProblem};
 pub use seen::{Extent, ReadRequest, Seen, Sighting};
 pub use selection::Selection;
-pub use staged::{Batch, StagedChange, StagedFile, StagedStep};
+pub use staged::{Batch, StagedChange, StagedFile, StagedLines, StagedStep};

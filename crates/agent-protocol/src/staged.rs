@@ -70,6 +70,26 @@ pub struct StagedFile {
     pub hash: Option<String>,
     /// Whether the model knows that content.
     pub is_seen: bool,
+    /// Where the lines are that the model may name, if any can be trusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<StagedLines>,
+}
+
+/// Where the lines of a file are, in the middle of a reply that changes it. Lines are counted from 0.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StagedLines {
+    /// How many there were when the reply began, or wrote the file anew.
+    pub of: usize,
+    /// The lines of then that are replaced, in their order: from, to, and how many stand there now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<(usize, usize, usize)>,
+    /// The lines of now that the model knows, each from and to; all of them if there is no list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<Vec<(usize, usize)>>,
+    /// Whether the model was never shown the file, so that its numbers are taken on trust.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_on_trust: bool,
 }
 
 impl StagedChange {

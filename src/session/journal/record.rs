@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{CheckReport, SCHEMA, Session};
+use super::super::{CheckReport, PastRound, SCHEMA, Session};
+use super::KeptSession;
 use crate::checkpoint::{Before, Snapshot};
 use crate::error::Error;
 use crate::protocol::{Batch, SessionId, StepResult};
@@ -113,6 +114,31 @@ pub enum Record {
         /// What became of it.
         result: StepResult,
     },
+    /// What was before is compacted; always the first record.
+    Compacted {
+        /// How often that was done.
+        number: u64,
+        /// How many bytes the compacted records after this one have.
+        bytes: u64,
+    },
+    /// A round that is over, without the session that it left.
+    Told {
+        /// The round.
+        #[serde(flatten)]
+        round: PastRound,
+    },
+    /// How the session stood after one of the latest rounds.
+    Kept {
+        /// The round.
+        round: u32,
+        /// The session.
+        session: KeptSession,
+    },
+    /// Records before this one are missing: what they told of the round under way is unknown.
+    Truncated {
+        /// How much that can matter.
+        missing: MissingRecords,
+    },
     /// A round is over; the session goes on from here.
     Round {
         /// The session as it was saved.
@@ -120,8 +146,18 @@ pub enum Record {
     },
 }
 
+/// How much it can matter that records are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum MissingRecords {
+    /// They never were on the disk as a whole, so nothing was done on their word.
+    NotActedOn,
+    /// What they announced may have been done.
+    ActedOn,
+}
+
 /// The names of all records; any other comes from a newer version.
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 19] = [
     "claimed",
     "before",
     "after",
@@ -136,6 +172,10 @@ const NAMES: [&str; 15] = [
     "forked",
     "started",
     "finished",
+    "compacted",
+    "told",
+    "kept",
+    "truncated",
     "round",
 ];
 

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use super::super::{CheckReport, SCHEMA, Session};
-use super::Record;
+use super::{MissingRecords, Record};
 use crate::checkpoint::Before;
 use crate::protocol::{Batch, StepResult};
 
@@ -28,8 +28,12 @@ pub struct Recovered {
     pub undone: Vec<u32>,
     /// Rounds that were put again since the session was saved.
     pub redone: Vec<u32>,
-    /// How many bytes of a half-written last line were cut off.
+    /// Whether records of that round are missing: then what is not mentioned here may have happened.
+    pub missing: Option<MissingRecords>,
+    /// How many bytes a half-written last line has.
     pub torn_bytes: u64,
+    /// How many bytes the journal once had beyond its last whole line.
+    pub lost_bytes: u64,
     /// When the journal was last written.
     pub written_at: Option<SystemTime>,
 }
@@ -93,11 +97,15 @@ impl Recovered {
                 self.undone.retain(|round| !rounds.contains(round));
                 self.redone.extend(rounds);
             }
+            Record::Truncated { missing } => self.missing = self.missing.max(Some(missing)),
             Record::After { .. }
             | Record::Uncovered { .. }
             | Record::Reopened { .. }
             | Record::Instructed { .. }
             | Record::HandedOver { .. }
+            | Record::Compacted { .. }
+            | Record::Told { .. }
+            | Record::Kept { .. }
             | Record::Forked { .. } => {}
         }
     }

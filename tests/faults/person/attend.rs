@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use super::{Person, Phase, session_file};
+use super::{Person, Phase};
 use crate::injector::{self, Boundary, Running, Way};
 use crate::story;
 
@@ -28,7 +28,7 @@ impl Person {
 
     /// Starts the loop and attends it until it ends, for whatever reason.
     pub(super) fn converse(&mut self, way: Way<'_>) -> Vec<Boundary> {
-        let arguments: &[&str] = if session_file(&self.base()).is_none() {
+        let arguments: &[&str] = if self.session_file().is_none() {
             &["new", "the task"]
         } else {
             &["resume"]
