@@ -33,8 +33,6 @@ pub enum Event {
     Closed,
     /// The child itself has ended; what it started may live on, and output may be left to read.
     Ended,
-    /// The line that was to be heeded was hung up.
-    HungUp,
     /// Nothing, for as long as was asked.
     Quiet,
 }

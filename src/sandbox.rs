@@ -17,6 +17,8 @@ mod bubblewrap;
 #[cfg(target_os = "linux")]
 mod child;
 #[cfg(target_os = "linux")]
+mod closed;
+#[cfg(target_os = "linux")]
 mod command;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
@@ -67,7 +69,7 @@ pub use child::child_main;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::Launch;
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{boot_id, child_main, probe, try_out};
+pub use elsewhere::{boot_id, child_main, probe, sweep, try_out};
 pub use hints::{Limit, closed_for_size, found_outside, limit_met, misses_network};
 #[cfg(target_os = "linux")]
 pub(crate) use launch::Launch;
@@ -77,6 +79,8 @@ use layout::Layout;
 pub use probe::{boot_id, probe, try_out};
 #[cfg(target_os = "linux")]
 use reserve::Reserved;
+#[cfg(target_os = "linux")]
+pub use reserve::sweep;
 pub use strength::{Property, Strength};
 
 pub use crate::protocol::obeyed::{TOOL_CONFIGURATION as PROTECTED, WORKFLOWS};
@@ -131,6 +135,22 @@ impl Backend {
             Self::Landlock => "landlock",
         }
     }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|backend| backend.name() == name)
+    }
+}
+
+/// Whom the kernel takes a command for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CommandUser {
+    /// An ordinary user, or one without any power in root's place.
+    Ordinary,
+    /// Root, though without its privileges, because files cannot be shown as another's. No limit of
+    /// processes binds it by itself, and it could read what only root may.
+    Root,
 }
 
 /// How much a command may use; none means without limit.
@@ -226,6 +246,8 @@ pub struct Confinement {
     pub network: bool,
     /// Whether the repository can be written to, its hooks and configuration excepted.
     pub git_write: bool,
+    /// Whom the kernel takes it for; [`Strength::user`] knows it.
+    pub user: CommandUser,
     /// How much it may use.
     pub limits: ResourceLimits,
     /// Lasts from command to command and is seen as `~/.cache`.
@@ -281,6 +303,7 @@ impl Confinement {
             extra_write: Vec::new(),
             network: false,
             git_write: false,
+            user: CommandUser::Ordinary,
             limits: ResourceLimits::default(),
             cache: None,
             hidden: Vec::new(),
@@ -421,7 +444,7 @@ struct Plan {
     /// Where the command is run.
     #[serde(with = "paths")]
     directory: PathBuf,
-    /// What was made so that it can be protected, to be removed if `agent` dies.
+    /// What is made so that it can be protected, and removed afterwards.
     reserved: Reserved,
     /// What the command sees.
     #[serde(with = "paths")]

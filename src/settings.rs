@@ -63,6 +63,7 @@ pub struct Settings {
     pub approval: String,
     pub policy: String,
     pub sandbox: String,
+    pub sandbox_backend: String,
     pub network: String,
     pub grants: String,
     pub allow: String,

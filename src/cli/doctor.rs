@@ -86,9 +86,7 @@ pub(super) fn run(common: &Common, ui: &Ui) -> ExitCode {
         programs::distrust(&here);
     }
     findings.extend(place::findings(settings.as_ref()));
-    let sandbox =
-        settings.map_or_else(|_| "auto".to_owned(), |(_, loaded)| loaded.settings.sandbox);
-    findings.extend(machine::findings(&sandbox, ui));
+    findings.extend(machine::findings(&machine::Wanted::by(settings.ok()), ui));
     for finding in &findings {
         if common.json {
             ui.data(finding);

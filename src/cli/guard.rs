@@ -13,7 +13,7 @@ use crate::platform::programs;
 use crate::policy::{self, Found, Grant, Lookup, PersonRules, Policy, ProjectRules, Rule};
 use crate::protocol::RelPath;
 use crate::repositories::Led;
-use crate::sandbox::{self, Confinement, Identity, Mode, ResourceLimits, Strength};
+use crate::sandbox::{self, Backend, Confinement, Identity, Mode, ResourceLimits, Strength};
 use crate::settings::{Loaded, Origin, Settings, Trust};
 use crate::ui::escape_line;
 
@@ -42,15 +42,21 @@ pub(super) fn permit(
         "off" => Mode::Off,
         _ => Mode::Auto,
     };
-    let strength =
-        (mode != Mode::Off && testing != Testing::Unneeded).then(|| strength(trust, testing));
-    let confinement = match strength.as_ref().and_then(|strength| strength.backend) {
-        Some(backend) => Some(Confinement {
+    let strength = (mode != Mode::Off && testing != Testing::Unneeded).then(|| {
+        let wanted = Backend::named(&settings.sandbox_backend);
+        strength(trust, testing, workspace, wanted)
+    });
+    let confinement = match &strength {
+        Some(strength) if let Some(backend) = strength.backend => Some(Confinement {
             backend,
+            user: strength.user(),
             ..confinement(loaded, workspace, trust, testing)?
         }),
-        None => None,
+        _ => None,
     };
+    if let Some(confinement) = &confinement {
+        sandbox::sweep(confinement);
+    }
     let mut policy = Policy::new(workspace, std::env::home_dir().as_deref());
     policy.approval = settings.approval.parse().unwrap_or_default();
     policy.strictness = settings.policy.parse().unwrap_or_default();
@@ -265,41 +271,140 @@ fn find_program(name: &str) -> Option<Found> {
         .find_map(found)
 }
 
-/// What is remembered of a live test.
-#[derive(Debug, Serialize, Deserialize)]
+/// A live test that is remembered.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Tested {
-    boot: Option<String>,
-    version: String,
+    /// The circumstances that it was made in.
+    when: Circumstances,
     strength: Strength,
 }
 
-/// The result of the live test: the one of this start of the machine, or a new one.
-fn strength(trust: &Trust, testing: Testing) -> Strength {
+/// What a live test depends on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Circumstances {
+    boot: String,
+    version: String,
+    /// The device of the workspace: not every file system can do the same.
+    device: Option<u64>,
+    /// The one that was tried, if it was not the strongest.
+    wanted: Option<Backend>,
+}
+
+/// How many tests are remembered, each of another file system or backend.
+const MAX_REMEMBERED: usize = 16;
+
+/// The result of the live test: that of this start of the machine, or a new one.
+///
+/// Only a test in which everything held is remembered: whoever has mended what did not hold, or had
+/// bad luck, is told so with the next call.
+fn strength(
+    trust: &Trust,
+    testing: Testing,
+    workspace: &Path,
+    wanted: Option<Backend>,
+) -> Strength {
     let file = trust
         .directory()
         .map(|directory| directory.join("sandbox.json"));
-    let boot = sandbox::boot_id();
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let known: Option<Tested> = file
+    let now = sandbox::boot_id().map(|boot| Circumstances {
+        boot,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        device: Identity::of(workspace).map(|identity| identity.device),
+        wanted,
+    });
+    let mut known: Vec<Tested> = file
         .as_ref()
-        .and_then(|file| serde_json::from_slice(&std::fs::read(file).ok()?).ok());
-    if let Some(known) =
-        known.filter(|known| known.boot == boot && boot.is_some() && known.version == version)
+        .and_then(|file| serde_json::from_slice(&std::fs::read(file).ok()?).ok())
+        .unwrap_or_default();
+    if let Some(tested) = known
+        .iter()
+        .find(|tested| Some(&tested.when) == now.as_ref())
     {
-        return known.strength;
+        return tested.strength.clone();
     }
-    let strength = sandbox::probe(Path::new("/proc/self/exe"));
-    if let (Testing::Remembered, Some(file)) = (testing, file) {
-        let tested = Tested {
-            boot,
-            version,
-            strength: strength.clone(),
-        };
+    let strength = sandbox::probe(Path::new("/proc/self/exe"), workspace, wanted);
+    if let (Testing::Remembered, Some(file), Some(when), true) =
+        (testing, file, now, strength.is_whole())
+    {
+        known.retain(|tested| tested.when.boot == when.boot && tested.when.version == when.version);
+        known.truncate(MAX_REMEMBERED - 1);
+        known.insert(
+            0,
+            Tested {
+                when,
+                strength: strength.clone(),
+            },
+        );
         let directory = file.parent().map_or(Ok(()), create_directory);
-        if let (Ok(()), Ok(json)) = (directory, serde_json::to_vec_pretty(&tested)) {
+        if let (Ok(()), Ok(json)) = (directory, serde_json::to_vec_pretty(&known)) {
             // A test that is not remembered is made again, no more.
             let _ = write_atomic(&file, &json, Durability::Atomic);
         }
     }
     strength
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::Property;
+
+    fn remembered(device: Option<u64>, wanted: Option<Backend>) -> Tested {
+        Tested {
+            when: Circumstances {
+                boot: sandbox::boot_id().unwrap_or_default(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                device,
+                wanted,
+            },
+            strength: Strength {
+                backend: Some(Backend::Bubblewrap),
+                properties: vec![Property {
+                    name: "remembered".to_owned(),
+                    holds: true,
+                    words: String::new(),
+                }],
+                reasons: Vec::new(),
+            },
+        }
+    }
+
+    /// What is known of a workspace if this is remembered; this program has no supervisor, so a
+    /// test that is made now fails.
+    #[track_caller]
+    fn case(tested: &Tested, is_used: bool) {
+        let (state, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let file = state.path().join("sandbox.json");
+        let json = serde_json::to_vec(&[tested]).unwrap();
+        write_atomic(&file, &json, Durability::Atomic).unwrap();
+        let trust = Trust::kept_in(state.path());
+        let strength = strength(&trust, Testing::Remembered, workspace.path(), None);
+        assert_eq!(strength.holds("remembered"), is_used);
+        assert_eq!(
+            std::fs::read(&file).unwrap(),
+            json,
+            "a failure is not remembered"
+        );
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_test_counts_for_its_file_system_and_backend_until_the_next_start() {
+        let device = Identity::of(&std::env::temp_dir()).map(|identity| identity.device);
+        case(&remembered(device, None), true);
+        case(&remembered(Some(u64::MAX), None), false);
+        case(&remembered(device, Some(Backend::Landlock)), false);
+        let mut old = remembered(device, None);
+        old.when.boot = "another".to_owned();
+        case(&old, false);
+    }
+
+    #[test]
+    fn a_failed_test_is_not_remembered() {
+        let (state, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let trust = Trust::kept_in(state.path());
+        let strength = strength(&trust, Testing::Remembered, workspace.path(), None);
+        assert!(!strength.is_whole());
+        assert_eq!(std::fs::read_dir(state.path()).unwrap().count(), 0);
+    }
 }

@@ -98,7 +98,7 @@ pub fn run(job: Job<'_>) -> Ran {
             let mut launch = started.launch;
             let attended = Attended {
                 tree: started.tree,
-                launch: launch.as_mut(),
+                launch: launch.as_ref(),
                 output: &mut output,
                 on_output: job.on_output,
                 buffer: vec![0; 64 * 1024],
@@ -152,13 +152,12 @@ fn start(job: &Job<'_>) -> Result<Started, String> {
         .envs(environment::allowed(std::env::vars_os()))
         .envs(confined.unwrap_or_default())
         .envs(job.environment.iter().copied());
-    let mut tree = Tree::start(command, input, session).map_err(|error| {
+    let tree = Tree::start(command, input, session).map_err(|error| {
         let name = Path::new(&program[0]).display();
         format!("could not start `{name}`: {error}")
     })?;
     if let Some(launch) = &mut launch {
         launch.send_plan();
-        launch.connect(&mut tree);
     }
     Ok(Started { tree, launch })
 }
@@ -187,7 +186,7 @@ fn plain(words: &[OsString]) -> Command {
 /// A running child, and where its output goes.
 struct Attended<'a> {
     tree: Tree,
-    launch: Option<&'a mut Launch>,
+    launch: Option<&'a Launch>,
     output: &'a mut Output,
     on_output: &'a mut dyn FnMut(&str),
     buffer: Vec<u8>,
@@ -199,7 +198,7 @@ impl Attended<'_> {
         if stopped.is_some() {
             self.tree.terminate();
             let late = self.until_ended(Some(Instant::now() + GRACE), None);
-            if let (Some(_), Some(launch)) = (late, &self.launch) {
+            if let (Some(_), Some(launch)) = (late, self.launch) {
                 // Its supervisor reaches also what has left the group.
                 launch.stop();
                 self.until_ended(Some(Instant::now() + GRACE), None);
@@ -237,11 +236,6 @@ impl Attended<'_> {
             }
             match self.tree.next(&mut self.buffer, left.min(TICK)) {
                 Ok(Event::Output(length)) => self.take(length),
-                Ok(Event::HungUp) => {
-                    if let Some(launch) = &mut self.launch {
-                        launch.tidy_up();
-                    }
-                }
                 Ok(Event::Quiet) => (self.on_output)(""),
                 Ok(Event::Closed) => {}
                 // An error of the pipe or of `poll` leaves nothing to attend to.
@@ -259,7 +253,7 @@ impl Attended<'_> {
             }
             match self.tree.drain(&mut self.buffer, left) {
                 Ok(Event::Output(length)) => self.take(length),
-                Ok(Event::Quiet | Event::Ended | Event::HungUp) => {}
+                Ok(Event::Quiet | Event::Ended) => {}
                 Ok(Event::Closed) | Err(_) => return,
             }
         }

@@ -3,6 +3,7 @@
 //! Mechanism only: what is mounted where, which calls are refused and in which order things
 //! happen is said in `sandbox`. All of it is meant for a fresh process with one thread.
 
+pub mod cgroups;
 pub mod descriptors;
 pub mod identity;
 pub mod mounts;

@@ -21,19 +21,10 @@ use super::{Event, Exit, Session};
 /// How often to ask whether the child has ended, where the kernel has no descriptor that tells.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What a socket answers whose other end is shut down for writing, and for that only.
-#[cfg(target_os = "linux")]
-const HANG_UP: PollFlags = PollFlags::RDHUP;
-/// Elsewhere nobody hangs up.
-#[cfg(not(target_os = "linux"))]
-const HANG_UP: PollFlags = PollFlags::empty();
-
 /// What can be told without waiting.
 #[derive(Debug, Default)]
 struct Ready {
     ended: bool,
-    /// Whether the line was shut down, if it will tell nothing more.
-    hung_up: Option<bool>,
     readable: bool,
 }
 
@@ -45,8 +36,6 @@ pub struct Tree {
     output: Option<PipeReader>,
     /// Becomes readable when the child ends.
     ended: Option<OwnedFd>,
-    /// A socket that the child shuts down for writing when it has nothing more to do but end.
-    line: Option<OwnedFd>,
 }
 
 impl Tree {
@@ -68,14 +57,7 @@ impl Tree {
             child,
             output: Some(output),
             ended,
-            line: None,
         })
-    }
-
-    /// Tells once by [`Event::HungUp`] when the child has shut down its end of this socket. One
-    /// that is closed, as by a child that was killed, does not count.
-    pub fn heed(&mut self, line: OwnedFd) {
-        self.line = Some(line);
     }
 
     /// Waits for output, for the end of the output or for the end of the child.
@@ -91,19 +73,9 @@ impl Tree {
             } else {
                 left.min(LOOK)
             };
-            let Ready {
-                ended,
-                hung_up,
-                readable,
-            } = self.poll(slice)?;
+            let Ready { ended, readable } = self.poll(slice)?;
             if ended || (self.ended.is_none() && self.has_ended()) {
                 return Ok(Event::Ended);
-            }
-            if let Some(is_shut) = hung_up {
-                self.line = None;
-                if is_shut {
-                    return Ok(Event::HungUp);
-                }
             }
             if readable {
                 return self.read(buffer);
@@ -152,15 +124,12 @@ impl Tree {
 
     fn poll(&self, wait: Duration) -> io::Result<Ready> {
         let watched = [
-            (self.ended.as_ref().map(AsFd::as_fd), PollFlags::IN),
-            (self.line.as_ref().map(AsFd::as_fd), HANG_UP),
-            (self.output.as_ref().map(AsFd::as_fd), PollFlags::IN),
+            self.ended.as_ref().map(AsFd::as_fd),
+            self.output.as_ref().map(AsFd::as_fd),
         ];
         let mut asked: Vec<PollFd<'_>> = watched
             .iter()
-            .filter_map(|(descriptor, flags)| {
-                Some(PollFd::from_borrowed_fd((*descriptor)?, *flags))
-            })
+            .filter_map(|descriptor| Some(PollFd::from_borrowed_fd((*descriptor)?, PollFlags::IN)))
             .collect();
         match poll(&mut asked, Some(&timespec(wait))) {
             Ok(_) => {}
@@ -168,14 +137,13 @@ impl Tree {
             Err(errno) => return Err(errno.into()),
         }
         let mut answers = asked.iter().map(PollFd::revents);
-        let [ended, line, output] = watched.map(|(descriptor, _)| {
+        let [ended, output] = watched.map(|descriptor| {
             descriptor
                 .and_then(|_| answers.next())
                 .unwrap_or(PollFlags::empty())
         });
         Ok(Ready {
             ended: !ended.is_empty(),
-            hung_up: (!line.is_empty()).then_some(line == HANG_UP),
             readable: !output.is_empty(),
         })
     }
@@ -273,37 +241,7 @@ pub fn shell() -> (PathBuf, &'static [&'static str]) {
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests {
-    use std::net::Shutdown;
-    use std::os::unix::net::UnixStream;
-
     use super::*;
-
-    /// A child that waits, and the other end of the line that is heeded.
-    fn waiting() -> (Tree, UnixStream) {
-        let mut command = crate::platform::programs::command("sleep").unwrap();
-        command.arg("60");
-        let mut tree = Tree::start(command, Stdio::null(), Session::MadeBefore).unwrap();
-        let (line, other) = UnixStream::pair().unwrap();
-        tree.heed(line.into());
-        (tree, other)
-    }
-
-    #[test]
-    fn a_line_is_hung_up_once() {
-        let (mut tree, other) = waiting();
-        other.shutdown(Shutdown::Write).unwrap();
-        let wait = Duration::from_millis(1);
-        assert_eq!(tree.next(&mut [], wait).unwrap(), Event::HungUp);
-        assert_eq!(tree.next(&mut [], wait).unwrap(), Event::Quiet);
-    }
-
-    #[test]
-    fn a_line_that_is_lost_is_not_hung_up() {
-        let (mut tree, other) = waiting();
-        drop(other);
-        let wait = Duration::from_millis(1);
-        assert_eq!(tree.next(&mut [], wait).unwrap(), Event::Quiet);
-    }
 
     #[test]
     fn a_child_that_has_no_session_yet_is_killed_too() {

@@ -11,9 +11,9 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
-use rustix::process::{Signal, WaitOptions};
+use rustix::process::Signal;
 
-use super::child::{NOT_STARTED, Seen, end_for_the_dead, end_like, watch};
+use super::child::{NOT_STARTED, Seen, end_all, watch};
 use super::command::{become_command, give_up_power, tell};
 use super::layout::What;
 use super::{Plan, SUBCOMMAND, landlock, root};
@@ -33,13 +33,21 @@ const PLACES: [&str; 3] = [
     "/run/current-system/sw/bin/bwrap",
 ];
 
-/// Runs the command; returns only if it could not be started or `agent` has ended.
-pub(super) fn supervise(agent: &UnixStream, plan: &Plan, words: &[OsString]) -> Result<(), String> {
+/// Runs the command and gives its status; none if `agent` has ended.
+pub(super) fn supervise(
+    agent: &UnixStream,
+    plan: &Plan,
+    words: &[OsString],
+) -> Result<Option<i32>, String> {
     let program = PLACES
         .iter()
         .find(|place| Path::new(place).exists())
         .ok_or("`bwrap` is not installed")?;
     root::workspace(&plan.confinement)?;
+    // What `bwrap` starts comes here if it is killed itself: else it could go on making mount points
+    // after those that were reserved are removed.
+    let own = rustix::process::getpid();
+    rustix::process::set_child_subreaper(Some(own)).map_err(|error| error.to_string())?;
     let arguments = arguments(plan, words)?;
     match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
         Forked::Child => {
@@ -50,13 +58,11 @@ pub(super) fn supervise(agent: &UnixStream, plan: &Plan, words: &[OsString]) -> 
             linux::exit_at_once(i32::from(NOT_STARTED))
         }
         Forked::Parent(process) => {
-            if watch(agent, process, &plan.confinement.limits)? == Seen::Deserted {
-                end_for_the_dead(process, plan);
-                return Ok(());
-            }
-            match rustix::process::waitpid(Some(process), WaitOptions::empty()) {
-                Ok(Some((_, status))) => end_like(status.as_raw()),
-                Ok(None) | Err(_) => Err("`bwrap` was lost".to_owned()),
+            let seen = watch(agent, process, &plan.confinement.limits)?;
+            match (seen, end_all(own, process)) {
+                (Seen::Deserted, _) => Ok(None),
+                (_, Some(status)) => Ok(Some(status)),
+                (_, None) => Err("`bwrap` was lost".to_owned()),
             }
         }
     }

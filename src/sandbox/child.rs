@@ -9,12 +9,15 @@
 //!
 //! When the command ends, process 1 ends, and the kernel kills whatever is left with it. When the
 //! supervisor or `agent` dies, however, process 1 is killed with the same effect. The supervisor
-//! ends the way the command ended, so `agent` needs no other report of that.
+//! makes what the command needs in the workspace, removes it in every case, and then ends the way
+//! the command ended, so `agent` needs no other report of that.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -23,8 +26,11 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 use super::command::tell;
 use super::launch::First;
 use super::memory::{self, SharedMemory};
-use super::{Backend, Plan, ResourceLimits, bubblewrap, landlock, namespaces};
-use crate::platform::linux;
+use super::{
+    Backend, CommandUser, Confinement, Plan, ResourceLimits, bubblewrap, landlock, namespaces,
+};
+use crate::platform::linux::cgroups::ProcessGroup;
+use crate::platform::linux::{self, identity};
 
 /// The exit code of a supervisor that could not start its command.
 pub(super) const NOT_STARTED: u8 = 125;
@@ -63,12 +69,36 @@ fn supervise(agent: &UnixStream, arguments: &[OsString]) -> Result<(), String> {
     linux::ignore_termination();
     let power = namespaces::enter(first)?;
     let plan = read_plan(agent)?;
-    match (plan.confinement.backend, power) {
+    let hold = plan.reserved.make();
+    let group = group_for(&plan.confinement);
+    let ended = match (plan.confinement.backend, power) {
         (Backend::Namespaces, Some(power)) => namespaces::supervise(agent, &plan, words, power),
         (Backend::Namespaces, None) => Err("the namespaces were not entered".to_owned()),
         (Backend::Bubblewrap, _) => bubblewrap::supervise(agent, &plan, words),
         (Backend::Landlock, _) => landlock::supervise(agent, &plan, words),
+    };
+    plan.reserved.remove(&hold);
+    drop(group);
+    match ended? {
+        Some(status) => end_like(status),
+        None => Ok(()),
     }
+}
+
+/// A group that counts the processes of a command that no limit binds by itself; without one, where
+/// none can be made, the self-test says so.
+fn group_for(confinement: &Confinement) -> Option<ProcessGroup> {
+    /// This process, and those between it and the command.
+    const OUR_OWN: u64 = 3;
+    let limit = confinement.limits.processes?;
+    let is_bound = match confinement.backend {
+        Backend::Namespaces => identity::has_process_numbers_of_its_own(),
+        Backend::Bubblewrap | Backend::Landlock => false,
+    };
+    if is_bound || confinement.user != CommandUser::Root {
+        return None;
+    }
+    ProcessGroup::enter(limit.saturating_add(OUR_OWN)).ok()
 }
 
 fn read_plan(mut agent: &UnixStream) -> Result<Plan, String> {
@@ -130,15 +160,45 @@ pub(super) fn watch(
     }
 }
 
-/// Ends the process and tidies up after it, because `agent` no longer can.
-pub(super) fn end_for_the_dead(process: Pid, plan: &Plan) {
+/// Ends the process, because nobody waits for it any more.
+pub(super) fn end_now(process: Pid) {
     let _ = rustix::process::kill_process(process, Signal::KILL);
     let _ = rustix::process::waitpid(Some(process), WaitOptions::empty());
-    plan.reserved.remove_for_the_dead();
+}
+
+/// Kills the command and all that it left, and gives the command's status.
+pub(super) fn end_all(own: Pid, command: Pid) -> Option<i32> {
+    let mut status = None;
+    loop {
+        for child in children_of(own) {
+            // The command itself may have ended, and must not look as if it had been killed.
+            if child != command {
+                let _ = rustix::process::kill_process(child, Signal::KILL);
+            }
+        }
+        if status.is_none() {
+            let _ = rustix::process::kill_process(command, Signal::KILL);
+        }
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((process, ended))) if process == command => status = Some(ended.as_raw()),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return status,
+        }
+    }
+}
+
+fn children_of(process: Pid) -> Vec<Pid> {
+    let number = process.as_raw_nonzero();
+    let path = PathBuf::from(format!("/proc/{number}/task/{number}/children"));
+    fs::read_to_string(path)
+        .unwrap_or_default()
+        .split_whitespace()
+        .filter_map(|number| Pid::from_raw(number.parse().ok()?))
+        .collect()
 }
 
 /// Ends the supervisor the way the command ended.
-pub(super) fn end_like(status: i32) -> ! {
+fn end_like(status: i32) -> ! {
     if libc::WIFSIGNALED(status) {
         linux::end_by_signal(libc::WTERMSIG(status))
     }

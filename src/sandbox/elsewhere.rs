@@ -5,7 +5,6 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use super::{Backend, Confinement, Property, Strength};
-use crate::platform::Tree;
 
 const REASON: &str = "there is no sandbox for this system yet";
 
@@ -28,16 +27,6 @@ impl Launch {
         match *self {}
     }
 
-    /// There is nobody to hang up.
-    pub(crate) fn connect(&self, _tree: &mut Tree) {
-        match *self {}
-    }
-
-    /// There is nothing to tidy up.
-    pub(crate) fn tidy_up(&mut self) {
-        match *self {}
-    }
-
     /// There is nothing to stop.
     pub(crate) fn stop(&self) {
         match *self {}
@@ -55,7 +44,7 @@ pub fn child_main(_arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 /// Says that there is no sandbox.
-pub fn probe(_launcher: &Path) -> Strength {
+pub fn probe(_launcher: &Path, _workspace: &Path, _wanted: Option<Backend>) -> Strength {
     Strength {
         backend: None,
         properties: Vec::new(),
@@ -64,9 +53,16 @@ pub fn probe(_launcher: &Path) -> Strength {
 }
 
 /// Says that there is no sandbox.
-pub fn try_out(_backend: Backend, _launcher: &Path) -> Result<Vec<Property>, String> {
+pub fn try_out(
+    _backend: Backend,
+    _launcher: &Path,
+    _workspace: &Path,
+) -> Result<Vec<Property>, String> {
     Err(REASON.to_owned())
 }
+
+/// Removes nothing: no command made anything.
+pub fn sweep(_confinement: &Confinement) {}
 
 /// What changes when the machine is started again, if the system tells.
 pub fn boot_id() -> Option<String> {

@@ -11,17 +11,18 @@
 use std::ffi::OsString;
 use std::fs;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use landlock::{
     ABI, Access, AccessFs, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
     RulesetCreatedAttr, RulesetStatus, Scope,
 };
-use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::process::Signal;
 
 use super::attributes::{self, Writable};
-use super::child::{NOT_STARTED, Seen, end_like, watch};
+use super::child::{NOT_STARTED, Seen, end_all, watch};
 use super::command::{become_command, tell};
 use super::filter::{self, Isolation};
 use super::layout::{Layout, What};
@@ -32,9 +33,14 @@ use crate::platform::linux::{self, Forked, descriptors, identity};
 /// The newest version whose rights are asked for; older kernels give what they have.
 const VERSION: ABI = ABI::V6;
 
-/// Runs the command; returns only if it could not be started or `agent` has ended.
-pub(super) fn supervise(agent: &UnixStream, plan: &Plan, words: &[OsString]) -> Result<(), String> {
+/// Runs the command and gives its status; none if `agent` has ended.
+pub(super) fn supervise(
+    agent: &UnixStream,
+    plan: &Plan,
+    words: &[OsString],
+) -> Result<Option<i32>, String> {
     let workspace = root::workspace(&plan.confinement)?;
+    let plan = &with_room_beside_others(plan);
     let own = rustix::process::getpid();
     rustix::process::set_child_subreaper(Some(own)).map_err(|error| error.to_string())?;
     let scratch =
@@ -66,15 +72,35 @@ pub(super) fn supervise(agent: &UnixStream, plan: &Plan, words: &[OsString]) -> 
             let status = end_all(own, command);
             let _ = scratch.close();
             match (seen, status) {
-                (Seen::Deserted, _) => {
-                    plan.reserved.remove_for_the_dead();
-                    Ok(())
-                }
-                (_, Some(status)) => end_like(status),
+                (Seen::Deserted, _) => Ok(None),
+                (_, Some(status)) => Ok(Some(status)),
                 (_, None) => Err("the command was lost".to_owned()),
             }
         }
     }
+}
+
+/// The plan with a limit of processes that leaves room for those that the person has running: the
+/// kernel counts all of a user's, and only a user namespace has a count of its own.
+fn with_room_beside_others(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    if let Some(limit) = &mut plan.confinement.limits.processes {
+        *limit = limit.saturating_add(threads_of(rustix::process::geteuid().as_raw()));
+    }
+    plan
+}
+
+/// How many threads a user has.
+fn threads_of(user: u32) -> u64 {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let threads = processes.filter_map(|entry| {
+        let name = entry.file_name();
+        name.to_str()?.parse::<u32>().ok()?;
+        // A directory has a link from each of those in it, and two of its own.
+        let found = fs::metadata(entry.path().join("task")).ok()?;
+        (found.uid() == user).then(|| found.nlink().saturating_sub(2))
+    });
+    threads.sum()
 }
 
 /// What the process does that becomes the command.
@@ -224,35 +250,4 @@ fn allow(
         access &= AccessFs::from_file(VERSION);
     }
     rules.add_rule(PathBeneath::new(opened, access))
-}
-
-/// Kills the command and all that it left, and gives the command's status.
-fn end_all(own: Pid, command: Pid) -> Option<i32> {
-    let mut status = None;
-    loop {
-        for child in children_of(own) {
-            // The command itself may have ended, and must not look as if it had been killed.
-            if child != command {
-                let _ = rustix::process::kill_process(child, Signal::KILL);
-            }
-        }
-        if status.is_none() {
-            let _ = rustix::process::kill_process(command, Signal::KILL);
-        }
-        match rustix::process::wait(WaitOptions::empty()) {
-            Ok(Some((process, ended))) if process == command => status = Some(ended.as_raw()),
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return status,
-        }
-    }
-}
-
-fn children_of(process: Pid) -> Vec<Pid> {
-    let number = process.as_raw_nonzero();
-    let path = PathBuf::from(format!("/proc/{number}/task/{number}/children"));
-    fs::read_to_string(path)
-        .unwrap_or_default()
-        .split_whitespace()
-        .filter_map(|number| Pid::from_raw(number.parse().ok()?))
-        .collect()
 }

@@ -1,7 +1,8 @@
 //! The side of `agent`: starts the supervisor of a confined command and hears from it.
 //!
-//! What a plan needs is made while the supervisor starts and parts itself from the machine, which
-//! takes as long; so the supervisor is told on its command line what it can do before it has a plan.
+//! The plan is made while the supervisor starts and parts itself from the machine, which takes as
+//! long; so the supervisor is told on its command line what it can do before it has a plan. Nothing
+//! is changed for a command before its supervisor knows about it.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
@@ -10,9 +11,9 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::reserve::{Hold, Reserved};
+use super::reserve::Reserved;
 use super::{Backend, Confinement, Plan, SUBCOMMAND, layout, linked};
-use crate::platform::{Tree, programs};
+use crate::platform::programs;
 
 /// What is said right before the command takes over; anything else said is why it did not.
 pub(super) const STARTED: u8 = 6;
@@ -58,8 +59,8 @@ pub(crate) struct Launch {
     confinement: Confinement,
     directory: PathBuf,
     supervisor: UnixStream,
-    /// What was made for the command, once there is a plan.
-    reserved: Option<(Reserved, Hold)>,
+    /// What the supervisor makes and removes, once there is a plan.
+    reserved: Option<Reserved>,
     /// Why there is no plan.
     failure: Option<String>,
 }
@@ -90,7 +91,7 @@ impl Launch {
         Ok((command, OwnedFd::from(input).into(), launch))
     }
 
-    /// Makes what is needed and tells the supervisor what to do, once it runs.
+    /// Plans the sandbox and tells the supervisor what to do, once it runs.
     pub(crate) fn send_plan(&mut self) {
         match self.plan() {
             // A supervisor that ended at once has said why.
@@ -113,14 +114,14 @@ impl Launch {
         {
             return Err(TOO_LARGE.to_owned());
         }
-        let (reserved, hold) = Reserved::make(&self.confinement);
+        let reserved = Reserved::planned(&self.confinement);
         let plan = Plan {
             confinement: self.confinement.clone(),
             directory: self.directory.clone(),
             reserved: reserved.clone(),
             layout: layout::of(&self.confinement),
         };
-        self.reserved = Some((reserved, hold));
+        self.reserved = Some(reserved);
         serde_json::to_vec(&plan).map_err(|error| format!("could not plan the sandbox: {error}"))
     }
 
@@ -128,21 +129,6 @@ impl Launch {
         let length = u32::try_from(plan.len()).map_err(io::Error::other)?;
         self.supervisor.write_all(&length.to_le_bytes())?;
         self.supervisor.write_all(plan)
-    }
-
-    /// Has the tree tell when the supervisor hangs up, because the command and all that it started
-    /// have ended; without that, the end of the supervisor is soon enough.
-    pub(crate) fn connect(&self, tree: &mut Tree) {
-        if let Ok(line) = self.supervisor.try_clone() {
-            tree.heed(line.into());
-        }
-    }
-
-    /// Removes what was made for the command. To be called when it has ended.
-    pub(crate) fn tidy_up(&mut self) {
-        if let Some((reserved, hold)) = self.reserved.take() {
-            reserved.remove(&hold);
-        }
     }
 
     /// Has the supervisor end the command and all that it started.
@@ -170,7 +156,10 @@ impl Launch {
 
 impl Drop for Launch {
     fn drop(&mut self) {
-        self.tidy_up();
+        // A supervisor that ended by itself has left nothing.
+        if let Some(reserved) = &self.reserved {
+            reserved.remove_leftovers();
+        }
     }
 }
 

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::linked::WORKFLOW_PARENTS;
 use super::{
-    Confinement, PROTECTED, STATE, WORKFLOWS, paths, private_files, repository, reserve, tools,
+    CommandUser, Confinement, PROTECTED, RESERVED_WORKFLOWS, STATE, WORKFLOWS, closed, paths,
+    private_files, repository, reserve, tools,
 };
 
 /// What is at a path.
@@ -127,6 +128,9 @@ pub(super) fn of(confinement: &Confinement) -> Layout {
     if let Some(outside) = confinement.repository.clone() {
         repository::add_outside(&mut layout, outside, confinement.git_write);
     }
+    if confinement.user == CommandUser::Root {
+        mask_closed(&mut layout);
+    }
     hide_credentials(&mut layout, &confinement.home);
     if let Ok(home) = fs::canonicalize(&confinement.home)
         && home != confinement.home
@@ -136,6 +140,13 @@ pub(super) fn of(confinement: &Confinement) -> Layout {
     layout.insert(confinement.workspace.clone(), What::Workspace);
     add_protected(&mut layout, confinement);
     layout
+}
+
+/// Masks what others may not read, where it lies in what the system shows.
+fn mask_closed(layout: &mut Layout) {
+    for path in closed::to_others() {
+        layout.entry(path.clone()).or_insert(What::Masked);
+    }
 }
 
 /// Hides what opens other doors, where it lies in something that is shown.
@@ -252,15 +263,15 @@ fn add_protected(layout: &mut Layout, confinement: &Confinement) {
     for path in always.chain(workflows.filter(|path| is_there(path))) {
         layout.insert(path, What::Protected);
     }
+    let reserved = RESERVED_WORKFLOWS.map(|name| workspace.join(name));
+    layout.extend(reserved.map(|path| (path, What::Protected)));
     let parents = WORKFLOW_PARENTS.map(|name| workspace.join(name));
     for directory in parents.into_iter().filter(|path| is_there(path)) {
-        // Else all of it could be renamed, and another put in its place.
-        let what = if reserve::is_marked(&directory) {
-            What::Protected
-        } else {
-            What::Pinned
-        };
-        layout.insert(directory, what);
+        // One of the person's is open but for its workflows, and cannot be renamed: else another
+        // could be put in its place.
+        if !reserve::is_marked(&directory) {
+            layout.insert(directory, What::Pinned);
+        }
     }
     let git = workspace.join(".git");
     // A file only says where the repository is.

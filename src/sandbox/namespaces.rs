@@ -2,30 +2,29 @@
 
 use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
 use rustix::thread::UnshareFlags;
 
-use super::child::{NOT_STARTED, Seen, end_for_the_dead, end_like, release_output, watch};
+use super::child::{NOT_STARTED, Seen, end_now, release_output, watch};
 use super::command::{give_up_power, start_command, tell};
 use super::launch::First;
 use super::root::{self, Built, Power};
-use super::{Plan, landlock};
+use super::{CommandUser, Plan, landlock};
 use crate::platform::linux::{self, Forked, identity, network};
 
 /// The number inside that a command of root's has: every system knows it as `nobody`.
 const NOBODY: u32 = 65_534;
 
-/// Runs the command; returns only if it could not be started or `agent` has ended.
+/// Runs the command and gives its status; none if it did not start or `agent` has ended.
 pub(super) fn supervise(
     agent: &UnixStream,
     plan: &Plan,
     words: &[OsString],
     power: Power,
-) -> Result<(), String> {
+) -> Result<Option<i32>, String> {
     let (ended, status) = io::pipe().map_err(|error| error.to_string())?;
     let (outside, inside) = UnixStream::pair().map_err(|error| error.to_string())?;
     match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
@@ -58,10 +57,7 @@ pub(super) fn enter(first: First) -> Result<Option<Power>, String> {
     }
     // That of the mounts is left to process 1: the supervisor must be able to tidy up outside.
     // That of the network comes later, while process 1 builds its root.
-    let namespaces = UnshareFlags::NEWPID
-        | UnshareFlags::NEWIPC
-        | UnshareFlags::NEWUTS
-        | UnshareFlags::NEWCGROUP;
+    let namespaces = UnshareFlags::NEWPID | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS;
     let cannot = |error: io::Error| format!("could not enter new namespaces: {error}");
     if rustix::process::geteuid().is_root() && linux::unshare(namespaces).is_ok() {
         return Ok(Some(Power::Root));
@@ -101,27 +97,23 @@ fn attend(
     process_1: Pid,
     mut ended: PipeReader,
     plan: &Plan,
-) -> Result<(), String> {
+) -> Result<Option<i32>, String> {
+    // Not for its status alone: removing what is mounted somewhere takes the kernel far longer.
     match watch(agent, process_1, &plan.confinement.limits)? {
         Seen::Deserted => {
-            end_for_the_dead(process_1, plan);
-            return Ok(());
+            end_now(process_1);
+            return Ok(None);
         }
-        // Nothing is mounted any more once it is gone.
         Seen::Exhausting => {
-            let _ = rustix::process::waitpid(Some(process_1), WaitOptions::empty());
-            linux::end_by_signal(libc::SIGKILL)
+            end_now(process_1);
+            return Ok(Some(libc::SIGKILL));
         }
         Seen::Ended => {}
     }
-    // Nobody is left inside, and no mount: `agent` can tidy up while this process ends.
-    let _ = agent.shutdown(Shutdown::Write);
     let mut status = [0; 4];
-    match ended.read_exact(&mut status) {
-        Ok(()) => end_like(i32::from_le_bytes(status)),
-        // Process 1 has told why, or was killed together with the command.
-        Err(_) => Ok(()),
-    }
+    // Without a status process 1 has told why, or was killed together with the command.
+    let is_told = ended.read_exact(&mut status).is_ok();
+    Ok(is_told.then(|| i32::from_le_bytes(status)))
 }
 
 /// What process 1 is to do.
@@ -147,6 +139,13 @@ impl Task<'_> {
         } else {
             network::join(&self.network)
                 .map_err(|error| format!("could not enter a network of its own: {error}"))?;
+        }
+        if confinement.user == CommandUser::Root
+            && let Some(limit) = confinement.limits.processes
+            && identity::has_process_numbers_of_its_own()
+        {
+            identity::limit_process_numbers(built.proc.as_fd(), limit)
+                .map_err(|error| format!("could not limit the processes: {error}"))?;
         }
         self.become_nobody(&built)?;
         drop(built);

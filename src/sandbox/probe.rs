@@ -2,8 +2,9 @@
 //!
 //! Versions and settings promise what a kernel then refuses, so each property is tried: in a small
 //! home with a secret in it, a script does what it must not be able to do. What it could do is
-//! told in plain words. The test takes a few hundredths of a second; the result holds until the
-//! machine is started again ([`boot_id`]).
+//! told in plain words. That is done on the file system of the workspace, because not every one can
+//! show root's files as those of a user without any power. The test takes a few hundredths of a
+//! second; what holds then holds until the machine is started again ([`boot_id`]).
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -12,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{Backend, Confinement, Launch, Property, Strength};
+use super::{Backend, CommandUser, Confinement, Launch, Property, Strength, strength};
 use crate::platform::{Event, Session, Tree};
 
 const FILES: (&str, &str, &str, &str) = (
@@ -22,8 +23,15 @@ const FILES: (&str, &str, &str, &str) = (
     "echo x >> ../../outside || chmod 711 ../../outside",
 );
 
+const USER: (&str, &str, &str, &str) = (
+    strength::USER,
+    "commands do not run as root",
+    "commands run as root, though without its privileges",
+    "while read -r inside outside count; do [ \"$outside\" = 0 ] && exit 0; done < /proc/self/uid_map; exit 1",
+);
+
 /// Each property: its name, what is said if it holds and if not, and what must fail inside.
-const TRIALS: [(&str, &str, &str, &str); 10] = [
+const TRIALS: [(&str, &str, &str, &str); 11] = [
     (
         "home",
         "your home directory is hidden, except installed tools",
@@ -73,6 +81,7 @@ const TRIALS: [(&str, &str, &str, &str); 10] = [
         "commands can change settings of the kernel",
         "exec 3>> /proc/sys/kernel/core_pattern",
     ),
+    USER,
     (
         "limits",
         "processes, memory, file size and open files are limited",
@@ -80,6 +89,14 @@ const TRIALS: [(&str, &str, &str, &str); 10] = [
         "i=0; while [ $i -lt 40 ]; do sleep 9 & i=$((i+1)); done",
     ),
 ];
+
+/// For root alone: others cannot read such files anyway.
+const SYSTEM: (&str, &str, &str, &str) = (
+    "system",
+    "files in /etc that only root may read are hidden",
+    "commands can read files in /etc that only root may read",
+    "find /etc -xdev -type f -user 0 ! -perm -004 2>/dev/null | while read -r file; do head -c 1 \"$file\"; done | grep -q .",
+);
 
 const SURVIVAL: (&str, &str, &str) = (
     "survival",
@@ -90,12 +107,13 @@ const SURVIVAL: (&str, &str, &str) = (
 /// How long a trial may take, on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Finds the strongest sandbox that works here; `launcher` is a program that knows
-/// [`SUBCOMMAND`](super::SUBCOMMAND).
-pub fn probe(launcher: &Path) -> Strength {
+/// Finds the strongest sandbox that works here, or tries the one that is wanted; `launcher` is a
+/// program that knows [`SUBCOMMAND`](super::SUBCOMMAND).
+pub fn probe(launcher: &Path, workspace: &Path, wanted: Option<Backend>) -> Strength {
     let mut reasons = Vec::new();
-    for backend in Backend::ALL {
-        match try_out(backend, launcher) {
+    let backends = Backend::ALL.into_iter();
+    for backend in backends.filter(|backend| wanted.is_none_or(|wanted| wanted == *backend)) {
+        match try_out(backend, launcher, workspace) {
             Ok(properties) => {
                 return Strength {
                     backend: Some(backend),
@@ -114,19 +132,43 @@ pub fn probe(launcher: &Path) -> Strength {
 }
 
 /// Tries one backend; gives the reason if it does not work at all.
-pub fn try_out(backend: Backend, launcher: &Path) -> Result<Vec<Property>, String> {
-    let place = Place::new().map_err(|error| format!("could not prepare the test: {error}"))?;
+pub fn try_out(
+    backend: Backend,
+    launcher: &Path,
+    workspace: &Path,
+) -> Result<Vec<Property>, String> {
+    let place =
+        Place::near(workspace).map_err(|error| format!("could not prepare the test: {error}"))?;
     let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(|error| error.to_string())?;
-    let port = listener.local_addr().map_err(|error| error.to_string())?;
-    let script = script(port.port());
+    let port = listener
+        .local_addr()
+        .map_err(|error| error.to_string())?
+        .port();
     let mut confinement = Confinement::of_workspace(place.workspace());
     confinement.backend = backend;
     launcher.clone_into(&mut confinement.launcher);
     confinement.home = place.home();
     confinement.limits.processes = Some(32);
-    let tried = run(&confinement, &script)?;
+    let properties = try_with(&confinement, &place, port)?;
+    let runs_as_root = !properties
+        .iter()
+        .any(|property| property.name == USER.0 && property.holds);
+    if !runs_as_root {
+        return Ok(properties);
+    }
+    // What is done about it is a part of what is tried.
+    confinement.user = CommandUser::Root;
+    try_with(&confinement, &place, port)
+}
+
+fn try_with(confinement: &Confinement, place: &Place, port: u16) -> Result<Vec<Property>, String> {
+    let is_root = rustix::process::geteuid().is_root();
+    let trials: Vec<_> = (TRIALS.into_iter())
+        .chain(is_root.then_some(SYSTEM))
+        .collect();
+    let tried = run(confinement, &script(&trials, port))?;
     let mut answers = tried.output.lines();
-    let mut properties: Vec<Property> = TRIALS
+    let mut properties: Vec<Property> = trials
         .iter()
         .map(|(name, good, bad, _)| property(name, good, bad, answers.next() == Some("held")))
         .collect();
@@ -134,9 +176,12 @@ pub fn try_out(backend: Backend, launcher: &Path) -> Result<Vec<Property>, Strin
         return Err(format!("nothing held: {}", tried.output.trim()));
     }
     for property in &mut properties {
-        // Inside, the file may be another one of the same name: what counts is the one outside.
         if property.name == FILES.0 {
+            // Inside, the file may be another one of the same name: what counts is that outside.
             *property = self::property(FILES.0, FILES.1, FILES.2, place.is_unchanged());
+        } else if property.name == USER.0 && !is_root {
+            // A namespace within a namespace of theirs looks like one of root's from inside.
+            *property = self::property(USER.0, USER.1, USER.2, true);
         }
     }
     let (name, good, bad) = SURVIVAL;
@@ -153,10 +198,10 @@ fn property(name: &str, good: &str, bad: &str, holds: bool) -> Property {
 }
 
 /// Prints `held` or `failed` for each trial, and leaves somebody behind.
-fn script(port: u16) -> String {
+fn script(trials: &[(&str, &str, &str, &str)], port: u16) -> String {
     let agent = std::process::id().to_string();
     let mut script = String::from("(setsid sleep 60 &)\n");
-    for (_, _, _, attack) in TRIALS {
+    for (_, _, _, attack) in trials {
         let attack = attack
             .replace("PORT", &port.to_string())
             .replace("AGENT", &agent);
@@ -167,12 +212,36 @@ fn script(port: u16) -> String {
     script
 }
 
+/// The mount that a path lies on, where the kernel tells, and the device.
+fn file_system(path: &Path) -> Option<(u64, u32, u32)> {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+    let found = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
+    Some((found.stx_mnt_id, found.stx_dev_major, found.stx_dev_minor))
+}
+
 /// A home with a secret and a workspace, and a file beside it.
 struct Place(tempfile::TempDir);
 
 impl Place {
-    fn new() -> io::Result<Self> {
-        let place = Self(crate::platform::temporary_directory("agent-probe-")?);
+    /// Makes one on the file system of the workspace: in the usual place, beside it or in it.
+    fn near(workspace: &Path) -> io::Result<Self> {
+        let usual = std::env::temp_dir();
+        let beside = workspace.parent().unwrap_or(workspace);
+        let wanted = file_system(workspace);
+        let mut places = [usual.as_path(), beside, workspace]
+            .into_iter()
+            .filter(|place| wanted.is_none() || file_system(place) == wanted);
+        let mut make = tempfile::Builder::new();
+        make.prefix(".agent-test-")
+            .permissions(fs::Permissions::from_mode(0o700));
+        let directory = places
+            .find_map(|place| make.tempdir_in(place).ok())
+            .ok_or(io::ErrorKind::PermissionDenied)?;
+        Self::filled(directory)
+    }
+
+    fn filled(directory: tempfile::TempDir) -> io::Result<Self> {
+        let place = Self(directory);
         fs::create_dir_all(place.workspace().join(".git"))?;
         File::create(place.home().join("secret"))?.write_all(b"x")?;
         File::create(place.outside())?;
@@ -223,7 +292,7 @@ fn run(confinement: &Confinement, script: &str) -> Result<Tried, String> {
         match tree.next(&mut buffer, Duration::from_millis(100)) {
             Ok(Event::Output(length)) => output.extend_from_slice(&buffer[..length]),
             Ok(Event::Ended) => has_ended = true,
-            Ok(Event::Closed | Event::Quiet | Event::HungUp) => {}
+            Ok(Event::Closed | Event::Quiet) => {}
             Err(error) => return Err(error.to_string()),
         }
     }
@@ -245,7 +314,7 @@ fn drain(tree: &mut Tree, output: &mut Vec<u8>, buffer: &mut [u8]) -> bool {
         match tree.drain(buffer, Duration::from_millis(100)) {
             Ok(Event::Output(length)) => output.extend_from_slice(&buffer[..length]),
             Ok(Event::Closed) => return true,
-            Ok(Event::Quiet | Event::Ended | Event::HungUp) => {}
+            Ok(Event::Quiet | Event::Ended) => {}
             Err(_) => return false,
         }
     }

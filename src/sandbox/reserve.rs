@@ -1,26 +1,36 @@
 //! Names in the workspace that a command must not create.
 //!
 //! A name can only be protected by a mount, and a mount needs something to lie on: a missing name
-//! is made as an empty directory, which version control does not see, and removed afterwards. Such
-//! a directory has permissions that nobody else gives, so that one which a power failure left
-//! behind is known and goes with the next. Names inside of `.git` whose mere presence would change
-//! what git does are not made but looked for afterwards. Nothing is made or removed through a link.
+//! is made as an empty directory, which version control does not see, and removed afterwards. The
+//! supervisor of the command makes and removes them, because it outlives both the command and a
+//! killed `agent`. `agent` only looks: after a command, in case the supervisor itself was killed, and
+//! when a session is opened ([`sweep`]), in case both were. It knows such a directory by permissions
+//! that nobody else gives. Names inside of `.git` whose mere presence would change what git does are
+//! not made but looked for afterwards. Nothing is made or removed through a link.
+//!
+//! An overlay inside of the namespace would need no mount points, but its upper layer would be the
+//! workspace itself, where it leaves whiteouts and attributes, and its work directory has to lie on
+//! the same file system.
 
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
-use super::{Confinement, PROTECTED, RESERVED_WORKFLOWS, STATE, paths, repository};
+use super::{Backend, Confinement, PROTECTED, RESERVED_WORKFLOWS, STATE, paths, repository};
 
 /// Tells a directory that was made here from all others; no usual mask takes a part of it away.
 const MARK: u32 = 0o1500;
 
-/// What is undone when the command has ended.
+/// How long a lock is waited for: a process that was killed still holds its own while it ends.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The names to reserve for a command, and what must not be there when it has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Reserved {
     #[serde(with = "paths")]
@@ -39,12 +49,22 @@ pub(super) struct Reserved {
 pub(super) struct Hold(Vec<File>);
 
 impl Reserved {
-    /// Makes what is missing.
-    pub(super) fn make(confinement: &Confinement) -> (Self, Hold) {
+    /// The names for this confinement; nothing is made yet.
+    pub(super) fn planned(confinement: &Confinement) -> Self {
         let workspace = &confinement.workspace;
         let missing = repository::Missing::of(confinement);
-        let hold = Hold::take(workspace, &missing.outside);
-        let mut names: Vec<PathBuf> = PROTECTED.iter().map(|name| workspace.join(name)).collect();
+        let mut reserved = Self {
+            workspace: workspace.clone(),
+            names: Vec::new(),
+            absent: missing.absent,
+            outside: missing.outside,
+        };
+        if confinement.backend == Backend::Landlock {
+            // Without mounts a directory in its place protects no name.
+            return reserved;
+        }
+        let names = &mut reserved.names;
+        names.extend(PROTECTED.iter().map(|name| workspace.join(name)));
         names.push(workspace.join(STATE));
         for name in RESERVED_WORKFLOWS.map(|name| workspace.join(name)) {
             // One that is made here is closed as a whole.
@@ -56,18 +76,18 @@ impl Reserved {
         names.extend(confinement.reserved.iter().cloned());
         let of_ours = confinement.hidden.iter();
         names.extend(of_ours.filter(|path| path.ends_with(STATE)).cloned());
-        for ground in Ground::of(workspace, &missing.outside) {
-            for name in &names {
+        reserved
+    }
+
+    /// Makes what is missing.
+    pub(super) fn make(&self) -> Hold {
+        let hold = Hold::share(&self.workspace, &self.outside);
+        for ground in Ground::of(&self.workspace, &self.outside) {
+            for name in &self.names {
                 ground.make_marked(name);
             }
         }
-        let reserved = Self {
-            workspace: workspace.clone(),
-            names,
-            absent: missing.absent,
-            outside: missing.outside,
-        };
-        (reserved, hold)
+        hold
     }
 
     /// Removes what was made and what should not have come, unless others still need it.
@@ -76,38 +96,86 @@ impl Reserved {
         for ground in &grounds {
             self.absent.iter().for_each(|path| ground.remove_file(path));
         }
-        if !hold.is_the_last() {
-            return;
-        }
-        for ground in &grounds {
-            self.names
-                .iter()
-                .for_each(|path| ground.remove_marked(path));
+        if hold.is_the_last() {
+            self.remove_marked(&grounds);
         }
     }
 
-    /// The same, for a supervisor whose `agent` has died.
-    pub(super) fn remove_for_the_dead(&self) {
-        self.remove(&Hold::take(&self.workspace, &self.outside));
+    /// Removes what a killed supervisor left, once nobody else needs it.
+    pub(super) fn remove_leftovers(&self) {
+        if !self.names.iter().any(|name| is_marked(name)) {
+            return;
+        }
+        let grounds = Ground::of(&self.workspace, &self.outside);
+        if Hold::alone(&self.workspace, &self.outside).is_some() {
+            self.remove_marked(&grounds);
+        }
+    }
+
+    fn remove_marked(&self, grounds: &[Ground<'_>]) {
+        for ground in grounds {
+            // What lies in another is named after it.
+            let names = self.names.iter().rev();
+            names.for_each(|path| ground.remove_marked(path));
+        }
     }
 }
 
+/// Removes what commands of an earlier process left in the workspace, all of which was killed.
+pub fn sweep(confinement: &Confinement) {
+    let mut everything = confinement.clone();
+    everything.backend = Backend::Namespaces;
+    everything.git_write = true;
+    Reserved::planned(&everything).remove_leftovers();
+}
+
 impl Hold {
-    fn take(workspace: &Path, outside: &[PathBuf]) -> Self {
+    /// Shares the places with others who run commands.
+    fn share(workspace: &Path, outside: &[PathBuf]) -> Self {
+        let mut files = Self::open(workspace, outside);
+        // Without a lock, as on some network file systems, one counts as alone.
+        files.retain(|file| lock(file, FlockOperation::NonBlockingLockShared));
+        Self(files)
+    }
+
+    /// Has the places for itself, once those who run commands there have ended.
+    fn alone(workspace: &Path, outside: &[PathBuf]) -> Option<Self> {
+        let files = Self::open(workspace, outside);
+        let is_alone = files
+            .iter()
+            .all(|file| lock(file, FlockOperation::NonBlockingLockExclusive));
+        is_alone.then_some(Self(files))
+    }
+
+    fn open(workspace: &Path, outside: &[PathBuf]) -> Vec<File> {
         let places = [workspace]
             .into_iter()
             .chain(outside.iter().map(PathBuf::as_path));
-        let files = places.filter_map(|place| File::open(place).ok());
-        // Without a lock, as on some network file systems, one counts as alone.
-        let is_held =
-            |file: &File| rustix::fs::flock(file, FlockOperation::NonBlockingLockShared).is_ok();
-        Self(files.filter(is_held).collect())
+        places.filter_map(|place| File::open(place).ok()).collect()
     }
 
     fn is_the_last(&self) -> bool {
         self.0
             .iter()
             .all(|file| rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).is_ok())
+    }
+}
+
+/// Takes a lock that somebody may hold for a moment; there is no way to wait for one with a limit
+/// but to look again.
+fn lock(file: &File, operation: FlockOperation) -> bool {
+    const LOOK: Duration = Duration::from_millis(2);
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match rustix::fs::flock(file, operation) {
+            Ok(()) => return true,
+            Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR)
+                if Instant::now() < deadline =>
+            {
+                std::thread::sleep(LOOK);
+            }
+            Err(_) => return false,
+        }
     }
 }
 
@@ -210,6 +278,12 @@ mod tests {
         }
     }
 
+    fn made(confinement: &Confinement) -> (Reserved, Hold) {
+        let reserved = Reserved::planned(confinement);
+        let hold = reserved.make();
+        (reserved, hold)
+    }
+
     impl Place {
         #[track_caller]
         fn is_as_it_was(&self) {
@@ -227,7 +301,7 @@ mod tests {
     #[test]
     fn leaves_the_workspace_as_it_was() {
         let place = place();
-        let (reserved, hold) = Reserved::make(&place.confinement);
+        let (reserved, hold) = made(&place.confinement);
         assert!(place.directory.path().join(".vscode").is_dir());
         File::create(place.directory.path().join(".git/commondir")).unwrap();
         reserved.remove(&hold);
@@ -240,7 +314,7 @@ mod tests {
         let outside = tempfile::tempdir().unwrap();
         let link = place.directory.path().join(".github");
         std::os::unix::fs::symlink(outside.path(), &link).unwrap();
-        let (reserved, hold) = Reserved::make(&place.confinement);
+        let (reserved, hold) = made(&place.confinement);
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
         let mark = fs::Permissions::from_mode(MARK);
         let alike = outside.path().join("workflows");
@@ -258,7 +332,7 @@ mod tests {
         let base = place.directory.path().join(".idea/base");
         fs::create_dir(&base).unwrap();
         place.confinement.hidden = vec![base.join(STATE), "/elsewhere/.agent".into()];
-        let (reserved, hold) = Reserved::make(&place.confinement);
+        let (reserved, hold) = made(&place.confinement);
         assert!(base.join(STATE).is_dir());
         reserved.remove(&hold);
         assert_eq!(fs::read_dir(&base).unwrap().count(), 0);
@@ -267,8 +341,8 @@ mod tests {
     #[test]
     fn stays_until_the_last_one_has_ended() {
         let place = place();
-        let (first, first_hold) = Reserved::make(&place.confinement);
-        let (second, second_hold) = Reserved::make(&place.confinement);
+        let (first, first_hold) = made(&place.confinement);
+        let (second, second_hold) = made(&place.confinement);
         first.remove(&first_hold);
         drop(first_hold);
         assert!(place.directory.path().join(".vscode").is_dir());
@@ -279,9 +353,53 @@ mod tests {
     #[test]
     fn what_was_left_behind_goes_with_the_next() {
         let place = place();
-        drop(Reserved::make(&place.confinement));
+        drop(made(&place.confinement));
         assert!(place.directory.path().join(".vscode").is_dir());
-        let (reserved, hold) = Reserved::make(&place.confinement);
+        let (reserved, hold) = made(&place.confinement);
+        reserved.remove(&hold);
+        place.is_as_it_was();
+    }
+
+    #[test]
+    fn what_was_left_behind_is_swept_once_nobody_needs_it() {
+        let place = place();
+        let (_, hold) = made(&place.confinement);
+        let (_, other) = made(&place.confinement);
+        drop(hold);
+        std::thread::scope(|scope| {
+            let sweeping = scope.spawn(|| sweep(&place.confinement));
+            drop(other);
+            sweeping.join().unwrap();
+        });
+        place.is_as_it_was();
+    }
+
+    #[test]
+    fn what_somebody_still_needs_is_not_swept() {
+        let place = place();
+        let (reserved, hold) = made(&place.confinement);
+        sweep(&place.confinement);
+        assert!(place.directory.path().join(".vscode").is_dir());
+        reserved.remove(&hold);
+        place.is_as_it_was();
+    }
+
+    #[test]
+    fn names_of_the_person_are_not_swept() {
+        let place = place();
+        let own = place.directory.path().join(".vscode");
+        fs::create_dir(&own).unwrap();
+        sweep(&place.confinement);
+        assert!(own.is_dir());
+    }
+
+    #[test]
+    fn without_mounts_nothing_is_reserved() {
+        let mut place = place();
+        place.confinement.backend = Backend::Landlock;
+        let (reserved, hold) = made(&place.confinement);
+        place.is_as_it_was();
+        File::create(place.directory.path().join(".git/commondir")).unwrap();
         reserved.remove(&hold);
         place.is_as_it_was();
     }

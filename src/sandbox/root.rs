@@ -53,7 +53,8 @@ pub(super) fn build(
     confinement: &Confinement,
     power: Power,
 ) -> Result<Built, String> {
-    linux::unshare(UnshareFlags::NEWNS)
+    // That of the groups comes here, because the supervisor may have entered one.
+    linux::unshare(UnshareFlags::NEWNS | UnshareFlags::NEWCGROUP)
         .and_then(|()| mounts::make_private())
         .map_err(|error| format!("could not part the mounts: {error}"))?;
     let proc = new_proc()?;

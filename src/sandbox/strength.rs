@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Backend;
+use super::{Backend, CommandUser};
+
+/// The property that commands are not run as the kernel's root.
+pub(super) const USER: &str = "user";
 
 /// What a sandbox holds on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +24,15 @@ impl Strength {
         self.backend.is_some() && self.properties.iter().all(|property| property.holds)
     }
 
+    /// Whom the kernel takes commands for.
+    pub fn user(&self) -> CommandUser {
+        if self.holds(USER) {
+            CommandUser::Ordinary
+        } else {
+            CommandUser::Root
+        }
+    }
+
     /// Whether the property of this name holds.
     pub fn holds(&self, name: &str) -> bool {
         self.properties
@@ -33,7 +45,7 @@ impl Strength {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Property {
     /// A short name: `home`, `files`, `repository`, `network`, `processes`, `signals`,
-    /// `privileges`, `calls`, `kernel`, `limits` or `survival`.
+    /// `privileges`, `calls`, `kernel`, `user`, `system`, `limits` or `survival`.
     pub name: String,
     /// Whether it held when it was tried.
     pub holds: bool,

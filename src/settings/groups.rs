@@ -24,6 +24,7 @@ pub static GROUPS: &[Group] = &[
             "Approval",
             "Commands",
             "Sandbox",
+            "SandboxBackend",
             "Network",
             "Grants",
             "Policy",

@@ -94,6 +94,14 @@ pub static KEYS: &[Key] = &[
         "Whether commands are confined: `auto`, as strongly as this machine can; `required`, or they do not run; `off`.",
     ),
     ordered(
+        "SandboxBackend",
+        "--sandbox-backend",
+        &["auto", "namespaces", "bubblewrap", "landlock"],
+        &["namespaces", "auto", "bubblewrap", "landlock"],
+        "auto",
+        "What confines commands: `auto`, the strongest that works here; or this one alone, as if there were no other.",
+    ),
+    ordered(
         "Network",
         "--network",
         &["off", "ask", "on"],

@@ -152,6 +152,9 @@ mod tests {
         case("Policy", "strict", "normal");
         case("Sandbox", "required", "auto");
         case("Sandbox", "auto", "off");
+        case("SandboxBackend", "namespaces", "auto");
+        case("SandboxBackend", "auto", "bubblewrap");
+        case("SandboxBackend", "bubblewrap", "landlock");
         case("Network", "off", "ask");
         case("Network", "ask", "on");
         case("Secrets", "on", "off");
@@ -175,6 +178,7 @@ mod tests {
             ("Policy", "strict"),
             ("Network", "off"),
             ("Sandbox", "required"),
+            ("SandboxBackend", "namespaces"),
             ("Secrets", "on"),
             ("Grants", ""),
         ] {
@@ -183,6 +187,7 @@ mod tests {
         for (name, value) in [
             ("Network", "ask"),
             ("Sandbox", "off"),
+            ("SandboxBackend", "landlock"),
             ("Secrets", "off"),
             ("Grants", "network"),
             ("CheckCommand", "make"),

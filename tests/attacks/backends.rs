@@ -1,7 +1,7 @@
 use agent::execute::run::End;
-use agent::sandbox::{Backend, Confinement};
+use agent::sandbox::Backend;
 
-use crate::place::{DEADLINE, Place, SECRET, cases, eventually, is_root, program, skipped};
+use crate::place::{DEADLINE, Place, SECRET, cases, eventually, is_root, skipped};
 
 /// What every backend withstands.
 const CORE: [&str; 16] = [
@@ -45,10 +45,7 @@ fn place() -> Place {
 
 fn withstand(backend: Backend, attacks: &[&str]) {
     let place = place();
-    let mut confinement = Confinement::of_workspace(place.workspace());
-    confinement.backend = backend;
-    confinement.launcher = program();
-    confinement.home = place.home();
+    let mut confinement = place.confinement(backend);
     confinement.limits.memory = Some(300 << 20);
     let begun = place.run("true", Some(&confinement), DEADLINE);
     if backend == Backend::Landlock {
@@ -95,10 +92,7 @@ fn withstand(backend: Backend, attacks: &[&str]) {
 
 fn leaves_nobody(backend: Backend) {
     let place = place();
-    let mut confinement = Confinement::of_workspace(place.workspace());
-    confinement.backend = backend;
-    confinement.launcher = program();
-    confinement.home = place.home();
+    let confinement = place.confinement(backend);
     let script = "(setsid sh -c 'trap \"\" TERM HUP; sleep 1; echo x > late' &); sleep 0.1";
     let ran = place.run(script, Some(&confinement), DEADLINE);
     if let End::NotStarted(_) = ran.end {

@@ -3,7 +3,9 @@
 //! Every attack is made twice: against `agent`, where it must fail, and without the control, where
 //! it must succeed, or it would prove nothing. A script is an attack if it exits with 0 once it
 //! has reached what it wanted. Started by root, the whole suite is run again by a user without
-//! any power; what cannot be tried is said in a line that begins with `skipped:`.
+//! any power, and a sample of it with every backend by root, by that user and by root on overlayfs;
+//! with `AGENT_ATTACKS=all` that is no sample. What cannot be tried is said in a line that begins
+//! with `skipped:`.
 
 #![cfg(target_os = "linux")]
 #![expect(
@@ -49,5 +51,5 @@ mod repositories;
 mod terminal;
 /// Programs and settings of a workspace that want to be taken for the person's.
 mod tools;
-/// The whole suite again, by an ordinary user.
+/// The suite again: by other users and with other backends.
 mod user;

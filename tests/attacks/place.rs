@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use agent::execute::run::{End, Job, Program, Ran, run};
-use agent::sandbox::Confinement;
+use agent::sandbox::{Backend, CommandUser, Confinement};
 use serde_json::Value;
 
 /// What nobody may get to see.
@@ -43,6 +43,11 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// Whether files lie on a file system that cannot show them as another's.
+pub fn is_on_overlay() -> bool {
+    std::env::var_os("ATTACKED_ON_OVERLAY").is_some()
+}
+
 /// Says that something was not tried, where the test's own output is not shown too.
 pub fn skipped(what: &str, why: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {what}: {why}");
@@ -59,6 +64,13 @@ pub fn cases(count: usize) {
 pub fn program() -> PathBuf {
     std::env::var_os("ATTACKED_PROGRAM")
         .map_or_else(|| env!("CARGO_BIN_EXE_agent").into(), PathBuf::from)
+}
+
+/// What is attacked: the strongest sandbox of the machine, or the one that this run is about.
+pub fn backend() -> Backend {
+    std::env::var("ATTACKED_BACKEND").map_or(Backend::Namespaces, |name| {
+        Backend::named(&name).expect("the name of a backend")
+    })
 }
 
 /// Where the program remembers what its sandbox holds: tried once for all tests.
@@ -144,10 +156,24 @@ impl Place {
             .env("HOME", self.home())
             .env("XDG_STATE_HOME", state())
             .env("AGENT_ATTACKS_TOKEN", SECRET)
+            .env("Agent__SandboxBackend", backend().name())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         command
+    }
+
+    /// The confinement that the program would use here, with this backend.
+    pub fn confinement(&self, backend: Backend) -> Confinement {
+        let is_mapped = backend == Backend::Namespaces && !is_on_overlay();
+        let mut confinement = Confinement::of_workspace(self.workspace());
+        confinement.backend = backend;
+        confinement.launcher = program();
+        confinement.home = self.home();
+        if is_root() && !is_mapped {
+            confinement.user = CommandUser::Root;
+        }
+        confinement
     }
 
     /// `agent apply` under way, with this reply on its standard input.

@@ -4,7 +4,7 @@ use agent::execute::run::End;
 use agent::sandbox::Confinement;
 
 use crate::place::Plain::Always;
-use crate::place::{DEADLINE, Place, cases, command, program};
+use crate::place::{DEADLINE, Place, backend, cases, command};
 
 const GRANT: [&str; 2] = ["--grant", "git-write"];
 
@@ -156,9 +156,7 @@ fn large() -> (Place, Confinement) {
     for number in 0..200 {
         fs::write(place.workspace().join(format!("sub/{number}")), "").unwrap();
     }
-    let mut confinement = Confinement::of_workspace(place.workspace());
-    confinement.launcher = program();
-    confinement.home = place.home();
+    let mut confinement = place.confinement(backend());
     confinement.max_names = 100;
     (place, confinement)
 }

@@ -6,7 +6,8 @@ use agent::sandbox::Backend;
 
 #[test]
 fn the_self_test_finds_that_everything_holds() {
-    let strength = agent::sandbox::probe(Path::new(env!("CARGO_BIN_EXE_agent")));
+    let launcher = Path::new(env!("CARGO_BIN_EXE_agent"));
+    let strength = agent::sandbox::probe(launcher, &std::env::temp_dir(), None);
     assert!(strength.is_whole(), "{strength:#?}");
 }
 
@@ -14,7 +15,7 @@ fn the_self_test_finds_that_everything_holds() {
 #[track_caller]
 fn holds(backend: Backend, names: &[&str]) {
     let launcher = Path::new(env!("CARGO_BIN_EXE_agent"));
-    let Ok(properties) = agent::sandbox::try_out(backend, launcher) else {
+    let Ok(properties) = agent::sandbox::try_out(backend, launcher, &std::env::temp_dir()) else {
         return;
     };
     for property in properties {
@@ -24,7 +25,7 @@ fn holds(backend: Backend, names: &[&str]) {
 }
 
 #[test]
-fn bubblewrap_holds_all_but_the_limit_of_processes_for_root() {
+fn bubblewrap_holds_all_but_that_root_is_another() {
     let names = [
         "home",
         "files",
@@ -35,6 +36,7 @@ fn bubblewrap_holds_all_but_the_limit_of_processes_for_root() {
         "privileges",
         "calls",
         "kernel",
+        "system",
         "survival",
     ];
     holds(Backend::Bubblewrap, &names);
@@ -50,6 +52,7 @@ fn landlock_holds_what_it_can() {
         "privileges",
         "calls",
         "kernel",
+        "system",
         "survival",
     ];
     holds(Backend::Landlock, &names);

@@ -1,17 +1,52 @@
 //! What the machine can do: the sandbox, programs, watching, the clipboard.
 
+use std::path::{Path, PathBuf};
+
 use super::Finding;
 use crate::courier::{Clipboard, Surroundings};
 use crate::mailbox::Doorbell;
 use crate::platform::programs;
-use crate::sandbox::{self, Strength};
+use crate::sandbox::{self, Backend, Strength};
+use crate::settings::{Base, Loaded};
 use crate::ui::Ui;
 
-/// Everything about the machine; `sandbox` is the setting of that name.
-pub(super) fn findings(sandbox: &str, ui: &Ui) -> Vec<Finding> {
+/// What the settings say about the sandbox.
+pub(super) struct Wanted {
+    sandbox: String,
+    backend: Option<Backend>,
+    workspace: PathBuf,
+}
+
+impl Wanted {
+    /// What is wanted by settings that could be read; else what holds without any.
+    pub(super) fn by(settings: Option<(Base, Loaded)>) -> Self {
+        let Some((base, loaded)) = settings else {
+            return Self {
+                sandbox: "auto".to_owned(),
+                backend: None,
+                workspace: std::env::temp_dir(),
+            };
+        };
+        let workspace = loaded.paths.workspace;
+        Self {
+            sandbox: loaded.settings.sandbox,
+            backend: Backend::named(&loaded.settings.sandbox_backend),
+            // One that is made later is going to lie there.
+            workspace: if workspace.is_dir() {
+                workspace
+            } else {
+                base.directory
+            },
+        }
+    }
+}
+
+/// Everything about the machine.
+pub(super) fn findings(wanted: &Wanted, ui: &Ui) -> Vec<Finding> {
     // Tried anew, not remembered: that is what this verb is for.
-    let strength = sandbox::probe(std::path::Path::new("/proc/self/exe"));
-    let mut findings = confinement(sandbox, &strength);
+    let launcher = Path::new("/proc/self/exe");
+    let strength = sandbox::probe(launcher, &wanted.workspace, wanted.backend);
+    let mut findings = confinement(wanted, &strength);
     findings.push(program(
         "bash",
         "install it; commands run with `sh` until then",
@@ -26,8 +61,18 @@ pub(super) fn findings(sandbox: &str, ui: &Ui) -> Vec<Finding> {
     findings
 }
 
-fn confinement(setting: &str, strength: &Strength) -> Vec<Finding> {
-    const INSTALL: &str = "on Linux, allow user namespaces or install bubblewrap";
+fn confinement(wanted: &Wanted, strength: &Strength) -> Vec<Finding> {
+    let setting = wanted.sandbox.as_str();
+    let (missing, remedy) = match wanted.backend {
+        None => (
+            "this machine has none".to_owned(),
+            "on Linux, allow user namespaces or install bubblewrap",
+        ),
+        Some(backend) => (
+            format!("`{}` does not work here", backend.name()),
+            "set `SandboxBackend` to `auto`",
+        ),
+    };
     let reasons = || {
         let told = (strength.reasons.iter()).map(|reason| format!("; {reason}"));
         told.collect::<String>()
@@ -36,18 +81,18 @@ fn confinement(setting: &str, strength: &Strength) -> Vec<Finding> {
         return vec![if setting == "required" {
             Finding::problem(
                 format!(
-                    "a sandbox is required and this machine has none, so no command runs{}",
+                    "a sandbox is required and {missing}, so no command runs{}",
                     reasons()
                 ),
-                format!("{INSTALL}, or set `Sandbox` to `auto`"),
+                format!("{remedy}, or set `Sandbox` to `auto`"),
             )
         } else {
             Finding::warning(
                 format!(
-                    "this machine has no sandbox, so every command needs your yes{}",
+                    "there is no sandbox ({missing}), so every command needs your yes{}",
                     reasons()
                 ),
-                INSTALL,
+                remedy,
             )
         }];
     };
@@ -166,10 +211,31 @@ mod tests {
         }
     }
 
+    fn wanted(sandbox: &str) -> Wanted {
+        Wanted {
+            sandbox: sandbox.to_owned(),
+            backend: None,
+            workspace: PathBuf::new(),
+        }
+    }
+
+    #[test]
+    fn a_backend_that_is_wanted_and_missing_is_named() {
+        let mut wanted = wanted("required");
+        wanted.backend = Some(Backend::Bubblewrap);
+        let findings = confinement(&wanted, &strength(None, true));
+        assert!(
+            findings[0].what.contains("`bubblewrap`"),
+            "{:?}",
+            findings[0]
+        );
+        assert!(findings[0].remedy.contains("`SandboxBackend`"));
+    }
+
     #[test]
     fn a_sandbox_that_is_required_and_missing_is_a_problem() {
         let case = |setting: &str, expected: Health| {
-            let findings = confinement(setting, &strength(None, true));
+            let findings = confinement(&wanted(setting), &strength(None, true));
             assert_eq!(findings.len(), 1);
             assert_eq!(findings[0].health, expected);
             assert!(findings[0].what.contains("no user namespaces"));
@@ -183,15 +249,15 @@ mod tests {
     #[test]
     fn what_a_sandbox_does_not_hold_is_a_warning_with_a_remedy() {
         let backend = Some(sandbox::Backend::Landlock);
-        let findings = confinement("auto", &strength(backend, false));
+        let findings = confinement(&wanted("auto"), &strength(backend, false));
         assert_eq!(findings[1].health, Health::Warning);
         assert!(!findings[1].remedy.is_empty());
         assert_eq!(
-            confinement("auto", &strength(backend, true))[1].health,
+            confinement(&wanted("auto"), &strength(backend, true))[1].health,
             Health::Ok
         );
         assert_eq!(
-            confinement("off", &strength(backend, true))[0].health,
+            confinement(&wanted("off"), &strength(backend, true))[0].health,
             Health::Warning
         );
     }

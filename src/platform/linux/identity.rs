@@ -52,6 +52,33 @@ pub fn forbid_user_namespaces(proc: BorrowedFd<'_>) -> io::Result<()> {
     write_at(proc, "sys/user/max_user_namespaces", b"0")
 }
 
+/// Limits how many processes and threads there can be in this process's namespace, by the numbers
+/// that there are for them. Needs Linux 6.14.
+///
+/// Unlike the limit that every process has, it holds for root too.
+pub fn limit_process_numbers(proc: BorrowedFd<'_>, limit: u64) -> io::Result<()> {
+    /// Numbers up to this one are given only once, to the first processes.
+    const RESERVED: u64 = 300;
+    let last = RESERVED.saturating_add(limit);
+    write_at(
+        proc,
+        "sys/kernel/ns_last_pid",
+        RESERVED.to_string().as_bytes(),
+    )?;
+    write_at(proc, "sys/kernel/pid_max", last.to_string().as_bytes())
+}
+
+/// Whether the numbers of processes can be limited for a namespace alone: on older kernels that is
+/// a setting of the whole machine.
+pub fn has_process_numbers_of_its_own() -> bool {
+    const SINCE: (u32, u32) = (6, 14);
+    let name = rustix::system::uname();
+    let release = name.release().to_string_lossy();
+    let mut parts = release.split(|c: char| !c.is_ascii_digit());
+    let mut next = || parts.next()?.parse::<u32>().ok();
+    (next(), next()) >= (Some(SINCE.0), Some(SINCE.1))
+}
+
 /// A user namespace that nobody lives in, to map the owners of a mount; leaves a child to reap.
 ///
 /// `proc` is a `/proc` in which processes have the numbers that they have for this one.
