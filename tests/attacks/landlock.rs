@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use agent::execute::run::End;
 use agent::sandbox::{Backend, Confinement};
 
-use crate::place::{DEADLINE, Place, cases, command, is_root, program, skipped};
+use crate::place::{DEADLINE, Place, cases, command, program, skipped};
 
 /// A place with a tool that is shown, and the weakest of the sandboxes.
 struct Open {
@@ -317,22 +317,15 @@ fn what_tools_do_to_their_own_files_works() {
     }
 }
 
-/// Makes the program believe that Landlock is all that the machine has.
+/// What the program says where Landlock is all that it may use.
 fn with_landlock_only(place: &Place, arguments: &[&str], reply: &str) -> String {
-    let state = place.root().join("state");
-    let strength = serde_json::json!({
-        "boot": agent::sandbox::boot_id(),
-        "version": env!("CARGO_PKG_VERSION"),
-        "strength": { "backend": "landlock", "properties": [], "reasons": [] },
-    });
-    fs::create_dir_all(state.join("agent")).unwrap();
-    fs::write(state.join("agent/sandbox.json"), strength.to_string()).unwrap();
     let workspace = place.workspace();
     let mut all = vec!["apply", "--workspace", workspace.to_str().unwrap()];
     all.extend(arguments);
     all.push("-");
     let mut command = place.agent(&all);
-    let mut child = command.env("XDG_STATE_HOME", &state).spawn().unwrap();
+    command.env("Agent__SandboxBackend", Backend::Landlock.name());
+    let mut child = command.spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     std::io::Write::write_all(&mut input, reply.as_bytes()).unwrap();
     drop(input);
@@ -435,11 +428,7 @@ fn promised(row: &str, backend: Backend) -> bool {
         .map(str::trim)
         .collect();
     let column = Backend::ALL.iter().position(|it| *it == backend).unwrap();
-    match cells[2 + column] {
-        "no" => false,
-        "not for root" => !is_root(),
-        _ => true,
-    }
+    cells[2 + column] != "no"
 }
 
 /// A segment of shared memory that belongs to somebody else.
@@ -475,10 +464,7 @@ fn the_table_says_what_is_so() {
             .file("settings.json", "{}");
         let workspace = place.workspace();
         fs::hard_link(place.victim(), workspace.join("shared")).unwrap();
-        let mut confinement = Confinement::of_workspace(&workspace);
-        confinement.backend = backend;
-        confinement.launcher = program();
-        confinement.home = place.home();
+        let mut confinement = place.confinement(backend);
         confinement.limits.memory = Some(300 << 20);
         confinement.read_only = vec![workspace.join("settings.json")];
         if let End::NotStarted(reason) = place.run("true", Some(&confinement), DEADLINE).end {
