@@ -286,7 +286,7 @@ fn keep(desk: &Desk<'_>, rules: &[Rule]) {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::policy::{Confinement, Decision, Found, Lookup};
+    use crate::policy::{CommandConfinement, Decision, FoundProgram, ProgramLookup};
     use crate::protocol::Status;
     use crate::ui::{Form, Volume};
 
@@ -338,12 +338,12 @@ pub(crate) mod tests {
         decide: &dyn Fn(&Pending),
     ) -> Decisions {
         let mut policy = Policy::new(directory, None);
-        policy.confinement = Confinement::Sandboxed;
+        policy.confinement = CommandConfinement::Sandboxed;
         policy.approval = Approval::Edits;
-        policy.lookup = Lookup::new(|word| {
+        policy.lookup = ProgramLookup::new(|word| {
             let path = Path::new("/usr/bin").join(word);
             let real = path.clone();
-            Some(Found { path, real })
+            Some(FoundProgram { path, real })
         });
         let pending = Pending::of(directory);
         let rules = KeptRules::kept_in(Some(directory));

@@ -44,7 +44,7 @@ use serde::{Deserialize, Serialize};
 
 pub use changes::{Change, Difference, What};
 pub use diff::{DiffLimits, Lines, Stat};
-pub use plan::{Conflict, Plan, Step, Why};
+pub use plan::{Conflict, Plan, RestoreStep, Why};
 pub use restore::{Force, KeepAside, Kept, Restored};
 pub use take::is_ignore_file;
 pub use tidy::{Tidied, WantedSnapshots};

@@ -46,7 +46,7 @@ pub use self::places::{Place, places};
 use self::promises::Promises;
 use self::relevance::Relevance;
 pub use self::relevance::{identifiers, named, suggested};
-use crate::protocol::{RelPath, Sighting};
+use crate::protocol::{RelPath, ShownLines};
 use crate::session::Session;
 
 /// What an outbox is made of.
@@ -101,7 +101,7 @@ pub struct Outbox {
     /// What was left out for lack of room, in words for the person.
     pub cuts: Vec<String>,
     /// What it shows of files.
-    pub shown: Vec<Sighting>,
+    pub shown: Vec<ShownLines>,
     /// Whether it tells what the person changed, or what is missing of that.
     pub tells_changes: bool,
     /// The steps whose results it does not tell in full, by their numbers.

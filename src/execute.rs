@@ -33,7 +33,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use crate::protocol::{
-    Capped, Command, Outcome, RelPath, Seen, StagedChange, StagedFile, StagedStep, Step,
+    Capped, Command, Outcome, RelPath, SeenFiles, StagedChange, StagedFile, StagedStep, Step,
 };
 use crate::repositories::{self, Inventory};
 use crate::sandbox::Confinement;
@@ -119,7 +119,7 @@ impl<'a> Execution<'a> {
     pub fn begin(
         workspace: &'a Workspace,
         limits: &'a Limits,
-        seen: &'a mut Seen,
+        seen: &'a mut SeenFiles,
         steps: &[Step],
     ) -> Self {
         let mut ledger = Ledger::new(workspace, seen, limits.max_file_bytes);

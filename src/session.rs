@@ -42,8 +42,8 @@ pub use self::printed::Printed;
 pub use self::recap::{Named, Recap, RoundRecap};
 pub use self::store::Store;
 pub use self::summary::{Count, State, Summary};
-use crate::protocol::{Cut, Issue};
-use crate::protocol::{EndMark, ReadRequest, RelPath, Seen, SessionId, StepResult};
+use crate::protocol::{EndMark, ReadRequest, RelPath, SeenFiles, SessionId, StepResult};
+use crate::protocol::{Issue, TruncatedReply};
 
 /// The version of the session file; a newer one is not guessed at.
 pub const SCHEMA: u32 = 1;
@@ -139,7 +139,7 @@ pub struct Session {
     pub network_granted: bool,
     /// What the model last saw of each file.
     #[serde(default)]
-    pub seen: Seen,
+    pub seen: SeenFiles,
     /// The files that its steps changed, as far as there are not too many to remember.
     #[serde(default)]
     pub changed_files: BTreeSet<RelPath>,
@@ -191,7 +191,7 @@ pub struct CutReply {
     /// The round that it answered.
     pub sequence: u32,
     /// Where it ended.
-    pub cut: Cut,
+    pub cut: TruncatedReply,
     /// Identities of the steps that were executed: the whole reply may still come.
     pub done: Vec<String>,
 }
@@ -228,7 +228,7 @@ impl Session {
             workspace: None,
             sandbox: None,
             network_granted: false,
-            seen: Seen::default(),
+            seen: SeenFiles::default(),
             changed_files: BTreeSet::new(),
             replies: VecDeque::new(),
             checkpoints: VecDeque::new(),

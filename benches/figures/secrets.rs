@@ -1,6 +1,6 @@
 //! Looking for secrets in what goes out, beside a regular expression that knows three of its forms.
 
-use agent::secrets::{Allow, Scanner, Source};
+use agent::secrets::{Allow, Scanner, TextSource};
 use regex::Regex;
 
 use crate::Outcome;
@@ -29,7 +29,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
         ("prose and code", replies::prose(SIZE)),
         ("settings", settings(SIZE)),
     ] {
-        let ours = rate(&text, || scanner.scan(&text, Source::Text))?;
+        let ours = rate(&text, || scanner.scan(&text, TextSource::Text))?;
         let beside = rate(&text, || peer.find_iter(&text).count())?;
         table.add(&Row {
             what: format!("secrets 32 MB: {name}"),

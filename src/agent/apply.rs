@@ -22,7 +22,7 @@ use crate::error::Result;
 use crate::execute::{self, Execution, Limits};
 use crate::interrupt::Interrupt;
 use crate::policy::Grant;
-use crate::protocol::{Command, Outcome, Seen, Status, Step, StepResult};
+use crate::protocol::{Command, Outcome, SeenFiles, Status, Step, StepResult};
 use crate::reply::Reply;
 use crate::settings::OnFailure;
 use crate::ui::{Activity, Input, Ui};
@@ -63,7 +63,7 @@ impl Applying<'_> {
         let Some(consent) = self.consent(reply)? else {
             return Ok(Vec::new());
         };
-        let mut seen = Seen::default();
+        let mut seen = SeenFiles::default();
         let activity = RefCell::new(None::<Activity>);
         let mut on_output = |text: &str| {
             if let Some(activity) = activity.borrow().as_ref() {
@@ -121,7 +121,7 @@ impl Applying<'_> {
         let Some(consent) = self.consent(reply)? else {
             return Ok(Vec::new());
         };
-        let (mut seen, mut seen_in_copy) = (Seen::default(), Seen::default());
+        let (mut seen, mut seen_in_copy) = (SeenFiles::default(), SeenFiles::default());
         let mut reading = Execution::begin(self.workspace, self.limits, &mut seen, &reply.steps);
         let mut changing = Execution::begin(
             &rehearsal.workspace,
@@ -191,7 +191,7 @@ impl Applying<'_> {
         let asking = Asking {
             workspace: self.workspace,
             limits: self.limits,
-            seen: &Seen::default(),
+            seen: &SeenFiles::default(),
             ui: self.ui,
             interrupt: self.interrupt,
             base: self.base,

@@ -13,7 +13,7 @@ use crate::compose::Listing;
 use crate::error::Result;
 use crate::execute::{Execution, Limits};
 use crate::policy::Grant;
-use crate::protocol::{Command, Outcome, Seen, Status, Step, StepResult};
+use crate::protocol::{Command, Outcome, SeenFiles, Status, Step, StepResult};
 use crate::session::{CheckProgress, CheckReport, CheckedWhen, Printed, Record, Sync};
 use crate::ui::Event;
 
@@ -77,7 +77,7 @@ impl Agent {
             }
             on_output(text);
         };
-        let mut seen = Seen::default();
+        let mut seen = SeenFiles::default();
         let mut execution = Execution::begin(&self.workspace, &limits, &mut seen, &[])
             .watched_by(self.interrupt.flag(), &mut on_output);
         execution.confine(self.manner.permit.confinement(grants));

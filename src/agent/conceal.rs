@@ -25,7 +25,7 @@ use crate::compose::{Content, Form, Outbox, Veil};
 use crate::error::Result;
 use crate::execute::{Hidden, Hide, Shown};
 use crate::protocol::{RelPath, SessionId};
-use crate::secrets::{Scanner, Source, Vault, nameless};
+use crate::secrets::{Scanner, TextSource, Vault, nameless};
 use crate::session::{Session, Store};
 use crate::workspace::Workspace;
 use crate::workspace::text::TextFile;
@@ -75,7 +75,7 @@ impl Concealed {
     }
 
     /// A text without its secrets; `place` says to the person where they stood.
-    fn text(&mut self, scanner: &Scanner, text: &mut String, source: Source<'_>, place: &str) {
+    fn text(&mut self, scanner: &Scanner, text: &mut String, source: TextSource<'_>, place: &str) {
         let mark = mark(text, source);
         let known = self.vault.changes() + self.credentials.vault().changes();
         if self.clean.has(&mark, known) {
@@ -97,7 +97,7 @@ impl Concealed {
     pub(super) fn file(&mut self, agent: &Agent, path: &RelPath, mut text: String) -> String {
         if let Some(scanner) = &agent.manner.secrets {
             let place = format!("`{path}`");
-            self.text(scanner, &mut text, Source::File(path.as_str()), &place);
+            self.text(scanner, &mut text, TextSource::File(path.as_str()), &place);
         }
         text
     }
@@ -107,7 +107,7 @@ impl Concealed {
         let (scanner, mut vault) = (scanner?, self.vault.clone());
         vault.adopt(self.credentials.vault().secrets());
         Some(Box::new(move |path, text| {
-            let places = vault.places(scanner, text, Source::File(path.as_str()));
+            let places = vault.places(scanner, text, TextSource::File(path.as_str()));
             let hidden = places.into_iter().map(|place| Hidden {
                 range: place.range,
                 cover: nameless(&place.kind),
@@ -169,7 +169,7 @@ impl Conversation<'_> {
         if let Some(scanner) = &self.agent.manner.secrets {
             for text in texts {
                 self.concealed
-                    .text(scanner, text, Source::Text, "the message");
+                    .text(scanner, text, TextSource::Text, "the message");
             }
         }
     }

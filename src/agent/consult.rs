@@ -11,7 +11,7 @@ use crate::approve::{self, Asked, Decisions, Desk, EarlierChanges, difference};
 use crate::error::Result;
 use crate::execute::{Execution, Limits};
 use crate::policy::{Decision, Policy, Ruling};
-use crate::protocol::{Seen, Status, Step};
+use crate::protocol::{SeenFiles, Status, Step};
 use crate::ui::Input;
 use crate::workspace::Workspace;
 
@@ -23,7 +23,7 @@ pub struct Consulting<'a> {
     /// The bounds of what steps may do.
     pub limits: &'a Limits,
     /// What the model has seen of the files.
-    pub seen: &'a Seen,
+    pub seen: &'a SeenFiles,
     /// What decides which steps are asked about.
     pub policy: &'a Policy,
     /// Every step of the reply as the model wrote it, also those that are done already.
@@ -133,7 +133,7 @@ mod tests {
         let consulting = Consulting {
             workspace: &workspace,
             limits: &Limits::default(),
-            seen: &Seen::default(),
+            seen: &SeenFiles::default(),
             policy: &policy,
             reply: &steps,
         };

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
 use crate::policy::{Approval, Decision, Grant, Network, Policy};
-use crate::protocol::{Command, Outcome, Seen, Step};
+use crate::protocol::{Command, Outcome, SeenFiles, Step};
 use crate::sandbox::{Confinement, Strength};
 use crate::settings::Commands;
 use crate::ui::{Event, Input, Ui};
@@ -43,7 +43,7 @@ pub struct Permit {
 pub(super) struct Asking<'a> {
     pub(super) workspace: &'a Workspace,
     pub(super) limits: &'a Limits,
-    pub(super) seen: &'a Seen,
+    pub(super) seen: &'a SeenFiles,
     pub(super) ui: &'a Ui,
     pub(super) interrupt: &'a Interrupt,
     pub(super) base: &'a Path,

@@ -226,13 +226,13 @@ fn left_out_word(files: &[RelPath]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::Lines;
+    use crate::protocol::LineWindow;
 
     #[test]
     fn what_a_message_cut_comes_with_the_next_and_nothing_comes_twice() {
         let rules = |lines: usize| Content {
             title: "AGENTS.md".to_owned(),
-            lines: Some(Lines {
+            lines: Some(LineWindow {
                 first: 1,
                 of: lines,
             }),
@@ -251,7 +251,10 @@ mod tests {
         };
         let mut told = next(&BTreeMap::new(), "h").note(&[Some(3)]);
         let rest = next(&told, "h");
-        assert_eq!(rest.contents[0].lines, Some(Lines { first: 4, of: 20 }));
+        assert_eq!(
+            rest.contents[0].lines,
+            Some(LineWindow { first: 4, of: 20 })
+        );
         assert!(rest.contents[0].text.text.starts_with("rule 4\n"));
         // A message without it changes nothing.
         assert_eq!(next(&told, "h").note(&[None]), told);

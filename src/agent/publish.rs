@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::execute;
 use crate::mailbox::Posted;
 use crate::protocol::generated::generated_directory;
-use crate::protocol::{Extent, RelPath, Seen, SessionId, StepResult};
+use crate::protocol::{KnownExtent, RelPath, SeenFiles, SessionId, StepResult};
 use crate::ui::Event;
 use crate::workspace::walk::Walked;
 
@@ -31,7 +31,7 @@ pub(super) struct Requested {
     /// As it is shown where there is room for it.
     pub(super) contents: Vec<Content>,
     /// What the model had seen before.
-    pub(super) seen: Seen,
+    pub(super) seen: SeenFiles,
 }
 
 impl Conversation<'_> {
@@ -126,7 +126,7 @@ impl Conversation<'_> {
     }
 
     /// What the model has seen when it has read this message, and had seen so much before.
-    pub(super) fn seen_in(&self, outbox: &Outbox, mut seen: Seen) -> Seen {
+    pub(super) fn seen_in(&self, outbox: &Outbox, mut seen: SeenFiles) -> SeenFiles {
         for sighting in &outbox.shown {
             seen.note_sighting(sighting);
         }
@@ -134,7 +134,7 @@ impl Conversation<'_> {
         let is_cut = |result: &&StepResult| outbox.cut_results.contains(&result.number);
         for result in self.session.last_results.iter().filter(is_cut) {
             if let Ok(path) = RelPath::parse(&result.subject)
-                && let Some((_, Extent::Lines(_))) = seen.get(&path)
+                && let Some((_, KnownExtent::Lines(_))) = seen.get(&path)
             {
                 seen.doubt(&path);
             }

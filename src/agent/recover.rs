@@ -22,7 +22,9 @@ use crate::error::{Error, Result};
 use crate::execute::{self, Execution};
 use crate::fs::{Durability, free_name, own_directory, write_atomic};
 use crate::mailbox::shortened;
-use crate::protocol::{Command, Outcome, RelPath, Seen, StagedFile, StagedStep, Step, StepResult};
+use crate::protocol::{
+    Command, Outcome, RelPath, SeenFiles, StagedFile, StagedStep, Step, StepResult,
+};
 use crate::reply::{self, Issue, Reply};
 use crate::session::{
     CheckProgress, CheckedWhen, ClaimedReply, MissingRecords, Printed, Record, Recovered,
@@ -309,7 +311,7 @@ impl Conversation<'_> {
         let known = recovered.finished.iter().chain(&settled);
         let known: BTreeMap<u32, &StepResult> = known.map(|known| (known.number, known)).collect();
         let is_finished = |number: u32| (recovered.finished.iter()).any(|one| one.number == number);
-        let mut seen = Seen::default();
+        let mut seen = SeenFiles::default();
         let hider = self.concealed.hider(agent.manner.secrets.as_ref());
         let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, steps)
             .hiding(hider.as_deref());

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::execute::Execution;
 use crate::policy::Grant;
 use crate::protocol::{
-    Batch, Command, Outcome, StagedChange, StagedFile, StagedStep, Status, Step, StepResult,
+    Command, Outcome, StagedBatch, StagedChange, StagedFile, StagedStep, Status, Step, StepResult,
 };
 use crate::session::{Printed, Record, Sync};
 use crate::ui::{Activity, Event};
@@ -276,13 +276,13 @@ impl Conversation<'_> {
     }
 
     /// What the journal has to know of the steps, if they change files.
-    fn batch(&mut self, staged: &[StagedStep], execution: &Execution<'_>) -> Option<Batch> {
+    fn batch(&mut self, staged: &[StagedStep], execution: &Execution<'_>) -> Option<StagedBatch> {
         let changes: Vec<&StagedChange> = staged.iter().flat_map(|step| &step.changes).collect();
         if changes.is_empty() {
             return None;
         }
         self.has_unsynced_files = true;
-        Some(Batch {
+        Some(StagedBatch {
             steps: staged.to_vec(),
             files: execution.files_of(&changes),
         })

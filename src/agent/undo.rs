@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 use super::Agent;
 use crate::checkpoint::{
-    self, Conflict, Force, KeepAside, Node, PartialTurn, Plan, Reach, Restored, Snapshot, Step,
-    Turn, Why,
+    self, Conflict, Force, KeepAside, Node, PartialTurn, Plan, Reach, RestoreStep, Restored,
+    Snapshot, Turn, Why,
 };
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
@@ -287,8 +287,8 @@ pub fn named(rounds: &[u32]) -> String {
 }
 
 /// The steps without those for directories, which follow from their files.
-pub fn files(steps: &[Step]) -> Vec<&Step> {
-    let is_directory = |step: &Step| {
+pub fn files(steps: &[RestoreStep]) -> Vec<&RestoreStep> {
+    let is_directory = |step: &RestoreStep| {
         let nodes = [step.now, step.then];
         nodes.iter().flatten().any(Node::is_directory)
     };
@@ -296,7 +296,7 @@ pub fn files(steps: &[Step]) -> Vec<&Step> {
 }
 
 /// What becomes of a file, in words after its name.
-fn effect(step: &Step) -> &'static str {
+fn effect(step: &RestoreStep) -> &'static str {
     match (&step.now, &step.then) {
         (_, None) => "does not exist any more",
         (None, Some(_)) => "exists again",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
-use crate::policy::{Approval, Confinement, Grant, Policy, Ruling};
+use crate::policy::{Approval, CommandConfinement, Grant, Policy, Ruling};
 use crate::protocol::{Command, RelPath};
 
 /// The longest first line of a script in a title, in characters.
@@ -50,11 +50,15 @@ pub(super) fn may(policy: &Policy, ruling: &Ruling, command: &Command) -> String
         Command::RunCommand { .. } => {
             let has = |grant| ruling.needs == Some(grant) || policy.grants.contains(&grant);
             let mut may = match policy.confinement {
-                Confinement::Sandboxed => vec!["in the sandbox: change files in the workspace"],
-                Confinement::RecordsExposed => vec![
+                CommandConfinement::Sandboxed => {
+                    vec!["in the sandbox: change files in the workspace"]
+                }
+                CommandConfinement::RecordsExposed => vec![
                     "in the sandbox: change files in the workspace, and the records of `agent` that lie there",
                 ],
-                Confinement::Missing | Confinement::SwitchedOff | Confinement::Required => {
+                CommandConfinement::Missing
+                | CommandConfinement::SwitchedOff
+                | CommandConfinement::Required => {
                     return "whatever you may do yourself: it runs without a sandbox".to_owned();
                 }
             };
@@ -127,7 +131,7 @@ mod tests {
     #[test]
     fn says_what_a_yes_grants() {
         let mut policy = Policy::new(Path::new("/w"), None);
-        policy.confinement = Confinement::Sandboxed;
+        policy.confinement = CommandConfinement::Sandboxed;
         let command = run("git commit -m x");
         let mut ruling = policy.rule_on(&command);
         ruling.needs = Some(Grant::GitWrite);
@@ -135,7 +139,7 @@ mod tests {
             may(&policy, &ruling, &command),
             "in the sandbox: change files in the workspace, write to `.git`"
         );
-        policy.confinement = Confinement::Missing;
+        policy.confinement = CommandConfinement::Missing;
         assert!(may(&policy, &ruling, &command).contains("without a sandbox"));
     }
 

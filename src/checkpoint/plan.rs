@@ -20,16 +20,16 @@ use crate::workspace::{Kind, Workspace};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
     /// What will be done, sorted by path.
-    pub steps: Vec<Step>,
+    pub steps: Vec<RestoreStep>,
     /// What will not be done unless it is forced, sorted by path.
     pub conflicts: Vec<Conflict>,
     /// What is so already, sorted by path: by somebody's hand, or by a try that was killed.
-    pub already: Vec<Step>,
+    pub already: Vec<RestoreStep>,
 }
 
 /// One path that is put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct RestoreStep {
     /// Where, relative to the workspace.
     pub path: PathBuf,
     /// What is there now.
@@ -101,12 +101,12 @@ pub(super) fn plan(workspace: &Workspace, rounds: Vec<Vec<Difference>>) -> Plan 
     for (path, course) in courses {
         match decide(workspace, &path, &course) {
             Verdict::Nothing => {}
-            Verdict::Already => plan.already.push(Step {
+            Verdict::Already => plan.already.push(RestoreStep {
                 path,
                 now: course.now,
                 then: course.then,
             }),
-            Verdict::Do(now) => plan.steps.push(Step {
+            Verdict::Do(now) => plan.steps.push(RestoreStep {
                 path,
                 now,
                 then: course.then,

@@ -15,7 +15,7 @@ use blake3::Hash;
 use super::Snapshot;
 use super::changes::from_nothing;
 use super::objects::Objects;
-use super::plan::{Conflict, Plan, Step, Why, has_directory, is_alike, look};
+use super::plan::{Conflict, Plan, RestoreStep, Why, has_directory, is_alike, look};
 use super::take::mode_of;
 use super::tree::{Node, Reason};
 use crate::error::{Error, Result};
@@ -36,7 +36,7 @@ pub enum Force {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Restored {
     /// What was done, sorted by path.
-    pub done: Vec<Step>,
+    pub done: Vec<RestoreStep>,
     /// What was not, sorted by path.
     pub skipped: Vec<Conflict>,
     /// The copies that were kept of what was in the way.
@@ -96,7 +96,7 @@ pub(super) fn restore(
     let mut steps = plan.steps.clone();
     for conflict in &plan.conflicts {
         match force {
-            Force::KeepCopies if restoring.make_way(conflict) => steps.push(Step {
+            Force::KeepCopies if restoring.make_way(conflict) => steps.push(RestoreStep {
                 path: conflict.path.clone(),
                 now: None,
                 then: conflict.then,
@@ -118,7 +118,7 @@ pub(super) fn restore(
 }
 
 /// The content that a step takes from the workspace, if it does.
-fn lost(step: &Step) -> Option<Hash> {
+fn lost(step: &RestoreStep) -> Option<Hash> {
     match (step.now, step.then) {
         (Some(Node::File { content: now, .. }), Some(Node::File { content: then, .. }))
             if now == then =>
@@ -181,7 +181,7 @@ impl Restoring<'_> {
         }
     }
 
-    fn run(&mut self, steps: &[Step]) {
+    fn run(&mut self, steps: &[RestoreStep]) {
         // A directory that nobody may write into would keep what is in it.
         for step in steps.iter().filter(|step| has_directory(step.now)) {
             if let Some(Node::Directory { mode, .. }) = step.now
@@ -191,18 +191,18 @@ impl Restoring<'_> {
                 let _ = self.workspace.set_mode_exact(&step.path, open);
             }
         }
-        let leaves = |step: &&Step| step.now.is_some() && step.then.is_none();
+        let leaves = |step: &&RestoreStep| step.now.is_some() && step.then.is_none();
         for step in steps.iter().filter(leaves).rev() {
             self.attempt(step, Self::remove);
         }
-        let gives_way = |step: &&Step| {
+        let gives_way = |step: &&RestoreStep| {
             step.then.is_some() && has_directory(step.now) && !has_directory(step.then)
         };
         for step in steps.iter().filter(gives_way).rev() {
             // If it fails, so does what should come in its place, which is then told.
             let _ = self.workspace.remove_directory_exact(&step.path);
         }
-        let comes = |step: &&Step| step.then.is_some();
+        let comes = |step: &&RestoreStep| step.then.is_some();
         for step in steps.iter().filter(comes) {
             self.attempt(step, Self::put);
         }
@@ -212,7 +212,7 @@ impl Restoring<'_> {
     }
 
     /// Gives a directory its mode, also one that was opened to be removed and stays.
-    fn settle_mode(&self, step: &Step) {
+    fn settle_mode(&self, step: &RestoreStep) {
         let Some(Node::Directory { mode, .. }) = step.then.or(step.now) else {
             return;
         };
@@ -222,7 +222,7 @@ impl Restoring<'_> {
         }
     }
 
-    fn attempt(&mut self, step: &Step, act: fn(&mut Self, &Step) -> Result<(), Why>) {
+    fn attempt(&mut self, step: &RestoreStep, act: fn(&mut Self, &RestoreStep) -> Result<(), Why>) {
         match act(self, step) {
             Ok(()) => self.restored.done.push(step.clone()),
             Err(why) => self.restored.skipped.push(Conflict {
@@ -234,7 +234,7 @@ impl Restoring<'_> {
     }
 
     /// Makes sure that it is still what the plan saw.
-    fn ensure_same(&self, step: &Step) -> Result<(), Why> {
+    fn ensure_same(&self, step: &RestoreStep) -> Result<(), Why> {
         let actual = look(self.workspace, &step.path, &[step.now]).map_err(failed)?;
         let is_replaced_directory = has_directory(step.now) && actual.is_none();
         if is_alike(actual, step.now) || is_replaced_directory {
@@ -244,7 +244,7 @@ impl Restoring<'_> {
         }
     }
 
-    fn remove(&mut self, step: &Step) -> Result<(), Why> {
+    fn remove(&mut self, step: &RestoreStep) -> Result<(), Why> {
         if has_directory(step.now) {
             return match self.workspace.remove_directory_exact(&step.path) {
                 Err(cause) if cause.kind() == io::ErrorKind::DirectoryNotEmpty => {
@@ -261,7 +261,7 @@ impl Restoring<'_> {
     }
 
     /// Keeps what a step takes away, if the workspace will not have it elsewhere.
-    fn keep(&mut self, step: &Step, how: KeptBy) -> Result<Leftover, Why> {
+    fn keep(&mut self, step: &RestoreStep, how: KeptBy) -> Result<Leftover, Why> {
         let Some(keeping) = &self.keeping else {
             return Ok(Leftover::There);
         };
@@ -301,7 +301,7 @@ impl Restoring<'_> {
         Ok(left)
     }
 
-    fn put(&mut self, step: &Step) -> Result<(), Why> {
+    fn put(&mut self, step: &RestoreStep) -> Result<(), Why> {
         if has_directory(step.now) && has_directory(step.then) {
             // Its mode comes last of all.
             return Ok(());

@@ -12,7 +12,7 @@ use crate::agent::apply::{Applying, Difference, Rehearsal, is_complete};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::protocol::{Command, Level, Status, Step, StepResult};
-use crate::reply::{self, Cut, Issue, Repair, Reply};
+use crate::reply::{self, Issue, Repair, Reply, TruncatedReply};
 use crate::ui::{Event, Ui};
 use crate::workspace::Workspace;
 
@@ -59,7 +59,7 @@ struct Rest<'a> {
     repairs: &'a [Repair],
     issues: &'a [Issue],
     #[serde(skip_serializing_if = "Option::is_none")]
-    cut: Option<&'a Cut>,
+    cut: Option<&'a TruncatedReply>,
 }
 
 #[derive(Debug, Default, Serialize)]

@@ -11,7 +11,7 @@ use crate::agent::{credentials, kept_secrets};
 use crate::checkpoint::DiffLimits;
 use crate::error::{Error, Result};
 use crate::fs::{Durability, write_atomic};
-use crate::secrets::{Scanner, Source};
+use crate::secrets::{Scanner, TextSource};
 use crate::transcript::{self, Transcript};
 use crate::ui::{Ui, count};
 use crate::workspace::Workspace;
@@ -62,7 +62,7 @@ impl Export {
         let redact = |text: &str| {
             let mut vault = vault.borrow_mut();
             vault.foresee(&credentials, text);
-            vault.redact(&scanner, text, Source::Text).text
+            vault.redact(&scanner, text, TextSource::Text).text
         };
         let transcript = transcript.redacted(&redact);
         if transcript.unreadable_lines > 0 {

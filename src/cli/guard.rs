@@ -10,7 +10,9 @@ use crate::checkpoint;
 use crate::error::{Error, Result};
 use crate::fs::{Durability, create_directory, own_directory, write_atomic};
 use crate::platform::programs;
-use crate::policy::{self, Found, Grant, Lookup, PersonRules, Policy, ProjectRules, Rule};
+use crate::policy::{
+    self, FoundProgram, Grant, PersonRules, Policy, ProgramLookup, ProjectRules, Rule,
+};
 use crate::protocol::RelPath;
 use crate::repositories::Led;
 use crate::sandbox::{self, Backend, Confinement, Identity, Mode, ResourceLimits, Strength};
@@ -61,19 +63,19 @@ pub(super) fn permit(
     policy.approval = settings.approval.parse().unwrap_or_default();
     policy.strictness = settings.policy.parse().unwrap_or_default();
     policy.confinement = match (mode, &confinement) {
-        (Mode::Off, _) => policy::Confinement::SwitchedOff,
+        (Mode::Off, _) => policy::CommandConfinement::SwitchedOff,
         (_, Some(confinement)) if confinement.exposes_records() => {
-            policy::Confinement::RecordsExposed
+            policy::CommandConfinement::RecordsExposed
         }
-        (_, Some(_)) => policy::Confinement::Sandboxed,
-        (Mode::Auto, None) => policy::Confinement::Missing,
-        (Mode::Required, None) => policy::Confinement::Required,
+        (_, Some(_)) => policy::CommandConfinement::Sandboxed,
+        (Mode::Auto, None) => policy::CommandConfinement::Missing,
+        (Mode::Required, None) => policy::CommandConfinement::Required,
     };
     policy.grants = grants(settings);
     policy.places = policy.places.with_writable(writable(settings));
     policy.own_paths = own_paths(loaded, workspace);
     policy.obeyed_by_git = obeyed_by_git(workspace);
-    policy.lookup = Lookup::new(find_program);
+    policy.lookup = ProgramLookup::new(find_program);
     (policy.person, policy.project) = written_rules(loaded)?;
     Ok(Permit {
         commands: settings.commands,
@@ -259,12 +261,12 @@ pub(super) fn covered(loaded: &Loaded, workspace: &Path) -> checkpoint::Limits {
 }
 
 /// The program that a command of this name would start.
-fn find_program(name: &str) -> Option<Found> {
+fn find_program(name: &str) -> Option<FoundProgram> {
     let search = std::env::var_os("PATH")?;
     let found = |directory: PathBuf| {
         let path = directory.join(name);
         let real = path.canonicalize().ok()?;
-        real.is_file().then_some(Found { path, real })
+        real.is_file().then_some(FoundProgram { path, real })
     };
     std::env::split_paths(&search)
         .filter(|directory| directory.is_absolute())

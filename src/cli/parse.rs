@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::step;
 use crate::error::Result;
 use crate::protocol::EndMark;
-use crate::reply::{self, Cut, Issue, Repair};
+use crate::reply::{self, Issue, Repair, TruncatedReply};
 use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
@@ -34,7 +34,7 @@ struct Rest<'a> {
     issues: &'a [Issue],
     prose: &'a str,
     end: Option<&'a EndMark>,
-    cut: Option<&'a Cut>,
+    cut: Option<&'a TruncatedReply>,
 }
 
 #[derive(Debug, Serialize)]

@@ -10,7 +10,7 @@ use super::guard::Testing;
 use super::{Common, open};
 use crate::approve::KeptRules;
 use crate::error::{Error, Result};
-use crate::policy::{self, Confinement, Decision, Rule, Ruling};
+use crate::policy::{self, CommandConfinement, Decision, Rule, Ruling};
 use crate::ui::{Ui, escape_line};
 
 const EXAMPLES: &str = "\
@@ -22,7 +22,7 @@ Examples:
 /// Show the rules in words, or what would happen to one command
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Policy {
+pub(super) struct PolicyArgs {
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -70,7 +70,7 @@ struct Kept {
     allows: String,
 }
 
-impl Policy {
+impl PolicyArgs {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let place = open::place(common, ui, Testing::Unremembered)?;
         let (base, kept) = (&place.base, &place.permit.kept_rules);
@@ -106,7 +106,13 @@ fn table(policy: &policy::Policy, common: &Common, ui: &Ui) {
     }
 }
 
-fn list(kept: &KeptRules, always: &[Rule], confinement: Confinement, common: &Common, ui: &Ui) {
+fn list(
+    kept: &KeptRules,
+    always: &[Rule],
+    confinement: CommandConfinement,
+    common: &Common,
+    ui: &Ui,
+) {
     if common.json {
         for (number, rule) in (1..).zip(always) {
             let allows = rule.text();
@@ -121,7 +127,7 @@ fn list(kept: &KeptRules, always: &[Rule], confinement: Confinement, common: &Co
     for (number, rule) in (1..).zip(always) {
         ui.line(&format!("{number:8} {}", escape_line(&rule.to_string())));
     }
-    if confinement != Confinement::Sandboxed {
+    if confinement != CommandConfinement::Sandboxed {
         ui.line("Without a sandbox these do not count for programs that run the project's own code, such as `make`.");
     }
     let file = kept.file().unwrap_or_default();

@@ -27,14 +27,14 @@ Examples:
 /// Say where the session stands and what to do now
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Status {
+pub(super) struct StatusArgs {
     /// The session: its id, the first few digits of it, or `latest`; the latest unfinished one if it
     /// is left out
     #[arg(value_name = "ID")]
     id: Option<String>,
 }
 
-impl Status {
+impl StatusArgs {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
         let mut agent = open::files(common, ui)?;
         let mut session = resume::find(&agent.store, &agent.ui, self.id.as_deref())?;

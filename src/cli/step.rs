@@ -22,7 +22,7 @@ Examples:
 /// Process one reply, write the next message, and exit: for scripts and editors
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Step {
+pub(super) struct StepArgs {
     /// The session; the latest unfinished one if it is left out
     #[arg(value_name = "ID")]
     id: Option<String>,
@@ -31,7 +31,7 @@ pub(super) struct Step {
     reply: Option<PathBuf>,
 }
 
-impl Step {
+impl StepArgs {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
         let mut lock = None;
         let opened = open::session(common, ui, |store, ui| {

@@ -106,7 +106,7 @@ fn reverse(
     let restored = agent.carry_out(&id, &reversal, force)?;
     tell(&agent, &id, &reversal, &restored);
     if common.json {
-        agent.ui.data(&Outcome::of(&reversal, &restored));
+        agent.ui.data(&UndoOutcome::of(&reversal, &restored));
     }
     ensure_restored(&restored)?;
     Ok(ExitCode::SUCCESS)
@@ -232,14 +232,14 @@ fn counted(files: usize) -> String {
 
 /// What was done, as `--json` prints it.
 #[derive(Debug, Serialize)]
-struct Outcome<'a> {
+struct UndoOutcome<'a> {
     rounds: &'a [u32],
     restored: Vec<String>,
     skipped: Vec<String>,
     kept: Vec<String>,
 }
 
-impl<'a> Outcome<'a> {
+impl<'a> UndoOutcome<'a> {
     fn of(reversal: &'a Reversal, restored: &Restored) -> Self {
         let name = |path: &Path| path.to_string_lossy().into_owned();
         Self {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::budget::{self, CUT_WORDS};
 use super::chars;
 use super::cuts::Cuts;
-use crate::protocol::{Capped, Lines, Sighting};
+use crate::protocol::{Capped, LineWindow, ShownLines};
 
 /// What is worth showing of a file that is not shown whole, in characters: some ten lines.
 pub(super) const WORTH: usize = 500;
@@ -23,12 +23,12 @@ pub struct Content {
     /// The heading but for which lines of it are shown: the path.
     pub title: String,
     /// Which lines the text has, if it is of a file.
-    pub lines: Option<Lines>,
+    pub lines: Option<LineWindow>,
     /// The text, empty where the heading says why there is none; and how many lines after it are
     /// missing.
     pub text: Capped,
     /// What it shows of a file, if the model knows that file from now on.
-    pub sighting: Option<Sighting>,
+    pub sighting: Option<ShownLines>,
 }
 
 /// How much of a content stands in a message.
@@ -92,7 +92,7 @@ impl Content {
 
     /// Leaves out its first lines.
     pub fn skip_first(&mut self, lines: usize) {
-        let Some(Lines { first, .. }) = &mut self.lines else {
+        let Some(LineWindow { first, .. }) = &mut self.lines else {
             return;
         };
         *first = first.saturating_add(lines);
@@ -103,7 +103,7 @@ impl Content {
 
     /// The heading over the first lines of it.
     fn heading_over(&self, shown: &str) -> String {
-        let words = |lines: Lines| format!(" {}", lines.words(shown.lines().count()));
+        let words = |lines: LineWindow| format!(" {}", lines.words(shown.lines().count()));
         let words = self.lines.map(words).unwrap_or_default();
         format!("{}{words}", self.title)
     }
@@ -144,7 +144,7 @@ impl Content {
 
     /// What stands around the lines where not all of them are shown, at most.
     fn frame(&self) -> usize {
-        let last = |Lines { of, .. }| Lines { first: of, of }.words(2);
+        let last = |LineWindow { of, .. }| LineWindow { first: of, of }.words(2);
         let heading = chars(&self.title) + 1 + chars(&self.lines.map(last).unwrap_or_default());
         let text = &self.text.text;
         heading + "### \n".len() + chars(&fenced(text)) - chars(text) + 1 + CUT_WORDS
@@ -173,7 +173,7 @@ impl Content {
     }
 
     /// What is seen of the file where only so many lines of the text are shown.
-    fn sighting_of(&self, shown: usize) -> Option<Sighting> {
+    fn sighting_of(&self, shown: usize) -> Option<ShownLines> {
         let mut sighting = self.sighting.clone()?;
         let Range { start, end } = sighting.lines;
         sighting.lines = start..end.min(start.saturating_add(shown));
@@ -218,7 +218,7 @@ mod tests {
         let line = |text: String, number: usize| text + &format!("{number}: text\n");
         Content {
             title: "big.txt".to_owned(),
-            lines: Some(Lines { first, of }),
+            lines: Some(LineWindow { first, of }),
             text: Capped {
                 text: (first..first + shown).fold(String::new(), line),
                 omitted,
@@ -276,7 +276,7 @@ mod tests {
     fn a_blank_last_line_is_shown_and_seen() {
         let blank = |text: &str, lines| Content {
             text: text.into(),
-            sighting: Some(Sighting {
+            sighting: Some(ShownLines {
                 path: RelPath::parse("a.txt").unwrap(),
                 hash: "h".to_owned(),
                 lines,
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(section, "### big.txt (3 lines)\n```\na\nb\n\n```\n");
         section.clear();
         let mut last = blank("\n", 2..3);
-        last.lines = Some(Lines { first: 3, of: 3 });
+        last.lines = Some(LineWindow { first: 3, of: 3 });
         last.write(&mut section, 1_000, &mut cuts);
         assert_eq!(section, "### big.txt (lines 3-3 of 3)\n```\n\n```\n");
         let lines: Vec<_> = cuts.shown.iter().map(|one| one.lines.clone()).collect();

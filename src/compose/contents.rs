@@ -186,12 +186,12 @@ impl Section for Contents<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::Lines;
+    use crate::protocol::LineWindow;
 
     fn file(title: &str, lines: usize) -> Content {
         Content {
             title: title.to_owned(),
-            lines: Some(Lines {
+            lines: Some(LineWindow {
                 first: 1,
                 of: lines,
             }),

@@ -1,6 +1,6 @@
 //! What became of the material of a message while it was cut to its room.
 
-use crate::protocol::Sighting;
+use crate::protocol::ShownLines;
 
 /// Grows as the sections are fitted, in their order.
 #[derive(Debug, Default)]
@@ -8,7 +8,7 @@ pub(super) struct Cuts {
     /// What was left out, in words for the person.
     pub(super) words: Vec<String>,
     /// What was shown of files.
-    pub(super) shown: Vec<Sighting>,
+    pub(super) shown: Vec<ShownLines>,
     /// Whether it is told what the person changed, or what is missing of that.
     pub(super) tells_changes: bool,
     /// The numbers of the steps whose results are not told in full.

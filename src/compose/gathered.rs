@@ -93,12 +93,12 @@ impl Gathered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::Lines;
+    use crate::protocol::LineWindow;
 
     fn file(lines: usize) -> Content {
         Content {
             title: "f".to_owned(),
-            lines: Some(Lines {
+            lines: Some(LineWindow {
                 first: 1,
                 of: lines,
             }),

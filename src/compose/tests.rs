@@ -393,7 +393,7 @@ fn what_nobody_asked_for_is_left_out_first_and_whole() {
 #[test]
 fn tells_which_lines_of_files_it_shows_and_which_results_it_cut() {
     let sighted = |name: &str, start: usize, lines: usize| Content {
-        sighting: Some(Sighting {
+        sighting: Some(ShownLines {
             path: RelPath::parse(name).unwrap(),
             hash: "h".to_owned(),
             lines: start..start + lines,

@@ -22,7 +22,7 @@ pub(super) struct Observer {
 enum Display {
     /// Nothing while it cannot be asked: then it is not read either.
     #[cfg(all(unix, not(target_os = "macos")))]
-    X11(Option<Box<x11::Selection>>),
+    X11(Option<Box<x11::X11Selection>>),
     #[cfg(all(unix, not(target_os = "macos")))]
     Wayland,
     /// Nothing: every look is a reading.
@@ -60,7 +60,7 @@ impl Display {
             return Self::Wayland;
         }
         if here.has_x11 {
-            Self::X11(x11::Selection::watch().map(Box::new))
+            Self::X11(x11::X11Selection::watch().map(Box::new))
         } else {
             Self::Unknown
         }
@@ -77,7 +77,7 @@ impl Display {
             Self::X11(selection) => {
                 // Also when the connection was lost since.
                 if selection.as_mut().is_none_or(|one| !one.is_connected()) {
-                    *selection = x11::Selection::watch().map(Box::new);
+                    *selection = x11::X11Selection::watch().map(Box::new);
                 }
                 selection
                     .as_mut()
@@ -172,7 +172,7 @@ mod x11 {
     const MOST_TYPES: u32 = 1_024;
 
     #[derive(Debug)]
-    pub(super) struct Selection {
+    pub(super) struct X11Selection {
         connection: RustConnection,
         window: Window,
         clipboard: Atom,
@@ -185,7 +185,7 @@ mod x11 {
         unanswered: u32,
     }
 
-    impl Selection {
+    impl X11Selection {
         pub(super) fn watch() -> Option<Self> {
             Self::try_watch().ok()
         }

@@ -12,7 +12,7 @@ use super::lines::LineBook;
 use super::seen::hash;
 use super::staging::{Content, Staging};
 use crate::edit::Change;
-use crate::protocol::{Extent, RelPath, Seen, StagedFile, StagedLines};
+use crate::protocol::{KnownExtent, RelPath, SeenFiles, StagedFile, StagedLines};
 use crate::workspace::text::TextFile;
 use crate::workspace::{FileProblem, Permission, Workspace};
 
@@ -36,7 +36,7 @@ pub(super) struct Known {
     pub(super) sight: Sight,
     /// Which of its lines, as they are now, it knows; of one that is stale what this reply's
     /// results show.
-    pub(super) extent: Extent,
+    pub(super) extent: KnownExtent,
     /// Where the lines that the model may name are now.
     pub(super) book: LineBook,
     /// Whether an earlier step of this reply changed it before the program was stopped.
@@ -49,7 +49,7 @@ impl Known {
         Self {
             hash: Some(hash(content)),
             sight: Sight::Current,
-            extent: Extent::Whole,
+            extent: KnownExtent::Whole,
             book: LineBook::new(text.lines().count()),
             is_taken_over: false,
         }
@@ -60,7 +60,7 @@ impl Known {
         Self {
             hash: None,
             sight: Sight::Current,
-            extent: Extent::Whole,
+            extent: KnownExtent::Whole,
             book: LineBook::new(0),
             is_taken_over: false,
         }
@@ -71,7 +71,7 @@ impl Known {
         Self {
             hash,
             sight: Sight::Stale,
-            extent: Extent::nothing(),
+            extent: KnownExtent::nothing(),
             book: LineBook::new(0),
             is_taken_over: false,
         }
@@ -81,8 +81,10 @@ impl Known {
     fn staged_lines(&self) -> Option<StagedLines> {
         let (of, replaced) = self.book.replaced();
         let known = match &self.extent {
-            Extent::Whole => None,
-            Extent::Lines(known) => Some(known.iter().map(|one| (one.start, one.end)).collect()),
+            KnownExtent::Whole => None,
+            KnownExtent::Lines(known) => {
+                Some(known.iter().map(|one| (one.start, one.end)).collect())
+            }
         };
         (!self.is_stale()).then_some(StagedLines {
             of,
@@ -94,9 +96,9 @@ impl Known {
 
     /// What the journal tells of a file; nothing if that cannot be.
     fn restored(hash: &str, lines: &StagedLines) -> Option<Self> {
-        let mut extent = Extent::Whole;
+        let mut extent = KnownExtent::Whole;
         if let Some(known) = &lines.known {
-            extent = Extent::nothing();
+            extent = KnownExtent::nothing();
             for (from, to) in known {
                 extent.add(*from..*to);
             }
@@ -128,7 +130,7 @@ impl Known {
 
     fn distrust(&mut self) {
         self.sight = Sight::Stale;
-        self.extent = Extent::nothing();
+        self.extent = KnownExtent::nothing();
     }
 }
 
@@ -136,14 +138,14 @@ impl Known {
 pub(super) struct Ledger<'a> {
     /// The files as the steps so far will leave them.
     pub(super) staging: Staging<'a>,
-    seen: &'a mut Seen,
+    seen: &'a mut SeenFiles,
     /// The largest file that is read.
     pub(super) max_bytes: u64,
     files: BTreeMap<RelPath, Known>,
 }
 
 impl<'a> Ledger<'a> {
-    pub(super) fn new(workspace: &'a Workspace, seen: &'a mut Seen, max_bytes: u64) -> Self {
+    pub(super) fn new(workspace: &'a Workspace, seen: &'a mut SeenFiles, max_bytes: u64) -> Self {
         Self {
             staging: Staging::new(workspace),
             seen,
@@ -179,9 +181,9 @@ impl<'a> Ledger<'a> {
             return;
         }
         let (sight, extent) = match (self.seen.get(path), &now) {
-            (None, _) | (_, None) => (Sight::Never, Extent::Whole),
+            (None, _) | (_, None) => (Sight::Never, KnownExtent::Whole),
             (Some((seen, extent)), Some(now)) if seen == now => (Sight::Current, extent.clone()),
-            _ => (Sight::Stale, Extent::nothing()),
+            _ => (Sight::Stale, KnownExtent::nothing()),
         };
         let lines = content.map_or(0, count_lines);
         self.files.insert(
@@ -238,7 +240,7 @@ impl<'a> Ledger<'a> {
         if let Some(known) = self.files.get_mut(path) {
             known.extent.add(lines);
             if of == 0 || known.extent.has(&(0..of)) {
-                known.extent = Extent::Whole;
+                known.extent = KnownExtent::Whole;
             }
         }
     }
@@ -258,7 +260,7 @@ impl<'a> Ledger<'a> {
             Some(StagedFile {
                 path: path.clone(),
                 hash: known.hash.clone(),
-                is_seen: known.sight == Sight::Current && known.extent == Extent::Whole,
+                is_seen: known.sight == Sight::Current && known.extent == KnownExtent::Whole,
                 lines: known.staged_lines(),
             })
         };
@@ -277,9 +279,9 @@ impl<'a> Ledger<'a> {
                 known.unwrap_or_else(|| Known {
                     // An earlier version of the program did not write down where the lines are.
                     extent: if file.is_seen {
-                        Extent::Whole
+                        KnownExtent::Whole
                     } else {
-                        Extent::nothing()
+                        KnownExtent::nothing()
                     },
                     ..Known::stale(Some(hash.clone()))
                 })

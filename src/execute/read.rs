@@ -15,7 +15,7 @@ use super::walks::Walks;
 use super::{Execution, Limits, count};
 use crate::excerpt;
 use crate::protocol::{
-    Capped, Command, Lines, Outcome, ReadRequest, RelPath, Selection, Sighting, Step,
+    Capped, Command, LineWindow, Outcome, ReadRequest, RelPath, Selection, ShownLines, Step,
 };
 use crate::workspace::text::TextFile;
 use crate::workspace::{FileProblem, Kind, Workspace};
@@ -40,12 +40,12 @@ pub struct Shown {
     /// One line: the path, or why nothing follows.
     pub header: String,
     /// Which lines follow, if any do.
-    pub lines: Option<Lines>,
+    pub lines: Option<LineWindow>,
     /// The lines, each with a line break at its end so that a blank last one counts, and how many
     /// that were asked for are missing after them.
     pub contents: Capped,
     /// What the contents show of the file, if they do.
-    pub sighting: Option<Sighting>,
+    pub sighting: Option<ShownLines>,
     /// Whether the end of a very long line is missing.
     pub has_cut_lines: bool,
 }
@@ -122,7 +122,7 @@ pub fn read_file(
     };
     let text = veil(path, text);
     let lines: Vec<&str> = text.lines().collect();
-    let sighting = |lines, of| Sighting {
+    let sighting = |lines, of| ShownLines {
         path: path.clone(),
         hash,
         lines,
@@ -137,7 +137,7 @@ pub fn read_file(
     match part(request, lines.len()) {
         Ok(range) => Shown {
             header: path.quoted().into_owned(),
-            lines: Some(Lines {
+            lines: Some(LineWindow {
                 first: range.start + 1,
                 of: lines.len(),
             }),
@@ -373,7 +373,7 @@ mod tests {
     }
 
     fn heading(shown: &Shown) -> String {
-        let words = |lines: Lines| lines.words(shown.contents.text.lines().count());
+        let words = |lines: LineWindow| lines.words(shown.contents.text.lines().count());
         let words = shown.lines.map(words).map(|words| format!(" {words}"));
         format!("{}{}", shown.header, words.unwrap_or_default())
     }

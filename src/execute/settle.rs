@@ -14,7 +14,9 @@ mod progress;
 use std::collections::BTreeSet;
 
 use super::staging::carry_out::{Stats, discard, make};
-use crate::protocol::{Batch, Outcome, RelPath, StagedChange, StagedFile, StagedStep, StepResult};
+use crate::protocol::{
+    Outcome, RelPath, StagedBatch, StagedChange, StagedFile, StagedStep, StepResult,
+};
 use crate::workspace::{FileProblem, MadeDirectories, Workspace};
 use found::{Found, Lies};
 use progress::made;
@@ -40,7 +42,7 @@ enum Trouble {
 }
 
 /// Brings a batch to its end.
-pub fn settle(workspace: &Workspace, batch: &Batch, keep: Keep<'_>) -> Settled {
+pub fn settle(workspace: &Workspace, batch: &StagedBatch, keep: Keep<'_>) -> Settled {
     let changes: Vec<&StagedChange> = batch.steps.iter().flat_map(|step| &step.changes).collect();
     let found = Found::look(workspace, &changes);
     let mut made = made(&found, &batch.steps).into_iter();

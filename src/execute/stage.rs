@@ -5,8 +5,8 @@ use std::fs;
 use super::read::{read_file, unveiled};
 use super::{Execution, Limits};
 use crate::protocol::{
-    Command, Edit, FileChange, Hunk, HunkLine, Outcome, ReadRequest, RelPath, Replacement, Seen,
-    Selection, Status, Step,
+    Command, Edit, FileChange, Hunk, HunkLine, Outcome, ReadRequest, RelPath, Replacement,
+    SeenFiles, Selection, Status, Step,
 };
 use crate::workspace::Workspace;
 
@@ -14,7 +14,7 @@ pub(super) struct Stage {
     pub(super) directory: tempfile::TempDir,
     pub(super) workspace: Workspace,
     pub(super) limits: Limits,
-    pub(super) seen: Seen,
+    pub(super) seen: SeenFiles,
 }
 
 /// A workspace with these files.
@@ -28,7 +28,7 @@ pub(super) fn stage(files: &[(&str, &str)]) -> Stage {
         directory,
         workspace,
         limits: Limits::default(),
-        seen: Seen::default(),
+        seen: SeenFiles::default(),
     }
 }
 

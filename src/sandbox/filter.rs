@@ -7,7 +7,7 @@
 
 use libc::{EAFNOSUPPORT, ENOSYS, ENOTSUP, EPERM};
 
-use crate::platform::linux::seccomp::{Check, Filter, Operand, Rule};
+use crate::platform::linux::seccomp::{Check, Filter, Operand, SyscallRule};
 
 /// The newest call that was looked at: `removexattrat`. The numbers are the same on all machines.
 const LAST_KNOWN: u32 = 466;
@@ -280,7 +280,7 @@ pub(super) fn filter(isolation: Isolation) -> Option<Filter> {
     Filter::new(&rules(isolation), LAST_KNOWN)
 }
 
-fn rules(isolation: Isolation) -> Vec<Rule> {
+fn rules(isolation: Isolation) -> Vec<SyscallRule> {
     let mut rules = common_rules();
     match isolation {
         Isolation::Namespaces => {
@@ -300,14 +300,14 @@ fn rules(isolation: Isolation) -> Vec<Rule> {
     rules
 }
 
-fn rule(call: i64, check: Check, errno: i32) -> Rule {
-    Rule { call, check, errno }
+fn rule(call: i64, check: Check, errno: i32) -> SyscallRule {
+    SyscallRule { call, check, errno }
 }
 
 /// Whatever else there is.
-fn common_rules() -> Vec<Rule> {
+fn common_rules() -> Vec<SyscallRule> {
     let bits = |argument, bits| Check::RefuseBits { argument, bits };
-    let mut rules: Vec<Rule> = Vec::new();
+    let mut rules: Vec<SyscallRule> = Vec::new();
     for call in REFUSED.iter().chain(REFUSED_HERE) {
         rules.push(rule(*call, Check::Refuse, EPERM));
     }
@@ -340,7 +340,7 @@ fn common_rules() -> Vec<Rule> {
 }
 
 /// What Landlock leaves open.
-fn landlock_rules(network: bool) -> Vec<Rule> {
+fn landlock_rules(network: bool) -> Vec<SyscallRule> {
     let refused = |calls: &'static [i64], errno| {
         let rules = calls.iter();
         rules.map(move |call| rule(*call, Check::Refuse, errno))
@@ -350,7 +350,7 @@ fn landlock_rules(network: bool) -> Vec<Rule> {
     } else {
         Check::Refuse
     };
-    let mut rules: Vec<Rule> = refused(SHARED_BY_KEY, ENOSYS)
+    let mut rules: Vec<SyscallRule> = refused(SHARED_BY_KEY, ENOSYS)
         .chain(refused(TO_OTHERS, EPERM))
         .chain(refused(EXTENDED_ATTRIBUTES, ENOTSUP))
         .collect();

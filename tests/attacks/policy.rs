@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use agent::policy::{Confinement, Decision, Policy, Rule};
+use agent::policy::{CommandConfinement, Decision, Policy, Rule};
 use agent::protocol::Command;
 use serde_json::Value;
 
@@ -111,14 +111,14 @@ fn without_a_sandbox_and_a_person_nothing_is_run() {
 #[test]
 fn no_rule_that_allows_matches_what_is_not_understood() {
     let mut policy = Policy::new(Path::new("/home/me/work"), Some(Path::new("/home/me")));
-    policy.confinement = Confinement::SwitchedOff;
+    policy.confinement = CommandConfinement::SwitchedOff;
     policy.person.allow = ["echo", "ls", "git status"]
         .map(|rule| Rule::parse(rule).unwrap())
         .to_vec();
-    policy.lookup = agent::policy::Lookup::new(|word| {
+    policy.lookup = agent::policy::ProgramLookup::new(|word| {
         let path = Path::new("/usr/bin").join(word);
         let real = path.clone();
-        Some(agent::policy::Found { path, real })
+        Some(agent::policy::FoundProgram { path, real })
     });
     let decide = |script: &str| {
         let command = Command::RunCommand {

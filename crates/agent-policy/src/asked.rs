@@ -3,7 +3,7 @@
 
 use super::dangers;
 use super::git::Git;
-use super::targets::{Places, is_within};
+use super::targets::{KnownDirectories, is_within};
 use super::words::{Invocation, UNKNOWN};
 
 fn git(invocation: &Invocation) -> Option<Git<'_>> {
@@ -13,22 +13,22 @@ fn git(invocation: &Invocation) -> Option<Git<'_>> {
 }
 
 /// A program whose name only the running shell knows.
-pub(super) fn is_unknown_program(invocation: &Invocation, _: &Places) -> bool {
+pub(super) fn is_unknown_program(invocation: &Invocation, _: &KnownDirectories) -> bool {
     invocation.name.contains(UNKNOWN)
 }
 
 /// A shell or an interpreter that runs what another program prints.
-pub(super) fn runs_unknown_input(invocation: &Invocation, _: &Places) -> bool {
+pub(super) fn runs_unknown_input(invocation: &Invocation, _: &KnownDirectories) -> bool {
     invocation.name == "|"
 }
 
 /// A git command that does not come with git, or that is given another meaning.
-pub(super) fn is_unknown_to_git(invocation: &Invocation, _: &Places) -> bool {
+pub(super) fn is_unknown_to_git(invocation: &Invocation, _: &KnownDirectories) -> bool {
     git(invocation).is_some_and(|git| !git.is_known() || git.sets_an_alias())
 }
 
 /// `git push`.
-pub(super) fn pushes(invocation: &Invocation, _: &Places) -> bool {
+pub(super) fn pushes(invocation: &Invocation, _: &KnownDirectories) -> bool {
     git(invocation).is_some_and(|git| match git.subcommand {
         "push" | "send-pack" | "send-email" => true,
         "subtree" | "lfs" => git.has(&["push"]),
@@ -37,7 +37,7 @@ pub(super) fn pushes(invocation: &Invocation, _: &Places) -> bool {
 }
 
 /// Git commands that throw work away, and removing `.git` itself.
-pub(super) fn discards_work(invocation: &Invocation, _: &Places) -> bool {
+pub(super) fn discards_work(invocation: &Invocation, _: &KnownDirectories) -> bool {
     if dangers::is_recursive_removal(invocation) {
         return invocation
             .arguments
@@ -64,7 +64,7 @@ pub(super) fn discards_work(invocation: &Invocation, _: &Places) -> bool {
 }
 
 /// Git commands that write to `.git`.
-pub(super) fn writes_to_git(invocation: &Invocation, _: &Places) -> bool {
+pub(super) fn writes_to_git(invocation: &Invocation, _: &KnownDirectories) -> bool {
     let Some(git) = git(invocation) else {
         return false;
     };
@@ -152,7 +152,7 @@ static PUBLISHING: &[(&str, &[&str])] = &[
 ];
 
 /// Commands that publish packages, images or releases.
-pub(super) fn publishes(invocation: &Invocation, _: &Places) -> bool {
+pub(super) fn publishes(invocation: &Invocation, _: &KnownDirectories) -> bool {
     // `python -m twine upload` starts `twine`.
     let module = match invocation.arguments.iter().position(|word| word == "-m") {
         Some(at) if invocation.name.starts_with("python") => invocation.arguments.get(at + 1),

@@ -3,7 +3,7 @@
 //! The predicates see one program with its arguments, as `words` guessed them.
 
 use super::strict;
-use super::targets::{Places, Reach, resolve};
+use super::targets::{KnownDirectories, RemovalReach, resolve};
 use super::words::Invocation;
 
 /// Whether the script has a control character other than line breaks and tabs.
@@ -120,19 +120,23 @@ pub(super) fn is_recursive_removal(invocation: &Invocation) -> bool {
         || strict::is_recursive_removal_on_windows(invocation)
 }
 
-fn reaches(invocation: &Invocation, places: &Places, is_too_far: impl Fn(Reach) -> bool) -> bool {
+fn reaches(
+    invocation: &Invocation,
+    places: &KnownDirectories,
+    is_too_far: impl Fn(RemovalReach) -> bool,
+) -> bool {
     Operands::of(invocation)
         .targets
         .iter()
         .any(|target| is_too_far(places.reach(invocation.directory.as_deref(), target)))
 }
 
-fn holds_the_workspace(reach: Reach) -> bool {
-    matches!(reach, Reach::Workspace | Reach::Everything)
+fn holds_the_workspace(reach: RemovalReach) -> bool {
+    matches!(reach, RemovalReach::Workspace | RemovalReach::Everything)
 }
 
 /// `rm -r` of the root, a home, the workspace or what holds it.
-pub(super) fn removes_everything(invocation: &Invocation, places: &Places) -> bool {
+pub(super) fn removes_everything(invocation: &Invocation, places: &KnownDirectories) -> bool {
     invocation.name == "rm"
         && Operands::of(invocation)
             .flags
@@ -141,17 +145,22 @@ pub(super) fn removes_everything(invocation: &Invocation, places: &Places) -> bo
 }
 
 /// `rm -r` elsewhere.
-pub(super) fn removes_outside(invocation: &Invocation, places: &Places) -> bool {
-    is_recursive_removal(invocation) && reaches(invocation, places, |reach| reach == Reach::Outside)
+pub(super) fn removes_outside(invocation: &Invocation, places: &KnownDirectories) -> bool {
+    is_recursive_removal(invocation)
+        && reaches(invocation, places, |reach| reach == RemovalReach::Outside)
 }
 
 /// `rm -r` of what only the running shell knows.
-pub(super) fn removes_unknown(invocation: &Invocation, places: &Places) -> bool {
-    is_recursive_removal(invocation) && reaches(invocation, places, |reach| reach == Reach::Unknown)
+pub(super) fn removes_unknown(invocation: &Invocation, places: &KnownDirectories) -> bool {
+    is_recursive_removal(invocation)
+        && reaches(invocation, places, |reach| reach == RemovalReach::Unknown)
 }
 
 /// `find` that deletes what it finds from such a place, or all of the workspace.
-pub(super) fn finds_and_removes_everything(invocation: &Invocation, places: &Places) -> bool {
+pub(super) fn finds_and_removes_everything(
+    invocation: &Invocation,
+    places: &KnownDirectories,
+) -> bool {
     if invocation.name != "find" || !invocation.arguments.iter().any(|word| removes_found(word)) {
         return false;
     }
@@ -170,9 +179,9 @@ pub(super) fn finds_and_removes_everything(invocation: &Invocation, places: &Pla
     starts
         .iter()
         .any(|start| match places.reach(directory, start) {
-            Reach::Everything => true,
-            Reach::Workspace => !is_filtered,
-            Reach::Inside | Reach::Outside | Reach::Unknown => false,
+            RemovalReach::Everything => true,
+            RemovalReach::Workspace => !is_filtered,
+            RemovalReach::Inside | RemovalReach::Outside | RemovalReach::Unknown => false,
         })
 }
 
@@ -208,14 +217,19 @@ fn is_filter(word: &str) -> bool {
 }
 
 /// `chmod -R`, `chown -R` and `chgrp -R` of the root, a home or what holds the workspace.
-pub(super) fn changes_modes_of_everything(invocation: &Invocation, places: &Places) -> bool {
+pub(super) fn changes_modes_of_everything(
+    invocation: &Invocation,
+    places: &KnownDirectories,
+) -> bool {
     matches!(invocation.name.as_str(), "chmod" | "chown" | "chgrp")
         && Operands::of(invocation).has("R", "recursive")
-        && reaches(invocation, places, |reach| reach == Reach::Everything)
+        && reaches(invocation, places, |reach| {
+            reach == RemovalReach::Everything
+        })
 }
 
 /// Programs that make file systems or wipe disks.
-pub(super) fn formats_a_disk(invocation: &Invocation, _: &Places) -> bool {
+pub(super) fn formats_a_disk(invocation: &Invocation, _: &KnownDirectories) -> bool {
     let name = invocation.name.as_str();
     name.starts_with("mkfs.")
         || matches!(
@@ -262,7 +276,7 @@ fn partitions(invocation: &Invocation) -> bool {
 }
 
 /// Writing to a device.
-pub(super) fn writes_to_a_device(invocation: &Invocation, _: &Places) -> bool {
+pub(super) fn writes_to_a_device(invocation: &Invocation, _: &KnownDirectories) -> bool {
     let mut targets: Vec<&str> = invocation.arguments.iter().map(String::as_str).collect();
     match invocation.name.as_str() {
         "dd" => targets.retain_mut(|word| match word.strip_prefix("of=") {
@@ -311,7 +325,7 @@ fn is_device(path: &str) -> bool {
 }
 
 /// Switching the machine off.
-pub(super) fn shuts_down(invocation: &Invocation, _: &Places) -> bool {
+pub(super) fn shuts_down(invocation: &Invocation, _: &KnownDirectories) -> bool {
     let has = |words: &[&str]| {
         invocation
             .arguments
@@ -337,7 +351,7 @@ pub(super) fn shuts_down(invocation: &Invocation, _: &Places) -> bool {
 }
 
 /// Becoming another user.
-pub(super) fn becomes_another_user(invocation: &Invocation, _: &Places) -> bool {
+pub(super) fn becomes_another_user(invocation: &Invocation, _: &KnownDirectories) -> bool {
     matches!(
         invocation.name.as_str(),
         "sudo"

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 use super::programs::Programs;
-use super::rules::Extent;
+use super::rules::RuleExtent;
 use super::shell::Opacity;
-use super::table::{BUILT_IN, BuiltIn, Check};
-use super::words::{Invocation, Reading, UNKNOWN};
+use super::table::{BUILT_IN, BuiltIn, RuleCheck};
+use super::words::{Invocation, ScriptReading, UNKNOWN};
 use super::{
-    Confinement, Decision, Grant, PERSON, Policy, Rule, Ruling, Script, asked, propose, protected,
-    rules, shell, standing, words,
+    CommandConfinement, Decision, Grant, PERSON, Policy, Rule, Ruling, Script, asked, propose,
+    protected, rules, shell, standing, words,
 };
 use agent_protocol::{Command, FileChange, RelPath, Selection};
 
@@ -17,7 +17,7 @@ use agent_protocol::{Command, FileChange, RelPath, Selection};
 const MAX_ABOUT: usize = 200;
 
 /// A rule that matched, and what would make it yield.
-struct Finding {
+struct RuleMatch {
     ruling: Ruling,
     yields: Yields,
 }
@@ -56,11 +56,11 @@ impl Policy {
         let touched = touched(command);
         for row in self.rows_in_force() {
             match row.check {
-                Check::Write(is_protected) => {
+                RuleCheck::Write(is_protected) => {
                     let protected = changed.iter().filter(|path| is_protected(path));
                     findings.extend(protected.map(|path| built_in(row, path.as_str())));
                 }
-                Check::Touch(is_hidden) => {
+                RuleCheck::Touch(is_hidden) => {
                     let hidden = touched.iter().filter(|text| is_hidden(text));
                     findings.extend(hidden.map(|text| built_in(row, text)));
                 }
@@ -79,7 +79,7 @@ impl Policy {
     }
 
     /// What the settings keep for `agent` itself.
-    fn on_own_paths(&self, text: &str) -> Option<Finding> {
+    fn on_own_paths(&self, text: &str) -> Option<RuleMatch> {
         if self.own_paths.is_empty() {
             return None;
         }
@@ -93,7 +93,7 @@ impl Policy {
     }
 
     /// What git runs or obeys because its configuration says so.
-    fn on_git(&self, path: &RelPath) -> Option<Finding> {
+    fn on_git(&self, path: &RelPath) -> Option<RuleMatch> {
         let mut obeyed = self.obeyed_by_git.iter();
         obeyed
             .any(|obeyed| protected::is_within(path, obeyed))
@@ -108,10 +108,10 @@ impl Policy {
         BUILT_IN.iter().filter(|row| row.is_in_force(self))
     }
 
-    fn built_in_findings(&self, script: &str) -> Vec<Finding> {
-        let mut findings: Vec<Finding> = self
+    fn built_in_findings(&self, script: &str) -> Vec<RuleMatch> {
+        let mut findings: Vec<RuleMatch> = self
             .rows_in_force()
-            .filter(|row| matches!(row.check, Check::Text(is_bad) if is_bad(script)))
+            .filter(|row| matches!(row.check, RuleCheck::Text(is_bad) if is_bad(script)))
             .map(|row| built_in(row, ""))
             .collect();
         if script.len() > shell::MAX_BYTES {
@@ -126,14 +126,18 @@ impl Policy {
         findings
     }
 
-    fn read(&self, script: &str) -> Reading {
+    fn read(&self, script: &str) -> ScriptReading {
         words::read(script, &self.places, self.dialect)
     }
 
-    fn built_in_on_reading(&self, row: &'static BuiltIn, reading: &Reading) -> Option<Finding> {
+    fn built_in_on_reading(
+        &self,
+        row: &'static BuiltIn,
+        reading: &ScriptReading,
+    ) -> Option<RuleMatch> {
         match row.check {
-            Check::Unreadable => (!reading.is_complete).then(|| built_in(row, "")),
-            Check::Command(is_meant) => {
+            RuleCheck::Unreadable => (!reading.is_complete).then(|| built_in(row, "")),
+            RuleCheck::Command(is_meant) => {
                 let mut made = Vec::new();
                 let invocation = reading.invocations.iter().find(|invocation| {
                     // What a script makes itself is not yet protected while it runs.
@@ -147,12 +151,12 @@ impl Policy {
                 })?;
                 Some(built_in(row, &in_short(invocation)))
             }
-            Check::Text(_) | Check::Write(_) | Check::Touch(_) => None,
+            RuleCheck::Text(_) | RuleCheck::Write(_) | RuleCheck::Touch(_) => None,
         }
     }
 
     /// What the person and the project wrote to refuse and to ask.
-    fn written_findings(&self, reading: &Reading, is_opaque: bool) -> Vec<Finding> {
+    fn written_findings(&self, reading: &ScriptReading, is_opaque: bool) -> Vec<RuleMatch> {
         let mut findings = Vec::new();
         for (rules, decision, source) in self.written() {
             // What is allowed is decided by `covering`.
@@ -164,7 +168,7 @@ impl Policy {
                     rule.matches(invocation)
                         || is_opaque && decision == Decision::Deny && rule.is_mentioned(invocation)
                 });
-                findings.extend(invocation.map(|invocation| Finding {
+                findings.extend(invocation.map(|invocation| RuleMatch {
                     ruling: Ruling {
                         about: in_short(invocation),
                         ..ruling(
@@ -181,14 +185,14 @@ impl Policy {
     }
 
     /// What the mode and the sandbox say about every command.
-    fn standing_findings(&self, opacity: Option<Opacity>) -> Vec<Finding> {
+    fn standing_findings(&self, opacity: Option<Opacity>) -> Vec<RuleMatch> {
         standing::on_commands(self.approval, self.confinement)
             .iter()
             .map(|row| {
                 let mut finding = standing_finding(row);
                 let asks_anyway = matches!(
                     self.confinement,
-                    Confinement::Missing | Confinement::RecordsExposed
+                    CommandConfinement::Missing | CommandConfinement::RecordsExposed
                 );
                 if row.decision == Decision::Ask && !asks_anyway {
                     finding.yields = Yields::ToAnyRule;
@@ -220,7 +224,7 @@ impl Policy {
         };
         let mut covered = Vec::new();
         for command in commands {
-            let is_held = self.confinement == Confinement::Sandboxed
+            let is_held = self.confinement == CommandConfinement::Sandboxed
                 || propose::runs_nothing_of_the_project(&command);
             let always = self.person.always.iter().filter(|_| is_held);
             let rules: Vec<&Rule> = (self.person.allow.iter().chain(always))
@@ -241,7 +245,7 @@ impl Policy {
         }
     }
 
-    fn yields(&self, finding: &Finding, covered: &[Covered<'_>]) -> bool {
+    fn yields(&self, finding: &RuleMatch, covered: &[Covered<'_>]) -> bool {
         let row = match finding.yields {
             Yields::Never => return false,
             Yields::ToAnyRule => return true,
@@ -253,7 +257,7 @@ impl Policy {
         };
         let mut asked = covered
             .iter()
-            .filter(|covered| is_about(&Rule::of_words(&covered.command, Extent::Whole)))
+            .filter(|covered| is_about(&Rule::of_words(&covered.command, RuleExtent::Whole)))
             .peekable();
         asked.peek().is_some()
             && asked.all(|covered| covered.rules.iter().any(|rule| is_about(rule)))
@@ -267,7 +271,7 @@ struct Covered<'a> {
 }
 
 /// One finding for each rule that allows a part of the script.
-fn allowing(covered: &[Covered<'_>]) -> Vec<Finding> {
+fn allowing(covered: &[Covered<'_>]) -> Vec<RuleMatch> {
     let mut rules: Vec<&Rule> = Vec::new();
     for rule in covered.iter().flat_map(|covered| &covered.rules) {
         if !rules.contains(rule) {
@@ -276,7 +280,7 @@ fn allowing(covered: &[Covered<'_>]) -> Vec<Finding> {
     }
     rules
         .into_iter()
-        .map(|rule| Finding {
+        .map(|rule| RuleMatch {
             ruling: ruling(
                 Decision::Allow,
                 rules::in_words(rule, PERSON),
@@ -294,13 +298,13 @@ fn changes_directory(command: &[String]) -> bool {
     )
 }
 
-fn built_in(row: &'static BuiltIn, about: &str) -> Finding {
+fn built_in(row: &'static BuiltIn, about: &str) -> RuleMatch {
     let yields = if row.decision == Decision::Ask && row.needs().is_none() {
         Yields::ToRuleThatNamesIt(row)
     } else {
         Yields::Never
     };
-    Finding {
+    RuleMatch {
         ruling: Ruling {
             about: about.to_owned(),
             needs: row.needs(),
@@ -310,8 +314,8 @@ fn built_in(row: &'static BuiltIn, about: &str) -> Finding {
     }
 }
 
-fn standing_finding(row: &standing::Standing) -> Finding {
-    Finding {
+fn standing_finding(row: &standing::StandingRule) -> RuleMatch {
+    RuleMatch {
         ruling: ruling(row.decision, row.rule.to_owned(), row.why),
         yields: Yields::Never,
     }
@@ -327,7 +331,7 @@ fn ruling(decision: Decision, rule: String, why: &str) -> Ruling {
     }
 }
 
-fn strictest_first(findings: Vec<Finding>) -> Vec<Ruling> {
+fn strictest_first(findings: Vec<RuleMatch>) -> Vec<Ruling> {
     let mut rulings: Vec<Ruling> = findings.into_iter().map(|finding| finding.ruling).collect();
     rulings.sort_by_key(|ruling| std::cmp::Reverse(ruling.decision));
     rulings

@@ -37,11 +37,11 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use agent_protocol::{Command, RelPath};
-pub use programs::{Found, Lookup};
+pub use programs::{FoundProgram, ProgramLookup};
 pub use propose::propose;
 pub use rules::{Rule, RuleProblem};
 pub use shell::{MAX_BYTES, Opacity, Script, read as read_script};
-pub use targets::Places;
+pub use targets::KnownDirectories;
 pub use words::Dialect;
 
 /// What becomes of a step; the strictest is the greatest.
@@ -136,7 +136,7 @@ pub enum Network {
 /// How commands are confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Confinement {
+pub enum CommandConfinement {
     /// They run in a sandbox.
     Sandboxed,
     /// They run in a sandbox that cannot keep them from the records of `agent` in the workspace,
@@ -224,7 +224,7 @@ pub struct Policy {
     /// How much is refused.
     pub strictness: Strictness,
     /// How commands are confined.
-    pub confinement: Confinement,
+    pub confinement: CommandConfinement,
     /// What the person has granted.
     pub grants: Vec<Grant>,
     /// What the person wrote.
@@ -237,9 +237,9 @@ pub struct Policy {
     /// such as the directory of `core.hooksPath`.
     pub obeyed_by_git: Vec<RelPath>,
     /// The directories that matter.
-    pub places: Places,
+    pub places: KnownDirectories,
     /// Where programs lie.
-    pub lookup: Lookup,
+    pub lookup: ProgramLookup,
     /// Which shell runs scripts.
     pub dialect: Dialect,
 }
@@ -249,7 +249,7 @@ const PROJECT: &str = "the project's rule";
 
 /// One row of the table of rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub struct RuleRow {
     /// What becomes of what the rule is about.
     pub decision: Decision,
     /// What the rule is about, in words.
@@ -264,14 +264,14 @@ impl Policy {
         Self {
             approval: Approval::default(),
             strictness: Strictness::default(),
-            confinement: Confinement::Missing,
+            confinement: CommandConfinement::Missing,
             grants: Vec::new(),
             person: PersonRules::default(),
             project: ProjectRules::default(),
             own_paths: Vec::new(),
             obeyed_by_git: Vec::new(),
-            places: Places::new(workspace, home),
-            lookup: Lookup::nothing(),
+            places: KnownDirectories::new(workspace, home),
+            lookup: ProgramLookup::nothing(),
             dialect: if cfg!(windows) {
                 Dialect::PowerShell
             } else {
@@ -299,10 +299,10 @@ impl Policy {
     }
 
     /// Every rule in force, in words: what is refused, what is asked, what is allowed.
-    pub fn table(&self) -> Vec<Row> {
-        let mut rows: Vec<Row> = self
+    pub fn table(&self) -> Vec<RuleRow> {
+        let mut rows: Vec<RuleRow> = self
             .rows_in_force()
-            .map(|row| Row::new(row.decision, row.rule, row.why))
+            .map(|row| RuleRow::new(row.decision, row.rule, row.why))
             .collect();
         let standing = standing::on_commands(self.approval, self.confinement);
         let on_files = [
@@ -313,18 +313,18 @@ impl Policy {
         ];
         let is_sandboxed = matches!(
             self.confinement,
-            Confinement::Sandboxed | Confinement::RecordsExposed
+            CommandConfinement::Sandboxed | CommandConfinement::RecordsExposed
         );
         let network = is_sandboxed.then(|| standing::on_network(&self.grants));
         for row in standing.iter().chain(&on_files).chain(&network) {
-            let row = Row::new(row.decision, row.rule, row.why);
+            let row = RuleRow::new(row.decision, row.rule, row.why);
             if !rows.contains(&row) {
                 rows.push(row);
             }
         }
         for (rules, decision, source) in self.written() {
             rows.extend(rules.iter().map(|rule| {
-                Row::new(
+                RuleRow::new(
                     decision,
                     &rules::in_words(rule, source),
                     standing::why_written(decision),
@@ -397,7 +397,7 @@ impl Policy {
     }
 }
 
-impl Row {
+impl RuleRow {
     fn new(decision: Decision, rule: &str, why: &str) -> Self {
         Self {
             decision,

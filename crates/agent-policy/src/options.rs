@@ -13,7 +13,7 @@
 use super::git::Git;
 use super::propose;
 use super::sed;
-use super::targets::Places;
+use super::targets::KnownDirectories;
 use super::words::{inner_command, is_wrapper};
 
 /// The options of one program.
@@ -244,7 +244,7 @@ pub(super) fn changes_the_shell(command: &[String]) -> bool {
 
 /// Whether what follows the first `named` words of a command makes its program do something else
 /// than those words say, or leads out of the workspace.
-pub(super) fn goes_beyond(command: &[String], named: usize, places: &Places) -> bool {
+pub(super) fn goes_beyond(command: &[String], named: usize, places: &KnownDirectories) -> bool {
     let inner = without_wrappers(command);
     let begins = command.len() - inner.len();
     // The program that does the work must be named.
@@ -404,7 +404,7 @@ fn is_more_than_plain_awk(command: &[String], named: usize) -> bool {
 }
 
 /// Whether a word, or the value in it, is a path outside of the workspace or one that it protects.
-fn leads_out(program: &str, word: &str, places: &Places) -> bool {
+fn leads_out(program: &str, word: &str, places: &KnownDirectories) -> bool {
     let joined = word
         .strip_prefix('-')
         .filter(|rest| !rest.starts_with('-'))

@@ -7,11 +7,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::targets::Places;
+use super::targets::KnownDirectories;
 
 /// A program that was found on the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundProgram {
     /// The absolute path under which it was found.
     pub path: PathBuf,
     /// The same with all links followed.
@@ -20,13 +20,13 @@ pub struct Found {
 
 /// Finds programs as the shell of a command would: a name in its `PATH`, a path as it is.
 #[derive(Clone)]
-pub struct Lookup(Arc<Find>);
+pub struct ProgramLookup(Arc<Find>);
 
-type Find = dyn Fn(&str) -> Option<Found> + Send + Sync;
+type Find = dyn Fn(&str) -> Option<FoundProgram> + Send + Sync;
 
-impl Lookup {
+impl ProgramLookup {
     /// Finds programs with this function.
-    pub fn new(find: impl Fn(&str) -> Option<Found> + Send + Sync + 'static) -> Self {
+    pub fn new(find: impl Fn(&str) -> Option<FoundProgram> + Send + Sync + 'static) -> Self {
         Self(Arc::new(find))
     }
 
@@ -36,7 +36,7 @@ impl Lookup {
     }
 }
 
-impl fmt::Debug for Lookup {
+impl fmt::Debug for ProgramLookup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Lookup")
     }
@@ -44,8 +44,8 @@ impl fmt::Debug for Lookup {
 
 /// What tells whether two words name the same program.
 pub(super) struct Programs<'a> {
-    pub lookup: &'a Lookup,
-    pub places: &'a Places,
+    pub lookup: &'a ProgramLookup,
+    pub places: &'a KnownDirectories,
     /// Whether the script changed its directory before.
     pub has_moved: bool,
 }

@@ -1,7 +1,7 @@
 //! The rule that is proposed for the answer "always".
 
 use super::options;
-use super::rules::{Extent, Rule};
+use super::rules::{Rule, RuleExtent};
 use super::shell::{self, Script};
 use super::words::{inner_command, is_code_runner, is_interpreter};
 
@@ -46,7 +46,7 @@ pub(super) fn beginning(command: &[String]) -> Option<Rule> {
         return None;
     }
     match words_of_its_like(program, arguments) {
-        Some(taken) => rule(&command[..=begins + taken], Extent::Beginning),
+        Some(taken) => rule(&command[..=begins + taken], RuleExtent::Beginning),
         None => exactly(command),
     }
 }
@@ -333,10 +333,10 @@ fn stays_with_itself(name: &str) -> bool {
 
 /// The rule for exactly this plain command.
 pub(super) fn exactly(command: &[String]) -> Option<Rule> {
-    rule(command, Extent::Whole)
+    rule(command, RuleExtent::Whole)
 }
 
-fn rule(words: &[String], extent: Extent) -> Option<Rule> {
+fn rule(words: &[String], extent: RuleExtent) -> Option<Rule> {
     let rule = Rule::of_words(words, extent);
     (!words.is_empty() && rule.text().len() <= MAX_PROPOSAL).then_some(rule)
 }

@@ -31,7 +31,7 @@ pub(super) fn is_in_git(path: &RelPath) -> bool {
 
 /// Whether the path lies in a git directory, in what no grant opens: hooks, config and the like.
 pub(super) fn is_in_closed_git(path: &RelPath) -> bool {
-    let names: Vec<Name<'_>> = path.components().map(Name::of).collect();
+    let names: Vec<PathComponent<'_>> = path.components().map(PathComponent::of).collect();
     let Some(at) = names.iter().position(|name| name.is(".git")) else {
         return false;
     };
@@ -44,7 +44,7 @@ pub(super) fn is_in_closed_git(path: &RelPath) -> bool {
 /// Whether a path, or a pattern for paths, names our own state.
 pub(super) fn names_our_state(text: &str) -> bool {
     text.split(['/', '\\', ',', '{', '}'])
-        .any(|part| Name::of(part).is(".agent"))
+        .any(|part| PathComponent::of(part).is(".agent"))
 }
 
 /// Whether the path is this one or lies beneath it.
@@ -57,13 +57,13 @@ pub(super) fn is_within(path: &RelPath, directory: &RelPath) -> bool {
 
 /// Whether an editor or a tool would act on the file when the person opens the project.
 pub(super) fn is_tool_configuration(path: &RelPath) -> bool {
-    let mut names = path.components().map(Name::of);
+    let mut names = path.components().map(PathComponent::of);
     names.any(|name| TOOL_CONFIGURATION.iter().any(|other| name.is(other)))
 }
 
 /// Whether another tool of the person would act on the file.
 pub(super) fn is_other_configuration(path: &RelPath) -> bool {
-    let mut names = path.components().map(Name::of);
+    let mut names = path.components().map(PathComponent::of);
     names.any(|name| {
         let mut known = OTHER_CONFIGURATION.iter();
         let mut ends = OTHER_CONFIGURATION_ENDS.iter();
@@ -73,9 +73,9 @@ pub(super) fn is_other_configuration(path: &RelPath) -> bool {
 
 /// Whether the file tells a build service what to run.
 pub(super) fn is_build_service_file(path: &RelPath) -> bool {
-    let names: Vec<Name<'_>> = path.components().map(Name::of).collect();
+    let names: Vec<PathComponent<'_>> = path.components().map(PathComponent::of).collect();
     // Nearly all differ from all of them in their first letter.
-    let may_begin = |name: &Name<'_>| {
+    let may_begin = |name: &PathComponent<'_>| {
         let first = name.plain.as_bytes().first();
         name.is_short || first.is_some_and(|first| BEGINNINGS[usize::from(*first)])
     };
@@ -99,7 +99,7 @@ const BEGINNINGS: [bool; 256] = {
     letters
 };
 
-fn begins_with(names: &[Name<'_>], workflow: &str) -> bool {
+fn begins_with(names: &[PathComponent<'_>], workflow: &str) -> bool {
     let mut names = names.iter();
     workflow
         .split('/')
@@ -108,7 +108,7 @@ fn begins_with(names: &[Name<'_>], workflow: &str) -> bool {
 
 fn has_component(path: &RelPath, name: &str) -> bool {
     path.components()
-        .any(|component| Name::of(component).is(name))
+        .any(|component| PathComponent::of(component).is(name))
 }
 
 /// The name under which the most forgiving file system would look for a component.
@@ -138,13 +138,13 @@ pub(super) fn heads_a_repository(path: &RelPath) -> bool {
 }
 
 /// A component under its plain name.
-struct Name<'a> {
+struct PathComponent<'a> {
     plain: Cow<'a, str>,
     /// It may be a short name that Windows gave to another one.
     is_short: bool,
 }
 
-impl<'a> Name<'a> {
+impl<'a> PathComponent<'a> {
     fn of(component: &'a str) -> Self {
         let plain = plain_name(component);
         Self {

@@ -19,12 +19,12 @@ use super::words::Invocation;
 #[serde(try_from = "String", into = "String")]
 pub struct Rule {
     words: Vec<String>,
-    extent: Extent,
+    extent: RuleExtent,
 }
 
 /// How much of a command a rule names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(super) enum RuleExtent {
     /// How it begins.
     Beginning,
     /// All of it.
@@ -53,8 +53,8 @@ impl Rule {
     pub fn parse(text: &str) -> Result<Self, RuleProblem> {
         let text = text.trim_start();
         let (text, extent) = match text.strip_prefix(WHOLE) {
-            Some(rest) => (rest, Extent::Whole),
-            None => (text, Extent::Beginning),
+            Some(rest) => (rest, RuleExtent::Whole),
+            None => (text, RuleExtent::Beginning),
         };
         match shell::read(text) {
             Script::Opaque(opacity) => Err(RuleProblem::Opaque(opacity)),
@@ -67,7 +67,7 @@ impl Rule {
     }
 
     /// The rule for these words.
-    pub(super) fn of_words(words: &[String], extent: Extent) -> Self {
+    pub(super) fn of_words(words: &[String], extent: RuleExtent) -> Self {
         Self {
             words: words.to_vec(),
             extent,
@@ -77,8 +77,8 @@ impl Rule {
     /// The words of the rule as they stand in the settings; `parse` gives the same rule again.
     pub fn text(&self) -> String {
         match self.extent {
-            Extent::Beginning => self.command(),
-            Extent::Whole => format!("{WHOLE} {}", self.command()),
+            RuleExtent::Beginning => self.command(),
+            RuleExtent::Whole => format!("{WHOLE} {}", self.command()),
         }
     }
 
@@ -100,8 +100,8 @@ impl Rule {
             return false;
         };
         let is_named = match self.extent {
-            Extent::Whole => arguments == named,
-            Extent::Beginning => {
+            RuleExtent::Whole => arguments == named,
+            RuleExtent::Beginning => {
                 arguments.starts_with(named)
                     && !options::goes_beyond(command, self.words.len(), programs.places)
             }
@@ -122,7 +122,7 @@ impl Rule {
         if !name.eq_ignore_ascii_case(&invocation.name) {
             return false;
         }
-        if self.extent == Extent::Whole {
+        if self.extent == RuleExtent::Whole {
             return words == invocation.arguments;
         }
         let mut words = words.iter().peekable();
@@ -162,8 +162,8 @@ pub(super) fn in_words(rule: &Rule, whose: &str) -> String {
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = match self.extent {
-            Extent::Beginning => "commands beginning with",
-            Extent::Whole => "exactly the command",
+            RuleExtent::Beginning => "commands beginning with",
+            RuleExtent::Whole => "exactly the command",
         };
         write!(f, "{words} `{}`", self.command())
     }
@@ -234,7 +234,7 @@ mod tests {
             &["$x", "~", "#"],
         ] {
             let words: Vec<String> = words.iter().map(ToString::to_string).collect();
-            for extent in [Extent::Beginning, Extent::Whole] {
+            for extent in [RuleExtent::Beginning, RuleExtent::Whole] {
                 let rule = Rule::of_words(&words, extent);
                 let text = rule.text();
                 assert_eq!(Rule::parse(&text), Ok(rule), "{text}");

@@ -1,10 +1,10 @@
 //! Rules that follow from the mode and the sandbox and are about every step of a kind.
 
-use super::{Approval, Confinement, Decision, Grant};
+use super::{Approval, CommandConfinement, Decision, Grant};
 
 /// One such rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct StandingRule {
     pub decision: Decision,
     /// The rule in words, as `agent policy` prints it.
     pub rule: &'static str,
@@ -13,42 +13,42 @@ pub(super) struct Standing {
 }
 
 /// Steps that change nothing.
-pub(super) const ON_READING: Standing = Standing {
+pub(super) const ON_READING: StandingRule = StandingRule {
     decision: Decision::Allow,
     rule: "reading, listing, searching, plans, messages and questions",
     why: "it changes nothing",
 };
 
 /// Files of `agent` itself that lie in the workspace under other names than `.agent`.
-pub(super) const OWN_PATHS: Standing = Standing {
+pub(super) const OWN_PATHS: StandingRule = StandingRule {
     decision: Decision::Deny,
     rule: "reading or changing the settings and records of `agent` itself",
     why: "it belongs to `agent` itself and is hidden",
 };
 
 /// Files that git runs or reads although they lie outside of `.git`.
-pub(super) const OBEYED_BY_GIT: Standing = Standing {
+pub(super) const OBEYED_BY_GIT: StandingRule = StandingRule {
     decision: Decision::Ask,
     rule: "changing what `core.hooksPath`, `include.path` or `core.attributesFile` of git's configuration names",
     why: "git runs or obeys it the next time the person uses git here",
 };
 
-const PLAN: Standing = Standing {
+const PLAN: StandingRule = StandingRule {
     decision: Decision::Deny,
     rule: "in plan mode, everything that changes something and every command",
     why: "plan mode is on: only reading steps are carried out; send a PLAN and wait for the person to approve it",
 };
 
 /// What holds for steps that change files.
-pub(super) fn on_changes(approval: Approval) -> Standing {
+pub(super) fn on_changes(approval: Approval) -> StandingRule {
     match approval {
         Approval::Plan => PLAN,
-        Approval::Ask => Standing {
+        Approval::Ask => StandingRule {
             decision: Decision::Ask,
             rule: "in the mode `ask`, every change of a file",
             why: "because of `--approval ask`",
         },
-        Approval::Auto | Approval::Edits => Standing {
+        Approval::Auto | Approval::Edits => StandingRule {
             decision: Decision::Allow,
             rule: "changing files in the workspace",
             why: "it stays in the workspace and can be undone",
@@ -57,15 +57,18 @@ pub(super) fn on_changes(approval: Approval) -> Standing {
 }
 
 /// What holds for commands; never empty.
-pub(super) fn on_commands(approval: Approval, confinement: Confinement) -> Vec<Standing> {
+pub(super) fn on_commands(
+    approval: Approval,
+    confinement: CommandConfinement,
+) -> Vec<StandingRule> {
     let mode = match approval {
         Approval::Plan => Some(PLAN),
-        Approval::Ask => Some(Standing {
+        Approval::Ask => Some(StandingRule {
             decision: Decision::Ask,
             rule: "in the mode `ask`, every command",
             why: "because of `--approval ask`",
         }),
-        Approval::Edits => Some(Standing {
+        Approval::Edits => Some(StandingRule {
             decision: Decision::Ask,
             rule: "in the mode `edits`, every command",
             why: "because of `--approval edits`",
@@ -73,46 +76,46 @@ pub(super) fn on_commands(approval: Approval, confinement: Confinement) -> Vec<S
         Approval::Auto => None,
     };
     let sandbox = match confinement {
-        Confinement::Required => Some(Standing {
+        CommandConfinement::Required => Some(StandingRule {
             decision: Decision::Deny,
             rule: "every command, since a sandbox is required and this machine has none",
             why: "the settings require a sandbox and this machine has none; `agent doctor` says what is missing",
         }),
-        Confinement::Missing => Some(Standing {
+        CommandConfinement::Missing => Some(StandingRule {
             decision: Decision::Ask,
             rule: "every command, one by one, since this machine has no sandbox",
             why: "it would run without a sandbox, with all the rights of the person",
         }),
-        Confinement::RecordsExposed => Some(Standing {
+        CommandConfinement::RecordsExposed => Some(StandingRule {
             decision: Decision::Ask,
             rule: "every command, one by one, since this sandbox cannot hide the records of `agent` in the workspace",
             why: "the records of `agent`, approvals among them, lie in the workspace, and the sandbox of this machine cannot keep commands from them",
         }),
-        Confinement::SwitchedOff => Some(Standing {
+        CommandConfinement::SwitchedOff => Some(StandingRule {
             decision: Decision::Ask,
             rule: "every command, since the sandbox is switched off",
             why: "it would run without a sandbox, with all the rights of the person",
         }),
-        Confinement::Sandboxed if mode.is_none() => Some(Standing {
+        CommandConfinement::Sandboxed if mode.is_none() => Some(StandingRule {
             decision: Decision::Allow,
             rule: "commands in the sandbox",
             why: "the sandbox confines it to the workspace",
         }),
-        Confinement::Sandboxed => None,
+        CommandConfinement::Sandboxed => None,
     };
     mode.into_iter().chain(sandbox).collect()
 }
 
 /// What holds for the network in commands.
-pub(super) fn on_network(grants: &[Grant]) -> Standing {
+pub(super) fn on_network(grants: &[Grant]) -> StandingRule {
     if grants.contains(&Grant::Network) {
-        Standing {
+        StandingRule {
             decision: Decision::Allow,
             rule: "the network, in commands",
             why: "the person granted it",
         }
     } else {
-        Standing {
+        StandingRule {
             decision: Decision::Deny,
             rule: "the network, in commands, without the grant `network`",
             why: "the sandbox has no network; the person can allow it with `--grant network`",

@@ -1,6 +1,6 @@
 //! What the strict policy refuses besides, one predicate for each rule of the table.
 
-use super::targets::{Places, resolve};
+use super::targets::{KnownDirectories, resolve};
 use super::words::{Invocation, is_program_text};
 
 fn has_word(invocation: &Invocation, words: &[&str]) -> bool {
@@ -24,14 +24,14 @@ fn has_long(invocation: &Invocation, long: &str) -> bool {
 }
 
 /// Every `rm -rf`.
-pub(super) fn removes_by_force(invocation: &Invocation, _: &Places) -> bool {
+pub(super) fn removes_by_force(invocation: &Invocation, _: &KnownDirectories) -> bool {
     invocation.name == "rm"
         && (has_letter(invocation, "rR") || has_long(invocation, "--recursive"))
         && (has_letter(invocation, "f") || has_long(invocation, "--force"))
 }
 
 /// The recursive deletions of Windows.
-pub(super) fn removes_trees_on_windows(invocation: &Invocation, _: &Places) -> bool {
+pub(super) fn removes_trees_on_windows(invocation: &Invocation, _: &KnownDirectories) -> bool {
     is_recursive_removal_on_windows(invocation)
 }
 
@@ -52,7 +52,7 @@ pub(super) fn is_recursive_removal_on_windows(invocation: &Invocation) -> bool {
 }
 
 /// `format` and `diskpart`.
-pub(super) fn formats_on_windows(invocation: &Invocation, _: &Places) -> bool {
+pub(super) fn formats_on_windows(invocation: &Invocation, _: &KnownDirectories) -> bool {
     matches!(
         invocation.name.as_str(),
         "format" | "format.com" | "diskpart"
@@ -60,7 +60,7 @@ pub(super) fn formats_on_windows(invocation: &Invocation, _: &Places) -> bool {
 }
 
 /// Programs that fetch from the network.
-pub(super) fn fetches(invocation: &Invocation, _: &Places) -> bool {
+pub(super) fn fetches(invocation: &Invocation, _: &KnownDirectories) -> bool {
     matches!(
         invocation.name.as_str(),
         "curl"
@@ -86,7 +86,7 @@ pub(super) fn fetches(invocation: &Invocation, _: &Places) -> bool {
 }
 
 /// Reading the environment.
-pub(super) fn reads_the_environment(invocation: &Invocation, _: &Places) -> bool {
+pub(super) fn reads_the_environment(invocation: &Invocation, _: &KnownDirectories) -> bool {
     let names_it = invocation.arguments.iter().any(|word| {
         let lower = word.to_ascii_lowercase();
         lower.starts_with("env:")
@@ -148,7 +148,7 @@ fn reads_it_in_code(code: &str) -> bool {
 }
 
 /// User administration.
-pub(super) fn administers_users(invocation: &Invocation, _: &Places) -> bool {
+pub(super) fn administers_users(invocation: &Invocation, _: &KnownDirectories) -> bool {
     match invocation.name.as_str() {
         "useradd"
         | "usermod"

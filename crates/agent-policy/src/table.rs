@@ -5,7 +5,7 @@
 
 use super::words::Invocation;
 use super::{
-    Decision, Grant, Places, Policy, Strictness, asked, dangers, protected, shell, strict,
+    Decision, Grant, KnownDirectories, Policy, Strictness, asked, dangers, protected, shell, strict,
 };
 use agent_protocol::RelPath;
 
@@ -17,7 +17,7 @@ pub(super) struct BuiltIn {
     pub rule: &'static str,
     /// Why, for the person and the model.
     pub why: &'static str,
-    pub check: Check,
+    pub check: RuleCheck,
 }
 
 /// When a built-in rule is in force.
@@ -32,11 +32,11 @@ pub(super) enum Holds {
 
 /// What a built-in rule looks at.
 #[derive(Clone, Copy)]
-pub(super) enum Check {
+pub(super) enum RuleCheck {
     /// The text of a script.
     Text(fn(&str) -> bool),
     /// A program that a script seems to start.
-    Command(fn(&Invocation, &Places) -> bool),
+    Command(fn(&Invocation, &KnownDirectories) -> bool),
     /// A script that could not be looked at to its end.
     Unreadable,
     /// A path that a step would change.
@@ -63,7 +63,7 @@ impl BuiltIn {
     }
 }
 
-const fn refuse(rule: &'static str, why: &'static str, check: Check) -> BuiltIn {
+const fn refuse(rule: &'static str, why: &'static str, check: RuleCheck) -> BuiltIn {
     BuiltIn {
         decision: Decision::Deny,
         holds: Holds::Always,
@@ -73,7 +73,7 @@ const fn refuse(rule: &'static str, why: &'static str, check: Check) -> BuiltIn 
     }
 }
 
-const fn refuse_strictly(rule: &'static str, why: &'static str, check: Check) -> BuiltIn {
+const fn refuse_strictly(rule: &'static str, why: &'static str, check: RuleCheck) -> BuiltIn {
     BuiltIn {
         decision: Decision::Deny,
         holds: Holds::Strict,
@@ -83,7 +83,7 @@ const fn refuse_strictly(rule: &'static str, why: &'static str, check: Check) ->
     }
 }
 
-const fn ask(rule: &'static str, why: &'static str, check: Check) -> BuiltIn {
+const fn ask(rule: &'static str, why: &'static str, check: RuleCheck) -> BuiltIn {
     BuiltIn {
         decision: Decision::Ask,
         holds: Holds::Always,
@@ -103,175 +103,175 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     refuse(
         "scripts of more than 32 KiB",
         "the script is too long to be looked at; put it into a file with CREATE_FILE and run that",
-        Check::Text(is_too_long),
+        RuleCheck::Text(is_too_long),
     ),
     refuse(
         "scripts with NUL or other control characters",
         "a control character can hide what a script does; write it as an escape such as `\\x1b`",
-        Check::Text(dangers::has_control_characters),
+        RuleCheck::Text(dangers::has_control_characters),
     ),
     refuse(
         "scripts with characters that change the direction of text",
         "such a character makes a script look like another; write it without",
-        Check::Text(dangers::has_bidirectional_characters),
+        RuleCheck::Text(dangers::has_bidirectional_characters),
     ),
     refuse(
         "fork bombs",
         "it starts itself again and again until the machine stands still",
-        Check::Text(dangers::is_fork_bomb),
+        RuleCheck::Text(dangers::is_fork_bomb),
     ),
     refuse(
         "`rm -r` of `/`, a system directory, a home directory, the workspace itself or a directory above it",
         "it would remove everything; name the files or directories to remove",
-        Check::Command(dangers::removes_everything),
+        RuleCheck::Command(dangers::removes_everything),
     ),
     refuse(
         "`find` with `-delete` or `rm` over `/`, a home directory, all of the workspace or a directory above it",
         "it would remove everything; begin at a directory in the workspace and name what to remove",
-        Check::Command(dangers::finds_and_removes_everything),
+        RuleCheck::Command(dangers::finds_and_removes_everything),
     ),
     refuse(
         "`chmod -R`, `chown -R` and `chgrp -R` of `/`, a system directory, a home directory or a directory above the workspace",
         "it would change far more than the workspace",
-        Check::Command(dangers::changes_modes_of_everything),
+        RuleCheck::Command(dangers::changes_modes_of_everything),
     ),
     refuse(
         "`mkfs`, `mkswap`, `wipefs`, `fdisk` and their like",
         "it would wipe a disk",
-        Check::Command(dangers::formats_a_disk),
+        RuleCheck::Command(dangers::formats_a_disk),
     ),
     refuse(
         "writing to a device, as with `dd of=/dev/...`",
         "it would overwrite a disk or another device",
-        Check::Command(dangers::writes_to_a_device),
+        RuleCheck::Command(dangers::writes_to_a_device),
     ),
     refuse(
         "`shutdown`, `reboot`, `halt`, `poweroff`",
         "the machine stays on",
-        Check::Command(dangers::shuts_down),
+        RuleCheck::Command(dangers::shuts_down),
     ),
     refuse(
         "`sudo`, `su`, `doas` and their like",
         "commands run with the rights that they have; ask the person to do what needs more",
-        Check::Command(dangers::becomes_another_user),
+        RuleCheck::Command(dangers::becomes_another_user),
     ),
     refuse_strictly(
         "every `rm -rf`",
         "the strict policy is on; remove files with DELETE_FILE or `rm` without `-f`",
-        Check::Command(strict::removes_by_force),
+        RuleCheck::Command(strict::removes_by_force),
     ),
     refuse_strictly(
         "`del /s`, `rd /s`, `Remove-Item -Recurse`",
         "the strict policy is on; remove files one by one",
-        Check::Command(strict::removes_trees_on_windows),
+        RuleCheck::Command(strict::removes_trees_on_windows),
     ),
     refuse_strictly(
         "`format`, `diskpart`",
         "the strict policy is on",
-        Check::Command(strict::formats_on_windows),
+        RuleCheck::Command(strict::formats_on_windows),
     ),
     refuse_strictly(
         "`curl`, `wget`, `Invoke-WebRequest`",
         "the strict policy is on; ask the person to fetch what is needed",
-        Check::Command(strict::fetches),
+        RuleCheck::Command(strict::fetches),
     ),
     refuse_strictly(
         "reading the environment: `env`, `printenv`, `set`, `export -p`, `/proc/*/environ`, `Env:`",
         "the strict policy is on; ask the person for the value that is needed",
-        Check::Command(strict::reads_the_environment),
+        RuleCheck::Command(strict::reads_the_environment),
     ),
     refuse_strictly(
         "user administration: `useradd`, `passwd`, `net user` and their like",
         "the strict policy is on",
-        Check::Command(strict::administers_users),
+        RuleCheck::Command(strict::administers_users),
     ),
     refuse(
         "reading or changing anything under `.agent`",
         "it holds the records of `agent` itself and is hidden",
-        Check::Touch(protected::names_our_state),
+        RuleCheck::Touch(protected::names_our_state),
     ),
     refuse(
         "changing hooks, configuration or anything else in `.git` that the grant `git-write` does not open",
         "git would run or obey it; ask the person to change it",
-        Check::Write(protected::is_in_closed_git),
+        RuleCheck::Write(protected::is_in_closed_git),
     ),
     BuiltIn {
         decision: Decision::Deny,
         holds: Holds::Without(Grant::GitWrite),
         rule: "changing anything in `.git` without the grant `git-write`",
         why: "`.git` is read-only; the person can allow it with `--grant git-write`",
-        check: Check::Write(protected::is_in_git),
+        check: RuleCheck::Write(protected::is_in_git),
     },
     ask(
         "changing `.vscode`, `.idea`, `.envrc` or `.mcp.json`",
         "editors and tools run what these files say when the person opens the project",
-        Check::Write(protected::is_tool_configuration),
+        RuleCheck::Write(protected::is_tool_configuration),
     ),
     ask(
         "changing `.claude`, `.cursor`, `.codex`, `.gemini`, `.devcontainer`, `.zed`, `*.code-workspace`, `.nvim.lua`, `.gitmodules`, `.pre-commit-config.yaml`, shell start files and their like",
         "another tool runs or obeys what it says, in the person's name",
-        Check::Write(protected::is_other_configuration),
+        RuleCheck::Write(protected::is_other_configuration),
     ),
     ask(
         "changing workflow files of build services, such as `.github/workflows` and `.gitlab-ci.yml`",
         "a build service runs what it says, with the project's secrets",
-        Check::Write(protected::is_build_service_file),
+        RuleCheck::Write(protected::is_build_service_file),
     ),
     BuiltIn {
         decision: Decision::Ask,
         holds: Holds::Without(Grant::GitWrite),
         rule: "git commands that write to `.git`, such as `git add` and `git commit`, without the grant `git-write`",
         why: "`.git` is read-only; the person can allow it with `--grant git-write`",
-        check: Check::Command(asked::writes_to_git),
+        check: RuleCheck::Command(asked::writes_to_git),
     },
     ask(
         "`git push`",
         "it sends the work to others",
-        Check::Command(asked::pushes),
+        RuleCheck::Command(asked::pushes),
     ),
     ask(
         "throwing work away: `git clean -f`, `git reset --hard`, `git checkout .`, `git branch -D`, `git stash drop`, `rm -r .git`",
         "what it throws away may not come back",
-        Check::Command(asked::discards_work),
+        RuleCheck::Command(asked::discards_work),
     ),
     ask(
         "publishing: `cargo publish`, `npm publish`, `twine upload`, `docker push`, `gh release` and their like",
         "what is published cannot be taken back",
-        Check::Command(asked::publishes),
+        RuleCheck::Command(asked::publishes),
     ),
     ask(
         "`rm -r` of something outside of the workspace and the temporary directories",
         "it would remove what does not belong to the workspace",
-        Check::Command(dangers::removes_outside),
+        RuleCheck::Command(dangers::removes_outside),
     ),
     ask(
         "`rm -r` of something that only the running shell knows, as in `rm -r \"$x\"`",
         "it may name anything, or nothing and with it the directory; write the path out",
-        Check::Command(dangers::removes_unknown),
+        RuleCheck::Command(dangers::removes_unknown),
     ),
     ask(
         "programs whose name only the running shell knows, as in `$x --flag`",
         "it may be any program; write its name out",
-        Check::Command(asked::is_unknown_program),
+        RuleCheck::Command(asked::is_unknown_program),
     ),
     ask(
         "feeding a shell or an interpreter what another program prints, as in `curl ... | sh`",
         "nobody can tell what it would run; save it to a file, look at it and run that",
-        Check::Command(asked::runs_unknown_input),
+        RuleCheck::Command(asked::runs_unknown_input),
     ),
     ask(
         "git commands that do not come with git, and `git -c alias...`",
         "an alias can run any program; write the command out",
-        Check::Command(asked::is_unknown_to_git),
+        RuleCheck::Command(asked::is_unknown_to_git),
     ),
     ask(
         "creating or changing a file named `HEAD`, which makes a directory a git repository",
         "git runs what the configuration of a repository says, wherever it lies",
-        Check::Write(protected::heads_a_repository),
+        RuleCheck::Write(protected::heads_a_repository),
     ),
     ask(
         "scripts that are nested too deeply to be looked at",
         "nobody can tell what it would do; write it more simply",
-        Check::Unreadable,
+        RuleCheck::Unreadable,
     ),
 ];

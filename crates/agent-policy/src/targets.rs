@@ -13,7 +13,7 @@ use super::words::UNKNOWN;
 
 /// The directories that matter to the rules.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct KnownDirectories {
     workspace: String,
     home: String,
     /// Where commands may write besides the workspace.
@@ -22,7 +22,7 @@ pub struct Places {
 
 /// What removing a path would remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum RemovalReach {
     /// Something in the workspace or in a temporary directory.
     Inside,
     /// What only the running shell knows: it may be anything.
@@ -35,7 +35,7 @@ pub(super) enum Reach {
     Outside,
 }
 
-impl Places {
+impl KnownDirectories {
     /// The absolute paths of the workspace and of the person's home directory.
     pub fn new(workspace: &Path, home: Option<&Path>) -> Self {
         Self {
@@ -95,14 +95,14 @@ impl Places {
         })
     }
 
-    pub(super) fn reach(&self, directory: Option<&str>, word: &str) -> Reach {
+    pub(super) fn reach(&self, directory: Option<&str>, word: &str) -> RemovalReach {
         let Some(path) = resolve(directory, word) else {
             // Beneath a directory that nobody knows, a name means only itself.
             let is_name = word.starts_with(|first: char| first.is_ascii_alphanumeric());
             return if is_name {
-                Reach::Inside
+                RemovalReach::Inside
             } else {
-                Reach::Unknown
+                RemovalReach::Unknown
             };
         };
         // If what is unknown is empty, the directory itself is meant.
@@ -111,22 +111,22 @@ impl Places {
             && last.chars().all(|c| c == UNKNOWN)
             && matches!(
                 self.reach(None, parent),
-                Reach::Workspace | Reach::Everything | Reach::Unknown
+                RemovalReach::Workspace | RemovalReach::Everything | RemovalReach::Unknown
             )
         {
-            return Reach::Unknown;
+            return RemovalReach::Unknown;
         }
         let path = without_pattern(&path);
         if path == self.workspace {
-            Reach::Workspace
+            RemovalReach::Workspace
         } else if is_within(&self.workspace, path) || is_within(&self.home, path) {
-            Reach::Everything
+            RemovalReach::Everything
         } else if is_within(path, &self.workspace) || is_temporary(path) {
-            Reach::Inside
+            RemovalReach::Inside
         } else if path[1..].contains('/') {
-            Reach::Outside
+            RemovalReach::Outside
         } else {
-            Reach::Everything
+            RemovalReach::Everything
         }
     }
 }
@@ -204,8 +204,8 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn case(word: &str, expected: Reach) {
-        let places = Places::new(Path::new("/home/me/work"), Some(Path::new("/home/me")));
+    fn case(word: &str, expected: RemovalReach) {
+        let places = KnownDirectories::new(Path::new("/home/me/work"), Some(Path::new("/home/me")));
         assert_eq!(
             places.reach(Some("/home/me/work"), word),
             expected,
@@ -218,7 +218,7 @@ mod tests {
         for word in [
             "/", "/*", "/e*", "//", "/.", "/usr", "..", "../..", "../*", "/home/me", "/home",
         ] {
-            case(word, Reach::Everything);
+            case(word, RemovalReach::Everything);
         }
         for word in [
             ".",
@@ -232,7 +232,7 @@ mod tests {
             "a/..",
             "*/*",
         ] {
-            case(word, Reach::Workspace);
+            case(word, RemovalReach::Workspace);
         }
         for word in [
             "build",
@@ -245,10 +245,10 @@ mod tests {
             "build/\0",
             "out\0",
         ] {
-            case(word, Reach::Inside);
+            case(word, RemovalReach::Inside);
         }
         for word in ["\0", "\0/", "\0/*", "./\0", "/home/me/\0"] {
-            case(word, Reach::Unknown);
+            case(word, RemovalReach::Unknown);
         }
         for word in [
             "../work-evil",
@@ -256,25 +256,25 @@ mod tests {
             "/usr/lib",
             "/home/me/*.txt",
         ] {
-            case(word, Reach::Outside);
+            case(word, RemovalReach::Outside);
         }
     }
 
     #[test]
     fn knows_drives() {
-        let places = Places::new(Path::new("C:\\Users\\me\\work"), None);
+        let places = KnownDirectories::new(Path::new("C:\\Users\\me\\work"), None);
         let reach = |word| places.reach(Some(places.workspace()), word);
-        assert_eq!(reach("c:\\"), Reach::Everything);
-        assert_eq!(reach("C:/Users"), Reach::Everything);
-        assert_eq!(reach("C:\\*"), Reach::Everything);
-        assert_eq!(reach("C:\\Users\\me\\work"), Reach::Workspace);
-        assert_eq!(reach("C:\\Users\\me\\work\\target"), Reach::Inside);
-        assert_eq!(reach("D:\\x\\y"), Reach::Outside);
+        assert_eq!(reach("c:\\"), RemovalReach::Everything);
+        assert_eq!(reach("C:/Users"), RemovalReach::Everything);
+        assert_eq!(reach("C:\\*"), RemovalReach::Everything);
+        assert_eq!(reach("C:\\Users\\me\\work"), RemovalReach::Workspace);
+        assert_eq!(reach("C:\\Users\\me\\work\\target"), RemovalReach::Inside);
+        assert_eq!(reach("D:\\x\\y"), RemovalReach::Outside);
     }
 
     #[test]
     fn a_name_that_begins_like_the_workspace_is_another() {
-        let places = Places::new(Path::new("/ws"), None);
+        let places = KnownDirectories::new(Path::new("/ws"), None);
         assert!(places.is_writable(Path::new("/ws/bin/git")));
         assert!(!places.is_writable(Path::new("/ws-evil/bin/git")));
     }

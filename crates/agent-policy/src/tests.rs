@@ -15,9 +15,9 @@ const WORKSPACE: &str = "/home/me/work";
 
 fn policy() -> Policy {
     let mut policy = Policy::new(Path::new(WORKSPACE), Some(Path::new("/home/me")));
-    policy.confinement = Confinement::Sandboxed;
+    policy.confinement = CommandConfinement::Sandboxed;
     policy.dialect = Dialect::Posix;
-    policy.lookup = Lookup::new(|word| {
+    policy.lookup = ProgramLookup::new(|word| {
         let path = match word {
             _ if word.starts_with('/') => PathBuf::from(word),
             // A program of the workspace that stands first in `PATH`.
@@ -29,7 +29,7 @@ fn policy() -> Policy {
             "linked" => PathBuf::from("/home/me/work/linked"),
             _ => path.clone(),
         };
-        Some(Found { path, real })
+        Some(FoundProgram { path, real })
     });
     policy
 }
@@ -272,19 +272,43 @@ fn without_a_sandbox_commands_are_asked_about() {
         approval: Approval::Auto,
         ..allowing(&["ls"])
     };
-    case(&with(Confinement::Missing), "ls", Decision::Ask);
-    case(&with(Confinement::Missing), "sudo ls", Decision::Deny);
-    assert!(with(Confinement::Missing).propose("cargo test").is_empty());
-    case(&with(Confinement::RecordsExposed), "ls", Decision::Ask);
+    case(&with(CommandConfinement::Missing), "ls", Decision::Ask);
     case(
-        &with(Confinement::RecordsExposed),
+        &with(CommandConfinement::Missing),
         "sudo ls",
         Decision::Deny,
     );
-    case(&with(Confinement::SwitchedOff), "ls", Decision::Allow);
-    case(&with(Confinement::SwitchedOff), "whoami", Decision::Ask);
-    case(&with(Confinement::Required), "ls", Decision::Deny);
-    case(&with(Confinement::Sandboxed), "whoami", Decision::Allow);
+    assert!(
+        with(CommandConfinement::Missing)
+            .propose("cargo test")
+            .is_empty()
+    );
+    case(
+        &with(CommandConfinement::RecordsExposed),
+        "ls",
+        Decision::Ask,
+    );
+    case(
+        &with(CommandConfinement::RecordsExposed),
+        "sudo ls",
+        Decision::Deny,
+    );
+    case(
+        &with(CommandConfinement::SwitchedOff),
+        "ls",
+        Decision::Allow,
+    );
+    case(
+        &with(CommandConfinement::SwitchedOff),
+        "whoami",
+        Decision::Ask,
+    );
+    case(&with(CommandConfinement::Required), "ls", Decision::Deny);
+    case(
+        &with(CommandConfinement::Sandboxed),
+        "whoami",
+        Decision::Allow,
+    );
 }
 
 #[test]

@@ -18,7 +18,7 @@ mod wrappers;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::targets::{Places, resolve};
+use super::targets::{KnownDirectories, resolve};
 pub(super) use interpreters::{is_interpreter, is_program_text};
 pub(super) use names::is_code_runner;
 use output::Piped;
@@ -53,7 +53,7 @@ pub(super) struct Invocation {
 
 /// What a script seems to do.
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(super) struct ScriptReading {
     /// The programs, roughly in order; a wrapper stands before what it starts.
     pub invocations: Vec<Invocation>,
     /// Whether all of it was looked at.
@@ -70,8 +70,8 @@ pub enum Dialect {
 }
 
 /// Reads a script that would run in the workspace.
-pub(super) fn read(script: &str, places: &Places, dialect: Dialect) -> Reading {
-    let mut state = State {
+pub(super) fn read(script: &str, places: &KnownDirectories, dialect: Dialect) -> ScriptReading {
+    let mut state = ScriptState {
         places,
         dialect,
         directory: Some(places.workspace().into()),
@@ -87,15 +87,15 @@ pub(super) fn read(script: &str, places: &Places, dialect: Dialect) -> Reading {
         depth: 0,
     };
     state.script(script);
-    Reading {
+    ScriptReading {
         is_complete: state.work > 0,
         invocations: state.invocations,
     }
 }
 
 /// What is known while the script is read from its beginning to its end.
-struct State<'a> {
-    places: &'a Places,
+struct ScriptState<'a> {
+    places: &'a KnownDirectories,
     dialect: Dialect,
     directory: Option<Rc<str>>,
     variables: HashMap<String, String>,
@@ -111,10 +111,10 @@ struct State<'a> {
     depth: usize,
 }
 
-impl State<'_> {
+impl ScriptState<'_> {
     fn script(&mut self, text: &str) {
         if self.enter() {
-            Reader::new(text, self).commands();
+            ScriptReader::new(text, self).commands();
             self.leave();
         }
     }
@@ -184,10 +184,10 @@ enum Separator {
 }
 
 /// One text that is read as commands.
-struct Reader<'a, 'b> {
+struct ScriptReader<'a, 'b> {
     text: Vec<char>,
     at: usize,
-    state: &'a mut State<'b>,
+    state: &'a mut ScriptState<'b>,
     /// Those whose bodies begin on the next line.
     here_documents: Vec<HereDocument>,
     /// How many programs were known when the line began.
@@ -198,8 +198,8 @@ struct Reader<'a, 'b> {
     arithmetic: Option<usize>,
 }
 
-impl<'a, 'b> Reader<'a, 'b> {
-    fn new(text: &str, state: &'a mut State<'b>) -> Self {
+impl<'a, 'b> ScriptReader<'a, 'b> {
+    fn new(text: &str, state: &'a mut ScriptState<'b>) -> Self {
         Self {
             text: text.chars().collect(),
             at: 0,
@@ -212,7 +212,7 @@ impl<'a, 'b> Reader<'a, 'b> {
     }
 }
 
-impl Reader<'_, '_> {
+impl ScriptReader<'_, '_> {
     fn peek(&self) -> Option<char> {
         self.ahead(0)
     }

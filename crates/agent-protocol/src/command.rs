@@ -1,22 +1,26 @@
-//! What a model may ask for.
+//! The commands of the protocol, typed.
+//!
+//! A value of these types is well formed. Paths are checked (`RelPath`), but nothing here looks at
+//! the workspace; execution and permission are left to others. All of it is written to sessions and
+//! journals, so serialised names are a contract.
 
 use serde::{Deserialize, Serialize};
 
 use super::{FileChange, RelPath, Selection};
 
-/// One command of a reply, with its place in it.
+/// One command of a reply, with its position in the reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// Counts the commands of the reply from 1, malformed ones included.
     pub number: u32,
     /// The line of the reply on which it begins, from 1.
     pub line: u32,
-    /// What to do.
+    /// The command itself.
     #[serde(flatten)]
     pub command: Command,
 }
 
-/// A command, typed and checked as far as that is possible without the workspace.
+/// A parsed command, checked as far as possible without the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "SCREAMING_SNAKE_CASE")]
 #[expect(
@@ -32,15 +36,15 @@ pub enum Command {
         #[serde(flatten)]
         edit: Edit,
     },
-    /// Inserts text after a line; line 0 is the top.
+    /// Inserts text after a line; line 0 is the top of the file.
     InsertText {
         path: RelPath,
-        /// In JSON a step has a `line` of its own: the one of the reply.
+        /// Serialised as `after_line`, because a step already has a `line`: the one in the reply.
         #[serde(rename = "after_line")]
         line: u32,
         text: String,
     },
-    /// Changes any number of files, all of them or none.
+    /// Changes any number of files: all of them or none.
     ApplyPatch { changes: Vec<FileChange> },
     /// Deletes a file, never a directory.
     DeleteFile { path: RelPath },
@@ -56,7 +60,7 @@ pub enum Command {
         #[serde(default)]
         numbered: bool,
     },
-    /// Lists files beneath directories; none is the whole workspace.
+    /// Lists files below directories; `None` is the whole workspace.
     ListFiles {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<Selection>,
@@ -74,11 +78,11 @@ pub enum Command {
         regex: bool,
         #[serde(default)]
         case_sensitive: bool,
-        /// How many lines around each match are shown.
+        /// The number of lines shown around each match.
         #[serde(default, skip_serializing_if = "is_zero")]
         context: u32,
     },
-    /// Lists the symbols of source files; none is the whole workspace.
+    /// Lists the symbols of source files; `None` is the whole workspace.
     Outline {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<Selection>,
@@ -86,7 +90,7 @@ pub enum Command {
     /// Runs a shell script in the workspace.
     RunCommand {
         script: String,
-        /// Seconds; the settings cap it.
+        /// In seconds; capped by the settings.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout: Option<u32>,
     },
@@ -102,7 +106,7 @@ pub enum Command {
     },
     /// The model's plan: shown to the person, kept in the session.
     Plan { text: String },
-    /// A word to the person.
+    /// A message to the person.
     Message { text: String },
     /// A question to the person; the answer comes with the next outbox.
     AskUser { question: String },
@@ -131,26 +135,26 @@ pub enum Edit {
 /// One passage to be replaced by another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replacement {
-    /// What to look for; empty creates a file that does not exist.
+    /// The text to find; an empty one creates a file that does not exist.
     pub search: String,
-    /// What to put there.
+    /// The text that replaces it.
     pub replace: String,
-    /// How `search` is read.
+    /// How `search` is interpreted.
     #[serde(default, skip_serializing_if = "Pattern::is_lines")]
     pub pattern: Pattern,
-    /// Replaces every place instead of the only one.
+    /// Replaces every match instead of the only one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all: bool,
-    /// The line where the model believes the passage begins; helps to choose among several.
+    /// The line where the model believes the passage begins; chooses between several matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// The same without the line numbers that stand before every line of it: tried only where
-    /// `search` matches nowhere as it is written.
+    /// This replacement without the line numbers in front of each of its lines. Tried only if
+    /// `search` matches nowhere as written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unnumbered: Option<Box<Replacement>>,
 }
 
-/// How the search text of a replacement is read.
+/// How the search text of a replacement is interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
@@ -219,7 +223,7 @@ impl Command {
         }
     }
 
-    /// The file that it is about, where it is about one; of a patch, the first.
+    /// The file that the command is about, if there is one; the first file of a patch.
     pub fn path(&self) -> Option<&RelPath> {
         match self {
             Self::CreateFile { path, .. }
@@ -233,7 +237,7 @@ impl Command {
         }
     }
 
-    /// The files that it looks at, where it may be more than one.
+    /// The files that the command looks at, for commands that accept several.
     pub fn selection(&self) -> Option<&Selection> {
         match self {
             Self::ReadFile { path, .. } => Some(path),
@@ -244,7 +248,7 @@ impl Command {
         }
     }
 
-    /// The files that it changes by itself, as far as it names them.
+    /// The files that the command itself changes, as far as it names them.
     pub fn changed_paths(&self) -> Vec<&RelPath> {
         match self {
             Self::CreateFile { path, .. }
@@ -257,7 +261,7 @@ impl Command {
         }
     }
 
-    /// Whether it changes files by itself.
+    /// Returns true if the command itself changes files.
     pub fn changes_files(&self) -> bool {
         matches!(
             self,

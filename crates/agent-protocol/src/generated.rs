@@ -1,12 +1,12 @@
-//! Which files nobody writes by hand, by their names alone: the one list of them.
+//! The list of generated files: names that tools write and people do not.
 //!
-//! The listing counts and marks them, steps that look at many files pass them by, and nothing of
-//! them is shown unasked. Whoever names one means it; that is left to those who ask.
+//! Decided by name alone. Listings count and mark these files, and commands that look at many files
+//! skip them. A caller that names such a file gets it: that decision is left to the callers.
 
 use super::RelPath;
 
-/// Directories that tools fill by themselves. Names that people also give to their own, such as
-/// `build` or `target`, are not among them.
+/// Directories that tools fill. Names that people also use for their own, such as `build` or
+/// `target`, are not in this list.
 const DIRECTORIES: &[&str] = &[
     ".dart_tool",
     ".eggs",
@@ -30,7 +30,8 @@ const DIRECTORIES: &[&str] = &[
     "node_modules",
 ];
 
-/// What people call directories that tools fill, where these are ignored; otherwise they may be theirs.
+/// Names of output directories. They count only if the directory is ignored, because people use
+/// these names for their own directories too.
 const OUTPUT: &[&str] = &[
     "Debug",
     "Release",
@@ -55,7 +56,7 @@ const OUTPUT: &[&str] = &[
     "virtualenv",
 ];
 
-/// What package managers write of the versions that they chose.
+/// Lock files of package managers.
 const LOCKS: &[&str] = &[
     "Cargo.lock",
     "Gemfile.lock",
@@ -73,7 +74,7 @@ const LOCKS: &[&str] = &[
     "yarn.lock",
 ];
 
-/// The last part of the names of files that are no text.
+/// Extensions of binary files.
 const BINARY: &[&str] = &[
     "7z", "a", "avi", "bin", "bmp", "bz2", "class", "dll", "doc", "docx", "dylib", "eot", "exe",
     "gif", "gz", "ico", "jar", "jpeg", "jpg", "lib", "mov", "mp3", "mp4", "o", "obj", "odt", "ogg",
@@ -82,17 +83,18 @@ const BINARY: &[&str] = &[
     "zst",
 ];
 
-/// Whether tools fill a directory of this name by themselves.
+/// Returns true if tools fill a directory of this name.
 pub fn is_generated_directory(name: &str) -> bool {
     DIRECTORIES.contains(&name)
 }
 
-/// Whether tools fill a directory of this name that is ignored: people ignore some of their own too.
+/// Returns true if an ignored directory of this name is filled by tools. The name matters because
+/// people also ignore directories of their own.
 pub fn is_ignored_output(name: &str) -> bool {
     is_generated_directory(name) || OUTPUT.contains(&name) || name.ends_with("cache")
 }
 
-/// The outermost directory that a path is or lies in, of those that tools fill by themselves.
+/// The outermost generated directory that is the path or contains it.
 pub fn generated_directory(path: &RelPath) -> Option<&str> {
     let mut end = 0;
     for name in path.components() {
@@ -105,17 +107,17 @@ pub fn generated_directory(path: &RelPath) -> Option<&str> {
     None
 }
 
-/// Whether a file lies in a directory that tools fill by themselves.
+/// Returns true if the file is in a generated directory.
 pub fn is_generated(path: &RelPath) -> bool {
     generated_directory(path).is_some()
 }
 
-/// Whether a package manager writes a file of this name.
+/// Returns true if a package manager writes a file of this name.
 pub fn is_lock_file(name: &str) -> bool {
     LOCKS.contains(&name)
 }
 
-/// What a file is that nobody reads: these are shown, and not offered.
+/// Describes a file that nobody reads, such as a lock file. Such files are listed but not offered.
 pub fn unread(path: &RelPath) -> Option<&'static str> {
     let name = path.file_name();
     if is_lock_file(name) {
@@ -133,9 +135,9 @@ pub fn unread(path: &RelPath) -> Option<&'static str> {
     is_minified.then_some("generated")
 }
 
-/// Whether a file of this name is there to keep secrets, and is no example of one.
+/// Returns true if a file of this name usually holds secrets and is not an example file.
 ///
-/// Every name of a walk is asked about, so that most are dismissed by their endings.
+/// Called for every name of a directory walk, so most names are dismissed by their extension.
 pub fn has_credentials(name: &str) -> bool {
     const NAMES: [&str; 5] = [".netrc", "_netrc", ".pgpass", ".npmrc", "credentials"];
     const EXAMPLES: [&str; 5] = ["example", "sample", "template", "dist", "schema"];

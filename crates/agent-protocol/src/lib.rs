@@ -15,12 +15,12 @@ mod staged;
 pub mod unseen;
 
 pub use command::{Command, Edit, Pattern, Replacement, Step};
-pub use lines::{Lines, truncated_lines};
+pub use lines::{LineWindow, truncated_lines};
 pub use outcome::{Capped, Excerpt, Level, Outcome, Status, StepResult};
 pub use patch::{FileChange, Hunk, HunkLine};
 pub use path::{PathProblem, RelPath, quoted};
-pub use reading::{Cut, Issue, Repair};
+pub use reading::{Issue, Repair, TruncatedReply};
 pub use round::{EndMark, SessionId, SessionIdProblem};
-pub use seen::{Extent, ReadRequest, Seen, Sighting};
+pub use seen::{KnownExtent, ReadRequest, SeenFiles, ShownLines};
 pub use selection::Selection;
-pub use staged::{Batch, StagedChange, StagedFile, StagedLines, StagedStep};
+pub use staged::{StagedBatch, StagedChange, StagedFile, StagedLines, StagedStep};

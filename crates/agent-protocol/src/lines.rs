@@ -1,16 +1,16 @@
-//! Which lines of a file stand under its name, and the word about those that do not.
+//! The label that says which lines of a file are shown, and the notice about lines that are not.
 
-/// Lines of a file, from one of them on.
+/// A run of lines of a file, beginning at `first`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lines {
-    /// The number of the first one, from 1.
+pub struct LineWindow {
+    /// The number of the first line, from 1.
     pub first: usize,
-    /// How many lines the file has.
+    /// The number of lines in the file.
     pub of: usize,
 }
 
-impl Lines {
-    /// What stands behind the name where so many of them are shown: all of a file, or which.
+impl LineWindow {
+    /// The label after the file's name: the whole file, or which lines of it.
     pub fn words(self, shown: usize) -> String {
         let Self { first, of } = self;
         match shown {
@@ -25,7 +25,7 @@ impl Lines {
     }
 }
 
-/// The word about lines that were left out of a reading.
+/// The notice about lines that were left out.
 pub fn truncated_lines(shown: usize, more: usize) -> String {
     format!("[TRUNCATED: showing first {shown} lines, {more} more available]")
 }
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn says_which_lines_are_shown() {
-        let words = |first, of, shown| Lines { first, of }.words(shown);
+        let words = |first, of, shown| LineWindow { first, of }.words(shown);
         assert_eq!(words(1, 1, 1), "(1 line)");
         assert_eq!(words(1, 5, 5), "(5 lines)");
         assert_eq!(words(1, 5, 2), "(lines 1-2 of 5)");

@@ -1,12 +1,13 @@
-//! Names in a workspace that programs of the person or of a build service obey.
+//! Names in a workspace that the person's own programs or a build service obey.
 //!
-//! One list for the rules on file commands and for the sandbox of the others.
+//! The rules on file commands and the sandbox share these lists.
 
-/// What tells editors and shells what to run when the person opens the project.
+/// Configuration that makes editors and shells run something when the person opens the project.
 pub const TOOL_CONFIGURATION: [&str; 4] = [".vscode", ".idea", ".envrc", ".mcp.json"];
 
-/// What other tools of the person run or obey, when they open the project, enter the directory or use
-/// git there. Commands may change it, because projects do; file steps ask, and the person is told.
+/// Configuration that the person's other tools run or obey when the person opens the project, enters
+/// the directory or uses git there. Commands may change it, because projects do; file steps ask, and
+/// the person is told.
 pub const OTHER_CONFIGURATION: [&str; 32] = [
     ".claude",
     ".claude.json",
@@ -42,10 +43,10 @@ pub const OTHER_CONFIGURATION: [&str; 32] = [
     ".zlogin",
 ];
 
-/// The ends of the names of files of that kind.
+/// Endings of the names of such configuration files.
 pub const OTHER_CONFIGURATION_ENDS: [&str; 1] = [".code-workspace"];
 
-/// What tells a build service what to run, with the project's secrets.
+/// Configuration that makes a build service run something, with the project's secrets.
 pub const WORKFLOWS: [&str; 26] = [
     ".github/workflows",
     ".github/actions",

@@ -1,4 +1,6 @@
-//! What a model is told back.
+//! The results of steps, as the model gets them.
+//!
+//! Plain data: how results are ordered, shortened and printed is left to `compose`.
 
 use std::time::Duration;
 
@@ -6,17 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use super::{Command, RelPath, Step};
 
-/// What became of a step.
+/// How a step ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It did what was asked.
+    /// Done as asked.
     Ok,
-    /// It was tried and did not work.
+    /// Tried, but it did not work.
     Failed,
-    /// A rule or the person said no.
+    /// Refused by a rule or by the person.
     Refused,
-    /// It was not tried, because of an earlier failure.
+    /// Not tried, because an earlier step failed.
     Skipped,
 }
 
@@ -32,7 +34,7 @@ impl Status {
     }
 }
 
-/// How closely the text of an edit matched the file: the strictest level comes first.
+/// How closely the text of an edit matched the file, strictest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
@@ -72,23 +74,23 @@ pub enum Level {
     AlreadyApplied,
 }
 
-/// What executing a command told.
+/// The result of executing a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// What became of it.
+    /// How the step ended.
     pub status: Status,
     /// One line: what was done, or why not.
     pub message: String,
-    /// What belongs below it: output, listings, the lines around a failed edit.
+    /// Text below that line: output, listings, the lines around a failed edit.
     #[serde(default, skip_serializing_if = "Capped::is_empty")]
     pub detail: Capped,
-    /// Of which files the detail shows lines, where that is not the one that the step is about.
+    /// The files whose lines the detail shows, if not the file that the step is about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excerpts: Vec<Excerpt>,
-    /// How an edit matched.
+    /// How closely an edit matched.
     #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
-    /// The files that it changed, as far as that is known without looking at the whole workspace.
+    /// The files that the step changed, as far as known without a look at the whole workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<RelPath>,
 }
@@ -106,48 +108,48 @@ impl Outcome {
         }
     }
 
-    /// It did what was asked.
+    /// A step that was done as asked.
     pub fn ok(message: impl Into<String>) -> Self {
         Self::new(Status::Ok, message)
     }
 
-    /// It was tried and did not work.
+    /// A step that was tried and did not work.
     pub fn failed(message: impl Into<String>) -> Self {
         Self::new(Status::Failed, message)
     }
 
-    /// A rule or the person said no.
+    /// A step that a rule or the person refused.
     pub fn refused(message: impl Into<String>) -> Self {
         Self::new(Status::Refused, message)
     }
 
-    /// It was not tried.
+    /// A step that was not tried.
     pub fn skipped(message: impl Into<String>) -> Self {
         Self::new(Status::Skipped, message)
     }
 
-    /// The same with text below the line.
+    /// Adds text below the line.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<Capped>) -> Self {
         self.detail = detail.into();
         self
     }
 
-    /// The same with the files of which the text below the line shows lines, in their order.
+    /// Adds the files whose lines the detail shows, in order.
     #[must_use]
     pub fn with_excerpts(mut self, excerpts: Vec<Excerpt>) -> Self {
         self.excerpts = excerpts;
         self
     }
 
-    /// The same with the files that it changed.
+    /// Adds the files that the step changed.
     #[must_use]
     pub fn with_changed(mut self, changed: impl IntoIterator<Item = RelPath>) -> Self {
         self.changed = changed.into_iter().collect();
         self
     }
 
-    /// The same with how the edit matched.
+    /// Adds how closely the edit matched.
     #[must_use]
     pub fn with_level(mut self, level: Level) -> Self {
         self.level = Some(level);
@@ -155,12 +157,12 @@ impl Outcome {
     }
 }
 
-/// The next lines of a detail: they are about a file, and may show some of it.
+/// The next lines of a detail, which are about a file and may quote it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Excerpt {
     /// The file.
     pub path: RelPath,
-    /// How many lines these are.
+    /// The number of lines.
     pub lines: usize,
 }
 
@@ -172,12 +174,12 @@ pub struct StepResult {
     pub number: u32,
     /// The command's name.
     pub command: String,
-    /// The file it is about, or another short word that tells it from its neighbours.
+    /// The file that the step is about, or another short label that sets it apart.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub subject: String,
     /// How long it took.
     pub millis: u64,
-    /// What became of it.
+    /// The result.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
@@ -208,7 +210,7 @@ fn subject(command: &Command) -> String {
     }
 }
 
-/// A script from its first line that does something: `set -e` tells nothing.
+/// Skips leading lines such as `set -e`, which say nothing about the script.
 fn without_options(script: &str) -> &str {
     let script = script.trim();
     match script.split_once('\n') {
@@ -230,12 +232,12 @@ fn first_line(text: &str) -> String {
     short
 }
 
-/// Text that was cut to a limit, and says so.
+/// Text that was shortened to a limit and says so.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Capped {
-    /// What is shown, with a `[TRUNCATED ...]` line where something is missing.
+    /// The text, with a `[TRUNCATED ...]` line if something is missing.
     pub text: String,
-    /// How many characters (output), lines (reading) or items (lists) were left out.
+    /// The number of characters (output), lines (files) or items (lists) that were left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub omitted: u64,
 }
@@ -249,7 +251,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Capped {
-    /// Whether there is nothing to show.
+    /// Returns true if there is nothing to show.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }

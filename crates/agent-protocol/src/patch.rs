@@ -1,40 +1,42 @@
-//! A patch as data, whichever dialect it was written in.
+//! A patch as data, independent of the dialect it was written in.
+//!
+//! Parsing is left to `agent-reply`, applying to `agent-edit`.
 
 use serde::{Deserialize, Serialize};
 
 use super::RelPath;
 
-/// What a patch does to one file.
+/// The change of one file in a patch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are what a patch format names")]
 pub enum FileChange {
-    /// Makes a file.
+    /// Creates a file.
     Add {
         path: RelPath,
         content: String,
         /// The permission bits that git names, such as `0o100755`; only the executable bit counts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mode: Option<u32>,
-        /// Whether an existing file may be overwritten: `*** Add File` may, a diff may not.
+        /// True if an existing file may be overwritten: `*** Add File` may, a diff may not.
         #[serde(default)]
         overwrite: bool,
     },
-    /// Removes a file; the hunks, if any, say what it must contain.
+    /// Deletes a file; the hunks, if any, say what it must contain.
     Delete {
         path: RelPath,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         hunks: Vec<Hunk>,
     },
-    /// Changes a file, moves it, changes its mode, or all of these.
+    /// Changes a file, moves it, changes its mode, or any combination.
     Update {
         path: RelPath,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         move_to: Option<RelPath>,
-        /// Whether the file at `path` stays where it is (git's `copy from`).
+        /// True if the file at `path` stays (git's `copy from`).
         #[serde(default)]
         copy: bool,
-        /// Whether a file at `move_to` may be overwritten: `*** Move to` may, a diff may not.
+        /// True if a file at `move_to` may be overwritten: `*** Move to` may, a diff may not.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         overwrite: bool,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,14 +46,14 @@ pub enum FileChange {
 }
 
 impl FileChange {
-    /// The file as it is named before the patch.
+    /// The path before the patch.
     pub fn path(&self) -> &RelPath {
         match self {
             Self::Add { path, .. } | Self::Delete { path, .. } | Self::Update { path, .. } => path,
         }
     }
 
-    /// The files that it names: where it is, and where it goes.
+    /// The paths it names: before and after.
     pub fn paths(&self) -> impl Iterator<Item = &RelPath> {
         let target = match self {
             Self::Update { move_to, .. } => move_to.as_ref(),
@@ -61,19 +63,19 @@ impl FileChange {
     }
 }
 
-/// One place where a file changes.
+/// One contiguous change of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Hunk {
-    /// The line, from 1, at which the old text is said to begin; nothing where the header has no numbers.
+    /// The line, from 1, where the old text should begin; `None` if the header has no numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_start: Option<u32>,
-    /// How many old lines the header counts where the hunk itself shows none.
+    /// The number of old lines in the header, if the hunk itself shows none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unquoted: u32,
-    /// Lines that stand somewhere above, in this order: what follows `@@` in `*** Begin Patch`.
+    /// Lines somewhere above the hunk, in order: the text after `@@` in `*** Begin Patch`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub anchors: Vec<String>,
-    /// The lines, without their marks and line ends.
+    /// The lines, without their markers and line endings.
     pub lines: Vec<HunkLine>,
     /// The old text is the end of the file (`*** End of File`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -87,7 +89,7 @@ pub struct Hunk {
 }
 
 impl Hunk {
-    /// Notes how many old lines the header counts, now that all lines are there.
+    /// Stores the number of old lines in the header, once all lines are there.
     pub fn note_old_count(&mut self, count: u32) {
         let shows_none = self.lines.iter().all(|line| line.before().is_none());
         self.unquoted = if shows_none { count } else { 0 };
@@ -106,16 +108,16 @@ fn is_zero(count: &u32) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HunkLine {
-    /// Stands before and after.
+    /// In the old file and in the new one.
     Keep(String),
-    /// Stands only before.
+    /// Only in the old file.
     Remove(String),
-    /// Stands only after.
+    /// Only in the new file.
     Add(String),
 }
 
 impl HunkLine {
-    /// The line as it stands in the old file, if it does.
+    /// The text of the line in the old file, if it is there.
     pub fn before(&self) -> Option<&str> {
         match self {
             Self::Keep(line) | Self::Remove(line) => Some(line),
@@ -123,7 +125,7 @@ impl HunkLine {
         }
     }
 
-    /// The line as it stands in the new file, if it does.
+    /// The text of the line in the new file, if it is there.
     pub fn after(&self) -> Option<&str> {
         match self {
             Self::Keep(line) | Self::Add(line) => Some(line),

@@ -1,8 +1,8 @@
-//! `RelPath`: a path in the workspace as a model may write it.
+//! `RelPath`: a path in the workspace, as a model may write it.
 //!
 //! Always relative, `/`-separated, without `.`, `..` or empty components, and never the root
-//! itself. It says nothing about links: what a path resolves to is decided by `workspace`, beneath
-//! the root. Whoever holds a `RelPath` need not check it again.
+//! itself. A holder of a `RelPath` need not check it again. Symbolic links are left to `workspace`,
+//! which resolves paths beneath the root.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,42 +19,42 @@ const MAX_BYTES: usize = 4096;
 #[serde(try_from = "String")]
 pub struct RelPath(String);
 
-/// Why a text is not a path in the workspace.
+/// The reason why a text is not a path in the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathProblem {
-    /// Nothing but white space, or only `.`.
+    /// Empty, white space or just `.`.
     #[error("the path is empty")]
     Empty,
-    /// It starts at the root of the file system, a drive, a share or the home directory.
+    /// Starts at the root of the file system, a drive, a share or the home directory.
     #[error("`{0}` is not relative to the workspace")]
     Absolute(String),
-    /// It has a `..` component.
+    /// Has a `..` component.
     #[error("`{0}` leaves the workspace")]
     Escapes(String),
-    /// It has a NUL or another control character, or one that would let it pass for other text.
+    /// Has a NUL or another control character, or one that makes it look like other text.
     #[error("the path contains a control character")]
     ControlCharacter,
-    /// It has a character that nobody sees, so that it looks like another path.
+    /// Has an invisible character, which makes it look like another path.
     #[error("the path contains the invisible character U+{:04X}", u32::from(*.0))]
     Unseen(char),
-    /// It is the address of a page, or a link that a page made of a path.
+    /// The address of a page, or a link that a chat page made of a path.
     #[error("`{0}` is a link, not a path")]
     Link(String),
-    /// It is longer than any path can be.
+    /// Longer than the operating system allows.
     #[error("the path is longer than 4,096 bytes")]
     TooLong,
-    /// It is a list with too many parts.
+    /// A list with too many parts.
     #[error("the list is longer than 200 paths")]
     TooMany,
 }
 
 impl RelPath {
-    /// Checks a path as it stands in a reply.
+    /// Checks a path from a reply.
     ///
-    /// Surrounding white space and a leading `./` are dropped, doubled and trailing slashes too,
-    /// and what nobody sees around it: chat pages put marks of direction beside words.
-    /// A backslash separates components too: models on Windows write `src\main.rs`, and a name
-    /// that really has one is far rarer. Where Markdown put it, it goes.
+    /// Drops surrounding white space, a leading `./`, doubled and trailing slashes, and invisible
+    /// characters around the path, because chat pages put direction marks beside words. A backslash
+    /// also separates components: models on Windows write `src\main.rs`, and file names with a
+    /// backslash are far rarer. Backslashes that Markdown added are removed.
     pub fn parse(text: &str) -> Result<Self, PathProblem> {
         if is_tidy(text) {
             return Ok(Self(text.to_owned()));
@@ -91,7 +91,8 @@ impl RelPath {
             return Err(PathProblem::Empty);
         }
         let tidy = parts.join("/");
-        // Tidying can bring new white space or a `~` to the front: what is tidy stays as it is.
+        // Tidying can move white space or a `~` to the front, so a path that is already tidy is
+        // kept.
         if tidy == text {
             Ok(Self(tidy))
         } else {
@@ -99,8 +100,8 @@ impl RelPath {
         }
     }
 
-    /// Whether the backslashes of a path are Markdown's: each stands before a `_`, and each `_`
-    /// behind one, as in `my\_file.py`.
+    /// Returns true if the backslashes of a path are Markdown escapes: each is in front of a `_`
+    /// and each `_` is behind one, as in `my\_file.py`.
     pub fn is_escaped(text: &str) -> bool {
         let escaped = text.matches("\\_").count();
         let count = |wanted: u8| text.bytes().filter(|byte| *byte == wanted).count();
@@ -115,9 +116,9 @@ impl RelPath {
         Self::parse(text).map(Some)
     }
 
-    /// The path of an entry in a directory, if whoever writes it gets exactly this entry.
+    /// The path of a directory entry, if parsing that path gives exactly this entry.
     ///
-    /// `directory` is a path of this kind, or empty for the workspace itself; `name` has no `/`.
+    /// `directory` is a `RelPath` as text, or empty for the workspace itself; `name` has no `/`.
     pub fn of_entry(directory: &str, name: &str) -> Option<Self> {
         let mut text = String::with_capacity(directory.len() + 1 + name.len());
         if !directory.is_empty() {
@@ -136,7 +137,7 @@ impl RelPath {
         &self.0
     }
 
-    /// The path as it stands in a sentence, see [`quoted`].
+    /// The path for use in a sentence, see [`quoted`].
     pub fn quoted(&self) -> Cow<'_, str> {
         quoted(&self.0)
     }
@@ -156,7 +157,7 @@ impl RelPath {
         self.0.rsplit_once('/').unwrap_or(("", &self.0))
     }
 
-    /// The directory that holds it, `None` at the top.
+    /// The directory that contains it, `None` at the top.
     pub fn parent(&self) -> Option<RelPath> {
         self.0
             .rsplit_once('/')
@@ -164,26 +165,26 @@ impl RelPath {
     }
 }
 
-/// Whether nothing in a path needs a second look, as is true of nearly all.
+/// Returns true for paths that need no closer check, which are nearly all.
 fn is_tidy(text: &str) -> bool {
     text.len() <= MAX_BYTES && text.split('/').all(is_plain_name)
 }
 
-/// Whether a name is made of what nearly all names are made of, and is none that means a place.
+/// Returns true if a name has only common characters and is neither `.` nor `..`.
 fn is_plain_name(name: &str) -> bool {
     let is_plain =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'+');
     !matches!(name, "" | "." | "..") && name.bytes().all(is_plain)
 }
 
-/// Whether a character has no place in a name that is shown in a line of text: it begins another
-/// line, or turns the direction in which the line is read.
+/// Returns true if a character may not appear in a name that is shown in a line of text: it starts
+/// another line or changes the direction of text.
 fn is_misleading(character: char) -> bool {
     character.is_control() || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A name or path as it stands in a sentence: in backticks, unless it is so plain that it can pass
-/// for nothing else.
+/// A name or path for use in a sentence: in backticks, unless it is too plain to be mistaken for
+/// anything else.
 pub fn quoted(name: &str) -> Cow<'_, str> {
     let is_plain = |character: char| {
         character.is_alphanumeric() || matches!(character, '.' | '_' | '-' | '+' | '@' | '/')

@@ -1,40 +1,42 @@
-//! What reading a reply brings to light beside its commands.
+//! Findings about a reply besides its commands: unusable parts, repairs, a missing end.
+//!
+//! Plain data: finding them is left to `agent-reply`.
 
 use serde::{Deserialize, Serialize};
 
-/// A part of a reply that could not be used, in words for the model.
+/// A part of a reply that could not be used, described for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issue {
     /// The line of the reply, from 1.
     pub line: u32,
-    /// The number it takes among the steps, if it is a malformed command.
+    /// The number among the steps, if it is a malformed command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<u32>,
-    /// The command's name, if it is one.
+    /// The name of the command, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to write instead.
+    /// The remedy: how to write it instead.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub hint: String,
 }
 
-/// A kind of damage that was undone.
+/// A kind of damage that was repaired.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Repair {
-    /// What was done, in words for the person: "removed the quote mark before every line".
+    /// The repair, described for the person: "removed the quote mark before every line".
     pub what: String,
-    /// How often.
+    /// The number of times.
     pub count: u32,
-    /// Whether the body of a command was changed by it: then the model is told too.
+    /// True if the body of a command was changed; the model is told then.
     pub in_body: bool,
 }
 
-/// Where a reply ends too early.
+/// The point where an incomplete reply ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cut {
+pub struct TruncatedReply {
     /// The line of the reply, from 1, on which the unfinished command begins.
     pub line: u32,
     /// The unfinished command, as in `CREATE_FILE src/main.rs`.
@@ -42,7 +44,7 @@ pub struct Cut {
 }
 
 impl Repair {
-    /// A repair of the text as a whole, done once.
+    /// A repair of the text as a whole, made once.
     pub fn once(what: impl Into<String>) -> Self {
         Self {
             what: what.into(),

@@ -1,26 +1,26 @@
-//! Which session and which round a text belongs to.
+//! Session ids and the end mark, which tie a reply to a session and a round.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The name of a session: 8 lower-case hex digits.
+/// The id of a session: 8 lower-case hex digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SessionId(String);
 
-/// A text that is not the name of a session.
+/// A text that is not a session id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a session: a session is named by 8 hex digits, such as `ab12cd34`")]
 pub struct SessionIdProblem(String);
 
 impl SessionId {
-    /// Names a session by 32 random bits.
+    /// Makes an id of 32 random bits.
     pub fn from_random(bits: u32) -> Self {
         Self(format!("{bits:08x}"))
     }
 
-    /// Reads a name in any letter case.
+    /// Reads an id in any letter case.
     pub fn parse(text: &str) -> Result<Self, SessionIdProblem> {
         let text = text.trim();
         if text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -56,12 +56,12 @@ impl From<SessionId> for String {
     }
 }
 
-/// `[END <id>#<sequence>]`: the proof that a reply is whole, and which round it answers.
+/// `[END <id>#<sequence>]`: shows that a reply is complete and which round it answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndMark {
-    /// The session that it names.
+    /// The session.
     pub session: SessionId,
-    /// The round that it names.
+    /// The round.
     pub sequence: u32,
 }
 

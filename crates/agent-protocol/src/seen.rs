@@ -1,4 +1,7 @@
-//! What the model knows of files: what it asks to read, and which version and lines it saw.
+//! Which version and which lines of each file the model has seen.
+//!
+//! Files are compared by the hash of their content. Reading files and computing hashes is left to
+//! `execute` and `compose`.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,48 +22,50 @@ pub struct ReadRequest {
     /// The last line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_line: Option<u32>,
-    /// Whether each line is shown with its number.
+    /// True if lines are shown with their numbers.
     #[serde(default)]
     pub numbered: bool,
-    /// The number of the step that asks for it; none has 0.
+    /// The number of the step that asks for it; 0 if no step does.
     #[serde(default)]
     pub step: u32,
 }
 
-/// What a text shows of a file.
+/// Lines of a file that a message shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sighting {
+pub struct ShownLines {
     /// The file.
     pub path: RelPath,
-    /// The identity of its whole content.
+    /// The hash of the whole content.
     pub hash: String,
     /// The lines that are shown, from 0.
     pub lines: Range<usize>,
-    /// How many lines the file has.
+    /// The number of lines in the file.
     pub of: usize,
 }
 
 /// How much of a version of a file the model knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Extent {
-    /// All of it, or all that it ever needs: it knows no other version.
+pub enum KnownExtent {
+    /// All of it. Also used for a part if the model never saw another version, see
+    /// [`SeenFiles::note_sighting`].
     Whole,
-    /// These lines, counted from 0, sorted and apart; it may remember others as they were before.
+    /// These lines, from 0, sorted and disjoint. The model may remember other lines from an older
+    /// version.
     Lines(Vec<Range<usize>>),
 }
 
-impl Extent {
-    /// Nothing yet.
+impl KnownExtent {
+    /// No lines.
     pub fn nothing() -> Self {
         Self::Lines(Vec::new())
     }
 
-    /// Whether not even a line is known.
+    /// Returns true if no line is known.
     pub fn is_nothing(&self) -> bool {
         *self == Self::nothing()
     }
 
-    /// Whether all of these lines are known.
+    /// Returns true if all of these lines are known.
     pub fn has(&self, lines: &Range<usize>) -> bool {
         match self {
             Self::Whole => true,
@@ -72,7 +77,7 @@ impl Extent {
         }
     }
 
-    /// Whether a line beside the gap above line `gap`, from 0, is known.
+    /// Returns true if a line next to the gap above line `gap`, from 0, is known.
     pub fn has_beside(&self, gap: usize) -> bool {
         self.has(&(gap..gap.saturating_add(1)))
             || gap
@@ -80,7 +85,7 @@ impl Extent {
                 .is_some_and(|above| self.has(&(above..gap)))
     }
 
-    /// Learns more lines.
+    /// Adds lines.
     pub fn add(&mut self, lines: Range<usize>) {
         let Self::Lines(known) = self else {
             return;
@@ -99,8 +104,8 @@ impl Extent {
         known.splice(first..last, std::iter::once(start..end));
     }
 
-    /// What is known after the model replaced lines by so many of its own: ascending, without
-    /// overlap, in the numbers of before.
+    /// The known lines after the model replaced lines: each old range by that many lines of its
+    /// own. Ranges are ascending, disjoint and in old line numbers.
     #[must_use]
     pub fn after(&self, changes: impl IntoIterator<Item = (Range<usize>, usize)>) -> Self {
         let Self::Lines(known) = self else {
@@ -131,16 +136,16 @@ impl Extent {
 
 /// A version of a file, and how much of it is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Kept", into = "Kept")]
-struct Version {
+#[serde(from = "SeenVersionJson", into = "SeenVersionJson")]
+struct SeenVersion {
     hash: String,
-    extent: Extent,
+    extent: KnownExtent,
 }
 
-/// How a version is written down.
+/// The serialised form of a [`SeenVersion`].
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Kept {
+enum SeenVersionJson {
     Whole(String),
     Part {
         hash: String,
@@ -148,15 +153,15 @@ enum Kept {
     },
 }
 
-impl From<Kept> for Version {
-    fn from(kept: Kept) -> Self {
+impl From<SeenVersionJson> for SeenVersion {
+    fn from(kept: SeenVersionJson) -> Self {
         match kept {
-            Kept::Whole(hash) => Self {
+            SeenVersionJson::Whole(hash) => Self {
                 hash,
-                extent: Extent::Whole,
+                extent: KnownExtent::Whole,
             },
-            Kept::Part { hash, lines } => {
-                let mut extent = Extent::nothing();
+            SeenVersionJson::Part { hash, lines } => {
+                let mut extent = KnownExtent::nothing();
                 for (start, end) in lines {
                     extent.add(start..end);
                 }
@@ -166,12 +171,12 @@ impl From<Kept> for Version {
     }
 }
 
-impl From<Version> for Kept {
-    fn from(version: Version) -> Self {
+impl From<SeenVersion> for SeenVersionJson {
+    fn from(version: SeenVersion) -> Self {
         let hash = version.hash;
         match version.extent {
-            Extent::Whole => Self::Whole(hash),
-            Extent::Lines(lines) => Self::Part {
+            KnownExtent::Whole => Self::Whole(hash),
+            KnownExtent::Lines(lines) => Self::Part {
                 hash,
                 lines: lines.iter().map(|one| (one.start, one.end)).collect(),
             },
@@ -179,36 +184,36 @@ impl From<Version> for Kept {
     }
 }
 
-/// The version of each file that the model last saw, as the identity of its content, and how much
-/// of it.
+/// The last version of each file that the model saw, by the hash of its content, and how much of
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Seen(BTreeMap<RelPath, Version>);
+pub struct SeenFiles(BTreeMap<RelPath, SeenVersion>);
 
-impl Seen {
-    /// The hash of what the model last saw of the file, and how much of it.
-    pub fn get(&self, path: &RelPath) -> Option<(&str, &Extent)> {
+impl SeenFiles {
+    /// The hash of the version that the model last saw, and how much of it.
+    pub fn get(&self, path: &RelPath) -> Option<(&str, &KnownExtent)> {
         let version = self.0.get(path)?;
         Some((&version.hash, &version.extent))
     }
 
-    /// The model was shown the whole file, or wrote it, with this content.
+    /// Notes that the model saw or wrote the whole file.
     pub fn note(&mut self, path: &RelPath, hash: impl Into<String>) {
-        self.note_extent(path, hash, Extent::Whole);
+        self.note_extent(path, hash, KnownExtent::Whole);
     }
 
-    /// The model knows so much of the file with this content, and nothing else of it.
-    pub fn note_extent(&mut self, path: &RelPath, hash: impl Into<String>, extent: Extent) {
+    /// Notes how much of this version the model knows, and forgets any other version.
+    pub fn note_extent(&mut self, path: &RelPath, hash: impl Into<String>, extent: KnownExtent) {
         let hash = hash.into();
-        self.0.insert(path.clone(), Version { hash, extent });
+        self.0.insert(path.clone(), SeenVersion { hash, extent });
     }
 
-    /// The model was shown lines of a file.
+    /// Notes that the model was shown lines of a file.
     ///
-    /// Of a file that it knows in no other version it can have no outdated numbers: there a part is
-    /// as good as the whole.
-    pub fn note_sighting(&mut self, sighting: &Sighting) {
-        let Sighting {
+    /// If the model knows no other version, it cannot have outdated line numbers, so a part counts
+    /// as the whole.
+    pub fn note_sighting(&mut self, sighting: &ShownLines) {
+        let ShownLines {
             path,
             hash,
             lines,
@@ -222,32 +227,32 @@ impl Seen {
             return;
         }
         let extent = match self.0.get_mut(path) {
-            None => Extent::Whole,
+            None => KnownExtent::Whole,
             Some(known) if known.hash == *hash => {
                 known.extent.add(lines.clone());
                 if known.extent.has(&all) {
-                    known.extent = Extent::Whole;
+                    known.extent = KnownExtent::Whole;
                 }
                 return;
             }
-            Some(_) => Extent::Lines(vec![lines.clone()]),
+            Some(_) => KnownExtent::Lines(vec![lines.clone()]),
         };
         self.note_extent(path, hash, extent);
     }
 
-    /// How much of this file the model saw is not sure: nothing counts but what it is shown again.
+    /// Notes that it is unclear how much the model saw: only lines that are shown again count.
     pub fn doubt(&mut self, path: &RelPath) {
         if let Some(known) = self.0.get_mut(path) {
-            known.extent = Extent::nothing();
+            known.extent = KnownExtent::nothing();
         }
     }
 
-    /// The file is gone.
+    /// Notes that the file is gone.
     pub fn forget(&mut self, path: &RelPath) {
         self.0.remove(path);
     }
 
-    /// What is known of one file is known of another.
+    /// Copies the knowledge about one file to another.
     pub fn copy(&mut self, from: &RelPath, to: &RelPath) {
         match self.0.get(from).cloned() {
             Some(version) => self.0.insert(to.clone(), version),
@@ -266,8 +271,8 @@ mod tests {
         RelPath::parse("a").unwrap()
     }
 
-    fn sighting(hash: &str, lines: Range<usize>) -> Sighting {
-        Sighting {
+    fn sighting(hash: &str, lines: Range<usize>) -> ShownLines {
+        ShownLines {
             path: path(),
             hash: hash.to_owned(),
             lines,
@@ -275,14 +280,14 @@ mod tests {
         }
     }
 
-    fn knows(seen: &Seen, hash: &str, lines: Range<usize>) -> bool {
+    fn knows(seen: &SeenFiles, hash: &str, lines: Range<usize>) -> bool {
         let known = seen.get(&path());
         known.is_some_and(|(known, extent)| known == hash && extent.has(&lines))
     }
 
     #[test]
     fn a_part_of_another_version_is_known_only_as_far_as_it_was_shown() {
-        let mut seen = Seen::default();
+        let mut seen = SeenFiles::default();
         seen.note_sighting(&sighting("A", 2..4));
         assert!(knows(&seen, "A", 0..10), "no other numbers are known");
         seen.note_sighting(&sighting("B", 2..4));
@@ -292,7 +297,7 @@ mod tests {
         assert!(knows(&seen, "B", 2..10) && !knows(&seen, "B", 1..10));
         let json = serde_json::to_string(&seen).unwrap();
         assert_eq!(json, r#"{"a":{"hash":"B","lines":[[2,10]]}}"#);
-        assert_eq!(serde_json::from_str::<Seen>(&json).unwrap(), seen);
+        assert_eq!(serde_json::from_str::<SeenFiles>(&json).unwrap(), seen);
         seen.note_sighting(&sighting("B", 0..2));
         assert_eq!(serde_json::to_string(&seen).unwrap(), r#"{"a":"B"}"#);
         seen.doubt(&path());
@@ -303,21 +308,21 @@ mod tests {
 
     #[test]
     fn text_goes_beside_a_known_line() {
-        let mut extent = Extent::nothing();
+        let mut extent = KnownExtent::nothing();
         extent.add(2..4);
         let beside: Vec<usize> = (0..7).filter(|gap| extent.has_beside(*gap)).collect();
         assert_eq!(beside, [2, 3, 4]);
-        assert!(Extent::Whole.has_beside(0));
+        assert!(KnownExtent::Whole.has_beside(0));
     }
 
     proptest! {
-        /// Against a line for line account.
+        /// Compares with a map that has one entry per line.
         #[test]
         fn what_is_known_moves_with_the_lines(
             parts in prop::collection::vec((0_usize..30, 0_usize..6), 0..6),
             changes in prop::collection::vec((0_usize..6, 0_usize..4, 0_usize..4), 0..6),
         ) {
-            let (mut extent, mut account) = (Extent::nothing(), vec![false; 40]);
+            let (mut extent, mut account) = (KnownExtent::nothing(), vec![false; 40]);
             for (start, length) in parts {
                 extent.add(start..start + length);
                 account[start..start + length].fill(true);
@@ -338,7 +343,7 @@ mod tests {
             for (line, is_known) in account.iter().enumerate() {
                 prop_assert_eq!(extent.has(&(line..line + 1)), *is_known);
             }
-            if let Extent::Lines(known) = extent {
+            if let KnownExtent::Lines(known) = extent {
                 prop_assert!(known.windows(2).all(|pair| pair[0].end < pair[1].start));
             }
         }

@@ -16,29 +16,29 @@ use serde::{Deserialize, Serialize};
 
 use super::{PathProblem, RelPath};
 
-/// The most parts that are accepted: each may cost a look at the whole workspace.
+/// The maximum number of parts, because each may cost a walk through the whole workspace.
 const MAX_PARTS: usize = 200;
 
-/// Names and globs of files; never empty.
+/// Paths and globs; never empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "SelectionJson", into = "SelectionJson")]
 pub struct Selection(Vec<RelPath>);
 
-/// As it stands in JSON.
+/// The serialised form: one string or a list.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum SelectionJson {
     One(String),
     Many(Vec<String>),
 }
 
 impl Selection {
-    /// Checks what stands in a reply: one entry a line.
+    /// Parses the text of a reply, one entry per line.
     pub fn parse(text: &str) -> Result<Self, PathProblem> {
         Self::of_lines(text.lines())
     }
 
-    /// The same, where the workspace itself may be meant: empty, `.` or `/` give `None`.
+    /// Parses a selection that may be the workspace itself: empty, `.` and `/` give `None`.
     pub fn parse_directory(text: &str) -> Result<Option<Self>, PathProblem> {
         match RelPath::parse_directory(text) {
             Ok(None) => Ok(None),
@@ -66,7 +66,7 @@ impl Selection {
         Ok(Self(entries))
     }
 
-    /// The entries as they were written, each perhaps a list.
+    /// The entries as written; each may be a list.
     pub fn entries(&self) -> &[RelPath] {
         &self.0
     }
@@ -86,20 +86,20 @@ impl Selection {
             .collect()
     }
 
-    /// Everything that it may mean: each entry as a whole, and each part.
+    /// Every path it may mean: each entry as a whole, and each part.
     pub fn readings(&self) -> Vec<RelPath> {
         let mut readings = self.0.clone();
         readings.extend(self.0.iter().flat_map(Self::parts));
         readings
     }
 
-    /// Whether a name is a pattern for names, unless a file really has it.
+    /// Returns true if a name is a glob, unless a file has exactly this name.
     pub fn is_glob(part: &RelPath) -> bool {
         part.as_str().contains(['*', '?', '[', '{'])
     }
 }
 
-/// The pieces of a list between its commas, those in braces aside; empty ones are left out.
+/// Splits a list at its commas, except for those in braces; empty pieces are left out.
 pub fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_u32;
     text.split(move |character| {
@@ -132,18 +132,18 @@ impl fmt::Display for Selection {
     }
 }
 
-impl TryFrom<Written> for Selection {
+impl TryFrom<SelectionJson> for Selection {
     type Error = PathProblem;
 
-    fn try_from(written: Written) -> Result<Self, PathProblem> {
+    fn try_from(written: SelectionJson) -> Result<Self, PathProblem> {
         match written {
-            Written::One(text) => Self::parse(&text),
-            Written::Many(lines) => Self::of_lines(lines.iter().map(String::as_str)),
+            SelectionJson::One(text) => Self::parse(&text),
+            SelectionJson::Many(lines) => Self::of_lines(lines.iter().map(String::as_str)),
         }
     }
 }
 
-impl From<Selection> for Written {
+impl From<Selection> for SelectionJson {
     fn from(selection: Selection) -> Self {
         let mut entries: Vec<String> = selection.0.into_iter().map(Into::into).collect();
         if entries.len() == 1 {

@@ -1,7 +1,8 @@
-//! File changes that are prepared and not yet made, as the journal knows them.
+//! File changes that are prepared but not made yet, as the journal records them.
 //!
-//! The new contents lie beside the files already, under temporary names. So whatever is killed when,
-//! each change can be told to be made or not, and be made later without working it out again.
+//! The new contents are already next to the files under temporary names. So after a crash at any
+//! point it can be decided for each change whether it was made, and it can be made later without
+//! computing it again. Making the changes is left to `execute`.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,66 +10,66 @@ use super::{RelPath, StepResult};
 
 /// The changes of consecutive file steps, prepared together.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Batch {
-    /// What each step will have done.
+pub struct StagedBatch {
+    /// The results of the steps, once the changes are made.
     pub steps: Vec<StagedStep>,
-    /// What is known of the files then.
+    /// The state of the files after the batch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<StagedFile>,
 }
 
-/// What a step will have done, once its changes are made.
+/// The result of a step, once its changes are made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StagedStep {
-    /// What is told of it then.
+    /// The result that is reported.
     pub result: StepResult,
-    /// Its changes, in their order.
+    /// The changes, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<StagedChange>,
 }
 
-/// One change of one file. Contents are named by their hashes.
+/// One change of one file. Contents are given as hashes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "camelCase")]
 pub enum StagedChange {
-    /// The file gets a new content, or comes to be.
+    /// Creates a file or replaces its content.
     Write {
         /// The file.
         path: RelPath,
-        /// Where its new content lies until then.
+        /// The temporary file with the new content.
         staged: RelPath,
-        /// What it contains before; nothing if there is no such file.
+        /// The hash before; `None` if the file does not exist.
         before: Option<String>,
-        /// What it contains then.
+        /// The hash afterwards.
         after: String,
     },
-    /// The file goes.
+    /// Deletes the file.
     Remove {
         /// The file.
         path: RelPath,
-        /// What it contains before.
+        /// The hash before.
         before: String,
     },
-    /// The file gets another name, which nothing has.
+    /// Renames the file to a name that does not exist.
     Rename {
-        /// Its name before.
+        /// The old name.
         from: RelPath,
-        /// Its name then.
+        /// The new name.
         to: RelPath,
-        /// What it contains.
+        /// The hash of the content.
         content: String,
     },
 }
 
-/// What is known of a file once a batch is done.
+/// The state of a file after a batch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StagedFile {
     /// The file.
     pub path: RelPath,
-    /// What it contains; nothing if it is gone.
+    /// The hash of the content; `None` if the file is gone.
     pub hash: Option<String>,
-    /// Whether the model knows that content.
+    /// True if the model knows this content.
     pub is_seen: bool,
     /// Where the lines are that the model may name, if any can be trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,7 +94,7 @@ pub struct StagedLines {
 }
 
 impl StagedChange {
-    /// The files that it changes, with what each contains before and after.
+    /// The files that it changes, each with its hash before and after.
     pub fn effects(&self) -> Vec<(&RelPath, Option<&str>, Option<&str>)> {
         match self {
             Self::Write {

@@ -1,14 +1,14 @@
-//! Characters that nobody sees: they hide in a text and make it look like another.
+//! Invisible characters, which make a text look like another one.
 //!
-//! One list for all who must not be deceived by them: what the terminal shows, what the rules on
-//! commands understand, how tags are read and which names a file may have. Control characters are
-//! not in it; who needs them asks `char::is_control`.
+//! One list for everything that must not be deceived by them: the terminal, the rules on commands,
+//! the tag parser and file names. Control characters are not in the list; use `char::is_control`
+//! for those.
 
-/// Whether a character shows nothing, looks like a blank that is none, or turns the direction of
-/// text round.
+/// Returns true if a character shows nothing, looks like a space but is none, or changes the
+/// direction of text.
 ///
-/// These are the code points that Unicode calls default-ignorable, the separators of lines and
-/// paragraphs, the annotations between lines, and the letters that are drawn empty.
+/// These are the default-ignorable code points of Unicode, the line and paragraph separators, the
+/// interlinear annotations, and letters that are drawn empty.
 pub fn is_unseen(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
@@ -18,11 +18,11 @@ pub fn is_unseen(character: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Whether a character is unseen and no part of any word: a mark of direction, a space without
-/// width, a soft hyphen.
+/// Returns true if a character is invisible and never part of a word: a direction mark, a
+/// zero-width space, a soft hyphen.
 ///
-/// Others join the letters of a script or choose the form of the sign before them, as in Persian
-/// words, emoji and ideographs: whoever leaves those out writes another word.
+/// Other invisible characters join letters or select a glyph, as in Persian words, emoji and
+/// ideographs. Removing those would change the word.
 pub fn is_stray(character: char) -> bool {
     let is_of_a_word = matches!(character,
         '\u{34f}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180d}' | '\u{180f}'

@@ -1,13 +1,13 @@
-//! What the person lets through.
+//! The person's list of secrets that are sent unredacted.
 
-/// The things that are sent as they are: kinds, values, or patterns with `*`.
+/// Kinds, values, or patterns with `*` that are sent unredacted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Allow {
     items: Vec<String>,
 }
 
 impl Allow {
-    /// Reads a list, separated by white space or commas.
+    /// Parses a list, separated by white space or commas.
     pub fn parse(text: &str) -> Self {
         let items = text.split(|c: char| c.is_whitespace() || c == ',');
         Self {
@@ -18,7 +18,7 @@ impl Allow {
         }
     }
 
-    /// Whether a secret of this kind with these lines is sent as it is.
+    /// Returns true if a secret of this kind with these lines is sent unredacted.
     pub(super) fn permits<'a>(
         &self,
         kind: &str,
@@ -32,9 +32,10 @@ impl Allow {
     }
 }
 
-/// Whether a value fits a pattern in which `*` stands for anything.
+/// Returns true if a value matches a pattern in which `*` stands for anything.
 ///
-/// Each piece is taken where it stands first, which is enough where nothing but `*` is variable.
+/// Each piece is matched at its first occurrence. That is enough, because nothing but `*` is
+/// variable.
 fn fits(pattern: &str, value: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();

@@ -1,34 +1,35 @@
-//! What is assigned to a telling name: `password = "..."`, `"apiKey": "..."`, `API_TOKEN=...`.
+//! Secrets that are assigned to a telling name: `password = "..."`, `"apiKey": "..."`,
+//! `API_TOKEN=...`.
 //!
-//! Source text is full of passwords that are none: names of fields, samples, templates. So a value
-//! counts only if it looks made up (`plausible`), and the less its name and its place tell, the more
-//! it must. How a value follows its name is read in `assigned::place`; here it is judged.
+//! Source code is full of passwords that are none: names of fields, samples, templates. So a value
+//! counts only if it looks random (`plausible`), and it must look the more so the less its name and
+//! position say. `assigned::place` finds the value of a name; this file judges it.
 //!
-//! A name is looked at once for each telling word in it, and with it at most a few hundred bytes: the
-//! work grows with the text, however often names are repeated in it.
+//! Each telling word in a name is examined once, together with at most a few hundred bytes, so the
+//! work is linear in the length of the text.
 
 mod place;
 
 use std::ops::Range;
 
-use self::place::{Form, Value};
+use self::place::{AssignedValue, ValueForm};
 use super::base64::is_login;
 use super::names::{Certainty, Telling, is_only_word, telling};
 use super::open::is_open;
 use super::plausible::{is_chosen, is_password, is_random};
-use super::{Finding, Source};
+use super::{SecretFinding, TextSource};
 
-/// The longest name that is looked at, on each side of the telling word.
+/// The longest name that is examined, on each side of the telling word.
 const LONGEST_NAME: usize = 40;
-/// How long a value is.
+/// The accepted lengths of a value.
 const LENGTHS: std::ops::RangeInclusive<usize> = 8..=600;
 
-/// What is assigned to the name that has this word in it.
-pub(super) fn at(text: &str, word: Range<usize>, source: Source<'_>) -> Option<Finding> {
+/// The secret that is assigned to the name that contains this word.
+pub(super) fn at(text: &str, word: Range<usize>, source: TextSource<'_>) -> Option<SecretFinding> {
     let bytes = text.as_bytes();
     let after = bytes[word.end..].iter().take(LONGEST_NAME);
     let end = word.end + after.take_while(|byte| is_name(**byte)).count();
-    // Most words are followed by another one: nothing else is looked at.
+    // Most words are followed by another word; those end here.
     if !place::may_have_value(bytes, end) {
         return None;
     }
@@ -42,7 +43,7 @@ pub(super) fn at(text: &str, word: Range<usize>, source: Source<'_>) -> Option<F
     let content = &text[value.range.clone()];
     let setting = setting(text, &place, &value.range, source);
     let certainty = certainty(name, telling, setting);
-    // Programs that keep logins write both words of one as base64.
+    // Docker and other programs store a login as base64 of both its words.
     let is_secret = if is_only_word(name, "auth") {
         is_login(content)
     } else if is_only_word(name, "token") && place::is_of_parser(text, place.start) {
@@ -50,29 +51,34 @@ pub(super) fn at(text: &str, word: Range<usize>, source: Source<'_>) -> Option<F
     } else {
         is_made_up(name, certainty, &value, content, setting)
     };
-    is_secret.then(|| Finding {
+    is_secret.then(|| SecretFinding {
         is_doubtful: certainty == Certainty::Doubtful && !is_strong(content),
-        ..Finding::new(telling.kind, vec![value.range])
+        ..SecretFinding::new(telling.kind, vec![value.range])
     })
 }
 
-/// How a name and its value stand among settings.
+/// The kind of setting that a name and its value are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Setting {
-    /// Beneath something else, as in YAML.
+    /// Nested in another setting, as in YAML.
     Within,
-    /// Anywhere in a file of settings, or alone in a line.
+    /// Anywhere in a settings file, or alone in a line.
     Plain,
-    /// Not among settings.
+    /// No setting.
     None,
 }
 
-/// Whether a name and its value are a setting: in a file of settings, or where a command has printed
-/// one, alone in their line.
-fn setting(text: &str, name: &Range<usize>, value: &Range<usize>, source: Source<'_>) -> Setting {
+/// Classifies a name and its value: they are a setting in a settings file, or alone in a line that
+/// a command printed.
+fn setting(
+    text: &str,
+    name: &Range<usize>,
+    value: &Range<usize>,
+    source: TextSource<'_>,
+) -> Setting {
     let is_setting = match source {
-        Source::File(path) => keeps_settings(path),
-        Source::Text => place::is_alone(text, name.start, value.end),
+        TextSource::File(path) => keeps_settings(path),
+        TextSource::Text => place::is_alone(text, name.start, value.end),
     };
     match is_setting {
         true if place::is_indented(text, name.start) => Setting::Within,
@@ -81,7 +87,8 @@ fn setting(text: &str, name: &Range<usize>, value: &Range<usize>, source: Source
     }
 }
 
-/// What a name tells where it stands: `pass` alone is a result, but not beneath something else.
+/// How certain a name is at its position: a bare `pass` is a test result, a nested one is a
+/// password.
 fn certainty(name: &str, telling: Telling, setting: Setting) -> Certainty {
     let is_short = is_only_word(name, "pass") || is_only_word(name, "pw");
     if is_short && setting == Setting::Within {
@@ -91,7 +98,7 @@ fn certainty(name: &str, telling: Telling, setting: Setting) -> Certainty {
     }
 }
 
-/// Whether a value is long and mixed enough that no name of a thing looks like it.
+/// Returns true if a value is so long and mixed that no identifier looks like it.
 fn is_strong(value: &str) -> bool {
     const SHORTEST: usize = 20;
     let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
@@ -101,11 +108,11 @@ fn is_strong(value: &str) -> bool {
         && has(u8::is_ascii_digit)
 }
 
-/// Where the name begins that has this place in it.
+/// The start of the name that contains this position.
 fn name_start(bytes: &[u8], word: usize) -> usize {
     let before = bytes[..word].iter().rev().take(LONGEST_NAME);
     let start = word - before.take_while(|byte| is_name(**byte)).count();
-    // Of `\npassword` the name is `password`.
+    // In `\npassword` the name is `password`.
     let is_escape = bytes[..start].ends_with(b"\\") && b"nrt".contains(&bytes[start]);
     if is_escape && start < word {
         start + 1
@@ -117,19 +124,19 @@ fn name_start(bytes: &[u8], word: usize) -> usize {
 fn is_made_up(
     name: &str,
     certainty: Certainty,
-    value: &Value,
+    value: &AssignedValue,
     content: &str,
     setting: Setting,
 ) -> bool {
-    let is_bare = value.form != Form::Quoted && value.form != Form::Argument;
-    // Words and names stand bare everywhere, those with digits seldom.
+    let is_bare = value.form != ValueForm::Quoted && value.form != ValueForm::Argument;
+    // Words and names are often unquoted; those with digits rarely are.
     if is_bare && !content.bytes().any(|byte| byte.is_ascii_digit()) {
         return false;
     }
     let is_in_place = match value.form {
-        Form::Quoted | Form::Own => true,
-        Form::Bare => setting != Setting::None || is_capitals(name),
-        Form::Argument => false,
+        ValueForm::Quoted | ValueForm::Own => true,
+        ValueForm::Bare => setting != Setting::None || is_capitals(name),
+        ValueForm::Argument => false,
     };
     match certainty {
         Certainty::Sure if is_in_place => {
@@ -149,7 +156,7 @@ fn is_capitals(name: &str) -> bool {
     letters.all(|byte| byte.is_ascii_uppercase())
 }
 
-/// Whether a file of this path is one of settings, in which values stand without quotes.
+/// Returns true if a path is that of a settings file, in which values are unquoted.
 pub fn keeps_settings(path: &str) -> bool {
     const ENDINGS: [&str; 11] = [
         ".ini",
@@ -172,7 +179,7 @@ pub fn keeps_settings(path: &str) -> bool {
 mod tests {
     use super::super::redact;
 
-    /// The value stands between `«` and `»`.
+    /// `«` and `»` surround the value.
     #[track_caller]
     fn found(marked: &str) {
         let (before, rest) = marked.split_once('«').unwrap();

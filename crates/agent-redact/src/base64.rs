@@ -1,6 +1,6 @@
-//! Base64, as far as it tells what is kept in it.
+//! Decodes base64, to see if it hides a key or a login.
 
-/// The bytes of a text in base64, if it is some; what fills it up at the end is not needed.
+/// Decodes base64; padding is optional. `None` if the text is not base64.
 pub(super) fn decode(text: &[u8]) -> Option<Vec<u8>> {
     let filled = text.iter().rev().take_while(|byte| **byte == b'=').count();
     let text = &text[..text.len() - filled];
@@ -17,7 +17,7 @@ pub(super) fn decode(text: &[u8]) -> Option<Vec<u8>> {
     Some(decoded)
 }
 
-/// Whether a text is the base64 of a name and a password: `bob:...`.
+/// Returns true if a text is the base64 of a user name and a password: `bob:...`.
 pub(super) fn is_login(text: &str) -> bool {
     let Some(login) = decode(text.as_bytes()) else {
         return false;

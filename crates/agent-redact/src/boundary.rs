@@ -1,9 +1,9 @@
-//! Where a word begins in a text.
+//! Word boundaries.
 //!
-//! A letter before it makes it the end of a longer word, unless that letter belongs to something
-//! else: to an escape, as source text and JSON write a line break or a quote, or to a colour.
+//! A letter before a word makes it the end of a longer word, unless that letter belongs to an
+//! escape (as source code and JSON write line breaks and quotes) or to a terminal colour.
 
-/// Whether a letter or digit of the same word stands before this place.
+/// Returns true if a letter or digit of the same word precedes this position.
 pub(super) fn is_within_word(bytes: &[u8], start: usize) -> bool {
     let before = &bytes[..start.min(bytes.len())];
     before.last().is_some_and(u8::is_ascii_alphanumeric)
@@ -11,7 +11,7 @@ pub(super) fn is_within_word(bytes: &[u8], start: usize) -> bool {
         && !ends_with_colour(before)
 }
 
-/// `\n` and its like, `\x22`, `\u0022`, `%22`, `\042`.
+/// `\n` and similar, `\x22`, `\u0022`, `%22`, `\042`.
 fn ends_with_escape(before: &[u8]) -> bool {
     let ends = |mark: &[u8], digits: usize, is_digit: fn(&u8) -> bool| {
         before
@@ -26,7 +26,7 @@ fn ends_with_escape(before: &[u8]) -> bool {
         || ends(b"\\", 3, |byte| (b'0'..=b'7').contains(byte))
 }
 
-/// What programs put before a word to colour it: `[31m`, behind an escape of whatever form.
+/// A terminal colour code before a word: `[31m` after an escape character in any notation.
 fn ends_with_colour(before: &[u8]) -> bool {
     const LONGEST: usize = 20;
     let Some((b'm', rest)) = before.split_last() else {

@@ -1,42 +1,42 @@
-//! The values of `.env` files, also where their lines stand in a diff, in search results or in what
-//! a command printed.
+//! The values of `.env` files, also if their lines are in a diff, in search results or in the
+//! output of a command.
 //!
-//! In such a file a telling name is enough, and so is a value that looks made up under any name;
-//! what is plainly harmless stays readable. A file that is a template by its name is no such file.
-//! A line that only looks like one of it (a Makefile has such) needs more: a name that cannot be
-//! anything else, and a value that is no ordinary word.
+//! In such a file a telling name is enough, and so is a value that looks random under any name.
+//! Obviously harmless values stay readable, and files that are templates by their name are skipped.
+//! A line elsewhere that only looks like one (Makefiles have them) needs more: an unmistakable
+//! name, and a value that is not an ordinary word.
 
 use super::names::{Certainty, is_open_name, kind, telling};
 use super::open::{is_address, is_digest, is_list, is_path};
 use super::plausible::{entropy, is_password, is_sample, is_word};
-use super::{Finding, Source};
+use super::{SecretFinding, TextSource};
 
-/// Where a line stands.
+/// The origin of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Origin {
-    /// In a file with values.
+enum LineOrigin {
+    /// A `.env` file.
     EnvFile,
-    /// Somewhere else, or nobody knows.
+    /// Another file, or unknown.
     Elsewhere,
 }
 
-/// Finds the secrets of `.env` lines.
-pub(super) fn scan(text: &str, source: Source<'_>) -> Vec<Finding> {
-    if let Source::File(path) = source
+/// Finds the secrets in `.env` lines.
+pub(super) fn scan(text: &str, source: TextSource<'_>) -> Vec<SecretFinding> {
+    if let TextSource::File(path) = source
         && !is_env_file(path)
     {
         return Vec::new();
     }
-    let mut diff = Diff::default();
+    let mut diff = DiffPosition::default();
     let mut found = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let here = start;
         start += line.len();
-        let origin = if source != Source::Text || diff.is_of_env_file(line) || is_hit(line) {
-            Origin::EnvFile
+        let origin = if source != TextSource::Text || diff.is_of_env_file(line) || is_hit(line) {
+            LineOrigin::EnvFile
         } else if is_printed(line) {
-            Origin::Elsewhere
+            LineOrigin::Elsewhere
         } else {
             continue;
         };
@@ -50,21 +50,21 @@ pub(super) fn scan(text: &str, source: Source<'_>) -> Vec<Finding> {
     found
 }
 
-/// Where in a diff the lines of a text stand, as far as it has one.
+/// The current position in a diff, if the text has one.
 #[derive(Debug, Default)]
-struct Diff {
-    /// Whether the file is one with values, by its old or its new name.
+struct DiffPosition {
+    /// True if the file is a `.env` file by its old or new name.
     is_env: bool,
-    /// How many old and new lines the hunk still has; none outside of one.
+    /// The numbers of old and new lines left in the hunk; `None` outside of hunks.
     left: Option<(usize, usize)>,
 }
 
-impl Diff {
-    /// Whether this line, which follows the last one, is one of such a file in a hunk.
+impl DiffPosition {
+    /// Returns true if this line, which follows the last one, is in a hunk of a `.env` file.
     fn is_of_env_file(&mut self, line: &str) -> bool {
         let is_within = match (self.left, line.as_bytes().first()) {
             (Some((0, 0)) | None, _) => false,
-            // What was cut out of a hunk can be anything: its lines are no longer counted.
+            // The truncated part of a hunk can be anything, so its lines are no longer counted.
             (Some(_), Some(b'[')) if line.starts_with("[TRUNCATED") => {
                 self.left = Some((usize::MAX, usize::MAX));
                 return false;
@@ -99,7 +99,7 @@ impl Diff {
     }
 }
 
-/// How many old and new lines a hunk has: `@@ -1,2 +1,3 @@`.
+/// The numbers of old and new lines of a hunk: `@@ -1,2 +1,3 @@`.
 fn hunk_lengths(line: &str) -> Option<(usize, usize)> {
     let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
     let (old, new) = ranges.split_once(" +")?;
@@ -110,7 +110,7 @@ fn hunk_lengths(line: &str) -> Option<(usize, usize)> {
     Some((length(old)?, length(new)?))
 }
 
-/// Whether a path is that of a file with values, and not of a template for one.
+/// Returns true if a path is that of a `.env` file, and not of a template for one.
 fn is_env_file(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
     let is_template = ["example", "sample", "template", "dist", "schema"]
@@ -125,7 +125,7 @@ fn is_env_file(path: &str) -> bool {
     is_env && !is_template
 }
 
-/// Whether a line is a hit in such a file: `path/.env:3: KEY=value`.
+/// Returns true if a line is a search hit in a `.env` file: `path/.env:3: KEY=value`.
 fn is_hit(line: &str) -> bool {
     let mut pieces = line.splitn(3, ':');
     let (path, number) = (
@@ -136,8 +136,8 @@ fn is_hit(line: &str) -> bool {
     is_number && is_env_file(path)
 }
 
-/// Whether a line is an assignment to a telling name as `cat` and `env` print them, also with what
-/// `cat -n` and `grep` put before it.
+/// Returns true if a line is an assignment to a telling name as `cat` and `env` print it, also with
+/// the prefixes of `cat -n` and `grep`.
 fn is_printed(line: &str) -> bool {
     let line = without_number(line);
     let line = line.strip_prefix("export ").unwrap_or(line);
@@ -146,7 +146,7 @@ fn is_printed(line: &str) -> bool {
         .is_some_and(|(name, _)| name.bytes().all(is_name) && telling(name).is_some())
 }
 
-/// A line without its number, and the path before it: `12:`, `a/b:12:`, `a/b:`, `  12<tab>`.
+/// Removes the line number and the path in front of a line: `12:`, `a/b:12:`, `a/b:`, `  12<tab>`.
 fn without_number(line: &str) -> &str {
     let name = line.split('=').next().unwrap_or_default();
     if let Some((before, _)) = name.rsplit_once(':') {
@@ -167,7 +167,7 @@ fn without_number(line: &str) -> &str {
 }
 
 /// The value of a line, if it is a secret.
-fn value(line: &str, origin: Origin) -> Option<Finding> {
+fn value(line: &str, origin: LineOrigin) -> Option<SecretFinding> {
     let sign = line.find('=')?;
     let words = line[..sign].trim_end();
     let mut words = words.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_');
@@ -177,25 +177,25 @@ fn value(line: &str, origin: Origin) -> Option<Finding> {
     }
     let rest = line[sign + 1..].trim_end();
     let rest = match origin {
-        Origin::EnvFile => rest.split(" #").next().unwrap_or_default(),
-        // A command can follow, and its output.
-        Origin::Elsewhere => first_word(rest),
+        LineOrigin::EnvFile => rest.split(" #").next().unwrap_or_default(),
+        // A command and its arguments can follow.
+        LineOrigin::Elsewhere => first_word(rest),
     };
     let value = rest.trim().trim_matches(['"', '\'']);
     let start = sign + 1 + rest.find(value).unwrap_or_default();
     let is_secret = !is_harmless(name, value)
         && match origin {
-            Origin::EnvFile => is_secret_in_file(name, value),
-            Origin::Elsewhere => is_secret_anywhere(name, value),
+            LineOrigin::EnvFile => is_secret_in_file(name, value),
+            LineOrigin::Elsewhere => is_secret_anywhere(name, value),
         };
     let place = start..start + value.len();
-    is_secret.then(|| Finding {
+    is_secret.then(|| SecretFinding {
         is_doubtful: is_doubtful(name, value),
-        ..Finding::new(kind(name), vec![place])
+        ..SecretFinding::new(kind(name), vec![place])
     })
 }
 
-/// A text up to a space that stands in no quotes.
+/// The text up to the first space outside of quotes.
 fn first_word(text: &str) -> &str {
     let quote = text
         .chars()
@@ -218,10 +218,10 @@ fn is_harmless(name: &str, value: &str) -> bool {
         || is_variable(value)
         || (value.starts_with('<') && value.ends_with('>'))
         || (value.starts_with('/') && !is_password(&value[1..]))
-        // Of a URL the password alone is secret, and found by its form.
+        // In a URL only the password is secret, and `formats` finds it.
         || value.contains("://")
         || is_sample(value)
-        // A password can be anything, other secrets are made by machines.
+        // A password can be anything; other secrets are generated.
         || (kind(name) != "password" && (is_path(value) || is_address(value)))
 }
 
@@ -231,7 +231,7 @@ fn is_secret_in_file(name: &str, value: &str) -> bool {
     telling(name).is_some() || (!is_open_name(name) && is_made_up())
 }
 
-/// Whether neither the name nor the value says for sure that it is a secret.
+/// Returns true if neither the name nor the value proves that it is a secret.
 fn is_doubtful(name: &str, value: &str) -> bool {
     let is_sure = |certainty| certainty == Certainty::Sure;
     let is_made_up = is_password(value) && !is_digest(value);
@@ -245,7 +245,7 @@ fn is_secret_anywhere(name: &str, value: &str) -> bool {
     })
 }
 
-/// Whether a value is a variable of the shell: `$NAME`, `$name`, `${...}`, `$(...)`.
+/// Returns true if a value is a shell variable: `$NAME`, `$name`, `${...}`, `$(...)`.
 fn is_variable(value: &str) -> bool {
     value.strip_prefix('$').is_some_and(|rest| {
         let is_name = |test: fn(u8) -> bool| rest.bytes().all(|byte| test(byte) || byte == b'_');
@@ -255,7 +255,8 @@ fn is_variable(value: &str) -> bool {
     })
 }
 
-/// Whether a number was given a name that numbers have only if they are secret.
+/// Returns true if the value is a number and its name is one that numbers have only if they are
+/// secret.
 fn is_number_password(name: &str, value: &str) -> bool {
     const SHORTEST: usize = 6;
     let is_pin = name.to_ascii_lowercase().ends_with("pin");

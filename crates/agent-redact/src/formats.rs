@@ -1,13 +1,13 @@
-//! The formats that vendors gave their tokens, and the one reading of the text that finds them.
+//! Token formats of vendors, and the single pass over the text that finds them.
 //!
-//! A format is a word that every token of it contains, and a pattern that begins at the word or
-//! shortly before it. The pattern's group 1 is the secret, or all of it where there is no group. To
-//! add a format, add a line to `FORMATS` (`formats::table`) and a sample to the tests.
+//! A format is a word that each of its tokens contains, and a pattern that begins at the word or
+//! shortly before it. The secret is group 1 of the pattern, or the whole match if there is no
+//! group. To add a format, add a line to `FORMATS` (`formats::table`) and a sample to the tests.
 //!
-//! The work grows with the text, whatever is repeated in it. A word costs at most its format's reach,
-//! and nothing within what its format has matched already, plausible or not. Those formats that reach
-//! far go by a run of letters, digits, `-` and `_`: where one has failed, every other beginning in the
-//! same run fails for the same reason, so each run is read once.
+//! The work is linear in the length of the text, whatever it repeats. A word costs at most its
+//! format's reach, and nothing within an earlier match of its format. Formats with a long reach
+//! match runs of letters, digits, `-` and `_`. If one fails in a run, every later start in the run
+//! fails for the same reason, so each run is read once.
 
 mod table;
 
@@ -16,12 +16,12 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::bytes::Regex;
 
-use self::table::{AUTHORIZATION, FORMATS, Format, PASSWORD, URL_PASSWORD};
+use self::table::{AUTHORIZATION, FORMATS, PASSWORD, TokenFormat, URL_PASSWORD};
 use super::boundary::is_within_word;
 use super::plausible::{is_password, is_sample, is_template, is_token};
-use super::{Finding, Source, assigned, keys, logins, names, pem};
+use super::{SecretFinding, TextSource, assigned, keys, logins, names, pem};
 
-/// The kinds of tokens that are known by their form, each once.
+/// The kinds of tokens that have a known format, each once.
 pub fn kinds() -> Vec<&'static str> {
     let mut kinds: Vec<&'static str> = FORMATS.iter().map(|format| format.kind).collect();
     kinds.sort_unstable();
@@ -29,7 +29,7 @@ pub fn kinds() -> Vec<&'static str> {
     kinds
 }
 
-/// What a word in the text may begin.
+/// The kind of secret that a word in the text may start.
 #[derive(Debug, Clone, Copy)]
 enum Lead {
     Format(usize),
@@ -40,14 +40,14 @@ enum Lead {
     Name,
 }
 
-/// The automaton of all words, what each leads to, and the patterns as they are needed.
-struct Machine {
+/// The automaton of all words, the leads of each word, and the patterns, compiled on first use.
+struct TokenMatcher {
     words: AhoCorasick,
     leads: Vec<Lead>,
     patterns: Vec<OnceLock<Regex>>,
 }
 
-static MACHINE: LazyLock<Machine> = LazyLock::new(|| {
+static MACHINE: LazyLock<TokenMatcher> = LazyLock::new(|| {
     let mut words: Vec<&str> = Vec::new();
     let mut leads = Vec::new();
     for (index, format) in FORMATS.iter().enumerate() {
@@ -64,7 +64,7 @@ static MACHINE: LazyLock<Machine> = LazyLock::new(|| {
     leads.extend(marks.map(|(_, lead)| lead));
     words.extend(names::LEADS);
     leads.resize(words.len(), Lead::Name);
-    Machine {
+    TokenMatcher {
         words: AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::Standard)
@@ -76,11 +76,11 @@ static MACHINE: LazyLock<Machine> = LazyLock::new(|| {
     }
 });
 
-/// Finds what the words of the text lead to.
-pub(super) fn scan(text: &str, source: Source<'_>) -> Vec<Finding> {
+/// Finds the secrets that the words of the text lead to.
+pub(super) fn scan(text: &str, source: TextSource<'_>) -> Vec<SecretFinding> {
     let machine = &*MACHINE;
     let (mut found, mut assigned, mut marks) = (Vec::new(), Vec::new(), Vec::new());
-    // A text of one format overlaps itself; behind its end there is no second look.
+    // Matches of one format can overlap; no match starts before the end of the last one.
     let mut done = vec![0; FORMATS.len()];
     let mut done_keys = 0;
     for word in machine.words.find_overlapping_iter(text) {
@@ -91,8 +91,8 @@ pub(super) fn scan(text: &str, source: Source<'_>) -> Vec<Finding> {
                 done[index] = end;
                 found.extend(finding);
             }
-            Lead::KeyBegins => marks.push(pem::Mark::Begin(word.start())),
-            Lead::KeyEnds => marks.push(pem::Mark::End(word.start())),
+            Lead::KeyBegins => marks.push(pem::KeyMarker::Begin(word.start())),
+            Lead::KeyEnds => marks.push(pem::KeyMarker::End(word.start())),
             Lead::EncodedKey | Lead::PuttyKey if word.start() < done_keys => {}
             Lead::EncodedKey => {
                 let (finding, end) = keys::encoded_at(text, word.start());
@@ -107,14 +107,14 @@ pub(super) fn scan(text: &str, source: Source<'_>) -> Vec<Finding> {
         }
     }
     found.extend(pem::scan(text, &marks));
-    // A form tells more than the name that something was assigned to.
+    // A known format says more than the name of a variable.
     found.extend(assigned);
     found
 }
 
-impl Machine {
-    /// The token at this word, and up to where there is no other of its format.
-    fn token(&self, index: usize, text: &str, word: usize) -> (Option<Finding>, usize) {
+impl TokenMatcher {
+    /// The token at this word, and the position before which there is no other of its format.
+    fn token(&self, index: usize, text: &str, word: usize) -> (Option<SecretFinding>, usize) {
         let format = &FORMATS[index];
         let bytes = text.as_bytes();
         let start = word.saturating_sub(format.before);
@@ -142,25 +142,25 @@ impl Machine {
         let value = text.get(range.clone());
         let is_plausible = value.is_some_and(|value| is_plausible(format.kind, value));
         let end = range.end;
-        let finding = is_plausible.then(|| Finding::new(format.kind, vec![range]));
+        let finding = is_plausible.then(|| SecretFinding::new(format.kind, vec![range]));
         (finding, end)
     }
 }
 
-/// How many letters, digits, `-` and `_` stand at the beginning.
+/// The number of letters, digits, `-` and `_` at the start.
 fn run_length(bytes: &[u8]) -> usize {
     let is_run = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     bytes.iter().take_while(is_run).count()
 }
 
-fn compile(format: &Format) -> Regex {
+fn compile(format: &TokenFormat) -> Regex {
     let anchor = if format.before == 0 { r"\A" } else { "" };
     Regex::new(&format!("(?-u){anchor}(?:{})", format.pattern))
         .expect("the patterns of the table are sound; a test compiles each")
 }
 
-/// Whether the word is the end or the middle of a longer one; `my_aws_secret` is fine, `xghp_` is not.
-fn continues_a_word(bytes: &[u8], word: usize, format: &Format) -> bool {
+/// Returns true if the word is within a longer one; `my_aws_secret` is fine, `xghp_` is not.
+fn continues_a_word(bytes: &[u8], word: usize, format: &TokenFormat) -> bool {
     let is_name = bytes[word].is_ascii_alphanumeric() && !format.pattern.starts_with("(?i:");
     is_name && is_within_word(bytes, word)
 }
@@ -171,7 +171,7 @@ fn is_plausible(kind: &str, value: &str) -> bool {
         "bearer-token" | "basic-credentials" | AUTHORIZATION | PASSWORD => {
             is_password(value) && !is_template(value)
         }
-        // Their forms are common, but words have no digits in them.
+        // These formats are common, but ordinary words have no digits.
         "api-key" | "crates-token" | "notion-token" | "nuget-key" => {
             is_token(value) && value.bytes().any(|byte| byte.is_ascii_digit())
         }
@@ -179,7 +179,8 @@ fn is_plausible(kind: &str, value: &str) -> bool {
     }
 }
 
-/// Whether the password of a URL is one: whoever writes one there means it, unless it is a stand-in.
+/// Returns true if the password of a URL is real. Any value there is a password, unless it is a
+/// placeholder.
 fn is_url_password(value: &str) -> bool {
     const STAND_INS: [&str; 14] = [
         "pass",

@@ -1,29 +1,30 @@
-//! Private keys in other dress than PEM: as base64 of it, as kubeconfigs and `base64` write them, and
-//! as `PuTTY` keeps them.
+//! Private keys in other forms than PEM: PEM encoded as base64, as kubeconfigs and `base64` write
+//! it, and `PuTTY` keys.
 //!
-//! Lines may be indented, numbered or marked by a diff, as in `pem`. A line that has anything beside
-//! its base64 ends a key, so between two marks each byte is looked at a few times at most, however
-//! many marks there are.
+//! Lines may be indented, numbered or marked by a diff, as in `pem`. A line with anything besides
+//! its base64 ends a key, so each byte between two markers is examined only a few times, however
+//! many markers there are.
 
 use std::ops::Range;
 
-use super::Finding;
+use super::SecretFinding;
 use super::base64::decode;
 use super::pem::{KIND, line_at, line_behind, run};
 
-/// How the base64 of `-----BEGIN ` begins.
+/// The start of the base64 of `-----BEGIN `.
 pub(super) const ENCODED: &str = "LS0tLS1CRUdJTi";
-/// What stands before the secret half of keys in the form of `PuTTY`.
+/// The line before the private half of a `PuTTY` key.
 pub(super) const PUTTY: &str = "Private-Lines:";
-/// The longest key in one line, as base64 of base64; the longest in use have half of it.
+/// The longest key on one line, as base64 of base64; the longest keys in use have half of that.
 const LONGEST: usize = 20_000;
-/// The most lines of a key.
+/// The maximum number of lines of a key.
 const MAX_LINES: usize = 500;
-/// Shorter lines are not broken off from a longer one.
+/// A line shorter than this was not wrapped.
 const SHORTEST_LINE: usize = 40;
 
-/// The key whose base64 begins here, if it is that of a private one, and up to where no other does.
-pub(super) fn encoded_at(text: &str, start: usize) -> (Option<Finding>, usize) {
+/// The private key whose base64 begins here, if there is one, and the position before which no
+/// other begins.
+pub(super) fn encoded_at(text: &str, start: usize) -> (Option<SecretFinding>, usize) {
     let bytes = &text.as_bytes()[start..];
     if !begins_private_key(bytes) {
         return (None, start);
@@ -37,10 +38,10 @@ pub(super) fn encoded_at(text: &str, start: usize) -> (Option<Finding>, usize) {
     let rest = rest.take_while(|part| part.len() >= SHORTEST_LINE);
     let parts: Vec<Range<usize>> = std::iter::once(first).chain(rest).collect();
     let end = parts.last().map_or(start, |part| part.end);
-    (Some(Finding::new(KIND, parts)), end)
+    (Some(SecretFinding::new(KIND, parts)), end)
 }
 
-/// Whether a text begins with the base64 of the first line of a private key.
+/// Returns true if a text begins with the base64 of the first line of a private key.
 fn begins_private_key(bytes: &[u8]) -> bool {
     /// Enough for `-----BEGIN ENCRYPTED PRIVATE KEY`, in whole groups of four.
     const HEADER: usize = 44;
@@ -51,8 +52,8 @@ fn begins_private_key(bytes: &[u8]) -> bool {
     header.starts_with(b"-----BEGIN ") && header.windows(label.len()).any(|window| window == label)
 }
 
-/// The key of `PuTTY` whose number of lines is told behind this place.
-pub(super) fn putty_at(text: &str, mark_end: usize) -> Option<Finding> {
+/// The `PuTTY` key whose number of lines follows this position.
+pub(super) fn putty_at(text: &str, mark_end: usize) -> Option<SecretFinding> {
     const LONGEST_NUMBER: usize = 4;
     let line = line_at(text, mark_end);
     let number = text[line.clone()].trim();
@@ -64,10 +65,10 @@ pub(super) fn putty_at(text: &str, mark_end: usize) -> Option<Finding> {
     let is_key = parts
         .first()
         .is_some_and(|part| part.len() >= SHORTEST_LINE);
-    is_key.then(|| Finding::new(KIND, parts))
+    is_key.then(|| SecretFinding::new(KIND, parts))
 }
 
-/// The base64 of so many lines behind the one that ends here, as long as they have nothing else.
+/// The base64 of the next `count` lines, up to one with anything else.
 fn lines_behind(text: &str, end: usize, count: usize) -> impl Iterator<Item = Range<usize>> {
     let end = end + usize::from(text.as_bytes().get(end) == Some(&b'\r'));
     let mut begin = line_behind(text, end);
@@ -79,7 +80,7 @@ fn lines_behind(text: &str, end: usize, count: usize) -> impl Iterator<Item = Ra
     lines.take(count)
 }
 
-/// The base64 of a line, if there is nothing beside it but a number, a mark or a quote.
+/// The base64 of a line, if there is nothing else but a number, a diff marker or a quote.
 fn alone(text: &str, line: Range<usize>) -> Option<Range<usize>> {
     let part = run(text, line.clone(), true)?;
     let is_dress = |byte: u8| {

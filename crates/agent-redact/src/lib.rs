@@ -1,18 +1,16 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # How it is made
+//! # How it works
 //!
-//! Finds secrets in text that is about to leave this machine, and puts placeholders in their place.
+//! Three detectors: token formats of vendors (`formats`), private keys (`pem`, `keys`), and values
+//! that are assigned to a telling name (`assigned` and `names`; `env` for `.env` files, `logins`
+//! for other password files). One automaton of all words that can start a secret reads the text
+//! once, and the detectors examine only its hits, so ordinary text costs little. Nothing is
+//! compiled before the first scan.
 //!
-//! Three ways of looking: formats that vendors gave their tokens (`formats`), private keys (`pem`,
-//! `keys`), and what is assigned to a telling name (`assigned` and `names`, `env` for `.env` files,
-//! `logins` for other files that keep passwords). One automaton of
-//! all the words that can begin a secret reads the text once; only where one stands is looked
-//! closer, so ordinary text costs little. Nothing is compiled before the first text is scanned.
-//!
-//! A placeholder never spans lines and never adds or removes one, so line numbers hold. What it
-//! stands for is kept by the [`Vault`]. Where texts come from, where the vault is kept and who is
-//! told is left to others.
+//! A placeholder never spans lines and never adds or removes one, so line numbers stay valid. The
+//! [`Vault`] keeps the secrets behind the placeholders. Reading files, storing the vault and
+//! telling the person are left to the callers.
 
 mod allow;
 mod assigned;
@@ -36,23 +34,24 @@ pub use self::allow::Allow;
 pub use self::assigned::keeps_settings;
 pub use self::formats::kinds;
 pub use self::vault::{
-    MAX_KNOWN, Misplaced, Place, Plain, Redacted, Secret, Vault, may_have_placeholders, nameless,
-    placeholder_in,
+    MAX_KNOWN, Misplaced, Plain, Redacted, Secret, SecretPlace, Vault, may_have_placeholders,
+    nameless, placeholder_in,
 };
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// What it is, such as `github-token`.
+pub struct SecretFinding {
+    /// The kind, such as `github-token`.
     pub kind: &'static str,
-    /// Where it stands; several ranges are the lines of one key.
+    /// The ranges in the text; several are the lines of one key.
     pub parts: Vec<Range<usize>>,
-    /// Whether it may as well be none: where nothing tells that it is secret, it is not known again.
+    /// True if it may not be a secret. Such a value is recognised again only where something else
+    /// indicates a secret.
     pub is_doubtful: bool,
 }
 
-impl Finding {
-    /// A secret that stands in these places.
+impl SecretFinding {
+    /// A secret in these ranges.
     fn new(kind: &'static str, parts: Vec<Range<usize>>) -> Self {
         Self {
             kind,
@@ -62,29 +61,29 @@ impl Finding {
     }
 }
 
-/// Where a text comes from: it decides how lines are read.
+/// The origin of a text, which decides how its lines are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source<'a> {
-    /// A file, or lines of it, by its path.
+pub enum TextSource<'a> {
+    /// A file or lines of it, with the path.
     File(&'a str),
-    /// Anything else: output, differences, search results, words.
+    /// Anything else: output, diffs, search results, messages.
     Text,
 }
 
-/// Looks for secrets, except for what the person allows.
+/// Finds secrets, except for those that the person allows.
 #[derive(Debug, Clone, Default)]
 pub struct Scanner {
     allow: Allow,
 }
 
 impl Scanner {
-    /// A scanner that passes over what is allowed.
+    /// A scanner that skips allowed values.
     pub fn new(allow: Allow) -> Self {
         Self { allow }
     }
 
-    /// Finds the secrets of a text, in their order; no two overlap.
-    pub fn scan(&self, text: &str, source: Source<'_>) -> Vec<Finding> {
+    /// Finds the secrets of a text, in order, without overlaps.
+    pub fn scan(&self, text: &str, source: TextSource<'_>) -> Vec<SecretFinding> {
         let mut found = formats::scan(text, source);
         found.extend(env::scan(text, source));
         found.extend(logins::scan(text, source));
@@ -101,15 +100,15 @@ impl Scanner {
     }
 }
 
-/// Puts a placeholder in the place of every secret, numbered from 1, and forgets what they stood for.
+/// Replaces every secret by a placeholder, numbered from 1, and does not keep the secrets.
 pub fn redact(text: &str) -> String {
     Vault::default()
-        .redact(&Scanner::default(), text, Source::Text)
+        .redact(&Scanner::default(), text, TextSource::Text)
         .text
 }
 
-/// Keeps the earliest of those that overlap; of those that begin together the longest, and of equal
-/// ones the first, which is the most specific.
+/// Keeps the earliest of overlapping findings. Of those with the same start it keeps the longest,
+/// and of equal ones the first, which is the most specific.
 fn without_overlaps<T>(mut found: Vec<T>, span: impl Fn(&T) -> (usize, usize)) -> Vec<T> {
     found.sort_by_key(|one| {
         let (start, end) = span(one);

@@ -1,7 +1,7 @@
 //! The passwords of `.netrc` and `.pgpass`.
 //!
-//! In these files the place of a word tells that it is a password, whatever it looks like. Elsewhere,
-//! where a command has printed such a file, `login x password y` tells it too, unless `y` is a name.
+//! In these files the position of a word makes it a password, whatever it looks like. Elsewhere, if
+//! a command printed such a file, `login x password y` does too, unless `y` is a name.
 //!
 //! ```text
 //! machine api.host login bob password ...
@@ -11,14 +11,14 @@
 use std::ops::Range;
 
 use super::plausible::{is_sample, is_template};
-use super::{Finding, Source};
+use super::{SecretFinding, TextSource};
 
-/// The shortest password; a shorter one would be found in every other word.
+/// The shortest password; shorter ones would match parts of ordinary words.
 const SHORTEST: usize = 4;
 
-/// Finds the passwords of a file of logins.
-pub(super) fn scan(text: &str, source: Source<'_>) -> Vec<Finding> {
-    let Source::File(path) = source else {
+/// Finds the passwords of a login file.
+pub(super) fn scan(text: &str, source: TextSource<'_>) -> Vec<SecretFinding> {
+    let TextSource::File(path) = source else {
         return Vec::new();
     };
     let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -34,9 +34,9 @@ pub(super) fn scan(text: &str, source: Source<'_>) -> Vec<Finding> {
     parts.map(password).collect()
 }
 
-/// The password behind the word `password` here, if a login stands before it.
-pub(super) fn at(text: &str, word: Range<usize>) -> Option<Finding> {
-    /// How far the login is looked for.
+/// The password after this word `password`, if a login precedes it.
+pub(super) fn at(text: &str, word: Range<usize>) -> Option<SecretFinding> {
+    /// The maximum distance of the login.
     const FARTHEST: usize = 160;
     const WORD: &str = "password";
     let end = word.start + WORD.len();
@@ -71,14 +71,14 @@ pub(super) fn at(text: &str, word: Range<usize>) -> Option<Finding> {
     is_password.then(|| password(start..start + value.len()))
 }
 
-fn password(part: Range<usize>) -> Finding {
-    Finding::new("password", vec![part])
+fn password(part: Range<usize>) -> SecretFinding {
+    SecretFinding::new("password", vec![part])
 }
 
-/// Where the passwords of a `.netrc` stand.
+/// The ranges of the passwords in a `.netrc`.
 fn netrc(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    // The word whose value comes next, and the macro that goes on to an empty line.
+    // The keyword whose value comes next, and the macro that ends at an empty line.
     let (mut keyword, mut is_macro) = ("", false);
     let mut start = 0;
     for line in text.split_inclusive('\n') {
@@ -108,7 +108,7 @@ fn netrc(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Where the passwords of a `.pgpass` stand: behind the fourth colon that has no backslash.
+/// The ranges of the passwords in a `.pgpass`: after the fourth unescaped colon.
 fn pgpass(text: &str) -> Vec<Range<usize>> {
     const BEFORE: usize = 4;
     let mut found = Vec::new();
@@ -139,7 +139,7 @@ mod tests {
 
     #[track_caller]
     fn case(path: Option<&str>, text: &str, expected: &str) {
-        let source = path.map_or(Source::Text, Source::File);
+        let source = path.map_or(TextSource::Text, TextSource::File);
         let redacted = Vault::default().redact(&Scanner::default(), text, source);
         assert_eq!(redacted.text, expected);
     }

@@ -1,12 +1,12 @@
-//! What the name of a value tells: whether the value is secret, and of what kind.
+//! Decides by the name of a value if the value is secret, and of which kind.
 //!
-//! A name is read word by word: `COMPASS` and `AUTHOR` have no `pass` and no `auth` in them, and
-//! `CERT_DIR` tells where a certificate lies. The words that cannot be anything else may also end a
-//! longer one (`PGPASSWORD`). All that go by names, in files of settings and elsewhere, go by these.
+//! A name is split into words: `COMPASS` and `AUTHOR` contain no `pass` and no `auth`, and
+//! `CERT_DIR` says where a certificate is. Unmistakable words may also end a longer one
+//! (`PGPASSWORD`). All detectors that look at names use this file.
 
-/// What stands in every name that may tell something; `telling` decides.
+/// Parts of which every telling name contains one; `telling` decides.
 pub(super) const LEADS: [&str; 7] = ["pass", "pw", "secret", "token", "key", "credential", "auth"];
-/// What a word ends with that names a secret, and the kind of it.
+/// Endings of words that name a secret, with its kind.
 const ENDINGS: [(&str, &str); 17] = [
     ("password", "password"),
     ("passwd", "password"),
@@ -26,11 +26,11 @@ const ENDINGS: [(&str, &str); 17] = [
     ("encryptionkey", "key"),
     ("masterkey", "key"),
 ];
-/// Whole words that name a password behind another one, and perhaps alone.
+/// Whole words that name a password after another word, and perhaps alone.
 const SHORT_PASSWORDS: [&str; 6] = ["pass", "pw", "dbpass", "userpass", "rootpass", "smtppass"];
 /// Whole words that may name a secret.
 const DOUBTFUL: [&str; 4] = ["auth", "dsn", "cert", "pin"];
-/// Before `key`: what is kept secret.
+/// Words before `key` that make it secret.
 const SECRET_KEYS: [&str; 33] = [
     "api",
     "access",
@@ -46,7 +46,7 @@ const SECRET_KEYS: [&str; 33] = [
     "subscription",
     "jwt",
     "hmac",
-    // Those who give keys away.
+    // Vendors that issue API keys.
     "ai",
     "anthropic",
     "aws",
@@ -67,7 +67,7 @@ const SECRET_KEYS: [&str; 33] = [
     "slack",
     "stripe",
 ];
-/// Before `key`: what is for everyone, or finds something.
+/// Words before `key` that make it public or an index.
 const OPEN_KEYS: [&str; 38] = [
     "public",
     "pub",
@@ -108,10 +108,10 @@ const OPEN_KEYS: [&str; 38] = [
     "pgp",
     "trusted",
 ];
-/// Before `token`: what tells where a list goes on.
+/// Words before `token` that make it a position in a list.
 const OPEN_TOKENS: [&str; 5] = ["page", "next", "continuation", "sync", "cursor"];
-/// What a name goes on with that is about a secret and not one. Those of four letters and more may
-/// be the beginning of a word.
+/// Words after a telling one that make the name about a secret, not the name of one. Those of four
+/// letters and more may start a longer word.
 const ABOUT: [&str; 58] = [
     "type",
     "kind",
@@ -173,7 +173,7 @@ const ABOUT: [&str; 58] = [
     "ids",
 ];
 
-/// What a name ends with whose value is for everyone, also where other names keep secrets.
+/// Endings of names whose values are public, even next to names of secrets.
 const OPEN_NAMES: [&str; 28] = [
     "tag",
     "version",
@@ -205,65 +205,65 @@ const OPEN_NAMES: [&str; 28] = [
     "branch",
 ];
 
-/// How sure it is that a name has a secret value.
+/// How certain it is that a name has a secret value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Certainty {
     Sure,
     Doubtful,
 }
 
-/// What a name tells.
+/// The information in a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Telling {
     pub(super) kind: &'static str,
     pub(super) certainty: Certainty,
 }
 
-/// What a word says about the value of its name.
-enum Said {
+/// The information about a value in one word of its name.
+enum WordMeaning {
     Secret(Telling),
-    /// That the value is none, whatever was said before.
+    /// The value is public, whatever earlier words say.
     Open,
     Nothing,
 }
 
-/// What a name tells, if it tells that its value is secret.
+/// Examines a name. `None` if it does not say that its value is secret.
 pub(super) fn telling(name: &str) -> Option<Telling> {
     let (mut told, mut before) = (None, None);
     for word in words(name) {
         let word = stem(word);
         match said(word, before) {
-            Said::Secret(telling) => told = Some(telling),
-            Said::Open => told = None,
-            Said::Nothing if is_about(word) => told = None,
-            Said::Nothing => {}
+            WordMeaning::Secret(telling) => told = Some(telling),
+            WordMeaning::Open => told = None,
+            WordMeaning::Nothing if is_about(word) => told = None,
+            WordMeaning::Nothing => {}
         }
         before = Some(word);
     }
     told
 }
 
-/// What a value is called that was given this name.
+/// The kind of a value with this name.
 pub(super) fn kind(name: &str) -> &'static str {
     telling(name).map_or("secret", |telling| telling.kind)
 }
 
-/// Whether a name tells that its value is for everyone.
+/// Returns true if a name says that its value is public.
 pub(super) fn is_open_name(name: &str) -> bool {
     let last = words(name).last().map(stem);
     last.is_some_and(|last| any(&OPEN_NAMES, last))
 }
 
-/// Whether this is the only word of a name.
+/// Returns true if this is the only word of a name.
 pub(super) fn is_only_word(name: &str, word: &str) -> bool {
     let mut words = words(name);
     words.next().is_some_and(|one| is(one, word)) && words.next().is_none()
 }
 
-fn said(word: &str, before: Option<&str>) -> Said {
-    let secret = |kind, certainty| Said::Secret(Telling { kind, certainty });
+fn said(word: &str, before: Option<&str>) -> WordMeaning {
+    let secret = |kind, certainty| WordMeaning::Secret(Telling { kind, certainty });
     if before.is_some_and(|before| is(word, "token") && any(&OPEN_TOKENS, before)) {
-        return Said::Open;
+        return WordMeaning::Open;
     }
     let ending = ENDINGS.iter().find(|(ending, _)| ends_with(word, ending));
     if let Some((_, kind)) = ending {
@@ -279,17 +279,17 @@ fn said(word: &str, before: Option<&str>) -> Said {
         return secret("secret", Certainty::Doubtful);
     }
     match before {
-        _ if is(word, "pubkey") || is(word, "publickey") => Said::Open,
-        Some(before) if is(word, "key") && any(&OPEN_KEYS, before) => Said::Open,
+        _ if is(word, "pubkey") || is(word, "publickey") => WordMeaning::Open,
+        Some(before) if is(word, "key") && any(&OPEN_KEYS, before) => WordMeaning::Open,
         Some(before) if is(word, "key") && any(&SECRET_KEYS, before) => {
             secret("key", Certainty::Sure)
         }
         Some(_) if is(word, "key") => secret("key", Certainty::Doubtful),
-        _ => Said::Nothing,
+        _ => WordMeaning::Nothing,
     }
 }
 
-/// The words of a name: parted by signs, and where a capital letter begins one.
+/// The words of a name: split at punctuation and before capital letters.
 fn words(name: &str) -> impl Iterator<Item = &str> {
     let pieces = name.split(|c: char| !c.is_alphanumeric());
     pieces.flat_map(|piece| {
@@ -302,18 +302,18 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// How long the first word is: `Open` of `OpenAIKey`, `AI` of `AIKey`.
+/// The length of the first word: `Open` in `OpenAIKey`, `AI` in `AIKey`.
 fn word_length(piece: &str) -> usize {
     let bytes = piece.as_bytes();
     let is_upper = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_uppercase);
     let is_lower = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_lowercase);
-    // Only before a capital ASCII letter is parted, which is the beginning of a character.
+    // Only split before a capital ASCII letter, which is always a character boundary.
     (1..bytes.len())
         .find(|at| is_upper(*at) && (!is_upper(at - 1) || is_lower(at + 1)))
         .unwrap_or(bytes.len())
 }
 
-/// A word without its number and its plural: `token` of `tokens2`, but all of `s3`.
+/// A word without its number and plural: `token` for `tokens2`, but all of `s3`.
 fn stem(word: &str) -> &str {
     const SHORTEST: usize = 2;
     let stem = word.trim_end_matches(|c: char| c.is_ascii_digit());

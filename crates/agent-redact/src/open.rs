@@ -1,7 +1,7 @@
-//! Values that are for everyone by their form, unless their names say otherwise: names of files and
-//! paths, e-mail addresses, digests, lists of words.
+//! Values that are public by their form, unless their names say otherwise: file names and paths,
+//! e-mail addresses, digests, lists of words.
 
-/// How the names of files end that people write into settings.
+/// Extensions of files that are named in settings.
 const ENDINGS: [&str; 42] = [
     "pem",
     "crt",
@@ -47,12 +47,12 @@ const ENDINGS: [&str; 42] = [
     "gz",
 ];
 
-/// Whether a value is the name of a file or a path.
+/// Returns true if a value is a file name or a path.
 pub(super) fn is_path(value: &str) -> bool {
     is_file(value) || (value.contains('/') && has_only_names(value))
 }
 
-/// Whether a value ends as the names of files do.
+/// Returns true if a value ends like a file name.
 fn is_file(value: &str) -> bool {
     let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/~ @".contains(&byte);
     let name = value.rsplit('/').next().unwrap_or_default();
@@ -63,7 +63,8 @@ fn is_file(value: &str) -> bool {
     })
 }
 
-/// Whether all pieces of a path are words with a number behind them at most, as base64 has none.
+/// Returns true if all pieces of a path are words, at most followed by a number. Base64 has no such
+/// pieces.
 fn has_only_names(value: &str) -> bool {
     const SHORTEST_WORD: usize = 3;
     let rest = value.trim_start_matches(['.', '~', '/']);
@@ -82,7 +83,7 @@ fn has_only_names(value: &str) -> bool {
     !rest.is_empty() && has_word(pieces.clone()) && pieces.all(|piece| is_word(&piece))
 }
 
-/// Whether a value is an e-mail address.
+/// Returns true if a value is an e-mail address.
 pub(super) fn is_address(value: &str) -> bool {
     let Some((person, host)) = value.split_once('@') else {
         return false;
@@ -99,13 +100,13 @@ pub(super) fn is_address(value: &str) -> bool {
         && last.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
-/// Whether a value has the length and the digits of a digest: MD5, SHA-1, SHA-2.
+/// Returns true if a value has the length and digits of a digest: MD5, SHA-1, SHA-2.
 pub(super) fn is_digest(value: &str) -> bool {
     matches!(value.len(), 32 | 40 | 56 | 64 | 96 | 128)
         && value.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether a value is made of words, with signs between them.
+/// Returns true if a value consists of words separated by punctuation.
 pub(super) fn is_list(value: &str) -> bool {
     const LONGEST_WORD: usize = 16;
     let mut words = value.split([',', ';', '|', ':', '-', '_', '.', '/', ' ']);
@@ -117,7 +118,7 @@ pub(super) fn is_list(value: &str) -> bool {
     })
 }
 
-/// Whether a value has the form of something that is for everyone.
+/// Returns true if a value has the form of something public.
 pub(super) fn is_open(value: &str) -> bool {
     is_path(value) || is_address(value) || is_digest(value) || is_list(value)
 }

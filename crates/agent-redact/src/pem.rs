@@ -1,34 +1,35 @@
 //! Private keys between `-----BEGIN ... PRIVATE KEY-----` and `-----END`.
 //!
-//! The two lines stay, for they tell what it is; what stands between them is the secret, line by
-//! line, so that the number of lines stays. Lines may be indented, numbered, quoted or marked by a
-//! diff: of each only the run of base64 counts. A key may also stand within one line, as a string
-//! with `\n` in it. A block whose begin or end was cut off is found too.
+//! Those two lines stay, since they say what it is. The lines between them are redacted one by one,
+//! so that their number stays the same. Lines may be indented, numbered, quoted or marked by a
+//! diff: only the run of base64 in each counts. A key may also be on one line, as a string with
+//! `\n` in it. A key whose beginning or end is missing is found too.
 
 use std::ops::Range;
 
-use super::Finding;
+use super::SecretFinding;
 use super::plausible::distinct;
 
-/// What the finding is called.
+/// The kind of these secrets.
 pub(super) const KIND: &str = "private-key";
-/// The most lines of a block; the longest keys in use have about a hundred.
+/// The maximum number of lines of a block; the longest keys in use have about a hundred.
 const MAX_LINES: usize = 500;
-/// How far a line is looked for, in bytes: the longest keys fit into it as one line.
+/// The maximum length of a line that is examined, in bytes; the longest keys fit into it on one
+/// line.
 const MAX_LINE: usize = 20_000;
-/// Shorter runs are words, unless they stand before the end line.
+/// Shorter runs are words, unless they precede the end line.
 const SHORTEST_RUN: usize = 40;
-/// Shorter runs beside a mark tell nothing of a key that was cut.
+/// Shorter runs next to a marker do not indicate a partial key.
 const SHORTEST_PIECE: usize = 16;
 
-/// Where a key, or something else of this form, begins or ends.
+/// A begin or end line of a key or of another PEM block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum KeyMarker {
     Begin(usize),
     End(usize),
 }
 
-impl Mark {
+impl KeyMarker {
     fn start(self) -> usize {
         match self {
             Self::Begin(start) | Self::End(start) => start,
@@ -36,15 +37,15 @@ impl Mark {
     }
 }
 
-/// Finds the keys at these marks of the text, in their order.
+/// Finds the keys at these markers, in order.
 ///
-/// Between two marks each byte is looked at a few times, however many marks there are.
-pub(super) fn scan(text: &str, marks: &[Mark]) -> Vec<Finding> {
+/// Each byte between two markers is examined only a few times, however many markers there are.
+pub(super) fn scan(text: &str, marks: &[KeyMarker]) -> Vec<SecretFinding> {
     let mut found = Vec::new();
     for (index, mark) in marks.iter().enumerate() {
         found.extend(match mark {
-            Mark::Begin(start) => beginning_at(text, *start, marks.get(index + 1).copied()),
-            Mark::End(start) => {
+            KeyMarker::Begin(start) => beginning_at(text, *start, marks.get(index + 1).copied()),
+            KeyMarker::End(start) => {
                 let before = index.checked_sub(1).map(|before| marks[before]);
                 ending_at(text, *start, before)
             }
@@ -53,13 +54,13 @@ pub(super) fn scan(text: &str, marks: &[Mark]) -> Vec<Finding> {
     found
 }
 
-/// The key whose first line begins at this place in the text, and goes on to the next mark at most.
-fn beginning_at(text: &str, start: usize, next: Option<Mark>) -> Option<Finding> {
+/// The key whose begin line is at this position; it ends at the next marker at the latest.
+fn beginning_at(text: &str, start: usize, next: Option<KeyMarker>) -> Option<SecretFinding> {
     let label = label(&text[start..], "-----BEGIN ")?;
     let body = start + "-----BEGIN ".len() + label.len() + "-----".len();
-    // What stands before the next mark in its line is no line of the key.
+    // Text before the next marker on its line is not part of the key.
     let text = &text[..next.map_or(text.len(), |next| next.start().max(body))];
-    let is_ended = matches!(next, Some(Mark::End(_)));
+    let is_ended = matches!(next, Some(KeyMarker::End(_)));
     let reaches_mark = |line: &Range<usize>| next.is_some() && line.end == text.len();
     let header = line_at(text, start);
     if reaches_mark(&header) && is_ended {
@@ -79,7 +80,7 @@ fn beginning_at(text: &str, start: usize, next: Option<Mark>) -> Option<Finding>
             break;
         }
         begin = line_behind(text, line.end);
-        // The last line is short, and the next one is that of the mark.
+        // The last line is short, and the next one has the marker.
         let is_last = is_ended && begin.is_none_or(|begin| reaches_mark(&line_at(text, begin)));
         let content = &text[line.clone()];
         match run(text, line, is_last) {
@@ -91,16 +92,16 @@ fn beginning_at(text: &str, start: usize, next: Option<Mark>) -> Option<Finding>
     finding(parts)
 }
 
-/// The key that ends with the line at this place, if its beginning was cut off; it goes back to the
-/// mark before at most.
-fn ending_at(text: &str, start: usize, before: Option<Mark>) -> Option<Finding> {
+/// The key that ends with the line at this position, if its begin line is missing; it starts at the
+/// marker before it at the earliest.
+fn ending_at(text: &str, start: usize, before: Option<KeyMarker>) -> Option<SecretFinding> {
     label(&text[start..], "-----END ")?;
     let floor = before.map_or(0, |before| (before.start() + "-----".len()).min(start));
     let reaches_mark = |line: &Range<usize>| before.is_some() && line.start == floor;
     let own = line_before(text, floor, start);
-    let is_begun = matches!(before, Some(Mark::Begin(_)));
+    let is_begun = matches!(before, Some(KeyMarker::Begin(_)));
     if is_begun && reaches_mark(&own) {
-        // That one is found from its beginning.
+        // That key is found from its begin line.
         return None;
     }
     let pieces = words_before(text.as_bytes(), own.clone());
@@ -127,7 +128,7 @@ fn ending_at(text: &str, start: usize, before: Option<Mark>) -> Option<Finding> 
     finding(parts)
 }
 
-/// What kind of private key a line says it begins or ends.
+/// The kind of private key that a begin or end line names.
 fn label<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
     const LONGEST: usize = 40;
     let rest = line.strip_prefix(mark)?;
@@ -137,20 +138,20 @@ fn label<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
     (is_private && !label.contains('\n')).then_some(label)
 }
 
-fn finding(parts: Vec<Range<usize>>) -> Option<Finding> {
+fn finding(parts: Vec<Range<usize>>) -> Option<SecretFinding> {
     let is_key = parts.iter().any(|part| part.len() >= SHORTEST_RUN);
-    is_key.then(|| Finding::new(KIND, parts))
+    is_key.then(|| SecretFinding::new(KIND, parts))
 }
 
-/// What is left of a key in the line of its begin or end.
-fn cut_key(text: &str, pieces: Vec<Range<usize>>) -> Option<Finding> {
+/// The rest of a key on its begin or end line.
+fn cut_key(text: &str, pieces: Vec<Range<usize>>) -> Option<SecretFinding> {
     let is_key =
         |part: &Range<usize>| part.len() >= SHORTEST_PIECE && distinct(&text[part.clone()]) >= 8;
     let is_cut_key = pieces.iter().any(is_key);
-    is_cut_key.then(|| Finding::new(KIND, at_most(pieces)))
+    is_cut_key.then(|| SecretFinding::new(KIND, at_most(pieces)))
 }
 
-/// The same parts, or one with all of them where they are too many for lines of a key.
+/// Joins the parts into one if they are too many for the lines of a key.
 fn at_most(parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
     match parts.as_slice() {
         [first, .., last] if parts.len() > MAX_LINES => {
@@ -161,8 +162,8 @@ fn at_most(parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
     }
 }
 
-/// The runs of base64 from the start of a place on, parted by `\n` as source text writes it or by
-/// spaces, up to what is neither.
+/// The runs of base64 from the start of a range, separated by `\n` escapes or spaces, up to
+/// anything else.
 fn words_after(bytes: &[u8], place: Range<usize>) -> Vec<Range<usize>> {
     let mut words: Vec<Range<usize>> = Vec::new();
     let mut at = place.start;
@@ -181,7 +182,7 @@ fn words_after(bytes: &[u8], place: Range<usize>) -> Vec<Range<usize>> {
         }
         let rest = bytes[start..place.end].iter();
         let length = rest.take_while(|byte| is_base64(**byte)).count();
-        // Words of prose are parted by spaces as well.
+        // The words of prose are separated by spaces as well.
         let is_prose = start > at && !is_escaped && length < SHORTEST_PIECE;
         if length == 0 || is_prose {
             return words;
@@ -191,14 +192,15 @@ fn words_after(bytes: &[u8], place: Range<usize>) -> Vec<Range<usize>> {
     }
 }
 
-/// How long the `\n` or `\r` is at the beginning, also with its backslash doubled; 0 if there is none.
+/// The length of a `\n` or `\r` escape at the start, also with a doubled backslash; 0 if there is
+/// none.
 fn escape_at(bytes: &[u8]) -> usize {
     let slashes = bytes.iter().take_while(|byte| **byte == b'\\').count();
     let is_break = slashes > 0 && matches!(bytes.get(slashes), Some(b'n' | b'r'));
     if is_break { slashes + 1 } else { 0 }
 }
 
-/// The runs of base64 up to the end of a place, parted as in `words_after`.
+/// The runs of base64 up to the end of a range, separated as in `words_after`.
 fn words_before(bytes: &[u8], place: Range<usize>) -> Vec<Range<usize>> {
     let back = |end: usize, test: fn(u8) -> bool| {
         let before = bytes[place.start..end].iter().rev();
@@ -226,14 +228,14 @@ fn words_before(bytes: &[u8], place: Range<usize>) -> Vec<Range<usize>> {
     words
 }
 
-/// The line from this place to its end, without the line break.
+/// The line from this position to its end, without the line break.
 pub(super) fn line_at(text: &str, start: usize) -> Range<usize> {
     let reach = text.floor_char_boundary(start.saturating_add(MAX_LINE));
     let end = text[start..reach].find('\n').map_or(reach, |at| start + at);
     start..end
 }
 
-/// The line up to this place, from the floor on.
+/// The line up to this position, from `floor` on.
 fn line_before(text: &str, floor: usize, end: usize) -> Range<usize> {
     let reach = text
         .ceil_char_boundary(end.saturating_sub(MAX_LINE).max(floor))
@@ -244,19 +246,20 @@ fn line_before(text: &str, floor: usize, end: usize) -> Range<usize> {
     start..end
 }
 
-/// Where the next line begins, if a line ends at this place.
+/// The start of the next line, if a line ends at this position.
 pub(super) fn line_behind(text: &str, end: usize) -> Option<usize> {
     let is_end = text.as_bytes().get(end) == Some(&b'\n');
     (is_end && end + 1 < text.len()).then_some(end + 1)
 }
 
-/// The line above the one that begins at this place, if one does.
+/// The line above the one that begins at this position, if there is one.
 fn line_above(text: &str, floor: usize, start: usize) -> Option<Range<usize>> {
     let end = text[floor..start].strip_suffix('\n')?.len();
     Some(line_before(text, floor, floor + end))
 }
 
-/// What may stand between the lines of a key: nothing, or a header such as `Proc-Type: 4`.
+/// Returns true if a line may be between the lines of a key: an empty one, or a header such as
+/// `Proc-Type: 4`.
 fn may_stand_between(line: &str) -> bool {
     let line = line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '+' | '-' | '"'));
     let is_header = ["Proc-Type:", "DEK-Info:", "Version:", "Comment:"];
@@ -267,7 +270,7 @@ fn may_stand_between(line: &str) -> bool {
         || is_header.iter().any(|header| line.contains(header))
 }
 
-/// The longest run of base64 in a line, if it is long enough to be a line of a key.
+/// The longest run of base64 in a line, if it is long enough for a line of a key.
 pub(super) fn run(text: &str, line: Range<usize>, is_last: bool) -> Option<Range<usize>> {
     let bytes = &text.as_bytes()[line.clone()];
     let mut best = 0..0;
@@ -277,7 +280,7 @@ pub(super) fn run(text: &str, line: Range<usize>, is_last: bool) -> Option<Range
             .iter()
             .take_while(|byte| is_base64(**byte))
             .count();
-        // The mark of a diff is no part of the key, though it is a sign of base64.
+        // The marker of a diff is not part of the key, although `+` is a base64 digit.
         let mark = usize::from(at == 0 && length > 1 && bytes[0] == b'+');
         if length - mark > best.len() {
             best = at + mark..at + length;

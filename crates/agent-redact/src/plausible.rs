@@ -1,8 +1,8 @@
-//! Whether a text can be a secret at all, or is a sample, a word or a name.
+//! Tells secrets from samples, words and identifiers by the value alone.
 
 use super::open::is_open;
 
-/// What stands in samples and templates, in lower case.
+/// Words in samples and templates, in lower case.
 const SAMPLE_WORDS: [&str; 24] = [
     "example",
     "sample",
@@ -30,13 +30,13 @@ const SAMPLE_WORDS: [&str; 24] = [
     "insert",
 ];
 
-/// Whether a text is a stand-in that somebody wrote where a secret belongs.
+/// Returns true if a text is a placeholder that somebody wrote instead of a secret.
 pub(super) fn is_sample(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     SAMPLE_WORDS.iter().any(|word| lower.contains(word))
 }
 
-/// Whether a text is filled in by a program: a variable, a template, a format.
+/// Returns true if a program fills in the text: a variable, a template, a format string.
 pub(super) fn is_template(value: &str) -> bool {
     value.contains(['{', '}', '<', '>', '(', ')', '\\', '`'])
         || value.starts_with(['$', '%', '@', '&'])
@@ -44,7 +44,7 @@ pub(super) fn is_template(value: &str) -> bool {
         || value.contains("%s")
 }
 
-/// The number of different bytes in a text.
+/// The number of distinct bytes in a text.
 pub(super) fn distinct(value: &str) -> usize {
     let mut seen = [false; 256];
     for byte in value.bytes() {
@@ -53,7 +53,7 @@ pub(super) fn distinct(value: &str) -> usize {
     seen.iter().filter(|seen| **seen).count()
 }
 
-/// How much a byte of the text tells, in bits: 0 for one repeated byte, 4 for long random hex.
+/// The entropy per byte, in bits: 0 for one repeated byte, 4 for long random hex.
 pub(super) fn entropy(value: &str) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in value.bytes() {
@@ -70,17 +70,18 @@ pub(super) fn entropy(value: &str) -> f64 {
         .sum()
 }
 
-/// Whether the random part of a well-known token is random.
+/// Returns true if the random part of a well-known token is random.
 ///
-/// Sixteen random hex digits have ten different ones in the mean, and fewer than five almost never.
+/// Sixteen random hex digits have ten different ones on average, and fewer than five almost never.
 pub(super) fn is_token(value: &str) -> bool {
     distinct(value) >= 5 && !is_sample(value)
 }
 
-/// Whether what was assigned to a telling name looks made up by a machine or a careful person.
+/// Returns true if the value of a telling name looks generated, or chosen by a careful person.
 ///
-/// Letters and digits, and small and capital letters, take turns often in these and seldom in words,
-/// names and versions. A sign that names do not have counts as well.
+/// In these values letters and digits, and small and capital letters, alternate often; in words,
+/// identifiers and versions they rarely do. A character that identifiers do not have counts as
+/// well.
 pub(super) fn is_password(value: &str) -> bool {
     const LONG: usize = 20;
     let is_filled_in = is_template(value) && !is_dense(value);
@@ -97,8 +98,8 @@ pub(super) fn is_password(value: &str) -> bool {
     has(u8::is_ascii_alphabetic) && is_mixed && is_restless && entropy(value) >= 2.75
 }
 
-/// Whether a person may have chosen it as a password: it is no word, no name and no version, but it
-/// need not look made up by a machine.
+/// Returns true if a person may have chosen the value as a password: it is no word, identifier or
+/// version, but need not look generated.
 pub(super) fn is_chosen(value: &str) -> bool {
     const IN_NAMES: [&str; 6] = ["password", "secret", "token", "key", "credential", "passwd"];
     let lower = value.to_ascii_lowercase();
@@ -116,21 +117,21 @@ pub(super) fn is_chosen(value: &str) -> bool {
     has(u8::is_ascii_alphabetic) && !is_excluded && is_rich && distinct(value) >= 6
 }
 
-/// Whether a text begins as versions and dates do.
+/// Returns true if a text begins like a version or a date.
 fn is_version(value: &str) -> bool {
     let rest = value.strip_prefix('v').unwrap_or(value);
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     digits > 0 && rest[digits..].starts_with(['.', '-'])
 }
 
-/// Whether a text has a sign that names do not have.
+/// Returns true if a text has a character that identifiers do not have.
 fn has_sign(value: &str) -> bool {
     value.contains(['!', '#', '$', '%', '^', '&', '*', '?', '~', '@'])
 }
 
-/// Whether a text is a password beyond doubt, where neither its name nor its place tells much.
+/// Returns true if a text is certainly a password, even if its name and position say little.
 ///
-/// Names of things have digits and capital letters as well, but not at every other place of a word.
+/// Identifiers have digits and capital letters as well, but not at every other position.
 pub(super) fn is_random(value: &str) -> bool {
     const SHORTEST: usize = 10;
     const SHORTEST_PIECE: usize = 8;
@@ -147,8 +148,8 @@ pub(super) fn is_random(value: &str) -> bool {
     value.len() >= SHORTEST && (is_dense(value) || is_made_up) && is_password(value)
 }
 
-/// Whether letters, digits and signs are mixed as in nothing that a person writes: brackets in it
-/// were drawn by lot. Templates and patterns have words and ranges in them.
+/// Returns true if letters, digits and punctuation are mixed as in nothing that a person writes, so
+/// that brackets in it are random. Templates and patterns have words and ranges in them.
 fn is_dense(value: &str) -> bool {
     const SHORTEST: usize = 32;
     const FILLED_IN: [&str; 9] = ["\\", "${", "{{", "%(", "(?", "a-z", "A-Z", "0-9", "()"];
@@ -165,7 +166,7 @@ fn is_dense(value: &str) -> bool {
 const DIGIT: u8 = 2;
 const SIGN: u8 = 3;
 
-/// Which of four kinds a byte is: small letter, capital, digit, sign.
+/// The class of a byte: small letter, capital letter, digit, other.
 fn class(byte: u8) -> u8 {
     match byte {
         b'a'..=b'z' => 0,
@@ -175,7 +176,7 @@ fn class(byte: u8) -> u8 {
     }
 }
 
-/// How often a byte is of another kind than the one before it.
+/// The number of bytes with another class than the byte before.
 fn changes(value: &str) -> usize {
     let pairs = value.as_bytes().windows(2);
     pairs
@@ -183,7 +184,7 @@ fn changes(value: &str) -> usize {
         .count()
 }
 
-/// Whether a text is a few ordinary words, such as are found in every other text.
+/// Returns true if a text consists of a few ordinary words.
 pub(super) fn is_word(value: &str) -> bool {
     const LONG: usize = 20;
     let mut pieces = value.split(|c: char| c.is_whitespace() || "-_./,".contains(c));
@@ -196,7 +197,7 @@ pub(super) fn is_word(value: &str) -> bool {
         })
 }
 
-/// How often one kind of letters and digits follows another.
+/// The number of changes between bytes of this kind and other letters and digits.
 fn turns(value: &str, is_kind: fn(&u8) -> bool) -> usize {
     let pairs = value.as_bytes().windows(2);
     pairs
@@ -205,7 +206,7 @@ fn turns(value: &str, is_kind: fn(&u8) -> bool) -> usize {
         .count()
 }
 
-/// Whether it is a path, a URL, a number with a unit, a version or a digest.
+/// Returns true if a text is a path, a URL, a number with a unit, a version or a digest.
 fn is_location(value: &str) -> bool {
     let starts = ["/", "./", "../", "~/", "0x", "sha1", "sha2", "sha5", "md5"];
     value.contains("://")

@@ -1,4 +1,4 @@
-//! What is found, what is not, and that placeholders lead back.
+//! Secrets that are found, texts that are not secrets, and placeholders that are restored.
 //!
 //! Samples are put together here from their parts, so that no scanner of repositories takes them
 //! for the real thing; their random parts come from a fixed sequence.
@@ -156,22 +156,22 @@ fn a_key_of_putty_keeps_its_public_half() {
 fn ordinary_assignments_are_no_secrets_and_blacken_nothing() {
     let (scanner, mut vault) = (Scanner::default(), Vault::default());
     let makefile = "AUTHOR=Jane Doe\nPASS=passed\nCOMPASS=northwest\nCERT_DIR=build/certs\nAUTH=ldap\nall:\n\techo hi\n";
-    for source in [Source::File("Makefile"), Source::Text] {
+    for source in [TextSource::File("Makefile"), TextSource::Text] {
         let redacted = vault.redact(&scanner, makefile, source);
         assert_eq!(redacted.text, makefile);
     }
     // In a file of values such a word is taken for a password, there and nowhere else.
-    let env = vault.redact(&scanner, "DB_PASS=passed\n", Source::File(".env"));
+    let env = vault.redact(&scanner, "DB_PASS=passed\n", TextSource::File(".env"));
     assert_eq!(env.text, "DB_PASS=[SECRET-1 password]\n");
     for text in [
         "status: passed\n",
         "test_a: passed\n",
         "result=\"passed\"\n",
     ] {
-        let redacted = vault.redact(&scanner, text, Source::Text);
+        let redacted = vault.redact(&scanner, text, TextSource::Text);
         assert_eq!(redacted.text, text);
     }
-    let printed = vault.redact(&scanner, "DB_PASS=passed\n", Source::Text);
+    let printed = vault.redact(&scanner, "DB_PASS=passed\n", TextSource::Text);
     assert_eq!(printed.text, "DB_PASS=[SECRET-1 password]\n");
 }
 
@@ -199,7 +199,7 @@ fn a_printed_assignment_ends_where_the_command_begins() {
 fn values_of_environment_files_are_taken_out_and_harmless_ones_stay() {
     let text = "# c=d\nexport DB_PASSWORD=hunter2\nAPP_NAME=my-app\nPORT=8080\nDEBUG=true\nSALT='ab9!'\nHOST=db.example.com\nBLOB=x9Kd03mVq81LzPw7\nURL=https://u:Xk29dkfj39dk@h/\nAPI_KEY=\nJWT_SECRET=${OTHER}\n";
     let mut vault = Vault::default();
-    let redacted = vault.redact(&Scanner::default(), text, Source::File("a/.env"));
+    let redacted = vault.redact(&Scanner::default(), text, TextSource::File("a/.env"));
     assert_eq!(
         redacted.text,
         "# c=d\nexport DB_PASSWORD=[SECRET-1 password]\nAPP_NAME=my-app\nPORT=8080\nDEBUG=true\nSALT='[SECRET-2 secret]'\nHOST=db.example.com\nBLOB=[SECRET-3 secret]\nURL=https://u:[SECRET-4 url-password]@h/\nAPI_KEY=\nJWT_SECRET=${OTHER}\n"
@@ -218,12 +218,12 @@ fn values_of_environment_files_are_taken_out_and_harmless_ones_stay() {
 
 #[test]
 fn a_telling_name_protects_what_looks_harmless() {
-    let hides = |text: &str, secret: &str, source: Source<'_>| {
+    let hides = |text: &str, secret: &str, source: TextSource<'_>| {
         let mut vault = Vault::default();
         let redacted = vault.redact(&Scanner::default(), text, source).text;
         assert!(!redacted.contains(secret), "{redacted}");
     };
-    let env = Source::File(".env");
+    let env = TextSource::File(".env");
     hides("DB_PASSWORD=84629175\n", "84629175", env);
     hides("ADMIN_PASSWORD=$ecr3tPass99\n", "ecr3tPass99", env);
     hides("STRIPE_SECRET=/Ab19xZ/qq0\n", "Ab19xZ", env);
@@ -231,18 +231,22 @@ fn a_telling_name_protects_what_looks_harmless() {
     hides(
         "see postgres://admin:hunter2@db/x\n",
         "hunter2",
-        Source::Text,
+        TextSource::Text,
     );
     hides(
         "     1\tDB_PASSWORD=hunter2xyz\n",
         "hunter2xyz",
-        Source::Text,
+        TextSource::Text,
     );
-    hides("12:DB_PASSWORD=hunter2xyz\n", "hunter2xyz", Source::Text);
+    hides(
+        "12:DB_PASSWORD=hunter2xyz\n",
+        "hunter2xyz",
+        TextSource::Text,
+    );
     hides(
         "xoxc-8391027465-kQ2mZx81LpWv0a7R\n",
         "kQ2mZx81LpWv",
-        Source::Text,
+        TextSource::Text,
     );
 }
 
@@ -250,7 +254,7 @@ fn a_telling_name_protects_what_looks_harmless() {
 fn what_follows_a_hunk_of_an_environment_file_is_none_of_it() {
     let text = "--- a/.env\n+++ b/.env\n@@ -1 +1 @@\n-DB_PASSWORD=hunter2\n+DB_PASSWORD=hunter3\n\nbuild = v1a2b3c4d5\n";
     let redacted = Vault::default()
-        .redact(&Scanner::default(), text, Source::Text)
+        .redact(&Scanner::default(), text, TextSource::Text)
         .text;
     assert!(!redacted.contains("hunter"), "{redacted}");
     assert!(redacted.contains("build = v1a2b3c4d5"), "{redacted}");
@@ -287,13 +291,13 @@ fn the_same_secret_has_the_same_placeholder_and_is_known_without_its_context() {
     let first = vault.redact(
         &scanner,
         &format!("password = \"{one}\"\npassword = \"{two}\""),
-        Source::Text,
+        TextSource::Text,
     );
     assert_eq!(
         first.text,
         "password = \"[SECRET-1 password]\"\npassword = \"[SECRET-2 password]\""
     );
-    let again = vault.redact(&scanner, &format!("{two} and {one}"), Source::Text);
+    let again = vault.redact(&scanner, &format!("{two} and {one}"), TextSource::Text);
     assert_eq!(again.text, "[SECRET-2 password] and [SECRET-1 password]");
     let json = serde_json::to_string(&vault).unwrap();
     let kept: Vault = serde_json::from_str(&json).unwrap();
@@ -308,7 +312,7 @@ fn a_placeholder_leads_back_only_where_it_may() {
         random(7, ALPHANUMERIC, 20),
         key(9, "", 2)
     );
-    let redacted = vault.redact(&scanner, &text, Source::File("a.toml"));
+    let redacted = vault.redact(&scanner, &text, TextSource::File("a.toml"));
     let revealed = vault
         .reveal(&redacted.text, &mut |_, _| true, &str::to_owned)
         .unwrap();
@@ -338,7 +342,7 @@ fn a_placeholder_that_stands_for_nothing_is_told_from_text() {
         random(7, ALPHANUMERIC, 20),
         key(9, "", 2)
     );
-    vault.redact(&scanner, &text, Source::File("a.toml"));
+    vault.redact(&scanner, &text, TextSource::File("a.toml"));
     for text in [
         "[SECRET-9 password]",
         "[SECRET-X password]",
@@ -370,7 +374,7 @@ fn service_account(seed: u64) -> (String, String) {
     (text, key)
 }
 
-/// Whether a piece of the key that is so long is left in a text.
+/// Returns true if a text still has a piece of the key of this length.
 fn has_piece(key: &str, text: &str, length: usize) -> bool {
     let left: BTreeSet<&[u8]> = text.as_bytes().windows(length).collect();
     let words = key.split("\\n").filter(|word| !word.contains(' '));
@@ -391,7 +395,7 @@ fn a_key_in_one_line_is_found_wherever_it_is_cut_and_the_line_before_it_stays() 
         text.find("-----END").unwrap(),
     );
     let mut vault = Vault::default();
-    vault.redact(&Scanner::default(), &text, Source::File("key.json"));
+    vault.redact(&Scanner::default(), &text, TextSource::File("key.json"));
     for cut in (start + 60..end).step_by(7) {
         // What is left between a mark and the cut may be too short to tell.
         for piece in [&text[..cut], &text[cut..], &text[start..cut]] {
@@ -399,7 +403,9 @@ fn a_key_in_one_line_is_found_wherever_it_is_cut_and_the_line_before_it_stays() 
             assert!(!has_piece(&key, &shown, 16), "{cut}: {shown}");
         }
         let piece = &text[cut..end.min(cut + 400)];
-        let known = vault.redact(&Scanner::default(), piece, Source::Text).text;
+        let known = vault
+            .redact(&Scanner::default(), piece, TextSource::Text)
+            .text;
         assert!(!has_piece(&key, &known, 64), "{known}");
     }
 }
@@ -417,7 +423,7 @@ fn what_is_allowed_stays() {
     let token = format!("gh{}{}", "p_", random(1, ALPHANUMERIC, 36));
     for allowed in [token.as_str(), "ghp_*", "github-token"] {
         let scanner = Scanner::new(Allow::parse(allowed));
-        let redacted = Vault::default().redact(&scanner, &token, Source::Text);
+        let redacted = Vault::default().redact(&scanner, &token, TextSource::Text);
         assert_eq!(redacted.text, token);
     }
 }
@@ -428,7 +434,7 @@ fn too_many_secrets_are_taken_out_all_the_same() {
         .map(|seed| ["gh", "p_", &random(seed, ALPHANUMERIC, 36), "\n"].concat())
         .collect();
     let mut vault = Vault::default();
-    let redacted = vault.redact(&Scanner::default(), &text, Source::Text);
+    let redacted = vault.redact(&Scanner::default(), &text, TextSource::Text);
     assert!(!redacted.text.contains("ghp_"));
     assert!(redacted.text.contains("[SECRET-X github-token]"));
     assert!(!redacted.text.contains("[SECRET-501"));
@@ -442,11 +448,11 @@ fn a_secret_too_many_is_known_where_nothing_tells_it() {
     let lines = (0..700).map(|seed| format!("V{seed}={}\n", random(seed, ALPHANUMERIC, 16)));
     let text: String = lines.collect();
     let (scanner, mut vault) = (Scanner::default(), Vault::default());
-    vault.redact(&scanner, &text, Source::File(".env"));
+    vault.redact(&scanner, &text, TextSource::File(".env"));
     let values = text.lines().filter_map(|line| line.split_once('='));
     let values: Vec<&str> = values.map(|(_, value)| value).collect();
     let shown = vault
-        .redact(&scanner, &values.join("\n"), Source::Text)
+        .redact(&scanner, &values.join("\n"), TextSource::Text)
         .text;
     let left: Vec<&str> = shown
         .lines()
@@ -463,7 +469,7 @@ fn a_text_teaches_no_more_than_its_share() {
     let text: String = lines.collect();
     let mut vault = Vault::default();
     for share in [10, 5] {
-        vault.learn_some(&Scanner::default(), &text, Source::File(".env"), share);
+        vault.learn_some(&Scanner::default(), &text, TextSource::File(".env"), share);
     }
     assert_eq!(vault.len(), 15);
 }
@@ -472,12 +478,15 @@ fn a_text_teaches_no_more_than_its_share() {
 fn what_everybody_may_read_is_no_secret_and_blackens_nothing() {
     let (scanner, mut vault) = (Scanner::default(), Vault::default());
     let env = "ADMIN_EMAIL=jane2@corp.com\nFEATURES=login,search,payments,export-csv\nAUTH_MODE=oauth2\nCERT=server.crt\nIMAGE_TAG=2024-01-31-a1b2c3\nJWT_PRIVATE_KEY=keys/jwt-rs256.pem\nSSL_CERT=server1.crt\nGOOGLE_APPLICATION_CREDENTIALS=./gcp-billing-2024.json\n";
-    assert_eq!(vault.redact(&scanner, env, Source::File(".env")).text, env);
+    assert_eq!(
+        vault.redact(&scanner, env, TextSource::File(".env")).text,
+        env
+    );
     assert!(vault.is_empty());
     // A password is one whatever it looks like.
     for value in ["jane2@corp.com", "keys/jwt-rs256", "server1.crt"] {
         let line = format!("DB_PASSWORD={value}\n");
-        let shown = Vault::default().redact(&scanner, &line, Source::File(".env"));
+        let shown = Vault::default().redact(&scanner, &line, TextSource::File(".env"));
         assert!(!shown.text.contains(value), "{}", shown.text);
     }
 }
@@ -486,32 +495,38 @@ fn what_everybody_may_read_is_no_secret_and_blackens_nothing() {
 fn what_a_doubtful_name_has_is_known_in_its_file_and_where_it_is_assigned() {
     let (scanner, mut vault) = (Scanner::default(), Vault::default());
     let text = "acme_key = \"a1b2c3d4e5f6g7\"\nx a1b2c3d4e5f6g7\n";
-    let file = vault.redact(&scanner, text, Source::File("a.py")).text;
+    let file = vault.redact(&scanner, text, TextSource::File("a.py")).text;
     assert!(!file.contains("a1b2c3d4e5f6g7"), "{file}");
     let other = "id a1b2c3d4e5f6g7\n";
-    assert_eq!(vault.redact(&scanner, other, Source::Text).text, other);
-    let sure = vault.redact(&scanner, "db_password = \"a1b2c3d4e5f6g7\"\n", Source::Text);
+    assert_eq!(vault.redact(&scanner, other, TextSource::Text).text, other);
+    let sure = vault.redact(
+        &scanner,
+        "db_password = \"a1b2c3d4e5f6g7\"\n",
+        TextSource::Text,
+    );
     assert_eq!(sure.text, "db_password = \"[SECRET-1 key]\"\n");
     // From now on it is one for sure.
-    let known = vault.redact(&scanner, other, Source::Text).text;
+    let known = vault.redact(&scanner, other, TextSource::Text).text;
     assert_eq!(known, "id [SECRET-1 key]\n");
 }
 
 #[test]
 fn a_secret_that_is_the_name_of_a_file_is_plain_text_elsewhere() {
     let (scanner, mut vault) = (Scanner::default(), Vault::default());
-    let env = Source::File(".env");
+    let env = TextSource::File(".env");
     vault.redact(&scanner, "DB_PASSWORD=billing2\nX_PASSWORD=hunter2\n", env);
     vault.spare(Plain::new("billing2/app.py\n".to_owned()));
     let text = "billing2/app.py has hunter2; DB_PASSWORD=billing2\n";
-    let shown = vault.redact(&scanner, text, Source::Text).text;
+    let shown = vault.redact(&scanner, text, TextSource::Text).text;
     let expected = "billing2/app.py has [SECRET-2 password]; DB_PASSWORD=[SECRET-1 password]\n";
     assert_eq!(shown, expected);
     let own = vault.redact(&scanner, "APP=billing2\n", env).text;
     assert_eq!(own, "APP=[SECRET-1 password]\n");
     vault.redact(&scanner, "Y_PASSWORD=app.py7\n", env);
     vault.spare(Plain::default());
-    let shown = vault.redact(&scanner, "see billing2", Source::Text).text;
+    let shown = vault
+        .redact(&scanner, "see billing2", TextSource::Text)
+        .text;
     assert_eq!(shown, "see [SECRET-1 password]");
 }
 
@@ -519,7 +534,7 @@ fn a_secret_that_is_the_name_of_a_file_is_plain_text_elsewhere() {
 fn half_a_placeholder_before_a_secret_stays_what_it_is() {
     let text = "[SECRET-1 =A0=a-1b";
     let mut vault = Vault::default();
-    let redacted = vault.redact(&Scanner::default(), text, Source::File(".env"));
+    let redacted = vault.redact(&Scanner::default(), text, TextSource::File(".env"));
     assert_ne!(redacted.text, text);
     let revealed = vault.reveal(&redacted.text, &mut |_, _| true, &str::to_owned);
     assert_eq!(revealed.unwrap().as_deref(), Some(text));
@@ -528,7 +543,7 @@ fn half_a_placeholder_before_a_secret_stays_what_it_is() {
 #[test]
 fn a_long_key_that_repeats_itself_comes_back_in_its_parts() {
     let text = "a0ABC+bD".repeat(2_528) + "-----END PRIVATE KEY-----";
-    for source in [Source::Text, Source::File("a.pem")] {
+    for source in [TextSource::Text, TextSource::File("a.pem")] {
         let mut vault = Vault::default();
         let redacted = vault.redact(&Scanner::default(), &text, source).text;
         let revealed = vault.reveal(&redacted, &mut |_, _| true, &str::to_owned);
@@ -541,7 +556,7 @@ proptest! {
     #[test]
     fn long_lines_with_marks_of_keys_come_back(pieces in prop::collection::vec(("(\\n|\\\\n|-----BEGIN PRIVATE KEY-----|-----END PRIVATE KEY-----|[a-zA-Z0-9+/]{1,70}|\u{e9}|\u{1f600}| |n|\\\\)", 1_usize..9_000), 1..4)) {
         let text: String = pieces.iter().map(|(piece, times)| piece.repeat(*times % (24_000 / piece.len()))).collect();
-        for source in [Source::Text, Source::File("a.pem")] {
+        for source in [TextSource::Text, TextSource::File("a.pem")] {
             let mut vault = Vault::default();
             let redacted = vault.redact(&Scanner::default(), &text, source).text;
             let revealed = vault.reveal(&redacted, &mut |_, _| true, &str::to_owned).unwrap();
@@ -553,7 +568,7 @@ proptest! {
 proptest! {
     #[test]
     fn any_text_comes_back_and_keeps_its_lines(text in "([a-zA-Z0-9_=:'\"é\n +/.-]{0,40}(password|token|-----BEGIN |-----END |PRIVATE KEY-----|ghp_|eyJ|://|\\[SECRET-1|<pass>|</pass>|login x password |--token |ENV A_KEY |, \"value\": |\\\\n|\\\\\"|%22|Private-Lines: 3\n|LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1J|_pwd=Xk29dkfj39dk&a=|\"auth\": \"dXNlcjE6cEA1NXcwckQ5\")?){0,12}") {
-        for source in [Source::File(".env"), Source::File(".netrc"), Source::File(".pgpass"), Source::Text] {
+        for source in [TextSource::File(".env"), TextSource::File(".netrc"), TextSource::File(".pgpass"), TextSource::Text] {
             let mut vault = Vault::default();
             let redacted = vault.redact(&Scanner::default(), &text, source).text;
             prop_assert_eq!(redacted.lines().count(), text.lines().count());
@@ -591,10 +606,10 @@ fn alarms(directory: &Path, endings: &[&str]) -> (Vec<String>, usize) {
         let name = file.to_string_lossy();
         let scan = |source| Scanner::default().scan(&text, source);
         // A file is read as such, and once more in the message in which it stands.
-        let mut found = scan(Source::File(&name));
-        let in_message = scan(Source::Text);
-        let is_new = |one: &Finding| found.iter().all(|other| other.parts != one.parts);
-        let new: Vec<Finding> = in_message.into_iter().filter(is_new).collect();
+        let mut found = scan(TextSource::File(&name));
+        let in_message = scan(TextSource::Text);
+        let is_new = |one: &SecretFinding| found.iter().all(|other| other.parts != one.parts);
+        let new: Vec<SecretFinding> = in_message.into_iter().filter(is_new).collect();
         found.extend(new);
         for finding in found {
             let line = text[..finding.parts[0].start].lines().count();

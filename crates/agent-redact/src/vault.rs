@@ -1,11 +1,11 @@
-//! What the placeholders of a session stand for.
+//! The secrets of a session and their placeholders.
 //!
-//! The same secret has the same placeholder for the whole session: `[SECRET-1 github-token]`, and
-//! `[SECRET-2.7 private-key]` for the seventh line of a key. A secret that was found once is known
-//! wherever it stands again (`known`), unless it is plain text there (`plain`). The number of
-//! secrets that have placeholders of their own is bounded; beyond it they are still taken out, by a
-//! placeholder that stands for nothing. A placeholder that stands for nothing here must never be
-//! written: it would overwrite the secret that it stood for elsewhere.
+//! A secret has the same placeholder for the whole session: `[SECRET-1 github-token]`, and
+//! `[SECRET-2.7 private-key]` for the seventh line of a key. Once found, a secret is recognised
+//! wherever it appears again (`known`), unless it is ordinary text there (`plain`). The number of
+//! secrets with a placeholder of their own is limited; further ones are still redacted, with a
+//! placeholder that cannot be resolved. A placeholder that this vault cannot resolve must never be
+//! written to a file: it would overwrite the secret that it stands for elsewhere.
 
 mod known;
 mod plain;
@@ -18,35 +18,36 @@ use serde::{Deserialize, Serialize};
 
 use self::known::Everywhere;
 pub use self::plain::Plain;
-use super::{Scanner, Source, without_overlaps};
+use super::{Scanner, TextSource, without_overlaps};
 
-/// How many secrets have a placeholder of their own and are kept.
+/// The maximum number of secrets that have a placeholder of their own and are kept.
 const MAX_SECRETS: usize = 500;
-/// How many secrets are known.
+/// The maximum number of secrets that are recognised.
 pub const MAX_KNOWN: usize = 10_000;
-/// In how many files a secret is remembered to stand.
+/// The maximum number of files that are remembered for a secret.
 const MAX_FILES: usize = 50;
-/// How every placeholder begins.
+/// The start of every placeholder.
 const MARK: &str = "[SECRET-";
 
 /// The secrets of a session, in the order in which they were found.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(from = "Kept", into = "Kept")]
+#[serde(from = "VaultJson", into = "VaultJson")]
 pub struct Vault {
-    /// The first ones have placeholders of their own, by their numbers.
+    /// The first `MAX_SECRETS` have placeholders of their own, by number.
     secrets: Vec<Secret>,
-    /// Which secret a value belongs to, and which line of it it is.
+    /// The secret that a value belongs to, and the line of it.
     index: BTreeMap<String, (usize, usize)>,
-    /// What is written plainly in every message.
+    /// Text that every message contains.
     plain: Plain,
-    /// The values that stand in it.
+    /// The values that occur in `plain`.
     plain_values: BTreeSet<String>,
     everywhere: Everywhere,
-    /// How often what it knows has changed.
+    /// A counter of changes to the known values.
     changes: usize,
 }
 
-/// All but the secrets follows from them, or from where they are looked for.
+/// Only the secrets are compared; everything else is derived from them or from where they are
+/// looked for.
 impl PartialEq for Vault {
     fn eq(&self, other: &Self) -> bool {
         self.secrets == other.secrets
@@ -55,29 +56,29 @@ impl PartialEq for Vault {
 
 impl Eq for Vault {}
 
-/// A secret and where it stood.
+/// A secret and the files it was seen in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Secret {
-    /// What it is.
+    /// The kind.
     pub kind: String,
-    /// Its value; several are the lines of a key.
+    /// The value; several values are the lines of a key.
     pub lines: Vec<String>,
     /// The files in which it was seen.
     #[serde(default)]
     pub files: BTreeSet<String>,
-    /// Whether it may as well be none.
+    /// True if it may not be a secret.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_doubtful: bool,
 }
 
-/// How a vault is written down.
+/// The serialised form of a vault.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct VaultJson {
     secrets: Vec<Secret>,
 }
 
-impl From<Kept> for Vault {
-    fn from(kept: Kept) -> Self {
+impl From<VaultJson> for Vault {
+    fn from(kept: VaultJson) -> Self {
         let mut vault = Self::default();
         for secret in kept.secrets {
             vault.add(secret);
@@ -86,7 +87,7 @@ impl From<Kept> for Vault {
     }
 }
 
-impl From<Vault> for Kept {
+impl From<Vault> for VaultJson {
     fn from(vault: Vault) -> Self {
         let mut secrets = vault.secrets;
         secrets.truncate(MAX_SECRETS);
@@ -99,60 +100,60 @@ impl From<Vault> for Kept {
 pub struct Redacted {
     /// The text with placeholders.
     pub text: String,
-    /// The numbers of the secrets that stood in it; 0 is one too many to remember.
+    /// The numbers of the secrets in it; 0 is one that is not kept.
     pub numbers: BTreeSet<usize>,
 }
 
-/// A part of a text that is secret, or a part of a secret.
+/// A part of a text that is a secret or a line of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// Where it stands.
+pub struct SecretPlace {
+    /// The range in the text.
     pub range: Range<usize>,
-    /// What it is.
+    /// The kind of secret.
     pub kind: String,
-    /// Whether it is all of the secret, and not one line of a key.
+    /// True if it is the whole secret, not one line of a key.
     pub is_alone: bool,
 }
 
-/// A placeholder in a place where it must not stand.
+/// A placeholder where it must not be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misplaced {
     /// The placeholder.
     pub placeholder: String,
-    /// Whether it stands for a secret at all.
+    /// True if it stands for a secret of this vault.
     pub is_known: bool,
     /// The files in which its secret was seen.
     pub files: Vec<String>,
 }
 
 impl Vault {
-    /// Whether there is no secret in it.
+    /// Returns true if there are no secrets in it.
     pub fn is_empty(&self) -> bool {
         self.secrets.is_empty()
     }
 
-    /// How many secrets it knows.
+    /// The number of known secrets.
     pub fn len(&self) -> usize {
         self.secrets.len()
     }
 
-    /// How often what it knows has changed.
+    /// A counter that grows whenever the known values change.
     pub fn changes(&self) -> usize {
         self.changes
     }
 
-    /// Its secrets, in the order in which they were found.
+    /// The secrets, in the order in which they were found.
     pub fn secrets(&self) -> &[Secret] {
         &self.secrets
     }
 
-    /// The secret of this number, counted from 1.
+    /// The secret with this number, from 1.
     pub fn secret(&self, number: usize) -> Option<&Secret> {
         self.secrets.get(number.checked_sub(1)?)
     }
 
-    /// Learns the secrets of a text and puts placeholders in their place.
-    pub fn redact(&mut self, scanner: &Scanner, text: &str, source: Source<'_>) -> Redacted {
+    /// Learns the secrets of a text and replaces them by placeholders.
+    pub fn redact(&mut self, scanner: &Scanner, text: &str, source: TextSource<'_>) -> Redacted {
         let mut places = self.learn(scanner, text, source);
         places.extend(self.known_in(text, source));
         places.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
@@ -175,22 +176,22 @@ impl Vault {
         redacted
     }
 
-    /// Learns the secrets of a text; gives their places and kinds.
+    /// Learns the secrets of a text; returns their ranges and kinds.
     fn learn(
         &mut self,
         scanner: &Scanner,
         text: &str,
-        source: Source<'_>,
+        source: TextSource<'_>,
     ) -> Vec<(Range<usize>, String)> {
         self.learn_some(scanner, text, source, MAX_KNOWN)
     }
 
-    /// The same, with so many new secrets at most.
+    /// Learns at most `most` new secrets of a text; returns their ranges and kinds.
     pub fn learn_some(
         &mut self,
         scanner: &Scanner,
         text: &str,
-        source: Source<'_>,
+        source: TextSource<'_>,
         most: usize,
     ) -> Vec<(Range<usize>, String)> {
         let mut places = Vec::new();
@@ -206,7 +207,7 @@ impl Vault {
                 files: BTreeSet::new(),
                 is_doubtful: finding.is_doubtful,
             };
-            if let Source::File(path) = source {
+            if let TextSource::File(path) = source {
                 secret.files.insert(path.to_owned());
             }
             self.take_over(&secret, before.saturating_add(most));
@@ -217,14 +218,15 @@ impl Vault {
         places
     }
 
-    /// Learns what was found as a part of a known secret: it must come back as that part.
-    fn remember(&mut self, value: &str, kind: &str, source: Source<'_>) {
+    /// Remembers a value that is part of a known secret, so that its placeholder resolves to that
+    /// part.
+    fn remember(&mut self, value: &str, kind: &str, source: TextSource<'_>) {
         if self.index.contains_key(value) {
             return;
         }
         let file = match source {
-            Source::File(path) => Some(path.to_owned()),
-            Source::Text => None,
+            TextSource::File(path) => Some(path.to_owned()),
+            TextSource::Text => None,
         };
         self.adopt([&Secret {
             kind: kind.to_owned(),
@@ -234,7 +236,8 @@ impl Vault {
         }]);
     }
 
-    /// Lets values that are written plainly stand where no name tells that they are secret.
+    /// Leaves values unredacted that are also ordinary text, unless a name says that they are
+    /// secret.
     pub fn spare(&mut self, plain: Plain) {
         let before = std::mem::take(&mut self.plain_values);
         self.plain = plain;
@@ -244,12 +247,12 @@ impl Vault {
         }
     }
 
-    /// What is written plainly where its secrets are looked for.
+    /// The ordinary text of messages.
     pub fn plain(&self) -> Plain {
         self.plain.clone()
     }
 
-    /// Notes which of the secrets from this one on are written plainly.
+    /// Marks the secrets from this index on that are also ordinary text.
     fn note_plain(&mut self, first: usize) {
         let new = self.secrets[first..].iter();
         let alone = new.filter_map(|secret| match secret.lines.as_slice() {
@@ -260,19 +263,24 @@ impl Vault {
         self.plain_values.extend(plain);
     }
 
-    /// Where the secrets of a text stand, in their order; none is learned.
-    pub fn places(&self, scanner: &Scanner, text: &str, source: Source<'_>) -> Vec<Place> {
+    /// The places of the secrets in a text, in order, without learning new ones.
+    pub fn places(
+        &self,
+        scanner: &Scanner,
+        text: &str,
+        source: TextSource<'_>,
+    ) -> Vec<SecretPlace> {
         let mut places = Vec::new();
         for finding in scanner.scan(text, source) {
             let is_alone = finding.parts.len() == 1 && finding.kind != super::pem::KIND;
-            places.extend(finding.parts.into_iter().map(|range| Place {
+            places.extend(finding.parts.into_iter().map(|range| SecretPlace {
                 range,
                 kind: finding.kind.to_owned(),
                 is_alone,
             }));
         }
         let known = self.known_in(text, source).into_iter();
-        places.extend(known.map(|(range, kind)| Place {
+        places.extend(known.map(|(range, kind)| SecretPlace {
             range,
             kind,
             is_alone: false,
@@ -280,7 +288,7 @@ impl Vault {
         without_overlaps(places, |place| (place.range.start, place.range.end))
     }
 
-    /// The numbers of the secrets whose placeholders stand in a text; 0 is one that is not kept.
+    /// The numbers of the secrets whose placeholders are in a text; 0 is one that is not kept.
     pub fn numbers_in(&self, text: &str) -> BTreeSet<usize> {
         let number = |placeholder: &str| match self.stands_for(placeholder) {
             Some((number, _)) => Some(number + 1),
@@ -291,10 +299,10 @@ impl Vault {
             .collect()
     }
 
-    /// Puts the secrets back where placeholders stand, if `may` says so of each.
+    /// Replaces placeholders by their secrets, each if `may` allows it.
     ///
-    /// `quoted` writes a secret as the place needs it. Nothing if there is no placeholder of ours in
-    /// the text. One that stands for nothing here stays as it is, if `may` says so.
+    /// `quoted` escapes a secret as its position requires. `None` if there is no placeholder of
+    /// this vault in the text. A placeholder that cannot be resolved stays, if `may` allows it.
     pub fn reveal(
         &self,
         text: &str,
@@ -328,7 +336,7 @@ impl Vault {
         Ok(Some(revealed))
     }
 
-    /// Takes over secrets of another vault, as far as they are not known.
+    /// Adds secrets of another vault that are not known yet.
     pub fn adopt<'s>(&mut self, secrets: impl IntoIterator<Item = &'s Secret>) {
         let before = self.secrets.len();
         for secret in secrets {
@@ -337,7 +345,7 @@ impl Vault {
         self.note_plain(before);
     }
 
-    /// Adds what is new of a secret, if fewer than so many are known; notes the rest.
+    /// Adds the unknown parts of a secret, if fewer than `most` are known; remembers its files.
     fn take_over(&mut self, secret: &Secret, most: usize) {
         let lines = secret.lines.iter();
         let new: Vec<String> = lines
@@ -369,7 +377,7 @@ impl Vault {
         }
     }
 
-    /// From now on it knows something else than before.
+    /// Resets everything that is derived from the known values.
     fn change(&mut self) {
         self.everywhere = Everywhere::default();
         self.changes += 1;
@@ -399,9 +407,9 @@ impl Vault {
         number + 1
     }
 
-    /// The secret that a placeholder stands for, by its place, and the line of it.
+    /// The index of the secret that a placeholder stands for, and of the line in it.
     ///
-    /// The number decides: models shorten, and what they write instead of the kind is no reason to
+    /// Only the number counts: models shorten placeholders, and a wrong kind is no reason to
     /// overwrite a secret with its placeholder.
     fn stands_for(&self, placeholder: &str) -> Option<(usize, usize)> {
         let inner = placeholder.strip_prefix(MARK)?.strip_suffix(']')?;
@@ -422,17 +430,17 @@ pub fn nameless(kind: &str) -> String {
     format!("{MARK}X {kind}]")
 }
 
-/// Whether a text may have a placeholder in it.
+/// Returns true if a text may have a placeholder in it.
 pub fn may_have_placeholders(text: &str) -> bool {
     text.contains(MARK)
 }
 
-/// The first placeholder in a text, of whatever vault.
+/// The first placeholder in a text, of any vault.
 pub fn placeholder_in(text: &str) -> Option<&str> {
     placeholders(text).next().map(|range| &text[range])
 }
 
-/// Where placeholders stand in a text, of whatever vault.
+/// The ranges of the placeholders in a text, of any vault.
 fn placeholders(text: &str) -> impl Iterator<Item = Range<usize>> {
     let starts = text.match_indices(MARK);
     starts.filter_map(|(start, _)| {
@@ -441,13 +449,13 @@ fn placeholders(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The length of the placeholder at the beginning of a text: `[SECRET-`, a number or `X`, any few
-/// words and `]`.
+/// The length of the placeholder at the start of a text: `[SECRET-`, a number or `X`, a few words
+/// and `]`.
 fn placeholder_length(text: &str) -> Option<usize> {
     const LONGEST: usize = 64;
     let text = &text[..text.floor_char_boundary(LONGEST)];
     let inner = text.strip_prefix(MARK)?;
-    // What another one begins in is none: only half of it was there before.
+    // A placeholder that contains the start of another one is incomplete, so it is none.
     let end = inner
         .find([']', '[', '\n'])
         .filter(|end| inner[*end..].starts_with(']'))?;

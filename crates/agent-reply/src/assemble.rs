@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::code_fence::Enclosure;
 use super::repair::{Changed, Done};
 use super::tags::{Name, Tags, copy_button};
-use super::{Cut, Repair, Reply, code_fence, invented, own_message, prose, thinking};
+use super::{Repair, Reply, TruncatedReply, code_fence, invented, own_message, prose, thinking};
 use super::{patch, whole_file, work};
 use crate::trim::{lead, trim};
 use agent_protocol::{Command, RelPath, Step};
@@ -250,7 +250,7 @@ impl Assembly<'_> {
     }
 
     fn cut(&mut self, line: usize, what: String) {
-        self.reply.cut = Some(Cut {
+        self.reply.cut = Some(TruncatedReply {
             line: number(line),
             what,
         });

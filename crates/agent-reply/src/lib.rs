@@ -9,8 +9,8 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use agent_protocol::{Cut, Issue, Repair};
 use agent_protocol::{EndMark, Step};
+pub use agent_protocol::{Issue, Repair, TruncatedReply};
 
 mod assemble;
 mod changes;
@@ -53,7 +53,7 @@ pub struct Reply {
     /// The end mark, if there is one.
     pub end: Option<EndMark>,
     /// Where the reply was cut off, if it was.
-    pub cut: Option<Cut>,
+    pub cut: Option<TruncatedReply>,
 }
 
 /// Decodes and parses a reply as it was saved; the text comes along.

@@ -311,7 +311,7 @@ fn a_reply_cut_in_a_body_runs_what_came_before() {
     assert_eq!(reply.steps.len(), 1);
     assert_eq!(
         reply.cut,
-        Some(Cut {
+        Some(TruncatedReply {
             line: 2,
             what: "CREATE_FILE src/a.rs".to_owned()
         })

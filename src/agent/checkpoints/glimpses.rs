@@ -11,7 +11,7 @@ use crate::agent::Conversation;
 use crate::approve;
 use crate::compose::{Listed, Listing};
 use crate::execute;
-use crate::protocol::{RelPath, Sighting};
+use crate::protocol::{RelPath, ShownLines};
 
 /// Where they are kept, beside the session.
 const GLIMPSES: &str = "glimpses.json";
@@ -36,7 +36,7 @@ pub(super) type Glimpses = BTreeMap<RelPath, String>;
 
 impl Conversation<'_> {
     /// Keeps the texts of the files that a message shows, as long as no checkpoint knows them.
-    pub(in crate::agent) fn keep_glimpses(&mut self, shown: &[Sighting]) {
+    pub(in crate::agent) fn keep_glimpses(&mut self, shown: &[ShownLines]) {
         if shown.is_empty() || self.known().is_some() {
             return;
         }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::secrets::Source;
+use crate::secrets::TextSource;
 
 /// How many texts are remembered; then it begins anew.
 const MAX_TEXTS: usize = 4_096;
@@ -41,9 +41,9 @@ impl Clean {
 }
 
 /// The mark of a text.
-pub(super) fn mark(text: &str, source: Source<'_>) -> Mark {
+pub(super) fn mark(text: &str, source: TextSource<'_>) -> Mark {
     let mut hasher = blake3::Hasher::new();
-    if let Source::File(path) = source {
+    if let TextSource::File(path) = source {
         // No path has this in it, so that none runs into the text.
         hasher.update(path.as_bytes()).update(b"\0");
     }
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn what_was_learned_since_is_looked_for_everywhere() {
         let mut clean = Clean::default();
-        let text = mark("the word is swordfish", Source::Text);
+        let text = mark("the word is swordfish", TextSource::Text);
         assert!(!clean.has(&text, 0));
         clean.remember(text);
         assert!(clean.has(&text, 0));
@@ -69,11 +69,11 @@ mod tests {
     #[test]
     fn the_same_text_of_another_file_is_another() {
         let marks = [
-            mark("A=b", Source::Text),
-            mark("A=b", Source::File(".env")),
-            mark("A=b", Source::File("a.rs")),
-            mark("A=c", Source::Text),
-            mark("", Source::File(".env\0A=b")),
+            mark("A=b", TextSource::Text),
+            mark("A=b", TextSource::File(".env")),
+            mark("A=b", TextSource::File("a.rs")),
+            mark("A=c", TextSource::Text),
+            mark("", TextSource::File(".env\0A=b")),
         ];
         let different: BTreeSet<_> = marks.iter().collect();
         assert_eq!(different.len(), marks.len());

@@ -11,7 +11,7 @@ use super::text_of;
 use crate::compose::example_instructions;
 use crate::protocol::RelPath;
 use crate::protocol::generated::is_generated;
-use crate::secrets::{MAX_KNOWN, Plain, Scanner, Source, Vault};
+use crate::secrets::{MAX_KNOWN, Plain, Scanner, TextSource, Vault};
 use crate::workspace::Workspace;
 use crate::workspace::walk::Found;
 
@@ -73,7 +73,7 @@ impl Credentials {
 
     /// Learns so many secrets at most of the text of a file.
     fn learn_text(&mut self, scanner: &Scanner, path: &RelPath, text: &str, most: usize) {
-        let source = Source::File(path.as_str());
+        let source = TextSource::File(path.as_str());
         self.vault.learn_some(scanner, text, source, most);
     }
 

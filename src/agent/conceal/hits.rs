@@ -1,7 +1,7 @@
 //! The lines that a search found, each read as a line of its file.
 
 use super::Concealed;
-use crate::secrets::{Scanner, Source};
+use crate::secrets::{Scanner, TextSource};
 
 impl Concealed {
     /// What a search found, without its secrets; `place` says to the person where they stood.
@@ -11,7 +11,7 @@ impl Concealed {
         for group in lines.chunk_by(|one, next| path_of(one.0) == path_of(next.0)) {
             let contents: Vec<&str> = group.iter().map(|(_, content)| *content).collect();
             let mut contents = contents.join("\n");
-            let source = path_of(group[0].0).map_or(Source::Text, Source::File);
+            let source = path_of(group[0].0).map_or(TextSource::Text, TextSource::File);
             self.text(scanner, &mut contents, source, place);
             let heads = group.iter().map(|(head, _)| *head);
             let joined = heads.zip(contents.split('\n'));

@@ -10,7 +10,7 @@ use super::named::named;
 use super::{Concealed, text_of};
 use crate::compose::Content;
 use crate::protocol::{Excerpt, Outcome, RelPath, StepResult};
-use crate::secrets::{Scanner, Source};
+use crate::secrets::{Scanner, TextSource};
 use crate::session::{PastRound, Session};
 
 /// How often all of it is searched, as long as that teaches anything.
@@ -83,10 +83,10 @@ impl Told<'_> {
         }
         if let Some(report) = &mut session.check {
             let text = &mut report.outcome.detail.text;
-            concealed.text(scanner, text, Source::Text, "the output of the check");
+            concealed.text(scanner, text, TextSource::Text, "the output of the check");
         }
         let mut words = |text: &mut String| {
-            concealed.text(scanner, text, Source::Text, "the message");
+            concealed.text(scanner, text, TextSource::Text, "the message");
         };
         session.each_word(&mut words);
         for content in self
@@ -130,8 +130,8 @@ impl Concealed {
         let path = about(result);
         let outcome = &mut result.outcome;
         let source = match &path {
-            Some(path) => Source::File(path.as_str()),
-            None => Source::Text,
+            Some(path) => TextSource::File(path.as_str()),
+            None => TextSource::Text,
         };
         self.text(scanner, &mut outcome.message, source, &place);
         if outcome.excerpts.is_empty() {
@@ -139,7 +139,7 @@ impl Concealed {
         } else {
             self.excerpts(scanner, outcome, &place);
         }
-        self.text(scanner, &mut result.subject, Source::Text, &place);
+        self.text(scanner, &mut result.subject, TextSource::Text, &place);
     }
 
     /// A detail with lines of several files, each read as a part of its own.
@@ -148,11 +148,11 @@ impl Concealed {
         let mut whole = String::new();
         for Excerpt { path, lines: count } in &outcome.excerpts {
             let mut text: String = lines.by_ref().take(*count).collect();
-            self.text(scanner, &mut text, Source::File(path.as_str()), place);
+            self.text(scanner, &mut text, TextSource::File(path.as_str()), place);
             whole.push_str(&text);
         }
         let mut rest: String = lines.collect();
-        self.text(scanner, &mut rest, Source::Text, place);
+        self.text(scanner, &mut rest, TextSource::Text, place);
         whole.push_str(&rest);
         outcome.detail.text = whole;
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::compose;
 use crate::error::{Error, Result};
-use crate::policy::{Confinement, Decision, Policy};
+use crate::policy::{CommandConfinement, Decision, Policy};
 use crate::settings::{Chat, GROUPS, KEYS, Key, nearest};
 use crate::ui::escape_line;
 
@@ -120,7 +120,7 @@ These rules hold in a sandbox if you set nothing:
 
 fn safety() -> String {
     let mut policy = Policy::new(Path::new("workspace"), None);
-    policy.confinement = Confinement::Sandboxed;
+    policy.confinement = CommandConfinement::Sandboxed;
     let rows = policy.table();
     let mut text = SAFETY.to_owned();
     for decision in [Decision::Deny, Decision::Ask, Decision::Allow] {
@@ -265,7 +265,7 @@ mod tests {
     fn the_rules_of_the_policy_are_all_told() {
         let text = text(&["safety"]).unwrap();
         let mut policy = Policy::new(Path::new("workspace"), None);
-        policy.confinement = Confinement::Sandboxed;
+        policy.confinement = CommandConfinement::Sandboxed;
         for row in policy.table() {
             assert!(text.contains(&row.rule), "{}", row.rule);
         }

@@ -7,7 +7,7 @@
 
 use super::super::edit::number;
 use super::super::ledger::Known;
-use crate::protocol::{Extent, Hunk};
+use crate::protocol::{Hunk, KnownExtent};
 
 /// By what the lines that hunks state are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) fn lines_of_now(
         return Some(vec![None; hunks.len()]);
     }
     let is_moved = counted == Counted::Reply && !known.book.is_untouched();
-    if !is_moved && known.extent == Extent::Whole {
+    if !is_moved && known.extent == KnownExtent::Whole {
         return None;
     }
     let book = known.book.lookup();
@@ -67,5 +67,5 @@ pub(super) fn lines_of_now(
 
 /// Whether lines of the file may be others than those that the model remembers.
 pub(super) fn is_unsure(known: &Known) -> bool {
-    known.is_stale() || known.extent != Extent::Whole
+    known.is_stale() || known.extent != KnownExtent::Whole
 }

@@ -138,7 +138,7 @@ mod tests {
     use super::super::super::stage::stage;
     use super::super::super::{Execution, Limits};
     use super::*;
-    use crate::protocol::{Command, Seen, Step};
+    use crate::protocol::{Command, SeenFiles, Step};
 
     fn hidden(range: Range<usize>, is_alone: bool) -> Hidden {
         Hidden {
@@ -150,7 +150,7 @@ mod tests {
 
     fn found(text: &str, pattern: &str, hide: &Hide<'_>) -> String {
         let stage = stage(&[("a.txt", text)]);
-        let (limits, mut seen) = (Limits::default(), Seen::default());
+        let (limits, mut seen) = (Limits::default(), SeenFiles::default());
         let step = Step {
             command: Command::SearchText {
                 pattern: pattern.to_owned(),

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use super::super::stage::{Stage, create, delete, patch, path, rename, replace, stage, update};
 use super::super::{Execution, Limits};
 use super::*;
-use crate::protocol::{Command, Seen, Status, Step};
+use crate::protocol::{Command, SeenFiles, Status, Step};
 
 fn make_one(stage: &Stage, change: &StagedChange) {
     let made = MadeDirectories::default();
     make(&stage.workspace, change, &Stats::new(), &made).unwrap();
 }
 
-fn prepared(stage: &Stage, commands: Vec<Command>) -> Batch {
+fn prepared(stage: &Stage, commands: Vec<Command>) -> StagedBatch {
     let limits = Limits::default();
-    let mut seen = Seen::default();
+    let mut seen = SeenFiles::default();
     let steps: Vec<Step> = (1..)
         .zip(commands)
         .map(|(number, command)| Step {
@@ -34,7 +34,7 @@ fn prepared(stage: &Stage, commands: Vec<Command>) -> Batch {
     let steps: Vec<StagedStep> = staged.collect();
     let changes: Vec<&StagedChange> = steps.iter().flat_map(|step| &step.changes).collect();
     let files = execution.files_of(&changes);
-    Batch { steps, files }
+    StagedBatch { steps, files }
 }
 
 fn files(stage: &Stage) -> BTreeMap<String, String> {
@@ -191,7 +191,7 @@ fn what_was_changed_after_it_was_written_is_no_conflict() {
 }
 
 /// A patch of so many files that several threads put them into place.
-fn many(count: usize) -> (Stage, Batch) {
+fn many(count: usize) -> (Stage, StagedBatch) {
     let names: Vec<String> = (0..count).map(|number| format!("f{number:02}")).collect();
     let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "old\n")).collect();
     files.extend([("gone", "g\n"), ("from", "moved\n")]);

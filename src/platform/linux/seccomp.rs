@@ -72,7 +72,7 @@ impl Operand {
 
 /// One call and what becomes of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rule {
+pub struct SyscallRule {
     /// The call's number.
     pub call: i64,
     /// What is looked at.
@@ -114,7 +114,7 @@ impl Filter {
     /// Builds the filter; calls with a number beyond `last` do not exist inside.
     ///
     /// None on machines whose numbers are not known here.
-    pub fn new(rules: &[Rule], last: u32) -> Option<Self> {
+    pub fn new(rules: &[SyscallRule], last: u32) -> Option<Self> {
         let machine = MACHINE?;
         let mut program = vec![
             step(LOAD, ARCHITECTURE),
@@ -196,10 +196,10 @@ impl Filter {
 }
 
 /// A call, and how many steps of which kind decide it; each ends with a decision.
-type Decision = (u32, u8, Vec<libc::sock_filter>);
+type SyscallDecision = (u32, u8, Vec<libc::sock_filter>);
 
 /// Appends what finds the decision for the loaded number among these, which are sorted.
-fn append_tree(program: &mut Vec<libc::sock_filter>, decisions: &[Decision]) -> Option<()> {
+fn append_tree(program: &mut Vec<libc::sock_filter>, decisions: &[SyscallDecision]) -> Option<()> {
     const FEW: usize = 2;
     if decisions.len() <= FEW {
         for (call, length, body) in decisions {
@@ -220,7 +220,7 @@ fn append_tree(program: &mut Vec<libc::sock_filter>, decisions: &[Decision]) -> 
     append_tree(program, upper)
 }
 
-fn body_of(rule: &Rule) -> Vec<libc::sock_filter> {
+fn body_of(rule: &SyscallRule) -> Vec<libc::sock_filter> {
     let allowed = step(RETURN, libc::SECCOMP_RET_ALLOW);
     let failed = step(RETURN, failure(rule.errno));
     let compare = |argument, values: &[u32], if_one, otherwise| {
@@ -294,13 +294,13 @@ fn jump(code: u16, k: u32, jt: u8, jf: u8) -> libc::sock_filter {
 mod tests {
     use super::*;
 
-    const RULES: &[Rule] = &[
-        Rule {
+    const RULES: &[SyscallRule] = &[
+        SyscallRule {
             call: 7,
             check: Check::Refuse,
             errno: 1,
         },
-        Rule {
+        SyscallRule {
             call: 8,
             check: Check::RefuseBits {
                 argument: 1,
@@ -308,7 +308,7 @@ mod tests {
             },
             errno: 2,
         },
-        Rule {
+        SyscallRule {
             call: 9,
             check: Check::AllowValues {
                 argument: 0,
@@ -316,7 +316,7 @@ mod tests {
             },
             errno: 3,
         },
-        Rule {
+        SyscallRule {
             call: 10,
             check: Check::RefuseValues {
                 argument: 5,
@@ -324,7 +324,7 @@ mod tests {
             },
             errno: 4,
         },
-        Rule {
+        SyscallRule {
             call: 11,
             check: Check::RefuseBitsWith {
                 first: (0, 1),
@@ -332,7 +332,7 @@ mod tests {
             },
             errno: 5,
         },
-        Rule {
+        SyscallRule {
             call: 12,
             check: Check::AllowOneOf(&[
                 &[Operand {
@@ -344,7 +344,7 @@ mod tests {
             ]),
             errno: 6,
         },
-        Rule {
+        SyscallRule {
             call: 13,
             check: Check::Notify,
             errno: 7,

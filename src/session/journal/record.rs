@@ -8,7 +8,7 @@ use super::super::{CheckReport, PastRound, SCHEMA, Session};
 use super::KeptSession;
 use crate::checkpoint::{Before, Snapshot};
 use crate::error::Error;
-use crate::protocol::{Batch, SessionId, StepResult};
+use crate::protocol::{SessionId, StagedBatch, StepResult};
 
 /// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,7 +105,7 @@ pub enum Record {
         steps: Vec<u32>,
         /// What they change in files, prepared and not yet made.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        batch: Option<Batch>,
+        batch: Option<StagedBatch>,
     },
     /// A step was executed.
     Finished {

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use super::super::{CheckReport, SCHEMA, Session};
 use super::{MissingRecords, Record};
 use crate::checkpoint::Before;
-use crate::protocol::{Batch, StepResult};
+use crate::protocol::{StagedBatch, StepResult};
 
 /// What the journal knows of a round that was not finished.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Recovered {
     /// Steps of that round that were begun.
     pub started: Vec<u32>,
     /// What they change in files, group by group.
-    pub batches: Vec<Batch>,
+    pub batches: Vec<StagedBatch>,
     /// Steps of that round that were finished.
     pub finished: Vec<StepResult>,
     /// What the workspace was before that round.

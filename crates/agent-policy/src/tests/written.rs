@@ -534,7 +534,7 @@ fn without_a_sandbox_always_is_not_for_what_runs_the_project() {
         "timeout 9 ls",
     ];
     let mut policy = Policy {
-        confinement: Confinement::SwitchedOff,
+        confinement: CommandConfinement::SwitchedOff,
         ..policy()
     };
     for script in project {
@@ -546,7 +546,7 @@ fn without_a_sandbox_always_is_not_for_what_runs_the_project() {
     // What was answered while a sandbox held does not count without one.
     let sandboxed = Policy {
         approval: Approval::Edits,
-        confinement: Confinement::Sandboxed,
+        confinement: CommandConfinement::Sandboxed,
         ..policy.clone()
     };
     for script in project.iter().chain(&harmless) {

@@ -1,13 +1,13 @@
 //! Words of a script with quotes undone and what is known put in for what a shell expands.
 
-use super::{Dialect, Reader, State, UNKNOWN, is_assignment};
+use super::{Dialect, ScriptReader, ScriptState, UNKNOWN, is_assignment};
 
 /// How many words one pair of braces may become.
 const MAX_ALTERNATIVES: usize = 64;
 
 /// The words that one stretch of text without blanks becomes.
 #[derive(Default)]
-struct Draft {
+struct ExpandedWord {
     finished: Vec<String>,
     word: String,
     /// Whether the word exists even if it is empty.
@@ -15,7 +15,7 @@ struct Draft {
     has_braces: bool,
 }
 
-impl Draft {
+impl ExpandedWord {
     fn push_expansion(&mut self, value: &str) {
         let mut fields = value.split([' ', '\t', '\n']);
         self.word.push_str(fields.next().unwrap_or_default());
@@ -33,10 +33,10 @@ impl Draft {
     }
 }
 
-impl State<'_> {
+impl ScriptState<'_> {
     /// Follows the substitutions in a text that a shell treats as if it stood in double quotes.
     pub(super) fn quoted_text(&mut self, text: &str) {
-        let mut reader = Reader::new(text, self);
+        let mut reader = ScriptReader::new(text, self);
         let mut ignored = String::new();
         while reader.peek().is_some() {
             reader.double_quoted(&mut ignored);
@@ -44,10 +44,10 @@ impl State<'_> {
     }
 }
 
-impl Reader<'_, '_> {
+impl ScriptReader<'_, '_> {
     /// Reads what stands up to the next blank or operator; it may become several words.
     pub(super) fn word(&mut self, words: &mut Vec<String>) {
-        let mut draft = Draft::default();
+        let mut draft = ExpandedWord::default();
         let is_first = words.iter().all(|word| is_assignment(word));
         while let Some(next) = self.peek() {
             match next {
@@ -119,7 +119,7 @@ impl Reader<'_, '_> {
         ahead == "$@" || ahead.starts_with("${") && ahead.ends_with("[@]}")
     }
 
-    fn tilde(&mut self, draft: &mut Draft) {
+    fn tilde(&mut self, draft: &mut ExpandedWord) {
         self.advance();
         let mut user = String::new();
         while let Some(next) = self.peek() {
@@ -139,7 +139,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn single_quoted(&mut self, draft: &mut Draft) {
+    fn single_quoted(&mut self, draft: &mut ExpandedWord) {
         self.advance();
         draft.is_quoted = true;
         while let Some(next) = self.peek() {
@@ -151,7 +151,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn escaped(&mut self, draft: &mut Draft) {
+    fn escaped(&mut self, draft: &mut ExpandedWord) {
         self.advance();
         if let Some(next) = self.peek() {
             self.advance();

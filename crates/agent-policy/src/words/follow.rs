@@ -3,10 +3,10 @@
 use super::names::{is_ordinary, is_refused, names_a_program, runs_strings, talks_about_programs};
 use super::output::Piped;
 use super::wrappers::{inner_command, program_name};
-use super::{State, UNKNOWN, is_assignment, is_code_runner, is_interpreter, is_program_text};
+use super::{ScriptState, UNKNOWN, is_assignment, is_code_runner, is_interpreter, is_program_text};
 use crate::git::Git;
 
-impl State<'_> {
+impl ScriptState<'_> {
     /// Records a command and everything that it would start.
     pub(super) fn start(&mut self, mut words: Vec<String>) {
         let mut begins = 0;

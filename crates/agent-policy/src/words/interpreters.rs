@@ -1,6 +1,6 @@
 //! Code in other languages: what it starts is looked for in its string literals.
 
-use super::State;
+use super::ScriptState;
 
 /// Whether a program runs code in a language of its own.
 pub(crate) fn is_interpreter(name: &str) -> bool {
@@ -52,7 +52,7 @@ fn starts_programs(name: &str, code: &str) -> bool {
         }
 }
 
-impl State<'_> {
+impl ScriptState<'_> {
     /// Reads the literals of code that starts programs as scripts.
     pub(super) fn follow_interpreter(&mut self, name: &str, arguments: &[String]) {
         for code in arguments.iter().filter(|code| starts_programs(name, code)) {

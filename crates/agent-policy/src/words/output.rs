@@ -1,7 +1,7 @@
 //! What commands print, as far as that is plain to see: it may be run, or name what is removed.
 
-use super::{Reader, State, UNKNOWN};
-use crate::targets::{Reach, resolve};
+use super::{ScriptReader, ScriptState, UNKNOWN};
+use crate::targets::{RemovalReach, resolve};
 
 /// What a command finds at its standard input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,17 +26,17 @@ impl Piped {
 }
 
 /// What holds around a substitution.
-pub(super) struct Around {
+pub(super) struct CaptureState {
     directory: Option<std::rc::Rc<str>>,
     piped: Piped,
     output: String,
 }
 
-impl State<'_> {
+impl ScriptState<'_> {
     /// Begins to collect what commands print.
-    pub(super) fn begin_capture(&mut self) -> Around {
+    pub(super) fn begin_capture(&mut self) -> CaptureState {
         self.captures += 1;
-        Around {
+        CaptureState {
             directory: self.directory.clone(),
             piped: self.piped.clone(),
             output: std::mem::take(&mut self.output),
@@ -44,7 +44,7 @@ impl State<'_> {
     }
 
     /// Tells what was printed since, without the line breaks at its end.
-    pub(super) fn end_capture(&mut self, around: Around) -> String {
+    pub(super) fn end_capture(&mut self, around: CaptureState) -> String {
         self.captures -= 1;
         self.directory = around.directory;
         self.piped = around.piped;
@@ -141,7 +141,7 @@ impl State<'_> {
         if !text.contains('\\') {
             return text.to_owned();
         }
-        let mut reader = Reader::new(text, self);
+        let mut reader = ScriptReader::new(text, self);
         let mut value = String::new();
         while let Some(next) = reader.peek() {
             reader.advance();
@@ -167,8 +167,10 @@ impl State<'_> {
         let found =
             starts.iter().map(
                 |start| match self.places.reach(self.directory.as_deref(), start) {
-                    Reach::Everything | Reach::Unknown => (*start).to_owned(),
-                    Reach::Inside | Reach::Workspace | Reach::Outside => format!("{start}/found"),
+                    RemovalReach::Everything | RemovalReach::Unknown => (*start).to_owned(),
+                    RemovalReach::Inside | RemovalReach::Workspace | RemovalReach::Outside => {
+                        format!("{start}/found")
+                    }
                 },
             );
         found.collect::<Vec<_>>().join("\n")

@@ -1,8 +1,8 @@
 //! `${name...}`: variables, elements of lists, and what operators make of them.
 
-use super::{Reader, UNKNOWN};
+use super::{ScriptReader, UNKNOWN};
 
-impl Reader<'_, '_> {
+impl ScriptReader<'_, '_> {
     /// Reads `${name...}` whose brace was read already; a default stands in for what is unknown.
     pub(super) fn parameter(&mut self) -> String {
         let is_worked_out =

@@ -1,7 +1,7 @@
 //! Redirections and here-documents.
 
 use super::output::Piped;
-use super::{Reader, is_before_a_command, is_code_runner, is_program_text};
+use super::{ScriptReader, is_before_a_command, is_code_runner, is_program_text};
 
 /// A here-document whose body is still to come.
 pub(super) struct HereDocument {
@@ -10,7 +10,7 @@ pub(super) struct HereDocument {
     strips_tabs: bool,
 }
 
-impl Reader<'_, '_> {
+impl ScriptReader<'_, '_> {
     /// Reads `<`, `>` and what follows; writing to a file counts as a program named `>`, reading
     /// one as `<`.
     pub(super) fn redirection(&mut self, words: &mut Vec<String>) {

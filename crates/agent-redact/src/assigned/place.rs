@@ -1,41 +1,42 @@
-//! Where the value of a name stands.
+//! Finds the value of a name.
 //!
-//! Behind `=`, `:`, `:=`, `=>`, `->` and `: Type =`, behind the name as a flag or in a `Dockerfile`
-//! (`--token x`, `ENV TOKEN x`), between tags, as the next argument, or in the `value` beside it
-//! (`name: TOKEN` and `value: x`). A value is a string of its own or goes on to a space or to a sign
-//! that no password has.
+//! It may be after `=`, `:`, `:=`, `=>`, `->` and `: Type =`, after the name as a flag or in a
+//! `Dockerfile` (`--token x`, `ENV TOKEN x`), between tags, the next argument, or in the `value`
+//! next to it (`name: TOKEN` and `value: x`). A value is a quoted string, or it ends at a space or
+//! at a character that no password has.
 
 use std::ops::Range;
 
-/// The longest value without quotes.
+/// The longest unquoted value.
 const LONGEST_BARE: usize = 200;
-/// The longest value with quotes.
+/// The longest quoted value.
 const LONGEST_QUOTED: usize = 600;
 
-/// The longest name of a parameter.
+/// The longest name of a query parameter.
 const LONGEST_PARAMETER: usize = 40;
 
-/// How a value stands in the text.
+/// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    /// As a string of its own.
+pub(super) enum ValueForm {
+    /// A quoted string of its own.
     Quoted,
-    /// As a string that may be anything: `password("x")`, `("password", "x")`.
+    /// A quoted string that may be anything: `password("x")`, `("password", "x")`.
     Argument,
-    /// Without quotes, in a place that is for values: a flag, between tags.
+    /// Unquoted, where only a value can be: after a flag, between tags.
     Own,
-    /// Without quotes, as code stands too.
+    /// Unquoted, where code can be too.
     Bare,
 }
 
-/// A value and how it stands.
+/// A value and how it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Value {
+pub(super) struct AssignedValue {
     pub(super) range: Range<usize>,
-    pub(super) form: Form,
+    pub(super) form: ValueForm,
 }
 
-/// Whether a value can follow a name that ends here; quick, for most do not.
+/// Returns true if a value can follow a name that ends here. A quick check, because most names have
+/// none.
 pub(super) fn may_have_value(bytes: &[u8], end: usize) -> bool {
     bytes.get(end).is_some_and(|byte| {
         matches!(
@@ -58,8 +59,8 @@ pub(super) fn may_have_value(bytes: &[u8], end: usize) -> bool {
     })
 }
 
-/// Whether a name and its value are all of their line, but for marks that programs put before it:
-/// the number of the line, the path of its file, the sign of a difference.
+/// Returns true if the line has only a name and its value, apart from what programs print in front:
+/// a line number, a path, a diff marker.
 pub(super) fn is_alone(text: &str, name: usize, value_end: usize) -> bool {
     const LONGEST_MARK: usize = 120;
     let bytes = text.as_bytes();
@@ -75,7 +76,8 @@ pub(super) fn is_alone(text: &str, name: usize, value_end: usize) -> bool {
     rest.all(|byte| b" \t\r\"'".contains(byte)) && is_mark(before)
 }
 
-/// Whether a text is what programs put before a line: `12:`, `a/b.yml:12:`, `+`, `- `.
+/// Returns true if a text is what programs print in front of a line: `12:`, `a/b.yml:12:`, `+`, `-
+/// `.
 fn is_mark(before: &[u8]) -> bool {
     let is_blank = |byte: &u8| b" \t+-\"'".contains(byte);
     let is_path = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-/:".contains(byte);
@@ -94,14 +96,14 @@ fn is_mark(before: &[u8]) -> bool {
     mark.iter().all(u8::is_ascii_digit) || is_of_file()
 }
 
-/// Whether the name that begins here stands beneath something else, by the space before it.
+/// Returns true if the name that begins here is indented.
 pub(super) fn is_indented(text: &str, name: usize) -> bool {
     let before = text.as_bytes()[..name].iter().rev();
     let mut before = before.skip_while(|byte| b"\"'".contains(byte));
     before.next() == Some(&b' ') && before.next().is_some_and(|byte| b" -\t\n".contains(byte))
 }
 
-/// Whether the word before this place is one that parsers say before a token.
+/// Returns true if the word before this position is one that parsers use before `token`.
 pub(super) fn is_of_parser(text: &str, name: usize) -> bool {
     const WORDS: [&str; 6] = [
         "unexpected",
@@ -119,8 +121,8 @@ pub(super) fn is_of_parser(text: &str, name: usize) -> bool {
     WORDS.iter().any(|one| one.eq_ignore_ascii_case(word))
 }
 
-/// The value of the name that stands here.
-pub(super) fn value(text: &str, name: Range<usize>) -> Option<Value> {
+/// The value of the name at this position.
+pub(super) fn value(text: &str, name: Range<usize>) -> Option<AssignedValue> {
     let bytes = text.as_bytes();
     between_tags(text, name.clone())
         .or_else(|| behind_space(text, name.clone()))
@@ -133,7 +135,7 @@ pub(super) fn value(text: &str, name: Range<usize>) -> Option<Value> {
 }
 
 /// `<password>x</password>`.
-fn between_tags(text: &str, name: Range<usize>) -> Option<Value> {
+fn between_tags(text: &str, name: Range<usize>) -> Option<AssignedValue> {
     let bytes = text.as_bytes();
     if bytes.get(name.end) != Some(&b'>') || !bytes[..name.start].ends_with(b"<") {
         return None;
@@ -144,14 +146,14 @@ fn between_tags(text: &str, name: Range<usize>) -> Option<Value> {
         .take_while(|byte| **byte != b'<' && !byte.is_ascii_whitespace())
         .count();
     let is_closed = bytes[start + length..].starts_with(b"</");
-    is_closed.then(|| Value {
+    is_closed.then(|| AssignedValue {
         range: start..start + length,
-        form: Form::Own,
+        form: ValueForm::Own,
     })
 }
 
 /// `--password x`, `--password=x`, `ENV PASSWORD x`.
-fn behind_space(text: &str, name: Range<usize>) -> Option<Value> {
+fn behind_space(text: &str, name: Range<usize>) -> Option<AssignedValue> {
     let bytes = text.as_bytes();
     let is_flag = bytes[name.start] == b'-';
     let before = &bytes[name.start.saturating_sub(4)..name.start];
@@ -170,27 +172,27 @@ fn behind_space(text: &str, name: Range<usize>) -> Option<Value> {
     }
     let value = bare(text, start)?;
     let is_value = !matches!(bytes[value.start], b'-' | b'=' | b':');
-    is_value.then_some(Value {
+    is_value.then_some(AssignedValue {
         range: value,
-        form: Form::Own,
+        form: ValueForm::Own,
     })
 }
 
-/// Behind a sign that assigns.
-fn assigned(text: &str, start: usize) -> Option<Value> {
+/// The value after an assignment operator.
+fn assigned(text: &str, start: usize) -> Option<AssignedValue> {
     let (start, is_typed) = operator(text.as_bytes(), start)?;
     quoted(text, start).or_else(|| {
-        // Code has types, and its strings have quotes.
+        // A typed assignment is code, and strings in code are quoted.
         let range =
             bare(text, start).filter(|range| !is_typed && !is_path(&text[range.clone()]))?;
-        Some(Value {
+        Some(AssignedValue {
             range,
-            form: Form::Bare,
+            form: ValueForm::Bare,
         })
     })
 }
 
-/// Whether it is the name of something within something: `self.tokens.first2`.
+/// Returns true if a value is a path of identifiers: `self.tokens.first2`.
 fn is_path(value: &str) -> bool {
     let is_name = |piece: &str| {
         let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
@@ -200,7 +202,7 @@ fn is_path(value: &str) -> bool {
 }
 
 /// `password("x")` and `"password", "x"`.
-fn argument(text: &str, name_end: usize, closed: usize) -> Option<Value> {
+fn argument(text: &str, name_end: usize, closed: usize) -> Option<AssignedValue> {
     let bytes = text.as_bytes();
     let is_string = bytes[name_end..closed]
         .iter()
@@ -211,14 +213,14 @@ fn argument(text: &str, name_end: usize, closed: usize) -> Option<Value> {
         _ => return None,
     };
     let value = quoted(text, start)?;
-    Some(Value {
-        form: Form::Argument,
+    Some(AssignedValue {
+        form: ValueForm::Argument,
         ..value
     })
 }
 
-/// `name: PASSWORD` and `value: x`, in one line or two; `key="Password" value="x"`.
-fn beside(text: &str, name_end: usize) -> Option<Value> {
+/// `name: PASSWORD` and `value: x`, on one line or two; `key="Password" value="x"`.
+fn beside(text: &str, name_end: usize) -> Option<AssignedValue> {
     const FARTHEST: usize = 32;
     let bytes = text.as_bytes();
     let between = bytes[name_end..].iter().take(FARTHEST);
@@ -232,15 +234,15 @@ fn beside(text: &str, name_end: usize) -> Option<Value> {
     assigned(text, end + spaces(bytes, end, b"\"'\\"))
 }
 
-/// How many of these bytes, and spaces, stand at a place; at most 8.
+/// The number of spaces and of these other bytes at a position; at most 8.
 fn spaces(bytes: &[u8], start: usize, others: &[u8]) -> usize {
     let rest = bytes.get(start..).unwrap_or_default().iter().take(8);
     rest.take_while(|byte| matches!(byte, b' ' | b'\t') || others.contains(byte))
         .count()
 }
 
-/// Where the value begins, behind `=`, `:`, `:=`, `=>`, `->` or `: Type =`, and whether a type stands
-/// before it.
+/// The start of the value after `=`, `:`, `:=`, `=>`, `->` or `: Type =`, and true if there is a
+/// type.
 fn operator(bytes: &[u8], start: usize) -> Option<(usize, bool)> {
     let at = |index: usize| bytes.get(index).copied().unwrap_or(b'\n');
     let typed = typed(bytes, start + 1);
@@ -255,7 +257,7 @@ fn operator(bytes: &[u8], start: usize) -> Option<(usize, bool)> {
     Some((behind + spaces(bytes, behind, b""), is_typed))
 }
 
-/// Behind the `=` that follows a type: ` &'static str = `.
+/// The position after the `=` that follows a type: ` &'static str = `.
 fn typed(bytes: &[u8], start: usize) -> Option<usize> {
     const LONGEST_TYPE: usize = 24;
     let rest = bytes.get(start..)?;
@@ -265,7 +267,7 @@ fn typed(bytes: &[u8], start: usize) -> Option<usize> {
         .take(LONGEST_TYPE)
         .take_while(|byte| is_type(byte))
         .count();
-    // Between a type and its `=` is a space; `Password: a=b` and base64 have none.
+    // There is a space between a type and its `=`; `Password: a=b` and base64 have none.
     (rest[..length].ends_with(b" ")
         && rest.get(length) == Some(&b'=')
         && rest.get(length + 1) != Some(&b'='))
@@ -273,11 +275,11 @@ fn typed(bytes: &[u8], start: usize) -> Option<usize> {
 }
 
 /// The text between quotes, if it has no white space.
-fn quoted(text: &str, start: usize) -> Option<Value> {
+fn quoted(text: &str, start: usize) -> Option<AssignedValue> {
     let bytes = text.as_bytes();
-    // Python and C++ write a letter before the quote, Rust a `b`.
+    // Python and C++ have a letter before the quote, Rust a `b`.
     let start = start + usize::from(bytes.get(start).is_some_and(|byte| b"bruf@".contains(byte)));
-    // Within a string the quotes have backslashes.
+    // Within a string, quotes are escaped with backslashes.
     let slashes = bytes.get(start..)?.iter().take(4);
     let slashes = slashes.take_while(|byte| **byte == b'\\').count();
     let mark = bytes.get(start..=start + slashes)?;
@@ -293,13 +295,13 @@ fn quoted(text: &str, start: usize) -> Option<Value> {
         return None;
     }
     let length = length.checked_sub(mark.len() - 1)?;
-    rest[length..].starts_with(mark).then(|| Value {
+    rest[length..].starts_with(mark).then(|| AssignedValue {
         range: start..start + length,
-        form: Form::Quoted,
+        form: ValueForm::Quoted,
     })
 }
 
-/// The text up to a space or a sign that ends it; none if what stands there is code.
+/// The text up to a space or a character that ends it; `None` if the text is code.
 fn bare(text: &str, start: usize) -> Option<Range<usize>> {
     let rest = text.as_bytes().get(start..)?;
     let is_value = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-+/=.~!@#$%^&*?:".contains(byte);
@@ -315,7 +317,7 @@ fn bare(text: &str, start: usize) -> Option<Range<usize>> {
     (ends && length > 0).then(|| start..start + length)
 }
 
-/// Where the next parameter of a query begins: `&name=`.
+/// The start of the next parameter of a query: `&name=`.
 fn next_parameter(value: &[u8]) -> Option<usize> {
     let signs = value.iter().enumerate().filter(|(_, byte)| **byte == b'&');
     signs.map(|(at, _)| at).find(|at| {

@@ -1,17 +1,17 @@
-//! The formats of tokens: one line each.
+//! The table of token formats, one line each.
 
-/// How much of the text a pattern sees from the beginning of its word, in bytes, unless its format
-/// tells otherwise.
+/// The number of bytes from the start of its word that a pattern sees, unless the format says
+/// otherwise.
 const REACH: usize = 2048;
 
-/// One format of a token.
-pub(super) struct Format {
+/// The format of a token.
+pub(super) struct TokenFormat {
     pub(super) kind: &'static str,
     /// Words of which each token contains one, in any letter case.
     pub(super) words: &'static [&'static str],
-    /// How many bytes before the word a token may begin.
+    /// The number of bytes before the word where a token may begin.
     pub(super) before: usize,
-    /// How many bytes from the beginning of the word on are looked at.
+    /// The number of bytes after the start of the word that are examined.
     pub(super) reach: usize,
     pub(super) pattern: &'static str,
 }
@@ -20,8 +20,8 @@ const fn format(
     kind: &'static str,
     words: &'static [&'static str],
     pattern: &'static str,
-) -> Format {
-    Format {
+) -> TokenFormat {
+    TokenFormat {
         kind,
         words,
         before: 0,
@@ -30,9 +30,9 @@ const fn format(
     }
 }
 
-impl Format {
-    /// A format whose tokens begin up to so many bytes before the word, and end as many after its
-    /// beginning as `reach`: what is looked for is not bound to the place, so the window is small.
+impl TokenFormat {
+    /// A format whose tokens begin up to `before` bytes before the word and end up to `reach` bytes
+    /// after its start. The window is small, because such a pattern is not anchored.
     const fn around(mut self, before: usize, reach: usize) -> Self {
         self.before = before;
         self.reach = reach;
@@ -45,23 +45,23 @@ impl Format {
         self
     }
 
-    /// Whether tokens are longer than what most formats look at.
+    /// Returns true if tokens are longer than the default reach.
     pub(super) const fn is_long(&self) -> bool {
         self.reach > REACH
     }
 }
 
-/// What cannot be told by its form alone: the kind of which other rules judge the value.
+/// The kind of passwords in URLs, which the form alone does not prove.
 pub(super) const URL_PASSWORD: &str = "url-password";
 
-/// What stands beside a login.
+/// The kind of values next to a login.
 pub(super) const PASSWORD: &str = "password";
-/// What stands in a header, whatever it is.
+/// The kind of values in an `Authorization` header, whatever they are.
 pub(super) const AUTHORIZATION: &str = "authorization";
 
-/// The formats; of two that find the same text the first gives its kind.
+/// The formats. If two find the same text, the first one gives the kind.
 #[rustfmt::skip] // A table, one format a line.
-pub(super) static FORMATS: &[Format] = &[
+pub(super) static FORMATS: &[TokenFormat] = &[
     format("aws-access-key", &["akia", "asia", "abia", "acca"], r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}"),
     format("aws-secret-key", &["aws_secret", "aws-secret", "awssecret", "secretaccesskey"], r"(?i:aws[_-]?secret|secretaccesskey)[A-Za-z_-]{0,24}[^A-Za-z0-9/+\n]{1,12}([A-Za-z0-9/+]{40})"),
     format("aws-session-token", &["aws_session_token", "sessiontoken"], r"(?i:aws_session_token|sessiontoken)[^A-Za-z0-9/+\n]{1,12}([A-Za-z0-9/+=]{100,1500})"),

@@ -50,7 +50,7 @@ impl Dice {
     }
 }
 
-/// What a token is, a text in which it stands, and the token alone.
+/// The kind of a token, a text that contains it, and the token alone.
 type Sample = (&'static str, String, String);
 
 /// Tokens of well-known formats.

@@ -1,9 +1,9 @@
-//! Where secrets stand again that were found before.
+//! Recognises secrets that were found before.
 //!
-//! A long one is known wherever it stands. A short one could be a part of a word: it must stand
-//! apart. One that is an ordinary word, the name of a file or perhaps no secret is known only where
-//! it is assigned to a name that tells that it is: `password: passed` is one, `status: passed` is
-//! not. In the file in which it was found it is known in any case.
+//! A long secret is recognised everywhere. A short one could be part of a word, so it must stand
+//! alone. One that is an ordinary word, a file name or perhaps no secret is recognised only where
+//! it is assigned to a telling name: `password: passed` is one, `status: passed` is not. In the
+//! file where it was found, a secret is always recognised.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,33 +11,33 @@ use std::sync::{Arc, OnceLock};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use super::super::Source;
+use super::super::TextSource;
 use super::super::boundary::is_within_word;
 use super::super::names::telling;
 use super::super::plausible::{distinct, is_word};
 use super::{Secret, Vault};
 
-/// From which length on a secret is no ordinary word, whatever it is made of.
+/// From this length on, a secret is no ordinary word, whatever it consists of.
 const LONG: usize = 12;
-/// From which length on a secret is known outside its file at all.
+/// From this length on, a secret is recognised outside its file.
 const SHORT: usize = 6;
-/// From which length on a secret is known in its file.
+/// From this length on, a secret is recognised in its file.
 const SHORTEST: usize = 4;
 
-/// How many bytes of a value are its beginning: more than a line of a key has.
+/// The number of bytes of a value that go into the automaton: more than a line of a key.
 const BEGINNING: usize = 128;
 
-/// Where a secret is known.
+/// Where a secret is recognised.
 #[derive(Debug, Clone, Copy)]
-enum Reach {
+enum RecognitionScope {
     Anywhere,
-    /// Where no letter or digit stands beside it.
+    /// Where there is no letter or digit next to it.
     Apart,
-    /// Apart, and assigned to a telling name.
+    /// Standing alone, and assigned to a telling name.
     Assigned,
 }
 
-impl Reach {
+impl RecognitionScope {
     fn of(value: &str, is_here: bool, is_weak: bool) -> Option<Self> {
         let is_word = is_word(value);
         match value.len() {
@@ -62,38 +62,38 @@ impl Reach {
 
 /// One value of a vault.
 #[derive(Debug, Clone, Copy)]
-struct Known {
-    reach: Reach,
-    /// The place of its secret, and of the line in it.
+struct KnownValue {
+    reach: RecognitionScope,
+    /// The indices of its secret and of the line in it.
     secret: usize,
     line: usize,
 }
 
-/// The beginnings of the values of a vault in one automaton.
+/// The beginnings of the values of a vault, in one automaton.
 ///
-/// To build an automaton of a value that repeats itself takes time that grows with the square of its
-/// length, and a key can be long; so a long value is known by its beginning, and from there on as far
-/// as the text is the same. What was cut off from such a value is found with it.
+/// Building an automaton for a value that repeats itself takes quadratic time, and a key can be
+/// long. So a long value is found by its beginning, and from there on compared with the text. A
+/// truncated value is found that way too.
 #[derive(Debug)]
 struct Values {
     automaton: AhoCorasick,
-    /// The values of each beginning.
-    known: Vec<Vec<Known>>,
+    /// The values for each beginning.
+    known: Vec<Vec<KnownValue>>,
 }
 
 impl Values {
-    /// All that are known where these secrets are at home; nothing if there are none.
+    /// The values to look for, given which secrets are from this file; `None` if there are none.
     fn of(vault: &Vault, is_here: impl Fn(&Secret) -> bool) -> Option<Self> {
-        let mut beginnings: BTreeMap<&str, BTreeMap<&str, Known>> = BTreeMap::new();
+        let mut beginnings: BTreeMap<&str, BTreeMap<&str, KnownValue>> = BTreeMap::new();
         for (secret, content) in vault.secrets.iter().enumerate() {
             for (line, value) in content.lines.iter().enumerate() {
                 let is_weak = content.is_doubtful || vault.plain_values.contains(value);
-                let Some(reach) = Reach::of(value, is_here(content), is_weak) else {
+                let Some(reach) = RecognitionScope::of(value, is_here(content), is_weak) else {
                     continue;
                 };
                 let beginning = &value[..value.floor_char_boundary(BEGINNING)];
                 let values = beginnings.entry(beginning).or_default();
-                values.entry(value).or_insert(Known {
+                values.entry(value).or_insert(KnownValue {
                     reach,
                     secret,
                     line,
@@ -111,7 +111,7 @@ impl Values {
         Some(Self { automaton, known })
     }
 
-    /// Where they stand in a text, and the places of their secrets.
+    /// The ranges of the values in a text, with the indices of their secrets.
     fn find(&self, secrets: &[Secret], text: &str) -> Vec<(Range<usize>, usize)> {
         let (mut found, mut end) = (Vec::new(), 0);
         for hit in self.automaton.find_iter(text) {
@@ -137,36 +137,39 @@ impl Values {
     }
 }
 
-/// How far a text begins with a value.
+/// The length of the common prefix of a text and a value.
 fn common_length(text: &str, value: &str) -> usize {
     let pairs = text.bytes().zip(value.bytes());
     let length = pairs.take_while(|(one, other)| one == other).count();
     value.floor_char_boundary(length)
 }
 
-/// The values as they are known in texts that are no files of theirs, put together when they are
-/// first looked for.
+/// The values to look for in texts that are not from their files, built on first use.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Everywhere(OnceLock<Option<Arc<Values>>>);
 
 impl Vault {
-    /// Where secrets stand again that were found before, and their kinds.
-    pub(super) fn known_in(&self, text: &str, source: Source<'_>) -> Vec<(Range<usize>, String)> {
+    /// The ranges and kinds of secrets in a text that were found before.
+    pub(super) fn known_in(
+        &self,
+        text: &str,
+        source: TextSource<'_>,
+    ) -> Vec<(Range<usize>, String)> {
         let kind = |number: usize| self.secrets[number].kind.clone();
         let found = self.values_in(text, source).into_iter();
         found.map(|(range, number)| (range, kind(number))).collect()
     }
 
-    /// Takes over those secrets of another vault that stand in a text.
+    /// Adds the secrets of another vault that occur in a text.
     pub fn foresee(&mut self, other: &Self, text: &str) {
-        let found = other.values_in(text, Source::Text).into_iter();
+        let found = other.values_in(text, TextSource::Text).into_iter();
         self.adopt(found.map(|(_, number)| &other.secrets[number]));
     }
 
-    fn values_in(&self, text: &str, source: Source<'_>) -> Vec<(Range<usize>, usize)> {
+    fn values_in(&self, text: &str, source: TextSource<'_>) -> Vec<(Range<usize>, usize)> {
         let is_here = |secret: &Secret| match source {
-            Source::File(path) => secret.files.contains(path),
-            Source::Text => false,
+            TextSource::File(path) => secret.files.contains(path),
+            TextSource::Text => false,
         };
         if self.secrets.iter().any(is_here) {
             let values = Values::of(self, is_here);
@@ -183,7 +186,7 @@ impl Vault {
     }
 }
 
-/// Whether no letter or digit goes on where a value begins or ends with one.
+/// Returns true if no letter or digit continues a value that begins or ends with one.
 pub(super) fn is_apart(bytes: &[u8], range: &Range<usize>) -> bool {
     let is_alphanumeric = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
     let continues = is_alphanumeric(range.start) && is_within_word(bytes, range.start);
@@ -191,7 +194,8 @@ pub(super) fn is_apart(bytes: &[u8], range: &Range<usize>) -> bool {
     !continues && !goes_on
 }
 
-/// Whether a telling name and `=` or `:` stand before a place, with a few spaces and quotes between.
+/// Returns true if a telling name and `=` or `:` precede a position, with at most a few spaces and
+/// quotes between.
 fn is_assigned(text: &str, start: usize) -> bool {
     const FEW: usize = 8;
     const LONGEST_NAME: usize = 60;
@@ -215,10 +219,10 @@ mod tests {
     #[track_caller]
     fn case(value: &str, text: &str, is_known: bool) {
         let (scanner, mut vault) = (Scanner::default(), Vault::default());
-        let file = Source::File(".env");
+        let file = TextSource::File(".env");
         vault.redact(&scanner, &format!("DB_PASSWORD={value}\n"), file);
         assert_eq!(vault.len(), 1, "{value}");
-        let redacted = vault.redact(&scanner, text, Source::Text).text;
+        let redacted = vault.redact(&scanner, text, TextSource::Text).text;
         assert_eq!(!redacted.contains(value), is_known, "{redacted}");
     }
 
@@ -245,10 +249,10 @@ mod tests {
         let (key, other) = ("aB3kQ2mZ".repeat(40), "aB3kQ2mZ".repeat(22) + "x");
         for value in [&key, &other] {
             let line = format!("DB_PASSWORD={value}\n");
-            vault.redact(&scanner, &line, Source::File(".env"));
+            vault.redact(&scanner, &line, TextSource::File(".env"));
         }
         let mut case = |text: &str, expected: &str| {
-            let redacted = vault.redact(&scanner, text, Source::Text).text;
+            let redacted = vault.redact(&scanner, text, TextSource::Text).text;
             assert_eq!(redacted, expected);
         };
         case(&format!("-{key}-"), "-[SECRET-1 password]-");

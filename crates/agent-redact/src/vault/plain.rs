@@ -1,7 +1,7 @@
-//! What is written plainly in every message: the names of files, and our own words.
+//! Ordinary text that every message contains: the names of files, and our own words.
 //!
-//! Whoever chose such a name for a password did not make it one: a message in which files have no
-//! names helps nobody. All names are one text here, which is read once for many values.
+//! A password that is also a file name stays readable, because a message without file names would
+//! be useless. All names are one text here, which is searched once for many values.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,20 +10,20 @@ use aho_corasick::AhoCorasick;
 
 use super::known::is_apart;
 
-/// The longest value that is looked for: names are not longer.
+/// The longest value that is looked for; names are not longer.
 const LONGEST: usize = 100;
 
-/// Names and words, one a line.
+/// Names and words, one per line.
 #[derive(Debug, Clone, Default)]
 pub struct Plain(Arc<str>);
 
 impl Plain {
-    /// What stands in these texts.
+    /// The words of these texts.
     pub fn new(text: String) -> Self {
         Self(text.into())
     }
 
-    /// Those of these values that stand in it apart from other letters and digits.
+    /// The values that occur in it without a letter or digit next to them.
     pub(super) fn among<'v>(&self, values: impl Iterator<Item = &'v str>) -> BTreeSet<String> {
         let values: Vec<&str> = values
             .filter(|value| !value.is_empty() && value.len() <= LONGEST)

@@ -1,7 +1,7 @@
 //! Where a reply can be read in two ways, it is not guessed: nothing is done, and the model is told.
 
 use super::{case, create, issue, path};
-use crate::{Cut, Reply, parse, work};
+use crate::{Reply, TruncatedReply, parse, work};
 use agent_protocol::{Command, Edit};
 
 fn names(reply: &Reply) -> Vec<&str> {
@@ -188,7 +188,7 @@ fn a_closing_tag_in_a_sentence_or_an_example_does_not_end_a_cut_body() {
     ] {
         let reply = parse(text);
         assert_eq!(names(&reply), [""; 0], "{text}");
-        let cut = Cut {
+        let cut = TruncatedReply {
             line: 1,
             what: "CREATE_FILE P.md".to_owned(),
         };
