@@ -1,5 +1,5 @@
-//! What a person wants to be asked about, one predicate for each rule of the table: what goes out
-//! to others, and what does not come back.
+//! Commands that the person is asked about, one predicate for each rule of the table: commands that
+//! send something to others, and commands that cannot be undone.
 
 use super::dangers;
 use super::git::Git;
@@ -36,7 +36,7 @@ pub(super) fn pushes(invocation: &Invocation, _: &KnownDirectories) -> bool {
     })
 }
 
-/// Git commands that throw work away, and removing `.git` itself.
+/// Git commands that discard work, and the removal of `.git` itself.
 pub(super) fn discards_work(invocation: &Invocation, _: &KnownDirectories) -> bool {
     if dangers::is_recursive_removal(invocation) {
         return invocation
@@ -107,7 +107,7 @@ pub(super) fn writes_to_git(invocation: &Invocation, _: &KnownDirectories) -> bo
                         "--format",
                     ])
         }
-        // `config` and `remote` change the configuration, which stays closed whatever is granted.
+        // `config` and `remote` change the configuration, which no grant opens.
         "notes" | "worktree" => has_operand() && !matches!(git.first(), "list" | "show"),
         "reflog" => matches!(git.first(), "expire" | "delete"),
         "submodule" => matches!(git.first(), "add" | "init" | "update" | "deinit" | "sync"),
@@ -117,7 +117,7 @@ pub(super) fn writes_to_git(invocation: &Invocation, _: &KnownDirectories) -> bo
     }
 }
 
-/// Programs with the words after them that publish something.
+/// Programs, each with the subcommands that publish something.
 static PUBLISHING: &[(&str, &[&str])] = &[
     ("cargo", &["publish", "yank", "owner"]),
     ("npm", &["publish", "unpublish", "deprecate"]),
@@ -161,7 +161,7 @@ pub(super) fn publishes(invocation: &Invocation, _: &KnownDirectories) -> bool {
     let name = module.unwrap_or(&invocation.name);
     let words = PUBLISHING.iter().find(|(program, _)| program == name);
     words.is_some_and(|(_, words)| {
-        // What stands behind `--` is for a program that is run.
+        // Words after `--` are for the program that is run.
         invocation
             .arguments
             .iter()
@@ -170,12 +170,12 @@ pub(super) fn publishes(invocation: &Invocation, _: &KnownDirectories) -> bool {
     })
 }
 
-/// The directory of the repository that a command makes; nothing protects its `.git` yet.
+/// The directory of the repository that a command creates; its `.git` is not protected yet.
 pub(super) fn made_repository(invocation: &Invocation) -> Option<String> {
     git(invocation)?.made(invocation.directory.as_deref())
 }
 
-/// Whether a git command works in one of these directories.
+/// Returns true if a git command works in one of these directories.
 pub(super) fn works_within(invocation: &Invocation, directories: &[String]) -> bool {
     let directory = git(invocation).and_then(|git| git.directory(invocation.directory.as_deref()));
     directory.is_some_and(|directory| {

@@ -1,4 +1,4 @@
-//! What makes a command dangerous, one predicate for each rule of the table that refuses always.
+//! Dangerous commands, one predicate for each rule of the table that always refuses.
 //!
 //! The predicates see one program with its arguments, as `words` guessed them.
 
@@ -6,7 +6,7 @@ use super::strict;
 use super::targets::{KnownDirectories, RemovalReach, resolve};
 use super::words::Invocation;
 
-/// Whether the script has a control character other than line breaks and tabs.
+/// Returns true if the script has a control character other than line breaks and tabs.
 pub(super) fn has_control_characters(script: &str) -> bool {
     let mut characters = script.chars().peekable();
     while let Some(character) = characters.next() {
@@ -18,7 +18,7 @@ pub(super) fn has_control_characters(script: &str) -> bool {
     false
 }
 
-/// Whether the script has a character that changes the direction in which text is shown.
+/// Returns true if the script has a character that changes the direction of text.
 pub(super) fn has_bidirectional_characters(script: &str) -> bool {
     script.contains(|character| {
         matches!(character,
@@ -26,7 +26,8 @@ pub(super) fn has_bidirectional_characters(script: &str) -> bool {
     })
 }
 
-/// Whether the script defines a function that starts itself twice at once, or says so in Perl.
+/// Returns true if the script defines a function that starts itself twice at once, or does so in
+/// Perl.
 pub(super) fn is_fork_bomb(script: &str) -> bool {
     let text: Vec<char> = script.chars().collect();
     let opens = |at: &usize| matches!(text[*at], '{' | '(');
@@ -39,10 +40,10 @@ pub(super) fn is_fork_bomb(script: &str) -> bool {
             .contains("forkwhilefork")
 }
 
-/// Fork bombs are short; no longer name or body is searched for one.
+/// Fork bombs are short, so longer names and bodies are not searched for one.
 const MAX_BODY: usize = 80;
 
-/// The name of the function whose body would begin behind this text.
+/// The name of the function whose body would begin after this text.
 fn defined_before(text: &[char]) -> Option<String> {
     let text = &text[text.len().saturating_sub(2 * MAX_BODY)..];
     let before: String = text.iter().collect();
@@ -59,7 +60,7 @@ fn defined_before(text: &[char]) -> Option<String> {
     (is_function && !name.is_empty()).then(|| name.to_owned())
 }
 
-/// Whether a body starts this name twice, at the same time.
+/// Returns true if a body starts this name twice at the same time.
 fn forks(name: &str, body: &[char]) -> bool {
     let body: String = body.iter().take(MAX_BODY).collect();
     let body = body.split(['}', ')']).next().unwrap_or(&body);
@@ -70,14 +71,14 @@ fn forks(name: &str, body: &[char]) -> bool {
     calls > 1 && body.contains(['|', '&'])
 }
 
-/// The operands of a command with its flags.
+/// The operands and flags of a command.
 struct Operands<'a> {
     flags: Vec<&'a str>,
     targets: Vec<&'a str>,
 }
 
 impl<'a> Operands<'a> {
-    /// Everything after `--` is an operand; flags may stand among the operands, as GNU has it.
+    /// Everything after `--` is an operand; flags may be mixed with operands, as in GNU programs.
     fn of(invocation: &'a Invocation) -> Self {
         let mut operands = Self {
             flags: Vec::new(),
@@ -96,9 +97,9 @@ impl<'a> Operands<'a> {
         operands
     }
 
-    /// Whether a flag is given by its letter, in a cluster or alone, or by its long name.
+    /// Returns true if a flag is given, by its letter alone or in a cluster, or by its long name.
     ///
-    /// GNU takes every beginning of a long name.
+    /// GNU programs accept every prefix of a long name.
     fn has(&self, letters: &str, long: &str) -> bool {
         self.flags.iter().any(|flag| match flag.strip_prefix("--") {
             Some(name) => !name.is_empty() && long.starts_with(name),
@@ -114,7 +115,7 @@ fn is_flag(invocation: &Invocation, word: &str) -> bool {
         || has_slash_flags && word.len() == 2 && word.starts_with('/')
 }
 
-/// Whether it removes whole trees.
+/// Returns true if the command removes whole trees.
 pub(super) fn is_recursive_removal(invocation: &Invocation) -> bool {
     invocation.name == "rm" && Operands::of(invocation).has("rR", "recursive")
         || strict::is_recursive_removal_on_windows(invocation)
@@ -135,7 +136,7 @@ fn holds_the_workspace(reach: RemovalReach) -> bool {
     matches!(reach, RemovalReach::Workspace | RemovalReach::Everything)
 }
 
-/// `rm -r` of the root, a home, the workspace or what holds it.
+/// `rm -r` of the root, a home directory, the workspace or a directory that contains it.
 pub(super) fn removes_everything(invocation: &Invocation, places: &KnownDirectories) -> bool {
     invocation.name == "rm"
         && Operands::of(invocation)
@@ -144,19 +145,19 @@ pub(super) fn removes_everything(invocation: &Invocation, places: &KnownDirector
         || is_recursive_removal(invocation) && reaches(invocation, places, holds_the_workspace)
 }
 
-/// `rm -r` elsewhere.
+/// `rm -r` outside the workspace.
 pub(super) fn removes_outside(invocation: &Invocation, places: &KnownDirectories) -> bool {
     is_recursive_removal(invocation)
         && reaches(invocation, places, |reach| reach == RemovalReach::Outside)
 }
 
-/// `rm -r` of what only the running shell knows.
+/// `rm -r` of a path that only the running shell knows.
 pub(super) fn removes_unknown(invocation: &Invocation, places: &KnownDirectories) -> bool {
     is_recursive_removal(invocation)
         && reaches(invocation, places, |reach| reach == RemovalReach::Unknown)
 }
 
-/// `find` that deletes what it finds from such a place, or all of the workspace.
+/// `find` that deletes, starting at such a directory or at the whole workspace.
 pub(super) fn finds_and_removes_everything(
     invocation: &Invocation,
     places: &KnownDirectories,
@@ -216,7 +217,8 @@ fn is_filter(word: &str) -> bool {
     .contains(&word)
 }
 
-/// `chmod -R`, `chown -R` and `chgrp -R` of the root, a home or what holds the workspace.
+/// `chmod -R`, `chown -R` and `chgrp -R` of the root, a home directory or a directory that contains
+/// the workspace.
 pub(super) fn changes_modes_of_everything(
     invocation: &Invocation,
     places: &KnownDirectories,
@@ -228,7 +230,7 @@ pub(super) fn changes_modes_of_everything(
         })
 }
 
-/// Programs that make file systems or wipe disks.
+/// Programs that create file systems or wipe disks.
 pub(super) fn formats_a_disk(invocation: &Invocation, _: &KnownDirectories) -> bool {
     let name = invocation.name.as_str();
     name.starts_with("mkfs.")
@@ -250,7 +252,7 @@ pub(super) fn formats_a_disk(invocation: &Invocation, _: &KnownDirectories) -> b
         || partitions(invocation)
 }
 
-/// Programs for partitions that do more than show them.
+/// Partitioning programs that do more than list partitions.
 fn partitions(invocation: &Invocation) -> bool {
     let only_shows = |word: &String| {
         matches!(
@@ -275,7 +277,7 @@ fn partitions(invocation: &Invocation) -> bool {
     }
 }
 
-/// Writing to a device.
+/// Commands that write to a device.
 pub(super) fn writes_to_a_device(invocation: &Invocation, _: &KnownDirectories) -> bool {
     let mut targets: Vec<&str> = invocation.arguments.iter().map(String::as_str).collect();
     match invocation.name.as_str() {
@@ -289,7 +291,7 @@ pub(super) fn writes_to_a_device(invocation: &Invocation, _: &KnownDirectories) 
         ">" | "tee" | "shred" | "truncate" | "sponge" | "cp" | "mv" | "install" => {}
         _ => return false,
     }
-    // A copy from a device only reads it.
+    // Copying from a device only reads it.
     if matches!(invocation.name.as_str(), "cp" | "mv" | "install") {
         targets.drain(..targets.len().saturating_sub(1));
     }
@@ -324,7 +326,7 @@ fn is_device(path: &str) -> bool {
     )
 }
 
-/// Switching the machine off.
+/// Commands that switch the machine off.
 pub(super) fn shuts_down(invocation: &Invocation, _: &KnownDirectories) -> bool {
     let has = |words: &[&str]| {
         invocation
@@ -350,7 +352,7 @@ pub(super) fn shuts_down(invocation: &Invocation, _: &KnownDirectories) -> bool 
     }
 }
 
-/// Becoming another user.
+/// Commands that run as another user.
 pub(super) fn becomes_another_user(invocation: &Invocation, _: &KnownDirectories) -> bool {
     matches!(
         invocation.name.as_str(),

@@ -1,22 +1,22 @@
-//! A git command taken apart: options, subcommand, arguments.
+//! Splits a git command into options, subcommand and arguments.
 
 use super::targets::resolve;
 
-/// What stands behind `git`.
+/// The words after `git`, split.
 #[derive(Debug)]
 pub(super) struct Git<'a> {
     /// The subcommand.
     pub subcommand: &'a str,
-    /// What follows the subcommand.
+    /// The words after the subcommand.
     pub arguments: &'a [String],
-    /// What `-c` sets, as `key=value`.
+    /// The values of `-c`, as `key=value`.
     pub settings: Vec<&'a str>,
-    /// The directories that `-C` leads through.
+    /// The directories given with `-C`.
     directories: Vec<&'a str>,
 }
 
 impl<'a> Git<'a> {
-    /// Reads the words behind `git`; nothing where there is no subcommand.
+    /// Splits the words after `git`; `None` if there is no subcommand.
     pub(super) fn of(words: &'a [String]) -> Option<Self> {
         let mut settings = Vec::new();
         let mut directories = Vec::new();
@@ -42,7 +42,7 @@ impl<'a> Git<'a> {
         })
     }
 
-    /// The directory in which it works, if it is started in this one.
+    /// The directory that the command works in, if it is started in this one.
     pub(super) fn directory(&self, started_in: Option<&str>) -> Option<String> {
         let start = started_in.map(str::to_owned);
         self.directories
@@ -55,15 +55,15 @@ impl<'a> Git<'a> {
         self.arguments.first().map_or("", String::as_str)
     }
 
-    /// Whether one of these words is among the arguments.
+    /// Returns true if one of these words is among the arguments.
     pub(super) fn has(&self, words: &[&str]) -> bool {
         self.arguments
             .iter()
             .any(|argument| words.contains(&argument.as_str()))
     }
 
-    /// Whether a flag is given by one of its letters, alone or among others, or by its long name;
-    /// git takes every beginning of a long name.
+    /// Returns true if a flag is given, by one of its letters, alone or in a cluster, or by its
+    /// long name. Git accepts every prefix of a long name.
     pub(super) fn has_flag(&self, letters: &str, long: &str) -> bool {
         self.arguments.iter().any(|word| {
             if word.starts_with("--") {
@@ -74,7 +74,7 @@ impl<'a> Git<'a> {
         })
     }
 
-    /// The arguments that are no options.
+    /// The arguments that are not options.
     pub(super) fn operands(&self) -> impl Iterator<Item = &'a str> {
         let mut is_value = false;
         self.arguments
@@ -86,7 +86,7 @@ impl<'a> Git<'a> {
             })
     }
 
-    /// The directory of the repository that it makes, if it makes one.
+    /// The directory of the repository that the command creates, if it creates one.
     pub(super) fn made(&self, started_in: Option<&str>) -> Option<String> {
         let mut operands = self.operands();
         let name = match self.subcommand {
@@ -102,12 +102,12 @@ impl<'a> Git<'a> {
         resolve(self.directory(started_in).as_deref(), name)
     }
 
-    /// Whether a command of this name comes with git.
+    /// Returns true if the subcommand comes with git.
     pub(super) fn is_known(&self) -> bool {
         KNOWN.contains(&self.subcommand)
     }
 
-    /// Whether it gives another meaning to a name.
+    /// Returns true if the command defines an alias.
     pub(super) fn sets_an_alias(&self) -> bool {
         self.settings
             .iter()

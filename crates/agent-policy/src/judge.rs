@@ -1,4 +1,4 @@
-//! Applies the table to one step: every rule that matches, the strictest first.
+//! Applies the table to one step and returns every rule that matches, the strictest first.
 
 use std::fmt::Write as _;
 
@@ -13,22 +13,22 @@ use super::{
 };
 use agent_protocol::{Command, FileChange, RelPath, Selection};
 
-/// How much of a command is repeated in a ruling, in characters.
+/// The maximum length of a command that is quoted in a ruling, in characters.
 const MAX_ABOUT: usize = 200;
 
-/// A rule that matched, and what would make it yield.
+/// A rule that matched, and the allow rules that override it.
 struct RuleMatch {
     ruling: Ruling,
     yields: Yields,
 }
 
-/// Which allow rule of the person overrides a question.
+/// The person's allow rules that override a question.
 #[derive(Clone, Copy)]
 enum Yields {
     Never,
-    /// Every one that covers the script.
+    /// Any rule that covers the script.
     ToAnyRule,
-    /// Only one that says itself what is asked about: `git` does not allow `git push`.
+    /// Only a rule that names the command in question: `git` does not allow `git push`.
     ToRuleThatNamesIt(&'static BuiltIn),
 }
 
@@ -78,7 +78,7 @@ impl Policy {
         strictest_first(findings)
     }
 
-    /// What the settings keep for `agent` itself.
+    /// Matches paths that the settings reserve for `agent` itself.
     fn on_own_paths(&self, text: &str) -> Option<RuleMatch> {
         if self.own_paths.is_empty() {
             return None;
@@ -140,7 +140,8 @@ impl Policy {
             RuleCheck::Command(is_meant) => {
                 let mut made = Vec::new();
                 let invocation = reading.invocations.iter().find(|invocation| {
-                    // What a script makes itself is not yet protected while it runs.
+                    // A repository that the script itself creates is not protected while the script
+                    // runs.
                     if row.needs() == Some(Grant::GitWrite) {
                         made.extend(asked::made_repository(invocation));
                         if asked::works_within(invocation, &made) {
@@ -155,11 +156,11 @@ impl Policy {
         }
     }
 
-    /// What the person and the project wrote to refuse and to ask.
+    /// Matches the ask and deny rules of the person and the project.
     fn written_findings(&self, reading: &ScriptReading, is_opaque: bool) -> Vec<RuleMatch> {
         let mut findings = Vec::new();
         for (rules, decision, source) in self.written() {
-            // What is allowed is decided by `covering`.
+            // Allow rules are left to `covering`.
             if decision == Decision::Allow {
                 continue;
             }
@@ -184,7 +185,7 @@ impl Policy {
         findings
     }
 
-    /// What the mode and the sandbox say about every command.
+    /// Matches the rules on every command that follow from the mode and the sandbox.
     fn standing_findings(&self, opacity: Option<Opacity>) -> Vec<RuleMatch> {
         standing::on_commands(self.approval, self.confinement)
             .iter()
@@ -208,7 +209,7 @@ impl Policy {
 
     /// The commands of a script with the allow rules for each, if all of them are covered.
     ///
-    /// Otherwise, if that is the reason, what makes it opaque.
+    /// If not, and if the script is opaque, the error says why.
     fn covering(&self, script: &str) -> Result<Vec<Covered<'_>>, Option<Opacity>> {
         if self.dialect != words::Dialect::Posix {
             return Err(None);
@@ -270,7 +271,7 @@ struct Covered<'a> {
     rules: Vec<&'a Rule>,
 }
 
-/// One finding for each rule that allows a part of the script.
+/// One match for each rule that allows a part of the script.
 fn allowing(covered: &[Covered<'_>]) -> Vec<RuleMatch> {
     let mut rules: Vec<&Rule> = Vec::new();
     for rule in covered.iter().flat_map(|covered| &covered.rules) {
@@ -337,7 +338,7 @@ fn strictest_first(findings: Vec<RuleMatch>) -> Vec<Ruling> {
     rulings
 }
 
-/// Every path that a step changes, as it is named before and after.
+/// Every path that a step changes, before and after.
 fn paths(command: &Command) -> Vec<&RelPath> {
     match command {
         Command::MoveFile { from, to } => vec![from, to],
@@ -357,7 +358,7 @@ fn paths_of_change(change: &FileChange) -> Vec<&RelPath> {
     }
 }
 
-/// Every path or pattern for paths that a step names, however a list is read.
+/// Every path or glob that a step names; a list counts as a whole and in parts.
 fn touched(command: &Command) -> Vec<String> {
     let mut touched: Vec<String> = paths(command)
         .into_iter()
@@ -378,7 +379,7 @@ fn touched(command: &Command) -> Vec<String> {
     touched
 }
 
-/// A command as it is named in a ruling.
+/// A command as it is quoted in a ruling.
 fn in_short(invocation: &Invocation) -> String {
     let mut short = String::new();
     let words = std::iter::once(&invocation.name).chain(&invocation.arguments);

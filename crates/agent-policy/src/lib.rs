@@ -1,16 +1,15 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # How it is made
+//! # How it works
 //!
-//! What a step may do: allow, ask or deny; the strictest rule wins.
+//! Pure: a `Policy` is a value. The only thing it asks of the machine is where a program is,
+//! through a function that the caller provides. All rules, built in or written by people, are rows
+//! of one table that can be printed, and every ruling names the row that decided.
 //!
-//! Pure: a `Policy` is a value, and the only thing that it asks of the machine is where a program
-//! lies, through a function that is handed in. All rules, built in or written by people, stand in
-//! one table that prints in words; every ruling names the row that decided it.
-//!
-//! What a script does is judged twice. `shell` understands it completely or not at all, and only
-//! then an allow rule may match. `words` guesses what it starts, for the rules that ask or refuse.
-//! Neither is a boundary: files are confined by `workspace`, commands by the sandbox.
+//! A script is examined twice. `shell` understands it completely or not at all, and allow rules
+//! match only scripts that it understands. `words` guesses which programs a script starts, for the
+//! rules that ask or refuse. Neither is a security boundary: files are confined by `workspace`,
+//! commands by the sandbox.
 
 mod asked;
 mod dangers;
@@ -44,20 +43,20 @@ pub use shell::{MAX_BYTES, Opacity, Script, read as read_script};
 pub use targets::KnownDirectories;
 pub use words::Dialect;
 
-/// What becomes of a step; the strictest is the greatest.
+/// The decision about a step; the strictest is the greatest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
-    /// It is carried out.
+    /// The step is executed.
     Allow,
     /// The person decides.
     Ask,
-    /// It is refused.
+    /// The step is refused.
     Deny,
 }
 
 impl Decision {
-    /// The word for it in a table: `allowed`, `asked`, `refused`.
+    /// The word in tables: `allowed`, `asked`, `refused`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Allow => "allowed",
@@ -70,16 +69,16 @@ impl Decision {
 /// A decision with the rule that made it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ruling {
-    /// What becomes of the step.
+    /// The decision.
     pub decision: Decision,
-    /// The rule in words, as `agent policy` prints it.
+    /// The rule as `agent policy` prints it.
     pub rule: String,
-    /// Why, for the person and the model.
+    /// The reason, for the person and the model.
     pub why: String,
-    /// The command or the path that the rule is about; empty where it is about the whole step.
+    /// The command or path that the rule is about; empty if it is about the whole step.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// What the person grants with a yes, if the step needs it to work.
+    /// The grant that the step needs, which the person gives with a yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<Grant>,
 }
@@ -88,14 +87,14 @@ pub struct Ruling {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Approval {
-    /// What the rules allow is carried out.
+    /// Steps that the rules allow are executed.
     #[default]
     Auto,
-    /// File changes at once; commands are asked about.
+    /// File changes are executed; commands are asked about.
     Edits,
-    /// Whatever changes something is asked about.
+    /// Every change is asked about.
     Ask,
-    /// Only what reads is carried out.
+    /// Only steps that read are executed.
     Plan,
 }
 
@@ -106,30 +105,30 @@ pub enum Strictness {
     /// Obvious destruction.
     #[default]
     Normal,
-    /// Also every forced removal, fetching, reading the environment, user administration.
+    /// Also every forced removal, downloads, reading the environment and user administration.
     Strict,
 }
 
-/// What only the person can give.
+/// A permission that only the person can give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grant {
-    /// Writing to `.git`, its hooks and configuration excepted.
+    /// Writing to `.git`, except for its hooks and configuration.
     GitWrite,
     /// The network.
     Network,
 }
 
-/// Whether commands have the network.
+/// Access of commands to the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Network {
-    /// They have none. On a terminal, a command that seems to have missed it is offered again.
+    /// No network. On a terminal, a command that seems to have needed it is offered again.
     #[default]
     Off,
-    /// They have none at first; a command that seems to have missed it waits for the person.
+    /// No network at first; a command that seems to have needed it waits for the person.
     Ask,
-    /// They have it.
+    /// Network access.
     On,
 }
 
@@ -139,18 +138,18 @@ pub enum Network {
 pub enum CommandConfinement {
     /// They run in a sandbox.
     Sandboxed,
-    /// They run in a sandbox that cannot keep them from the records of `agent` in the workspace,
-    /// where approvals lie: each command is asked about, whatever is allowed.
+    /// They run in a sandbox that cannot hide the records of `agent` in the workspace, which
+    /// include approvals. Each command is asked about, whatever is allowed.
     RecordsExposed,
-    /// This machine has no sandbox: each command is asked about, whatever is allowed.
+    /// This machine has no sandbox. Each command is asked about, whatever is allowed.
     Missing,
-    /// The person switched the sandbox off: commands are asked about unless they are allowed.
+    /// The person switched the sandbox off. Commands are asked about unless they are allowed.
     SwitchedOff,
-    /// This machine has no sandbox and the settings require one: no command runs.
+    /// This machine has no sandbox and the settings require one. No command runs.
     Required,
 }
 
-/// A word that is none of those that may be written.
+/// A word that is not among the accepted ones.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{written}` is not one of {allowed}")]
 pub struct UnknownWord {
@@ -158,7 +157,7 @@ pub struct UnknownWord {
     allowed: &'static str,
 }
 
-/// Reads an enum from the words that stand for it in settings and flags.
+/// Implements `FromStr` for an enum, from the words used in settings and flags.
 macro_rules! from_words {
     ($type:ty, $allowed:literal, { $($word:literal => $value:expr),+ }) => {
         impl FromStr for $type {
@@ -190,10 +189,10 @@ from_words!(Grant, "`git-write`, `network`", {
 /// The rules that the person wrote.
 #[derive(Debug, Clone, Default)]
 pub struct PersonRules {
-    /// Not asked about, as far as nothing stricter matches.
+    /// Allowed without a question, unless something stricter matches.
     pub allow: Vec<Rule>,
-    /// Answered with "always". Without a sandbox these hold only for programs that run nothing of
-    /// the project's own: the model writes what `make` runs.
+    /// Allowed by the answer "always". Without a sandbox these rules hold only for programs that
+    /// run no code of the project, because the model writes what `make` runs.
     pub always: Vec<Rule>,
     /// Always asked about.
     pub ask: Vec<Rule>,
@@ -207,7 +206,7 @@ impl PersonRules {
     }
 }
 
-/// The rules that came with the project: it can make things stricter only.
+/// The rules of the project, which can only make the policy stricter.
 #[derive(Debug, Clone, Default)]
 pub struct ProjectRules {
     /// Always asked about.
@@ -216,7 +215,7 @@ pub struct ProjectRules {
     pub deny: Vec<Rule>,
 }
 
-/// All that decides about steps.
+/// Everything that decides about steps.
 #[derive(Debug, Clone)]
 pub struct Policy {
     /// When the person is asked.
@@ -225,22 +224,22 @@ pub struct Policy {
     pub strictness: Strictness,
     /// How commands are confined.
     pub confinement: CommandConfinement,
-    /// What the person has granted.
+    /// The grants that the person gave.
     pub grants: Vec<Grant>,
-    /// What the person wrote.
+    /// The rules of the person.
     pub person: PersonRules,
-    /// What the project wrote.
+    /// The rules of the project.
     pub project: ProjectRules,
     /// Paths in the workspace that belong to `agent` itself, besides `.agent`.
     pub own_paths: Vec<RelPath>,
     /// Paths in the workspace that git runs or obeys because the person's configuration names them,
     /// such as the directory of `core.hooksPath`.
     pub obeyed_by_git: Vec<RelPath>,
-    /// The directories that matter.
+    /// The directories that the rules mention.
     pub places: KnownDirectories,
-    /// Where programs lie.
+    /// Finds programs on the machine.
     pub lookup: ProgramLookup,
-    /// Which shell runs scripts.
+    /// The shell that runs scripts.
     pub dialect: Dialect,
 }
 
@@ -250,11 +249,11 @@ const PROJECT: &str = "the project's rule";
 /// One row of the table of rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RuleRow {
-    /// What becomes of what the rule is about.
+    /// The decision.
     pub decision: Decision,
-    /// What the rule is about, in words.
+    /// The steps that the rule is about.
     pub rule: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -286,19 +285,19 @@ impl Policy {
             Command::RunCommand { script, .. } => self.judge_script(script),
             other => self.judge_file_step(other),
         };
-        // A yes must grant all that the step needs, whichever question comes first.
+        // A yes must grant everything that the step needs, whichever question comes first.
         let needs = rulings.iter().find_map(|ruling| ruling.needs);
         let mut ruling = rulings.swap_remove(0);
         ruling.needs = needs;
         ruling
     }
 
-    /// Tells which rules match a script, the strictest first: the first one decides.
+    /// The rules that match a script, the strictest first: the first one decides.
     pub fn explain(&self, script: &str) -> Vec<Ruling> {
         self.judge_script(script)
     }
 
-    /// Every rule in force, in words: what is refused, what is asked, what is allowed.
+    /// Every rule in force: refused, asked, allowed.
     pub fn table(&self) -> Vec<RuleRow> {
         let mut rows: Vec<RuleRow> = self
             .rows_in_force()
@@ -335,7 +334,7 @@ impl Policy {
         rows
     }
 
-    /// The rules that people wrote, with what they decide and whose they are.
+    /// The rules that people wrote, with their decisions and owners.
     fn written(&self) -> [(&[Rule], Decision, &'static str); 6] {
         [
             (&self.person.deny, Decision::Deny, PERSON),
@@ -347,17 +346,17 @@ impl Policy {
         ]
     }
 
-    /// Proposes the rules that would let a script run without a question from now on.
+    /// Proposes rules that let a script run without a question from now on.
     ///
-    /// Empty where no rule can: the script is opaque, refused, or asked about by a rule that does
-    /// not yield.
+    /// Empty if no rule can: the script is opaque, refused, or asked about by a rule that no allow
+    /// rule overrides.
     pub fn propose(&self, script: &str) -> Vec<Rule> {
         let Script::Plain(commands) = read_script(script) else {
             return Vec::new();
         };
         let like: Option<Vec<Rule>> = self.missing_rules(&commands, propose::beginning);
         let exactly: Option<Vec<Rule>> = self.missing_rules(&commands, propose::exactly);
-        // What may not be allowed with its like may not be allowed with other endings either.
+        // If similar commands must not be allowed, this exact one must not be allowed either.
         let Some(like) = like else {
             return Vec::new();
         };

@@ -1,14 +1,15 @@
-//! What the words behind an allow rule may make a program do.
+//! Decides if the words after those of an allow rule are covered by it.
 //!
-//! `rg` searches, and `rg --pre` runs a program on every file; `cat` shows files, and `cat
-//! /home/me/.ssh/id_rsa` one that is none of the project's. A rule that allows a beginning was not
-//! meant for these. What follows its words is covered only if it
+//! `rg` searches, but `rg --pre` runs a program on every file. `cat` shows files, but `cat
+//! /home/me/.ssh/id_rsa` shows one that is not part of the project. A rule that allows the
+//! beginning of a command is not meant for these. The words after those of the rule are covered
+//! only if they
 //!
-//! - names no path outside of the workspace, and none that the workspace protects;
-//! - has no option with which the program runs, fetches, writes or obeys something else;
-//! - is, where it is code for the program itself (`sed`, `awk`), code that only prints.
+//! - name no path outside the workspace, and none that the workspace protects;
+//! - have no option that makes the program run, fetch, write or obey something else;
+//! - are, if they are code for the program itself (`sed`, `awk`), code that only prints.
 //!
-//! Whoever means one of these names it in the rule.
+//! To allow one of these, name it in the rule.
 
 use super::git::Git;
 use super::propose;
@@ -16,12 +17,12 @@ use super::sed;
 use super::targets::KnownDirectories;
 use super::words::{inner_command, is_wrapper};
 
-/// The options of one program.
+/// The risky options of one program.
 struct Risky {
     name: &'static str,
     /// Whole words, and short options whose value may be joined to them.
     words: &'static [&'static str],
-    /// Long options; every beginning of one counts, as most programs take them.
+    /// Long options; every prefix counts, because most programs accept prefixes.
     long: &'static [&'static str],
 }
 
@@ -114,7 +115,7 @@ static RISKY: &[Risky] = &[
     ),
 ];
 
-/// Short options of git that mean something harmless with other subcommands.
+/// Short options of git that are harmless with other subcommands.
 static RISKY_IN_GIT: &[(&str, &[&str])] = &[
     ("clone", &["-u", "-c"]),
     ("archive", &["-o"]),
@@ -128,8 +129,9 @@ static RISKY_IN_GIT: &[(&str, &[&str])] = &[
     ("mergetool", &["-t"]),
 ];
 
-/// Subcommands of git that a rule covers which does not name one: what only looks, and everyday
-/// work. Others change the configuration, run programs, tell credentials or set up timers.
+/// Subcommands of git that are covered by a rule without a subcommand: those that only read, and
+/// everyday work. Others change the configuration, run programs, print credentials or set up
+/// timers.
 const GIT_UNNAMED: [&str; 25] = [
     "apply",
     "cat-file",
@@ -158,7 +160,7 @@ const GIT_UNNAMED: [&str; 25] = [
     "worktree",
 ];
 
-/// The part of a plain command that begins with the program which does the work.
+/// The part of a plain command that begins with the program that does the work.
 pub(super) fn without_wrappers(command: &[String]) -> &[String] {
     let mut begins = 0;
     while let Some(inner) = inner_command(&command[begins..]) {
@@ -167,20 +169,20 @@ pub(super) fn without_wrappers(command: &[String]) -> &[String] {
     &command[begins..]
 }
 
-/// The name of the program at the beginning of some words.
+/// The name of the program at the start of these words.
 pub(super) fn name_of(words: &[String]) -> &str {
     let program = words.first().map_or("", String::as_str);
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// Whether a program obeys what it finds in the directory where it is started, although that can
-/// be a place which nothing protects: a repository says which programs git runs.
+/// Returns true if a program obeys files in its working directory, which may be unprotected: a git
+/// repository says which programs git runs.
 pub(super) fn obeys_its_directory(command: &[String]) -> bool {
     let name = name_of(without_wrappers(command));
     name.starts_with("git-") || matches!(name, "git" | "gh" | "hg" | "jj")
 }
 
-/// Whether a program gets arguments that nobody sees, from what another one prints.
+/// Returns true if a program takes arguments from the output of another one.
 pub(super) fn takes_unseen_arguments(command: &[String]) -> bool {
     let mut inner = command;
     loop {
@@ -194,8 +196,8 @@ pub(super) fn takes_unseen_arguments(command: &[String]) -> bool {
     }
 }
 
-/// Whether a word of the shell changes what the words behind it in the script mean, or evaluates
-/// its argument: no allow rule matches it, since none says anything about the rest of the script.
+/// Returns true if a builtin changes the meaning of later words in the script, or evaluates its
+/// argument. No allow rule matches it, because none says anything about the rest of the script.
 pub(super) fn changes_the_shell(command: &[String]) -> bool {
     let inner = without_wrappers(command);
     let name = inner.first().map_or("", String::as_str);
@@ -205,7 +207,7 @@ pub(super) fn changes_the_shell(command: &[String]) -> bool {
     };
     match name {
         "printf" => sets_a_variable("-v"),
-        // The index of an array is evaluated, with all substitutions in it.
+        // Array indices are evaluated, with all substitutions in them.
         "test" | "[" => sets_a_variable("-v") || sets_a_variable("-R"),
         "wait" => sets_a_variable("-p"),
         _ => matches!(
@@ -242,8 +244,8 @@ pub(super) fn changes_the_shell(command: &[String]) -> bool {
     }
 }
 
-/// Whether what follows the first `named` words of a command makes its program do something else
-/// than those words say, or leads out of the workspace.
+/// Returns true if the words after the first `named` ones make the program do something else than
+/// those say, or name a path outside the workspace.
 pub(super) fn goes_beyond(command: &[String], named: usize, places: &KnownDirectories) -> bool {
     let inner = without_wrappers(command);
     let begins = command.len() - inner.len();
@@ -257,7 +259,7 @@ pub(super) fn goes_beyond(command: &[String], named: usize, places: &KnownDirect
     added.any(|at| !code.contains(&at) && leads_out(name, &inner[at], places))
 }
 
-/// Which words of a command are code for the program itself, and no paths.
+/// The indices of the words that are code for the program itself, and not paths.
 fn code_places(command: &[String]) -> Vec<usize> {
     match name_of(command) {
         "sed" | "gsed" => {
@@ -269,8 +271,8 @@ fn code_places(command: &[String]) -> Vec<usize> {
     }
 }
 
-/// Whether what follows the first `named` words makes a program run, fetch, write or obey something
-/// that those words do not tell.
+/// Returns true if the words after the first `named` ones make a program run, fetch, write or obey
+/// something that those do not mention.
 pub(super) fn does_something_else(command: &[String], named: usize) -> bool {
     let inner = without_wrappers(command);
     let name = name_of(inner);
@@ -289,20 +291,20 @@ pub(super) fn does_something_else(command: &[String], named: usize) -> bool {
             "tar" => added.iter().enumerate().any(|(at, word)| {
                 word.contains(':') || named + at == 1 && word.contains(['I', 'F', 'P', 'g'])
             }),
-            // It writes the person's own settings.
+            // `go env -w` and similar write the person's own settings.
             "go" => {
                 inner.get(1).is_some_and(|word| word == "env")
                     && added
                         .iter()
                         .any(|word| matches!(word.as_str(), "-w" | "-u"))
             }
-            // A wrapper that wraps nothing, as in `env -S...`.
+            // A wrapper without a command, as in `env -S...`.
             _ => is_wrapper(name) && !added.is_empty(),
         }
 }
 
-/// Whether a git command leads to another repository, another configuration or another machine, or
-/// does what a rule without a subcommand was not meant for.
+/// Returns true if a git command uses another repository, configuration or machine, or has a
+/// subcommand that a rule without one does not cover.
 fn redirects_git(command: &[String], named: usize) -> bool {
     let is_harmless = |word: &String| matches!(word.as_str(), "--no-pager" | "--version");
     let Some(git) = Git::of(&command[1..]) else {
@@ -327,7 +329,7 @@ fn redirects_git(command: &[String], named: usize) -> bool {
         .flat_map(|(_, options)| *options);
     let short: Vec<&str> = short.copied().collect();
     added.iter().any(|word| {
-        // `ext::` is an address that runs a program.
+        // An `ext::` address runs a program.
         word.contains("::") || has_short(&short, word)
     }) || match git.subcommand {
         "push" | "fetch" | "pull" | "ls-remote" => {
@@ -342,7 +344,8 @@ fn redirects_git(command: &[String], named: usize) -> bool {
     }
 }
 
-/// Whether the remote, which is the first word that is no option, is an address: `host:path`.
+/// Returns true if the remote, which is the first word that is not an option, is an address:
+/// `host:path`.
 ///
 /// The first such word may be the value of the option before it.
 fn names_another_machine(arguments: &[String]) -> bool {
@@ -372,7 +375,7 @@ fn only_reads_configuration(git: &Git<'_>, added: &[String]) -> bool {
             && (reads || operands <= 1 && !matches!(git.first(), "edit" | "-e"))
 }
 
-/// The place of the code in an awk command: the first word that is neither an option nor its value.
+/// The index of the code in an awk command: the first word that is neither an option nor its value.
 fn awk_code(command: &[String]) -> Option<usize> {
     let mut at = 1;
     while let Some(word) = command.get(at) {
@@ -386,10 +389,11 @@ fn awk_code(command: &[String]) -> Option<usize> {
     None
 }
 
-/// Whether an awk command has code in which more than printing is possible.
+/// Returns true if an awk command has code that may do more than print.
 fn is_more_than_plain_awk(command: &[String], named: usize) -> bool {
     let code = awk_code(command).unwrap_or(command.len());
-    // Others take code from a file, load libraries, or write profiles and variables to files.
+    // Other options take code from a file, load libraries, or write profiles and variables to
+    // files.
     let is_other = |word: &String| {
         let is_known = word == "--" || word.starts_with("-F") || word.starts_with("-v");
         word.len() > 1 && word.starts_with('-') && !is_known
@@ -403,7 +407,7 @@ fn is_more_than_plain_awk(command: &[String], named: usize) -> bool {
         || code >= named && command.get(code).is_some_and(does_more)
 }
 
-/// Whether a word, or the value in it, is a path outside of the workspace or one that it protects.
+/// Returns true if a word, or the value in it, is a path outside the workspace or a protected one.
 fn leads_out(program: &str, word: &str, places: &KnownDirectories) -> bool {
     let joined = word
         .strip_prefix('-')

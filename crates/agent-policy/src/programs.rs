@@ -1,4 +1,4 @@
-//! Which program a word of a script starts, as far as the machine tells.
+//! Finds the program that a word of a script starts.
 //!
 //! A name in a rule means the program that the name leads to outside of everything that commands
 //! may write: a `git` in the workspace is not `git`.
@@ -12,13 +12,13 @@ use super::targets::KnownDirectories;
 /// A program that was found on the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundProgram {
-    /// The absolute path under which it was found.
+    /// The absolute path where it was found.
     pub path: PathBuf,
-    /// The same with all links followed.
+    /// The path with all links resolved.
     pub real: PathBuf,
 }
 
-/// Finds programs as the shell of a command would: a name in its `PATH`, a path as it is.
+/// Finds programs as the shell of a command would: a name in `PATH`, a path as it is.
 #[derive(Clone)]
 pub struct ProgramLookup(Arc<Find>);
 
@@ -42,16 +42,16 @@ impl fmt::Debug for ProgramLookup {
     }
 }
 
-/// What tells whether two words name the same program.
+/// Compares the programs that words name.
 pub(super) struct Programs<'a> {
     pub lookup: &'a ProgramLookup,
     pub places: &'a KnownDirectories,
-    /// Whether the script changed its directory before.
+    /// True if the script changed its directory before.
     pub has_moved: bool,
 }
 
 impl Programs<'_> {
-    /// Whether a rule's word and a script's word start the same program.
+    /// Returns true if a word of a rule and a word of a script start the same program.
     pub(super) fn are_the_same(&self, rule: &str, word: &str) -> bool {
         if is_relative(rule) || is_relative(word) {
             return rule == word && !self.has_moved;
@@ -59,7 +59,7 @@ impl Programs<'_> {
         if rule == word && is_builtin(word) {
             return true;
         }
-        // Looking up is left to words that could be the same.
+        // Only words that could be the same are looked up.
         if rule.rsplit('/').next() != word.rsplit('/').next() {
             return false;
         }
@@ -81,7 +81,7 @@ fn is_relative(word: &str) -> bool {
     word.contains('/') && !word.starts_with('/')
 }
 
-/// Words that the shell does itself, whatever is in `PATH`.
+/// Shell builtins, which do not depend on `PATH`.
 fn is_builtin(word: &str) -> bool {
     matches!(
         word,

@@ -1,17 +1,17 @@
-//! The rule that is proposed for the answer "always".
+//! Proposes the rule for the answer "always".
 
 use super::options;
 use super::rules::{Rule, RuleExtent};
 use super::shell::{self, Script};
 use super::words::{inner_command, is_code_runner, is_interpreter};
 
-/// The longest rule that is proposed, in bytes; nobody would check a longer one.
+/// The maximum length of a proposed rule, in bytes; nobody would check a longer one.
 const MAX_PROPOSAL: usize = 200;
 
-/// Proposes a rule for the answer "always": what this command and its like begin with.
+/// Proposes a rule for the answer "always": the beginning of this command and similar ones.
 ///
-/// Nothing for scripts that are opaque or start different programs, and nothing that would allow
-/// arbitrary code at once, such as commands beginning with `bash -c`.
+/// `None` for scripts that are opaque or start different programs, and for rules that would allow
+/// arbitrary code, such as commands beginning with `bash -c`.
 pub fn propose(script: &str) -> Option<Rule> {
     let Script::Plain(commands) = shell::read(script) else {
         return None;
@@ -26,8 +26,8 @@ pub fn propose(script: &str) -> Option<Rule> {
         .then_some(first)
 }
 
-/// The rule for one plain command and its like; for that command alone where others of its like
-/// could do anything.
+/// The rule for one plain command and similar ones, or for that command alone if similar ones could
+/// do anything.
 pub(super) fn beginning(command: &[String]) -> Option<Rule> {
     let mut begins = 0;
     while let Some(inner) = inner_command(&command[begins..]) {
@@ -51,8 +51,8 @@ pub(super) fn beginning(command: &[String]) -> Option<Rule> {
     }
 }
 
-/// How many arguments tell what a command does, so that others may follow them freely; nothing
-/// where all of them are needed.
+/// The number of arguments that determine what a command does, so that any others may follow;
+/// `None` if all of them are needed.
 fn words_of_its_like(program: &str, arguments: &[String]) -> Option<usize> {
     let name = program.rsplit('/').next().unwrap_or(program);
     let first = arguments.first().map_or("", String::as_str);
@@ -77,8 +77,7 @@ fn words_of_its_like(program: &str, arguments: &[String]) -> Option<usize> {
     }
 }
 
-/// Subcommands of git that do the same thing whatever follows, but for the options that
-/// `options` knows.
+/// Subcommands of git that do the same thing whatever follows, except for the options in `options`.
 pub(super) const GIT_WORK: [&str; 26] = [
     "add",
     "blame",
@@ -108,7 +107,7 @@ pub(super) const GIT_WORK: [&str; 26] = [
     "tag",
 ];
 
-/// Programs that do too much, or whatever they are told.
+/// Programs that do too much, or anything they are told.
 fn is_never_proposed(program: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or(program);
     matches!(
@@ -139,7 +138,7 @@ fn runs_its_argument(word: &str) -> bool {
         || word.starts_with('-') && !word.starts_with("--") && word.contains(['c', 'e', 'p', 'r'])
 }
 
-/// Programs that run what the project itself says, under the name that follows them.
+/// Programs that run a target of the project, named by the word after them.
 fn builds_the_project(name: &str) -> bool {
     matches!(
         name,
@@ -165,7 +164,7 @@ fn builds_the_project(name: &str) -> bool {
     )
 }
 
-/// Programs that test, check or format the project, and run nothing but its code.
+/// Programs that test, check or format the project, and run no other code.
 fn checks_code(name: &str) -> bool {
     matches!(
         name,
@@ -199,7 +198,7 @@ fn checks_code(name: &str) -> bool {
     )
 }
 
-/// Programs that only tell something, whatever their arguments.
+/// Programs that only print information, whatever their arguments.
 pub(super) fn only_looks(name: &str) -> bool {
     matches!(
         name,
@@ -239,7 +238,7 @@ pub(super) fn only_looks(name: &str) -> bool {
     )
 }
 
-/// Subcommands of git that run no hook, of which a project may bring its own.
+/// Subcommands of git that run no hooks; a project may bring its own hooks.
 const GIT_LOOKS: [&str; 13] = [
     "blame",
     "branch",
@@ -256,8 +255,8 @@ const GIT_LOOKS: [&str; 13] = [
     "tag",
 ];
 
-/// Whether a plain command runs no code that lies in the workspace, as `make`, `npm test`, `cargo
-/// test` and `python check.py` do. What is not known may.
+/// Returns true if a plain command runs no code of the workspace, as `make`, `npm test`, `cargo
+/// test` and `python check.py` do. Unknown programs may run some.
 pub(super) fn runs_nothing_of_the_project(command: &[String]) -> bool {
     let mut inner = command;
     while let Some(begins) = inner_command(inner) {
@@ -341,7 +340,7 @@ fn rule(words: &[String], extent: RuleExtent) -> Option<Rule> {
     (!words.is_empty() && rule.text().len() <= MAX_PROPOSAL).then_some(rule)
 }
 
-/// Whether a plain command changes nothing, whatever else stands in the script.
+/// Returns true if a plain command changes nothing, whatever else is in the script.
 pub(super) fn is_neutral(command: &[String]) -> bool {
     let Some((program, arguments)) = command.split_first() else {
         return true;

@@ -1,8 +1,8 @@
 //! Paths that steps may not touch, or only after a question.
 //!
-//! Judged by name alone, and by every name under which some file system would find the same entry:
-//! another letter case, trailing dots and spaces, short names, streams, invisible characters. What
-//! a link leads to is decided by `workspace`, what a command may write by the sandbox.
+//! Decided by name alone, including every name under which some file system would find the same
+//! entry: other letter case, trailing dots and spaces, short names, streams, invisible characters.
+//! Links are left to `workspace`, writing by commands to the sandbox.
 
 use std::borrow::Cow;
 
@@ -24,12 +24,13 @@ const GIT_OPEN: [&str; 9] = [
     "commit_editmsg",
 ];
 
-/// Whether the path is a git directory or lies in one.
+/// Returns true if the path is a git directory or in one.
 pub(super) fn is_in_git(path: &RelPath) -> bool {
     has_component(path, ".git")
 }
 
-/// Whether the path lies in a git directory, in what no grant opens: hooks, config and the like.
+/// Returns true if the path is in a part of a git directory that no grant opens: hooks, config and
+/// similar.
 pub(super) fn is_in_closed_git(path: &RelPath) -> bool {
     let names: Vec<PathComponent<'_>> = path.components().map(PathComponent::of).collect();
     let Some(at) = names.iter().position(|name| name.is(".git")) else {
@@ -41,13 +42,13 @@ pub(super) fn is_in_closed_git(path: &RelPath) -> bool {
     !is_open || names[at + 1..].iter().any(|name| name.is(".git"))
 }
 
-/// Whether a path, or a pattern for paths, names our own state.
+/// Returns true if a path or glob names the records of `agent`.
 pub(super) fn names_our_state(text: &str) -> bool {
     text.split(['/', '\\', ',', '{', '}'])
         .any(|part| PathComponent::of(part).is(".agent"))
 }
 
-/// Whether the path is this one or lies beneath it.
+/// Returns true if the path is this directory or in it.
 pub(super) fn is_within(path: &RelPath, directory: &RelPath) -> bool {
     let mut components = path.components().map(plain_name);
     directory
@@ -55,13 +56,13 @@ pub(super) fn is_within(path: &RelPath, directory: &RelPath) -> bool {
         .all(|expected| components.next() == Some(plain_name(expected)))
 }
 
-/// Whether an editor or a tool would act on the file when the person opens the project.
+/// Returns true if an editor or a tool acts on the file when the person opens the project.
 pub(super) fn is_tool_configuration(path: &RelPath) -> bool {
     let mut names = path.components().map(PathComponent::of);
     names.any(|name| TOOL_CONFIGURATION.iter().any(|other| name.is(other)))
 }
 
-/// Whether another tool of the person would act on the file.
+/// Returns true if another tool of the person acts on the file.
 pub(super) fn is_other_configuration(path: &RelPath) -> bool {
     let mut names = path.components().map(PathComponent::of);
     names.any(|name| {
@@ -71,10 +72,10 @@ pub(super) fn is_other_configuration(path: &RelPath) -> bool {
     })
 }
 
-/// Whether the file tells a build service what to run.
+/// Returns true if the file tells a build service what to run.
 pub(super) fn is_build_service_file(path: &RelPath) -> bool {
     let names: Vec<PathComponent<'_>> = path.components().map(PathComponent::of).collect();
-    // Nearly all differ from all of them in their first letter.
+    // A quick check: nearly all names differ from all of these in their first letter.
     let may_begin = |name: &PathComponent<'_>| {
         let first = name.plain.as_bytes().first();
         name.is_short || first.is_some_and(|first| BEGINNINGS[usize::from(*first)])
@@ -88,7 +89,7 @@ pub(super) fn is_build_service_file(path: &RelPath) -> bool {
         })
 }
 
-/// The first letters of `WORKFLOWS`, in lower case as plain names are.
+/// The first letters of `WORKFLOWS`, in lower case like plain names.
 const BEGINNINGS: [bool; 256] = {
     let mut letters = [false; 256];
     let mut at = 0;
@@ -111,10 +112,10 @@ fn has_component(path: &RelPath, name: &str) -> bool {
         .any(|component| PathComponent::of(component).is(name))
 }
 
-/// The name under which the most forgiving file system would look for a component.
+/// The name under which the most lenient file system would look for a component.
 ///
-/// Windows drops trailing dots and spaces and takes what follows a colon for a stream; macOS
-/// ignores letter case and some invisible characters, as git found out.
+/// Windows drops trailing dots and spaces and takes the text after a colon for a stream; macOS
+/// ignores letter case and some invisible characters, which git learned the hard way.
 fn plain_name(component: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| {
         byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-' | b'.')
@@ -131,16 +132,16 @@ fn plain_name(component: &str) -> Cow<'_, str> {
     Cow::Owned(name.trim_end_matches(['.', ' ']).to_owned())
 }
 
-/// Whether a file of this name makes its directory look like a git directory.
+/// Returns true if a file of this name makes its directory look like a git directory.
 pub(super) fn heads_a_repository(path: &RelPath) -> bool {
     let name = path.as_str().rsplit('/').next().unwrap_or_default();
     plain_name(name).eq_ignore_ascii_case("HEAD") && !is_in_git(path)
 }
 
-/// A component under its plain name.
+/// A path component under its plain name.
 struct PathComponent<'a> {
     plain: Cow<'a, str>,
-    /// It may be a short name that Windows gave to another one.
+    /// True if it may be a short name that Windows made for another name.
     is_short: bool,
 }
 
@@ -153,7 +154,7 @@ impl<'a> PathComponent<'a> {
         }
     }
 
-    /// Whether it is this name, or a short name that Windows may have given to it.
+    /// Returns true if it is this name, or a short name that Windows may have made for it.
     fn is(&self, name: &str) -> bool {
         self.plain.eq_ignore_ascii_case(name) || (self.is_short && self.is_short_for(name))
     }

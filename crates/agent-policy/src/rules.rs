@@ -1,9 +1,8 @@
-//! Rules that people write: commands that begin with certain words, or, after `=`, that are exactly
-//! these words.
+//! Rules that people write: the beginning of a command, or, after `=`, a whole command.
 //!
-//! An allow rule matches only plain commands whose program is the one that its name leads to, and
-//! not one that a command could have put there. Rules that ask or refuse match more loosely, since
-//! matching too much does no harm there.
+//! An allow rule matches only plain commands whose program is the one that its name leads to, not
+//! one that a command could have put there. Ask and deny rules match more loosely, since matching
+//! too much does no harm there.
 
 use std::fmt;
 
@@ -14,7 +13,7 @@ use super::programs::Programs;
 use super::shell::{self, Opacity, Script};
 use super::words::Invocation;
 
-/// Commands that begin with these words, or that are these words.
+/// Commands that begin with these words, or that are exactly these words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Rule {
@@ -22,34 +21,34 @@ pub struct Rule {
     extent: RuleExtent,
 }
 
-/// How much of a command a rule names.
+/// The part of a command that a rule names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RuleExtent {
-    /// How it begins.
+    /// The beginning.
     Beginning,
-    /// All of it.
+    /// The whole command.
     Whole,
 }
 
-/// Stands before the words of a rule that names whole commands.
+/// The mark before the words of a rule that names a whole command.
 const WHOLE: char = '=';
 
-/// Why a text is not a rule.
+/// The reason why a text is not a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RuleProblem {
-    /// It has no words.
+    /// No words.
     #[error("the rule is empty")]
     Empty,
-    /// It has more than one command.
+    /// More than one command.
     #[error("a rule is the beginning of one command, without `&&`, `||`, `;` or `|`")]
     Several,
-    /// It has something that only a shell could work out.
+    /// Something that only a shell could evaluate.
     #[error("a rule has plain words only: {0}")]
     Opaque(Opacity),
 }
 
 impl Rule {
-    /// Reads a rule as people write it: `cargo test`, or `= make all` for this command alone.
+    /// Parses a rule: `cargo test`, or `= make all` for exactly this command.
     pub fn parse(text: &str) -> Result<Self, RuleProblem> {
         let text = text.trim_start();
         let (text, extent) = match text.strip_prefix(WHOLE) {
@@ -74,7 +73,7 @@ impl Rule {
         }
     }
 
-    /// The words of the rule as they stand in the settings; `parse` gives the same rule again.
+    /// The rule as written in the settings; `parse` gives the same rule again.
     pub fn text(&self) -> String {
         match self.extent {
             RuleExtent::Beginning => self.command(),
@@ -88,11 +87,12 @@ impl Rule {
         words.join(" ")
     }
 
-    /// Whether a plain command begins with the words, its program being the same.
+    /// Returns true if a plain command begins with the words and starts the same program.
     ///
-    /// Not if what follows the words makes the program run something else or leads out of the
-    /// workspace, not words that change the shell for what follows, not what gets unseen arguments, and
-    /// not git in another directory: what git runs is up to the repository that it finds there.
+    /// False if the words after them make the program run something else or name a path outside the
+    /// workspace, if the command changes the shell for the rest of the script, if it takes
+    /// arguments from other output, and for git in another directory, because the repository there
+    /// decides what git runs.
     pub(super) fn allows(&self, command: &[String], programs: &Programs<'_>) -> bool {
         let (Some((program, named)), Some((word, arguments))) =
             (self.words.split_first(), command.split_first())
@@ -113,7 +113,8 @@ impl Rule {
             && !(programs.has_moved && options::obeys_its_directory(command))
     }
 
-    /// Whether a program that a script seems to start is meant; options may stand in between.
+    /// Returns true if the rule means a program that a script seems to start; options may be in
+    /// between.
     pub(super) fn matches(&self, invocation: &Invocation) -> bool {
         let Some((program, words)) = self.words.split_first() else {
             return false;
@@ -135,7 +136,7 @@ impl Rule {
             } else if argument.starts_with('-') {
                 follows_option = true;
             } else if follows_option {
-                // It may be the value of the option.
+                // This word may be the value of the option before it.
                 follows_option = false;
             } else {
                 return false;
@@ -144,7 +145,7 @@ impl Rule {
         words.peek().is_none()
     }
 
-    /// Whether the words stand somewhere among those of a command.
+    /// Returns true if the words are among those of a command.
     pub(super) fn is_mentioned(&self, invocation: &Invocation) -> bool {
         !matches!(invocation.name.as_str(), "echo" | "printf")
             && invocation
@@ -154,7 +155,7 @@ impl Rule {
     }
 }
 
-/// The rule as the table shows it, with whose it is.
+/// The rule as the table shows it, with its owner.
 pub(super) fn in_words(rule: &Rule, whose: &str) -> String {
     format!("{rule} ({whose})")
 }
@@ -184,7 +185,7 @@ impl From<Rule> for String {
 }
 
 fn quoted(word: &str) -> String {
-    // Behind another word a keyword is a word like any other; in front of a rule it must be quoted.
+    // After another word a keyword is an ordinary word; at the start of a rule it must be quoted.
     let is_bare = !shell::is_keyword(word)
         && matches!(shell::read(&format!("x {word}")),
             Script::Plain(commands) if matches!(commands.as_slice(), [words] if words[1..] == [word]));

@@ -14,18 +14,18 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Whether what follows the first `named` words of a `sed` command does more than print.
+/// Returns true if the words after the first `named` ones make a `sed` command do more than print.
 pub(super) fn does_more_than_print(command: &[String], named: usize) -> bool {
     let reading = SedReading::of(command);
     reading.others.iter().any(|at| *at >= named)
         || (reading.scripts.iter()).any(|(at, script)| *at >= named && !only_prints(script))
 }
 
-/// A `sed` command taken apart; words are named by their places.
+/// A `sed` command, split; words are given by their indices.
 pub(super) struct SedReading<'a> {
     /// The scripts.
     pub scripts: Vec<(usize, &'a str)>,
-    /// Options that change files, take the script from one, or are not known.
+    /// Options that change files, take the script from one, or are unknown.
     others: Vec<usize>,
 }
 
@@ -64,7 +64,7 @@ enum SedOption<'a> {
     /// A script, in this word or the next.
     Script(Option<&'a str>),
     NumberFollows,
-    /// Changes files, takes the script from one, or is not known.
+    /// Changes files, takes the script from one, or is unknown.
     Other,
 }
 
@@ -95,7 +95,7 @@ fn option(word: &str) -> SedOption<'_> {
     SedOption::Harmless
 }
 
-/// Whether a script is understood completely and only prints.
+/// Returns true if a script is understood completely and only prints.
 fn only_prints(script: &str) -> bool {
     let mut rest = script.chars().peekable();
     loop {
@@ -165,9 +165,10 @@ fn substitution(rest: &mut Peekable<Chars<'_>>) -> Option<()> {
     Some(())
 }
 
-/// Reads a regular expression up to its mark.
+/// Reads a regular expression up to its delimiter.
 ///
-/// For some a mark between brackets is no end, for GNU it is: such a one is not understood.
+/// Some implementations allow a delimiter between brackets, GNU does not: such an expression is not
+/// understood.
 fn regex(rest: &mut Peekable<Chars<'_>>, mark: char) -> Option<()> {
     let text = until(rest, mark)?;
     let mut text = text.chars().peekable();
@@ -197,7 +198,7 @@ fn brackets(text: &mut Peekable<Chars<'_>>) -> Option<()> {
     }
 }
 
-/// Reads up to the mark that no backslash takes its meaning; nothing if it does not come.
+/// Reads up to the next unescaped delimiter; `None` if there is none.
 fn until(rest: &mut Peekable<Chars<'_>>, mark: char) -> Option<String> {
     let mut text = String::new();
     loop {

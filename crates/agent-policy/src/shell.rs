@@ -7,10 +7,10 @@
 //! word      = ( bare | "'" text "'" | '"' text without $ ` \ '"' ) +
 //! ```
 //!
-//! What is plain is split here exactly as `sh` and `bash` split it. Everything that a shell expands,
-//! redirects, repeats or runs aside makes a script opaque, and so does every character whose meaning
-//! depends on the shell or the locale: an allow rule matches only what is plain. This is no
-//! boundary; the kernel is. What an opaque script seems to do is guessed in `words`.
+//! Plain scripts are split exactly as `sh` and `bash` split them. Everything that a shell expands,
+//! redirects, repeats or runs in the background makes a script opaque, and so does every character
+//! whose meaning depends on the shell or the locale, because allow rules match only plain scripts.
+//! This is no security boundary; the kernel is. `words` guesses what an opaque script does.
 
 use std::fmt;
 use std::iter::Peekable;
@@ -18,19 +18,19 @@ use std::str::Chars;
 
 use agent_protocol::unseen::is_unseen;
 
-/// The longest script that is looked at, in bytes.
+/// The maximum length of a script that is examined, in bytes.
 pub const MAX_BYTES: usize = 32 * 1024;
 
-/// A script as the recogniser sees it.
+/// A script, either understood completely or opaque.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Script {
-    /// Its simple commands, in order, each with its words after the quotes were removed.
+    /// The simple commands, in order, each with its words after quote removal.
     Plain(Vec<Vec<String>>),
     /// Not understood completely, for this reason.
     Opaque(Opacity),
 }
 
-/// What makes a script opaque: the first such thing in it.
+/// The first thing in a script that makes it opaque.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the words of `Display` say what each is")]
 pub enum Opacity {
@@ -73,13 +73,13 @@ impl fmt::Display for Opacity {
 
 /// Words that a shell does not take for programs.
 ///
-/// `time`, `coproc`, `select` and `function` are words of bash only; for us they are always.
+/// `time`, `coproc`, `select` and `function` are keywords of bash only; here they always are.
 const KEYWORDS: [&str; 17] = [
     "!", "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac",
     "time", "coproc", "select", "function",
 ];
 
-/// Reads a script.
+/// Parses a script.
 pub fn read(script: &str) -> Script {
     if script.len() > MAX_BYTES {
         return Script::Opaque(Opacity::TooLong);
@@ -97,12 +97,12 @@ pub fn read(script: &str) -> Script {
     }
 }
 
-/// Whether a shell would not take this word for a program.
+/// Returns true if a shell would not take this word for a program.
 pub(super) fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
 }
 
-/// Whether a character is invisible, changes the direction of text or controls a terminal.
+/// Returns true if a character is invisible, changes the direction of text or controls a terminal.
 pub(super) fn is_invisible(character: char) -> bool {
     character.is_control() && !matches!(character, '\n' | '\t') || is_unseen(character)
 }
@@ -110,9 +110,9 @@ pub(super) fn is_invisible(character: char) -> bool {
 struct Recogniser<'a> {
     rest: Peekable<Chars<'a>>,
     commands: Vec<Vec<String>>,
-    /// The words of the command that is being read.
+    /// The words of the current command.
     words: Vec<String>,
-    /// Whether `&&`, `||` or `|` still waits for its right side.
+    /// True if `&&`, `||` or `|` is still without its right side.
     expects_command: bool,
 }
 
@@ -213,7 +213,7 @@ impl Recogniser<'_> {
     }
 }
 
-/// A character that means itself outside of quotes, in every shell and every locale.
+/// Returns a character that means itself outside of quotes, in every shell and every locale.
 fn bare(character: char) -> Result<char, Opacity> {
     match character {
         'a'..='z' | 'A'..='Z' | '0'..='9' => Ok(character),
@@ -320,7 +320,7 @@ mod tests {
 
         /// Runs scripts in one bash with a handler that prints the words of each command.
         ///
-        /// `PATH` leads nowhere, so that no program is ever started. Commands of a pipe print in any
+        /// `PATH` is empty, so that no program is ever started. The commands of a pipe print in any
         /// order, so the commands of a script are sorted.
         fn split_by_bash(scripts: &[String]) -> Option<Vec<Vec<Vec<String>>>> {
             const PRELUDE: &str = "exec 3>&1 >/dev/null 2>&1; PATH=/nowhere
@@ -360,8 +360,8 @@ mod tests {
                 .collect()
         }
 
-        /// `||` is left out, because what stands behind it is not run, and `|`, because both sides
-        /// print at the same time.
+        /// `||` is left out because its right side does not run, and `|` because both sides print
+        /// at the same time.
         #[test]
         fn bash_splits_plain_scripts_the_same_way() {
             let pattern = "([x-z][a-z.,:+@%=^#!~*$`{}\\\\-]{0,3}|'[^'\0]{0,5}'|\"[a $`#*~\n']{0,5}\"|[ \n\t#]| && |;|[~=#!]){1,12}";
@@ -371,7 +371,7 @@ mod tests {
                 let Script::Plain(mut commands) = read(&script) else {
                     continue;
                 };
-                // Only names that are no paths, jobs or words of bash reach the handler.
+                // Only names that are not paths, jobs or builtins of bash reach the handler.
                 let reach_it = commands.iter().all(|words| {
                     !words[0].contains('/')
                         && !words[0].starts_with('%')

@@ -1,14 +1,14 @@
-//! Rules that follow from the mode and the sandbox and are about every step of a kind.
+//! Rules on every step of a kind, which follow from the approval mode and the sandbox.
 
 use super::{Approval, CommandConfinement, Decision, Grant};
 
-/// One such rule.
+/// A rule on every step of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StandingRule {
     pub decision: Decision,
-    /// The rule in words, as `agent policy` prints it.
+    /// The rule as `agent policy` prints it.
     pub rule: &'static str,
-    /// Why, for the person and the model.
+    /// The reason, for the person and the model.
     pub why: &'static str,
 }
 
@@ -19,7 +19,7 @@ pub(super) const ON_READING: StandingRule = StandingRule {
     why: "it changes nothing",
 };
 
-/// Files of `agent` itself that lie in the workspace under other names than `.agent`.
+/// Files of `agent` itself in the workspace under other names than `.agent`.
 pub(super) const OWN_PATHS: StandingRule = StandingRule {
     decision: Decision::Deny,
     rule: "reading or changing the settings and records of `agent` itself",
@@ -39,7 +39,7 @@ const PLAN: StandingRule = StandingRule {
     why: "plan mode is on: only reading steps are carried out; send a PLAN and wait for the person to approve it",
 };
 
-/// What holds for steps that change files.
+/// The rule on steps that change files.
 pub(super) fn on_changes(approval: Approval) -> StandingRule {
     match approval {
         Approval::Plan => PLAN,
@@ -56,7 +56,7 @@ pub(super) fn on_changes(approval: Approval) -> StandingRule {
     }
 }
 
-/// What holds for commands; never empty.
+/// The rules on commands; never empty.
 pub(super) fn on_commands(
     approval: Approval,
     confinement: CommandConfinement,
@@ -106,7 +106,7 @@ pub(super) fn on_commands(
     mode.into_iter().chain(sandbox).collect()
 }
 
-/// What holds for the network in commands.
+/// The rule on network access of commands.
 pub(super) fn on_network(grants: &[Grant]) -> StandingRule {
     if grants.contains(&Grant::Network) {
         StandingRule {
@@ -123,7 +123,7 @@ pub(super) fn on_network(grants: &[Grant]) -> StandingRule {
     }
 }
 
-/// Why a rule that somebody wrote asks or refuses.
+/// The reason given for a rule that somebody wrote.
 pub(super) fn why_written(decision: Decision) -> &'static str {
     match decision {
         Decision::Allow => "it is allowed by a rule",

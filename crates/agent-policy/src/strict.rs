@@ -1,4 +1,4 @@
-//! What the strict policy refuses besides, one predicate for each rule of the table.
+//! Commands that only the strict policy refuses, one predicate for each rule of the table.
 
 use super::targets::{KnownDirectories, resolve};
 use super::words::{Invocation, is_program_text};
@@ -35,13 +35,13 @@ pub(super) fn removes_trees_on_windows(invocation: &Invocation, _: &KnownDirecto
     is_recursive_removal_on_windows(invocation)
 }
 
-/// Whether it is `del`, `rd` or `Remove-Item` with the switch for whole trees.
+/// Returns true for `del`, `rd` or `Remove-Item` with the switch for whole trees.
 pub(super) fn is_recursive_removal_on_windows(invocation: &Invocation) -> bool {
     match invocation.name.as_str() {
         "del" | "erase" | "rd" | "rmdir" | "ri" | "remove-item" | "rm" => {
             has_word(invocation, &["/s"])
                 || invocation.arguments.iter().any(|word| {
-                    // PowerShell takes every beginning of a parameter that is unmistakable.
+                    // PowerShell accepts every unambiguous prefix of a parameter.
                     let word = word.to_ascii_lowercase();
                     word.len() >= 4 && word.starts_with("-r") && "-recurse".starts_with(&word)
                         || word == "-r" && invocation.name != "rm"
@@ -59,7 +59,7 @@ pub(super) fn formats_on_windows(invocation: &Invocation, _: &KnownDirectories) 
     )
 }
 
-/// Programs that fetch from the network.
+/// Programs that download.
 pub(super) fn fetches(invocation: &Invocation, _: &KnownDirectories) -> bool {
     matches!(
         invocation.name.as_str(),
@@ -85,7 +85,7 @@ pub(super) fn fetches(invocation: &Invocation, _: &KnownDirectories) -> bool {
     )
 }
 
-/// Reading the environment.
+/// Commands that read the environment.
 pub(super) fn reads_the_environment(invocation: &Invocation, _: &KnownDirectories) -> bool {
     let names_it = invocation.arguments.iter().any(|word| {
         let lower = word.to_ascii_lowercase();
@@ -106,7 +106,7 @@ pub(super) fn reads_the_environment(invocation: &Invocation, _: &KnownDirectorie
                 only_options && (invocation.arguments.is_empty() || has_letter(invocation, "px"))
             }
             "compgen" => has_letter(invocation, "ev"),
-            // Without a dash `e` shows the environment.
+            // Without a dash, `e` shows the environment.
             "ps" => invocation
                 .arguments
                 .first()
@@ -119,7 +119,7 @@ pub(super) fn reads_the_environment(invocation: &Invocation, _: &KnownDirectorie
         }
 }
 
-/// `/proc/self/environ` and its like, also as a pattern or from within its directory.
+/// `/proc/self/environ` and similar, also as a glob or relative to its directory.
 fn is_environment_file(directory: Option<&str>, word: &str) -> bool {
     let Some(path) = resolve(directory, word) else {
         return false;
@@ -147,7 +147,7 @@ fn reads_it_in_code(code: &str) -> bool {
     .any(|name| code.contains(name))
 }
 
-/// User administration.
+/// Commands for user administration.
 pub(super) fn administers_users(invocation: &Invocation, _: &KnownDirectories) -> bool {
     match invocation.name.as_str() {
         "useradd"

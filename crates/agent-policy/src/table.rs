@@ -1,7 +1,7 @@
-//! The built-in rules, each with the words that `agent policy` prints and the test that applies it.
+//! The built-in rules, each with the text that `agent policy` prints and the check that applies it.
 //!
-//! A rule is added here and nowhere else: what is checked, what is explained and what is printed
-//! are the same rows.
+//! To add a rule, add a row here. The checks, the explanations and the printed table all use these
+//! rows.
 
 use super::words::Invocation;
 use super::{
@@ -13,9 +13,9 @@ use agent_protocol::RelPath;
 pub(super) struct BuiltIn {
     pub decision: Decision,
     pub holds: Holds,
-    /// The rule in words, as `agent policy` prints it.
+    /// The rule as `agent policy` prints it.
     pub rule: &'static str,
-    /// Why, for the person and the model.
+    /// The reason, for the person and the model.
     pub why: &'static str,
     pub check: RuleCheck,
 }
@@ -26,22 +26,22 @@ pub(super) enum Holds {
     Always,
     /// Only under the strict policy.
     Strict,
-    /// Only as long as the person has not granted this.
+    /// Only while the person has not granted this.
     Without(Grant),
 }
 
-/// What a built-in rule looks at.
+/// The subject that a built-in rule checks.
 #[derive(Clone, Copy)]
 pub(super) enum RuleCheck {
     /// The text of a script.
     Text(fn(&str) -> bool),
     /// A program that a script seems to start.
     Command(fn(&Invocation, &KnownDirectories) -> bool),
-    /// A script that could not be looked at to its end.
+    /// A script that could not be examined completely.
     Unreadable,
     /// A path that a step would change.
     Write(fn(&RelPath) -> bool),
-    /// A path or a pattern for paths that a step would read or change.
+    /// A path or glob that a step would read or change.
     Touch(fn(&str) -> bool),
 }
 
@@ -54,7 +54,7 @@ impl BuiltIn {
         }
     }
 
-    /// The grant without which the rule is in force.
+    /// The grant that would lift the rule.
     pub(super) fn needs(&self) -> Option<Grant> {
         match self.holds {
             Holds::Without(grant) => Some(grant),
@@ -93,7 +93,7 @@ const fn ask(rule: &'static str, why: &'static str, check: RuleCheck) -> BuiltIn
     }
 }
 
-/// Whether the script is longer than what is looked at.
+/// Returns true if the script is longer than the examined maximum.
 fn is_too_long(script: &str) -> bool {
     script.len() > shell::MAX_BYTES
 }

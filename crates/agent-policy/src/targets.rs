@@ -1,8 +1,8 @@
-//! What a path in a script would hit, judged by its text alone.
+//! The files that a path in a script would hit, decided by its text alone.
 //!
 //! Links are not followed and nothing is looked up: a word is joined with the directory in which
-//! the command would run, `.` and `..` are worked out, and the result is compared with the
-//! workspace and the home directory.
+//! the command would run, `.` and `..` are resolved, and the result is compared with the workspace
+//! and the home directory.
 
 use std::path::{Path, PathBuf};
 
@@ -11,25 +11,25 @@ use agent_protocol::RelPath;
 use super::protected;
 use super::words::UNKNOWN;
 
-/// The directories that matter to the rules.
+/// The directories that the rules mention: the workspace, the home directory, writable ones.
 #[derive(Debug, Clone)]
 pub struct KnownDirectories {
     workspace: String,
     home: String,
-    /// Where commands may write besides the workspace.
+    /// Directories besides the workspace where commands may write.
     writable: Vec<PathBuf>,
 }
 
-/// What removing a path would remove.
+/// The extent of what removing a path would remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RemovalReach {
     /// Something in the workspace or in a temporary directory.
     Inside,
-    /// What only the running shell knows: it may be anything.
+    /// Anything: only the running shell knows the path.
     Unknown,
-    /// All of the workspace.
+    /// The whole workspace.
     Workspace,
-    /// A home directory, a directory of the system, or one that holds the workspace.
+    /// A home directory, a system directory, or one that contains the workspace.
     Everything,
     /// Something else.
     Outside,
@@ -40,13 +40,14 @@ impl KnownDirectories {
     pub fn new(workspace: &Path, home: Option<&Path>) -> Self {
         Self {
             workspace: tidy(workspace),
-            // Without a home no path equals it, and `~` still leads out of the workspace.
+            // Without a home directory no path equals this one, and `~` still leads out of the
+            // workspace.
             home: home.map_or_else(|| "/~".to_owned(), tidy),
             writable: Vec::new(),
         }
     }
 
-    /// The same with directories besides the workspace in which commands may write.
+    /// Adds directories besides the workspace where commands may write.
     #[must_use]
     pub fn with_writable(mut self, directories: impl IntoIterator<Item = PathBuf>) -> Self {
         self.writable.extend(directories);
@@ -61,7 +62,7 @@ impl KnownDirectories {
         &self.home
     }
 
-    /// Whether a program at this path could have been put there by a command.
+    /// Returns true if a command could have put a program at this path.
     pub(super) fn is_writable(&self, path: &Path) -> bool {
         let text = tidy(path);
         is_within(&text, &self.workspace)
@@ -72,7 +73,7 @@ impl KnownDirectories {
                 .any(|directory| path.starts_with(directory))
     }
 
-    /// Whether a word is a path that leads out of the workspace and the temporary directories.
+    /// Returns true if a word is a path outside the workspace and the temporary directories.
     pub(super) fn is_outside(&self, word: &str) -> bool {
         let names_it = word.starts_with('/') || word.split('/').any(|part| part == "..");
         names_it
@@ -81,7 +82,8 @@ impl KnownDirectories {
                 .is_none_or(|path| !self.is_writable(Path::new(&path)))
     }
 
-    /// Whether a word is a path in the workspace that a step could not change without a question.
+    /// Returns true if a word is a path in the workspace that a step could not change without a
+    /// question.
     pub(super) fn is_protected(&self, word: &str) -> bool {
         let path = resolve(Some(&self.workspace), word);
         let path = path
@@ -97,7 +99,7 @@ impl KnownDirectories {
 
     pub(super) fn reach(&self, directory: Option<&str>, word: &str) -> RemovalReach {
         let Some(path) = resolve(directory, word) else {
-            // Beneath a directory that nobody knows, a name means only itself.
+            // Beneath an unknown directory a name means only itself.
             let is_name = word.starts_with(|first: char| first.is_ascii_alphanumeric());
             return if is_name {
                 RemovalReach::Inside
@@ -105,7 +107,7 @@ impl KnownDirectories {
                 RemovalReach::Unknown
             };
         };
-        // If what is unknown is empty, the directory itself is meant.
+        // If the unknown part is empty, the directory itself is meant.
         if let Some((parent, last)) = path.rsplit_once('/')
             && !parent.is_empty()
             && last.chars().all(|c| c == UNKNOWN)
@@ -136,7 +138,7 @@ fn tidy(path: &Path) -> String {
     resolve(Some("/"), &text).unwrap_or_else(|| text.into_owned())
 }
 
-/// Whether a path is a directory or lies beneath it.
+/// Returns true if a path is a directory or in it.
 pub(super) fn is_within(path: &str, directory: &str) -> bool {
     directory == "/"
         || path
@@ -150,7 +152,7 @@ fn is_temporary(path: &str) -> bool {
         .any(|directory| is_within(path, directory) && path != *directory)
 }
 
-/// The absolute path that a word names, without `.` and `..`; nothing where it is not known.
+/// The absolute path that a word names, without `.` and `..`; `None` if it is unknown.
 pub(super) fn resolve(directory: Option<&str>, word: &str) -> Option<String> {
     if word.starts_with(UNKNOWN) {
         return None;
@@ -170,7 +172,7 @@ pub(super) fn resolve(directory: Option<&str>, word: &str) -> Option<String> {
     Some(format!("/{}", parts.join("/")))
 }
 
-/// `c:\x` as `/C:/x`; nothing for a path without a drive.
+/// `c:\x` as `/C:/x`; `None` for a path without a drive.
 fn slashed_with_drive(word: &str) -> Option<String> {
     match word.as_bytes() {
         [drive, b':', rest @ ..]
@@ -183,7 +185,7 @@ fn slashed_with_drive(word: &str) -> Option<String> {
     }
 }
 
-/// A pattern for all that a directory holds counts as the directory; at the root every pattern does.
+/// A glob for everything in a directory counts as the directory; at the root every glob does.
 fn without_pattern(mut path: &str) -> &str {
     while let Some((directory, last)) = path.rsplit_once('/') {
         let is_pattern = last.contains(['*', '?', '[', UNKNOWN]);

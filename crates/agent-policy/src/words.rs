@@ -1,10 +1,10 @@
-//! Guesses which programs a script starts, also where it is opaque.
+//! Guesses which programs a script starts, even if it is opaque.
 //!
-//! A lenient reading for rules that refuse or ask: quotes and backslashes are undone, variables and
-//! directories that the script itself sets are followed, substitutions, groups, here-documents for
-//! shells and the arguments of wrappers (`env`, `xargs`, `bash -c`) are looked into. It is a best
-//! effort against obvious destruction and no boundary: what it misses, the kernel stops. It is
-//! total, its work is bounded, and it never makes anything allowed.
+//! A lenient parser for rules that refuse or ask. It removes quotes and backslashes, follows
+//! variables and directories that the script itself sets, and looks into substitutions, groups,
+//! here-documents for shells and the arguments of wrappers (`env`, `xargs`, `bash -c`). This is a
+//! best effort against obvious destruction, not a boundary: the kernel stops what it misses. It
+//! accepts any input, its work is bounded, and its result never allows anything.
 
 mod expand;
 mod follow;
@@ -25,42 +25,42 @@ use output::Piped;
 use redirect::HereDocument;
 pub(super) use wrappers::{inner_command, is_wrapper};
 
-/// Stands in a word for what only the running shell knows.
+/// Replaces text in a word that only the running shell knows.
 pub(super) const UNKNOWN: char = '\0';
 
-/// How deep scripts within scripts are followed.
+/// The maximum depth of scripts within scripts.
 const MAX_DEPTH: usize = 16;
 
-/// How many characters are read in all, scripts within scripts included.
+/// The maximum number of characters that are read, scripts within scripts included.
 const MAX_WORK: usize = 512 * 1024;
 
-/// The longest directory that is followed, in bytes; the limit of Linux.
+/// The maximum length of a directory that is followed, in bytes; the limit of Linux.
 const MAX_PATH: usize = 4096;
 
 /// A program that a script seems to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Invocation {
     /// The last component of the program's path, in lower case; `>` for writing to a file, `<` for
-    /// reading one, `|` for a shell that is fed what nobody knows.
+    /// reading one, `|` for a shell with unknown input.
     pub name: String,
     /// The words after it.
     pub arguments: Vec<String>,
-    /// The directory in which it runs, as far as that is known.
+    /// The directory in which it runs, if known.
     pub directory: Option<Rc<str>>,
-    /// Whether it is a wrapper; then the words of the command that it starts are left out.
+    /// True for a wrapper; the words of the command that it starts are left out then.
     pub starts_another: bool,
 }
 
-/// What a script seems to do.
+/// The programs that a script seems to start.
 #[derive(Debug)]
 pub(super) struct ScriptReading {
-    /// The programs, roughly in order; a wrapper stands before what it starts.
+    /// The programs, roughly in order; a wrapper precedes the command that it starts.
     pub invocations: Vec<Invocation>,
-    /// Whether all of it was looked at.
+    /// True if all of the script was examined.
     pub is_complete: bool,
 }
 
-/// Which shell reads a script.
+/// The shell that reads a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// `sh` and `bash`.
@@ -69,7 +69,7 @@ pub enum Dialect {
     PowerShell,
 }
 
-/// Reads a script that would run in the workspace.
+/// Examines a script that would run in the workspace.
 pub(super) fn read(script: &str, places: &KnownDirectories, dialect: Dialect) -> ScriptReading {
     let mut state = ScriptState {
         places,
@@ -93,20 +93,20 @@ pub(super) fn read(script: &str, places: &KnownDirectories, dialect: Dialect) ->
     }
 }
 
-/// What is known while the script is read from its beginning to its end.
+/// Everything known while the script is read from beginning to end.
 struct ScriptState<'a> {
     places: &'a KnownDirectories,
     dialect: Dialect,
     directory: Option<Rc<str>>,
     variables: HashMap<String, String>,
-    /// What the next command finds at its standard input.
+    /// The standard input of the next command.
     piped: Piped,
-    /// What was printed in the innermost substitution.
+    /// The output of the innermost substitution so far.
     output: String,
-    /// How many substitutions are being read.
+    /// The number of substitutions that are being read.
     captures: usize,
     invocations: Vec<Invocation>,
-    /// What is left of `MAX_WORK`; at 0 all reading ends.
+    /// The rest of `MAX_WORK`; at 0 all reading ends.
     work: usize,
     depth: usize,
 }
@@ -176,7 +176,7 @@ impl ScriptState<'_> {
     }
 }
 
-/// What ends a simple command.
+/// The end of a simple command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Separator {
     Pipe,
@@ -188,13 +188,13 @@ struct ScriptReader<'a, 'b> {
     text: Vec<char>,
     at: usize,
     state: &'a mut ScriptState<'b>,
-    /// Those whose bodies begin on the next line.
+    /// The here-documents whose bodies begin on the next line.
     here_documents: Vec<HereDocument>,
-    /// How many programs were known when the line began.
+    /// The number of programs that were known at the start of the line.
     line_begins: usize,
-    /// How many `$(` wait for their `)`.
+    /// The number of `$(` without their `)`.
     open_substitutions: usize,
-    /// How many groups were open where `((` began: in there `<<` shifts numbers.
+    /// The number of open groups where `((` began: inside it, `<<` shifts numbers.
     arithmetic: Option<usize>,
 }
 
@@ -268,7 +268,7 @@ impl ScriptReader<'_, '_> {
                     directories.push(self.state.directory.clone());
                 }
                 ')' => {
-                    // Behind a `)` that nothing opened stood a pattern of `case`.
+                    // An unmatched `)` ends a pattern of `case`.
                     if directories.is_empty() && self.open_substitutions == 0 {
                         words.clear();
                     }
@@ -317,7 +317,7 @@ impl ScriptReader<'_, '_> {
                 self.bind_loop_variable(command);
                 printed = Some(String::new());
             }
-            // A number that only the running shell knows is no program.
+            // A number that only the running shell knows is not a program.
             Some(first) if in_arithmetic && first.contains(UNKNOWN) => {}
             Some(_) => {
                 printed = self.state.printed_by(command);
@@ -326,7 +326,7 @@ impl ScriptReader<'_, '_> {
         }
         let printed = printed.unwrap_or_else(|| UNKNOWN.to_string());
         if separator == Separator::Pipe {
-            // The body of a here-document is read for itself.
+            // The body of a here-document is read separately.
             self.state.piped = if self.here_documents.is_empty() {
                 Piped::of(printed)
             } else {
@@ -338,7 +338,7 @@ impl ScriptReader<'_, '_> {
         }
     }
 
-    /// Whether the last word is `name=` and the text goes on behind it at once.
+    /// Returns true if the last word is `name=` and the text continues directly after it.
     fn follows_assignment(&self, words: &[String]) -> bool {
         let is_adjacent = self.at > 0 && self.text.get(self.at - 1) == Some(&'=');
         is_adjacent
@@ -347,7 +347,7 @@ impl ScriptReader<'_, '_> {
                 .is_some_and(|word| word.ends_with('=') && is_assignment(word))
     }
 
-    /// Reads the list behind `name=`; a variable holds its words with blanks between them.
+    /// Reads the list after `name=`; the variable gets its words, separated by blanks.
     fn array(&mut self, words: &mut [String]) {
         self.advance();
         let mut values = Vec::new();
@@ -378,7 +378,7 @@ impl ScriptReader<'_, '_> {
     }
 }
 
-/// Whether a word stands before a command: a keyword, a brace or an assignment.
+/// Returns true if a word precedes a command: a keyword, a brace or an assignment.
 fn is_before_a_command(word: &str) -> bool {
     matches!(
         word,

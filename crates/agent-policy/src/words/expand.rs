@@ -1,16 +1,16 @@
-//! Words of a script with quotes undone and what is known put in for what a shell expands.
+//! Expands the words of a script: removes quotes and inserts known values.
 
 use super::{Dialect, ScriptReader, ScriptState, UNKNOWN, is_assignment};
 
-/// How many words one pair of braces may become.
+/// The maximum number of words that one pair of braces may become.
 const MAX_ALTERNATIVES: usize = 64;
 
-/// The words that one stretch of text without blanks becomes.
+/// The words that one piece of text without blanks becomes.
 #[derive(Default)]
 struct ExpandedWord {
     finished: Vec<String>,
     word: String,
-    /// Whether the word exists even if it is empty.
+    /// True if the word exists even if it is empty.
     is_quoted: bool,
     has_braces: bool,
 }
@@ -34,7 +34,7 @@ impl ExpandedWord {
 }
 
 impl ScriptState<'_> {
-    /// Follows the substitutions in a text that a shell treats as if it stood in double quotes.
+    /// Follows the substitutions in a text that a shell treats like one in double quotes.
     pub(super) fn quoted_text(&mut self, text: &str) {
         let mut reader = ScriptReader::new(text, self);
         let mut ignored = String::new();
@@ -45,7 +45,7 @@ impl ScriptState<'_> {
 }
 
 impl ScriptReader<'_, '_> {
-    /// Reads what stands up to the next blank or operator; it may become several words.
+    /// Reads up to the next blank or operator; the text may become several words.
     pub(super) fn word(&mut self, words: &mut Vec<String>) {
         let mut draft = ExpandedWord::default();
         let is_first = words.iter().all(|word| is_assignment(word));
@@ -53,7 +53,7 @@ impl ScriptReader<'_, '_> {
             match next {
                 ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '(' | ')' => break,
                 '<' | '>' => {
-                    // A number before an arrow is a descriptor, and so is a name in braces.
+                    // A number before a redirection is a descriptor, and so is a name in braces.
                     if is_descriptor(&draft.word) {
                         draft.word.clear();
                     }
@@ -84,7 +84,7 @@ impl ScriptReader<'_, '_> {
                     let mut is_literal = false;
                     let value = self.dollar(&mut is_literal);
                     draft.is_quoted |= is_literal;
-                    // What is assigned is not split.
+                    // Assigned values are not split.
                     if is_literal || is_first && is_assignment(&draft.word) {
                         draft.word.push_str(&value);
                     } else {
@@ -109,7 +109,7 @@ impl ScriptReader<'_, '_> {
         }
     }
 
-    /// Whether `"$@"` or `"${name[@]}"` follows, which becomes several words.
+    /// Returns true if `"$@"` or `"${name[@]}"` follows, which becomes several words.
     fn quotes_a_list(&self) -> bool {
         const LONGEST_NAME: usize = 64;
         let ahead: String = (1..LONGEST_NAME)
@@ -223,7 +223,7 @@ impl ScriptReader<'_, '_> {
         self.state.end_capture(around)
     }
 
-    /// Reads a substitution whose `(` was read already, and tells what it prints.
+    /// Reads a substitution after its `(` and returns its output.
     pub(super) fn substitution(&mut self) -> String {
         if !self.state.enter() {
             return String::new();
@@ -250,7 +250,7 @@ impl ScriptReader<'_, '_> {
         }
     }
 
-    /// Reads what begins with `$`; `is_quoted` is set where a quote follows it.
+    /// Reads an expansion that begins with `$`; sets `is_quoted` if a quote follows it.
     pub(super) fn dollar(&mut self, is_quoted: &mut bool) -> String {
         self.advance();
         match self.peek() {
@@ -313,7 +313,7 @@ impl ScriptReader<'_, '_> {
         known.unwrap_or_else(|| UNKNOWN.to_string())
     }
 
-    /// Reads `$'...'` whose quote was read already.
+    /// Reads `$'...'` after its quote.
     fn ansi_quoted(&mut self) -> String {
         let mut value = String::new();
         while let Some(next) = self.peek() {
@@ -360,7 +360,7 @@ impl ScriptReader<'_, '_> {
     }
 }
 
-/// Whether a word before an arrow names a descriptor: `2` or `{name}`.
+/// Returns true if a word before a redirection is a descriptor: `2` or `{name}`.
 fn is_descriptor(word: &str) -> bool {
     let in_braces = word
         .strip_prefix('{')

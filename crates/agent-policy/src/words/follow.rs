@@ -1,4 +1,4 @@
-//! What a command starts besides itself: in its arguments, its options, its input.
+//! Follows the programs that a command starts: in its arguments, its options, its input.
 
 use super::names::{is_ordinary, is_refused, names_a_program, runs_strings, talks_about_programs};
 use super::output::Piped;
@@ -41,7 +41,7 @@ impl ScriptState<'_> {
         }
     }
 
-    /// The words that `xargs` is fed; one that nobody knows where they are not known.
+    /// The words that `xargs` reads; one unknown word if they are not known.
     fn take_piped_words(&mut self) -> Vec<String> {
         match std::mem::take(&mut self.piped) {
             Piped::Text(text) => text.split_whitespace().map(str::to_owned).collect(),
@@ -49,7 +49,7 @@ impl ScriptState<'_> {
         }
     }
 
-    /// `env -S 'rm -rf /'` holds a command in an option, alone or behind other letters.
+    /// `env -S 'rm -rf /'` has a command in an option, alone or after other letters.
     fn follow_option_scripts(&mut self, name: &str, options: &[String]) {
         if name != "env" {
             return;
@@ -111,7 +111,7 @@ impl ScriptState<'_> {
         }
     }
 
-    /// What another program may start of the words behind it.
+    /// Follows the arguments of other programs that may start some of them.
     fn follow_others(&mut self, name: &str, arguments: &[String]) {
         if runs_strings(name) {
             for script in arguments.iter().filter(|word| word.contains(' ')) {
@@ -140,7 +140,8 @@ impl ScriptState<'_> {
         }
     }
 
-    /// `read name` takes what is piped; the last name takes what is left, so all take all.
+    /// `read name` reads its input. Only the last name gets the rest, but here each gets
+    /// everything.
     fn read_variables(&mut self, arguments: &[String]) {
         let value = match &self.piped {
             Piped::Text(text) => text.clone(),
@@ -155,7 +156,7 @@ impl ScriptState<'_> {
         }
     }
 
-    /// What git is told to run, in a setting or behind a subcommand.
+    /// Follows the programs that git runs, from a setting or after a subcommand.
     fn follow_git(&mut self, arguments: &[String]) {
         let Some(git) = Git::of(arguments) else {
             return;
@@ -209,14 +210,14 @@ impl ScriptState<'_> {
         }
     }
 
-    /// What is piped is code for this program; what nobody knows is recorded as such.
+    /// Follows input that is code for this program, and records unknown input.
     fn follow_input(&mut self, name: &str) {
         match std::mem::take(&mut self.piped) {
             Piped::Nothing => {}
             Piped::Unknown => self.record("|", &[name.to_owned()]),
             Piped::Text(text) if is_code_runner(name) => {
                 self.script(&text);
-                // Some shells undo escapes in `echo`.
+                // Some shells interpret escapes in `echo`.
                 if text.contains('\\') {
                     let unescaped = self.unescaped(&text);
                     self.script(&unescaped);
@@ -226,7 +227,7 @@ impl ScriptState<'_> {
         }
     }
 
-    /// What `-exec` starts; where the search begins is judged with `find` itself.
+    /// Follows `-exec`; the start of the search is checked with `find` itself.
     fn follow_find(&mut self, arguments: &[String]) {
         let mut rest = arguments;
         while let Some(at) = rest
@@ -247,14 +248,14 @@ impl ScriptState<'_> {
         }
     }
 
-    /// A wrapper that nobody knows: `rm` among its arguments counts.
+    /// Checks an unknown wrapper: `rm` among its arguments counts.
     fn follow_removal(&mut self, arguments: &[String]) {
         if let Some(at) = arguments.iter().position(|word| program_name(word) == "rm") {
             self.record("rm", &arguments[at + 1..]);
         }
     }
 
-    /// Programs that are always refused count among the arguments of others, too.
+    /// Checks the arguments of other programs for programs that are always refused.
     fn follow_refused(&mut self, arguments: &[String]) {
         let refused = arguments.iter().enumerate().find_map(|(at, word)| {
             let name = program_name(word);
@@ -266,7 +267,7 @@ impl ScriptState<'_> {
     }
 }
 
-/// Whether a shell or an interpreter is given no file, so that it runs what it reads.
+/// Returns true if a shell or an interpreter gets no file, so that it runs its input.
 fn reads_its_input(arguments: &[String]) -> bool {
     let is_input = |word: &str| {
         matches!(word, "-" | "-s" | "/dev/stdin")

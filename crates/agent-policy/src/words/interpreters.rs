@@ -1,8 +1,8 @@
-//! Code in other languages: what it starts is looked for in its string literals.
+//! Code in other languages: the programs it starts are looked for in its string literals.
 
 use super::ScriptState;
 
-/// Whether a program runs code in a language of its own.
+/// Returns true if a program runs code in a language of its own.
 pub(crate) fn is_interpreter(name: &str) -> bool {
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     matches!(
@@ -20,12 +20,12 @@ pub(crate) fn is_interpreter(name: &str) -> bool {
     )
 }
 
-/// Whether the arguments or the input of a program may be code.
+/// Returns true if the arguments or the input of a program may be code.
 pub(crate) fn is_program_text(name: &str) -> bool {
     is_interpreter(name) || matches!(name, "awk" | "gawk" | "mawk" | "nawk")
 }
 
-/// What code calls in order to start a program.
+/// Functions that code calls to start a program.
 const STARTERS: [&str; 10] = [
     "system",
     "popen",
@@ -39,7 +39,7 @@ const STARTERS: [&str; 10] = [
     "pty",
 ];
 
-/// Whether code seems to start programs.
+/// Returns true if code seems to start programs.
 fn starts_programs(name: &str, code: &str) -> bool {
     STARTERS.iter().any(|starter| code.contains(starter))
         || code.contains("rm -")
@@ -53,7 +53,7 @@ fn starts_programs(name: &str, code: &str) -> bool {
 }
 
 impl ScriptState<'_> {
-    /// Reads the literals of code that starts programs as scripts.
+    /// Reads the string literals of code that starts programs as scripts.
     pub(super) fn follow_interpreter(&mut self, name: &str, arguments: &[String]) {
         for code in arguments.iter().filter(|code| starts_programs(name, code)) {
             for literal in literals(code) {
@@ -66,7 +66,7 @@ impl ScriptState<'_> {
     }
 }
 
-/// What stands between quotes of any kind.
+/// The text between quotes of any kind.
 fn literals(code: &str) -> Vec<String> {
     let mut literals = Vec::new();
     let mut open: Option<(char, String)> = None;

@@ -1,6 +1,6 @@
-//! Programs by name: what they do with the words behind them.
+//! Programs by name: how they treat their arguments.
 
-/// Whether a program runs shell code that it is given or that it reads.
+/// Returns true if a program runs shell code from its arguments or its input.
 pub(crate) fn is_code_runner(name: &str) -> bool {
     matches!(
         name,
@@ -19,7 +19,7 @@ pub(crate) fn is_code_runner(name: &str) -> bool {
     )
 }
 
-/// Whether the value of a setting of git is a program.
+/// Returns true if the value of a git setting is a program.
 pub(super) fn names_a_program(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     let last = key.rsplit('.').next().unwrap_or(&key);
@@ -44,7 +44,7 @@ pub(super) fn names_a_program(key: &str) -> bool {
         )
 }
 
-/// Programs that are refused whatever they are given and whose names mean nothing else.
+/// Programs that are always refused and whose names mean nothing else.
 pub(super) fn is_refused(name: &str) -> bool {
     name.starts_with("mkfs.")
         || matches!(
@@ -80,7 +80,7 @@ pub(super) fn runs_strings(name: &str) -> bool {
     )
 }
 
-/// Programs of every day that start nothing of what stands behind them.
+/// Everyday programs that start none of their arguments.
 #[rustfmt::skip]
 pub(super) fn is_ordinary(name: &str) -> bool {
     matches!(
@@ -97,7 +97,7 @@ pub(super) fn is_ordinary(name: &str) -> bool {
     )
 }
 
-/// Whether a program names others without starting them.
+/// Returns true if a program names others without starting them.
 pub(super) fn talks_about_programs(name: &str) -> bool {
     matches!(
         name,

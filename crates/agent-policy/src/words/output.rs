@@ -1,17 +1,17 @@
-//! What commands print, as far as that is plain to see: it may be run, or name what is removed.
+//! The output of commands, if it is easy to see: it may be run, or name paths to remove.
 
 use super::{ScriptReader, ScriptState, UNKNOWN};
 use crate::targets::{RemovalReach, resolve};
 
-/// What a command finds at its standard input.
+/// The standard input of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Piped {
-    /// Nothing that another command of the script puts there.
+    /// Nothing from another command of the script.
     #[default]
     Nothing,
     /// Something that only the running shell knows.
     Unknown,
-    /// This.
+    /// This text.
     Text(String),
 }
 
@@ -25,7 +25,7 @@ impl Piped {
     }
 }
 
-/// What holds around a substitution.
+/// The state around a substitution.
 pub(super) struct CaptureState {
     directory: Option<std::rc::Rc<str>>,
     piped: Piped,
@@ -33,7 +33,7 @@ pub(super) struct CaptureState {
 }
 
 impl ScriptState<'_> {
-    /// Begins to collect what commands print.
+    /// Starts to collect the output of commands.
     pub(super) fn begin_capture(&mut self) -> CaptureState {
         self.captures += 1;
         CaptureState {
@@ -43,7 +43,7 @@ impl ScriptState<'_> {
         }
     }
 
-    /// Tells what was printed since, without the line breaks at its end.
+    /// Returns the output since then, without the line breaks at its end.
     pub(super) fn end_capture(&mut self, around: CaptureState) -> String {
         self.captures -= 1;
         self.directory = around.directory;
@@ -52,7 +52,7 @@ impl ScriptState<'_> {
         output.trim_end_matches('\n').to_owned()
     }
 
-    /// Notes what a command printed, where somebody collects it.
+    /// Adds to the output, if it is being collected.
     pub(super) fn print(&mut self, text: &str) {
         if self.captures > 0 && !text.is_empty() {
             self.spend(text.len());
@@ -61,7 +61,7 @@ impl ScriptState<'_> {
         }
     }
 
-    /// What a command prints; nothing where that is not known.
+    /// The output of a command; `None` if it is unknown.
     pub(super) fn printed_by(&mut self, command: &[String]) -> Option<String> {
         let (program, arguments) = command.split_first()?;
         let last = arguments.last().filter(|word| !word.starts_with('-'));
@@ -105,7 +105,7 @@ impl ScriptState<'_> {
         }
     }
 
-    /// The format with the arguments put in, once.
+    /// The format with the arguments inserted, once.
     fn formatted(&mut self, arguments: &[String]) -> Option<String> {
         let arguments = match arguments {
             [first, rest @ ..] if first == "--" => rest,
@@ -128,7 +128,7 @@ impl ScriptState<'_> {
                 text.push_str(values.next().unwrap_or_default());
             }
         }
-        // The format is used again for what is left over.
+        // The format is used again for the remaining arguments.
         for value in values {
             text.push(' ');
             text.push_str(value);
@@ -136,7 +136,7 @@ impl ScriptState<'_> {
         Some(text)
     }
 
-    /// A text with the escapes undone that `echo -e` and `printf` know.
+    /// Interprets the escapes of `echo -e` and `printf`.
     pub(super) fn unescaped(&mut self, text: &str) -> String {
         if !text.contains('\\') {
             return text.to_owned();
@@ -154,7 +154,8 @@ impl ScriptState<'_> {
         value
     }
 
-    /// Where a search begins at everything, everything may be found; elsewhere something beneath.
+    /// A search that starts at a root may find the root itself; others find something below their
+    /// start.
     fn found(&self, arguments: &[String]) -> String {
         let mut starts: Vec<&str> = arguments
             .iter()

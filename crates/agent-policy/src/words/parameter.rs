@@ -1,9 +1,9 @@
-//! `${name...}`: variables, elements of lists, and what operators make of them.
+//! `${name...}`: variables, elements of lists, and their operators.
 
 use super::{ScriptReader, UNKNOWN};
 
 impl ScriptReader<'_, '_> {
-    /// Reads `${name...}` whose brace was read already; a default stands in for what is unknown.
+    /// Reads `${name...}` after its brace; a default replaces an unknown value.
     pub(super) fn parameter(&mut self) -> String {
         let is_worked_out =
             matches!(self.peek(), Some('!' | '#')) && self.ahead(1).is_some_and(|next| next != '}');
@@ -40,7 +40,7 @@ impl ScriptReader<'_, '_> {
         index
     }
 
-    /// What stands between the name and the operand: `:-`, `%%`, `/`.
+    /// The operator between the name and the operand: `:-`, `%%`, `/`.
     fn operator(&mut self) -> String {
         let mut operator = String::new();
         let Some(first) = self.peek().filter(|next| ":-=+?%#/^,".contains(*next)) else {
@@ -91,7 +91,7 @@ impl ScriptReader<'_, '_> {
         operand
     }
 
-    /// One word of a list, or all of it.
+    /// One word of a list, or all of them.
     fn element(&self, name: &str, index: &str) -> String {
         if let Some(value) = self.state.variables.get(&format!("{name}[{index}]")) {
             return value.clone();
@@ -105,7 +105,7 @@ impl ScriptReader<'_, '_> {
     }
 }
 
-/// What an operator of `${name...}` makes of a value; patterns are not worked out.
+/// Applies an operator of `${name...}` to a value; patterns are not evaluated.
 fn applied(operator: &str, value: String, operand: String) -> String {
     let is_unknown = value.contains(UNKNOWN);
     let is_pattern = operand.contains(['*', '?', '[', UNKNOWN]);
@@ -122,7 +122,7 @@ fn applied(operator: &str, value: String, operand: String) -> String {
             if from.is_empty() {
                 value
             } else {
-                // At most as long as what was paid for when both were read.
+                // At most as long as the work that was counted when both were read.
                 value.replacen(from, to, 64)
             }
         }

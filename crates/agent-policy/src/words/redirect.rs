@@ -11,7 +11,7 @@ pub(super) struct HereDocument {
 }
 
 impl ScriptReader<'_, '_> {
-    /// Reads `<`, `>` and what follows; writing to a file counts as a program named `>`, reading
+    /// Reads `<`, `>` and their target; writing to a file counts as a program named `>`, reading
     /// one as `<`.
     pub(super) fn redirection(&mut self, words: &mut Vec<String>) {
         let opening = self.peek();
@@ -54,7 +54,7 @@ impl ScriptReader<'_, '_> {
         }
     }
 
-    /// The delimiter is taken as it is written: nothing in it is expanded, quotes are undone.
+    /// The delimiter is taken literally: nothing in it is expanded, quotes are removed.
     fn begin_here_document(&mut self, strips_tabs: bool) {
         let mut delimiter = String::new();
         let mut is_quoted = false;
@@ -83,8 +83,8 @@ impl ScriptReader<'_, '_> {
         });
     }
 
-    /// A body is a script if a shell stands on the line, and code if an interpreter does; else only
-    /// its substitutions are run.
+    /// A body is a script if there is a shell on the line, and code if there is an interpreter;
+    /// otherwise only its substitutions are run.
     pub(super) fn read_here_documents(&mut self) {
         let readers: Vec<String> = if self.here_documents.is_empty() {
             Vec::new()
@@ -112,7 +112,7 @@ impl ScriptReader<'_, '_> {
         self.line_begins = self.state.invocations.len();
     }
 
-    /// Reads to the line that ends the body; without one, what follows is read as commands.
+    /// Reads to the line that ends the body; without one, the text is read as commands.
     fn here_document_body(&mut self, document: &HereDocument) -> String {
         let first_line = self.at;
         let mut body = String::new();

@@ -1,4 +1,4 @@
-//! Programs that start the command in their arguments, and where that begins.
+//! Programs that start the command in their arguments, and where that command begins.
 
 use super::is_assignment;
 
@@ -10,9 +10,9 @@ struct Wrapper {
     valued: &'static str,
     /// Long options whose value is the next word.
     valued_long: &'static [&'static str],
-    /// It runs a command only behind one of these words; always if there are none.
+    /// It runs a command only after one of these words; always if there are none.
     subcommands: &'static [&'static str],
-    /// How many words stand before the command, options aside.
+    /// The number of words before the command, options aside.
     positional: usize,
 }
 
@@ -170,8 +170,7 @@ static WRAPPERS: &[Wrapper] = &[
     wrapper_behind("perf", "eo", &["stat", "record", "trace"]),
 ];
 
-/// The index at which the command of a wrapper begins; nothing where there is no wrapper or it has
-/// no command.
+/// The index of the command of a wrapper; `None` if there is no wrapper or it has no command.
 pub(crate) fn inner_command(words: &[String]) -> Option<usize> {
     let name = program_name(words.first()?);
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == name)?;
@@ -183,7 +182,7 @@ pub(crate) fn inner_command(words: &[String]) -> Option<usize> {
             at += 1;
             break;
         } else if word.len() > 1 && word.starts_with('-') {
-            // `command -v rm` only asks where it is.
+            // `command -v rm` only prints where it is.
             if wrapper.name == "command" && word.contains(['v', 'V']) {
                 return None;
             }
@@ -209,7 +208,7 @@ pub(crate) fn inner_command(words: &[String]) -> Option<usize> {
     (!awaits_subcommand && begins < words.len()).then_some(begins)
 }
 
-/// Whether a program runs the command in its arguments, whatever these are.
+/// Returns true if a program runs the command in its arguments, whatever they are.
 pub(crate) fn is_wrapper(name: &str) -> bool {
     let mut wrappers = WRAPPERS.iter();
     wrappers.any(|wrapper| wrapper.name == name && wrapper.subcommands.is_empty())
