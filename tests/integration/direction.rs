@@ -84,7 +84,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("platform", &[]),
 ];
 
-fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
+pub fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
@@ -96,7 +96,7 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// A source without its test modules, wherever in the file they stand.
-fn without_tests(source: &str) -> String {
+pub fn without_tests(source: &str) -> String {
     let mut kept = String::new();
     let mut lines = source.lines();
     while let Some(line) = lines.next() {

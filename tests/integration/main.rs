@@ -11,6 +11,8 @@ mod harness;
 
 /// The structure of the sources.
 mod direction;
+/// Type names, each used once.
+mod names;
 
 /// `agent apply`: one reply, no session.
 mod apply;

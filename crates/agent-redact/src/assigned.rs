@@ -59,7 +59,7 @@ pub(super) fn at(text: &str, word: Range<usize>, source: TextSource<'_>) -> Opti
 
 /// The kind of setting that a name and its value are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Setting {
+enum SettingPosition {
     /// Nested in another setting, as in YAML.
     Within,
     /// Anywhere in a settings file, or alone in a line.
@@ -75,23 +75,23 @@ fn setting(
     name: &Range<usize>,
     value: &Range<usize>,
     source: TextSource<'_>,
-) -> Setting {
+) -> SettingPosition {
     let is_setting = match source {
         TextSource::File(path) => keeps_settings(path),
         TextSource::Text => place::is_alone(text, name.start, value.end),
     };
     match is_setting {
-        true if place::is_indented(text, name.start) => Setting::Within,
-        true => Setting::Plain,
-        false => Setting::None,
+        true if place::is_indented(text, name.start) => SettingPosition::Within,
+        true => SettingPosition::Plain,
+        false => SettingPosition::None,
     }
 }
 
 /// How certain a name is at its position: a bare `pass` is a test result, a nested one is a
 /// password.
-fn certainty(name: &str, telling: Telling, setting: Setting) -> Certainty {
+fn certainty(name: &str, telling: Telling, setting: SettingPosition) -> Certainty {
     let is_short = is_only_word(name, "pass") || is_only_word(name, "pw");
-    if is_short && setting == Setting::Within {
+    if is_short && setting == SettingPosition::Within {
         Certainty::Sure
     } else {
         telling.certainty
@@ -126,7 +126,7 @@ fn is_made_up(
     certainty: Certainty,
     value: &AssignedValue,
     content: &str,
-    setting: Setting,
+    setting: SettingPosition,
 ) -> bool {
     let is_bare = value.form != ValueForm::Quoted && value.form != ValueForm::Argument;
     // Words and names are often unquoted; those with digits rarely are.
@@ -135,12 +135,12 @@ fn is_made_up(
     }
     let is_in_place = match value.form {
         ValueForm::Quoted | ValueForm::Own => true,
-        ValueForm::Bare => setting != Setting::None || is_capitals(name),
+        ValueForm::Bare => setting != SettingPosition::None || is_capitals(name),
         ValueForm::Argument => false,
     };
     match certainty {
         Certainty::Sure if is_in_place => {
-            is_password(content) || (setting != Setting::None && is_chosen(content))
+            is_password(content) || (setting != SettingPosition::None && is_chosen(content))
         }
         Certainty::Sure => is_random(content),
         Certainty::Doubtful => is_random(content) && !is_open(content),

@@ -1,0 +1,259 @@
+//! Type names are unique in the whole project, so that a search for a name finds one thing.
+//!
+//! Reads the sources of `src` and `crates` and compares the names that occur more than once with a
+//! list of known duplicates. The list only gets shorter: a new duplicate fails, and so does an entry
+//! that is no longer one. Tests may name their types as they like.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::direction::{sources, without_tests};
+
+/// Names that many modules may use, because they are always read with the module's name.
+const SHARED: [&str; 2] = ["Error", "Kind"];
+
+/// Names that occur more than once and are still to be changed.
+const KNOWN_DUPLICATES: &[&str] = &[
+    "Asked",
+    "Before",
+    "Block",
+    "Blocks",
+    "Built",
+    "Candidate",
+    "Change",
+    "Changed",
+    "Check",
+    "Choice",
+    "Class",
+    "Clean",
+    "Consent",
+    "Content",
+    "Contents",
+    "Copy",
+    "Desk",
+    "Difference",
+    "Directory",
+    "Draft",
+    "Encoding",
+    "End",
+    "Ending",
+    "Entry",
+    "Event",
+    "Evidence",
+    "Extent",
+    "Failure",
+    "Files",
+    "Filled",
+    "Forked",
+    "Form",
+    "Found",
+    "Held",
+    "History",
+    "Identity",
+    "Item",
+    "Keep",
+    "Kept",
+    "Key",
+    "Known",
+    "LastLine",
+    "Launch",
+    "Layout",
+    "Limit",
+    "Limits",
+    "Line",
+    "Listener",
+    "Listing",
+    "Look",
+    "Manner",
+    "Meant",
+    "Message",
+    "Mode",
+    "Name",
+    "Named",
+    "Names",
+    "Open",
+    "Opened",
+    "Origin",
+    "Owner",
+    "Page",
+    "Past",
+    "Paths",
+    "Patience",
+    "Permission",
+    "Piece",
+    "Place",
+    "Places",
+    "Plan",
+    "Program",
+    "Prompt",
+    "Question",
+    "Quote",
+    "Reach",
+    "Reader",
+    "Ready",
+    "Rendered",
+    "Report",
+    "Rest",
+    "Results",
+    "Round",
+    "Row",
+    "Scope",
+    "Search",
+    "Seen",
+    "Session",
+    "Shape",
+    "Sight",
+    "Stat",
+    "State",
+    "Store",
+    "Summary",
+    "Surroundings",
+    "Symbol",
+    "Tail",
+    "Taken",
+    "Takes",
+    "Task",
+    "Tokens",
+    "Told",
+    "Tree",
+    "Trouble",
+    "Unasked",
+    "Value",
+    "Veil",
+    "Verb",
+    "Verdict",
+    "Walk",
+    "Watch",
+    "Way",
+    "What",
+    "Which",
+    "Why",
+    "Word",
+    "Writer",
+    "Written",
+];
+
+#[test]
+fn type_names_are_unique() {
+    let types = types_in(Path::new(env!("CARGO_MANIFEST_DIR")));
+    assert!(types.len() > 500, "only {} types were found", types.len());
+    let problems = problems(&types, KNOWN_DUPLICATES);
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn the_list_of_duplicates_only_gets_shorter() {
+    let mut types = BTreeMap::from([("A".to_owned(), vec!["a.rs:1".to_owned()])]);
+    assert!(problems(&types, &[]).is_empty());
+    assert!(problems(&types, &["A"])[0].contains("unique now"));
+    assert!(problems(&types, &["B"])[0].contains("is gone"));
+    types.get_mut("A").unwrap().push("b.rs:2".to_owned());
+    assert!(problems(&types, &["A"]).is_empty());
+    assert!(problems(&types, &[])[0].ends_with("a.rs:1, b.rs:2"));
+}
+
+#[test]
+fn finds_definitions_and_nothing_else() {
+    let source = "pub(super) struct A<'a> {\n    /// struct B\n    type C = u8;\n    pub struct D;\n}\n\
+                  type E = u8;\nenum F {}\nimpl Trait for G {}\npub trait H {}\nlet structure = 1;\n";
+    let names: Vec<String> = definitions(source).map(|(name, _)| name).collect();
+    assert_eq!(names, ["A", "D", "E", "F", "H"]);
+}
+
+/// New duplicates, and entries of the list that are no longer duplicates.
+fn problems(types: &BTreeMap<String, Vec<String>>, known: &[&str]) -> Vec<String> {
+    let mut problems = Vec::new();
+    for (name, places) in types {
+        if places.len() > 1 && !known.contains(&name.as_str()) && !SHARED.contains(&name.as_str()) {
+            let places = places.join(", ");
+            problems.push(format!(
+                "`{name}` is the name of several types, rename one: {places}"
+            ));
+        }
+    }
+    for name in known {
+        let state = match types.get(*name).map(Vec::len) {
+            None => "gone",
+            Some(1) => "unique now",
+            Some(_) => continue,
+        };
+        problems.push(format!(
+            "`{name}` is {state}: remove it from KNOWN_DUPLICATES"
+        ));
+    }
+    problems
+}
+
+/// The places, as `path:line`, where each type is defined, tests aside.
+fn types_in(root: &Path) -> BTreeMap<String, Vec<String>> {
+    let mut files = Vec::new();
+    sources(&root.join("src"), &mut files);
+    for package in fs::read_dir(root.join("crates")).unwrap() {
+        sources(&package.unwrap().path().join("src"), &mut files);
+    }
+    files.sort();
+    let sources: Vec<(PathBuf, String)> = files
+        .into_iter()
+        .map(|file| {
+            let source = fs::read_to_string(&file).unwrap();
+            (file.strip_prefix(root).unwrap().to_owned(), source)
+        })
+        .collect();
+    let test_modules: BTreeSet<PathBuf> = (sources.iter())
+        .flat_map(|(file, source)| test_modules_of(file, source))
+        .collect();
+    let mut types: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (file, source) in &sources {
+        let module = file.with_extension("");
+        let is_test = |module: &Path| module.ends_with("tests") || test_modules.contains(module);
+        if module.ancestors().any(is_test) {
+            continue;
+        }
+        for (name, definition) in definitions(&without_tests(source)) {
+            let above = source.lines().take_while(|line| *line != definition);
+            let place = format!("{}:{}", file.display(), above.count() + 1);
+            types.entry(name).or_default().push(place);
+        }
+    }
+    types
+}
+
+/// The modules in files of their own that a file declares for tests only, as paths without `.rs`.
+fn test_modules_of(file: &Path, source: &str) -> Vec<PathBuf> {
+    let directory = if file.ends_with("lib.rs") || file.ends_with("main.rs") {
+        file.parent().unwrap().to_owned()
+    } else {
+        file.with_extension("")
+    };
+    let lines: Vec<&str> = source.lines().map(str::trim).collect();
+    lines
+        .windows(2)
+        .filter(|pair| pair[0] == "#[cfg(test)]")
+        .filter_map(|pair| {
+            let (_, declared) = pair[1].rsplit_once("mod ")?;
+            Some(directory.join(declared.strip_suffix(';')?))
+        })
+        .collect()
+}
+
+/// The types that a source defines, each with its line. Associated types are none of them.
+fn definitions(source: &str) -> impl Iterator<Item = (String, &str)> {
+    source.lines().filter_map(|line| {
+        let item = line.trim_start();
+        let item = match item.strip_prefix("pub") {
+            Some(rest) if rest.starts_with('(') => rest.split_once(") ")?.1,
+            Some(rest) => rest.trim_start(),
+            None => item,
+        };
+        let (keyword, rest) = item.split_once(' ')?;
+        let is_type = match keyword {
+            "struct" | "enum" | "trait" | "union" => true,
+            "type" => !line.starts_with(' '),
+            _ => false,
+        };
+        let is_word = |character: char| character.is_alphanumeric() || character == '_';
+        let name = rest.split(|character| !is_word(character)).next()?;
+        (is_type && !name.is_empty()).then(|| (name.to_owned(), line))
+    })
+}
