@@ -92,7 +92,7 @@ impl Policy {
         })
     }
 
-    /// What git runs or obeys because its configuration says so.
+    /// Matches files that git runs or obeys because its configuration names them.
     fn on_git(&self, path: &RelPath) -> Option<RuleMatch> {
         let mut obeyed = self.obeyed_by_git.iter();
         obeyed
@@ -199,7 +199,7 @@ impl Policy {
                     finding.yields = Yields::ToAnyRule;
                     if let Some(opacity) = opacity.filter(|_| self.person.has_allowed()) {
                         let why = &mut finding.ruling.why;
-                        let _ = write!(why, "; no allow rule is tried on it: {opacity}");
+                        let _ = write!(why, "; allow rules do not apply: {opacity}");
                     }
                 }
                 finding

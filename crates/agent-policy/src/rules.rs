@@ -43,7 +43,7 @@ pub enum RuleProblem {
     #[error("a rule is the beginning of one command, without `&&`, `||`, `;` or `|`")]
     Several,
     /// Something that only a shell could evaluate.
-    #[error("a rule has plain words only: {0}")]
+    #[error("a rule may only have plain words: {0}")]
     Opaque(Opacity),
 }
 

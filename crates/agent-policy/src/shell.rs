@@ -54,12 +54,12 @@ impl fmt::Display for Opacity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::TooLong => "it is longer than 32 KiB",
-            Self::Character => "it has an unusual character outside of quotes or an invisible one",
+            Self::Character => "it has an invisible character, or an unusual one outside quotes",
             Self::Substitution => "it has a substitution (`$` or a backtick)",
             Self::Escape => "it has a backslash",
             Self::Redirection => "it has a redirection",
             Self::Background => "it runs something in the background",
-            Self::Glob => "it has a pattern for file names",
+            Self::Glob => "it has a glob",
             Self::Braces => "it has braces",
             Self::Group => "it has parentheses",
             Self::Tilde => "it has a `~` for a home directory",

@@ -29,14 +29,14 @@ pub(super) const OWN_PATHS: StandingRule = StandingRule {
 /// Files that git runs or reads although they lie outside of `.git`.
 pub(super) const OBEYED_BY_GIT: StandingRule = StandingRule {
     decision: Decision::Ask,
-    rule: "changing what `core.hooksPath`, `include.path` or `core.attributesFile` of git's configuration names",
+    rule: "changing files that `core.hooksPath`, `include.path` or `core.attributesFile` of git's configuration name",
     why: "git runs or obeys it the next time the person uses git here",
 };
 
 const PLAN: StandingRule = StandingRule {
     decision: Decision::Deny,
-    rule: "in plan mode, everything that changes something and every command",
-    why: "plan mode is on: only reading steps are carried out; send a PLAN and wait for the person to approve it",
+    rule: "in plan mode, every change and every command",
+    why: "plan mode is on, so only steps that read are executed; send a PLAN and wait for the person to approve it",
 };
 
 /// The rule on steps that change files.
@@ -45,7 +45,7 @@ pub(super) fn on_changes(approval: Approval) -> StandingRule {
         Approval::Plan => PLAN,
         Approval::Ask => StandingRule {
             decision: Decision::Ask,
-            rule: "in the mode `ask`, every change of a file",
+            rule: "with `--approval ask`, every file change",
             why: "because of `--approval ask`",
         },
         Approval::Auto | Approval::Edits => StandingRule {
@@ -65,12 +65,12 @@ pub(super) fn on_commands(
         Approval::Plan => Some(PLAN),
         Approval::Ask => Some(StandingRule {
             decision: Decision::Ask,
-            rule: "in the mode `ask`, every command",
+            rule: "with `--approval ask`, every command",
             why: "because of `--approval ask`",
         }),
         Approval::Edits => Some(StandingRule {
             decision: Decision::Ask,
-            rule: "in the mode `edits`, every command",
+            rule: "with `--approval edits`, every command",
             why: "because of `--approval edits`",
         }),
         Approval::Auto => None,
@@ -84,17 +84,17 @@ pub(super) fn on_commands(
         CommandConfinement::Missing => Some(StandingRule {
             decision: Decision::Ask,
             rule: "every command, one by one, since this machine has no sandbox",
-            why: "it would run without a sandbox, with all the rights of the person",
+            why: "it would run without a sandbox, with all of the person's rights",
         }),
         CommandConfinement::RecordsExposed => Some(StandingRule {
             decision: Decision::Ask,
             rule: "every command, one by one, since this sandbox cannot hide the records of `agent` in the workspace",
-            why: "the records of `agent`, approvals among them, lie in the workspace, and the sandbox of this machine cannot keep commands from them",
+            why: "the sandbox of this machine cannot keep commands away from the records of `agent` in the workspace, which include approvals",
         }),
         CommandConfinement::SwitchedOff => Some(StandingRule {
             decision: Decision::Ask,
             rule: "every command, since the sandbox is switched off",
-            why: "it would run without a sandbox, with all the rights of the person",
+            why: "it would run without a sandbox, with all of the person's rights",
         }),
         CommandConfinement::Sandboxed if mode.is_none() => Some(StandingRule {
             decision: Decision::Allow,
@@ -111,13 +111,13 @@ pub(super) fn on_network(grants: &[Grant]) -> StandingRule {
     if grants.contains(&Grant::Network) {
         StandingRule {
             decision: Decision::Allow,
-            rule: "the network, in commands",
+            rule: "network access in commands",
             why: "the person granted it",
         }
     } else {
         StandingRule {
             decision: Decision::Deny,
-            rule: "the network, in commands, without the grant `network`",
+            rule: "network access in commands, without the grant `network`",
             why: "the sandbox has no network; the person can allow it with `--grant network`",
         }
     }

@@ -102,7 +102,7 @@ fn is_too_long(script: &str) -> bool {
 pub(super) static BUILT_IN: &[BuiltIn] = &[
     refuse(
         "scripts of more than 32 KiB",
-        "the script is too long to be looked at; put it into a file with CREATE_FILE and run that",
+        "the script is too long to check; write it to a file with CREATE_FILE and run that",
         RuleCheck::Text(is_too_long),
     ),
     refuse(
@@ -112,12 +112,12 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     ),
     refuse(
         "scripts with characters that change the direction of text",
-        "such a character makes a script look like another; write it without",
+        "such a character makes a script look different from what it does; leave it out",
         RuleCheck::Text(dangers::has_bidirectional_characters),
     ),
     refuse(
         "fork bombs",
-        "it starts itself again and again until the machine stands still",
+        "it starts copies of itself until the machine hangs",
         RuleCheck::Text(dangers::is_fork_bomb),
     ),
     refuse(
@@ -127,7 +127,7 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     ),
     refuse(
         "`find` with `-delete` or `rm` over `/`, a home directory, all of the workspace or a directory above it",
-        "it would remove everything; begin at a directory in the workspace and name what to remove",
+        "it would remove everything; start at a directory in the workspace and name the files to remove",
         RuleCheck::Command(dangers::finds_and_removes_everything),
     ),
     refuse(
@@ -136,7 +136,7 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         RuleCheck::Command(dangers::changes_modes_of_everything),
     ),
     refuse(
-        "`mkfs`, `mkswap`, `wipefs`, `fdisk` and their like",
+        "`mkfs`, `mkswap`, `wipefs`, `fdisk` and similar",
         "it would wipe a disk",
         RuleCheck::Command(dangers::formats_a_disk),
     ),
@@ -147,12 +147,12 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     ),
     refuse(
         "`shutdown`, `reboot`, `halt`, `poweroff`",
-        "the machine stays on",
+        "commands must not switch the machine off",
         RuleCheck::Command(dangers::shuts_down),
     ),
     refuse(
-        "`sudo`, `su`, `doas` and their like",
-        "commands run with the rights that they have; ask the person to do what needs more",
+        "`sudo`, `su`, `doas` and similar",
+        "commands must not run as another user; ask the person to run this",
         RuleCheck::Command(dangers::becomes_another_user),
     ),
     refuse_strictly(
@@ -172,22 +172,22 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     ),
     refuse_strictly(
         "`curl`, `wget`, `Invoke-WebRequest`",
-        "the strict policy is on; ask the person to fetch what is needed",
+        "the strict policy is on; ask the person to download what you need",
         RuleCheck::Command(strict::fetches),
     ),
     refuse_strictly(
         "reading the environment: `env`, `printenv`, `set`, `export -p`, `/proc/*/environ`, `Env:`",
-        "the strict policy is on; ask the person for the value that is needed",
+        "the strict policy is on; ask the person for the value you need",
         RuleCheck::Command(strict::reads_the_environment),
     ),
     refuse_strictly(
-        "user administration: `useradd`, `passwd`, `net user` and their like",
+        "user administration: `useradd`, `passwd`, `net user` and similar",
         "the strict policy is on",
         RuleCheck::Command(strict::administers_users),
     ),
     refuse(
         "reading or changing anything under `.agent`",
-        "it holds the records of `agent` itself and is hidden",
+        "`agent` keeps its own records there; they are hidden",
         RuleCheck::Touch(protected::names_our_state),
     ),
     refuse(
@@ -204,17 +204,17 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     },
     ask(
         "changing `.vscode`, `.idea`, `.envrc` or `.mcp.json`",
-        "editors and tools run what these files say when the person opens the project",
+        "editors and tools run commands from these files when the person opens the project",
         RuleCheck::Write(protected::is_tool_configuration),
     ),
     ask(
-        "changing `.claude`, `.cursor`, `.codex`, `.gemini`, `.devcontainer`, `.zed`, `*.code-workspace`, `.nvim.lua`, `.gitmodules`, `.pre-commit-config.yaml`, shell start files and their like",
-        "another tool runs or obeys what it says, in the person's name",
+        "changing `.claude`, `.cursor`, `.codex`, `.gemini`, `.devcontainer`, `.zed`, `*.code-workspace`, `.nvim.lua`, `.gitmodules`, `.pre-commit-config.yaml`, shell start files and similar",
+        "other tools of the person run or obey these files",
         RuleCheck::Write(protected::is_other_configuration),
     ),
     ask(
         "changing workflow files of build services, such as `.github/workflows` and `.gitlab-ci.yml`",
-        "a build service runs what it says, with the project's secrets",
+        "the build service runs these files with the project's secrets",
         RuleCheck::Write(protected::is_build_service_file),
     ),
     BuiltIn {
@@ -226,37 +226,37 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     },
     ask(
         "`git push`",
-        "it sends the work to others",
+        "it sends commits to others",
         RuleCheck::Command(asked::pushes),
     ),
     ask(
-        "throwing work away: `git clean -f`, `git reset --hard`, `git checkout .`, `git branch -D`, `git stash drop`, `rm -r .git`",
-        "what it throws away may not come back",
+        "discarding work: `git clean -f`, `git reset --hard`, `git checkout .`, `git branch -D`, `git stash drop`, `rm -r .git`",
+        "discarded work may be lost for good",
         RuleCheck::Command(asked::discards_work),
     ),
     ask(
-        "publishing: `cargo publish`, `npm publish`, `twine upload`, `docker push`, `gh release` and their like",
-        "what is published cannot be taken back",
+        "publishing: `cargo publish`, `npm publish`, `twine upload`, `docker push`, `gh release` and similar",
+        "publishing cannot be undone",
         RuleCheck::Command(asked::publishes),
     ),
     ask(
-        "`rm -r` of something outside of the workspace and the temporary directories",
-        "it would remove what does not belong to the workspace",
+        "`rm -r` outside the workspace and the temporary directories",
+        "it would remove files that do not belong to the workspace",
         RuleCheck::Command(dangers::removes_outside),
     ),
     ask(
-        "`rm -r` of something that only the running shell knows, as in `rm -r \"$x\"`",
-        "it may name anything, or nothing and with it the directory; write the path out",
+        "`rm -r` of a path that only the shell knows, as in `rm -r \"$x\"`",
+        "the path may be anything, or empty; write it out",
         RuleCheck::Command(dangers::removes_unknown),
     ),
     ask(
-        "programs whose name only the running shell knows, as in `$x --flag`",
+        "programs whose name only the shell knows, as in `$x --flag`",
         "it may be any program; write its name out",
         RuleCheck::Command(asked::is_unknown_program),
     ),
     ask(
-        "feeding a shell or an interpreter what another program prints, as in `curl ... | sh`",
-        "nobody can tell what it would run; save it to a file, look at it and run that",
+        "piping the output of a program into a shell or an interpreter, as in `curl ... | sh`",
+        "it may run anything; save the output to a file, read it and run that",
         RuleCheck::Command(asked::runs_unknown_input),
     ),
     ask(
@@ -266,12 +266,12 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     ),
     ask(
         "creating or changing a file named `HEAD`, which makes a directory a git repository",
-        "git runs what the configuration of a repository says, wherever it lies",
+        "git runs programs that a repository's configuration names, wherever the repository is",
         RuleCheck::Write(protected::heads_a_repository),
     ),
     ask(
-        "scripts that are nested too deeply to be looked at",
-        "nobody can tell what it would do; write it more simply",
+        "scripts that are nested too deeply to check",
+        "it is unclear what it would do; simplify it",
         RuleCheck::Unreadable,
     ),
 ];

@@ -71,24 +71,24 @@ pub struct StagedFile {
     pub hash: Option<String>,
     /// True if the model knows this content.
     pub is_seen: bool,
-    /// Where the lines are that the model may name, if any can be trusted.
+    /// The positions of the lines that the model may name, if any can be trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<StagedLines>,
 }
 
-/// Where the lines of a file are, in the middle of a reply that changes it. Lines are counted from 0.
+/// The positions of the lines of a file while a reply changes it. Lines are counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StagedLines {
-    /// How many there were when the reply began, or wrote the file anew.
+    /// The number of lines when the reply began or last wrote the whole file.
     pub of: usize,
-    /// The lines of then that are replaced, in their order: from, to, and how many stand there now.
+    /// The replaced ranges of those lines, in order: start, end, and the number of lines now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaced: Vec<(usize, usize, usize)>,
-    /// The lines of now that the model knows, each from and to; all of them if there is no list.
+    /// The ranges of the current lines that the model knows, as start and end; `None` is all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<Vec<(usize, usize)>>,
-    /// Whether the model was never shown the file, so that its numbers are taken on trust.
+    /// True if the model was never shown the file, so that its line numbers are trusted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_on_trust: bool,
 }
