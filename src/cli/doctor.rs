@@ -86,7 +86,10 @@ pub(super) fn run(common: &Common, ui: &Ui) -> ExitCode {
         programs::distrust(&here);
     }
     findings.extend(place::findings(settings.as_ref()));
-    findings.extend(machine::findings(&machine::Wanted::by(settings.ok()), ui));
+    findings.extend(machine::findings(
+        &machine::WantedSandbox::by(settings.ok()),
+        ui,
+    ));
     for finding in &findings {
         if common.json {
             ui.data(finding);

@@ -11,13 +11,13 @@ use crate::settings::{Base, Loaded};
 use crate::ui::Ui;
 
 /// What the settings say about the sandbox.
-pub(super) struct Wanted {
+pub(super) struct WantedSandbox {
     sandbox: String,
     backend: Option<Backend>,
     workspace: PathBuf,
 }
 
-impl Wanted {
+impl WantedSandbox {
     /// What is wanted by settings that could be read; else what holds without any.
     pub(super) fn by(settings: Option<(Base, Loaded)>) -> Self {
         let Some((base, loaded)) = settings else {
@@ -42,7 +42,7 @@ impl Wanted {
 }
 
 /// Everything about the machine.
-pub(super) fn findings(wanted: &Wanted, ui: &Ui) -> Vec<Finding> {
+pub(super) fn findings(wanted: &WantedSandbox, ui: &Ui) -> Vec<Finding> {
     // Tried anew, not remembered: that is what this verb is for.
     let launcher = Path::new("/proc/self/exe");
     let strength = sandbox::probe(launcher, &wanted.workspace, wanted.backend);
@@ -61,7 +61,7 @@ pub(super) fn findings(wanted: &Wanted, ui: &Ui) -> Vec<Finding> {
     findings
 }
 
-fn confinement(wanted: &Wanted, strength: &Strength) -> Vec<Finding> {
+fn confinement(wanted: &WantedSandbox, strength: &Strength) -> Vec<Finding> {
     let setting = wanted.sandbox.as_str();
     let (missing, remedy) = match wanted.backend {
         None => (
@@ -211,8 +211,8 @@ mod tests {
         }
     }
 
-    fn wanted(sandbox: &str) -> Wanted {
-        Wanted {
+    fn wanted(sandbox: &str) -> WantedSandbox {
+        WantedSandbox {
             sandbox: sandbox.to_owned(),
             backend: None,
             workspace: PathBuf::new(),
