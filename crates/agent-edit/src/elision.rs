@@ -6,7 +6,7 @@
 //! must be the same: dots that lead into the next function stand for more than was meant.
 
 use super::Refusal;
-use super::document::{Document, LineId};
+use super::document::{Document, LineNumber};
 use super::guard::is_elision;
 use super::matcher;
 use super::quote::Quote;
@@ -17,7 +17,7 @@ use agent_protocol::Level;
 const MAX_LEFT_OUT: usize = 300;
 
 /// A piece of a quote, where it stands, and how it matched.
-type Found<'a> = (Quote<'a>, LineId, Level);
+type Found<'a> = (Quote<'a>, LineNumber, Level);
 
 /// Whether both texts leave lines out, equally often.
 pub(super) fn is_elided_alike(search: &[&str], new: &[&str]) -> bool {
@@ -40,18 +40,15 @@ pub(super) fn apply<'a>(
         if old.is_empty() && new.is_empty() {
             continue;
         }
-        let Some(places) = matcher::places(document, old, Level::Whitespace) else {
+        let Some(matches) = matcher::find(document, old, Level::Whitespace) else {
             return Ok(None);
         };
-        let [start] = *places.starts else {
-            let numbers: Vec<usize> = (document.numbered(places.starts).into_iter())
-                .map(|(_, number)| number)
-                .collect();
-            return Err(refuse::ambiguous(Piece::Elided, &numbers));
+        let [start] = *matches.starts else {
+            return Err(refuse::ambiguous(Piece::Elided, &matches.starts));
         };
-        found.push((quote.piece(old, new), start, places.level));
+        found.push((quote.piece(old, new), start, matches.level));
     }
-    if found.is_empty() || !is_in_order(document, &found) {
+    if found.is_empty() || !is_in_order(&found) {
         return Ok(None);
     }
     for (piece, start, _) in &found {
@@ -60,20 +57,15 @@ pub(super) fn apply<'a>(
     for pair in found.windows(2) {
         refuse_wide(document, &pair[0], pair[1].1)?;
     }
-    for (piece, start, level) in found {
-        piece.put(document, start, level);
-    }
+    let splices = (found.iter())
+        .flat_map(|(piece, start, level)| piece.splices(document, *start, *level))
+        .collect();
+    document.splice_all(splices);
     Ok(Some(Level::Elision))
 }
 
-fn is_in_order(document: &Document<'_>, found: &[Found<'_>]) -> bool {
-    let starts = found.iter().map(|(_, start, _)| *start).collect();
-    let numbers = document.numbered(starts);
-    // Equal starts are one entry in `numbers`, so that a missing one is an overlap too.
-    numbers.len() == found.len()
-        && (numbers.iter().zip(found)).all(|((id, _), (_, start, _))| id == start)
-        && (numbers.windows(2).zip(found))
-            .all(|(pair, (piece, _, _))| pair[0].1 + piece.search.len() <= pair[1].1)
+fn is_in_order(found: &[Found<'_>]) -> bool {
+    (found.windows(2)).all(|pair| pair[0].1 + pair[0].0.search.len() <= pair[1].1)
 }
 
 /// Refuses dots between a piece and the line `below` that stand for too much: for hundreds of lines,
@@ -81,35 +73,27 @@ fn is_in_order(document: &Document<'_>, found: &[Found<'_>]) -> bool {
 fn refuse_wide(
     document: &Document<'_>,
     (piece, start, _): &Found<'_>,
-    below: LineId,
+    below: LineNumber,
 ) -> Result<(), Refusal> {
-    let end = document.skip_from(*start, piece.search.len());
-    let mut left_out: Vec<LineId> = (document.walk_from(end))
-        .take_while(|&id| id != below)
-        .take(MAX_LEFT_OUT + 1)
-        .collect();
-    let count = left_out.len();
-    left_out.push(below);
-    let depth = (document.walk_from(*start).take(piece.search.len()))
-        .filter_map(|id| depth(document.text(id)))
+    let end = start + piece.search.len();
+    let depth = (document.lines_from(*start).take(piece.search.len()))
+        .filter_map(depth)
         .min()
         .unwrap_or_default();
-    if count <= MAX_LEFT_OUT && !leaves(document, &left_out, depth) {
+    let left_out = document.lines_from(end).take(below + 1 - end);
+    if below - end <= MAX_LEFT_OUT && !leaves(left_out, depth) {
         return Ok(());
     }
-    let numbers = document.numbered(vec![end, document.previous(below)]);
-    let lines: Vec<String> = numbers.iter().map(|(_, line)| line.to_string()).collect();
     Err(Refusal::new(format!(
-        "`...` would stand for lines {}, which reach beyond what the part above it begins; send the parts as edits of their own",
-        lines.join("-")
+        "`...` would stand for lines {end}-{}, which reach beyond what the part above it begins; send the parts as edits of their own",
+        below - 1
     )))
 }
 
-/// Whether some of the lines but the last are less deep than this; or, if the first and the last one
-/// are deeper, as deep and with a deeper one below.
-fn leaves(document: &Document<'_>, lines: &[LineId], depth_above: usize) -> bool {
-    let depths: Vec<usize> = (lines.iter())
-        .map(|&id| document.text(id))
+/// Tells whether some of the lines but the last are less deep than this; or, if the first and the
+/// last one are deeper, as deep and with a deeper one below.
+fn leaves<'t>(lines: impl Iterator<Item = &'t str>, depth_above: usize) -> bool {
+    let depths: Vec<usize> = lines
         .filter(|line| !line.trim_start().starts_with(['}', ')', ']', '{']))
         .filter_map(depth)
         .collect();

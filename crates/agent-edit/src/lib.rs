@@ -12,13 +12,12 @@
 
 mod align;
 mod anchor;
+mod boundaries;
 mod document;
 mod elision;
 mod ending;
-mod flat;
 mod fold;
 mod guard;
-mod index;
 mod layout;
 mod lines;
 mod matcher;
@@ -31,7 +30,6 @@ mod quote;
 mod refuse;
 mod regular;
 mod replace;
-mod words;
 mod writer;
 
 use std::ops::Range;

@@ -6,17 +6,18 @@ mod candidate;
 mod near;
 mod standing;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::Refusal;
 use super::anchor::Anchors;
-use super::document::{Document, EDGE, LineId};
+use super::document::{Document, LineNumber};
 use super::matcher;
 use super::refuse::{self, Piece};
 use agent_protocol::{Hunk, HunkLine, Level};
 use candidate::{
-    Candidate, ambiguous, crossing, elsewhere, indented, is_at_its_end, is_enough, loosest,
-    says_to_be_first, stays_first,
+    ChangedLines, HunkPlace, ambiguous, crossing, elsewhere, indented, is_at_its_end, is_enough,
+    loosest, says_to_be_first, stays_first,
 };
 use standing::{Drift, Standing};
 
@@ -43,29 +44,25 @@ pub(super) enum Stated {
 
 /// A hunk with its place.
 #[derive(Debug)]
-pub(super) struct Placed<'h> {
+pub(super) struct PlacedHunk<'h> {
     pub(super) hunk: &'h Hunk,
     /// Its lines, without those that fuzz left out.
     pub(super) lines: &'h [HunkLine],
-    /// The line below which it inserts, if it quotes none.
-    pub(super) above: LineId,
-    /// Its first line; the edge if it quotes none.
-    pub(super) start: LineId,
+    /// The line above it.
+    pub(super) above: LineNumber,
     pub(super) level: Level,
     /// Whether its old lines end where the file ends.
     pub(super) is_at_end: bool,
 }
 
-/// Places hunks one after the other in a document that does not change meanwhile, so that the id of
-/// a line is its number.
+/// Places hunks one after the other in a document that does not change meanwhile.
 #[derive(Debug, Default)]
 pub(super) struct Placer {
-    /// The lines that hunks quote, each stretch by its first line, with the line after its last.
-    taken: BTreeMap<LineId, LineId>,
-    /// The lines below which hunks that quote none insert.
-    inserted: BTreeSet<LineId>,
-    /// The line after the last hunk.
-    below: LineId,
+    /// The stretches that hunks change, by their span, with the end of it and the lines that the
+    /// hunk quotes.
+    changed: BTreeMap<usize, (usize, Range<LineNumber>)>,
+    /// The last line that the last hunk changes, or below which it inserts.
+    last_changed: LineNumber,
     /// How much further down than stated the last hunk stood.
     drift: isize,
     standing: Standing,
@@ -77,10 +74,10 @@ pub(super) struct Placer {
 impl Placer {
     pub(super) fn place<'h>(
         &mut self,
-        document: &mut Document<'_>,
+        document: &Document<'_>,
         hunk: &'h Hunk,
         stated: Stated,
-    ) -> Result<Placed<'h>, Refusal> {
+    ) -> Result<PlacedHunk<'h>, Refusal> {
         let old: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::before).collect();
         if old.is_empty() {
             return self.place_insertion(document, hunk, stated);
@@ -104,14 +101,23 @@ impl Placer {
 
     fn look_everywhere<'h>(
         &mut self,
-        document: &mut Document<'_>,
+        document: &Document<'_>,
         hunk: &'h Hunk,
         stated: Stated,
         old: &[&str],
-    ) -> Result<Candidate<'h>, Refusal> {
+    ) -> Result<HunkPlace<'h>, Refusal> {
         let found = self.matches(document, hunk, &hunk.lines, 0, loosest(hunk));
+        let (free, taken): (Vec<_>, Vec<_>) =
+            (found.into_iter()).partition(|place| self.is_free(&place.changes(), &place.quoted()));
+        // What fits a place that another hunk changes is not looked for more loosely elsewhere.
+        if free.is_empty() && !taken.is_empty() {
+            return Err(Refusal::new(format!(
+                "it fits line {}, where another hunk of this patch changes the same lines; send one hunk for both",
+                taken[0].start
+            )));
+        }
         let (mut found, out_of_order): (Vec<_>, Vec<_>) =
-            (found.into_iter()).partition(|candidate| self.is_in_order(stated, candidate));
+            (free.into_iter()).partition(|place| self.is_in_order(stated, place));
         if found.is_empty() && !out_of_order.is_empty() {
             return crossing(hunk, &out_of_order);
         }
@@ -136,44 +142,41 @@ impl Placer {
         )
     }
 
-    /// All free places of some lines of a hunk, at the strictest level at which any matches.
+    /// All places of some lines of a hunk, at the strictest level at which any matches.
     fn matches<'h>(
         &mut self,
-        document: &mut Document<'_>,
+        document: &Document<'_>,
         hunk: &Hunk,
         lines: &'h [HunkLine],
         skipped: usize,
         loosest: Level,
-    ) -> Vec<Candidate<'h>> {
+    ) -> Vec<HunkPlace<'h>> {
         let old: Vec<&str> = lines.iter().filter_map(HunkLine::before).collect();
-        let Some(places) = matcher::places(document, &old, loosest) else {
+        let Some(matches) = matcher::find(document, &old, loosest) else {
             return Vec::new();
         };
-        self.looked_at += places.starts.len();
-        let candidates = places.starts.into_iter().map(|start| Candidate {
+        self.looked_at += matches.starts.len();
+        let places = matches.starts.into_iter().map(|start| HunkPlace {
             lines,
             skipped,
             start,
             length: old.len(),
-            level: places.level,
+            level: matches.level,
         });
-        let mut free: Vec<Candidate<'h>> = candidates
-            .filter(|candidate| self.is_free(candidate))
-            .filter(|candidate| is_at_its_end(document, hunk, candidate))
-            .collect();
-        free.sort_unstable_by_key(|candidate| candidate.start);
-        free
+        places
+            .filter(|place| is_at_its_end(document, hunk, place))
+            .collect()
     }
 
     /// The places where all but one or two lines of context at the ends match.
     fn fuzzy<'h>(
         &mut self,
-        document: &mut Document<'_>,
+        document: &Document<'_>,
         hunk: &'h Hunk,
         stated: Stated,
-    ) -> Vec<Candidate<'h>> {
+    ) -> Vec<HunkPlace<'h>> {
         let expected = self.expected(stated);
-        let is_near = |candidate: &Candidate<'_>, reach| match (stated, expected) {
+        let is_near = |candidate: &HunkPlace<'_>, reach| match (stated, expected) {
             (Stated::Nothing, _) => reach > 0,
             (_, Some(expected)) => candidate.top().abs_diff(expected) <= reach,
             (_, None) => false,
@@ -182,7 +185,7 @@ impl Placer {
         let leading = hunk.lines.iter().take_while(is_kept).count();
         let trailing = hunk.lines.iter().rev().take_while(is_kept).count();
         for fuzz in 1..=FUZZ.min(hunk.lines.len()) {
-            let mut found: Vec<Candidate<'h>> = Vec::new();
+            let mut found: Vec<HunkPlace<'h>> = Vec::new();
             for skipped in 0..=fuzz.min(leading) {
                 let cut = fuzz - skipped;
                 let lines = &hunk.lines[skipped..hunk.lines.len() - cut];
@@ -196,16 +199,18 @@ impl Placer {
                     false => continue,
                 };
                 let places = self.matches(document, hunk, lines, skipped, Level::TrailingSpace);
-                let is_fine = |place: &Candidate<'_>| {
+                let is_fine = |place: &HunkPlace<'_>| {
                     is_near(place, reach)
+                        && self.is_free(&place.changes(), &place.quoted())
                         && stays_first(hunk, stated, place)
                         && self.is_in_order(stated, place)
+                        && (stated != Stated::Nothing || self.is_below_last(place))
                 };
                 found.extend(places.into_iter().filter(is_fine));
             }
             if !found.is_empty() {
                 // The same place, found with different lines left out, is one place.
-                found.sort_by_key(Candidate::top);
+                found.sort_by_key(HunkPlace::top);
                 found.dedup_by_key(|candidate| candidate.top());
                 for candidate in &mut found {
                     candidate.level = Level::Fuzz;
@@ -216,28 +221,51 @@ impl Placer {
         Vec::new()
     }
 
-    fn is_free(&self, candidate: &Candidate<'_>) -> bool {
-        let is_apart = (self.taken.range(..candidate.end()).next_back())
-            .is_none_or(|(_, &end)| end <= candidate.start);
-        let mut inside = self.inserted.range(candidate.start..candidate.end() - 1);
-        is_apart && inside.next().is_none()
+    /// Tells whether no hunk so far changes what these changes are about.
+    ///
+    /// Two hunks may insert in the same place only if neither quotes what is on the other side: then
+    /// their order is known.
+    fn is_free(&self, changes: &[ChangedLines], quoted: &Range<LineNumber>) -> bool {
+        changes.iter().map(ChangedLines::span).all(|span| {
+            match self.changed.range(..span.end).next_back() {
+                Some((start, (end, other))) if *end > span.start => {
+                    let is_insertion = span.len() == 1 && span == (*start..*end);
+                    is_insertion && (quoted.end <= other.start || other.end <= quoted.start)
+                }
+                _ => true,
+            }
+        })
     }
 
-    /// Whether a place is below those of the hunks before that state earlier lines.
-    fn is_in_order(&self, stated: Stated, candidate: &Candidate<'_>) -> bool {
+    /// Notes what a hunk changes.
+    fn occupy(&mut self, changes: &[ChangedLines], quoted: &Range<LineNumber>) {
+        for span in changes.iter().map(ChangedLines::span) {
+            let (_, around) =
+                (self.changed.entry(span.start)).or_insert((span.end, quoted.clone()));
+            *around = around.start.min(quoted.start)..around.end.max(quoted.end);
+        }
+    }
+
+    /// Tells whether a place is below those of the hunks before that state earlier lines.
+    fn is_in_order(&self, stated: Stated, place: &HunkPlace<'_>) -> bool {
         match stated {
-            Stated::Line(line) => self.standing.is_in_order(line, candidate.start),
+            Stated::Line(line) => self.standing.is_in_order(line, place.first_above()),
             Stated::Nothing | Stated::Lost => true,
         }
     }
 
+    /// Tells whether a place is below what the last hunk changes.
+    fn is_below_last(&self, place: &HunkPlace<'_>) -> bool {
+        place.first_above() >= self.last_changed
+    }
+
     fn choose<'h>(
         &mut self,
-        document: &mut Document<'_>,
+        document: &Document<'_>,
         hunk: &Hunk,
         stated: Stated,
-        found: &[Candidate<'h>],
-    ) -> Result<Candidate<'h>, Refusal> {
+        found: &[HunkPlace<'h>],
+    ) -> Result<HunkPlace<'h>, Refusal> {
         if stated == Stated::Nothing && !hunk.anchors.is_empty() {
             return self.choose_by_anchors(document, hunk, found);
         }
@@ -259,25 +287,20 @@ impl Placer {
         chosen.ok_or_else(|| ambiguous(found))
     }
 
-    /// The last line of the last hunk; the edge before the first.
-    fn last(&self) -> LineId {
-        self.below.saturating_sub(1)
-    }
-
     /// The only place below the last hunk: hunks without numbers go down the file.
     fn only_below<'h: 'f, 'f>(
         &self,
-        found: impl Iterator<Item = &'f Candidate<'h>>,
-    ) -> Option<Candidate<'h>> {
-        only(found.filter(|found| found.start > self.last())).copied()
+        found: impl Iterator<Item = &'f HunkPlace<'h>>,
+    ) -> Option<HunkPlace<'h>> {
+        only(found.filter(|found| self.is_below_last(found))).copied()
     }
 
     fn place_insertion<'h>(
         &mut self,
-        document: &mut Document<'_>,
+        document: &Document<'_>,
         hunk: &'h Hunk,
         stated: Stated,
-    ) -> Result<Placed<'h>, Refusal> {
+    ) -> Result<PlacedHunk<'h>, Refusal> {
         if hunk.unquoted > 0 {
             return Err(Refusal::new(
                 "its `@@` line counts old lines, but it shows none; quote lines around the place",
@@ -304,21 +327,22 @@ impl Placer {
         } else if hunk.anchors.is_empty() || hunk.at_end {
             document.len()
         } else {
-            self.anchors.only(document, &hunk.anchors, self.last())?
+            self.anchors
+                .only(document, &hunk.anchors, self.last_changed)?
         };
-        let around = self.taken.range(..=above).next_back();
-        if around.is_some_and(|(_, &end)| end > above + 1) {
+        let change = [ChangedLines { above, removed: 0 }];
+        let quoted = above + 1..above + 1;
+        if !self.is_free(&change, &quoted) {
             return Err(Refusal::new(
                 "it inserts within the lines of an earlier hunk",
             ));
         }
-        self.inserted.insert(above);
-        self.below = self.below.max(above + 1);
-        Ok(Placed {
+        self.occupy(&change, &quoted);
+        self.last_changed = self.last_changed.max(above);
+        Ok(PlacedHunk {
             hunk,
             lines: &hunk.lines,
             above,
-            start: EDGE,
             level: Level::Exact,
             is_at_end: above == document.len(),
         })
@@ -329,31 +353,27 @@ impl Placer {
         document: &Document<'_>,
         hunk: &'h Hunk,
         stated: Stated,
-        candidate: Candidate<'h>,
-    ) -> Placed<'h> {
-        let is_in_order = self.is_in_order(stated, &candidate);
-        self.taken.insert(candidate.start, candidate.end());
-        self.below = candidate.end();
-        if is_in_order {
-            self.learn(stated, candidate.top(), candidate.end(), 0);
+        candidate: HunkPlace<'h>,
+    ) -> PlacedHunk<'h> {
+        self.occupy(&candidate.changes(), &candidate.quoted());
+        if self.is_in_order(stated, &candidate) {
+            self.learn(stated, candidate.top(), candidate.last_changed(), 0);
         } else {
             self.standing.distrust();
         }
-        Placed {
+        self.last_changed = candidate.last_changed();
+        PlacedHunk {
             hunk,
             lines: candidate.lines,
             above: candidate.start - 1,
-            start: candidate.start,
             level: candidate.level,
             is_at_end: candidate.end() == document.len() + 1,
         }
     }
-}
 
-impl Placer {
     /// Learns from a hunk how far the numbers are off; `grown` is by how many lines it is longer
     /// than it says.
-    fn learn(&mut self, stated: Stated, top: LineId, end: LineId, grown: isize) {
+    fn learn(&mut self, stated: Stated, top: LineNumber, last_changed: LineNumber, grown: isize) {
         if let Stated::Line(line) = stated
             && let (Ok(number), Ok(top)) = (isize::try_from(line), isize::try_from(top))
         {
@@ -362,7 +382,7 @@ impl Placer {
                 bottom: top - number + grown,
             };
             self.drift = drift.bottom;
-            self.standing.enter(line, end, drift);
+            self.standing.enter(line, last_changed, drift);
         }
     }
 }
@@ -379,7 +399,7 @@ mod tests {
     #[test]
     fn hunks_that_fit_everywhere_are_not_looked_for_without_end() {
         let text = "x\n".repeat(2000);
-        let mut document = Document::new(&text);
+        let document = Document::new(&text);
         let mut placer = Placer::default();
         let hunks: Vec<Hunk> = (0..2000)
             .map(|_| Hunk {
@@ -392,7 +412,7 @@ mod tests {
             .collect();
         let fits = (hunks.iter().zip(1..)).map(|(hunk, number)| {
             let stated = Stated::Line(1_000_000 * number);
-            placer.place(&mut document, hunk, stated).is_ok()
+            placer.place(&document, hunk, stated).is_ok()
         });
         assert!(!fits.last().unwrap());
         let bound = MAX_LOOKED_AT * (document.len() + 10_001) + 6 * document.len();

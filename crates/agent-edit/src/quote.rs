@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use super::align::{Block, align};
-use super::document::{Document, LineId};
+use super::boundaries::{is_at_line_ends, is_whole_words, stands_alone};
+use super::document::{Document, LineKey, LineNumber, LineSplice};
 use super::fold::{self, Shift};
-use super::index::Key;
 use super::lines::{lines_of, omitted};
-use super::matcher::{self, Places};
+use super::matcher::{self, LineMatches};
 use super::refuse::{self, Piece};
 use super::writer::Writer;
-use super::{Refusal, elision, guard, words};
+use super::{Refusal, elision, guard};
 use agent_protocol::{Level, Pattern, Replacement};
 
 /// A passage and the lines that shall take its place.
@@ -30,7 +30,7 @@ impl<'a> Quote<'a> {
         }
     }
 
-    pub(super) fn refuse_useless(&self, document: &mut Document<'_>) -> Result<(), Refusal> {
+    pub(super) fn refuse_useless(&self, document: &Document<'_>) -> Result<(), Refusal> {
         if self.edit.pattern == Pattern::Lines && self.search == self.new {
             return Err(Refusal::new(
                 "SEARCH and REPLACE are the same: the edit changes nothing",
@@ -41,11 +41,8 @@ impl<'a> Quote<'a> {
         }
         let placeholders = self.new.iter().filter(|line| guard::is_placeholder(line));
         for line in placeholders {
-            document.prepare(Key::Loose);
             let is_known = self.search.iter().any(|known| known.trim() == line.trim())
-                || document
-                    .index(Key::Loose)
-                    .is_some_and(|index| index.has(line));
+                || document.has_line(LineKey::Loose, line);
             if !is_known {
                 return Err(omitted(line.trim()));
             }
@@ -57,31 +54,29 @@ impl<'a> Quote<'a> {
     pub(super) fn as_text(&self, document: &mut Document<'a>) -> Result<Option<Level>, Refusal> {
         let search = normalized(&self.edit.search);
         let new = normalized(&self.edit.replace);
-        let found = document.flat().find(&search);
+        let mut found = document.find_text(&search);
         if found.is_empty() {
             return Ok(None);
         }
         if self.edit.all {
             refuse::too_much(found.len(), new.len())?;
-            let stretches = found
-                .into_iter()
-                .map(|at| (at..at + search.len(), new.to_string()));
-            document.splice_flat_all(stretches);
         } else {
-            let at = self.choose_text(document, &found)?;
-            document.splice_flat(at..at + search.len(), &new);
+            found = vec![self.choose_text(document, &found)?];
         }
+        let stretches = found
+            .into_iter()
+            .map(|at| (at..at + search.len(), new.to_string()));
+        document.splice_flat(stretches.collect());
         Ok(Some(Level::Exact))
     }
 
-    fn choose_text(&self, document: &mut Document<'a>, found: &[usize]) -> Result<usize, Refusal> {
+    fn choose_text(&self, document: &Document<'a>, found: &[usize]) -> Result<usize, Refusal> {
         if let [only] = found {
             return Ok(*only);
         }
-        let flat = document.flat();
-        let numbers: Vec<usize> = found.iter().map(|&at| flat.line(at) + 1).collect();
-        let ids: Vec<LineId> = numbers.iter().map(|&number| flat.id(number - 1)).collect();
-        self.near(document, found.iter().copied().zip(ids))
+        let numbers = document.lines_at(found.iter().copied());
+        let places = found.iter().zip(&numbers);
+        self.near(document, places.map(|(&at, &line)| (at, line)))
             .ok_or_else(|| refuse::ambiguous(Piece::Search, &numbers))
     }
 
@@ -89,11 +84,11 @@ impl<'a> Quote<'a> {
     fn near<P: Copy>(
         &self,
         document: &Document<'_>,
-        places: impl Iterator<Item = (P, LineId)>,
+        places: impl Iterator<Item = (P, LineNumber)>,
     ) -> Option<P> {
         let line = self.edit.line?;
         let originals: Vec<_> = places
-            .map(|(place, id)| (place, document.original_number(id)))
+            .map(|(place, line)| (place, document.original_number(line)))
             .collect();
         matcher::near(&originals, Some(line))
     }
@@ -105,19 +100,21 @@ impl<'a> Quote<'a> {
         } else {
             Level::Whitespace
         };
-        let Some(places) = matcher::places(document, &self.search, loosest) else {
+        let Some(matches) = matcher::find(document, &self.search, loosest) else {
             return Ok(None);
         };
-        let mut level = places.level;
-        let starts = self.choose(document, places)?;
+        let mut level = matches.level;
+        let starts = self.choose(document, matches)?;
         if level == Level::Whitespace {
             for &start in &starts {
                 level = level.max(self.uneven(document, start, Piece::Search)?);
             }
         }
-        for start in starts {
-            self.put(document, start, level);
-        }
+        let splices = starts
+            .into_iter()
+            .flat_map(|start| self.splices(document, start, level));
+        let splices = splices.collect();
+        document.splice_all(splices);
         Ok(Some(level))
     }
 
@@ -129,7 +126,7 @@ impl<'a> Quote<'a> {
     pub(super) fn uneven(
         &self,
         document: &Document<'_>,
-        start: LineId,
+        start: LineNumber,
         piece: Piece,
     ) -> Result<Level, Refusal> {
         if !self.adds() || self.shift(document, start).is_some() {
@@ -144,7 +141,7 @@ impl<'a> Quote<'a> {
 
     /// The change of indentation between the quote and the lines that begin at `start`, if it is one
     /// for all of them; where indentation has a meaning, for all that are statements of their own.
-    fn shift(&self, document: &Document<'_>, start: LineId) -> Option<Shift> {
+    fn shift(&self, document: &Document<'_>, start: LineNumber) -> Option<Shift> {
         matcher::shift(document, start, &self.search).or_else(|| {
             (self.is_indentation_meaningful(document))
                 .then(|| matcher::statement_shift(document, start, &self.search))
@@ -170,25 +167,32 @@ impl<'a> Quote<'a> {
                 .all(|(old, new)| fold::loose(old) == fold::loose(new))
     }
 
-    fn choose(&self, document: &Document<'_>, places: Places) -> Result<Vec<LineId>, Refusal> {
-        if places.starts.len() == 1 {
-            return Ok(places.starts);
+    fn choose(
+        &self,
+        document: &Document<'_>,
+        matches: LineMatches,
+    ) -> Result<Vec<LineNumber>, Refusal> {
+        let starts = matches.starts;
+        if starts.len() == 1 {
+            return Ok(starts);
         }
-        let numbered = document.numbered(places.starts);
         if self.edit.all {
-            refuse::too_much(numbered.len(), self.edit.replace.len())?;
-            return Ok(without_overlap(&numbered, self.search.len()));
+            refuse::too_much(starts.len(), self.edit.replace.len())?;
+            return Ok(without_overlap(&starts, self.search.len()));
         }
-        let places = numbered.iter().map(|&(id, _)| (id, id));
-        let start = self.near(document, places).ok_or_else(|| {
-            let numbers: Vec<usize> = numbered.iter().map(|&(_, number)| number).collect();
-            refuse::ambiguous(Piece::Search, &numbers)
-        })?;
+        let start = self
+            .near(document, starts.iter().map(|&start| (start, start)))
+            .ok_or_else(|| refuse::ambiguous(Piece::Search, &starts))?;
         Ok(vec![start])
     }
 
     /// Writes the new lines over the quoted ones; lines that both have stay as the file has them.
-    pub(super) fn put(&self, document: &mut Document<'a>, start: LineId, level: Level) {
+    pub(super) fn splices(
+        &self,
+        document: &Document<'_>,
+        start: LineNumber,
+        level: Level,
+    ) -> Vec<LineSplice<'a>> {
         let shift = self.shift(document, start);
         // Without one shift for all lines, lines of the file among those of the reply would stand
         // in two indentations: the new text is then taken as a whole.
@@ -201,19 +205,14 @@ impl<'a> Quote<'a> {
             align(&self.search, &self.new)
         };
         let writer = Writer::new(document, start, &self.search, level, shift);
-        let mut above = document.previous(start);
-        let mut at = 0;
-        for block in blocks {
-            above = document.skip_from(above, block.old.start - at);
-            let lines: Vec<_> = self.new[block.new]
-                .iter()
+        let splice = |block: Block| LineSplice {
+            above: start - 1 + block.old.start,
+            removed: block.old.len(),
+            lines: (self.new[block.new].iter())
                 .map(|line| writer.write(line))
-                .collect();
-            let added = lines.len();
-            document.splice(above, block.old.len(), lines);
-            above = document.skip_from(above, added);
-            at = block.old.end;
-        }
+                .collect(),
+        };
+        blocks.into_iter().map(splice).collect()
     }
 
     /// Looks for the text within a line.
@@ -228,11 +227,7 @@ impl<'a> Quote<'a> {
         let has_blank_end = [self.search.first(), self.search.last()]
             .iter()
             .any(|line| line.is_none_or(|line| is_blank(line)));
-        if has_blank_end
-            || self.new.iter().all(|line| is_blank(line))
-            || self.is_about_space()
-            || !words::may_stand(document, &self.search)
-        {
+        if has_blank_end || self.new.iter().all(|line| is_blank(line)) || self.is_about_space() {
             return Ok(None);
         }
         self.standing_alone(document, &self.search.join("\n"), Level::WithinLine)
@@ -245,23 +240,23 @@ impl<'a> Quote<'a> {
         search: &str,
         level: Level,
     ) -> Result<Option<Level>, Refusal> {
+        let mut found = document.find_text(search);
         let flat = document.flat();
-        let mut found = flat.find(search);
-        found.retain(|&at| flat.stands_alone(&(at..at + search.len())));
+        found.retain(|&at| stands_alone(flat, &(at..at + search.len())));
         if found.is_empty() {
             return Ok(None);
         }
         let at = self.choose_text(document, &found)?;
         let range = at..at + search.len();
         // A blank line at an end of the new text would break the line that this end stands in.
-        let (begins_line, ends_line) = document.flat().is_at_line_ends(&range);
+        let (begins_line, ends_line) = is_at_line_ends(document.flat(), &range);
         let is_blank_at = |line: Option<&&str>| line.is_some_and(|line| is_blank(line));
         if (is_blank_at(self.new.first()) && !begins_line)
             || (is_blank_at(self.new.last()) && !ends_line)
         {
             return Ok(None);
         }
-        document.splice_flat(range, &self.new.join("\n"));
+        document.splice_flat(vec![(range, self.new.join("\n"))]);
         Ok(Some(level))
     }
 
@@ -338,33 +333,33 @@ impl<'a> Quote<'a> {
 
     /// Whether the new text is there already, beyond doubt: exactly once, with enough letters in
     /// what the edit adds, or with lines on both sides of what it removes.
-    pub(super) fn is_applied(&self, document: &mut Document<'a>) -> bool {
+    pub(super) fn is_applied(&self, document: &Document<'a>) -> bool {
         self.is_there(document)
             || (self.trimmed()).is_some_and(|trimmed| trimmed.is_there(document))
     }
 
-    fn is_there(&self, document: &mut Document<'a>) -> bool {
+    fn is_there(&self, document: &Document<'a>) -> bool {
         let blocks = align(&self.search, &self.new);
         if !is_telling(&self.search, &self.new, &blocks) {
             return false;
         }
         if self.edit.pattern == Pattern::Text {
             let new = normalized(&self.edit.replace);
-            let flat = document.flat();
-            return matches!(*flat.find(&new), [at] if flat.is_whole_words(&(at..at + new.len())));
+            let found = document.find_text(&new);
+            return matches!(*found, [at] if is_whole_words(document.flat(), &(at..at + new.len())));
         }
-        let places = matcher::places(document, &self.new, Level::TrailingSpace);
-        places.is_some_and(|places| places.starts.len() == 1)
+        let matches = matcher::find(document, &self.new, Level::TrailingSpace);
+        matches.is_some_and(|matches| matches.starts.len() == 1)
     }
 
     /// Whether the new lines are there with the numbers before them: then the numbers are the file's.
     pub(super) fn has_numbered_result(
         &self,
-        document: &mut Document<'a>,
+        document: &Document<'a>,
         unnumbered: &Replacement,
     ) -> bool {
         self.edit.replace != unnumbered.replace
-            && matcher::places(document, &self.new, Level::TrailingSpace).is_some()
+            && matcher::find(document, &self.new, Level::TrailingSpace).is_some()
     }
 }
 
@@ -387,16 +382,16 @@ pub(super) fn is_telling(search: &[&str], new: &[&str], blocks: &[Block]) -> boo
     added >= LETTERS || (letters(new) >= LETTERS && blocks.iter().all(is_inside))
 }
 
-fn without_overlap(places: &[(LineId, usize)], length: usize) -> Vec<LineId> {
+fn without_overlap(starts: &[LineNumber], length: usize) -> Vec<LineNumber> {
     let mut free = 0;
-    let mut chosen = Vec::new();
-    for &(start, number) in places {
-        if number >= free {
-            chosen.push(start);
-            free = number + length;
+    let is_free = |start: &LineNumber| {
+        let is_free = *start >= free;
+        if is_free {
+            free = start + length;
         }
-    }
-    chosen
+        is_free
+    };
+    starts.iter().copied().filter(is_free).collect()
 }
 
 fn is_blank(line: &str) -> bool {

@@ -25,11 +25,11 @@ pub(super) fn apply(document: &mut Document<'_>, edit: &Replacement) -> Result<L
     let mut found = Vec::new();
     let mut written = 0;
     let most = if edit.all {
-        (MAX_READ / flat.text().len().max(1)).clamp(1000, 100_000)
+        (MAX_READ / flat.len().max(1)).clamp(1000, 100_000)
     } else {
         SEVERAL
     };
-    for captures in regex.captures_iter(flat.text()).take(most) {
+    for captures in regex.captures_iter(flat).take(most) {
         let Some(whole) = captures.get(0) else {
             continue;
         };
@@ -50,20 +50,18 @@ pub(super) fn apply(document: &mut Document<'_>, edit: &Replacement) -> Result<L
         )));
     }
     if found.len() > 1 && !edit.all {
-        let numbers: Vec<usize> = (found.iter())
-            .map(|(range, _)| flat.line(range.start) + 1)
-            .collect();
+        let numbers = document.lines_at(found.iter().map(|(range, _)| range.start));
         return Err(refuse::ambiguous(Piece::Regex, &numbers));
     }
     if found
         .iter()
-        .all(|(range, new)| flat.text()[range.clone()] == **new)
+        .all(|(range, new)| flat[range.clone()] == **new)
     {
         return Err(Refusal::new(
             "the match and its replacement are the same: it changes nothing",
         ));
     }
-    document.splice_flat_all(found.into_iter());
+    document.splice_flat(found);
     Ok(Level::Exact)
 }
 

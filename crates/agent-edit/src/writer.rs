@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::document::{Document, LineId};
+use super::document::{Document, LineNumber};
 use super::fold::{self, Shift};
 use agent_protocol::Level;
 
@@ -19,14 +19,14 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn new(
         document: &Document<'_>,
-        start: LineId,
+        start: LineNumber,
         quoted: &[&str],
         level: Level,
         shift: Option<Shift>,
     ) -> Self {
         let fancy = if level >= Level::Punctuation {
-            let file = document.walk_from(start).take(quoted.len());
-            fold::fancy(quoted.iter().copied(), file.map(|id| document.text(id)))
+            let file = document.lines_from(start).take(quoted.len());
+            fold::fancy(quoted.iter().copied(), file)
         } else {
             Vec::new()
         };

@@ -3,7 +3,7 @@
 //! By indentation, as in all languages that people indent. Lines at the margin that are a part of
 //! the block nevertheless are known by how they begin.
 
-use super::super::document::{Document, LineId};
+use super::super::document::{Document, LineNumber};
 use super::super::fold;
 use super::Reach;
 
@@ -58,7 +58,7 @@ const MODIFIERS: [&str; 20] = [
 ];
 
 /// The line after the block that a line opens.
-pub(super) fn end(document: &Document<'_>, opening: LineId, reach: Reach) -> LineId {
+pub(super) fn end(document: &Document<'_>, opening: LineNumber, reach: Reach) -> LineNumber {
     let first = document.text(opening);
     let depth = fold::indentation(first).len();
     let first = first.trim();
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn case(text: &str, block: LineId, wide: LineId) {
+    fn case(text: &str, block: LineNumber, wide: LineNumber) {
         let document = Document::new(text);
         let ends = [Reach::Block, Reach::Wide].map(|reach| end(&document, 1, reach));
         assert_eq!(ends, [block, wide]);

@@ -67,7 +67,7 @@ fn drift_of_earlier_hunks_is_taken_into_account() {
     case(
         before,
         &hunks,
-        Level::Exact,
+        Level::Nearest,
         "new\nnew\na\nb\nx\ny\nx\n2\ny\n",
     );
 }
@@ -361,7 +361,7 @@ fn a_hunk_that_is_in_the_file_already_is_left_out() {
     case(
         before,
         &[applied(1), hunk(Some(6), "-x\n+X\n")],
-        Level::PartlyApplied,
+        Level::Nearest,
         "a\nchanged line\none more line\nb\nx\ny\nX\ny\n",
     );
     let later = format!("first\n{before}");
@@ -543,5 +543,84 @@ fn placeholders_are_not_written() {
         "a\nb\n",
         &[hunk(Some(1), " a\n-b\n+# ... rest of the file ...\n")],
         "placeholder",
+    );
+}
+
+/// Two functions that end alike, so that a hunk that loses its place finds another one.
+const ALIKE: &str = "fn a() {\n    if x {\n        stop();\n    }\n\n    1\n}\n\nfn b() {\n    go();\n    }\n\n    1\n}\n";
+
+#[test]
+fn the_context_of_hunks_may_overlap() {
+    let log = " fn a() {\n     if x {\n+        log();\n         stop();\n     }\n";
+    let after = "         stop();\n     }\n+    after();\n \n     1\n }\n";
+    let expected = ALIKE
+        .replace(
+            "        stop();\n    }\n",
+            "        stop();\n    }\n    after();\n",
+        )
+        .replace("        stop();\n", "        log();\n        stop();\n");
+    for numbers in [[Some(1), Some(3)], [None, None]] {
+        let hunks = [hunk(numbers[0], log), hunk(numbers[1], after)];
+        case(ALIKE, &hunks, Level::Exact, &expected);
+        let [log, after] = hunks;
+        case(ALIKE, &[after, log], Level::Exact, &expected);
+    }
+    // A hunk may quote what another one removes.
+    let hunks = [
+        hunk(Some(1), "-one\n+ONE\n two\n"),
+        hunk(Some(1), " one\n-two\n+TWO\n three\n"),
+        hunk(Some(3), "+between\n three\n"),
+    ];
+    case(
+        "one\ntwo\nthree\n",
+        &hunks,
+        Level::Exact,
+        "ONE\nTWO\nbetween\nthree\n",
+    );
+}
+
+#[test]
+fn what_two_hunks_change_is_not_looked_for_elsewhere() {
+    let both = [
+        hunk(
+            None,
+            " fn a() {\n     if x {\n-        stop();\n+        log();\n",
+        ),
+        hunk(
+            None,
+            "     if x {\n-        stop();\n+        go();\n     }\n",
+        ),
+    ];
+    refused(
+        ALIKE,
+        &both,
+        "hunk 2 of 2: it fits line 2, where another hunk",
+    );
+    let inserted = [
+        hunk(Some(1), " fn a() {\n+    first();\n     if x {\n"),
+        hunk(Some(1), " fn a() {\n+    second();\n     if x {\n"),
+    ];
+    refused(ALIKE, &inserted, "hunk 2 of 2 (line 1): it fits line 1");
+}
+
+#[test]
+fn fuzz_moves_no_hunk_above_the_one_before_it() {
+    let before = "head\none\ntwo\nthree\nfour\ntail\n";
+    let hunks = |first: &str| {
+        [
+            hunk(None, first),
+            hunk(None, " other\n one\n-two\n+TWO\n three\n"),
+        ]
+    };
+    case(
+        before,
+        &hunks("-head\n+HEAD\n"),
+        Level::Fuzz,
+        "HEAD\none\nTWO\nthree\nfour\ntail\n",
+    );
+    refused(
+        before,
+        &hunks("-tail\n+TAIL\n"),
+        "hunk 2 of 2: its old text was not found",
     );
 }

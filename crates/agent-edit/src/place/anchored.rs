@@ -2,8 +2,8 @@
 
 use super::super::Refusal;
 use super::super::anchor::{self, Reach};
-use super::super::document::{Document, EDGE, LineId};
-use super::candidate::{Candidate, ambiguous, is_telling};
+use super::super::document::{Document, LineNumber};
+use super::candidate::{HunkPlace, ambiguous, is_telling};
 use super::{Placer, only};
 use agent_protocol::{Hunk, Level};
 
@@ -14,12 +14,12 @@ impl Placer {
     /// found, it is only if the hunk itself says enough to leave no doubt.
     pub(super) fn choose_by_anchors<'h>(
         &mut self,
-        document: &mut Document<'_>,
+        document: &Document<'_>,
         hunk: &Hunk,
-        found: &[Candidate<'h>],
-    ) -> Result<Candidate<'h>, Refusal> {
+        found: &[HunkPlace<'h>],
+    ) -> Result<HunkPlace<'h>, Refusal> {
         let mut refusal = None;
-        for above in [self.last(), EDGE] {
+        for above in [self.last_changed, 0] {
             match self.anchors.find(document, &hunk.anchors, above) {
                 Ok(openings) => {
                     if let Some(chosen) = self.choose_below(document, &openings, found) {
@@ -48,12 +48,12 @@ impl Placer {
     fn choose_below<'h>(
         &mut self,
         document: &Document<'_>,
-        openings: &[LineId],
-        found: &[Candidate<'h>],
-    ) -> Option<Result<Candidate<'h>, Refusal>> {
-        let mut inside = |reach| -> Vec<Candidate<'h>> {
+        openings: &[LineNumber],
+        found: &[HunkPlace<'h>],
+    ) -> Option<Result<HunkPlace<'h>, Refusal>> {
+        let mut inside = |reach| -> Vec<HunkPlace<'h>> {
             let blocks = self.anchors.blocks(document, openings, reach);
-            let has = |found: &&Candidate<'h>| blocks.has(found.start);
+            let has = |found: &&HunkPlace<'h>| blocks.has(found.start);
             found.iter().filter(has).copied().collect()
         };
         let (within, near) = (inside(Reach::Block), inside(Reach::Wide));
@@ -70,8 +70,8 @@ impl Placer {
     }
 }
 
-fn beside_anchor<'h>(candidate: &Candidate<'h>) -> Candidate<'h> {
-    Candidate {
+fn beside_anchor<'h>(candidate: &HunkPlace<'h>) -> HunkPlace<'h> {
+    HunkPlace {
         level: Level::Anchor,
         ..*candidate
     }

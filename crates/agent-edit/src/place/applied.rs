@@ -1,10 +1,10 @@
 //! Hunks whose change is in the file already.
 
 use super::super::align::align;
-use super::super::document::{Document, LineId};
+use super::super::document::{Document, LineNumber};
 use super::super::matcher;
 use super::super::quote::is_telling;
-use super::candidate::loosest;
+use super::candidate::{changes, loosest};
 use super::{Placer, Stated};
 use agent_protocol::{Hunk, HunkLine, Level};
 
@@ -15,7 +15,7 @@ impl Placer {
     /// replace does not stand elsewhere.
     pub(crate) fn leave_out(
         &mut self,
-        document: &mut Document<'_>,
+        document: &Document<'_>,
         hunk: &Hunk,
         stated: Stated,
     ) -> bool {
@@ -29,41 +29,42 @@ impl Placer {
         };
         let end = start + new.len();
         let removes = (hunk.lines.iter()).any(|line| matches!(line, HunkLine::Remove(_)));
-        let is_left = |places: matcher::Places| {
-            let mut starts = places.starts.into_iter();
+        let is_left = |matches: matcher::LineMatches| {
+            let mut starts = matches.starts.into_iter();
             starts.any(|place| place < start || end <= place)
         };
         if removes
             && at_its_line.is_none()
-            && matcher::places(document, &old, loosest(hunk)).is_some_and(is_left)
+            && matcher::find(document, &old, loosest(hunk)).is_some_and(is_left)
         {
             return false;
         }
-        let is_apart = (self.taken.range(..end).next_back()).is_none_or(|(_, &end)| end <= start);
+        let changed = changes(&hunk.lines, start - 1, HunkLine::after);
+        let first_above = changed.first().map_or(start, |change| change.above);
         let is_in_order = match stated {
-            Stated::Line(line) => self.standing.is_in_order(line, start),
+            Stated::Line(line) => self.standing.is_in_order(line, first_above),
             Stated::Nothing | Stated::Lost => true,
         };
-        if !is_apart || !is_in_order {
+        if !is_in_order || !self.is_free(&changed, &(start..end)) {
             return false;
         }
-        self.taken.insert(start, end);
-        self.below = end;
+        self.occupy(&changed, &(start..end));
+        self.last_changed = (changed.last()).map_or(end, |change| change.above + change.removed);
         let grown = new.len().cast_signed() - old.len().cast_signed();
-        self.learn(stated, start, end, grown);
+        self.learn(stated, start, self.last_changed, grown);
         true
     }
 }
 
 /// Where the new side of a hunk stands, if that proves anything.
-fn places_of_change(document: &mut Document<'_>, hunk: &Hunk) -> Vec<LineId> {
+fn places_of_change(document: &Document<'_>, hunk: &Hunk) -> Vec<LineNumber> {
     let (old, new) = sides(hunk);
     let blocks = align(&old, &new);
     if blocks.is_empty() || !is_telling(&old, &new, &blocks) {
         return Vec::new();
     }
-    matcher::places(document, &new, Level::TrailingSpace)
-        .map(|places| places.starts)
+    matcher::find(document, &new, Level::TrailingSpace)
+        .map(|matches| matches.starts)
         .unwrap_or_default()
 }
 

@@ -1,7 +1,9 @@
 //! A place where a hunk may stand, and what speaks against it.
 
+use std::ops::Range;
+
 use super::super::Refusal;
-use super::super::document::{Document, LineId};
+use super::super::document::{Document, LineNumber};
 use super::super::refuse::{self, Piece};
 use super::super::{fold, matcher};
 use super::Stated;
@@ -9,33 +11,98 @@ use agent_protocol::{Hunk, HunkLine, Level};
 
 /// A part of a hunk that is looked for, and where it was found.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Candidate<'h> {
+pub(super) struct HunkPlace<'h> {
     pub(super) lines: &'h [HunkLine],
     /// How many lines of context were left out above.
     pub(super) skipped: usize,
     /// The first line that matched.
-    pub(super) start: LineId,
+    pub(super) start: LineNumber,
     pub(super) length: usize,
     pub(super) level: Level,
 }
 
-impl Candidate<'_> {
+impl HunkPlace<'_> {
     /// Where the whole hunk would begin.
     pub(super) fn top(&self) -> usize {
         self.start.saturating_sub(self.skipped)
     }
 
     /// The line after the last.
-    pub(super) fn end(&self) -> LineId {
+    pub(super) fn end(&self) -> LineNumber {
         self.start + self.length
     }
+
+    /// The lines that are quoted.
+    pub(super) fn quoted(&self) -> Range<LineNumber> {
+        self.start..self.end()
+    }
+
+    /// The line above the first change.
+    pub(super) fn first_above(&self) -> LineNumber {
+        let first = self.changes().first().map(|change| change.above);
+        first.unwrap_or(self.end() - 1)
+    }
+
+    /// The last line that is changed, or below which lines are inserted.
+    pub(super) fn last_changed(&self) -> LineNumber {
+        let last = self
+            .changes()
+            .last()
+            .map(|change| change.above + change.removed);
+        last.unwrap_or(self.end() - 1)
+    }
+
+    /// The stretches that are changed.
+    pub(super) fn changes(&self) -> Vec<ChangedLines> {
+        changes(self.lines, self.start - 1, HunkLine::before)
+    }
+}
+
+/// Lines that a hunk replaces, or the place at which it inserts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ChangedLines {
+    /// The line above.
+    pub(super) above: LineNumber,
+    /// How many lines below that are replaced; none if lines are only inserted.
+    pub(super) removed: usize,
+}
+
+impl ChangedLines {
+    /// A range of numbers by which changes can be compared: twice the number of each line that is
+    /// replaced; what lies between two lines is the odd number between them.
+    pub(super) fn span(&self) -> Range<usize> {
+        match self.removed {
+            0 => 2 * self.above + 1..2 * self.above + 2,
+            removed => 2 * self.above + 2..2 * (self.above + removed) + 1,
+        }
+    }
+}
+
+/// The stretches that a hunk changes whose first line stands below `above`, with the lines that the
+/// file has: the old ones, or the new ones if the change is there already.
+pub(super) fn changes(
+    lines: &[HunkLine],
+    above: LineNumber,
+    in_file: fn(&HunkLine) -> Option<&str>,
+) -> Vec<ChangedLines> {
+    let is_kept = |line: &HunkLine| matches!(line, HunkLine::Keep(_));
+    let mut above = above;
+    let mut changes = Vec::new();
+    for run in lines.chunk_by(|one, other| is_kept(one) == is_kept(other)) {
+        let removed = run.iter().filter_map(in_file).count();
+        if !is_kept(&run[0]) {
+            changes.push(ChangedLines { above, removed });
+        }
+        above += removed;
+    }
+    changes
 }
 
 /// Whether a hunk that is said to reach the end of the file does so.
 pub(super) fn is_at_its_end(
     document: &Document<'_>,
     hunk: &Hunk,
-    candidate: &Candidate<'_>,
+    candidate: &HunkPlace<'_>,
 ) -> bool {
     !hunk.at_end || candidate.end() == document.len() + 1
 }
@@ -66,7 +133,7 @@ pub(super) fn loosest(hunk: &Hunk) -> Level {
 }
 
 /// Whether fuzz leaves a hunk that says to begin the file where it says to be.
-pub(super) fn stays_first(hunk: &Hunk, stated: Stated, candidate: &Candidate<'_>) -> bool {
+pub(super) fn stays_first(hunk: &Hunk, stated: Stated, candidate: &HunkPlace<'_>) -> bool {
     let is_first = hunk.old_start.is_some_and(|line| line <= 1);
     let is_there = match stated {
         Stated::Line(line) => usize::try_from(line.max(1)) == Ok(candidate.top()),
@@ -116,15 +183,15 @@ fn has_word(line: &str) -> bool {
     line.contains(char::is_alphanumeric)
 }
 
-pub(super) fn ambiguous(found: &[Candidate<'_>]) -> Refusal {
+pub(super) fn ambiguous(found: &[HunkPlace<'_>]) -> Refusal {
     let mut numbers: Vec<usize> = found.iter().map(|found| found.start).collect();
     numbers.sort_unstable();
     refuse::ambiguous(Piece::Hunk, &numbers)
 }
 
 /// The same place, told as one that is not where the hunk says to be.
-pub(super) fn elsewhere<'h>(candidate: &Candidate<'h>) -> Candidate<'h> {
-    Candidate {
+pub(super) fn elsewhere<'h>(candidate: &HunkPlace<'h>) -> HunkPlace<'h> {
+    HunkPlace {
         level: Level::Elsewhere,
         ..*candidate
     }
@@ -132,7 +199,7 @@ pub(super) fn elsewhere<'h>(candidate: &Candidate<'h>) -> Candidate<'h> {
 
 /// The only place of a hunk that would stand above one that states an earlier line, if the hunk
 /// itself says enough to leave no doubt.
-pub(super) fn crossing<'h>(hunk: &Hunk, found: &[Candidate<'h>]) -> Result<Candidate<'h>, Refusal> {
+pub(super) fn crossing<'h>(hunk: &Hunk, found: &[HunkPlace<'h>]) -> Result<HunkPlace<'h>, Refusal> {
     match found {
         [only] if is_telling(hunk) => Ok(elsewhere(only)),
         [only] => Err(Refusal::new(format!(
@@ -147,8 +214,8 @@ pub(super) fn crossing<'h>(hunk: &Hunk, found: &[Candidate<'h>]) -> Result<Candi
 /// of it, or does not matter.
 pub(super) fn indented<'h>(
     document: &Document<'_>,
-    candidate: Candidate<'h>,
-) -> Result<Candidate<'h>, Refusal> {
+    candidate: HunkPlace<'h>,
+) -> Result<HunkPlace<'h>, Refusal> {
     let lines = candidate.lines;
     let adds = lines.iter().any(|line| matches!(line, HunkLine::Add(_)));
     if candidate.level < Level::Whitespace || !adds {
@@ -164,7 +231,7 @@ pub(super) fn indented<'h>(
         let piece = Piece::Hunk;
         return Err(refuse::indented_otherwise(piece, document, start, length));
     }
-    Ok(Candidate {
+    Ok(HunkPlace {
         level: candidate.level.max(Level::UnevenIndentation),
         ..candidate
     })

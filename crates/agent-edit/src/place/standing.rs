@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use super::super::document::LineId;
+use super::super::document::LineNumber;
 
 /// How much further down than stated the lines of a hunk stand.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ pub(super) struct Drift {
 #[derive(Debug, Default)]
 pub(super) struct Standing {
     /// Above which line nothing stands that states a later line than the key; both ascend.
-    floors: BTreeMap<u32, LineId>,
+    floors: BTreeMap<u32, LineNumber>,
     drifts: BTreeMap<u32, Drift>,
     /// Whether one stands where its number cannot be true.
     is_broken: bool,
@@ -34,12 +34,12 @@ impl Standing {
     }
 
     /// Whether a hunk that states this line may begin at `start`.
-    pub(super) fn is_in_order(&self, stated: u32, start: LineId) -> bool {
+    pub(super) fn is_in_order(&self, stated: u32, start: LineNumber) -> bool {
         (self.floors.range(..stated).next_back()).is_none_or(|(_, &floor)| floor <= start)
     }
 
     /// Enters a hunk that states a line and ends before `end`.
-    pub(super) fn enter(&mut self, stated: u32, end: LineId, drift: Drift) {
+    pub(super) fn enter(&mut self, stated: u32, end: LineNumber, drift: Drift) {
         let floor = (self.floors.range(..=stated).next_back())
             .map_or(end, |(_, &earlier)| earlier.max(end));
         let below = (Bound::Excluded(stated), Bound::Unbounded);
