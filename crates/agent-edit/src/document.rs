@@ -67,6 +67,7 @@ struct DocumentLine<'a> {
 pub(super) struct Document<'a> {
     lines: Vec<DocumentLine<'a>>,
     originals: usize,
+    is_changed: bool,
     /// How most lines of the original end.
     dominant: Ending,
     /// Set if a new line ends like the one whose place it takes.
@@ -115,6 +116,7 @@ impl<'a> Document<'a> {
         }
         Self {
             originals: lines.len(),
+            is_changed: false,
             dominant: endings.dominant(),
             copies_endings: true,
             has_final_newline: lines
@@ -132,6 +134,10 @@ impl<'a> Document<'a> {
     /// How many lines there are.
     pub(super) fn len(&self) -> usize {
         self.lines.len()
+    }
+
+    pub(super) fn is_changed(&self) -> bool {
+        self.is_changed
     }
 
     pub(super) fn text(&self, line: LineNumber) -> &str {
@@ -260,6 +266,7 @@ impl<'a> Document<'a> {
         let Some(first) = splices.first() else {
             return;
         };
+        self.is_changed = true;
         self.flat.take();
         self.splice_keys(&splices);
         let mut at = first.above;

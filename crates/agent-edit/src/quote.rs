@@ -50,6 +50,54 @@ impl<'a> Quote<'a> {
         Ok(())
     }
 
+    /// Refuses a passage that an earlier edit changed, at one of its places or the only one.
+    ///
+    /// What is like it elsewhere, or is left of several places, is not what was meant.
+    pub(super) fn displaced(
+        &self,
+        document: &Document<'_>,
+        original: &Document<'_>,
+    ) -> Option<Refusal> {
+        if !document.is_changed() || self.edit.all {
+            return None;
+        }
+        let (before, now) = (self.find(original)?, self.find(document));
+        let now = now.filter(|now| now.level == before.level);
+        let left = now.map_or_else(Vec::new, |now| now.starts);
+        let is_stated = || {
+            let stated = matcher::near(&with_numbers(&before.starts), self.edit.line);
+            let left = left.iter().map(|&line| document.original_number(line));
+            stated.is_some_and(|stated| left.into_iter().any(|line| line == stated))
+        };
+        match before.starts.as_slice() {
+            starts if left.len() >= starts.len() || is_stated() => None,
+            [only] => Some(Refusal::new(format!(
+                "it fits line {only} of the file as it was, which an earlier edit of this reply changed; send one edit for both"
+            ))),
+            starts => Some(refuse::ambiguous(Piece::Search, starts)),
+        }
+    }
+
+    /// The lines at which the passage begins, at the strictest level at which it is found.
+    fn find(&self, document: &Document<'_>) -> Option<LineMatches> {
+        let as_lines = || {
+            let loosest = self.loosest();
+            matcher::find(document, &self.search, loosest)
+        };
+        if self.edit.pattern == Pattern::Lines {
+            return as_lines();
+        }
+        let found = document.find_text(&normalized(&self.edit.search));
+        let starts = document.lines_at(found.into_iter());
+        if starts.is_empty() {
+            return as_lines();
+        }
+        Some(LineMatches {
+            level: Level::Exact,
+            starts,
+        })
+    }
+
     /// Looks for a string.
     pub(super) fn as_text(&self, document: &mut Document<'a>) -> Result<Option<Level>, Refusal> {
         let search = normalized(&self.edit.search);
@@ -95,12 +143,7 @@ impl<'a> Quote<'a> {
 
     /// Looks for whole lines.
     pub(super) fn as_lines(&self, document: &mut Document<'a>) -> Result<Option<Level>, Refusal> {
-        let loosest = if self.is_about_space() {
-            Level::Exact
-        } else {
-            Level::Whitespace
-        };
-        let Some(matches) = matcher::find(document, &self.search, loosest) else {
+        let Some(matches) = matcher::find(document, &self.search, self.loosest()) else {
             return Ok(None);
         };
         let mut level = matches.level;
@@ -116,6 +159,14 @@ impl<'a> Quote<'a> {
         let splices = splices.collect();
         document.splice_all(splices);
         Ok(Some(level))
+    }
+
+    fn loosest(&self) -> Level {
+        if self.is_about_space() {
+            Level::Exact
+        } else {
+            Level::Whitespace
+        }
     }
 
     /// How a place matches whose indentation is that of the quote with one and the same change of
@@ -181,7 +232,7 @@ impl<'a> Quote<'a> {
             return Ok(without_overlap(&starts, self.search.len()));
         }
         let start = self
-            .near(document, starts.iter().map(|&start| (start, start)))
+            .near(document, with_numbers(&starts).into_iter())
             .ok_or_else(|| refuse::ambiguous(Piece::Search, &starts))?;
         Ok(vec![start])
     }
@@ -380,6 +431,10 @@ pub(super) fn is_telling(search: &[&str], new: &[&str], blocks: &[Block]) -> boo
         letters(&search[..block.old.start]) > 0 && letters(&search[block.old.end..]) > 0
     };
     added >= LETTERS || (letters(new) >= LETTERS && blocks.iter().all(is_inside))
+}
+
+fn with_numbers(starts: &[LineNumber]) -> Vec<(LineNumber, LineNumber)> {
+    starts.iter().map(|&start| (start, start)).collect()
 }
 
 fn without_overlap(starts: &[LineNumber], length: usize) -> Vec<LineNumber> {

@@ -12,6 +12,9 @@
 //!    it nor its new text is there as it is written.
 //!
 //! If nothing is found and the new text is there, the edit was applied before.
+//!
+//! A passage that was in the text before the first replacement is not looked for more loosely, or
+//! taken for unique, because an earlier replacement changed it.
 
 use std::borrow::Cow;
 
@@ -53,13 +56,13 @@ pub fn replace(text: &str, edits: &[Replacement]) -> Replaced {
     let first = if returns_end_lines {
         replace_with_lone_returns(text, edits)
     } else {
-        replace_in(Document::new(text), edits)
+        replace_in([text; 2].map(Document::new), edits)
     };
     if first.refusals.is_empty() || !has_lone_return(text) {
         return first;
     }
     let second = if returns_end_lines {
-        replace_in(Document::new(text), edits)
+        replace_in([text; 2].map(Document::new), edits)
     } else {
         replace_with_lone_returns(text, edits)
     };
@@ -71,12 +74,16 @@ pub fn replace(text: &str, edits: &[Replacement]) -> Replaced {
 }
 
 fn replace_with_lone_returns(text: &str, edits: &[Replacement]) -> Replaced {
-    let mut replaced = replace_in(Document::with_lone_returns(text), edits);
+    let mut replaced = replace_in([text; 2].map(Document::with_lone_returns), edits);
     replaced.edited.changes = changes(text, &replaced.edited.text);
     replaced
 }
 
-fn replace_in<'a>(mut document: Document<'a>, edits: &'a [Replacement]) -> Replaced {
+/// Applies the replacements to the first of two documents; the second one stays as it is.
+fn replace_in<'a>(
+    [mut document, original]: [Document<'a>; 2],
+    edits: &'a [Replacement],
+) -> Replaced {
     let mut refusals = Vec::new();
     let mut levels = Vec::with_capacity(edits.len());
     for (position, edit) in edits.iter().enumerate() {
@@ -85,7 +92,7 @@ fn replace_in<'a>(mut document: Document<'a>, edits: &'a [Replacement]) -> Repla
                 "it was not tried: too many before it do not fit this file; read it, and send fewer",
             ))
         } else {
-            apply(&mut document, edit)
+            apply(&mut document, &original, edit)
         };
         match applied {
             Ok(level) => levels.push(Some(level)),
@@ -112,7 +119,11 @@ pub(super) fn loosest(levels: impl Iterator<Item = Level> + Clone) -> Level {
     .unwrap_or(Level::Exact)
 }
 
-fn apply<'a>(document: &mut Document<'a>, edit: &'a Replacement) -> Result<Level, Refusal> {
+fn apply<'a>(
+    document: &mut Document<'a>,
+    original: &Document<'a>,
+    edit: &'a Replacement,
+) -> Result<Level, Refusal> {
     if edit.search == edit.replace {
         return Err(Refusal::new(
             "the search and the replacement are the same: it changes nothing",
@@ -126,6 +137,11 @@ fn apply<'a>(document: &mut Document<'a>, edit: &'a Replacement) -> Result<Level
     }
     let quote = Quote::new(edit);
     quote.refuse_useless(document)?;
+    match quote.displaced(document, original) {
+        Some(_) if quote.is_applied(document) => return Ok(Level::AlreadyApplied),
+        Some(refusal) => return Err(refusal),
+        None => {}
+    }
     let ways: &[Way<'a>] = match edit.pattern {
         Pattern::Text => &[Quote::as_text, Quote::as_lines, Quote::without_blank_ends],
         _ => &[
@@ -146,7 +162,7 @@ fn apply<'a>(document: &mut Document<'a>, edit: &'a Replacement) -> Result<Level
     if let Some(unnumbered) = &edit.unnumbered
         && !quote.has_numbered_result(document, unnumbered)
     {
-        return Ok(apply(document, unnumbered)?.max(Level::LineNumbers));
+        return Ok(apply(document, original, unnumbered)?.max(Level::LineNumbers));
     }
     Err(refuse::not_found(Piece::Search, document, &quote.search))
 }

@@ -795,3 +795,57 @@ fn the_file_tells_whether_indentation_matters() {
         "switch (y) {\ncase 1:\na\nx\nc\n}\n",
     );
 }
+
+#[test]
+fn a_passage_that_an_earlier_edit_changed_is_not_looked_for_elsewhere() {
+    let before = "for a {\n    if found {\n        stop\n    }\n}\nfor b {\n  if found {\n    stop\n  }\n}\n";
+    let edits = [
+        lines(
+            "for a {\n    if found {\n",
+            "for a {\n    if found && first {\n",
+        ),
+        lines(
+            "    if found {\n        stop\n",
+            "    if found {\n        go\n",
+        ),
+    ];
+    let replaced = replace(before, &edits);
+    assert_eq!(replaced.levels, [Some(Level::Exact), None]);
+    let (position, refusal) = &replaced.refusals[0];
+    assert_eq!(*position, 1);
+    assert!(
+        refusal
+            .message
+            .contains("line 2 of the file as it was, which an earlier edit"),
+        "{}",
+        refusal.message
+    );
+    let twice = [edits[0].clone(), edits[0].clone()];
+    let levels = replace(before, &twice).levels;
+    assert_eq!(levels, [Some(Level::Exact), Some(Level::AlreadyApplied)]);
+}
+
+#[test]
+fn a_passage_is_not_unique_because_an_earlier_edit_changed_another_one() {
+    let before = "one\nsame\ntwo\nsame\n";
+    let first = lines("one\nsame\n", "one\nother\n");
+    let second = lines("same\n", "last\n");
+    let replaced = replace(before, &[first.clone(), second.clone()]);
+    assert_eq!(replaced.edited.text, "one\nother\ntwo\nsame\n");
+    assert!(
+        replaced.refusals[0]
+            .1
+            .message
+            .contains("2 places, at lines 2, 4")
+    );
+    let stated = Replacement {
+        line: Some(4),
+        ..second.clone()
+    };
+    let replaced = replace(before, &[first.clone(), stated]);
+    assert_eq!(replaced.edited.text, "one\nother\ntwo\nlast\n");
+    // What an earlier edit wrote may be quoted.
+    let third = lines("other\ntwo\n", "third\n");
+    let replaced = replace(before, &[first, third]);
+    assert_eq!(replaced.edited.text, "one\nthird\nsame\n");
+}
