@@ -184,7 +184,8 @@ fn refuse_omissions(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
 fn splices<'a>(document: &Document<'_>, placed: &PlacedHunk<'a>) -> Vec<LineSplice<'a>> {
     let quoted: Vec<&str> = placed.lines.iter().filter_map(HunkLine::before).collect();
     let shift = matcher::shift(document, placed.above + 1, &quoted);
-    let writer = Writer::new(document, placed.above + 1, &quoted, placed.level, shift);
+    let new: Vec<&str> = placed.lines.iter().filter_map(HunkLine::after).collect();
+    let writer = Writer::new(document, placed.above + 1, &quoted, &new, placed.level, shift);
     let mut above = placed.above;
     let mut splices = Vec::new();
     for run in (placed.lines).chunk_by(|one, other| is_kept(one) == is_kept(other)) {

@@ -255,7 +255,7 @@ impl<'a> Quote<'a> {
         } else {
             align(&self.search, &self.new)
         };
-        let writer = Writer::new(document, start, &self.search, level, shift);
+        let writer = Writer::new(document, start, &self.search, &self.new, level, shift);
         let splice = |block: Block| LineSplice {
             above: start - 1 + block.old.start,
             removed: block.old.len(),

@@ -21,12 +21,17 @@ impl Writer {
         document: &Document<'_>,
         start: LineNumber,
         quoted: &[&str],
+        new: &[&str],
         level: Level,
         shift: Option<Shift>,
     ) -> Self {
+        let file = || document.lines_from(start).take(quoted.len());
+        let shift = match shift {
+            Some(Shift::Deeper(_)) if is_indented_like(new, file()) => Some(Shift::None),
+            shift => shift,
+        };
         let fancy = if level >= Level::Punctuation {
-            let file = document.lines_from(start).take(quoted.len());
-            fold::fancy(quoted.iter().copied(), file)
+            fold::fancy(quoted.iter().copied(), file())
         } else {
             Vec::new()
         };
@@ -46,4 +51,13 @@ impl Writer {
             (Some(shift), Cow::Owned(line)) => Cow::Owned(shift.apply(&line).into_owned()),
         }
     }
+}
+
+/// Tells whether no new line is less indented than the lines of the file: then they were indented
+/// although the quote was not.
+fn is_indented_like<'t>(new: &[&str], file: impl Iterator<Item = &'t str>) -> bool {
+    let is_filled = |line: &&str| !line.trim().is_empty();
+    let least = (file.filter(is_filled).map(fold::indentation)).min_by_key(|indentation| indentation.len());
+    let mut new = new.iter().copied().filter(is_filled);
+    least.is_some_and(|least| new.all(|line| line.starts_with(least)))
 }

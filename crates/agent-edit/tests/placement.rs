@@ -248,17 +248,11 @@ fn outcome(
             let blocks: Vec<_> = edits.iter().map(|edit| block(&lines, edit)).collect();
             let replaced = replace(text, &blocks);
             let done = edits.iter().zip(&replaced.levels);
-            let done: Vec<_> = (done.filter(|(_, level)| level.is_some()))
-                .map(|(edit, _)| edit)
-                .collect();
-            (!done.is_empty()).then(|| {
-                let level = replaced.edited.level;
-                (
-                    replaced.edited.text,
-                    level,
-                    applied(&lines, done.into_iter()),
-                )
-            })
+            let done = (done.filter(|(_, level)| level.is_some())).map(|(edit, _)| edit);
+            let expected = applied(&lines, done);
+            let is_refused = !replaced.refusals.is_empty() && replaced.edited.text == expected;
+            let level = replaced.edited.level;
+            (!is_refused).then_some((replaced.edited.text, level, expected))
         }
         EditForm::LineRange => {
             let edit = edits.iter().find(|edit| !edit.old.is_empty())?;

@@ -849,3 +849,20 @@ fn a_passage_is_not_unique_because_an_earlier_edit_changed_another_one() {
     let replaced = replace(before, &[first, third]);
     assert_eq!(replaced.edited.text, "one\nthird\nsame\n");
 }
+
+#[test]
+fn a_replacement_that_is_indented_already_is_not_indented_again() {
+    let before = "def f(x):\n    if x:\n        return 1\n    return 2\n";
+    case(
+        before,
+        lines("return 1\n", "        return 3\n"),
+        Level::Indentation,
+        "def f(x):\n    if x:\n        return 3\n    return 2\n",
+    );
+    case(
+        before,
+        lines("return 1\n", "if y:\n        return 3\n"),
+        Level::Indentation,
+        "def f(x):\n    if x:\n        if y:\n                return 3\n    return 2\n",
+    );
+}
