@@ -30,19 +30,30 @@ enum Place {
 }
 
 impl Place {
-    fn apply(self, book: &LineBook, text: &str, new: &str) -> Result<Edited, Refusal> {
+    /// The text after the edit, and what is to be said about the new lines.
+    fn apply(
+        self,
+        book: &LineBook,
+        text: &str,
+        new: &str,
+    ) -> Result<(Edited, Option<String>), Refusal> {
         match self {
             Self::Range(start, end) => {
                 let now = book
                     .range(start, end)
                     .map_err(|problem| refusal(&problem))?;
-                let edited =
-                    edit::replace_lines(text, number(now.start + 1), number(now.end), new)?;
-                Ok(as_one_change(edited, now, text))
+                let old: String = (text.split_inclusive('\n'))
+                    .skip(now.start)
+                    .take(now.len())
+                    .collect();
+                let new = edit::restore_copy(text, &old, new);
+                let (start, end) = (number(now.start + 1), number(now.end));
+                let edited = edit::replace_lines(text, start, end, &new.text)?;
+                Ok((as_one_change(edited, now, text), new.remark()))
             }
             Self::After(line) => {
                 let gap = book.gap(line).map_err(|problem| refusal(&problem))?;
-                edit::insert_lines(text, number(gap), new)
+                Ok((edit::insert_lines(text, number(gap), new)?, None))
             }
         }
     }
@@ -177,7 +188,7 @@ impl Execution<'_> {
         if !place.is_known(&opened.known) {
             return self.not_as_seen(path, place, &opened);
         }
-        let edited = match place.apply(&opened.known.book, &opened.file.text, new) {
+        let (edited, remark) = match place.apply(&opened.known.book, &opened.file.text, new) {
             Ok(edited) => edited,
             Err(Refusal { message, detail }) => {
                 return Outcome::failed(format!("`{path}`: {message}")).with_detail(detail);
@@ -185,8 +196,14 @@ impl Execution<'_> {
         };
         match self.store(path, opened, &edited) {
             Ok(Stored::Changed) => {
-                Outcome::ok(format!("edited {}: {}", path.quoted(), place.done(new)))
-                    .with_changed([path.clone()])
+                let remark = remark.map(|remark| format!(" ({remark})"));
+                Outcome::ok(format!(
+                    "edited {}: {}{}",
+                    path.quoted(),
+                    place.done(new),
+                    remark.unwrap_or_default()
+                ))
+                .with_changed([path.clone()])
             }
             Ok(Stored::Same) => Outcome::ok(format!(
                 "{}: nothing changed, the text is the same",
@@ -270,7 +287,7 @@ impl Execution<'_> {
             .encode()
             .map_err(|problem| Outcome::failed(format!("`{path}`: {problem}")))?;
         if is_missing {
-            known = Known::written(&content, &edited.text);
+            known = Known::written(&content, edited.text.lines().count());
         } else {
             known.hash = Some(hash(&content));
             known.record(&edited.changes);

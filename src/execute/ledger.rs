@@ -45,12 +45,12 @@ pub(super) struct Known {
 
 impl Known {
     /// A file that the model wrote from its first to its last line.
-    pub(super) fn written(content: &[u8], text: &str) -> Self {
+    pub(super) fn written(content: &[u8], lines: usize) -> Self {
         Self {
             hash: Some(hash(content)),
             sight: Sight::Current,
             extent: Extent::Whole,
-            book: LineBook::new(text.lines().count()),
+            book: LineBook::new(lines),
             is_taken_over: false,
         }
     }

@@ -5,6 +5,8 @@
 
 use std::collections::HashSet;
 
+use super::align::align;
+
 /// Files up to this many lines may be overwritten by anything.
 const SMALL: usize = 40;
 
@@ -18,6 +20,53 @@ pub fn omission(old: &str, new: &str) -> Option<String> {
         .map(str::trim)
         .find(|line| !known.contains(line))
         .map(str::to_owned)
+}
+
+/// The first line of a new content for a file that stands for lines which the file has and the
+/// content does not: a placeholder, a bare `...`, or a remark such as `// rest of the code`.
+///
+/// A bare `...` is also Python, and a remark may be one: they count only where the new text has
+/// fewer lines than those that it replaces.
+pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
+    if let Some(placeholder) = omission(old, new) {
+        return Some(placeholder);
+    }
+    if !new.lines().any(stands_for_lines) {
+        return None;
+    }
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let filled = |lines: &[&str]| lines.iter().filter(|line| !line.trim().is_empty()).count();
+    align(&old, &new).into_iter().find_map(|block| {
+        let (old, new) = (&old[block.old], &new[block.new]);
+        let sign = new.iter().find(|line| stands_for_lines(line))?;
+        (filled(old) >= filled(new)).then(|| sign.trim().to_owned())
+    })
+}
+
+/// Tells whether a line may stand for lines that somebody did not want to write.
+fn stands_for_lines(line: &str) -> bool {
+    const SIGNS: [&str; 8] = [
+        "existing",
+        "rest",
+        "remaining",
+        "remainder",
+        "previous",
+        "snip",
+        "snipped",
+        "unchanged",
+    ];
+    let line = line.trim();
+    if is_elision(line.trim_matches(['[', ']', '(', ')', '{', '}', '<', '>'])) {
+        return true;
+    }
+    let (core, is_comment) = uncommented(line);
+    let is_framed = line.starts_with(['(', '[', '<', '-', '.', '\u{2026}', '*', '=']);
+    let words = core.to_lowercase();
+    let mut each = (words.split(|character: char| !character.is_alphanumeric()))
+        .filter(|word| !word.is_empty());
+    (is_comment || is_framed)
+        && each.clone().any(|word| SIGNS.contains(&word))
+        && each.all(|word| SIGNS.contains(&word) || WORDS.split(' ').any(|known| known == word))
 }
 
 /// Whether overwriting a file of over 40 lines leaves fewer than half as many.
@@ -266,6 +315,33 @@ mod tests {
     fn a_placeholder_that_was_there_may_stay() {
         assert_eq!(omission("a\n  // ...\n", "b\n// ...\n"), None);
         assert_eq!(omission("a\n", "b\n  // ...\n").as_deref(), Some("// ..."));
+    }
+
+    #[test]
+    fn what_stands_for_lines_is_seen_where_lines_are_lost() {
+        let old = "import os\nimport sys\n\ndef f():\n    a()\n    b()\n\ndef g():\n    c()\n";
+        for sign in [
+            "...",
+            "    ...",
+            "\u{2026}",
+            "(rest of methods ...)",
+            "# existing imports",
+            "// rest of the code",
+            "--- snip ---",
+            "[...]",
+            "# remaining functions",
+            "<rest of the file>",
+        ] {
+            let new = format!("import os\n{sign}\ndef g():\n    d()\n");
+            assert_eq!(omission_in_file(old, &new).as_deref(), Some(sign.trim()));
+        }
+        for new in [
+            "import os\n# the rest of the imports is sorted by isort\ndef g():\n    d()\n",
+            "import os\nimport sys\n\ndef f():\n    a()\n    b()\n\ndef h():\n    ...\n\ndef g():\n    c()\n",
+            "import os\n\ndef g():\n    c()\n",
+        ] {
+            assert_eq!(omission_in_file(old, new), None, "{new}");
+        }
     }
 
     #[test]

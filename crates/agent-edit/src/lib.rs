@@ -13,6 +13,7 @@
 mod align;
 mod anchor;
 mod boundaries;
+mod copy_damage;
 mod document;
 mod elision;
 mod ending;
@@ -36,9 +37,10 @@ use std::ops::Range;
 
 use agent_protocol::Level;
 
-pub use guard::{drops_most, omission};
+pub use copy_damage::{CopyDamage, RestoredCopy, restore_copy};
+pub use guard::{drops_most, omission, omission_in_file};
 pub use lines::{insert_lines, replace_lines};
-pub use patch::{check_patch_old, patch, patch_moved};
+pub use patch::{changes_anything, check_patch_context, check_patch_old, patch, patch_moved};
 pub use regular::quoted_replacement;
 pub use replace::{Replaced, replace};
 

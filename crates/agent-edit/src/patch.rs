@@ -12,6 +12,7 @@ use super::document::{Document, LineSplice};
 use super::ending::has_lone_return;
 use super::lines::omitted;
 use super::place::{PlacedHunk, Placer, Stated};
+use super::refuse::{self, Piece};
 use super::replace::loosest;
 use super::writer::Writer;
 use super::{Change, Edited, Refusal, guard, matcher};
@@ -45,13 +46,39 @@ pub fn patch_moved(text: &str, hunks: &[Hunk], now: &[Option<u32>]) -> Result<Ed
 }
 
 fn refuse_useless(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
-    if !hunks.iter().any(is_useful) {
+    if !changes_anything(hunks) {
         return Err(Refusal::new("the patch changes nothing"));
     }
     refuse_omissions(text, hunks)
 }
 
+/// Tells whether hunks do more than quote the file.
+pub fn changes_anything(hunks: &[Hunk]) -> bool {
+    hunks.iter().any(is_useful)
+}
+
+/// Checks that hunks which only quote the file are in it: what is not may be a change whose marks
+/// were lost.
+pub fn check_patch_context(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
+    let quoting = hunks
+        .iter()
+        .enumerate()
+        .filter(|(_, hunk)| !is_useful(hunk));
+    let document = Document::new(text);
+    for (position, hunk) in quoting {
+        let lines: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::before).collect();
+        if !lines.is_empty() && matcher::find(&document, &lines, Level::Whitespace).is_none() {
+            let refusal = refuse::not_found(Piece::Hunk, &document, &lines);
+            return Err(refusal.of(&named(position, hunks)));
+        }
+    }
+    Ok(())
+}
+
 fn apply_to(text: &str, hunks: &[Hunk], stated: &[Stated]) -> Result<Edited, Refusal> {
+    if !hunks.iter().all(is_useful) {
+        check_patch_context(text, hunks)?;
+    }
     apply(Document::new(text), hunks, stated).or_else(|refusal| {
         if !has_lone_return(text) {
             return Err(refusal);
@@ -116,7 +143,7 @@ pub fn check_patch_old(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
     )))
 }
 
-/// Whether a hunk changes anything; what only quotes the file needs no place.
+/// Tells whether a hunk changes anything; one that only quotes the file needs no place.
 fn is_useful(hunk: &Hunk) -> bool {
     !hunk.lines.iter().all(is_kept) || hunk.old_without_newline != hunk.new_without_newline
 }
@@ -185,7 +212,14 @@ fn splices<'a>(document: &Document<'_>, placed: &PlacedHunk<'a>) -> Vec<LineSpli
     let quoted: Vec<&str> = placed.lines.iter().filter_map(HunkLine::before).collect();
     let shift = matcher::shift(document, placed.above + 1, &quoted);
     let new: Vec<&str> = placed.lines.iter().filter_map(HunkLine::after).collect();
-    let writer = Writer::new(document, placed.above + 1, &quoted, &new, placed.level, shift);
+    let writer = Writer::new(
+        document,
+        placed.above + 1,
+        &quoted,
+        &new,
+        placed.level,
+        shift,
+    );
     let mut above = placed.above;
     let mut splices = Vec::new();
     for run in (placed.lines).chunk_by(|one, other| is_kept(one) == is_kept(other)) {

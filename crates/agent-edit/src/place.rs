@@ -16,8 +16,8 @@ use super::matcher;
 use super::refuse::{self, Piece};
 use agent_protocol::{Hunk, HunkLine, Level};
 use candidate::{
-    ChangedLines, HunkPlace, ambiguous, crossing, elsewhere, indented, is_at_its_end, is_enough,
-    loosest, says_to_be_first, stays_first,
+    ChangedLines, HunkPlace, ambiguous, crossing, elsewhere, has_lost_mark, indented,
+    is_at_its_end, is_enough, loosest, says_to_be_first, stays_first,
 };
 use standing::{Drift, Standing};
 
@@ -203,6 +203,7 @@ impl Placer {
                     is_near(place, reach)
                         && self.is_free(&place.changes(), &place.quoted())
                         && stays_first(hunk, stated, place)
+                        && !has_lost_mark(document, hunk, place)
                         && self.is_in_order(stated, place)
                         && (stated != Stated::Nothing || self.is_below_last(place))
                 };

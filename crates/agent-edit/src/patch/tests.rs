@@ -624,3 +624,28 @@ fn fuzz_moves_no_hunk_above_the_one_before_it() {
         "hunk 2 of 2: its old text was not found",
     );
 }
+
+#[test]
+fn a_line_that_lost_its_mark_is_no_context() {
+    let before = "from a import b\nfrom c import d\n\nend\n";
+    let damaged = hunk(
+        Some(1),
+        " \u{2022} from a import b\n+from a import x\n from c import d\n \n end\n",
+    );
+    refused(before, &[damaged], "was not found");
+    let hunks = [
+        hunk(
+            Some(1),
+            "-from a import b\n+from a import x\n from c import d\n",
+        ),
+        hunk(Some(3), " \n \u{2212}end\n"),
+    ];
+    refused(
+        before,
+        &hunks,
+        "hunk 2 of 2 (line 3): its old text was not found",
+    );
+    let hunks = [hunks[0].clone(), hunk(Some(3), " \n end\n")];
+    let after = before.replace("import b", "import x");
+    case(before, &hunks, Level::Exact, &after);
+}

@@ -163,6 +163,28 @@ fn context(hunk: &Hunk) -> (usize, usize) {
     (above, below)
 }
 
+/// Tells whether a line of context that fuzz left out is the line of the file but for signs before
+/// it: then it is no context that is wrong, but a line that lost its `-`, such as `\u{2022} name`.
+pub(super) fn has_lost_mark(document: &Document<'_>, hunk: &Hunk, place: &HunkPlace<'_>) -> bool {
+    let words = |line: &str| {
+        let words = line.trim_start_matches(|character: char| !character.is_alphanumeric());
+        words.trim_end().to_owned()
+    };
+    let left_out = hunk.lines.iter().zip(1..);
+    let (above, below) = (place.skipped, place.skipped + place.lines.len());
+    left_out
+        .filter(|(_, at)| *at <= above || *at > below)
+        .filter_map(|(line, at)| {
+            let number = match at <= above {
+                true => (place.start + at).checked_sub(above + 1)?,
+                false => place.end() + at - below - 1,
+            };
+            let is_there = (1..=document.len()).contains(&number);
+            Some((line.before()?, document.text(is_there.then_some(number)?)))
+        })
+        .any(|(line, file)| line != file && has_word(line) && words(line) == words(file))
+}
+
 /// Whether what fuzz leaves of a hunk is enough to recognise a place by: two lines, of which
 /// one is context with a word. What is removed says nothing about where it is without a word around it.
 pub(super) fn is_enough(lines: &[HunkLine]) -> bool {
