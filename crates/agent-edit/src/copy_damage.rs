@@ -47,6 +47,7 @@ impl fmt::Display for CopyDamage {
 /// A new text, as it should be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoredCopy<'t> {
+    /// With the repairs.
     pub text: Cow<'t, str>,
     /// What was repaired.
     pub repaired: Vec<CopyDamage>,

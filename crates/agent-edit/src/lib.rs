@@ -15,7 +15,6 @@ mod anchor;
 mod boundaries;
 mod copy_damage;
 mod document;
-mod elision;
 mod ending;
 mod fold;
 mod guard;

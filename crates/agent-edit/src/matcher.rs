@@ -73,8 +73,6 @@ fn closeness(document: &Document<'_>, start: LineNumber, lines: &[&str]) -> Leve
             Level::TrailingSpace
         } else if file.trim_matches(BLANKS) == quote.trim_matches(BLANKS) {
             Level::Indentation
-        } else if fold::punctuation(file).trim() == fold::punctuation(quote).trim() {
-            Level::Punctuation
         } else {
             return Level::Whitespace;
         };
@@ -162,7 +160,7 @@ mod tests {
         case("a \n a\n", &["a"], Level::TrailingSpace, &[1]);
         case("  a\n  b\n", &["a", "b"], Level::Indentation, &[1]);
         case("\ta\n\t\tb\n", &["  a", "    b"], Level::Indentation, &[1]);
-        case("it's\n", &["it\u{2019}s"], Level::Punctuation, &[1]);
+        case("it's\n", &["it\u{2019}s"], Level::Whitespace, &[1]);
         case("a  b\n", &["a b"], Level::Whitespace, &[1]);
         case("  a\n   b\n", &["a", "b"], Level::Whitespace, &[1]);
         case("a \na  \n", &["a"], Level::TrailingSpace, &[1, 2]);
@@ -172,7 +170,7 @@ mod tests {
     fn other_words_never_match() {
         let document = Document::new("let a = 1;\n");
         assert_eq!(find(&document, &["let b = 1;"], Level::Whitespace), None);
-        assert_eq!(find(&document, &["let  a = 1;"], Level::Punctuation), None);
+        assert_eq!(find(&document, &["let  a = 1;"], Level::Indentation), None);
     }
 
     #[test]

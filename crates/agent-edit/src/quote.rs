@@ -10,7 +10,7 @@ use super::lines::{lines_of, omitted};
 use super::matcher::{self, LineMatches};
 use super::refuse::{self, Piece};
 use super::writer::Writer;
-use super::{Refusal, elision, guard};
+use super::{Refusal, guard};
 use agent_protocol::{Level, Pattern, Replacement};
 
 /// A passage and the lines that shall take its place.
@@ -35,9 +35,6 @@ impl<'a> Quote<'a> {
             return Err(Refusal::new(
                 "SEARCH and REPLACE are the same: the edit changes nothing",
             ));
-        }
-        if elision::is_elided_alike(&self.search, &self.new) {
-            return Ok(());
         }
         let placeholders = self.new.iter().filter(|line| guard::is_placeholder(line));
         for line in placeholders {
@@ -98,8 +95,11 @@ impl<'a> Quote<'a> {
         })
     }
 
-    /// Looks for a string.
+    /// Looks for a string, if it is not made of whole lines.
     pub(super) fn as_text(&self, document: &mut Document<'a>) -> Result<Option<Level>, Refusal> {
+        if self.edit.pattern != Pattern::Text {
+            return Ok(None);
+        }
         let search = normalized(&self.edit.search);
         let new = normalized(&self.edit.replace);
         let mut found = document.find_text(&search);
@@ -266,51 +266,6 @@ impl<'a> Quote<'a> {
         blocks.into_iter().map(splice).collect()
     }
 
-    /// Looks for the text within a line.
-    ///
-    /// A SEARCH block is made of whole lines, but models quote parts of a line as well. That is
-    /// nearly as certain as a string can be, if it is there once and stands alone. Whoever quotes
-    /// a blank line means whole ones, and whoever deletes a part of one would say what is left.
-    pub(super) fn within_a_line(
-        &self,
-        document: &mut Document<'a>,
-    ) -> Result<Option<Level>, Refusal> {
-        let has_blank_end = [self.search.first(), self.search.last()]
-            .iter()
-            .any(|line| line.is_none_or(|line| is_blank(line)));
-        if has_blank_end || self.new.iter().all(|line| is_blank(line)) || self.is_about_space() {
-            return Ok(None);
-        }
-        self.standing_alone(document, &self.search.join("\n"), Level::WithinLine)
-    }
-
-    /// Looks for a string that is no part of something longer.
-    fn standing_alone(
-        &self,
-        document: &mut Document<'a>,
-        search: &str,
-        level: Level,
-    ) -> Result<Option<Level>, Refusal> {
-        let mut found = document.find_text(search);
-        let flat = document.flat();
-        found.retain(|&at| stands_alone(flat, &(at..at + search.len())));
-        if found.is_empty() {
-            return Ok(None);
-        }
-        let at = self.choose_text(document, &found)?;
-        let range = at..at + search.len();
-        // A blank line at an end of the new text would break the line that this end stands in.
-        let (begins_line, ends_line) = is_at_line_ends(document.flat(), &range);
-        let is_blank_at = |line: Option<&&str>| line.is_some_and(|line| is_blank(line));
-        if (is_blank_at(self.new.first()) && !begins_line)
-            || (is_blank_at(self.new.last()) && !ends_line)
-        {
-            return Ok(None);
-        }
-        document.splice_flat(vec![(range, self.new.join("\n"))]);
-        Ok(Some(level))
-    }
-
     /// Looks for the lines without the blank ones at the ends of the quote.
     pub(super) fn without_blank_ends(
         &self,
@@ -341,16 +296,6 @@ impl<'a> Quote<'a> {
         (bare != search).then(|| self.piece(search, new))
     }
 
-    pub(super) fn around_elisions(
-        &self,
-        document: &mut Document<'a>,
-    ) -> Result<Option<Level>, Refusal> {
-        match (elision::apply(document, self)?, self.trimmed()) {
-            (None, Some(trimmed)) => elision::apply(document, &trimmed),
-            (level, _) => Ok(level),
-        }
-    }
-
     /// A quote of other lines that belongs to the same edit.
     pub(super) fn piece(&self, search: &[&'a str], new: &[&'a str]) -> Self {
         Self {
@@ -379,7 +324,23 @@ impl<'a> Quote<'a> {
         {
             return Ok(None);
         }
-        self.standing_alone(document, search, Level::Escapes)
+        let mut found = document.find_text(search);
+        found.retain(|&at| stands_alone(document.flat(), &(at..at + search.len())));
+        if found.is_empty() {
+            return Ok(None);
+        }
+        let at = self.choose_text(document, &found)?;
+        let range = at..at + search.len();
+        // A blank line at an end of the new text would break the line that this end stands in.
+        let (begins_line, ends_line) = is_at_line_ends(document.flat(), &range);
+        let is_blank_at = |line: Option<&&str>| line.is_some_and(|line| is_blank(line));
+        if (is_blank_at(self.new.first()) && !begins_line)
+            || (is_blank_at(self.new.last()) && !ends_line)
+        {
+            return Ok(None);
+        }
+        document.splice_flat(vec![(range, self.new.join("\n"))]);
+        Ok(Some(Level::Escapes))
     }
 
     /// Whether the new text is there already, beyond doubt: exactly once, with enough letters in

@@ -43,8 +43,6 @@ pub(super) fn too_much(places: usize, length: usize) -> Result<(), Refusal> {
 pub(super) enum Piece {
     /// The text to look for.
     Search,
-    /// A part of it, between lines that are left out.
-    Elided,
     /// A pattern to look for.
     Regex,
     /// The context and removed lines of a hunk.
@@ -55,7 +53,6 @@ impl Piece {
     fn name(self) -> &'static str {
         match self {
             Self::Search => "the SEARCH text",
-            Self::Elided => "a part of the SEARCH text before or after `...`",
             Self::Regex => "the regular expression",
             Self::Hunk => "its old text",
         }

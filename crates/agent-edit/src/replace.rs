@@ -5,10 +5,8 @@
 //! 1. a string (`Pattern::Text`);
 //! 2. whole lines, at all levels;
 //! 3. the same without blank lines at the ends of the quote;
-//! 4. for `Pattern::Lines`, the same text within a line, unless it is a part of something longer;
-//! 5. the pieces around `...`;
-//! 6. the text without one layer of backslash escapes;
-//! 7. all of this once more without the line numbers before its lines, if it has them and neither
+//! 4. the text without one layer of backslash escapes;
+//! 5. all of this once more without the line numbers before its lines, if it has them and neither
 //!    it nor its new text is there as it is written.
 //!
 //! If nothing is found and the new text is there, the edit was applied before.
@@ -24,7 +22,7 @@ use super::lines::lines_of;
 use super::patch::changes;
 use super::quote::Quote;
 use super::refuse::{self, Piece};
-use super::{Edited, Refusal, regular};
+use super::{Edited, Refusal, guard, regular};
 use agent_protocol::{Level, Pattern, Replacement};
 
 /// How many lines of the text the refused replacements may have been compared with, all together.
@@ -142,16 +140,13 @@ fn apply<'a>(
         Some(refusal) => return Err(refusal),
         None => {}
     }
-    let ways: &[Way<'a>] = match edit.pattern {
-        Pattern::Text => &[Quote::as_text, Quote::as_lines, Quote::without_blank_ends],
-        _ => &[
-            Quote::as_lines,
-            Quote::without_blank_ends,
-            Quote::within_a_line,
-        ],
-    };
-    let last: [Way<'a>; 2] = [Quote::around_elisions, Quote::without_escapes];
-    for way in ways.iter().chain(&last) {
+    let ways: [Way<'a>; 4] = [
+        Quote::as_text,
+        Quote::as_lines,
+        Quote::without_blank_ends,
+        Quote::without_escapes,
+    ];
+    for way in ways {
         if let Some(level) = way(&quote, document)? {
             return Ok(level);
         }
@@ -163,6 +158,12 @@ fn apply<'a>(
         && !quote.has_numbered_result(document, unnumbered)
     {
         return Ok(apply(document, original, unnumbered)?.max(Level::LineNumbers));
+    }
+    if let Some(dots) = quote.search.iter().find(|line| guard::is_elision(line)) {
+        return Err(Refusal::new(format!(
+            "the SEARCH text leaves lines out (`{}`); send an edit for each part, with all of its lines",
+            refuse::shortened(dots.trim(), 60)
+        )));
     }
     Err(refuse::not_found(Piece::Search, document, &quote.search))
 }

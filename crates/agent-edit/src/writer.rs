@@ -30,7 +30,7 @@ impl Writer {
             Some(Shift::Deeper(_)) if is_indented_like(new, file()) => Some(Shift::None),
             shift => shift,
         };
-        let fancy = if level >= Level::Punctuation {
+        let fancy = if level >= Level::Whitespace {
             fold::fancy(quoted.iter().copied(), file())
         } else {
             Vec::new()

@@ -240,7 +240,7 @@ fn an_anchor_that_is_not_there_is_no_matter_of_indifference() {
     case(
         before,
         &under("class Missing:", change),
-        Level::Anchor,
+        Level::Elsewhere,
         after,
     );
     case(before, &under("class B:", change), Level::Exact, after);
@@ -488,10 +488,20 @@ fn below_an_anchor_is_more_than_its_block() {
     let change = "-LIMIT = 10\n+LIMIT = 20\n";
     let before = "import os\n\ndef load():\n    return 1\n\nLIMIT = 10\n";
     let after = before.replace("10", "20");
-    case(before, &under("def load():", change), Level::Anchor, &after);
+    case(
+        before,
+        &under("def load():", change),
+        Level::Elsewhere,
+        &after,
+    );
     let twice = format!("{before}\ndef save():\n    pass\n\nLIMIT = 10\n");
     let after = twice.replacen("10", "20", 1);
-    case(&twice, &under("def load():", change), Level::Anchor, &after);
+    case(
+        &twice,
+        &under("def load():", change),
+        Level::Elsewhere,
+        &after,
+    );
     refused(&twice, &under("import os", change), "matches 2 places");
     let generic = "fn f<T>(t: T)\nwhere\n    T: X,\n{\n    go();\n}\n\nfn g() {\n    go();\n}\n";
     case(

@@ -72,7 +72,7 @@ impl Placer {
 
 fn beside_anchor<'h>(candidate: &HunkPlace<'h>) -> HunkPlace<'h> {
     HunkPlace {
-        level: Level::Anchor,
+        level: Level::Elsewhere,
         ..*candidate
     }
 }
