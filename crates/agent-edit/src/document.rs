@@ -53,6 +53,13 @@ pub(super) struct LineSplice<'a> {
     pub(super) lines: Vec<Cow<'a, str>>,
 }
 
+impl LineSplice<'_> {
+    /// The lines that are replaced, counted from 0.
+    fn range(&self) -> Range<usize> {
+        self.above..self.above + self.removed
+    }
+}
+
 #[derive(Debug)]
 struct DocumentLine<'a> {
     text: Cow<'a, str>,
@@ -263,66 +270,44 @@ impl<'a> Document<'a> {
     ///
     /// A new line ends like the one whose place it takes, or like its neighbour.
     pub(super) fn splice_all(&mut self, splices: Vec<LineSplice<'a>>) {
-        let Some(first) = splices.first() else {
-            return;
-        };
         self.is_changed = true;
         self.flat.take();
-        self.splice_keys(&splices);
-        let mut at = first.above;
-        let mut rest = self.lines.split_off(at).into_iter();
-        for splice in splices {
-            self.lines.extend(rest.by_ref().take(splice.above - at));
-            let removed: Vec<Ending> = (rest.by_ref().take(splice.removed))
-                .map(|line| line.ending)
-                .collect();
-            at = splice.above + removed.len();
-            let below = rest.as_slice().first().map(|line| line.ending);
-            let fallback = self.ending_at(&removed, below);
-            let origin = self.lines.last().map_or(0, |line| line.origin);
-            for (position, text) in splice.lines.into_iter().enumerate() {
-                let copied = (removed.get(position).copied())
-                    .filter(|&ending| self.copies_endings && ending != Ending::Missing);
-                self.lines.push(DocumentLine {
-                    text,
-                    ending: copied.unwrap_or(fallback),
-                    origin,
-                    is_added: true,
-                });
+        for (kind, keys) in [LineKey::Exact, LineKey::Loose].iter().zip(&mut self.keys) {
+            if let Some(keys) = keys.get_mut() {
+                let hash = |line: &Cow<'_, str>| kind.hash(&self.hasher, line);
+                let hashed = (splices.iter())
+                    .map(|splice| (splice.range(), splice.lines.iter().map(hash).collect()));
+                splice_items(keys, hashed.collect());
             }
         }
-        self.lines.extend(rest);
+        let written = (splices.into_iter()).map(|splice| (splice.range(), self.ended(splice)));
+        let written = written.collect();
+        splice_items(&mut self.lines, written);
         self.set_final_newline(self.has_final_newline);
     }
 
-    /// Brings the keys that were made so far up to date.
-    fn splice_keys(&mut self, splices: &[LineSplice<'a>]) {
-        for (kind, keys) in [LineKey::Exact, LineKey::Loose].iter().zip(&mut self.keys) {
-            let (Some(keys), Some(first)) = (keys.get_mut(), splices.first()) else {
-                continue;
-            };
-            let mut at = first.above;
-            let mut rest = keys.split_off(at).into_iter();
-            for splice in splices {
-                keys.extend(rest.by_ref().take(splice.above - at));
-                at = splice.above + rest.by_ref().take(splice.removed).count();
-                keys.extend((splice.lines.iter()).map(|line| kind.hash(&self.hasher, line)));
+    /// The new lines of a splice with their endings.
+    fn ended(&self, splice: LineSplice<'a>) -> Vec<DocumentLine<'a>> {
+        let range = splice.range();
+        let replaced = &self.lines[range.clone()];
+        let above = range.start.checked_sub(1).map(|above| &self.lines[above]);
+        let neighbours = replaced.iter().rev().chain(above);
+        let fallback = (neighbours.chain(self.lines.get(range.end)))
+            .map(|line| line.ending)
+            .find(|&ending| self.copies_endings && ending != Ending::Missing)
+            .unwrap_or(self.dominant);
+        let origin = above.map_or(0, |line| line.origin);
+        let ended = |(position, text): (usize, Cow<'a, str>)| {
+            let replaced = replaced.get(position).map(|line| line.ending);
+            let copied = replaced.filter(|&it| self.copies_endings && it != Ending::Missing);
+            DocumentLine {
+                text,
+                ending: copied.unwrap_or(fallback),
+                origin,
+                is_added: true,
             }
-            keys.extend(rest);
-        }
-    }
-
-    /// How new lines end that follow the last line so far and take the place of others.
-    fn ending_at(&self, replaced: &[Ending], below: Option<Ending>) -> Ending {
-        if !self.copies_endings {
-            return self.dominant;
-        }
-        let above = self.lines.last().map(|line| line.ending);
-        (replaced.iter().rev().copied())
-            .chain(above)
-            .chain(below)
-            .find(|&ending| ending != Ending::Missing)
-            .unwrap_or(self.dominant)
+        };
+        splice.lines.into_iter().enumerate().map(ended).collect()
     }
 
     /// Replaces stretches of the flat text, which are given in ascending order, by texts with `\n`
@@ -393,6 +378,27 @@ impl<'a> Document<'a> {
             changes,
         }
     }
+}
+
+/// Replaces stretches, which are given in ascending order and do not overlap.
+fn splice_items<T>(items: &mut Vec<T>, mut splices: Vec<(Range<usize>, Vec<T>)>) {
+    if splices.len() == 1
+        && let Some((range, new)) = splices.pop()
+    {
+        items.splice(range, new);
+        return;
+    }
+    let mut at = splices
+        .first()
+        .map_or(items.len(), |(range, _)| range.start);
+    let mut rest = items.split_off(at).into_iter();
+    for (range, new) in splices {
+        items.extend(rest.by_ref().take(range.start - at));
+        rest.by_ref().take(range.len()).for_each(drop);
+        items.extend(new);
+        at = range.end;
+    }
+    items.extend(rest);
 }
 
 /// Does to whole lines what replacing a stretch of the flat text does; it begins in the line below
