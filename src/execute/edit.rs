@@ -11,7 +11,7 @@ use super::lines::{LineBook, LineProblem};
 use super::read::excerpt;
 use super::write::failed;
 use super::{Execution, count, hash};
-use crate::edit::{self, Change, Edited, Refusal};
+use crate::edit::{self, Edited, LineChange, Refusal};
 use crate::protocol::{Edit, Excerpt, Outcome, RelPath};
 use crate::workspace::text::TextFile;
 
@@ -22,14 +22,14 @@ const MAX_EXCERPT: usize = 60;
 
 /// Where the numbers of a reply point.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum LineTarget {
     /// The lines from this to that one.
     Range(u32, u32),
     /// The gap after this line.
     After(u32),
 }
 
-impl Place {
+impl LineTarget {
     /// The text after the edit, and what is to be said about the new lines.
     fn apply(
         self,
@@ -128,18 +128,18 @@ fn as_one_change(edited: Edited, replaced: Range<usize>, old: &str) -> Edited {
     let kept = old.lines().count() - replaced.len();
     let new = edited.text.lines().count().saturating_sub(kept);
     Edited {
-        changes: vec![Change { old: replaced, new }],
+        changes: vec![LineChange { old: replaced, new }],
         ..edited
     }
 }
 
 /// A text file to be edited, and what is known of it.
-pub(super) struct Opened {
+pub(super) struct EditableFile {
     pub(super) file: TextFile,
     pub(super) known: Known,
 }
 
-impl Opened {
+impl EditableFile {
     /// A file that is not there yet.
     pub(super) fn missing() -> Self {
         Self {
@@ -170,17 +170,17 @@ impl Execution<'_> {
                 start_line,
                 end_line,
                 text,
-            } => self.edit_at(path, Place::Range(*start_line, *end_line), text),
+            } => self.edit_at(path, LineTarget::Range(*start_line, *end_line), text),
             Edit::Replace { edits } => self.replace_text(path, edits),
         }
     }
 
     /// Inserts text after a line.
     pub(super) fn insert_text(&mut self, path: &RelPath, line: u32, text: &str) -> Outcome {
-        self.edit_at(path, Place::After(line), text)
+        self.edit_at(path, LineTarget::After(line), text)
     }
 
-    fn edit_at(&mut self, path: &RelPath, place: Place, new: &str) -> Outcome {
+    fn edit_at(&mut self, path: &RelPath, place: LineTarget, new: &str) -> Outcome {
         let opened = match self.open(path) {
             Ok(opened) => opened,
             Err(outcome) => return outcome,
@@ -214,7 +214,12 @@ impl Execution<'_> {
     }
 
     /// Refuses an edit whose numbers may be those of another version, and shows the lines of now.
-    fn not_as_seen(&mut self, path: &RelPath, place: Place, opened: &Opened) -> Outcome {
+    fn not_as_seen(
+        &mut self,
+        path: &RelPath,
+        place: LineTarget,
+        opened: &EditableFile,
+    ) -> Outcome {
         let text = &opened.file.text;
         let lines = text.lines().count();
         let shown = place.surroundings(lines);
@@ -224,7 +229,7 @@ impl Execution<'_> {
             lines: shown.len(),
         }];
         let (next, excerpts) = match place {
-            Place::Range(start, end) if shown.end < lines.min(end as usize) => {
+            LineTarget::Range(start, end) if shown.end < lines.min(end as usize) => {
                 let next = format!(
                     "the first of its current lines are below: see lines {start}-{end} with READ_FILE, then send the edit again"
                 );
@@ -250,7 +255,7 @@ impl Execution<'_> {
     }
 
     /// Reads a text file and what is known of it.
-    pub(super) fn open(&mut self, path: &RelPath) -> Result<Opened, Outcome> {
+    pub(super) fn open(&mut self, path: &RelPath) -> Result<EditableFile, Outcome> {
         let content = self
             .ledger
             .read(path)
@@ -267,18 +272,18 @@ impl Execution<'_> {
             .known(path)
             .cloned()
             .unwrap_or(Known::stale(None));
-        Ok(Opened { file, known })
+        Ok(EditableFile { file, known })
     }
 
     /// Writes an edited file back in its own encoding.
     pub(super) fn store(
         &mut self,
         path: &RelPath,
-        opened: Opened,
+        opened: EditableFile,
         edited: &Edited,
     ) -> Result<Stored, Outcome> {
         let is_missing = opened.is_missing();
-        let Opened { file, mut known } = opened;
+        let EditableFile { file, mut known } = opened;
         if edited.text == file.text {
             return Ok(Stored::Same);
         }

@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::lines::LineBook;
 use super::seen::hash;
 use super::staging::{Content, Staging};
-use crate::edit::Change;
+use crate::edit::LineChange;
 use crate::protocol::{Extent, RelPath, Seen, StagedFile, StagedLines};
 use crate::workspace::text::TextFile;
 use crate::workspace::{FileProblem, Permission, Workspace};
@@ -120,7 +120,7 @@ impl Known {
     }
 
     /// Enters what the model changed by an edit.
-    pub(super) fn record(&mut self, changes: &[Change]) {
+    pub(super) fn record(&mut self, changes: &[LineChange]) {
         let replaced = changes.iter().map(|one| (one.old.clone(), one.new));
         self.extent = self.extent.after(replaced);
         self.book.record(changes);

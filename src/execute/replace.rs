@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::edit::{Opened, Stored, number};
+use super::edit::{EditableFile, Stored, number};
 use super::ledger::Known;
 use super::{Execution, capped, count};
 use crate::edit::{self, Refusal, Replaced};
@@ -16,7 +16,7 @@ impl Execution<'_> {
     pub(super) fn replace_text(&mut self, path: &RelPath, edits: &[Replacement]) -> Outcome {
         let creates = edits.first().is_some_and(|edit| edit.search.is_empty());
         let opened = if creates && matches!(self.ledger.staging.kind(path), Ok(None)) {
-            Opened::missing()
+            EditableFile::missing()
         } else {
             match self.open(path) {
                 Ok(opened) => opened,

@@ -16,12 +16,12 @@ pub(super) struct Overwrite {
     /// What was repaired in the new content, or is unlike the old one.
     pub(super) remark: Option<String>,
     /// What was there before.
-    pub(super) before: Before,
+    pub(super) before: PriorContent,
 }
 
 /// What stood where a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Before {
+pub(super) enum PriorContent {
     Nothing,
     /// Exactly these bytes.
     Same,
@@ -48,7 +48,7 @@ impl Execution<'_> {
         if let Some(remark) = &overwrite.remark {
             lines = format!("{lines}; {remark}");
         }
-        if overwrite.before == Before::Same {
+        if overwrite.before == PriorContent::Same {
             self.ledger.enter(path, known);
             return Outcome::ok(format!("{} is unchanged ({lines})", path.quoted()));
         }
@@ -56,8 +56,8 @@ impl Execution<'_> {
             return failed(&problem);
         }
         let verb = match overwrite.before {
-            Before::Nothing => "created",
-            Before::Same | Before::Other => "overwrote",
+            PriorContent::Nothing => "created",
+            PriorContent::Same | PriorContent::Other => "overwrote",
         };
         Outcome::ok(format!("{verb} {} ({lines})", path.quoted())).with_changed([path.clone()])
     }
@@ -102,7 +102,7 @@ pub(super) fn overwritten(old: Option<&[u8]>, content: &str) -> Result<Overwrite
             content: content.into(),
             lines: content.lines().count(),
             remark: None,
-            before: Before::Nothing,
+            before: PriorContent::Nothing,
         });
     };
     let (new, lines, remark) = match TextFile::decode(old.to_vec()) {
@@ -117,9 +117,9 @@ pub(super) fn overwritten(old: Option<&[u8]>, content: &str) -> Result<Overwrite
     };
     Ok(Overwrite {
         before: if new == old {
-            Before::Same
+            PriorContent::Same
         } else {
-            Before::Other
+            PriorContent::Other
         },
         content: new,
         lines,

@@ -18,7 +18,7 @@ const MANY: usize = 64;
 
 /// How far the block is taken to reach that a line opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Reach {
+pub(super) enum BlockReach {
     /// To the next line that is indented no deeper and is no part of it.
     Block,
     /// To the next definition that is indented no deeper, if the line is one: text at the margin
@@ -26,18 +26,18 @@ pub(super) enum Reach {
     Wide,
 }
 
-/// What was found out about the anchors of a patch.
+/// The anchors of a patch that were looked for so far.
 #[derive(Debug, Default)]
 pub(super) struct Anchors {
     lines: HashMap<String, Vec<LineNumber>>,
-    ends: HashMap<(LineNumber, Reach), LineNumber>,
+    ends: HashMap<(LineNumber, BlockReach), LineNumber>,
 }
 
 /// Stretches of lines, in ascending order, that do not overlap.
 #[derive(Debug)]
-pub(super) struct Blocks(Vec<Range<LineNumber>>);
+pub(super) struct AnchoredBlocks(Vec<Range<LineNumber>>);
 
-impl Blocks {
+impl AnchoredBlocks {
     pub(super) fn has(&self, line: LineNumber) -> bool {
         let at = self.0.partition_point(|block| block.end <= line);
         self.0.get(at).is_some_and(|block| block.start <= line)
@@ -65,13 +65,15 @@ impl Anchors {
         anchors: &[String],
         above: LineNumber,
     ) -> Result<Vec<LineNumber>, Refusal> {
-        let from = |line: LineNumber| Blocks(std::iter::once(line..LineNumber::MAX).collect());
+        let from =
+            |line: LineNumber| AnchoredBlocks(std::iter::once(line..LineNumber::MAX).collect());
         let mut found: Vec<LineNumber> = Vec::new();
         for (position, anchor) in anchors.iter().enumerate() {
             let (preferred, others) = match found.first() {
-                Some(&first) if position > 0 => {
-                    (self.blocks(document, &found, Reach::Block), from(first + 1))
-                }
+                Some(&first) if position > 0 => (
+                    self.blocks(document, &found, BlockReach::Block),
+                    from(first + 1),
+                ),
                 _ => (from(above + 1), from(0)),
             };
             let all = self.lines(document, anchor);
@@ -110,8 +112,8 @@ impl Anchors {
         &mut self,
         document: &Document<'_>,
         openings: &[LineNumber],
-        reach: Reach,
-    ) -> Blocks {
+        reach: BlockReach,
+    ) -> AnchoredBlocks {
         let mut blocks: Vec<Range<LineNumber>> = Vec::with_capacity(openings.len());
         for &opening in openings {
             let end = self.end(document, opening, reach);
@@ -120,11 +122,16 @@ impl Anchors {
                 _ => blocks.push(opening..end),
             }
         }
-        Blocks(blocks)
+        AnchoredBlocks(blocks)
     }
 
     /// The line after the block that a line opens; after the last one, if it opens none.
-    fn end(&mut self, document: &Document<'_>, opening: LineNumber, reach: Reach) -> LineNumber {
+    fn end(
+        &mut self,
+        document: &Document<'_>,
+        opening: LineNumber,
+        reach: BlockReach,
+    ) -> LineNumber {
         *(self.ends.entry((opening, reach))).or_insert_with(|| {
             let end = block::end(document, opening, reach);
             let is_empty = (opening + 1..end).all(|line| document.text(line).trim().is_empty());

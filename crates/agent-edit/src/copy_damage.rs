@@ -49,9 +49,9 @@ impl fmt::Display for CopyDamage {
 pub struct RestoredCopy<'t> {
     /// With the repairs.
     pub text: Cow<'t, str>,
-    /// What was repaired.
+    /// The damage that was repaired.
     pub repaired: Vec<CopyDamage>,
-    /// What the old text did not have, and does not prove to be damage.
+    /// Signs of damage that the old text did not have and does not prove.
     pub doubted: Vec<CopyDamage>,
 }
 
@@ -85,7 +85,7 @@ pub fn restore_copy<'t>(file: &str, old: &str, new: &'t str) -> RestoredCopy<'t>
     if old == new {
         return restored;
     }
-    let ways: [(CopyDamage, Finder); 6] = [
+    let ways: [(CopyDamage, DamageFinder); 6] = [
         (CopyDamage::Entities, entities),
         (CopyDamage::Typography, typography),
         (CopyDamage::DoubledLines, doubled_lines),
@@ -96,24 +96,24 @@ pub fn restore_copy<'t>(file: &str, old: &str, new: &'t str) -> RestoredCopy<'t>
     for (damage, find) in ways {
         let compared = Compared::new(file, old, &restored.text);
         match find(&compared) {
-            Finding::Nothing => {}
-            Finding::Repaired(mut text) if text.trim_end() != old.trim_end() => {
+            DamageFinding::Nothing => {}
+            DamageFinding::Repaired(mut text) if text.trim_end() != old.trim_end() => {
                 if !new.ends_with('\n') {
                     text.pop();
                 }
                 restored.text = Cow::Owned(text);
                 restored.repaired.push(damage);
             }
-            Finding::Repaired(_) | Finding::Doubted => restored.doubted.push(damage),
+            DamageFinding::Repaired(_) | DamageFinding::Doubted => restored.doubted.push(damage),
         }
     }
     restored
 }
 
 /// Looks for one kind of damage.
-type Finder = fn(&Compared<'_>) -> Finding;
+type DamageFinder = fn(&Compared<'_>) -> DamageFinding;
 
-enum Finding {
+enum DamageFinding {
     Nothing,
     /// The old text does not have it.
     Doubted,
@@ -205,32 +205,32 @@ fn without_entities(line: &str) -> Cow<'_, str> {
     plain
 }
 
-fn entities(compared: &Compared<'_>) -> Finding {
+fn entities(compared: &Compared<'_>) -> DamageFinding {
     let has = |line: &str| ENTITIES.iter().any(|(entity, _)| line.contains(entity));
     if has(compared.file) || !compared.new.iter().any(|line| has(line)) {
-        return Finding::Nothing;
+        return DamageFinding::Nothing;
     }
     if compared.pairs().any(|(_, new)| has(new)) {
-        Finding::Repaired(compared.rewritten(without_entities))
+        DamageFinding::Repaired(compared.rewritten(without_entities))
     } else {
-        Finding::Doubted
+        DamageFinding::Doubted
     }
 }
 
-fn typography(compared: &Compared<'_>) -> Finding {
+fn typography(compared: &Compared<'_>) -> DamageFinding {
     let file = || std::iter::once(compared.file);
     let foreign = fold::fancy(compared.new.iter().copied(), file());
     if foreign.is_empty() {
-        return Finding::Nothing;
+        return DamageFinding::Nothing;
     }
     let proved = fold::fancy(compared.pairs().map(|(_, new)| new), file());
     if proved.is_empty() {
-        return Finding::Doubted;
+        return DamageFinding::Doubted;
     }
-    Finding::Repaired(compared.rewritten(|line| Cow::Owned(fold::without(line, &proved))))
+    DamageFinding::Repaired(compared.rewritten(|line| Cow::Owned(fold::without(line, &proved))))
 }
 
-fn doubled_lines(compared: &Compared<'_>) -> Finding {
+fn doubled_lines(compared: &Compared<'_>) -> DamageFinding {
     let is_doubled = |lines: &[&str]| {
         let below = || lines.iter().skip(1).step_by(2);
         below().count() >= ENOUGH
@@ -238,17 +238,17 @@ fn doubled_lines(compared: &Compared<'_>) -> Finding {
             && lines.iter().step_by(2).any(|line| !line.trim().is_empty())
     };
     if !is_doubled(&compared.new) || is_doubled(&compared.old) {
-        return Finding::Nothing;
+        return DamageFinding::Nothing;
     }
     let mut neighbours = compared.same.windows(2);
     if !neighbours.any(|pair| pair[0].0 + 1 == pair[1].0) {
-        return Finding::Doubted;
+        return DamageFinding::Doubted;
     }
     let lines = compared.new.iter().step_by(2);
-    Finding::Repaired(joined(lines.map(|&line| Cow::Borrowed(line))))
+    DamageFinding::Repaired(joined(lines.map(|&line| Cow::Borrowed(line))))
 }
 
-fn blank_lines(compared: &Compared<'_>) -> Finding {
+fn blank_lines(compared: &Compared<'_>) -> DamageFinding {
     let is_blank = |line: &&&str| line.trim().is_empty();
     let inner = |lines: &[&str]| {
         lines
@@ -259,7 +259,7 @@ fn blank_lines(compared: &Compared<'_>) -> Finding {
             .count()
     };
     if inner(&compared.old) < ENOUGH || inner(&compared.new) > 0 {
-        return Finding::Nothing;
+        return DamageFinding::Nothing;
     }
     // Lines that follow one another in both texts, but for blank lines in the old one.
     let mut blank_above = vec![0; compared.new.len()];
@@ -271,22 +271,22 @@ fn blank_lines(compared: &Compared<'_>) -> Finding {
         }
     }
     if blank_above.iter().filter(|count| **count > 0).count() < ENOUGH {
-        return Finding::Doubted;
+        return DamageFinding::Doubted;
     }
     let lines = (compared.new.iter().zip(blank_above)).flat_map(|(&line, blank)| {
         std::iter::repeat_n(Cow::Borrowed(""), blank).chain([Cow::Borrowed(line)])
     });
-    Finding::Repaired(joined(lines))
+    DamageFinding::Repaired(joined(lines))
 }
 
-fn tabs(compared: &Compared<'_>) -> Finding {
+fn tabs(compared: &Compared<'_>) -> DamageFinding {
     let begins =
         |lines: &[&str], blank| lines.iter().filter(|line| line.starts_with(blank)).count();
     let file: Vec<&str> = compared.file.lines().collect();
     // A ` *` continues a comment in files with tabs too.
     let is_tabbed = begins(&file, '\t') > 0 && begins(&file, ' ') * 10 < begins(&file, '\t');
     if !is_tabbed || begins(&compared.new, '\t') > 0 || begins(&compared.new, ' ') == 0 {
-        return Finding::Nothing;
+        return DamageFinding::Nothing;
     }
     let indentations: Vec<_> = (compared.pairs())
         .map(|(old, new)| (fold::indentation(new), fold::indentation(old)))
@@ -295,31 +295,31 @@ fn tabs(compared: &Compared<'_>) -> Finding {
     let moved = indentations.iter().filter(|(new, old)| new != old).count();
     match Shift::between(&indentations) {
         Some(shift @ Shift::ToTabs { .. }) if moved > 0 => {
-            Finding::Repaired(compared.rewritten(|line| shift.apply(line)))
+            DamageFinding::Repaired(compared.rewritten(|line| shift.apply(line)))
         }
-        _ => Finding::Doubted,
+        _ => DamageFinding::Doubted,
     }
 }
 
-fn indentation(compared: &Compared<'_>) -> Finding {
+fn indentation(compared: &Compared<'_>) -> DamageFinding {
     let is_indented = |line: &str| !line.trim().is_empty() && line.starts_with([' ', '\t']);
     let lost = (compared.pairs())
         .filter(|(old, _)| is_indented(old))
         .count();
     if lost < ENOUGH || compared.new.iter().any(|line| is_indented(line)) {
-        return Finding::Nothing;
+        return DamageFinding::Nothing;
     }
     let filled = compared.new.iter().filter(|line| !line.trim().is_empty());
     // How deep a line belongs that the old text does not have is not known.
     if filled.count() > compared.same.len() {
-        return Finding::Doubted;
+        return DamageFinding::Doubted;
     }
     let mut lines: Vec<Cow<'_, str>> = (compared.new.iter().copied().map(Cow::Borrowed)).collect();
     for &(old, new) in &compared.same {
         let deep = fold::indentation(compared.old[old]);
         lines[new] = Cow::Owned(format!("{deep}{}", compared.new[new]));
     }
-    Finding::Repaired(joined(lines.into_iter()))
+    DamageFinding::Repaired(joined(lines.into_iter()))
 }
 
 #[cfg(test)]

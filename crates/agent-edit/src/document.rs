@@ -12,10 +12,10 @@ use std::ops::Range;
 use memchr::memchr_iter;
 use memchr::memmem::Finder;
 
-use super::ending::{self, Ending, Endings};
+use super::ending::{self, LineEnding, LineEndings};
 use super::fold;
-use super::layout::Layout;
-use super::{Change, Edited};
+use super::layout::CodeLayout;
+use super::{Edited, LineChange};
 use agent_protocol::Level;
 
 /// The number of a line, from 1. As a place to insert at, the number of the line above: 0 is the
@@ -63,7 +63,7 @@ impl LineSplice<'_> {
 #[derive(Debug)]
 struct DocumentLine<'a> {
     text: Cow<'a, str>,
-    ending: Ending,
+    ending: LineEnding,
     /// Its number in the original; if it was added, that of the line above it, 0 for the top.
     origin: LineNumber,
     is_added: bool,
@@ -76,11 +76,11 @@ pub(super) struct Document<'a> {
     originals: usize,
     is_changed: bool,
     /// How most lines of the original end.
-    dominant: Ending,
+    dominant: LineEnding,
     /// Set if a new line ends like the one whose place it takes.
     copies_endings: bool,
     has_final_newline: bool,
-    layout: OnceCell<Layout>,
+    layout: OnceCell<CodeLayout>,
     hints: Cell<usize>,
     hasher: RandomState,
     /// A number for each line, equal for equal lines, by `LineKey`.
@@ -104,11 +104,11 @@ impl<'a> Document<'a> {
         }
     }
 
-    fn broken(text: &'a str, breaks: impl Iterator<Item = (usize, Ending)>) -> Self {
+    fn broken(text: &'a str, breaks: impl Iterator<Item = (usize, LineEnding)>) -> Self {
         let mut lines = Vec::with_capacity(text.len() / 32 + 1);
-        let mut endings = Endings::default();
+        let mut endings = LineEndings::default();
         let mut start = 0;
-        for (end, ending) in breaks.chain(std::iter::once((text.len(), Ending::Missing))) {
+        for (end, ending) in breaks.chain(std::iter::once((text.len(), LineEnding::Missing))) {
             if start == text.len() {
                 break;
             }
@@ -128,7 +128,7 @@ impl<'a> Document<'a> {
             copies_endings: true,
             has_final_newline: lines
                 .last()
-                .is_none_or(|line| line.ending != Ending::Missing),
+                .is_none_or(|line| line.ending != LineEnding::Missing),
             lines,
             layout: OnceCell::new(),
             hints: Cell::new(0),
@@ -167,10 +167,10 @@ impl<'a> Document<'a> {
     }
 
     /// The signs in the lines by which languages differ.
-    pub(super) fn layout(&self) -> Layout {
+    pub(super) fn layout(&self) -> CodeLayout {
         *self.layout.get_or_init(|| {
             let lines = self.lines.iter().map(|line| &*line.text);
-            Layout::default().with(lines)
+            CodeLayout::default().with(lines)
         })
     }
 
@@ -294,12 +294,12 @@ impl<'a> Document<'a> {
         let neighbours = replaced.iter().rev().chain(above);
         let fallback = (neighbours.chain(self.lines.get(range.end)))
             .map(|line| line.ending)
-            .find(|&ending| self.copies_endings && ending != Ending::Missing)
+            .find(|&ending| self.copies_endings && ending != LineEnding::Missing)
             .unwrap_or(self.dominant);
         let origin = above.map_or(0, |line| line.origin);
         let ended = |(position, text): (usize, Cow<'a, str>)| {
             let replaced = replaced.get(position).map(|line| line.ending);
-            let copied = replaced.filter(|&it| self.copies_endings && it != Ending::Missing);
+            let copied = replaced.filter(|&it| self.copies_endings && it != LineEnding::Missing);
             DocumentLine {
                 text,
                 ending: copied.unwrap_or(fallback),
@@ -353,15 +353,15 @@ impl<'a> Document<'a> {
         let mut added = 0;
         for (line, number) in self.lines.iter().zip(1..) {
             let ending = match line.ending {
-                _ if number == self.lines.len() && !self.has_final_newline => Ending::Missing,
-                Ending::Missing => self.dominant,
+                _ if number == self.lines.len() && !self.has_final_newline => LineEnding::Missing,
+                LineEnding::Missing => self.dominant,
                 ending => ending,
             };
             text.push_str(&line.text);
             if line.is_added {
                 added += 1;
                 // A diff of a file with such endings may quote them: one `\r` is enough.
-                if ending == Ending::CrLf && line.text.ends_with('\r') {
+                if ending == LineEnding::CrLf && line.text.ends_with('\r') {
                     text.pop();
                 }
             } else {
@@ -442,9 +442,9 @@ fn borders(run: &[u64]) -> Vec<usize> {
     borders
 }
 
-fn push_change(changes: &mut Vec<Change>, old: Range<usize>, new: usize) {
+fn push_change(changes: &mut Vec<LineChange>, old: Range<usize>, new: usize) {
     if !old.is_empty() || new > 0 {
-        changes.push(Change { old, new });
+        changes.push(LineChange { old, new });
     }
 }
 
@@ -560,6 +560,6 @@ mod tests {
         document.splice(2, 2, lines("z\n"));
         let edited = document.finish(Level::Exact);
         assert_eq!(edited.text, "a\nx\nz\nd\n");
-        assert_eq!(edited.changes, [Change { old: 1..3, new: 2 }]);
+        assert_eq!(edited.changes, [LineChange { old: 1..3, new: 2 }]);
     }
 }

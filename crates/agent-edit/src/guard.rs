@@ -69,7 +69,7 @@ fn stands_for_lines(line: &str) -> bool {
         && each.all(|word| SIGNS.contains(&word) || WORDS.split(' ').any(|known| known == word))
 }
 
-/// Whether overwriting a file of over 40 lines leaves fewer than half as many.
+/// Tells whether overwriting a file of over 40 lines leaves fewer than half as many.
 ///
 /// Blank lines do not count. A rewrite of about the same size is no drop, whatever it changes.
 pub fn drops_most(old: &str, new: &str) -> bool {
@@ -120,7 +120,7 @@ const ENDINGS: [&str; 9] = [
     "goes here",
 ];
 
-/// What a placeholder without dots ends with, if it has words of its own before that.
+/// Words with which a placeholder without dots ends, if it has words of its own before that.
 const LAST_WORDS: [&str; 2] = ["unchanged", "goes here"];
 
 /// The words of one that has none of its own. A comment about anything in particular has others.
@@ -132,10 +132,10 @@ const WORDS: &str = "the rest of this that your our all other others existing re
     properties routes options settings variables constants types definitions declarations \
     styles rules cases parameters arguments attributes columns entries";
 
-/// What an ellipsis is made of.
+/// The characters of an ellipsis.
 const DOTS: [char; 2] = ['.', '\u{2026}'];
 
-/// Whether a line stands for lines that somebody did not want to write.
+/// Tells whether a line stands for lines that somebody did not want to write.
 ///
 /// A bare `...` is not one: it is Python.
 pub(super) fn is_placeholder(line: &str) -> bool {
@@ -171,7 +171,7 @@ pub(super) fn is_placeholder(line: &str) -> bool {
         && is_about_nothing(&words)
 }
 
-/// Whether a line that begins with dots is code: `...name` spreads a value in JavaScript and PHP.
+/// Tells whether a line that begins with dots is code: `...name` spreads a value in JavaScript and PHP.
 ///
 /// Words in a row are no expression, and nothing is spread with dots behind it.
 fn is_spread(line: &str) -> bool {
@@ -192,14 +192,14 @@ fn is_spread(line: &str) -> bool {
     is_attached && (value.contains(SIGNS) || !is_about_nothing(&value.to_lowercase()))
 }
 
-/// Whether a comment that sounds like a placeholder says nothing else.
+/// Tells whether a comment that sounds like a placeholder says nothing else.
 fn is_about_nothing(words: &str) -> bool {
     let mut each = words.split(|character: char| !character.is_alphanumeric());
     LAST_WORDS.iter().any(|last| words.ends_with(last))
         || each.all(|word| word.is_empty() || WORDS.split(' ').any(|known| known == word))
 }
 
-/// Whether what was trimmed off is an ellipsis.
+/// Tells whether what was trimmed off is an ellipsis.
 fn is_dots_at(core: &str, trimmed: &str) -> bool {
     core.len() - trimmed.len() >= 3
 }
@@ -226,7 +226,7 @@ fn uncommented(line: &str) -> (&str, bool) {
     (line, false)
 }
 
-/// Whether a line of a SEARCH text may stand for lines that are left out of it.
+/// Tells whether a line of a SEARCH text may stand for lines that are left out of it.
 pub(super) fn is_elision(line: &str) -> bool {
     matches!(line.trim(), "..." | "\u{2026}") || is_placeholder(line)
 }

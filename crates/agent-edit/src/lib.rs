@@ -54,12 +54,12 @@ pub struct Edited {
     ///
     /// A line whose ending alone changed, because it became or ceased to be the last one, is not
     /// among them.
-    pub changes: Vec<Change>,
+    pub changes: Vec<LineChange>,
 }
 
 /// A stretch of lines that was replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct LineChange {
     /// Lines of the old text, from 0, half open; empty where lines were only inserted.
     pub old: Range<usize>,
     /// How many lines stand there now.
@@ -71,6 +71,6 @@ pub struct Change {
 pub struct Refusal {
     /// One line: what is wrong and where.
     pub message: String,
-    /// What helps to send it again: the nearest passages with their line numbers.
+    /// Help to send it again: the nearest passages with their line numbers.
     pub detail: String,
 }

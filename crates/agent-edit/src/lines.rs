@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::align::{Block, align};
+use super::align::{DiffBlock, align};
 use super::document::{Document, LineNumber, LineSplice};
 use super::{Edited, Refusal, guard};
 use agent_protocol::Level;
@@ -36,7 +36,7 @@ pub fn replace_lines(
         .skip(start - 1)
         .take(end + 1 - start)
         .collect();
-    let splice = |block: Block| LineSplice {
+    let splice = |block: DiffBlock| LineSplice {
         above: start - 1 + block.old.start,
         removed: block.old.len(),
         lines: (new[block.new].iter().copied().map(Cow::Borrowed)).collect(),
@@ -88,7 +88,7 @@ pub(super) fn omitted(placeholder: &str) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Change;
+    use crate::LineChange;
 
     #[track_caller]
     fn replaced(text: &str, start: u32, end: u32, new: &str, expected: &str) {
@@ -103,7 +103,7 @@ mod tests {
         replaced("a\r\nb\r\n", 1, 1, "x\ny\n", "x\r\ny\r\nb\r\n");
         replaced("a\nb\n", 1, 1, "\n", "\nb\n");
         let edited = replace_lines("a\nb\nc\n", 1, 3, "a\nx\nc\n").unwrap();
-        assert_eq!(edited.changes, [Change { old: 1..2, new: 1 }]);
+        assert_eq!(edited.changes, [LineChange { old: 1..2, new: 1 }]);
     }
 
     #[test]

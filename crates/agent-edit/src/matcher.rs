@@ -9,7 +9,7 @@ use super::fold::{self, Shift};
 use super::layout;
 use agent_protocol::Level;
 
-/// What an indentation is made of; other spaces are a matter of punctuation.
+/// The characters of an indentation; other spaces are a matter of punctuation.
 const BLANKS: [char; 2] = [' ', '\t'];
 
 /// All places that match at the strictest level at which any does.
@@ -105,7 +105,8 @@ fn shift_between<'t>(lines: impl Iterator<Item = (&'t str, &'t str)>) -> Option<
     Shift::between(&pairs)
 }
 
-/// The same, if it is one for the lines that begin outside of brackets: within them, lines are
+/// The change of indentation, if it is one for the lines that begin outside of brackets: within
+/// them, lines are
 /// aligned as anybody likes.
 pub(super) fn statement_shift(
     document: &Document<'_>,

@@ -12,10 +12,10 @@ use super::document::{Document, LineSplice};
 use super::ending::has_lone_return;
 use super::lines::omitted;
 use super::place::{PlacedHunk, Placer, Stated};
-use super::refuse::{self, Piece};
+use super::refuse::{self, QuotedPiece};
 use super::replace::loosest;
-use super::writer::Writer;
-use super::{Change, Edited, Refusal, guard, matcher};
+use super::writer::LineWriter;
+use super::{Edited, LineChange, Refusal, guard, matcher};
 use agent_protocol::{Hunk, HunkLine, Level};
 
 /// Applies all hunks, or none. The lines that they state are those of the text.
@@ -30,7 +30,7 @@ pub fn patch(text: &str, hunks: &[Hunk]) -> Result<Edited, Refusal> {
     apply_to(text, hunks, &stated.collect::<Vec<_>>())
 }
 
-/// The same, where the lines that the hunks state are those of an earlier text.
+/// Applies all hunks, or none, where the lines that they state are those of an earlier text.
 ///
 /// `now` tells for each hunk where that line is now; a hunk whose line is not known any more must
 /// be unique in the text.
@@ -68,7 +68,7 @@ pub fn check_patch_context(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
     for (position, hunk) in quoting {
         let lines: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::before).collect();
         if !lines.is_empty() && matcher::find(&document, &lines, Level::Whitespace).is_none() {
-            let refusal = refuse::not_found(Piece::Hunk, &document, &lines);
+            let refusal = refuse::not_found(QuotedPiece::Hunk, &document, &lines);
             return Err(refusal.of(&named(position, hunks)));
         }
     }
@@ -91,10 +91,10 @@ fn apply_to(text: &str, hunks: &[Hunk], stated: &[Stated]) -> Result<Edited, Ref
 }
 
 /// Which lines differ, where they are not those of the document.
-pub(super) fn changes(old: &str, new: &str) -> Vec<Change> {
+pub(super) fn changes(old: &str, new: &str) -> Vec<LineChange> {
     let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
     (align(&lines(old), &lines(new)).into_iter())
-        .map(|block| Change {
+        .map(|block| LineChange {
             old: block.old,
             new: block.new.len(),
         })
@@ -212,7 +212,7 @@ fn splices<'a>(document: &Document<'_>, placed: &PlacedHunk<'a>) -> Vec<LineSpli
     let quoted: Vec<&str> = placed.lines.iter().filter_map(HunkLine::before).collect();
     let shift = matcher::shift(document, placed.above + 1, &quoted);
     let new: Vec<&str> = placed.lines.iter().filter_map(HunkLine::after).collect();
-    let writer = Writer::new(
+    let writer = LineWriter::new(
         document,
         placed.above + 1,
         &quoted,

@@ -13,13 +13,13 @@ use super::Refusal;
 use super::anchor::Anchors;
 use super::document::{Document, LineNumber};
 use super::matcher;
-use super::refuse::{self, Piece};
+use super::refuse::{self, QuotedPiece};
 use agent_protocol::{Hunk, HunkLine, Level};
 use candidate::{
     ChangedLines, HunkPlace, ambiguous, crossing, elsewhere, has_lost_mark, indented,
     is_at_its_end, is_enough, loosest, says_to_be_first, stays_first,
 };
-use standing::{Drift, Standing};
+use standing::{Drift, HunkPositions};
 
 /// How many lines of context a hunk may be wrong about.
 const FUZZ: usize = 2;
@@ -31,7 +31,7 @@ const NEAR: usize = 100;
 /// fits a large part of the file has no place.
 const MAX_LOOKED_AT: usize = 64;
 
-/// What a hunk says about the line at which it begins.
+/// The line at which a hunk says to begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stated {
     /// Nothing: its header has no numbers.
@@ -51,7 +51,7 @@ pub(super) struct PlacedHunk<'h> {
     /// The line above it.
     pub(super) above: LineNumber,
     pub(super) level: Level,
-    /// Whether its old lines end where the file ends.
+    /// Set if its old lines end where the file ends.
     pub(super) is_at_end: bool,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Placer {
     last_changed: LineNumber,
     /// How much further down than stated the last hunk stood.
     drift: isize,
-    standing: Standing,
+    standing: HunkPositions,
     anchors: Anchors,
     /// How many places were looked at that hunks may have meant.
     looked_at: usize,
@@ -125,7 +125,7 @@ impl Placer {
             found = self.fuzzy(document, hunk, stated);
         }
         if found.is_empty() {
-            return Err(refuse::not_found(Piece::Hunk, document, old));
+            return Err(refuse::not_found(QuotedPiece::Hunk, document, old));
         }
         self.choose(document, hunk, stated, &found)
     }

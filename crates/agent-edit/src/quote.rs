@@ -2,26 +2,26 @@
 
 use std::borrow::Cow;
 
-use super::align::{Block, align};
+use super::align::{DiffBlock, align};
 use super::boundaries::{is_at_line_ends, is_whole_words, stands_alone};
 use super::document::{Document, LineKey, LineNumber, LineSplice};
 use super::fold::{self, Shift};
 use super::lines::{lines_of, omitted};
 use super::matcher::{self, LineMatches};
-use super::refuse::{self, Piece};
-use super::writer::Writer;
+use super::refuse::{self, QuotedPiece};
+use super::writer::LineWriter;
 use super::{Refusal, guard};
 use agent_protocol::{Level, Pattern, Replacement};
 
 /// A passage and the lines that shall take its place.
 #[derive(Debug, Clone)]
-pub(super) struct Quote<'a> {
+pub(super) struct QuotedPassage<'a> {
     pub(super) search: Vec<&'a str>,
     pub(super) new: Vec<&'a str>,
     edit: &'a Replacement,
 }
 
-impl<'a> Quote<'a> {
+impl<'a> QuotedPassage<'a> {
     pub(super) fn new(edit: &'a Replacement) -> Self {
         Self {
             search: lines_of(&edit.search),
@@ -49,7 +49,7 @@ impl<'a> Quote<'a> {
 
     /// Refuses a passage that an earlier edit changed, at one of its places or the only one.
     ///
-    /// What is like it elsewhere, or is left of several places, is not what was meant.
+    /// A passage that is like it elsewhere, or is left of several, is not the one that was meant.
     pub(super) fn displaced(
         &self,
         document: &Document<'_>,
@@ -71,7 +71,7 @@ impl<'a> Quote<'a> {
             [only] => Some(Refusal::new(format!(
                 "it fits line {only} of the file as it was, which an earlier edit of this reply changed; send one edit for both"
             ))),
-            starts => Some(refuse::ambiguous(Piece::Search, starts)),
+            starts => Some(refuse::ambiguous(QuotedPiece::Search, starts)),
         }
     }
 
@@ -125,7 +125,7 @@ impl<'a> Quote<'a> {
         let numbers = document.lines_at(found.iter().copied());
         let places = found.iter().zip(&numbers);
         self.near(document, places.map(|(&at, &line)| (at, line)))
-            .ok_or_else(|| refuse::ambiguous(Piece::Search, &numbers))
+            .ok_or_else(|| refuse::ambiguous(QuotedPiece::Search, &numbers))
     }
 
     /// The place that the stated line points to, if there is one and it does.
@@ -150,7 +150,7 @@ impl<'a> Quote<'a> {
         let starts = self.choose(document, matches)?;
         if level == Level::Whitespace {
             for &start in &starts {
-                level = level.max(self.uneven(document, start, Piece::Search)?);
+                level = level.max(self.uneven(document, start, QuotedPiece::Search)?);
             }
         }
         let splices = starts
@@ -178,7 +178,7 @@ impl<'a> Quote<'a> {
         &self,
         document: &Document<'_>,
         start: LineNumber,
-        piece: Piece,
+        piece: QuotedPiece,
     ) -> Result<Level, Refusal> {
         if !self.adds() || self.shift(document, start).is_some() {
             return Ok(Level::Whitespace);
@@ -205,13 +205,13 @@ impl<'a> Quote<'a> {
         layout.is_meaningful()
     }
 
-    /// Whether the new text has lines that the quote does not have.
+    /// Tells whether the new text has lines that the quote does not have.
     fn adds(&self) -> bool {
         let blocks = align(&self.search, &self.new);
         blocks.iter().any(|block| !block.new.is_empty())
     }
 
-    /// Whether only white space or punctuation is to change: then they cannot be overlooked.
+    /// Tells whether only white space or punctuation is to change: then they cannot be overlooked.
     fn is_about_space(&self) -> bool {
         self.search.len() == self.new.len()
             && (self.search.iter().zip(&self.new))
@@ -233,7 +233,7 @@ impl<'a> Quote<'a> {
         }
         let start = self
             .near(document, with_numbers(&starts).into_iter())
-            .ok_or_else(|| refuse::ambiguous(Piece::Search, &starts))?;
+            .ok_or_else(|| refuse::ambiguous(QuotedPiece::Search, &starts))?;
         Ok(vec![start])
     }
 
@@ -248,15 +248,15 @@ impl<'a> Quote<'a> {
         // Without one shift for all lines, lines of the file among those of the reply would stand
         // in two indentations: the new text is then taken as a whole.
         let blocks = if shift.is_none() && self.adds() {
-            vec![Block {
+            vec![DiffBlock {
                 old: 0..self.search.len(),
                 new: 0..self.new.len(),
             }]
         } else {
             align(&self.search, &self.new)
         };
-        let writer = Writer::new(document, start, &self.search, &self.new, level, shift);
-        let splice = |block: Block| LineSplice {
+        let writer = LineWriter::new(document, start, &self.search, &self.new, level, shift);
+        let splice = |block: DiffBlock| LineSplice {
             above: start - 1 + block.old.start,
             removed: block.old.len(),
             lines: (self.new[block.new].iter())
@@ -278,7 +278,7 @@ impl<'a> Quote<'a> {
         Ok(level.map(|level| level.max(Level::Whitespace)))
     }
 
-    /// The same without the blank lines at the ends of the quote, and without as many at the same
+    /// The passage without the blank lines at the ends of the quote, and without as many at the same
     /// ends of the new text; nothing if there are none or only they are to change.
     fn trimmed(&self) -> Option<Self> {
         let above = blank_lines(self.search.iter());
@@ -343,7 +343,7 @@ impl<'a> Quote<'a> {
         Ok(Some(Level::Escapes))
     }
 
-    /// Whether the new text is there already, beyond doubt: exactly once, with enough letters in
+    /// Tells whether the new text is there already, beyond doubt: exactly once, with enough letters in
     /// what the edit adds, or with lines on both sides of what it removes.
     pub(super) fn is_applied(&self, document: &Document<'a>) -> bool {
         self.is_there(document)
@@ -364,7 +364,7 @@ impl<'a> Quote<'a> {
         matches.is_some_and(|matches| matches.starts.len() == 1)
     }
 
-    /// Whether the new lines are there with the numbers before them: then the numbers are the file's.
+    /// Tells whether the new lines are there with the numbers before them: then the numbers are the file's.
     pub(super) fn has_numbered_result(
         &self,
         document: &Document<'a>,
@@ -375,8 +375,8 @@ impl<'a> Quote<'a> {
     }
 }
 
-/// Whether finding the new lines proves that the edit was made.
-pub(super) fn is_telling(search: &[&str], new: &[&str], blocks: &[Block]) -> bool {
+/// Tells whether finding the new lines proves that the edit was made.
+pub(super) fn is_telling(search: &[&str], new: &[&str], blocks: &[DiffBlock]) -> bool {
     const LETTERS: usize = 8;
     let letters = |lines: &[&str]| {
         (lines.iter().flat_map(|line| line.chars()))
@@ -388,7 +388,7 @@ pub(super) fn is_telling(search: &[&str], new: &[&str], blocks: &[Block]) -> boo
         .iter()
         .map(|block| letters(&new[block.new.clone()]))
         .sum();
-    let is_inside = |block: &Block| {
+    let is_inside = |block: &DiffBlock| {
         letters(&search[..block.old.start]) > 0 && letters(&search[block.old.end..]) > 0
     };
     added >= LETTERS || (letters(new) >= LETTERS && blocks.iter().all(is_inside))

@@ -21,7 +21,7 @@ impl Refusal {
         }
     }
 
-    /// The same, said of a part of an edit: `hunk 2: ...`.
+    /// Names the part of an edit that is refused: `hunk 2: ...`.
     pub(super) fn of(mut self, part: &str) -> Self {
         self.message = format!("{part}: {}", self.message);
         self
@@ -38,9 +38,9 @@ pub(super) fn too_much(places: usize, length: usize) -> Result<(), Refusal> {
     )))
 }
 
-/// What a piece of an edit is called in a refusal.
+/// The piece of an edit that a refusal is about.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Piece {
+pub(super) enum QuotedPiece {
     /// The text to look for.
     Search,
     /// A pattern to look for.
@@ -49,7 +49,7 @@ pub(super) enum Piece {
     Hunk,
 }
 
-impl Piece {
+impl QuotedPiece {
     fn name(self) -> &'static str {
         match self {
             Self::Search => "the SEARCH text",
@@ -60,7 +60,7 @@ impl Piece {
 }
 
 /// More than one place matches.
-pub(super) fn ambiguous(piece: Piece, lines: &[usize]) -> Refusal {
+pub(super) fn ambiguous(piece: QuotedPiece, lines: &[usize]) -> Refusal {
     Refusal::new(format!(
         "{} matches {} places, at lines {}; add lines around it until it is unique",
         piece.name(),
@@ -84,7 +84,7 @@ pub(super) fn numbers(lines: &[usize]) -> String {
 /// The lines match, but their indentation differs from line to line: there is none to give to the
 /// new ones.
 pub(super) fn indented_otherwise(
-    piece: Piece,
+    piece: QuotedPiece,
     document: &Document<'_>,
     start: LineNumber,
     lines: usize,
@@ -98,7 +98,7 @@ pub(super) fn indented_otherwise(
 }
 
 /// Nothing matches; the nearest passages are shown.
-pub(super) fn not_found(piece: Piece, document: &Document<'_>, lines: &[&str]) -> Refusal {
+pub(super) fn not_found(piece: QuotedPiece, document: &Document<'_>, lines: &[&str]) -> Refusal {
     let first = (lines.iter().map(|line| line.trim()))
         .find(|line| !line.is_empty())
         .unwrap_or_default();

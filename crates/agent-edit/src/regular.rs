@@ -8,7 +8,7 @@ use regex::{Captures, Regex, RegexBuilder};
 
 use super::Refusal;
 use super::document::Document;
-use super::refuse::{self, MAX_WRITTEN, Piece, shortened};
+use super::refuse::{self, MAX_WRITTEN, QuotedPiece, shortened};
 use agent_protocol::{Level, Replacement};
 
 /// How large a compiled expression may be, in bytes.
@@ -51,7 +51,7 @@ pub(super) fn apply(document: &mut Document<'_>, edit: &Replacement) -> Result<L
     }
     if found.len() > 1 && !edit.all {
         let numbers = document.lines_at(found.iter().map(|(range, _)| range.start));
-        return Err(refuse::ambiguous(Piece::Regex, &numbers));
+        return Err(refuse::ambiguous(QuotedPiece::Regex, &numbers));
     }
     if found
         .iter()
@@ -114,7 +114,7 @@ fn expand(replacement: &str, captures: &Captures<'_>) -> String {
     expanded
 }
 
-/// What the reference at the beginning of `text` stands for, and how long it is.
+/// The text for the reference at the beginning of `text`, and how long the reference is.
 fn group<'t>(text: &'t str, captures: &'t Captures<'_>) -> Option<(&'t str, usize)> {
     let of = |group: Option<regex::Match<'t>>| group.map_or("", |group| group.as_str());
     if text.starts_with("\r\n") {

@@ -20,8 +20,8 @@ use super::document::Document;
 use super::ending::has_lone_return;
 use super::lines::lines_of;
 use super::patch::changes;
-use super::quote::Quote;
-use super::refuse::{self, Piece};
+use super::quote::QuotedPassage;
+use super::refuse::{self, QuotedPiece};
 use super::{Edited, Refusal, guard, regular};
 use agent_protocol::{Level, Pattern, Replacement};
 
@@ -133,18 +133,18 @@ fn apply<'a>(
     if edit.pattern == Pattern::Regex {
         return regular::apply(document, edit);
     }
-    let quote = Quote::new(edit);
+    let quote = QuotedPassage::new(edit);
     quote.refuse_useless(document)?;
     match quote.displaced(document, original) {
         Some(_) if quote.is_applied(document) => return Ok(Level::AlreadyApplied),
         Some(refusal) => return Err(refusal),
         None => {}
     }
-    let ways: [Way<'a>; 4] = [
-        Quote::as_text,
-        Quote::as_lines,
-        Quote::without_blank_ends,
-        Quote::without_escapes,
+    let ways: [MatchStrategy<'a>; 4] = [
+        QuotedPassage::as_text,
+        QuotedPassage::as_lines,
+        QuotedPassage::without_blank_ends,
+        QuotedPassage::without_escapes,
     ];
     for way in ways {
         if let Some(level) = way(&quote, document)? {
@@ -165,7 +165,11 @@ fn apply<'a>(
             refuse::shortened(dots.trim(), 60)
         )));
     }
-    Err(refuse::not_found(Piece::Search, document, &quote.search))
+    Err(refuse::not_found(
+        QuotedPiece::Search,
+        document,
+        &quote.search,
+    ))
 }
 
 fn fill<'a>(document: &mut Document<'a>, edit: &'a Replacement) -> Result<Level, Refusal> {
@@ -184,7 +188,8 @@ fn fill<'a>(document: &mut Document<'a>, edit: &'a Replacement) -> Result<Level,
 }
 
 /// One way to find a passage and replace it; nothing if it does not find it.
-type Way<'a> = fn(&Quote<'a>, &mut Document<'a>) -> Result<Option<Level>, Refusal>;
+type MatchStrategy<'a> =
+    fn(&QuotedPassage<'a>, &mut Document<'a>) -> Result<Option<Level>, Refusal>;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Turns lines of a reply into lines of the file.
 //!
-//! What the quoted lines got wrong about the file, the new lines get wrong as well: one change of
+//! Where the quoted lines are wrong about the file, the new lines are wrong as well: one change of
 //! indentation, and characters that have a plain form.
 
 use std::borrow::Cow;
@@ -11,12 +11,12 @@ use agent_protocol::Level;
 
 /// Turns a line of the reply into one of the file.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct LineWriter {
     shift: Option<Shift>,
     fancy: Vec<char>,
 }
 
-impl Writer {
+impl LineWriter {
     pub(super) fn new(
         document: &Document<'_>,
         start: LineNumber,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::super::hash;
 use super::super::ledger::{Known, Ledger};
-use super::super::write::{Before, overwritten};
+use super::super::write::{PriorContent, overwritten};
 use super::ahead::work_ahead;
 use super::operation::Operation;
 use super::patched::Patched;
@@ -236,14 +236,14 @@ impl<'a, 'b> Plan<'a, 'b> {
         draft.known = Known::written(&new.content, new.lines);
         draft.counted = Counted::Reply;
         let verb = match new.before {
-            Before::Nothing => "added",
-            Before::Same => "already there:",
-            Before::Other => "overwrote",
+            PriorContent::Nothing => "added",
+            PriorContent::Same => "already there:",
+            PriorContent::Other => "overwrote",
         };
         let remark = new.remark.map(|remark| format!(" ({remark})"));
         let report = format!("{verb} {}{}", path.quoted(), remark.unwrap_or_default());
         self.worked_out.report.push(report);
-        if new.before == Before::Same && permission == Permission::Keep {
+        if new.before == PriorContent::Same && permission == Permission::Keep {
             self.worked_out.levels.push(Level::AlreadyApplied);
             self.ledger.staging.remove_left_over(path);
             return Ok(());

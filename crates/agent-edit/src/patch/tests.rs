@@ -1,5 +1,5 @@
 use super::*;
-use crate::Change;
+use crate::LineChange;
 
 /// A hunk as it is written, without its header.
 fn hunk(old_start: Option<u32>, lines: &str) -> Hunk {
@@ -57,7 +57,7 @@ fn the_stated_line_comes_first_then_the_nearest() {
 #[test]
 fn only_changed_lines_are_reported() {
     let edited = patch("a\nb\nc\nd\n", &[hunk(Some(1), " a\n-b\n-c\n+x\n+c\n d\n")]).unwrap();
-    assert_eq!(edited.changes, [Change { old: 1..2, new: 1 }]);
+    assert_eq!(edited.changes, [LineChange { old: 1..2, new: 1 }]);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_lone_return_ends_a_line_only_if_the_patch_says_so() {
         "one\r\ntwo\rTHREE\r\nfour\r\n",
     );
     let edited = patch(before, &hunks).unwrap();
-    assert_eq!(edited.changes, [Change { old: 1..2, new: 1 }]);
+    assert_eq!(edited.changes, [LineChange { old: 1..2, new: 1 }]);
     let hunks = [hunk(None, "-two\rthree\n+2\n")];
     case(before, &hunks, Level::Exact, "one\r\n2\nfour\r\n");
 }

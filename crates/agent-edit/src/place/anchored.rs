@@ -1,7 +1,7 @@
 //! Chooses by the lines that a hunk's `@@` names.
 
 use super::super::Refusal;
-use super::super::anchor::{self, Reach};
+use super::super::anchor::{self, BlockReach};
 use super::super::document::{Document, LineNumber};
 use super::candidate::{HunkPlace, ambiguous, is_telling};
 use super::{Placer, only};
@@ -56,7 +56,7 @@ impl Placer {
             let has = |found: &&HunkPlace<'h>| blocks.has(found.start);
             found.iter().filter(has).copied().collect()
         };
-        let (within, near) = (inside(Reach::Block), inside(Reach::Wide));
+        let (within, near) = (inside(BlockReach::Block), inside(BlockReach::Wide));
         if !within.is_empty() {
             let chosen = only(within.iter()).copied();
             let chosen = chosen.or_else(|| self.only_below(within.iter()));

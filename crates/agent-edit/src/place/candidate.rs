@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::Refusal;
 use super::super::document::{Document, LineNumber};
-use super::super::refuse::{self, Piece};
+use super::super::refuse::{self, QuotedPiece};
 use super::super::{fold, matcher};
 use super::Stated;
 use agent_protocol::{Hunk, HunkLine, Level};
@@ -98,7 +98,7 @@ pub(super) fn changes(
     changes
 }
 
-/// Whether a hunk that is said to reach the end of the file does so.
+/// Tells whether a hunk that is said to reach the end of the file does so.
 pub(super) fn is_at_its_end(
     document: &Document<'_>,
     hunk: &Hunk,
@@ -132,7 +132,7 @@ pub(super) fn loosest(hunk: &Hunk) -> Level {
     }
 }
 
-/// Whether fuzz leaves a hunk that says to begin the file where it says to be.
+/// Tells whether fuzz leaves a hunk that says to begin the file where it says to be.
 pub(super) fn stays_first(hunk: &Hunk, stated: Stated, candidate: &HunkPlace<'_>) -> bool {
     let is_first = hunk.old_start.is_some_and(|line| line <= 1);
     let is_there = match stated {
@@ -142,14 +142,14 @@ pub(super) fn stays_first(hunk: &Hunk, stated: Stated, candidate: &HunkPlace<'_>
     !is_first || candidate.skipped == 0 || is_there
 }
 
-/// Whether a hunk says that it begins the file: at its first line, with less context above than
+/// Tells whether a hunk says that it begins the file: at its first line, with less context above than
 /// below.
 pub(super) fn says_to_be_first(hunk: &Hunk) -> bool {
     let (above, below) = context(hunk);
     hunk.old_start.is_some_and(|line| line <= 1) && above < below
 }
 
-/// Whether a hunk says that it ends the file: with context above and none below.
+/// Tells whether a hunk says that it ends the file: with context above and none below.
 pub(super) fn says_to_be_last(hunk: &Hunk) -> bool {
     let (above, below) = context(hunk);
     hunk.old_start.is_some() && above > 0 && below == 0
@@ -185,7 +185,7 @@ pub(super) fn has_lost_mark(document: &Document<'_>, hunk: &Hunk, place: &HunkPl
         .any(|(line, file)| line != file && has_word(line) && words(line) == words(file))
 }
 
-/// Whether what fuzz leaves of a hunk is enough to recognise a place by: two lines, of which
+/// Tells whether what fuzz leaves of a hunk is enough to recognise a place by: two lines, of which
 /// one is context with a word. What is removed says nothing about where it is without a word around it.
 pub(super) fn is_enough(lines: &[HunkLine]) -> bool {
     let is_context = |line: &HunkLine| matches!(line, HunkLine::Keep(text) if has_word(text));
@@ -195,7 +195,7 @@ pub(super) fn is_enough(lines: &[HunkLine]) -> bool {
     filled >= 2 && lines.iter().any(is_context)
 }
 
-/// Whether the old lines of a hunk leave no doubt about their place, if they are there only once.
+/// Tells whether the old lines of a hunk leave no doubt about their place, if they are there only once.
 pub(super) fn is_telling(hunk: &Hunk) -> bool {
     let old = hunk.lines.iter().filter_map(HunkLine::before);
     old.filter(|line| has_word(line)).count() >= 2
@@ -208,10 +208,10 @@ fn has_word(line: &str) -> bool {
 pub(super) fn ambiguous(found: &[HunkPlace<'_>]) -> Refusal {
     let mut numbers: Vec<usize> = found.iter().map(|found| found.start).collect();
     numbers.sort_unstable();
-    refuse::ambiguous(Piece::Hunk, &numbers)
+    refuse::ambiguous(QuotedPiece::Hunk, &numbers)
 }
 
-/// The same place, told as one that is not where the hunk says to be.
+/// Marks a place as one that is not where the hunk says to be.
 pub(super) fn elsewhere<'h>(candidate: &HunkPlace<'h>) -> HunkPlace<'h> {
     HunkPlace {
         level: Level::Elsewhere,
@@ -250,7 +250,7 @@ pub(super) fn indented<'h>(
     let new = lines.iter().filter_map(HunkLine::after);
     if document.layout().with(new).is_meaningful() {
         let (start, length) = (candidate.start, old.len());
-        let piece = Piece::Hunk;
+        let piece = QuotedPiece::Hunk;
         return Err(refuse::indented_otherwise(piece, document, start, length));
     }
     Ok(HunkPlace {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Change;
+use crate::LineChange;
 
 fn lines(search: &str, replace: &str) -> Replacement {
     Replacement::lines(search, replace)
@@ -95,7 +95,7 @@ fn a_lone_return_ends_a_line_where_nothing_else_does() {
         "one\r\n2\r\n3\r\nfour\r\n",
     );
     let replaced = replace(mixed, &[edit]);
-    assert_eq!(replaced.edited.changes, [Change { old: 1..2, new: 2 }]);
+    assert_eq!(replaced.edited.changes, [LineChange { old: 1..2, new: 2 }]);
 }
 
 #[test]
@@ -499,7 +499,7 @@ fn edits_follow_one_another_and_their_changes_add_up() {
         ],
     );
     assert_eq!(replaced.edited.text, "a\nx\nz\ne\n");
-    assert_eq!(replaced.edited.changes, [Change { old: 1..4, new: 3 }]);
+    assert_eq!(replaced.edited.changes, [LineChange { old: 1..4, new: 3 }]);
     assert_eq!(replaced.refusals.len(), 1);
     assert_eq!(replaced.refusals[0].0, 1);
 }
