@@ -83,8 +83,9 @@ impl LineTarget {
         start..end.clamp(start, start + MAX_EXCERPT)
     }
 
-    fn done(self, new: &str) -> String {
-        let lines = count(new.lines().count(), "line");
+    /// Says what was done, with so many new lines.
+    fn done(self, new: usize) -> String {
+        let lines = count(new, "line");
         match self {
             Self::After(0) => format!("inserted {lines} at the top"),
             Self::After(line) => format!("inserted {lines} after line {line}"),
@@ -94,7 +95,7 @@ impl LineTarget {
                 } else {
                     format!("lines {start}-{end}")
                 };
-                if new.is_empty() {
+                if new == 0 {
                     format!("deleted {old}")
                 } else {
                     format!("replaced {old} by {lines}")
@@ -196,14 +197,10 @@ impl Execution<'_> {
         };
         match self.store(path, opened, &edited) {
             Ok(Stored::Changed) => {
-                let remark = remark.map(|remark| format!(" ({remark})"));
-                Outcome::ok(format!(
-                    "edited {}: {}{}",
-                    path.quoted(),
-                    place.done(new),
-                    remark.unwrap_or_default()
-                ))
-                .with_changed([path.clone()])
+                let done = place.done(edited.changes.iter().map(|change| change.new).sum());
+                let remark = remark.map_or_else(String::new, |remark| format!(" ({remark})"));
+                Outcome::ok(format!("edited {}: {done}{remark}", path.quoted()))
+                    .with_changed([path.clone()])
             }
             Ok(Stored::Same) => Outcome::ok(format!(
                 "{}: nothing changed, the text is the same",

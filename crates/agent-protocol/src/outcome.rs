@@ -260,3 +260,22 @@ impl From<&str> for Capped {
         text.to_owned().into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_of_earlier_versions_can_still_be_read() {
+        for (name, level) in [
+            ("punctuation", Level::Whitespace),
+            ("within-line", Level::Whitespace),
+            ("elision", Level::Whitespace),
+            ("anchor", Level::Elsewhere),
+            ("trailing-space", Level::TrailingSpace),
+        ] {
+            let name = serde::de::value::StrDeserializer::<serde::de::value::Error>::new(name);
+            assert_eq!(Level::deserialize(name).unwrap(), level);
+        }
+    }
+}

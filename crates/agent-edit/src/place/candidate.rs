@@ -175,9 +175,10 @@ pub(super) fn has_lost_mark(document: &Document<'_>, hunk: &Hunk, place: &HunkPl
     left_out
         .filter(|(_, at)| *at <= above || *at > below)
         .filter_map(|(line, at)| {
-            let number = match at <= above {
-                true => (place.start + at).checked_sub(above + 1)?,
-                false => place.end() + at - below - 1,
+            let number = if at <= above {
+                (place.start + at).checked_sub(above + 1)?
+            } else {
+                place.end() + at - below - 1
             };
             let is_there = (1..=document.len()).contains(&number);
             Some((line.before()?, document.text(is_there.then_some(number)?)))

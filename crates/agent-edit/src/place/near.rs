@@ -23,7 +23,7 @@ impl Placer {
             Some(place) if self.drift == 0 => return Some(place),
             Some(place) => place,
             None if expected > document.len() || says_to_be_first(hunk) => return None,
-            None => self.nearest(document, hunk, expected, old, at)?,
+            None => nearest(document, hunk, expected, old, at)?,
         };
         let starts = document.find_lines(LineKey::Exact, old).into_iter();
         let level = match starts.filter_map(at).nth(1) {
@@ -31,26 +31,6 @@ impl Placer {
             None => Level::Exact,
         };
         Some(HunkPlace { level, ..place })
-    }
-
-    /// The place nearest to a line, or the end of the file if the hunk says to be there.
-    fn nearest<'h>(
-        &self,
-        document: &Document<'_>,
-        hunk: &'h Hunk,
-        expected: LineNumber,
-        old: &[&str],
-        at: impl Fn(LineNumber) -> Option<HunkPlace<'h>>,
-    ) -> Option<HunkPlace<'h>> {
-        let (above, below) = (1..=NEAR)
-            .map(|distance| {
-                let above = expected.checked_sub(distance).and_then(&at);
-                (above, at(expected + distance))
-            })
-            .find(|(above, below)| above.is_some() || below.is_some())?;
-        let last = (document.len() + 1).saturating_sub(old.len());
-        let at_end = (says_to_be_last(hunk) && last.abs_diff(expected) <= NEAR).then(|| at(last));
-        at_end.flatten().or(above.xor(below))
     }
 
     /// The place that the number in the hunk's own header points to, where that is counted in
@@ -95,4 +75,23 @@ impl Placer {
             && is_at_its_end(document, hunk, &candidate))
         .then_some(candidate)
     }
+}
+
+/// The place nearest to a line, or the end of the file if the hunk says to be there.
+fn nearest<'h>(
+    document: &Document<'_>,
+    hunk: &'h Hunk,
+    expected: LineNumber,
+    old: &[&str],
+    at: impl Fn(LineNumber) -> Option<HunkPlace<'h>>,
+) -> Option<HunkPlace<'h>> {
+    let (above, below) = (1..=NEAR)
+        .map(|distance| {
+            let above = expected.checked_sub(distance).and_then(&at);
+            (above, at(expected + distance))
+        })
+        .find(|(above, below)| above.is_some() || below.is_some())?;
+    let last = (document.len() + 1).saturating_sub(old.len());
+    let at_end = (says_to_be_last(hunk) && last.abs_diff(expected) <= NEAR).then(|| at(last));
+    at_end.flatten().or(above.xor(below))
 }
