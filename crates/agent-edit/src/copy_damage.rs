@@ -82,9 +82,6 @@ pub fn restore_copy<'t>(file: &str, old: &str, new: &'t str) -> RestoredCopy<'t>
         repaired: Vec::new(),
         doubted: Vec::new(),
     };
-    if old == new {
-        return restored;
-    }
     let ways: [(CopyDamage, DamageFinder); 6] = [
         (CopyDamage::Entities, entities),
         (CopyDamage::Typography, typography),
@@ -93,18 +90,25 @@ pub fn restore_copy<'t>(file: &str, old: &str, new: &'t str) -> RestoredCopy<'t>
         (CopyDamage::Tabs, tabs),
         (CopyDamage::Indentation, indentation),
     ];
-    for (damage, find) in ways {
+    let mut ways = ways.iter();
+    while old != new && !ways.as_slice().is_empty() {
         let compared = Compared::new(file, old, &restored.text);
-        match find(&compared) {
-            DamageFinding::Nothing => {}
-            DamageFinding::Repaired(mut text) if text.trim_end() != old.trim_end() => {
-                if !new.ends_with('\n') {
-                    text.pop();
-                }
-                restored.text = Cow::Owned(text);
-                restored.repaired.push(damage);
+        let repaired = ways.find_map(|(damage, find)| match find(&compared) {
+            DamageFinding::Nothing => None,
+            DamageFinding::Repaired(text) if text.trim_end() != old.trim_end() => {
+                Some((*damage, text))
             }
-            DamageFinding::Repaired(_) | DamageFinding::Doubted => restored.doubted.push(damage),
+            DamageFinding::Repaired(_) | DamageFinding::Doubted => {
+                restored.doubted.push(*damage);
+                None
+            }
+        });
+        if let Some((damage, mut text)) = repaired {
+            if !new.ends_with('\n') {
+                text.pop();
+            }
+            restored.text = Cow::Owned(text);
+            restored.repaired.push(damage);
         }
     }
     restored

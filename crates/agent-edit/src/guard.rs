@@ -25,8 +25,8 @@ pub fn omission(old: &str, new: &str) -> Option<String> {
 /// The first line of a new content for a file that stands for lines which the file has and the
 /// content does not: a placeholder, a bare `...`, or a remark such as `// rest of the code`.
 ///
-/// A bare `...` is also Python, and a remark may be one: they count only where the new text has
-/// fewer lines than those that it replaces.
+/// A bare `...` is also Python, and a remark may be one: they count only where they stand in the
+/// place of lines, `...` of more lines than are new.
 pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
     if let Some(placeholder) = omission(old, new) {
         return Some(placeholder);
@@ -38,8 +38,9 @@ pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
     let filled = |lines: &[&str]| lines.iter().filter(|line| !line.trim().is_empty()).count();
     align(&old, &new).into_iter().find_map(|block| {
         let (old, new) = (&old[block.old], &new[block.new]);
-        let sign = new.iter().find(|line| stands_for_lines(line))?;
-        (filled(old) >= filled(new)).then(|| sign.trim().to_owned())
+        let sign = new.iter().find(|line| stands_for_lines(line))?.trim();
+        let lost = filled(old) + usize::from(sign != "...");
+        (lost > filled(new)).then(|| sign.to_owned())
     })
 }
 
@@ -339,6 +340,7 @@ mod tests {
             "import os\n# the rest of the imports is sorted by isort\ndef g():\n    d()\n",
             "import os\nimport sys\n\ndef f():\n    a()\n    b()\n\ndef h():\n    ...\n\ndef g():\n    c()\n",
             "import os\n\ndef g():\n    c()\n",
+            "import os\nimport sys\n\ndef f():\n    a()\n    b()\n\ndef g():\n    ...\n",
         ] {
             assert_eq!(omission_in_file(old, new), None, "{new}");
         }

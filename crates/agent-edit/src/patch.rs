@@ -108,11 +108,12 @@ fn apply<'a>(
 ) -> Result<Edited, Refusal> {
     match place_all(&document, hunks, stated) {
         Ok(PlacedPatch { placed, left_out }) => {
-            let mut splices: Vec<LineSplice<'a>> = (placed.iter())
-                .flat_map(|placed| splices(&document, placed))
+            let mut splices: Vec<(usize, LineSplice<'a>)> = (placed.iter())
+                .flat_map(|placed| splices(&document, placed).map(|splice| (placed.above, splice)))
                 .collect();
-            // Stable: what hunks insert in the same place keeps their order.
-            splices.sort_by_key(|splice| (splice.above, splice.removed > 0));
+            // Hunks may insert in the same place: first the one that quotes what is above.
+            splices.sort_by_key(|(top, splice)| (splice.above, splice.removed > 0, *top));
+            let splices = splices.into_iter().map(|(_, splice)| splice).collect();
             document.splice_all(splices);
             for placed in placed.iter().filter(|placed| placed.is_at_end) {
                 end_file(&mut document, placed);
@@ -208,7 +209,10 @@ fn refuse_omissions(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
 }
 
 /// Writes a hunk; its context stays as the file has it.
-fn splices<'a>(document: &Document<'_>, placed: &PlacedHunk<'a>) -> Vec<LineSplice<'a>> {
+fn splices<'a>(
+    document: &Document<'_>,
+    placed: &PlacedHunk<'a>,
+) -> impl Iterator<Item = LineSplice<'a>> + use<'a> {
     let quoted: Vec<&str> = placed.lines.iter().filter_map(HunkLine::before).collect();
     let shift = matcher::shift(document, placed.above + 1, &quoted);
     let new: Vec<&str> = placed.lines.iter().filter_map(HunkLine::after).collect();
@@ -236,7 +240,7 @@ fn splices<'a>(document: &Document<'_>, placed: &PlacedHunk<'a>) -> Vec<LineSpli
         }));
         above += removed.len();
     }
-    splices
+    splices.into_iter()
 }
 
 /// Ends the file as a hunk says that reaches its end.

@@ -58,9 +58,12 @@ impl<'a> QuotedPassage<'a> {
         if !document.is_changed() || self.edit.all {
             return None;
         }
-        let (before, now) = (self.find(original)?, self.find(document));
-        let now = now.filter(|now| now.level == before.level);
-        let left = now.map_or_else(Vec::new, |now| now.starts);
+        let before = self.find(original)?;
+        let left = match self.find(document) {
+            Some(now) if now.level < before.level => return None,
+            Some(now) if now.level == before.level => now.starts,
+            _ => Vec::new(),
+        };
         let is_stated = || {
             let stated = matcher::near(&with_numbers(&before.starts), self.edit.line);
             let left = left.iter().map(|&line| document.original_number(line));

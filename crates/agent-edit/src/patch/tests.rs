@@ -575,6 +575,8 @@ fn the_context_of_hunks_may_overlap() {
         let [log, after] = hunks;
         case(ALIKE, &[after, log], Level::Exact, &expected);
     }
+    let hunks = [hunk(Some(2), "+y\n b\n"), hunk(Some(1), " a\n+x\n")];
+    case("a\nb\n", &hunks, Level::Exact, "a\nx\ny\nb\n");
     // A hunk may quote what another one removes.
     let hunks = [
         hunk(Some(1), "-one\n+ONE\n two\n"),

@@ -687,7 +687,13 @@ fn a_passage_is_not_unique_because_an_earlier_edit_changed_another_one() {
     };
     let replaced = replace(before, &[first.clone(), stated]);
     assert_eq!(replaced.edited.text, "one\nother\ntwo\nlast\n");
-    // What an earlier edit wrote may be quoted.
+    // What an earlier edit wrote may be quoted, also where it is like what was there before.
+    let indented = [
+        lines("one\nsame\n", "  one\n  same\n"),
+        lines("  one\n", "  two\n"),
+    ];
+    let replaced = replace(before, &indented);
+    assert_eq!(replaced.levels, [Some(Level::Exact); 2]);
     let third = lines("other\ntwo\n", "third\n");
     let replaced = replace(before, &[first, third]);
     assert_eq!(replaced.edited.text, "one\nthird\nsame\n");
