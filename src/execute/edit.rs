@@ -211,12 +211,7 @@ impl Execution<'_> {
     }
 
     /// Refuses an edit whose numbers may be those of another version, and shows the lines of now.
-    fn not_as_seen(
-        &mut self,
-        path: &RelPath,
-        place: LineTarget,
-        opened: &EditableFile,
-    ) -> Outcome {
+    fn not_as_seen(&mut self, path: &RelPath, place: LineTarget, opened: &EditableFile) -> Outcome {
         let text = &opened.file.text;
         let lines = text.lines().count();
         let shown = place.surroundings(lines);
