@@ -16,7 +16,7 @@ use super::matcher;
 use super::refuse::{self, QuotedPiece};
 use agent_protocol::{Hunk, HunkLine, Level};
 use candidate::{
-    ChangedLines, HunkPlace, ambiguous, crossing, elsewhere, has_lost_mark, indented,
+    ChangedLines, HunkPlace, ambiguous, context, crossing, elsewhere, has_lost_mark, indented,
     is_at_its_end, is_enough, loosest, says_to_be_first, stays_first,
 };
 use standing::{Drift, HunkPositions};
@@ -181,9 +181,7 @@ impl Placer {
             (_, Some(expected)) => candidate.top().abs_diff(expected) <= reach,
             (_, None) => false,
         };
-        let is_kept = |line: &&HunkLine| matches!(line, HunkLine::Keep(_));
-        let leading = hunk.lines.iter().take_while(is_kept).count();
-        let trailing = hunk.lines.iter().rev().take_while(is_kept).count();
+        let (leading, trailing) = context(hunk);
         for fuzz in 1..=FUZZ.min(hunk.lines.len()) {
             let mut found: Vec<HunkPlace<'h>> = Vec::new();
             for skipped in 0..=fuzz.min(leading) {

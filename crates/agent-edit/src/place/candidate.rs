@@ -156,7 +156,7 @@ pub(super) fn says_to_be_last(hunk: &Hunk) -> bool {
 }
 
 /// How many lines of context a hunk has above and below what it changes.
-fn context(hunk: &Hunk) -> (usize, usize) {
+pub(super) fn context(hunk: &Hunk) -> (usize, usize) {
     let is_kept = |line: &&HunkLine| matches!(line, HunkLine::Keep(_));
     let above = hunk.lines.iter().take_while(is_kept).count();
     let below = hunk.lines.iter().rev().take_while(is_kept).count();
