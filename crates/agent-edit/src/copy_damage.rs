@@ -214,7 +214,10 @@ fn entities(compared: &Compared<'_>) -> DamageFinding {
     if has(compared.file) || !compared.new.iter().any(|line| has(line)) {
         return DamageFinding::Nothing;
     }
-    if compared.pairs().any(|(_, new)| has(new)) {
+    // A page escapes every one; who escapes a text within HTML leaves its tags as they are.
+    let is_raw = |line: &&str| line.contains(['<', '>']);
+    let is_proved = compared.pairs().any(|(_, new)| has(new));
+    if is_proved && !compared.new.iter().any(is_raw) {
         DamageFinding::Repaired(compared.rewritten(without_entities))
     } else {
         DamageFinding::Doubted
@@ -244,8 +247,16 @@ fn doubled_lines(compared: &Compared<'_>) -> DamageFinding {
     if !is_doubled(&compared.new) || is_doubled(&compared.old) {
         return DamageFinding::Nothing;
     }
-    let mut neighbours = compared.same.windows(2);
-    if !neighbours.any(|pair| pair[0].0 + 1 == pair[1].0) {
+    // The distance of all lines doubled, also of those with blank lines between them.
+    let is_apart = |pair: &[(usize, usize)]| pair[1].1 - pair[0].1 == 2 * (pair[1].0 - pair[0].0);
+    let neighbours = || {
+        (compared.same.windows(2)).filter(|pair| {
+            compared.old[pair[0].0 + 1..pair[1].0]
+                .iter()
+                .all(|line| line.trim().is_empty())
+        })
+    };
+    if neighbours().count() < ENOUGH || !neighbours().all(is_apart) {
         return DamageFinding::Doubted;
     }
     let lines = compared.new.iter().step_by(2);
@@ -354,6 +365,9 @@ mod tests {
         let added = format!("{PYTHON}    # \u{201c}quoted\u{201d} &amp; more\n");
         let doubted = [CopyDamage::Entities, CopyDamage::Typography];
         case(PYTHON, &added, &added, &[], &doubted);
+        let html = "<p>a < b</p>\n<p>c</p>\n<p>d</p>\n";
+        let fixed = "<p>a &lt; b</p>\n<p>c</p>\n<p>e</p>\n";
+        case(html, fixed, fixed, &[], &[CopyDamage::Entities]);
         case(
             &added,
             &format!("{added}# &lt;\u{201c}\n"),
@@ -368,6 +382,9 @@ mod tests {
         let changed = PYTHON.replace("return b", "return b + 1");
         let doubled = changed.replace('\n', "\n\n");
         case(PYTHON, &doubled, &changed, &[CopyDamage::DoubledLines], &[]);
+        let list = "one\n\ntwo\n\n- a\n- b\n- c\n";
+        let loose = "one\n\ntwo\n\n- a\n\n- b\n\n- d\n";
+        case(list, loose, loose, &[], &[CopyDamage::DoubledLines]);
         let dense = changed.replace("\n\n\n", "\n").replace("\n\n", "\n");
         let old = "a = 1\n\nb = 2\n\nc = 3\n\nd = 4\ne = 5\n";
         let changed = old.replace("e = 5", "e = 6");
