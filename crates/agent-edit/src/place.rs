@@ -1,23 +1,24 @@
-//! Decides where a hunk stands.
+//! Decides where a hunk stands: at its stated line, near it, where its anchors lead to, or at the
+//! only place that it fits; or that its change is in the file already.
 
-mod anchored;
-mod applied;
 mod candidate;
-mod near;
 mod standing;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::Refusal;
-use super::anchor::Anchors;
-use super::document::{Document, LineNumber};
+use super::align::align;
+use super::anchor::{self, Anchors, BlockReach};
+use super::document::{Document, LineKey, LineNumber};
 use super::matcher;
+use super::quote::proves_edit;
 use super::refuse::{self, QuotedPiece};
 use agent_protocol::{Hunk, HunkLine, Level};
 use candidate::{
-    ChangedLines, HunkPlace, ambiguous, context, crossing, elsewhere, has_lost_mark, indented,
-    is_at_its_end, is_enough, loosest, says_to_be_first, stays_first,
+    ChangedLines, HunkPlace, ambiguous, changes, context, crossing, elsewhere, has_lost_mark,
+    indented, is_at_its_end, is_enough, is_telling, loosest, says_to_be_first, says_to_be_last,
+    stays_first,
 };
 use standing::{Drift, HunkPositions};
 
@@ -384,6 +385,220 @@ impl Placer {
             self.standing.enter(line, last_changed, drift);
         }
     }
+
+    /// The place nearest to the stated line where the hunk matches exactly, if it is a near one.
+    ///
+    /// Unless it is the stated line itself, another place is worth a word. A line that the file does not
+    /// have is near to nothing, and what says to begin the file has no other place near by.
+    fn near_stated_line<'h>(
+        &self,
+        document: &Document<'_>,
+        hunk: &'h Hunk,
+        stated: Stated,
+        old: &[&str],
+    ) -> Option<HunkPlace<'h>> {
+        let expected = self.expected(stated)?;
+        let at = |start: usize| self.exactly_at(document, hunk, stated, old, start);
+        let place = match at(expected) {
+            Some(place) if self.drift == 0 => return Some(place),
+            Some(place) => place,
+            None if expected > document.len() || says_to_be_first(hunk) => return None,
+            None => nearest(document, hunk, expected, old, at)?,
+        };
+        let starts = document.find_lines(LineKey::Exact, old).into_iter();
+        let level = match starts.filter_map(at).nth(1) {
+            Some(_) => Level::Nearest,
+            None => Level::Exact,
+        };
+        Some(HunkPlace { level, ..place })
+    }
+
+    /// The place that the number in the hunk's own header points to, where that is counted in
+    /// another way than the one that was taken, and nothing has shown yet which of them holds.
+    fn as_written<'h>(
+        &self,
+        document: &Document<'_>,
+        hunk: &'h Hunk,
+        stated: Stated,
+        old: &[&str],
+    ) -> Option<HunkPlace<'h>> {
+        let written = hunk.old_start?;
+        if stated == Stated::Line(written) || !self.standing.is_unproved() {
+            return None;
+        }
+        let line = usize::try_from(written).ok()?;
+        self.exactly_at(document, hunk, stated, old, line)
+    }
+
+    fn exactly_at<'h>(
+        &self,
+        document: &Document<'_>,
+        hunk: &'h Hunk,
+        stated: Stated,
+        old: &[&str],
+        start: LineNumber,
+    ) -> Option<HunkPlace<'h>> {
+        let candidate = HunkPlace {
+            lines: &hunk.lines,
+            skipped: 0,
+            start,
+            length: old.len(),
+            level: Level::Exact,
+        };
+        let is_there = start > 0
+            && start <= document.len()
+            && candidate.end() <= document.len() + 1
+            && (old.iter().zip(start..)).all(|(line, number)| document.text(number) == *line);
+        (is_there
+            && self.is_free(&candidate.changes(), &candidate.quoted())
+            && self.is_in_order(stated, &candidate)
+            && is_at_its_end(document, hunk, &candidate))
+        .then_some(candidate)
+    }
+
+    /// Leaves out a hunk whose change is in the file beyond doubt; tells whether it is.
+    ///
+    /// Its new lines stand there, at the line that it states or nowhere else, and what they would
+    /// replace does not stand elsewhere.
+    pub(super) fn leave_out(
+        &mut self,
+        document: &Document<'_>,
+        hunk: &Hunk,
+        stated: Stated,
+    ) -> bool {
+        let starts = places_of_change(document, hunk);
+        let expected = self.expected(stated);
+        let at_its_line = starts.iter().find(|start| Some(**start) == expected);
+        let (old, new) = sides(hunk);
+        let start = match (at_its_line, starts.as_slice()) {
+            (Some(start), _) | (None, [start]) => *start,
+            _ => return false,
+        };
+        let end = start + new.len();
+        let removes = (hunk.lines.iter()).any(|line| matches!(line, HunkLine::Remove(_)));
+        let is_left = |matches: matcher::LineMatches| {
+            let mut starts = matches.starts.into_iter();
+            starts.any(|place| place < start || end <= place)
+        };
+        if removes
+            && at_its_line.is_none()
+            && matcher::find(document, &old, loosest(hunk)).is_some_and(is_left)
+        {
+            return false;
+        }
+        let changed = changes(&hunk.lines, start - 1, HunkLine::after);
+        let first_above = changed.first().map_or(start, |change| change.above);
+        let is_in_order = match stated {
+            Stated::Line(line) => self.standing.is_in_order(line, first_above),
+            Stated::Nothing | Stated::Lost => true,
+        };
+        if !is_in_order || !self.is_free(&changed, &(start..end)) {
+            return false;
+        }
+        self.occupy(&changed, &(start..end));
+        self.last_changed = (changed.last()).map_or(end, |change| change.above + change.removed);
+        let grown = new.len().cast_signed() - old.len().cast_signed();
+        self.learn(stated, start, self.last_changed, grown);
+        true
+    }
+
+    /// Chooses the place in the block that the hunk's anchors open.
+    ///
+    /// The only place of all is good enough if it is below them. Above them, or where they are not
+    /// found, it is only if the hunk itself says enough to leave no doubt.
+    fn choose_by_anchors<'h>(
+        &mut self,
+        document: &Document<'_>,
+        hunk: &Hunk,
+        found: &[HunkPlace<'h>],
+    ) -> Result<HunkPlace<'h>, Refusal> {
+        let mut refusal = None;
+        for above in [self.last_changed, 0] {
+            match self.anchors.find(document, &hunk.anchors, above) {
+                Ok(openings) => {
+                    if let Some(chosen) = self.choose_below(document, &openings, found) {
+                        return chosen;
+                    }
+                    refusal.get_or_insert_with(|| {
+                        let anchor = anchor::last(&hunk.anchors);
+                        Refusal::new(format!(
+                            "its old text is not below `{anchor}`, which it names"
+                        ))
+                    });
+                }
+                Err(unusable) => {
+                    refusal.get_or_insert(unusable);
+                }
+            }
+        }
+        match (found, refusal) {
+            ([only], _) if is_telling(hunk) => Ok(elsewhere(only)),
+            ([_], Some(refusal)) => Err(refusal),
+            _ => Err(ambiguous(found)),
+        }
+    }
+
+    /// The place that lines choose which open a block, if they choose any.
+    fn choose_below<'h>(
+        &mut self,
+        document: &Document<'_>,
+        openings: &[LineNumber],
+        found: &[HunkPlace<'h>],
+    ) -> Option<Result<HunkPlace<'h>, Refusal>> {
+        let mut inside = |reach| -> Vec<HunkPlace<'h>> {
+            let blocks = self.anchors.blocks(document, openings, reach);
+            let has = |found: &&HunkPlace<'h>| blocks.has(found.start);
+            found.iter().filter(has).copied().collect()
+        };
+        let (within, near) = (inside(BlockReach::Block), inside(BlockReach::Wide));
+        if !within.is_empty() {
+            let chosen = only(within.iter()).copied();
+            let chosen = chosen.or_else(|| self.only_below(within.iter()));
+            return Some(chosen.ok_or_else(|| ambiguous(&within)));
+        }
+        let below = match found {
+            [only] if openings.first() < Some(&only.start) => Some(only),
+            _ => only(near.iter()),
+        };
+        below.map(|below| Ok(elsewhere(below)))
+    }
+}
+
+/// The place nearest to a line, or the end of the file if the hunk says to be there.
+fn nearest<'h>(
+    document: &Document<'_>,
+    hunk: &'h Hunk,
+    expected: LineNumber,
+    old: &[&str],
+    at: impl Fn(LineNumber) -> Option<HunkPlace<'h>>,
+) -> Option<HunkPlace<'h>> {
+    let (above, below) = (1..=NEAR)
+        .map(|distance| {
+            let above = expected.checked_sub(distance).and_then(&at);
+            (above, at(expected + distance))
+        })
+        .find(|(above, below)| above.is_some() || below.is_some())?;
+    let last = (document.len() + 1).saturating_sub(old.len());
+    let at_end = (says_to_be_last(hunk) && last.abs_diff(expected) <= NEAR).then(|| at(last));
+    at_end.flatten().or(above.xor(below))
+}
+
+/// Where the new side of a hunk stands, if that proves anything.
+fn places_of_change(document: &Document<'_>, hunk: &Hunk) -> Vec<LineNumber> {
+    let (old, new) = sides(hunk);
+    let blocks = align(&old, &new);
+    if blocks.is_empty() || !proves_edit(&old, &new, &blocks) {
+        return Vec::new();
+    }
+    matcher::find(document, &new, Level::TrailingSpace)
+        .map(|matches| matches.starts)
+        .unwrap_or_default()
+}
+
+fn sides(hunk: &Hunk) -> (Vec<&str>, Vec<&str>) {
+    let old = hunk.lines.iter().filter_map(HunkLine::before).collect();
+    let new = hunk.lines.iter().filter_map(HunkLine::after).collect();
+    (old, new)
 }
 
 fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {

@@ -355,7 +355,7 @@ impl<'a> QuotedPassage<'a> {
 
     fn is_there(&self, document: &Document<'a>) -> bool {
         let blocks = align(&self.search, &self.new);
-        if !is_telling(&self.search, &self.new, &blocks) {
+        if !proves_edit(&self.search, &self.new, &blocks) {
             return false;
         }
         if self.edit.pattern == Pattern::Text {
@@ -379,7 +379,7 @@ impl<'a> QuotedPassage<'a> {
 }
 
 /// Tells whether finding the new lines proves that the edit was made.
-pub(super) fn is_telling(search: &[&str], new: &[&str], blocks: &[DiffBlock]) -> bool {
+pub(super) fn proves_edit(search: &[&str], new: &[&str], blocks: &[DiffBlock]) -> bool {
     const LETTERS: usize = 8;
     let letters = |lines: &[&str]| {
         (lines.iter().flat_map(|line| line.chars()))
