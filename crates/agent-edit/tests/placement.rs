@@ -223,9 +223,66 @@ fn joined(lines: &[String]) -> String {
     lines.iter().flat_map(|line| [line, "\n"]).collect()
 }
 
+/// Something that a chat page or a copy does to every line of an edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum LineDamage {
+    TrailingSpaceAdded,
+    Trimmed,
+    TabsAreBlanks,
+    Collapsed,
+    CurlyQuotes,
+    UnusualSpaces,
+}
+
+const DAMAGES: [LineDamage; 6] = [
+    LineDamage::TrailingSpaceAdded,
+    LineDamage::Trimmed,
+    LineDamage::TabsAreBlanks,
+    LineDamage::Collapsed,
+    LineDamage::CurlyQuotes,
+    LineDamage::UnusualSpaces,
+];
+
+impl LineDamage {
+    fn apply(self, line: &str) -> String {
+        let body = line.trim_start();
+        let indentation = &line[..line.len() - body.len()];
+        match self {
+            Self::TrailingSpaceAdded => format!("{line} "),
+            Self::Trimmed => line.trim().to_owned(),
+            Self::TabsAreBlanks => indentation.replace('\t', "    ") + body,
+            Self::Collapsed => body.split_whitespace().collect::<Vec<_>>().join(" "),
+            Self::CurlyQuotes => line.replace('"', "\u{201d}").replace('\'', "\u{2019}"),
+            Self::UnusualSpaces => indentation.replace(' ', "\u{a0}") + body,
+        }
+    }
+}
+
+/// The text without what damage may leave in new lines.
+fn words(text: &str) -> String {
+    let plain = text.replace('\u{201d}', "\"").replace('\u{2019}', "'");
+    plain
+        .replace('\u{a0}', " ")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
 /// The text after the edits, how they matched, and what it should be; nothing if they are refused.
 fn outcome(
     text: &str,
+    edits: &[KnownEdit],
+    form: EditForm,
+    random: &mut Random,
+) -> Option<(String, Level, String)> {
+    let lines: Vec<&str> = text.lines().collect();
+    outcome_of(text, &lines, edits, form, random)
+}
+
+/// Applies edits that quote the file as `quoted` has it, line by line.
+fn outcome_of(
+    text: &str,
+    quoted: &[&str],
     edits: &[KnownEdit],
     form: EditForm,
     random: &mut Random,
@@ -245,7 +302,7 @@ fn outcome(
     };
     match form {
         EditForm::Blocks => {
-            let blocks: Vec<_> = edits.iter().map(|edit| block(&lines, edit)).collect();
+            let blocks: Vec<_> = edits.iter().map(|edit| block(quoted, edit)).collect();
             let replaced = replace(text, &blocks);
             let done = edits.iter().zip(&replaced.levels);
             let done = (done.filter(|(_, level)| level.is_some())).map(|(edit, _)| edit);
@@ -276,7 +333,7 @@ fn outcome(
                 return None;
             }
             let hunks: Vec<_> = (edits.iter().zip(numbers))
-                .map(|(edit, number)| hunk(&lines, edit, number))
+                .map(|(edit, number)| hunk(quoted, edit, number))
                 .collect();
             let edited = patch(text, &hunks).ok()?;
             Some((edited.text, edited.level, all()))
@@ -331,4 +388,43 @@ fn no_edit_lands_elsewhere_in_silence() {
     }
     let hunks = &tallies[&(EditForm::RightNumbers, Spacing::Overlapping)];
     assert_eq!(hunks.refused, 0, "hunks at their exact lines");
+}
+
+#[test]
+fn hardly_any_damaged_edit_lands_elsewhere_in_silence() {
+    let texts = texts();
+    let cases = std::env::var("PLACEMENT_CASES").ok();
+    let cases: usize = cases.and_then(|cases| cases.parse().ok()).unwrap_or(100);
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut all = Tally::default();
+    for damage in DAMAGES {
+        for form in [
+            EditForm::RightNumbers,
+            EditForm::NoNumbers,
+            EditForm::Blocks,
+        ] {
+            let mut tally = Tally::default();
+            for _ in 0..cases {
+                let text = &texts[random.below(texts.len())];
+                let text = format!("{}\n", text.trim_end_matches('\n'));
+                let lines: Vec<&str> = text.lines().collect();
+                let mut edits = known_edits(&lines, Spacing::Overlapping, &mut random);
+                let quoted: Vec<String> = lines.iter().map(|line| damage.apply(line)).collect();
+                let quoted: Vec<&str> = quoted.iter().map(String::as_str).collect();
+                for line in edits.iter_mut().flat_map(|edit| &mut edit.new) {
+                    *line = damage.apply(line);
+                }
+                match outcome_of(&text, &quoted, &edits, form, &mut random) {
+                    None => tally.refused += 1,
+                    Some((got, _, expected)) if words(&got) == words(&expected) => tally.right += 1,
+                    Some((_, level, _)) if level >= Level::Nearest => tally.told += 1,
+                    Some(_) => tally.wrong += 1,
+                }
+            }
+            println!("{:32} {tally}", format!("{damage:?}, {form:?}"));
+            all.wrong += tally.wrong;
+            all.right += tally.right + tally.refused + tally.told;
+        }
+    }
+    assert!(all.wrong * 200 <= all.right + all.wrong, "{all}");
 }
