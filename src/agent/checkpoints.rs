@@ -267,7 +267,7 @@ impl Conversation<'_> {
     }
 
     pub(super) fn checkpoint(&mut self) -> Option<Snapshot> {
-        let at = Timestamp::now().as_nanosecond();
+        let at = now().as_nanosecond();
         match self.take_checkpoint() {
             Ok(taken) => {
                 self.tell_passed_over(&taken.passed_over);

@@ -11,7 +11,7 @@ use super::lines::{LineBook, LineProblem};
 use super::read::excerpt;
 use super::write::failed;
 use super::{Execution, count, hash};
-use crate::edit::{self, Change, Edited, Refusal};
+use crate::edit::{self, Edited, LineChange, Refusal};
 use crate::protocol::{Edit, Excerpt, Outcome, RelPath};
 use crate::workspace::text::TextFile;
 
@@ -22,27 +22,38 @@ const MAX_EXCERPT: usize = 60;
 
 /// Where the numbers of a reply point.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum LineTarget {
     /// The lines from this to that one.
     Range(u32, u32),
     /// The gap after this line.
     After(u32),
 }
 
-impl Place {
-    fn apply(self, book: &LineBook, text: &str, new: &str) -> Result<Edited, Refusal> {
+impl LineTarget {
+    /// The text after the edit, and what is to be said about the new lines.
+    fn apply(
+        self,
+        book: &LineBook,
+        text: &str,
+        new: &str,
+    ) -> Result<(Edited, Option<String>), Refusal> {
         match self {
             Self::Range(start, end) => {
                 let now = book
                     .range(start, end)
                     .map_err(|problem| refusal(&problem))?;
-                let edited =
-                    edit::replace_lines(text, number(now.start + 1), number(now.end), new)?;
-                Ok(as_one_change(edited, now, text))
+                let old: String = (text.split_inclusive('\n'))
+                    .skip(now.start)
+                    .take(now.len())
+                    .collect();
+                let new = edit::restore_copy(text, &old, new);
+                let (start, end) = (number(now.start + 1), number(now.end));
+                let edited = edit::replace_lines(text, start, end, &new.text)?;
+                Ok((as_one_change(edited, now, text), new.remark()))
             }
             Self::After(line) => {
                 let gap = book.gap(line).map_err(|problem| refusal(&problem))?;
-                edit::insert_lines(text, number(gap), new)
+                Ok((edit::insert_lines(text, number(gap), new)?, None))
             }
         }
     }
@@ -72,8 +83,9 @@ impl Place {
         start..end.clamp(start, start + MAX_EXCERPT)
     }
 
-    fn done(self, new: &str) -> String {
-        let lines = count(new.lines().count(), "line");
+    /// Says what was done, with so many new lines.
+    fn done(self, new: usize) -> String {
+        let lines = count(new, "line");
         match self {
             Self::After(0) => format!("inserted {lines} at the top"),
             Self::After(line) => format!("inserted {lines} after line {line}"),
@@ -83,7 +95,7 @@ impl Place {
                 } else {
                     format!("lines {start}-{end}")
                 };
-                if new.is_empty() {
+                if new == 0 {
                     format!("deleted {old}")
                 } else {
                     format!("replaced {old} by {lines}")
@@ -117,18 +129,18 @@ fn as_one_change(edited: Edited, replaced: Range<usize>, old: &str) -> Edited {
     let kept = old.lines().count() - replaced.len();
     let new = edited.text.lines().count().saturating_sub(kept);
     Edited {
-        changes: vec![Change { old: replaced, new }],
+        changes: vec![LineChange { old: replaced, new }],
         ..edited
     }
 }
 
 /// A text file to be edited, and what is known of it.
-pub(super) struct Opened {
+pub(super) struct EditableFile {
     pub(super) file: TextFile,
     pub(super) known: Known,
 }
 
-impl Opened {
+impl EditableFile {
     /// A file that is not there yet.
     pub(super) fn missing() -> Self {
         Self {
@@ -159,17 +171,17 @@ impl Execution<'_> {
                 start_line,
                 end_line,
                 text,
-            } => self.edit_at(path, Place::Range(*start_line, *end_line), text),
+            } => self.edit_at(path, LineTarget::Range(*start_line, *end_line), text),
             Edit::Replace { edits } => self.replace_text(path, edits),
         }
     }
 
     /// Inserts text after a line.
     pub(super) fn insert_text(&mut self, path: &RelPath, line: u32, text: &str) -> Outcome {
-        self.edit_at(path, Place::After(line), text)
+        self.edit_at(path, LineTarget::After(line), text)
     }
 
-    fn edit_at(&mut self, path: &RelPath, place: Place, new: &str) -> Outcome {
+    fn edit_at(&mut self, path: &RelPath, place: LineTarget, new: &str) -> Outcome {
         let opened = match self.open(path) {
             Ok(opened) => opened,
             Err(outcome) => return outcome,
@@ -177,7 +189,7 @@ impl Execution<'_> {
         if !place.is_known(&opened.known) {
             return self.not_as_seen(path, place, &opened);
         }
-        let edited = match place.apply(&opened.known.book, &opened.file.text, new) {
+        let (edited, remark) = match place.apply(&opened.known.book, &opened.file.text, new) {
             Ok(edited) => edited,
             Err(Refusal { message, detail }) => {
                 return Outcome::failed(format!("`{path}`: {message}")).with_detail(detail);
@@ -185,7 +197,9 @@ impl Execution<'_> {
         };
         match self.store(path, opened, &edited) {
             Ok(Stored::Changed) => {
-                Outcome::ok(format!("edited {}: {}", path.quoted(), place.done(new)))
+                let done = place.done(edited.changes.iter().map(|change| change.new).sum());
+                let remark = remark.map_or_else(String::new, |remark| format!(" ({remark})"));
+                Outcome::ok(format!("edited {}: {done}{remark}", path.quoted()))
                     .with_changed([path.clone()])
             }
             Ok(Stored::Same) => Outcome::ok(format!(
@@ -197,7 +211,7 @@ impl Execution<'_> {
     }
 
     /// Refuses an edit whose numbers may be those of another version, and shows the lines of now.
-    fn not_as_seen(&mut self, path: &RelPath, place: Place, opened: &Opened) -> Outcome {
+    fn not_as_seen(&mut self, path: &RelPath, place: LineTarget, opened: &EditableFile) -> Outcome {
         let text = &opened.file.text;
         let lines = text.lines().count();
         let shown = place.surroundings(lines);
@@ -207,7 +221,7 @@ impl Execution<'_> {
             lines: shown.len(),
         }];
         let (next, excerpts) = match place {
-            Place::Range(start, end) if shown.end < lines.min(end as usize) => {
+            LineTarget::Range(start, end) if shown.end < lines.min(end as usize) => {
                 let next = format!(
                     "the first of its current lines are below: see lines {start}-{end} with READ_FILE, then send the edit again"
                 );
@@ -233,7 +247,7 @@ impl Execution<'_> {
     }
 
     /// Reads a text file and what is known of it.
-    pub(super) fn open(&mut self, path: &RelPath) -> Result<Opened, Outcome> {
+    pub(super) fn open(&mut self, path: &RelPath) -> Result<EditableFile, Outcome> {
         let content = self
             .ledger
             .read(path)
@@ -250,18 +264,18 @@ impl Execution<'_> {
             .known(path)
             .cloned()
             .unwrap_or(Known::stale(None));
-        Ok(Opened { file, known })
+        Ok(EditableFile { file, known })
     }
 
     /// Writes an edited file back in its own encoding.
     pub(super) fn store(
         &mut self,
         path: &RelPath,
-        opened: Opened,
+        opened: EditableFile,
         edited: &Edited,
     ) -> Result<Stored, Outcome> {
         let is_missing = opened.is_missing();
-        let Opened { file, mut known } = opened;
+        let EditableFile { file, mut known } = opened;
         if edited.text == file.text {
             return Ok(Stored::Same);
         }
@@ -270,7 +284,7 @@ impl Execution<'_> {
             .encode()
             .map_err(|problem| Outcome::failed(format!("`{path}`: {problem}")))?;
         if is_missing {
-            known = Known::written(&content, &edited.text);
+            known = Known::written(&content, edited.text.lines().count());
         } else {
             known.hash = Some(hash(&content));
             known.record(&edited.changes);

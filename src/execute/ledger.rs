@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::lines::LineBook;
 use super::seen::hash;
 use super::staging::{Content, Staging};
-use crate::edit::Change;
+use crate::edit::LineChange;
 use crate::protocol::{KnownExtent, RelPath, SeenFiles, StagedFile, StagedLines};
 use crate::workspace::text::TextFile;
 use crate::workspace::{FileProblem, Permission, Workspace};
@@ -45,12 +45,12 @@ pub(super) struct Known {
 
 impl Known {
     /// A file that the model wrote from its first to its last line.
-    pub(super) fn written(content: &[u8], text: &str) -> Self {
+    pub(super) fn written(content: &[u8], lines: usize) -> Self {
         Self {
             hash: Some(hash(content)),
             sight: Sight::Current,
             extent: KnownExtent::Whole,
-            book: LineBook::new(text.lines().count()),
+            book: LineBook::new(lines),
             is_taken_over: false,
         }
     }
@@ -122,7 +122,7 @@ impl Known {
     }
 
     /// Enters what the model changed by an edit.
-    pub(super) fn record(&mut self, changes: &[Change]) {
+    pub(super) fn record(&mut self, changes: &[LineChange]) {
         let replaced = changes.iter().map(|one| (one.old.clone(), one.new));
         self.extent = self.extent.after(replaced);
         self.book.record(changes);

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::edit::Change;
+use crate::edit::LineChange;
 
 /// What became of the lines of one file since the reply began, or since it wrote the file anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,7 +190,7 @@ impl LineBook {
     }
 
     /// Enters what an edit replaced, in the lines before that edit: ascending, without overlap.
-    pub(super) fn record(&mut self, changes: &[Change]) {
+    pub(super) fn record(&mut self, changes: &[LineChange]) {
         // From the bottom up, so that the numbers of those above stay true. What lies below the
         // change under way is taken off the pieces, in reverse, and comes back at the end.
         let mut below = Vec::new();
@@ -295,11 +295,11 @@ mod tests {
 
     use super::*;
 
-    fn change(old: Range<usize>, new: usize) -> Change {
-        Change { old, new }
+    fn change(old: Range<usize>, new: usize) -> LineChange {
+        LineChange { old, new }
     }
 
-    fn book(changes: &[Change]) -> LineBook {
+    fn book(changes: &[LineChange]) -> LineBook {
         let mut book = LineBook::new(10);
         book.record(changes);
         book

@@ -11,7 +11,7 @@ mod plan;
 mod stated;
 mod worked_out;
 
-use super::replace::note;
+use super::replace::{note, tally};
 use super::{Execution, capped, count};
 use crate::protocol::{Excerpt, FileChange, Level, Outcome};
 use operation::stage_all;
@@ -32,6 +32,7 @@ impl Execution<'_> {
             return self.refuse_patch(&troubles);
         }
         let worked_out = plan.finish();
+        tracing::debug!(levels = %tally(worked_out.levels.iter()), "patch matched");
         if let Err(problem) = stage_all(&worked_out.operations, &mut self.ledger.staging) {
             self.ledger.staging.drop_step();
             return Outcome::failed(format!("nothing was changed: {problem}"));

@@ -1,6 +1,8 @@
 //! `EDIT_FILE` by text: good blocks are applied, the others named with what helps to send them again.
 
-use super::edit::{Opened, Stored, number};
+use std::collections::BTreeMap;
+
+use super::edit::{EditableFile, Stored, number};
 use super::ledger::Known;
 use super::{Execution, capped, count};
 use crate::edit::{self, Refusal, Replaced};
@@ -14,7 +16,7 @@ impl Execution<'_> {
     pub(super) fn replace_text(&mut self, path: &RelPath, edits: &[Replacement]) -> Outcome {
         let creates = edits.first().is_some_and(|edit| edit.search.is_empty());
         let opened = if creates && matches!(self.ledger.staging.kind(path), Ok(None)) {
-            Opened::missing()
+            EditableFile::missing()
         } else {
             match self.open(path) {
                 Ok(opened) => opened,
@@ -28,6 +30,7 @@ impl Execution<'_> {
         };
         let edits = with_lines_of_now(edits, &opened.known);
         let replaced = edit::replace(&opened.file.text, &edits);
+        tracing::debug!(levels = %tally(replaced.levels.iter().flatten()), "edit matched");
         let stored = match self.store(path, opened, &replaced.edited) {
             Ok(stored) => stored,
             Err(outcome) => return outcome,
@@ -126,30 +129,38 @@ fn refusals(replaced: &Replaced) -> String {
     texts.join("\n")
 }
 
+/// Counts how often each level was needed, for the log: `Exact 3, Fuzz 1`.
+pub(super) fn tally<'l>(levels: impl Iterator<Item = &'l Level>) -> String {
+    let mut counts: BTreeMap<Level, usize> = BTreeMap::new();
+    for level in levels {
+        *counts.entry(*level).or_default() += 1;
+    }
+    let counts: Vec<String> = (counts.iter())
+        .map(|(level, count)| format!("{level:?} {count}"))
+        .collect();
+    counts.join(", ")
+}
+
 /// How an edit matched, where that is worth a word.
 pub(super) fn note(level: Level) -> Option<&'static str> {
     match level {
         Level::Exact | Level::AlreadyApplied => None,
         Level::TrailingSpace => Some("matched but for spaces at line ends"),
         Level::Indentation => Some("matched but for indentation"),
-        Level::Punctuation => Some("matched but for kinds of quotes, dashes or spaces"),
-        Level::Whitespace => Some("matched but for the amount of white space"),
+        Level::Whitespace => Some("matched but for white space or kinds of quotes and dashes"),
         Level::UnevenIndentation => Some(
             "matched but for an indentation that differs from line to line: new lines are indented as you sent them",
         ),
-        Level::WithinLine => Some("matched within a longer line"),
         Level::Escapes => Some("matched but for backslash escapes"),
         Level::LineNumbers => Some("matched without the line numbers before its lines"),
-        Level::Elision => Some("matched around `...`"),
         Level::PartlyApplied => Some("but for a part that was there already"),
         Level::Fuzz => Some("matched but for lines of context at the ends"),
         Level::Nearest => Some(
             "matched several places, of which the nearest to its line or the end of the file was taken",
         ),
-        Level::Anchor => {
-            Some("matched one place, which is not in the block that the line after its `@@` opens")
-        }
-        Level::Elsewhere => Some("matched one place, which its line numbers do not lead to"),
+        Level::Elsewhere => Some(
+            "matched one place, which its line numbers or the line after its `@@` do not lead to",
+        ),
     }
 }
 
@@ -247,6 +258,12 @@ mod tests {
             outcome.message,
             "edited a (2 blocks, 1 of them applied already)"
         );
+    }
+
+    #[test]
+    fn the_log_counts_the_levels() {
+        let levels = [Level::Fuzz, Level::Exact, Level::Exact];
+        assert_eq!(tally(levels.iter()), "Exact 2, Fuzz 1");
     }
 
     #[test]

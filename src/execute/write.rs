@@ -11,13 +11,17 @@ use crate::workspace::text::{Encoding, TextFile};
 pub(super) struct Overwrite {
     /// The bytes to write.
     pub(super) content: Vec<u8>,
+    /// How many lines they are.
+    pub(super) lines: usize,
+    /// What was repaired in the new content, or is unlike the old one.
+    pub(super) remark: Option<String>,
     /// What was there before.
-    pub(super) before: Before,
+    pub(super) before: PriorContent,
 }
 
 /// What stood where a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Before {
+pub(super) enum PriorContent {
     Nothing,
     /// Exactly these bytes.
     Same,
@@ -39,9 +43,12 @@ impl Execution<'_> {
             Ok(overwrite) => overwrite,
             Err(reason) => return Outcome::failed(format!("`{path}` was not changed: {reason}")),
         };
-        let known = Known::written(&overwrite.content, content);
-        let lines = count(content.lines().count(), "line");
-        if overwrite.before == Before::Same {
+        let known = Known::written(&overwrite.content, overwrite.lines);
+        let mut lines = count(overwrite.lines, "line");
+        if let Some(remark) = &overwrite.remark {
+            lines = format!("{lines}; {remark}");
+        }
+        if overwrite.before == PriorContent::Same {
             self.ledger.enter(path, known);
             return Outcome::ok(format!("{} is unchanged ({lines})", path.quoted()));
         }
@@ -49,8 +56,8 @@ impl Execution<'_> {
             return failed(&problem);
         }
         let verb = match overwrite.before {
-            Before::Nothing => "created",
-            Before::Same | Before::Other => "overwrote",
+            PriorContent::Nothing => "created",
+            PriorContent::Same | PriorContent::Other => "overwrote",
         };
         Outcome::ok(format!("{verb} {} ({lines})", path.quoted())).with_changed([path.clone()])
     }
@@ -93,29 +100,36 @@ pub(super) fn overwritten(old: Option<&[u8]>, content: &str) -> Result<Overwrite
     let Some(old) = old else {
         return Ok(Overwrite {
             content: content.into(),
-            before: Before::Nothing,
+            lines: content.lines().count(),
+            remark: None,
+            before: PriorContent::Nothing,
         });
     };
-    let new = match TextFile::decode(old.to_vec()) {
+    let (new, lines, remark) = match TextFile::decode(old.to_vec()) {
         Ok(file) => {
             refuse_losses(&file.text, content)?;
-            in_the_manner_of(&file, content)
+            let restored = edit::restore_copy(&file.text, &file.text, content);
+            let lines = restored.text.lines().count();
+            let new = in_the_manner_of(&file, &restored.text);
+            (new, lines, restored.remark())
         }
-        Err(_) => content.into(),
+        Err(_) => (content.into(), content.lines().count(), None),
     };
     Ok(Overwrite {
         before: if new == old {
-            Before::Same
+            PriorContent::Same
         } else {
-            Before::Other
+            PriorContent::Other
         },
         content: new,
+        lines,
+        remark,
     })
 }
 
 /// Keeps a model from dropping what it only did not want to write again.
 fn refuse_losses(old: &str, new: &str) -> Result<(), String> {
-    if let Some(placeholder) = edit::omission(old, new) {
+    if let Some(placeholder) = edit::omission_in_file(old, new) {
         return Err(format!(
             "the new content leaves code out (`{placeholder}`); send the whole file, or use EDIT_FILE"
         ));
@@ -268,5 +282,42 @@ mod tests {
         stage.fails(create("a.rs", &with_gap), "leaves code out");
         assert_eq!(stage.text("a.rs"), long);
         stage.succeeds(vec![delete("a.rs"), create("a.rs", "one\n")]);
+    }
+
+    #[test]
+    fn a_short_file_is_not_overwritten_by_a_part_of_it_either() {
+        let short = "import os\nimport sys\n\ndef f():\n    a()\n    b()\n\nmain()\n";
+        let mut stage = stage(&[("a.py", short)]);
+        for sign in [
+            "...",
+            "(rest of functions ...)",
+            "# existing imports",
+            "--- snip ---",
+        ] {
+            let new = format!("import os\n\n{sign}\n\nmain()\n");
+            stage.fails(create("a.py", &new), "leaves code out");
+        }
+        assert_eq!(stage.text("a.py"), short);
+    }
+
+    #[test]
+    fn what_copying_did_to_a_file_is_repaired_and_told() {
+        let old = "if a < b {\n\tx(\"1\");\n\ty();\n}\n";
+        let mut stage = stage(&[("a.c", old)]);
+        let sent = "if a &lt; b {\n    x(\u{201c}1\u{201d});\n    z(\"2\");\n}\n";
+        let outcome = stage.one(create("a.c", sent));
+        assert_eq!(
+            outcome.message,
+            "overwrote a.c (4 lines; repaired what copying did to it: entities such as `&lt;`, curly quotes, long dashes or unusual spaces, blanks in the place of tabs)"
+        );
+        assert_eq!(stage.text("a.c"), old.replace("y()", "z(\"2\")"));
+        let outcome = stage.one(create(
+            "a.c",
+            &format!("{}// \u{2014}\n", stage.text("a.c")),
+        ));
+        assert_eq!(
+            outcome.message,
+            "overwrote a.c (5 lines; unlike before it has curly quotes, long dashes or unusual spaces)"
+        );
     }
 }

@@ -9,13 +9,13 @@ use std::ops::Range;
 
 /// A stretch of old lines and the new lines that take its place; what lies between is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct DiffBlock {
     pub(super) old: Range<usize>,
     pub(super) new: Range<usize>,
 }
 
 /// The stretches in which two texts differ, in ascending order.
-pub(super) fn align(old: &[&str], new: &[&str]) -> Vec<Block> {
+pub(super) fn align(old: &[&str], new: &[&str]) -> Vec<DiffBlock> {
     let prefix = common(old.iter(), new.iter());
     let suffix = common(old[prefix..].iter().rev(), new[prefix..].iter().rev());
     let old_end = old.len() - suffix;
@@ -45,9 +45,9 @@ pub(super) fn align(old: &[&str], new: &[&str]) -> Vec<Block> {
     blocks
 }
 
-fn push(blocks: &mut Vec<Block>, old: Range<usize>, new: Range<usize>) {
+fn push(blocks: &mut Vec<DiffBlock>, old: Range<usize>, new: Range<usize>) {
     if !old.is_empty() || !new.is_empty() {
-        blocks.push(Block { old, new });
+        blocks.push(DiffBlock { old, new });
     }
 }
 
@@ -112,11 +112,11 @@ mod tests {
         let old = ["a", "b", "c", "d", "e"];
         let new = ["a", "x", "c", "d", "y", "z", "e"];
         let expected = [
-            Block {
+            DiffBlock {
                 old: 1..2,
                 new: 1..2,
             },
-            Block {
+            DiffBlock {
                 old: 4..4,
                 new: 4..6,
             },
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(align(&old, &old), []);
         assert_eq!(
             align(&[], &["a"]),
-            [Block {
+            [DiffBlock {
                 old: 0..0,
                 new: 0..1
             }]

@@ -10,17 +10,15 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::Refusal;
-use super::document::{Document, LineId};
-use super::index::Key;
+use super::document::{Document, LineKey, LineNumber};
 use super::refuse::{numbers, shortened};
-use super::words::words;
 
 /// A line that stands in more places than this is no anchor.
 const MANY: usize = 64;
 
 /// How far the block is taken to reach that a line opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Reach {
+pub(super) enum BlockReach {
     /// To the next line that is indented no deeper and is no part of it.
     Block,
     /// To the next definition that is indented no deeper, if the line is one: text at the margin
@@ -28,27 +26,27 @@ pub(super) enum Reach {
     Wide,
 }
 
-/// What was found out about the anchors of a patch.
+/// The anchors of a patch that were looked for so far.
 #[derive(Debug, Default)]
 pub(super) struct Anchors {
-    lines: HashMap<String, Vec<LineId>>,
-    ends: HashMap<(LineId, Reach), LineId>,
+    lines: HashMap<String, Vec<LineNumber>>,
+    ends: HashMap<(LineNumber, BlockReach), LineNumber>,
 }
 
 /// Stretches of lines, in ascending order, that do not overlap.
 #[derive(Debug)]
-pub(super) struct Blocks(Vec<Range<LineId>>);
+pub(super) struct AnchoredBlocks(Vec<Range<LineNumber>>);
 
-impl Blocks {
-    pub(super) fn has(&self, line: LineId) -> bool {
+impl AnchoredBlocks {
+    pub(super) fn has(&self, line: LineNumber) -> bool {
         let at = self.0.partition_point(|block| block.end <= line);
         self.0.get(at).is_some_and(|block| block.start <= line)
     }
 
     /// Those of some lines, in ascending order, that are inside; how many, if that is too many.
-    fn part_of(&self, lines: &[LineId]) -> Result<Vec<LineId>, usize> {
+    fn part_of(&self, lines: &[LineNumber]) -> Result<Vec<LineNumber>, usize> {
         let inside = || {
-            let first = |line| lines.partition_point(|&id| id < line);
+            let first = |line| lines.partition_point(|&number| number < line);
             (self.0.iter()).map(move |block| &lines[first(block.start)..first(block.end)])
         };
         match inside().map(<[_]>::len).sum() {
@@ -63,17 +61,19 @@ impl Anchors {
     /// before it opens; lines after `above` are preferred. Never empty, and never many.
     pub(super) fn find(
         &mut self,
-        document: &mut Document<'_>,
+        document: &Document<'_>,
         anchors: &[String],
-        above: LineId,
-    ) -> Result<Vec<LineId>, Refusal> {
-        let from = |line: LineId| Blocks(std::iter::once(line..LineId::MAX).collect());
-        let mut found: Vec<LineId> = Vec::new();
+        above: LineNumber,
+    ) -> Result<Vec<LineNumber>, Refusal> {
+        let from =
+            |line: LineNumber| AnchoredBlocks(std::iter::once(line..LineNumber::MAX).collect());
+        let mut found: Vec<LineNumber> = Vec::new();
         for (position, anchor) in anchors.iter().enumerate() {
             let (preferred, others) = match found.first() {
-                Some(&first) if position > 0 => {
-                    (self.blocks(document, &found, Reach::Block), from(first + 1))
-                }
+                Some(&first) if position > 0 => (
+                    self.blocks(document, &found, BlockReach::Block),
+                    from(first + 1),
+                ),
                 _ => (from(above + 1), from(0)),
             };
             let all = self.lines(document, anchor);
@@ -93,10 +93,10 @@ impl Anchors {
     /// The one line that the anchors mean.
     pub(super) fn only(
         &mut self,
-        document: &mut Document<'_>,
+        document: &Document<'_>,
         anchors: &[String],
-        above: LineId,
-    ) -> Result<LineId, Refusal> {
+        above: LineNumber,
+    ) -> Result<LineNumber, Refusal> {
         match *self.find(document, anchors, above)? {
             [only] => Ok(only),
             ref lines => Err(Refusal::new(format!(
@@ -111,10 +111,10 @@ impl Anchors {
     pub(super) fn blocks(
         &mut self,
         document: &Document<'_>,
-        openings: &[LineId],
-        reach: Reach,
-    ) -> Blocks {
-        let mut blocks: Vec<Range<LineId>> = Vec::with_capacity(openings.len());
+        openings: &[LineNumber],
+        reach: BlockReach,
+    ) -> AnchoredBlocks {
+        let mut blocks: Vec<Range<LineNumber>> = Vec::with_capacity(openings.len());
         for &opening in openings {
             let end = self.end(document, opening, reach);
             match blocks.last_mut() {
@@ -122,26 +122,30 @@ impl Anchors {
                 _ => blocks.push(opening..end),
             }
         }
-        Blocks(blocks)
+        AnchoredBlocks(blocks)
     }
 
     /// The line after the block that a line opens; after the last one, if it opens none.
-    fn end(&mut self, document: &Document<'_>, opening: LineId, reach: Reach) -> LineId {
+    fn end(
+        &mut self,
+        document: &Document<'_>,
+        opening: LineNumber,
+        reach: BlockReach,
+    ) -> LineNumber {
         *(self.ends.entry((opening, reach))).or_insert_with(|| {
             let end = block::end(document, opening, reach);
-            let is_empty = (opening + 1..end).all(|id| document.text(id).trim().is_empty());
+            let is_empty = (opening + 1..end).all(|line| document.text(line).trim().is_empty());
             if is_empty { document.len() + 1 } else { end }
         })
     }
 
     /// All lines that an anchor may mean, in ascending order.
-    fn lines(&mut self, document: &mut Document<'_>, anchor: &str) -> &Vec<LineId> {
+    fn lines(&mut self, document: &Document<'_>, anchor: &str) -> &Vec<LineNumber> {
         (self.lines.entry(anchor.to_owned())).or_insert_with(|| {
             let mut lines = equal(document, anchor);
             if lines.is_empty() {
                 lines = begun(document, anchor);
             }
-            lines.sort_unstable();
             lines
         })
     }
@@ -161,33 +165,26 @@ fn unusable(anchor: &str, places: usize) -> Refusal {
 }
 
 /// The lines that are equal to an anchor but for their indentation.
-fn equal(document: &mut Document<'_>, anchor: &str) -> Vec<LineId> {
-    document.prepare(Key::Loose);
-    let document = &*document;
-    let found = (document.index(Key::Loose)).map(|index| index.find(document, &[anchor]));
-    (found.unwrap_or_default().into_iter())
-        .filter(|&id| document.text(id).trim() == anchor.trim())
-        .collect()
+fn equal(document: &Document<'_>, anchor: &str) -> Vec<LineNumber> {
+    let mut lines = document.find_lines(LineKey::Loose, &[anchor]);
+    lines.retain(|&line| document.text(line).trim() == anchor.trim());
+    lines
 }
 
 /// The lines that begin with an anchor, which ends with a word: `class A` of `class A(Base):`.
-fn begun(document: &mut Document<'_>, anchor: &str) -> Vec<LineId> {
+fn begun(document: &Document<'_>, anchor: &str) -> Vec<LineNumber> {
     let anchor = anchor.trim();
-    document.learn_words();
-    let document = &*document;
-    let Some(index) = document.words() else {
+    if anchor.is_empty() {
         return Vec::new();
-    };
-    let rarest = words(anchor)
-        .map(|word| index.bucket(word))
-        .min_by_key(|bucket| bucket.count);
-    let Some(bucket) = rarest else {
-        return Vec::new();
-    };
-    let begins = |id: &LineId| {
-        let rest = document.text(*id).trim_start().strip_prefix(anchor);
+    }
+    let begins = |line: &str| {
+        let rest = line.trim_start().strip_prefix(anchor);
         rest.and_then(|rest| rest.chars().next())
             .is_some_and(|next| !next.is_alphanumeric() && next != '_')
     };
-    index.places(bucket).filter(begins).collect()
+    let lines = document.lines_from(1).zip(1..);
+    lines
+        .filter(|(line, _)| begins(line))
+        .map(|(_, number)| number)
+        .collect()
 }

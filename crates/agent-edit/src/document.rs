@@ -1,69 +1,91 @@
-//! A text as a chain of lines that can be edited many times and is put together once.
+//! A text as a list of lines that can be edited many times and is put together once.
 //!
-//! Lines are linked rather than stored side by side, so that replacing some of them costs only as
-//! much as they are many. A line of the original keeps its number as its id for ever; a line that
-//! was added gets a higher one. So which lines changed can be read off the chain at the end,
-//! whatever happened in between.
+//! Lines are named by their number, counted from 1, as the text is now. Each remembers which line
+//! of the original it is, so that the changes can be read off at the end, whatever happened in
+//! between.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
 
-use super::ending::{self, Ending, Endings};
-use super::flat::{Flat, LineSplice};
-use super::index::{Index, Key};
-use super::layout::Layout;
-use super::words::Words;
-use super::{Change, Edited};
+use memchr::memchr_iter;
+use memchr::memmem::Finder;
+
+use super::ending::{self, LineEnding, LineEndings};
+use super::fold;
+use super::layout::CodeLayout;
+use super::{Edited, LineChange};
 use agent_protocol::Level;
 
-/// A line of a document: of the original, its number from 1; 0 is the place before the first line
-/// and after the last one.
-pub(super) type LineId = usize;
+/// The number of a line, from 1. As a place to insert at, the number of the line above: 0 is the
+/// top.
+pub(super) type LineNumber = usize;
 
-/// Before the first line, and after the last one.
-pub(super) const EDGE: LineId = 0;
-
-/// How many refusals are told which passages are near.
+/// How many refusals name the passages that are near.
 const MAX_HINTS: usize = 20;
 
-#[derive(Debug)]
-struct Line<'a> {
-    text: Cow<'a, str>,
-    ending: Ending,
-    next: LineId,
-    previous: LineId,
-    is_live: bool,
+/// Which lines count as equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineKey {
+    /// Those with the same characters.
+    Exact,
+    /// Those that differ only in white space and kinds of punctuation: whatever any level matches.
+    Loose,
 }
 
-impl Line<'_> {
-    fn is_ended(&self) -> bool {
-        self.ending != Ending::Missing
+impl LineKey {
+    fn hash(self, hasher: &RandomState, line: &str) -> u64 {
+        match self {
+            Self::Exact => hasher.hash_one(line),
+            Self::Loose => hasher.hash_one(&*fold::loose(line)),
+        }
     }
 }
 
-/// The lines of a text, in their order, with what has been learned about them.
+/// Lines to be written in the place of others.
+#[derive(Debug)]
+pub(super) struct LineSplice<'a> {
+    /// The line above.
+    pub(super) above: LineNumber,
+    /// How many lines below that are replaced.
+    pub(super) removed: usize,
+    pub(super) lines: Vec<Cow<'a, str>>,
+}
+
+impl LineSplice<'_> {
+    /// The lines that are replaced, counted from 0.
+    fn range(&self) -> Range<usize> {
+        self.above..self.above + self.removed
+    }
+}
+
+#[derive(Debug)]
+struct DocumentLine<'a> {
+    text: Cow<'a, str>,
+    ending: LineEnding,
+    /// Its number in the original; if it was added, that of the line above it, 0 for the top.
+    origin: LineNumber,
+    is_added: bool,
+}
+
+/// The lines of a text in their order.
 #[derive(Debug)]
 pub(super) struct Document<'a> {
-    lines: Vec<Line<'a>>,
+    lines: Vec<DocumentLine<'a>>,
     originals: usize,
-    count: usize,
+    is_changed: bool,
     /// How most lines of the original end.
-    dominant: Ending,
-    /// Whether a new line ends as the one whose place it takes.
+    dominant: LineEnding,
+    /// Set if a new line ends like the one whose place it takes.
     copies_endings: bool,
     has_final_newline: bool,
-    is_changed: bool,
-    /// The number that each line has now, by its id; until the next change.
-    numbers: OnceCell<Vec<usize>>,
-    /// The line of the original that each line is or that stands above it; until the next change.
-    origins: OnceCell<Vec<usize>>,
-    /// What the lines of the original tell about their language.
-    layout: OnceCell<Layout>,
-    hints: usize,
-    exact: Option<Index<'a>>,
-    loose: Option<Index<'a>>,
-    words: Option<Words>,
-    flat: Option<Flat>,
+    layout: OnceCell<CodeLayout>,
+    hints: Cell<usize>,
+    hasher: RandomState,
+    /// A number for each line, equal for equal lines, by `LineKey`.
+    keys: [OnceCell<Vec<u64>>; 2],
+    flat: OnceCell<String>,
 }
 
 impl<'a> Document<'a> {
@@ -82,336 +104,244 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Splits a text where a line is said to end in some way.
-    fn broken(text: &'a str, breaks: impl Iterator<Item = (usize, Ending)>) -> Self {
-        let mut lines = Vec::with_capacity(text.len() / 32 + 2);
-        lines.push(Line {
-            text: Cow::Borrowed(""),
-            ending: Ending::Missing,
-            next: EDGE,
-            previous: EDGE,
-            is_live: true,
-        });
-        let mut endings = Endings::default();
+    fn broken(text: &'a str, breaks: impl Iterator<Item = (usize, LineEnding)>) -> Self {
+        let mut lines = Vec::with_capacity(text.len() / 32 + 1);
+        let mut endings = LineEndings::default();
         let mut start = 0;
-        for (end, ending) in breaks.chain(std::iter::once((text.len(), Ending::Missing))) {
+        for (end, ending) in breaks.chain(std::iter::once((text.len(), LineEnding::Missing))) {
             if start == text.len() {
                 break;
             }
             endings.count(ending);
-            let id = lines.len();
-            lines.push(Line {
+            lines.push(DocumentLine {
                 text: Cow::Borrowed(&text[start..end]),
                 ending,
-                next: id + 1,
-                previous: id - 1,
-                is_live: true,
+                origin: lines.len() + 1,
+                is_added: false,
             });
             start = end + ending.as_str().len();
         }
-        let is_ended = lines.len() == 1 || lines.last().is_some_and(Line::is_ended);
-        let originals = lines.len() - 1;
-        lines[EDGE].previous = originals;
-        lines[EDGE].next = usize::from(originals > 0);
-        lines[originals].next = EDGE;
         Self {
-            lines,
-            originals,
-            count: originals,
+            originals: lines.len(),
+            is_changed: false,
             dominant: endings.dominant(),
             copies_endings: true,
-            has_final_newline: is_ended,
-            is_changed: false,
-            numbers: OnceCell::new(),
-            origins: OnceCell::new(),
+            has_final_newline: lines
+                .last()
+                .is_none_or(|line| line.ending != LineEnding::Missing),
+            lines,
             layout: OnceCell::new(),
-            hints: 0,
-            exact: None,
-            loose: None,
-            words: None,
-            flat: None,
+            hints: Cell::new(0),
+            hasher: RandomState::new(),
+            keys: [OnceCell::new(), OnceCell::new()],
+            flat: OnceCell::new(),
         }
     }
 
-    /// How many lines there are now.
+    /// How many lines there are.
     pub(super) fn len(&self) -> usize {
-        self.count
-    }
-
-    /// How many ids were given out, the edge included.
-    pub(super) fn ids(&self) -> usize {
         self.lines.len()
     }
 
-    pub(super) fn text(&self, id: LineId) -> &str {
-        &self.lines[id].text
+    pub(super) fn is_changed(&self) -> bool {
+        self.is_changed
     }
 
-    pub(super) fn next(&self, id: LineId) -> LineId {
-        self.lines[id].next
+    pub(super) fn text(&self, line: LineNumber) -> &str {
+        &self.lines[line - 1].text
     }
 
-    pub(super) fn previous(&self, id: LineId) -> LineId {
-        self.lines[id].previous
+    /// The lines from this one on.
+    pub(super) fn lines_from(&self, line: LineNumber) -> impl Iterator<Item = &str> {
+        self.lines[line - 1..].iter().map(|line| &*line.text)
     }
 
-    pub(super) fn is_live(&self, id: LineId) -> bool {
-        self.lines[id].is_live
-    }
-
-    pub(super) fn is_original(&self, id: LineId) -> bool {
-        id <= self.originals
-    }
-
-    pub(super) fn has_final_newline(&self) -> bool {
-        self.has_final_newline
+    /// The line of the original that this one is, or that stood above it; 0 for the top.
+    pub(super) fn original_number(&self, line: LineNumber) -> LineNumber {
+        self.lines[line - 1].origin
     }
 
     /// Decides about the final newline; an empty last line cannot do without.
     pub(super) fn set_final_newline(&mut self, has: bool) {
-        let last = &self.lines[self.lines[EDGE].previous];
-        self.has_final_newline = has || last.text.is_empty();
+        self.has_final_newline = has || self.lines.last().is_none_or(|line| line.text.is_empty());
     }
 
-    /// The lines in their order.
-    pub(super) fn walk(&self) -> impl Iterator<Item = LineId> {
-        self.walk_from(self.lines[EDGE].next)
-    }
-
-    /// The lines in their order, beginning with this one.
-    pub(super) fn walk_from(&self, id: LineId) -> impl Iterator<Item = LineId> {
-        std::iter::successors(Some(id), |&id| Some(self.lines[id].next))
-            .take_while(|&id| id != EDGE)
-    }
-
-    /// The place so many lines further down; above the first line is the edge.
-    pub(super) fn skip_from(&self, above: LineId, lines: usize) -> LineId {
-        (0..lines).fold(above, |id, _| self.lines[id].next)
-    }
-
-    /// Puts places into the order of the document and gives each the number that its line has now.
-    pub(super) fn numbered(&self, mut ids: Vec<LineId>) -> Vec<(LineId, usize)> {
-        if !self.is_changed {
-            ids.sort_unstable();
-            return ids.into_iter().map(|id| (id, id)).collect();
-        }
-        let numbers = self.numbers();
-        ids.retain(|&id| self.is_live(id));
-        ids.sort_unstable_by_key(|&id| numbers[id]);
-        ids.dedup();
-        ids.into_iter().map(|id| (id, numbers[id])).collect()
-    }
-
-    /// The numbers of all lines, so that many questions between two changes cost one walk.
-    fn numbers(&self) -> &[usize] {
-        self.numbers.get_or_init(|| {
-            let mut numbers = vec![0; self.lines.len()];
-            for (id, number) in self.walk().zip(1..) {
-                numbers[id] = number;
-            }
-            numbers
-        })
-    }
-
-    /// What the lines of the original tell about their language.
-    pub(super) fn layout(&self) -> Layout {
+    /// The signs in the lines by which languages differ.
+    pub(super) fn layout(&self) -> CodeLayout {
         *self.layout.get_or_init(|| {
-            let originals = &self.lines[1..=self.originals];
-            Layout::default().with(originals.iter().map(|line| &*line.text))
+            let lines = self.lines.iter().map(|line| &*line.text);
+            CodeLayout::default().with(lines)
         })
     }
 
-    /// Whether one more refusal is told which passages are near: to look for them takes time, and
-    /// of very many refusals nobody reads the last.
-    pub(super) fn may_hint(&mut self) -> bool {
-        self.hints += 1;
-        self.hints <= MAX_HINTS
+    /// Counts a refusal, and tells whether it should name the passages that are near: to look for
+    /// them takes time, and of very many refusals nobody reads the last.
+    pub(super) fn may_hint(&self) -> bool {
+        self.hints.set(self.hints.get() + 1);
+        self.hints.get() <= MAX_HINTS
     }
 
-    /// The line of the original that this one is, or that stands above it, from 0 for the top.
+    fn keys(&self, key: LineKey) -> &[u64] {
+        self.keys[key as usize].get_or_init(|| {
+            let keys = self.lines.iter().map(|line| self.key(key, &line.text));
+            keys.collect()
+        })
+    }
+
+    fn key(&self, key: LineKey, line: &str) -> u64 {
+        key.hash(&self.hasher, line)
+    }
+
+    /// Tells whether the document has a line like this.
+    pub(super) fn has_line(&self, key: LineKey, line: &str) -> bool {
+        self.keys(key).contains(&self.key(key, line))
+    }
+
+    /// The first lines of all places where these lines stand one below the other, in ascending
+    /// order, overlaps included.
     ///
-    /// Like the numbers of now, all are found out in one walk.
-    pub(super) fn original_number(&self, id: LineId) -> usize {
-        if self.is_original(id) {
-            return id;
+    /// Knuth, Morris and Pratt's search: linear in the text and the run, also where every line is
+    /// like every other.
+    pub(super) fn find_lines(&self, key: LineKey, lines: &[&str]) -> Vec<LineNumber> {
+        let run: Vec<u64> = lines.iter().map(|line| self.key(key, line)).collect();
+        let mut found = Vec::new();
+        if run.is_empty() {
+            return found;
         }
-        let origins = self.origins.get_or_init(|| {
-            let mut origins = vec![EDGE; self.lines.len()];
-            let mut origin = EDGE;
-            for id in self.walk() {
-                if self.is_original(id) {
-                    origin = id;
-                }
-                origins[id] = origin;
+        let borders = borders(&run);
+        let mut matched = 0;
+        for (at, line) in self.keys(key).iter().enumerate() {
+            while matched > 0 && run[matched] != *line {
+                matched = borders[matched - 1];
             }
-            origins
-        });
-        origins[id]
-    }
-
-    /// Makes an index, unless there is one.
-    pub(super) fn prepare(&mut self, key: Key) {
-        let index = match key {
-            Key::Exact => &self.exact,
-            Key::Loose => &self.loose,
-        };
-        if index.is_none() {
-            let index = Some(self.indexed(key));
-            match key {
-                Key::Exact => self.exact = index,
-                Key::Loose => self.loose = index,
+            matched += usize::from(run[matched] == *line);
+            if matched == run.len() {
+                found.push(at + 2 - run.len());
+                matched = borders[matched - 1];
             }
         }
+        found
     }
 
-    fn indexed(&self, key: Key) -> Index<'a> {
-        let mut index = Index::new(key, self.lines.len());
-        for line in &self.lines[1..] {
-            index.add(line.text.clone(), line.is_live);
-        }
-        index
+    /// The whole text with `\n` as the only line ending, for searches within lines.
+    pub(super) fn flat(&self) -> &str {
+        self.flat.get_or_init(|| {
+            let size: usize = self.lines.iter().map(|line| line.text.len() + 1).sum();
+            let mut flat = String::with_capacity(size);
+            for line in &self.lines {
+                flat.push_str(&line.text);
+                flat.push('\n');
+            }
+            if !self.has_final_newline {
+                flat.pop();
+            }
+            flat
+        })
     }
 
-    /// An index, if it was prepared.
-    pub(super) fn index(&self, key: Key) -> Option<&Index<'a>> {
-        match key {
-            Key::Exact => self.exact.as_ref(),
-            Key::Loose => self.loose.as_ref(),
-        }
+    /// Where a string stands in the flat text, without overlaps.
+    pub(super) fn find_text(&self, needle: &str) -> Vec<usize> {
+        let finder = Finder::new(needle);
+        finder.find_iter(self.flat().as_bytes()).collect()
     }
 
-    /// Takes in the words of all lines that are new.
-    pub(super) fn learn_words(&mut self) {
-        let mut words = self.words.take().unwrap_or_default();
-        words.learn(self.lines.iter().map(|line| &*line.text));
-        self.words = Some(words);
-    }
-
-    /// The words as they were learned last.
-    pub(super) fn words(&self) -> Option<&Words> {
-        self.words.as_ref()
-    }
-
-    /// The whole text with `\n` as the only line ending.
-    pub(super) fn flat(&mut self) -> &Flat {
-        let flat = match self.flat.take() {
-            Some(flat) => flat,
-            None => Flat::new(self),
+    /// The lines in which places of the flat text are, given in ascending order.
+    pub(super) fn lines_at(&self, places: impl Iterator<Item = usize>) -> Vec<LineNumber> {
+        let flat = self.flat().as_bytes();
+        let (mut line, mut counted) = (1, 0);
+        let number = |at: usize| {
+            line += memchr_iter(b'\n', &flat[counted..at]).count();
+            counted = at;
+            line
         };
-        self.flat.insert(flat)
+        places.map(number).collect()
     }
 
     /// Replaces so many lines below `above` by others.
+    pub(super) fn splice(&mut self, above: LineNumber, removed: usize, lines: Vec<Cow<'a, str>>) {
+        self.splice_all(vec![LineSplice {
+            above,
+            removed,
+            lines,
+        }]);
+    }
+
+    /// Replaces many stretches of lines, which are given in ascending order and do not overlap.
     ///
-    /// A new line ends as the one whose place it takes, or as its neighbour.
-    pub(super) fn splice(&mut self, above: LineId, removed: usize, new: Vec<Cow<'a, str>>) {
-        self.flat = None;
-        self.splice_lines(above, removed, new);
-    }
-
-    fn splice_lines(
-        &mut self,
-        above: LineId,
-        removed: usize,
-        new: Vec<Cow<'a, str>>,
-    ) -> Vec<LineId> {
+    /// A new line ends like the one whose place it takes, or like its neighbour.
+    pub(super) fn splice_all(&mut self, splices: Vec<LineSplice<'a>>) {
         self.is_changed = true;
-        self.numbers.take();
-        self.origins.take();
-        let mut below = self.lines[above].next;
-        let mut endings = Vec::with_capacity(removed.min(new.len()));
-        for _ in 0..removed {
-            if below == EDGE {
-                break;
+        self.flat.take();
+        for (kind, keys) in [LineKey::Exact, LineKey::Loose].iter().zip(&mut self.keys) {
+            if let Some(keys) = keys.get_mut() {
+                let hash = |line: &Cow<'_, str>| kind.hash(&self.hasher, line);
+                let hashed = (splices.iter())
+                    .map(|splice| (splice.range(), splice.lines.iter().map(hash).collect()));
+                splice_items(keys, hashed.collect());
             }
-            endings.push(self.lines[below].ending);
-            self.lines[below].is_live = false;
-            self.count -= 1;
-            for index in [&mut self.exact, &mut self.loose].into_iter().flatten() {
-                index.forget(below);
-            }
-            below = self.lines[below].next;
         }
-        let fallback = self.ending_at(&endings, above, below);
-        let mut last = above;
-        let mut ids = Vec::with_capacity(new.len());
-        for (position, text) in new.into_iter().enumerate() {
-            let id = self.lines.len();
-            for index in [&mut self.exact, &mut self.loose].into_iter().flatten() {
-                index.add(text.clone(), true);
-            }
-            let ending = (endings.get(position).copied()).filter(|_| self.copies_endings);
-            self.lines.push(Line {
-                text,
-                ending: ending
-                    .filter(|&ending| ending != Ending::Missing)
-                    .unwrap_or(fallback),
-                next: EDGE,
-                previous: last,
-                is_live: true,
-            });
-            self.lines[last].next = id;
-            self.count += 1;
-            ids.push(id);
-            last = id;
-        }
-        self.lines[last].next = below;
-        self.lines[below].previous = last;
+        let written = (splices.into_iter()).map(|splice| (splice.range(), self.ended(splice)));
+        let written = written.collect();
+        splice_items(&mut self.lines, written);
         self.set_final_newline(self.has_final_newline);
-        ids
     }
 
-    fn ending_at(&self, replaced: &[Ending], above: LineId, below: LineId) -> Ending {
-        if !self.copies_endings {
-            return self.dominant;
+    /// The new lines of a splice with their endings.
+    fn ended(&self, splice: LineSplice<'a>) -> Vec<DocumentLine<'a>> {
+        let range = splice.range();
+        let replaced = &self.lines[range.clone()];
+        let above = range.start.checked_sub(1).map(|above| &self.lines[above]);
+        let neighbours = replaced.iter().rev().chain(above);
+        let fallback = (neighbours.chain(self.lines.get(range.end)))
+            .map(|line| line.ending)
+            .find(|&ending| self.copies_endings && ending != LineEnding::Missing)
+            .unwrap_or(self.dominant);
+        let origin = above.map_or(0, |line| line.origin);
+        let ended = |(position, text): (usize, Cow<'a, str>)| {
+            let replaced = replaced.get(position).map(|line| line.ending);
+            let copied = replaced.filter(|&it| self.copies_endings && it != LineEnding::Missing);
+            DocumentLine {
+                text,
+                ending: copied.unwrap_or(fallback),
+                origin,
+                is_added: true,
+            }
+        };
+        splice.lines.into_iter().enumerate().map(ended).collect()
+    }
+
+    /// Replaces stretches of the flat text, which are given in ascending order, by texts with `\n`
+    /// as their only line ending.
+    pub(super) fn splice_flat(&mut self, stretches: Vec<(Range<usize>, String)>) {
+        let flat = self.flat();
+        let bounds = (stretches.iter()).flat_map(|(range, _)| [range.start, range.end]);
+        let lines = self.lines_at(bounds);
+        // Those that touch the same line are one, so that each line is written once.
+        let mut joined: Vec<(Range<usize>, String, LineNumber)> = Vec::new();
+        for ((range, new), lines) in stretches.into_iter().zip(lines.chunks(2)) {
+            match joined.last_mut() {
+                Some((last, text, line)) if *line == lines[0] => {
+                    text.push_str(&flat[last.end..range.start]);
+                    text.push_str(&new);
+                    last.end = range.end;
+                    *line = lines[1];
+                }
+                _ => joined.push((range, new, lines[1])),
+            }
         }
-        let neighbours = [above, below].map(|id| self.lines[id].ending);
-        (replaced.iter().rev().chain(&neighbours))
-            .copied()
-            .find(|&ending| ending != Ending::Missing)
-            .unwrap_or(self.dominant)
-    }
-
-    /// Replaces a stretch of the flat text by another, which has `\n` as its only line ending.
-    pub(super) fn splice_flat(&mut self, range: std::ops::Range<usize>, new: &str) {
-        let mut flat = match self.flat.take() {
-            Some(flat) => flat,
-            None => Flat::new(self),
-        };
-        let splice = flat.line_splice(&range, new);
-        let ids = self.splice_as(&flat, &splice);
-        flat.splice(range, new, &splice, &ids);
-        self.set_final_newline(flat.ends_with_newline());
-        self.flat = Some(flat);
-    }
-
-    /// Replaces many stretches of the flat text, given in ascending order.
-    pub(super) fn splice_flat_all(
-        &mut self,
-        stretches: impl Iterator<Item = (std::ops::Range<usize>, String)>,
-    ) {
-        let flat = match self.flat.take() {
-            Some(flat) => flat,
-            None => Flat::new(self),
-        };
-        let stretches = flat.joined(stretches);
-        let Some((last, new)) = stretches.last() else {
+        let Some((last, new, _)) = joined.last() else {
             return;
         };
-        let ends_with_newline = flat.will_end_with_newline(last, new);
-        for (range, new) in stretches.iter().rev() {
-            self.splice_as(&flat, &flat.line_splice(range, new));
-        }
+        let parts = [&flat[last.end..], new, &flat[..last.start]];
+        let ends_with_newline = (parts.into_iter().find(|part| !part.is_empty()))
+            .is_none_or(|part| part.ends_with('\n'));
+        let splices = joined.into_iter().map(|(range, new, last)| {
+            let removed = memchr_iter(b'\n', &flat.as_bytes()[range.clone()]).count() + 1;
+            line_splice(flat, range, &new, last - removed)
+        });
+        let splices = splices.collect();
+        self.splice_all(splices);
         self.set_final_newline(ends_with_newline);
-    }
-
-    fn splice_as(&mut self, flat: &Flat, splice: &LineSplice) -> Vec<LineId> {
-        let above = match splice.first {
-            0 => EDGE,
-            first => flat.id(first - 1),
-        };
-        let lines = splice.lines.iter().cloned().map(Cow::Owned).collect();
-        self.splice_lines(above, splice.removed, lines)
     }
 
     /// Puts the text together and tells what changed.
@@ -421,20 +351,23 @@ impl<'a> Document<'a> {
         let mut changes = Vec::new();
         let mut seen = 0;
         let mut added = 0;
-        for id in self.walk() {
-            let line = &self.lines[id];
-            let ending = self.ending_of(line);
+        for (line, number) in self.lines.iter().zip(1..) {
+            let ending = match line.ending {
+                _ if number == self.lines.len() && !self.has_final_newline => LineEnding::Missing,
+                LineEnding::Missing => self.dominant,
+                ending => ending,
+            };
             text.push_str(&line.text);
-            if self.is_original(id) {
-                push_change(&mut changes, seen..id - 1, added);
-                seen = id;
-                added = 0;
-            } else {
+            if line.is_added {
                 added += 1;
                 // A diff of a file with such endings may quote them: one `\r` is enough.
-                if ending == Ending::CrLf && line.text.ends_with('\r') {
+                if ending == LineEnding::CrLf && line.text.ends_with('\r') {
                     text.pop();
                 }
+            } else {
+                push_change(&mut changes, seen..line.origin - 1, added);
+                seen = line.origin;
+                added = 0;
             }
             text.push_str(ending.as_str());
         }
@@ -445,21 +378,73 @@ impl<'a> Document<'a> {
             changes,
         }
     }
+}
 
-    fn ending_of(&self, line: &Line<'_>) -> Ending {
-        if line.next == EDGE && !self.has_final_newline {
-            Ending::Missing
-        } else if line.ending == Ending::Missing {
-            self.dominant
-        } else {
-            line.ending
-        }
+/// Replaces stretches, which are given in ascending order and do not overlap.
+fn splice_items<T>(items: &mut Vec<T>, mut splices: Vec<(Range<usize>, Vec<T>)>) {
+    if splices.len() == 1
+        && let Some((range, new)) = splices.pop()
+    {
+        items.splice(range, new);
+        return;
+    }
+    let mut at = splices
+        .first()
+        .map_or(items.len(), |(range, _)| range.start);
+    let mut rest = items.split_off(at).into_iter();
+    for (range, new) in splices {
+        items.extend(rest.by_ref().take(range.start - at));
+        rest.by_ref().take(range.len()).for_each(drop);
+        items.extend(new);
+        at = range.end;
+    }
+    items.extend(rest);
+}
+
+/// Does to whole lines what replacing a stretch of the flat text does; it begins in the line below
+/// `above`.
+fn line_splice<'a>(
+    flat: &str,
+    range: Range<usize>,
+    new: &str,
+    above: LineNumber,
+) -> LineSplice<'a> {
+    let start = flat[..range.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = flat[range.end..].find('\n');
+    let end = end.map_or(flat.len(), |at| range.end + at + 1);
+    let whole = [&flat[start..range.start], new, &flat[range.end..end]].concat();
+    let old: Vec<&str> = flat[start..end].split_terminator('\n').collect();
+    let new: Vec<&str> = whole.split_terminator('\n').collect();
+    let prefix = old.iter().zip(&new).take_while(|(old, new)| old == new);
+    let prefix = prefix.count();
+    let ends = old[prefix..].iter().rev().zip(new[prefix..].iter().rev());
+    let suffix = ends.take_while(|(old, new)| old == new).count();
+    LineSplice {
+        above: above + prefix,
+        removed: old.len() - prefix - suffix,
+        lines: (new[prefix..new.len() - suffix].iter())
+            .map(|&line| Cow::Owned(line.to_owned()))
+            .collect(),
     }
 }
 
-fn push_change(changes: &mut Vec<Change>, old: std::ops::Range<usize>, new: usize) {
+/// For each prefix, the length of the longest shorter prefix that it also ends with.
+fn borders(run: &[u64]) -> Vec<usize> {
+    let mut borders = vec![0; run.len()];
+    let mut length = 0;
+    for at in 1..run.len() {
+        while length > 0 && run[length] != run[at] {
+            length = borders[length - 1];
+        }
+        length += usize::from(run[length] == run[at]);
+        borders[at] = length;
+    }
+    borders
+}
+
+fn push_change(changes: &mut Vec<LineChange>, old: Range<usize>, new: usize) {
     if !old.is_empty() || new > 0 {
-        changes.push(Change { old, new });
+        changes.push(LineChange { old, new });
     }
 }
 
@@ -472,7 +457,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn spliced(text: &str, above: LineId, removed: usize, new: &str) -> String {
+    fn spliced(text: &str, above: LineNumber, removed: usize, new: &str) -> String {
         let mut document = Document::new(text);
         document.splice(above, removed, lines(new));
         document.finish(Level::Exact).text
@@ -502,32 +487,63 @@ mod tests {
     }
 
     #[test]
-    fn lines_have_the_numbers_that_they_have_now() {
+    fn lines_remember_their_number_in_the_original() {
         let mut document = Document::new("a\nb\nc\nd\n");
-        assert_eq!(document.numbered(vec![3, 1]), [(1, 1), (3, 3)]);
         document.splice(1, 1, lines("x\ny\n"));
         assert_eq!(
-            document.numbered(vec![4, 6, 5, 1]),
-            [(1, 1), (5, 2), (6, 3), (4, 5)]
+            [1, 2, 3, 4, 5].map(|line| document.original_number(line)),
+            [1, 1, 1, 3, 4]
         );
-        document.splice(EDGE, 1, lines(""));
-        assert_eq!(
-            document.numbered(vec![4, 1, 5, 4]),
-            [(5, 1), (4, 4)],
-            "a line that is gone"
-        );
+        document.splice(0, 1, Vec::new());
+        assert_eq!([1, 3].map(|line| document.original_number(line)), [1, 3]);
     }
 
     #[test]
-    fn many_questions_between_two_changes_number_the_lines_once() {
-        let mut document = Document::new("a\nb\nc\n");
-        document.splice(1, 1, lines("x\n"));
-        document.numbered(vec![1]);
-        let numbers = document.numbers.get().map(Vec::as_ptr);
-        document.numbered(vec![3]);
-        assert_eq!(document.numbers.get().map(Vec::as_ptr), numbers);
-        document.splice(EDGE, 0, lines("y\n"));
-        assert!(document.numbers.get().is_none());
+    fn lines_are_found_wherever_they_stand() {
+        let mut document = Document::new("a\nb\na\n b\na\n");
+        let found = |document: &Document<'_>, key| document.find_lines(key, &["a", "b"]);
+        assert_eq!(found(&document, LineKey::Exact), [1]);
+        assert_eq!(found(&document, LineKey::Loose), [1, 3]);
+        document.splice_all(vec![
+            LineSplice {
+                above: 0,
+                removed: 1,
+                lines: Vec::new(),
+            },
+            LineSplice {
+                above: 5,
+                removed: 0,
+                lines: lines("b\n"),
+            },
+        ]);
+        assert_eq!(found(&document, LineKey::Exact), [4]);
+        assert_eq!(document.find_lines(LineKey::Exact, &[]), []);
+        let blank = "\n".repeat(20_000);
+        let found = Document::new(&blank).find_lines(LineKey::Exact, &vec![""; 10_000]);
+        assert_eq!(found.len(), 10_001);
+    }
+
+    #[test]
+    fn stretches_of_text_become_lines() {
+        #[track_caller]
+        fn case(text: &str, stretches: &[(Range<usize>, &str)], expected: &str, changes: usize) {
+            let mut document = Document::new(text);
+            let stretches = stretches
+                .iter()
+                .map(|(range, new)| (range.clone(), (*new).to_owned()));
+            document.splice_flat(stretches.collect());
+            let edited = document.finish(Level::Exact);
+            assert_eq!(
+                (edited.text.as_str(), edited.changes.len()),
+                (expected, changes)
+            );
+        }
+        case("ab cd\nef\n", &[(0..1, "x"), (3..4, "y")], "xb yd\nef\n", 1);
+        case("a\nb\nc\n", &[(0..1, "x"), (4..5, "y")], "x\nb\ny\n", 2);
+        case("a\nb\nc\n", &[(1..4, "-")], "a-c\n", 1);
+        case("a\r\nb\r\n", &[(1..2, "\nx\n")], "a\r\nx\r\nb\r\n", 1);
+        case("a\nb\n", &[(4..4, "c")], "a\nb\nc", 1);
+        case("a\nb", &[(0..3, "")], "", 1);
     }
 
     #[test]
@@ -541,10 +557,9 @@ mod tests {
     fn changes_add_up_over_several_edits() {
         let mut document = Document::new("a\nb\nc\nd\n");
         document.splice(1, 1, lines("x\ny\n"));
-        let x = document.next(1);
-        document.splice(x, 2, lines("z\n"));
+        document.splice(2, 2, lines("z\n"));
         let edited = document.finish(Level::Exact);
         assert_eq!(edited.text, "a\nx\nz\nd\n");
-        assert_eq!(edited.changes, [Change { old: 1..3, new: 2 }]);
+        assert_eq!(edited.changes, [LineChange { old: 1..3, new: 2 }]);
     }
 }

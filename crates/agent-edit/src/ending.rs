@@ -4,7 +4,7 @@ use memchr::{memchr_iter, memchr2_iter};
 
 /// How a line ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum LineEnding {
     /// `\n`
     Lf,
     /// `\r\n`
@@ -15,7 +15,7 @@ pub(super) enum Ending {
     Missing,
 }
 
-impl Ending {
+impl LineEnding {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Lf => "\n",
@@ -26,23 +26,23 @@ impl Ending {
     }
 }
 
-const ENDINGS: [Ending; 3] = [Ending::Lf, Ending::CrLf, Ending::Cr];
+const ENDINGS: [LineEnding; 3] = [LineEnding::Lf, LineEnding::CrLf, LineEnding::Cr];
 
 /// Where each line ends and how; a lone `\r` is an ordinary character.
-pub(super) fn breaks(text: &str) -> impl Iterator<Item = (usize, Ending)> {
+pub(super) fn breaks(text: &str) -> impl Iterator<Item = (usize, LineEnding)> {
     let bytes = text.as_bytes();
     memchr_iter(b'\n', bytes).map(|at| line_break(bytes, at))
 }
 
 /// Where each line ends and how; a lone `\r` ends one as well.
-pub(super) fn breaks_with_lone_returns(text: &str) -> impl Iterator<Item = (usize, Ending)> {
+pub(super) fn breaks_with_lone_returns(text: &str) -> impl Iterator<Item = (usize, LineEnding)> {
     let bytes = text.as_bytes();
     memchr2_iter(b'\n', b'\r', bytes)
         .filter(|&at| bytes[at] == b'\n' || bytes.get(at + 1) != Some(&b'\n'))
         .map(|at| line_break(bytes, at))
 }
 
-/// Whether a program may have taken a `\r` in the text for the end of a line.
+/// Tells whether a program may have taken a `\r` in the text for the end of a line.
 pub(super) fn has_lone_return(text: &str) -> bool {
     let bytes = text.as_bytes();
     memchr_iter(b'\r', bytes).any(|at| bytes.get(at + 1) != Some(&b'\n'))
@@ -50,32 +50,32 @@ pub(super) fn has_lone_return(text: &str) -> bool {
 
 /// How many lines end in each way.
 #[derive(Debug, Default)]
-pub(super) struct Endings {
+pub(super) struct LineEndings {
     counts: [usize; ENDINGS.len()],
 }
 
-impl Endings {
-    pub(super) fn count(&mut self, ending: Ending) {
+impl LineEndings {
+    pub(super) fn count(&mut self, ending: LineEnding) {
         if let Some(kind) = ENDINGS.iter().position(|&other| other == ending) {
             self.counts[kind] += 1;
         }
     }
 
     /// The most frequent ending; the first of those that are equally frequent.
-    pub(super) fn dominant(&self) -> Ending {
+    pub(super) fn dominant(&self) -> LineEnding {
         let most = self.counts.iter().max();
         let kind = self.counts.iter().position(|count| Some(count) == most);
-        kind.map_or(Ending::Lf, |kind| ENDINGS[kind])
+        kind.map_or(LineEnding::Lf, |kind| ENDINGS[kind])
     }
 }
 
 /// Where the line before a break ends, and how.
-fn line_break(bytes: &[u8], at: usize) -> (usize, Ending) {
+fn line_break(bytes: &[u8], at: usize) -> (usize, LineEnding) {
     if bytes[at] == b'\r' {
-        (at, Ending::Cr)
+        (at, LineEnding::Cr)
     } else if at > 0 && bytes[at - 1] == b'\r' {
-        (at - 1, Ending::CrLf)
+        (at - 1, LineEnding::CrLf)
     } else {
-        (at, Ending::Lf)
+        (at, LineEnding::Lf)
     }
 }

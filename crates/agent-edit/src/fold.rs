@@ -1,4 +1,4 @@
-//! What may differ between the text that a model quotes and the text of the file.
+//! Differences between the text that a model quotes and the text of the file that may be overlooked.
 //!
 //! Folding makes two lines equal that differ only in white space or in the kind of a quote, a dash
 //! or a space. A `Shift` is one and the same change of indentation over several lines.

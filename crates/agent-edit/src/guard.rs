@@ -5,6 +5,8 @@
 
 use std::collections::HashSet;
 
+use super::align::align;
+
 /// Files up to this many lines may be overwritten by anything.
 const SMALL: usize = 40;
 
@@ -20,7 +22,55 @@ pub fn omission(old: &str, new: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Whether overwriting a file of over 40 lines leaves fewer than half as many.
+/// The first line of a new content for a file that stands for lines which the file has and the
+/// content does not: a placeholder, a bare `...`, or a remark such as `// rest of the code`.
+///
+/// A bare `...` is also Python, and a remark may be one: they count only where they stand in the
+/// place of lines, `...` of more lines than are new.
+pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
+    if let Some(placeholder) = omission(old, new) {
+        return Some(placeholder);
+    }
+    if !new.lines().any(stands_for_lines) {
+        return None;
+    }
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let filled = |lines: &[&str]| lines.iter().filter(|line| !line.trim().is_empty()).count();
+    align(&old, &new).into_iter().find_map(|block| {
+        let (old, new) = (&old[block.old], &new[block.new]);
+        let sign = new.iter().find(|line| stands_for_lines(line))?.trim();
+        let lost = filled(old) + usize::from(sign != "...");
+        (lost > filled(new)).then(|| sign.to_owned())
+    })
+}
+
+/// Tells whether a line may stand for lines that somebody did not want to write.
+fn stands_for_lines(line: &str) -> bool {
+    const SIGNS: [&str; 8] = [
+        "existing",
+        "rest",
+        "remaining",
+        "remainder",
+        "previous",
+        "snip",
+        "snipped",
+        "unchanged",
+    ];
+    let line = line.trim();
+    if is_elision(line.trim_matches(['[', ']', '(', ')', '{', '}', '<', '>'])) {
+        return true;
+    }
+    let (core, is_comment) = uncommented(line);
+    let is_framed = line.starts_with(['(', '[', '<', '-', '.', '\u{2026}', '*', '=']);
+    let words = core.to_lowercase();
+    let mut each = (words.split(|character: char| !character.is_alphanumeric()))
+        .filter(|word| !word.is_empty());
+    (is_comment || is_framed)
+        && each.clone().any(|word| SIGNS.contains(&word))
+        && each.all(|word| SIGNS.contains(&word) || WORDS.split(' ').any(|known| known == word))
+}
+
+/// Tells whether overwriting a file of over 40 lines leaves fewer than half as many.
 ///
 /// Blank lines do not count. A rewrite of about the same size is no drop, whatever it changes.
 pub fn drops_most(old: &str, new: &str) -> bool {
@@ -71,7 +121,7 @@ const ENDINGS: [&str; 9] = [
     "goes here",
 ];
 
-/// What a placeholder without dots ends with, if it has words of its own before that.
+/// Words with which a placeholder without dots ends, if it has words of its own before that.
 const LAST_WORDS: [&str; 2] = ["unchanged", "goes here"];
 
 /// The words of one that has none of its own. A comment about anything in particular has others.
@@ -83,10 +133,10 @@ const WORDS: &str = "the rest of this that your our all other others existing re
     properties routes options settings variables constants types definitions declarations \
     styles rules cases parameters arguments attributes columns entries";
 
-/// What an ellipsis is made of.
+/// The characters of an ellipsis.
 const DOTS: [char; 2] = ['.', '\u{2026}'];
 
-/// Whether a line stands for lines that somebody did not want to write.
+/// Tells whether a line stands for lines that somebody did not want to write.
 ///
 /// A bare `...` is not one: it is Python.
 pub(super) fn is_placeholder(line: &str) -> bool {
@@ -122,7 +172,7 @@ pub(super) fn is_placeholder(line: &str) -> bool {
         && is_about_nothing(&words)
 }
 
-/// Whether a line that begins with dots is code: `...name` spreads a value in JavaScript and PHP.
+/// Tells whether a line that begins with dots is code: `...name` spreads a value in JavaScript and PHP.
 ///
 /// Words in a row are no expression, and nothing is spread with dots behind it.
 fn is_spread(line: &str) -> bool {
@@ -143,14 +193,14 @@ fn is_spread(line: &str) -> bool {
     is_attached && (value.contains(SIGNS) || !is_about_nothing(&value.to_lowercase()))
 }
 
-/// Whether a comment that sounds like a placeholder says nothing else.
+/// Tells whether a comment that sounds like a placeholder says nothing else.
 fn is_about_nothing(words: &str) -> bool {
     let mut each = words.split(|character: char| !character.is_alphanumeric());
     LAST_WORDS.iter().any(|last| words.ends_with(last))
         || each.all(|word| word.is_empty() || WORDS.split(' ').any(|known| known == word))
 }
 
-/// Whether what was trimmed off is an ellipsis.
+/// Tells whether what was trimmed off is an ellipsis.
 fn is_dots_at(core: &str, trimmed: &str) -> bool {
     core.len() - trimmed.len() >= 3
 }
@@ -177,7 +227,7 @@ fn uncommented(line: &str) -> (&str, bool) {
     (line, false)
 }
 
-/// Whether a line of a SEARCH text may stand for lines that are left out of it.
+/// Tells whether a line of a SEARCH text may stand for lines that are left out of it.
 pub(super) fn is_elision(line: &str) -> bool {
     matches!(line.trim(), "..." | "\u{2026}") || is_placeholder(line)
 }
@@ -266,6 +316,34 @@ mod tests {
     fn a_placeholder_that_was_there_may_stay() {
         assert_eq!(omission("a\n  // ...\n", "b\n// ...\n"), None);
         assert_eq!(omission("a\n", "b\n  // ...\n").as_deref(), Some("// ..."));
+    }
+
+    #[test]
+    fn what_stands_for_lines_is_seen_where_lines_are_lost() {
+        let old = "import os\nimport sys\n\ndef f():\n    a()\n    b()\n\ndef g():\n    c()\n";
+        for sign in [
+            "...",
+            "    ...",
+            "\u{2026}",
+            "(rest of methods ...)",
+            "# existing imports",
+            "// rest of the code",
+            "--- snip ---",
+            "[...]",
+            "# remaining functions",
+            "<rest of the file>",
+        ] {
+            let new = format!("import os\n{sign}\ndef g():\n    d()\n");
+            assert_eq!(omission_in_file(old, &new).as_deref(), Some(sign.trim()));
+        }
+        for new in [
+            "import os\n# the rest of the imports is sorted by isort\ndef g():\n    d()\n",
+            "import os\nimport sys\n\ndef f():\n    a()\n    b()\n\ndef h():\n    ...\n\ndef g():\n    c()\n",
+            "import os\n\ndef g():\n    c()\n",
+            "import os\nimport sys\n\ndef f():\n    a()\n    b()\n\ndef g():\n    ...\n",
+        ] {
+            assert_eq!(omission_in_file(old, new), None, "{new}");
+        }
     }
 
     #[test]

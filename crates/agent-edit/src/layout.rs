@@ -1,19 +1,19 @@
-//! What the indentation of lines says: what belongs to what, or nothing.
+//! Tells whether indentation has a meaning in a text.
 //!
 //! In Python and YAML a line that is indented in another way means something else; between braces it
 //! only looks odd. Which of the two a file is can be read off how its lines begin and end. Lines
 //! within brackets that are still open are free even in Python.
 
-/// What lines tell about their language.
+/// Signs in lines by which languages differ.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Layout {
+pub(super) struct CodeLayout {
     has_statement: bool,
     colons: usize,
     braces: usize,
 }
 
-impl Layout {
-    /// The same after some more lines.
+impl CodeLayout {
+    /// Counts the signs in some more lines.
     pub(super) fn with<'t>(mut self, lines: impl Iterator<Item = &'t str>) -> Self {
         for line in lines.map(str::trim) {
             if line.ends_with(':') {
@@ -28,7 +28,7 @@ impl Layout {
         self
     }
 
-    /// Whether indentation says what belongs to what.
+    /// Tells whether indentation says what belongs to what.
     ///
     /// Labels and cases end with a colon in languages with braces too, but braces are more.
     pub(super) fn is_meaningful(self) -> bool {
@@ -36,7 +36,7 @@ impl Layout {
     }
 }
 
-/// Whether a line that ends with a colon is a statement that has one nowhere but in Python.
+/// Tells whether a line that ends with a colon is a statement that has one nowhere but in Python.
 fn opens_block(line: &str) -> bool {
     const WORDS: [&str; 14] = [
         "async", "class", "def", "elif", "else:", "except", "except:", "finally:", "for", "if",
@@ -77,7 +77,7 @@ mod tests {
 
     #[track_caller]
     fn case(text: &str, is_meaningful: bool) {
-        let layout = Layout::default().with(text.lines());
+        let layout = CodeLayout::default().with(text.lines());
         assert_eq!(layout.is_meaningful(), is_meaningful);
     }
 

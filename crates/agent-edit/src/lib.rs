@@ -12,13 +12,12 @@
 
 mod align;
 mod anchor;
+mod boundaries;
+mod copy_damage;
 mod document;
-mod elision;
 mod ending;
-mod flat;
 mod fold;
 mod guard;
-mod index;
 mod layout;
 mod lines;
 mod matcher;
@@ -31,16 +30,16 @@ mod quote;
 mod refuse;
 mod regular;
 mod replace;
-mod words;
 mod writer;
 
 use std::ops::Range;
 
 use agent_protocol::Level;
 
-pub use guard::{drops_most, omission};
+pub use copy_damage::{CopyDamage, RestoredCopy, restore_copy};
+pub use guard::{drops_most, omission, omission_in_file};
 pub use lines::{insert_lines, replace_lines};
-pub use patch::{check_patch_old, patch, patch_moved};
+pub use patch::{changes_anything, check_patch_context, check_patch_old, patch, patch_moved};
 pub use regular::quoted_replacement;
 pub use replace::{Replaced, replace};
 
@@ -55,12 +54,12 @@ pub struct Edited {
     ///
     /// A line whose ending alone changed, because it became or ceased to be the last one, is not
     /// among them.
-    pub changes: Vec<Change>,
+    pub changes: Vec<LineChange>,
 }
 
 /// A stretch of lines that was replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct LineChange {
     /// Lines of the old text, from 0, half open; empty where lines were only inserted.
     pub old: Range<usize>,
     /// How many lines stand there now.
@@ -72,6 +71,6 @@ pub struct Change {
 pub struct Refusal {
     /// One line: what is wrong and where.
     pub message: String,
-    /// What helps to send it again: the nearest passages with their line numbers.
+    /// Help to send it again: the nearest passages with their line numbers.
     pub detail: String,
 }

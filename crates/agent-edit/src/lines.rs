@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::align::align;
-use super::document::{Document, EDGE, LineId};
+use super::align::{DiffBlock, align};
+use super::document::{Document, LineNumber, LineSplice};
 use super::{Edited, Refusal, guard};
 use agent_protocol::Level;
 
@@ -36,11 +36,12 @@ pub fn replace_lines(
         .skip(start - 1)
         .take(end + 1 - start)
         .collect();
-    for block in align(&old, &new).into_iter().rev() {
-        let above = start - 1 + block.old.start;
-        let lines = new[block.new].iter().map(|&line| Cow::Borrowed(line));
-        document.splice(above, block.old.len(), lines.collect());
-    }
+    let splice = |block: DiffBlock| LineSplice {
+        above: start - 1 + block.old.start,
+        removed: block.old.len(),
+        lines: (new[block.new].iter().copied().map(Cow::Borrowed)).collect(),
+    };
+    document.splice_all(align(&old, &new).into_iter().map(splice).collect());
     Ok(document.finish(Level::Exact))
 }
 
@@ -48,7 +49,7 @@ pub fn replace_lines(
 pub fn insert_lines(text: &str, after: u32, new: &str) -> Result<Edited, Refusal> {
     let mut document = Document::new(text);
     let above = match after {
-        0 => EDGE,
+        0 => 0,
         after => within(after, document.len())?,
     };
     if new.is_empty() {
@@ -60,7 +61,7 @@ pub fn insert_lines(text: &str, after: u32, new: &str) -> Result<Edited, Refusal
     Ok(document.finish(Level::Exact))
 }
 
-fn within(line: u32, count: usize) -> Result<LineId, Refusal> {
+fn within(line: u32, count: usize) -> Result<LineNumber, Refusal> {
     usize::try_from(line)
         .ok()
         .filter(|&line| line <= count)
@@ -87,7 +88,7 @@ pub(super) fn omitted(placeholder: &str) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Change;
+    use crate::LineChange;
 
     #[track_caller]
     fn replaced(text: &str, start: u32, end: u32, new: &str, expected: &str) {
@@ -102,7 +103,7 @@ mod tests {
         replaced("a\r\nb\r\n", 1, 1, "x\ny\n", "x\r\ny\r\nb\r\n");
         replaced("a\nb\n", 1, 1, "\n", "\nb\n");
         let edited = replace_lines("a\nb\nc\n", 1, 3, "a\nx\nc\n").unwrap();
-        assert_eq!(edited.changes, [Change { old: 1..2, new: 1 }]);
+        assert_eq!(edited.changes, [LineChange { old: 1..2, new: 1 }]);
     }
 
     #[test]

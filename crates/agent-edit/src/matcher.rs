@@ -4,33 +4,27 @@
 //! that counts: what matches more loosely elsewhere is no competitor, and two places at the same
 //! level are no match at all, unless the caller has a reason to prefer one.
 
-use super::document::{Document, LineId};
+use super::document::{Document, LineKey, LineNumber};
 use super::fold::{self, Shift};
-use super::index::Key;
 use super::layout;
 use agent_protocol::Level;
 
-/// What an indentation is made of; other spaces are a matter of punctuation.
+/// The characters of an indentation; other spaces are a matter of punctuation.
 const BLANKS: [char; 2] = [' ', '\t'];
 
 /// All places that match at the strictest level at which any does.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Places {
+pub(super) struct LineMatches {
     pub(super) level: Level,
-    /// The first line of each, in no particular order; never empty.
-    pub(super) starts: Vec<LineId>,
+    /// The first line of each, in ascending order; never empty.
+    pub(super) starts: Vec<LineNumber>,
 }
 
 /// Looks for whole lines at all levels up to `loosest`, which is at most `Level::Whitespace`.
-pub(super) fn places(
-    document: &mut Document<'_>,
-    lines: &[&str],
-    loosest: Level,
-) -> Option<Places> {
-    document.prepare(Key::Exact);
-    let starts = find(document, Key::Exact, lines);
+pub(super) fn find(document: &Document<'_>, lines: &[&str], loosest: Level) -> Option<LineMatches> {
+    let starts = document.find_lines(LineKey::Exact, lines);
     if !starts.is_empty() {
-        return Some(Places {
+        return Some(LineMatches {
             level: Level::Exact,
             starts,
         });
@@ -39,18 +33,17 @@ pub(super) fn places(
     if loosest == Level::Exact || is_blank {
         return None;
     }
-    document.prepare(Key::Loose);
-    let candidates = find(document, Key::Loose, lines);
+    let candidates = document.find_lines(LineKey::Loose, lines);
     // Rating a place reads its lines. Candidates that overlap a lot can be too many to read; they
     // are then as ambiguous as anything can be.
     let budget = 4 * document.len() + 10_000;
     if candidates.len().saturating_mul(lines.len()) > budget {
-        return (loosest == Level::Whitespace).then_some(Places {
+        return (loosest == Level::Whitespace).then_some(LineMatches {
             level: Level::Whitespace,
             starts: candidates,
         });
     }
-    let mut best: Option<Places> = None;
+    let mut best: Option<LineMatches> = None;
     for start in candidates {
         let level = closeness(document, start, lines);
         match &mut best {
@@ -58,7 +51,7 @@ pub(super) fn places(
             Some(best) if best.level < level => {}
             Some(best) if best.level == level => best.starts.push(start),
             _ => {
-                best = Some(Places {
+                best = Some(LineMatches {
                     level,
                     starts: vec![start],
                 });
@@ -68,25 +61,18 @@ pub(super) fn places(
     best
 }
 
-fn find(document: &Document<'_>, key: Key, lines: &[&str]) -> Vec<LineId> {
-    (document.index(key)).map_or_else(Vec::new, |index| index.find(document, lines))
-}
-
 /// The strictest level at which the lines match those that begin at `start`.
 ///
 /// They are known to match at `Level::Whitespace`.
-fn closeness(document: &Document<'_>, start: LineId, lines: &[&str]) -> Level {
+fn closeness(document: &Document<'_>, start: LineNumber, lines: &[&str]) -> Level {
     let mut level = Level::Exact;
-    for (id, quote) in document.walk_from(start).zip(lines) {
-        let file = document.text(id);
+    for (file, quote) in document.lines_from(start).zip(lines) {
         let line = if file == *quote {
             Level::Exact
         } else if file.trim_end() == quote.trim_end() {
             Level::TrailingSpace
         } else if file.trim_matches(BLANKS) == quote.trim_matches(BLANKS) {
             Level::Indentation
-        } else if fold::punctuation(file).trim() == fold::punctuation(quote).trim() {
-            Level::Punctuation
         } else {
             return Level::Whitespace;
         };
@@ -100,10 +86,10 @@ fn closeness(document: &Document<'_>, start: LineId, lines: &[&str]) -> Level {
 
 /// The change of indentation between the quoted lines and those that begin at `start`, if it is
 /// one and the same for all that are not blank.
-pub(super) fn shift(document: &Document<'_>, start: LineId, lines: &[&str]) -> Option<Shift> {
-    let filled =
-        (document.walk_from(start).zip(lines)).filter(|(_, quote)| !quote.trim().is_empty());
-    shift_between(filled.map(|(id, quote)| (*quote, document.text(id))))
+pub(super) fn shift(document: &Document<'_>, start: LineNumber, lines: &[&str]) -> Option<Shift> {
+    let pairs = document.lines_from(start).zip(lines);
+    let filled = pairs.filter(|(_, quote)| !quote.trim().is_empty());
+    shift_between(filled.map(|(file, quote)| (*quote, file)))
 }
 
 fn shift_between<'t>(lines: impl Iterator<Item = (&'t str, &'t str)>) -> Option<Shift> {
@@ -119,18 +105,19 @@ fn shift_between<'t>(lines: impl Iterator<Item = (&'t str, &'t str)>) -> Option<
     Shift::between(&pairs)
 }
 
-/// The same, if it is one for the lines that begin outside of brackets: within them, lines are
+/// The change of indentation, if it is one for the lines that begin outside of brackets: within
+/// them, lines are
 /// aligned as anybody likes.
 pub(super) fn statement_shift(
     document: &Document<'_>,
-    start: LineId,
+    start: LineNumber,
     lines: &[&str],
 ) -> Option<Shift> {
     let begins = layout::statements(lines)?;
     let is_filled = |line: &str| !line.trim().is_empty();
-    let statements = (document.walk_from(start).zip(lines).zip(begins))
+    let statements = (document.lines_from(start).zip(lines).zip(begins))
         .filter(|((_, quote), begins)| *begins && is_filled(quote));
-    shift_between(statements.map(|((id, quote), _)| (*quote, document.text(id))))
+    shift_between(statements.map(|((file, quote), _)| (*quote, file)))
 }
 
 /// Chooses among several places the one that a line number points to.
@@ -162,11 +149,10 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn case(text: &str, search: &[&str], level: Level, starts: &[LineId]) {
-        let mut document = Document::new(text);
-        let mut places = places(&mut document, search, Level::Whitespace).expect("a match");
-        places.starts.sort_unstable();
-        assert_eq!((places.level, &*places.starts), (level, starts));
+    fn case(text: &str, search: &[&str], level: Level, starts: &[LineNumber]) {
+        let document = Document::new(text);
+        let matches = find(&document, search, Level::Whitespace).expect("a match");
+        assert_eq!((matches.level, &*matches.starts), (level, starts));
     }
 
     #[test]
@@ -175,7 +161,7 @@ mod tests {
         case("a \n a\n", &["a"], Level::TrailingSpace, &[1]);
         case("  a\n  b\n", &["a", "b"], Level::Indentation, &[1]);
         case("\ta\n\t\tb\n", &["  a", "    b"], Level::Indentation, &[1]);
-        case("it's\n", &["it\u{2019}s"], Level::Punctuation, &[1]);
+        case("it's\n", &["it\u{2019}s"], Level::Whitespace, &[1]);
         case("a  b\n", &["a b"], Level::Whitespace, &[1]);
         case("  a\n   b\n", &["a", "b"], Level::Whitespace, &[1]);
         case("a \na  \n", &["a"], Level::TrailingSpace, &[1, 2]);
@@ -183,15 +169,9 @@ mod tests {
 
     #[test]
     fn other_words_never_match() {
-        let mut document = Document::new("let a = 1;\n");
-        assert_eq!(
-            places(&mut document, &["let b = 1;"], Level::Whitespace),
-            None
-        );
-        assert_eq!(
-            places(&mut document, &["let  a = 1;"], Level::Punctuation),
-            None
-        );
+        let document = Document::new("let a = 1;\n");
+        assert_eq!(find(&document, &["let b = 1;"], Level::Whitespace), None);
+        assert_eq!(find(&document, &["let  a = 1;"], Level::Indentation), None);
     }
 
     #[test]

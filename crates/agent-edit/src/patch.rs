@@ -1,24 +1,21 @@
 //! Patches of one file: all hunks or none.
 //!
 //! Every hunk is placed in the text as it was, then all are written, so that no hunk can match what
-//! another one wrote. A hunk stands at its stated line if it matches there exactly; else at the
+//! another one wrote. The context of hunks may overlap; what they change may not. A hunk stands at its stated line if it matches there exactly; else at the
 //! strictest level that matches anywhere, at the place nearest to that line, if it is near. A hunk
 //! without numbers must be unique: in the file, below the hunk before it, or in the block that its
 //! anchors open. As a last resort up to two lines of context at its ends are left out of account,
 //! but never all of it.
 
-mod straight;
-
-use std::borrow::Cow;
-
 use super::align::align;
-use super::document::{Document, EDGE, LineId};
+use super::document::{Document, LineSplice};
 use super::ending::has_lone_return;
 use super::lines::omitted;
-use super::place::{Placed, Placer, Stated};
+use super::place::{PlacedHunk, Placer, Stated};
+use super::refuse::{self, QuotedPiece};
 use super::replace::loosest;
-use super::writer::Writer;
-use super::{Change, Edited, Refusal, guard, matcher};
+use super::writer::LineWriter;
+use super::{Edited, LineChange, Refusal, guard, matcher};
 use agent_protocol::{Hunk, HunkLine, Level};
 
 /// Applies all hunks, or none. The lines that they state are those of the text.
@@ -26,9 +23,6 @@ use agent_protocol::{Hunk, HunkLine, Level};
 /// A hunk whose new lines are there already, and whose old ones are not, is left out.
 pub fn patch(text: &str, hunks: &[Hunk]) -> Result<Edited, Refusal> {
     refuse_useless(text, hunks)?;
-    if let Some(edited) = straight::apply(text, hunks) {
-        return Ok(edited);
-    }
     let stated = hunks.iter().map(|hunk| match hunk.old_start {
         Some(line) => Stated::Line(line),
         None => Stated::Nothing,
@@ -36,7 +30,7 @@ pub fn patch(text: &str, hunks: &[Hunk]) -> Result<Edited, Refusal> {
     apply_to(text, hunks, &stated.collect::<Vec<_>>())
 }
 
-/// The same, where the lines that the hunks state are those of an earlier text.
+/// Applies all hunks, or none, where the lines that they state are those of an earlier text.
 ///
 /// `now` tells for each hunk where that line is now; a hunk whose line is not known any more must
 /// be unique in the text.
@@ -52,13 +46,39 @@ pub fn patch_moved(text: &str, hunks: &[Hunk], now: &[Option<u32>]) -> Result<Ed
 }
 
 fn refuse_useless(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
-    if !hunks.iter().any(is_useful) {
+    if !changes_anything(hunks) {
         return Err(Refusal::new("the patch changes nothing"));
     }
     refuse_omissions(text, hunks)
 }
 
+/// Tells whether hunks do more than quote the file.
+pub fn changes_anything(hunks: &[Hunk]) -> bool {
+    hunks.iter().any(is_useful)
+}
+
+/// Checks that hunks which only quote the file are in it: what is not may be a change whose marks
+/// were lost.
+pub fn check_patch_context(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
+    let quoting = hunks
+        .iter()
+        .enumerate()
+        .filter(|(_, hunk)| !is_useful(hunk));
+    let document = Document::new(text);
+    for (position, hunk) in quoting {
+        let lines: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::before).collect();
+        if !lines.is_empty() && matcher::find(&document, &lines, Level::Whitespace).is_none() {
+            let refusal = refuse::not_found(QuotedPiece::Hunk, &document, &lines);
+            return Err(refusal.of(&named(position, hunks)));
+        }
+    }
+    Ok(())
+}
+
 fn apply_to(text: &str, hunks: &[Hunk], stated: &[Stated]) -> Result<Edited, Refusal> {
+    if !hunks.iter().all(is_useful) {
+        check_patch_context(text, hunks)?;
+    }
     apply(Document::new(text), hunks, stated).or_else(|refusal| {
         if !has_lone_return(text) {
             return Err(refusal);
@@ -71,10 +91,10 @@ fn apply_to(text: &str, hunks: &[Hunk], stated: &[Stated]) -> Result<Edited, Ref
 }
 
 /// Which lines differ, where they are not those of the document.
-pub(super) fn changes(old: &str, new: &str) -> Vec<Change> {
+pub(super) fn changes(old: &str, new: &str) -> Vec<LineChange> {
     let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
     (align(&lines(old), &lines(new)).into_iter())
-        .map(|block| Change {
+        .map(|block| LineChange {
             old: block.old,
             new: block.new.len(),
         })
@@ -86,9 +106,18 @@ fn apply<'a>(
     hunks: &'a [Hunk],
     stated: &[Stated],
 ) -> Result<Edited, Refusal> {
-    match place_all(&mut document, hunks, stated) {
-        Ok(Laid { placed, left_out }) => {
-            write_all(&mut document, &placed);
+    match place_all(&document, hunks, stated) {
+        Ok(PlacedPatch { placed, left_out }) => {
+            let mut splices: Vec<(usize, LineSplice<'a>)> = (placed.iter())
+                .flat_map(|placed| splices(&document, placed).map(|splice| (placed.above, splice)))
+                .collect();
+            // Hunks may insert in the same place: first the one that quotes what is above.
+            splices.sort_by_key(|(top, splice)| (splice.above, splice.removed > 0, *top));
+            let splices = splices.into_iter().map(|(_, splice)| splice).collect();
+            document.splice_all(splices);
+            for placed in placed.iter().filter(|placed| placed.is_at_end) {
+                end_file(&mut document, placed);
+            }
             let there = match placed.len() {
                 0 => Level::AlreadyApplied,
                 _ => Level::PartlyApplied,
@@ -98,20 +127,6 @@ fn apply<'a>(
             Ok(document.finish(level))
         }
         Err((position, refusal)) => Err(refusal.of(&named(position, hunks))),
-    }
-}
-
-/// Writes all hunks.
-///
-/// What is only inserted goes first, and from the end: the line above it is still there, and what
-/// is inserted in the same place keeps its order.
-fn write_all<'a>(document: &mut Document<'a>, placed: &[Placed<'a>]) {
-    let is_insertion = |placed: &&Placed<'_>| placed.start == EDGE;
-    for placed in placed.iter().rev().filter(is_insertion) {
-        write(document, placed);
-    }
-    for placed in placed.iter().filter(|placed| !is_insertion(placed)) {
-        write(document, placed);
     }
 }
 
@@ -129,7 +144,7 @@ pub fn check_patch_old(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
     )))
 }
 
-/// Whether a hunk changes anything; what only quotes the file needs no place.
+/// Tells whether a hunk changes anything; one that only quotes the file needs no place.
 fn is_useful(hunk: &Hunk) -> bool {
     !hunk.lines.iter().all(is_kept) || hunk.old_without_newline != hunk.new_without_newline
 }
@@ -143,9 +158,9 @@ fn named(position: usize, hunks: &[Hunk]) -> String {
 }
 
 /// Hunks with their places.
-struct Laid<'h> {
+struct PlacedPatch<'h> {
     /// In the order of the patch.
-    placed: Vec<Placed<'h>>,
+    placed: Vec<PlacedHunk<'h>>,
     /// How many are in the file already.
     left_out: usize,
 }
@@ -153,10 +168,10 @@ struct Laid<'h> {
 /// Places all hunks. Those that have nothing but a number come last: whether the numbers are true
 /// is known from the others.
 fn place_all<'h>(
-    document: &mut Document<'_>,
+    document: &Document<'_>,
     hunks: &'h [Hunk],
     stated: &[Stated],
-) -> Result<Laid<'h>, (usize, Refusal)> {
+) -> Result<PlacedPatch<'h>, (usize, Refusal)> {
     let is_bare = |hunk: &Hunk, stated: &Stated| {
         *stated != Stated::Nothing && hunk.lines.iter().all(|line| line.before().is_none())
     };
@@ -173,7 +188,7 @@ fn place_all<'h>(
         }
     }
     laid.sort_unstable_by_key(|(position, _)| *position);
-    Ok(Laid {
+    Ok(PlacedPatch {
         placed: laid.into_iter().map(|(_, place)| place).collect(),
         left_out,
     })
@@ -194,67 +209,56 @@ fn refuse_omissions(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
 }
 
 /// Writes a hunk; its context stays as the file has it.
-fn write<'a>(document: &mut Document<'a>, placed: &Placed<'a>) {
+fn splices<'a>(
+    document: &Document<'_>,
+    placed: &PlacedHunk<'a>,
+) -> impl Iterator<Item = LineSplice<'a>> + use<'a> {
     let quoted: Vec<&str> = placed.lines.iter().filter_map(HunkLine::before).collect();
-    let shift = matcher::shift(document, placed.start, &quoted);
-    let writer = Writer::new(document, placed.start, &quoted, placed.level, shift);
-    let mut above = match placed.start {
-        EDGE => placed.above,
-        start => document.previous(start),
-    };
-    for run in placed
-        .lines
-        .chunk_by(|one, other| is_kept(one) == is_kept(other))
-    {
-        if is_kept(&run[0]) {
-            above = document.skip_from(above, run.len());
-        } else {
-            above = rewrite(document, above, run, &writer);
-        }
+    let shift = matcher::shift(document, placed.above + 1, &quoted);
+    let new: Vec<&str> = placed.lines.iter().filter_map(HunkLine::after).collect();
+    let writer = LineWriter::new(
+        document,
+        placed.above + 1,
+        &quoted,
+        &new,
+        placed.level,
+        shift,
+    );
+    let mut above = placed.above;
+    let mut splices = Vec::new();
+    for run in (placed.lines).chunk_by(|one, other| is_kept(one) == is_kept(other)) {
+        let removed: Vec<&str> = run.iter().filter_map(HunkLine::before).collect();
+        let added: Vec<&str> = run.iter().filter_map(HunkLine::after).collect();
+        splices.extend(align(&removed, &added).into_iter().map(|block| {
+            LineSplice {
+                above: above + block.old.start,
+                removed: block.old.len(),
+                lines: (added[block.new].iter())
+                    .map(|line| writer.write(line))
+                    .collect(),
+            }
+        }));
+        above += removed.len();
     }
+    splices.into_iter()
+}
+
+/// Ends the file as a hunk says that reaches its end.
+fn end_file(document: &mut Document<'_>, placed: &PlacedHunk<'_>) {
     let hunk = placed.hunk;
     // What fuzz left out takes its word about the end of the file with it.
     let is_whole = hunk.lines.as_ptr_range().end == placed.lines.as_ptr_range().end;
-    if placed.is_at_end && is_whole {
-        // Without numbers it is a patch as codex writes them, which always ends a file properly.
-        let is_ended = hunk.old_start.is_none() && !hunk.lines.last().is_some_and(is_kept);
-        if hunk.new_without_newline {
-            document.set_final_newline(false);
-        } else if hunk.old_without_newline || is_ended {
-            document.set_final_newline(true);
-        }
+    // Without numbers it is a patch as codex writes them, which always ends a file properly.
+    let is_ended = hunk.old_start.is_none() && !hunk.lines.last().is_some_and(is_kept);
+    if is_whole && hunk.new_without_newline {
+        document.set_final_newline(false);
+    } else if is_whole && (hunk.old_without_newline || is_ended) {
+        document.set_final_newline(true);
     }
 }
 
 fn is_kept(line: &HunkLine) -> bool {
     matches!(line, HunkLine::Keep(_))
-}
-
-/// Replaces the removed lines of a run by the added ones and tells the last line of them.
-fn rewrite<'a>(
-    document: &mut Document<'a>,
-    above: LineId,
-    run: &'a [HunkLine],
-    writer: &Writer,
-) -> LineId {
-    let added: Vec<&str> = (run.iter().filter(|line| matches!(line, HunkLine::Add(_))))
-        .filter_map(HunkLine::after)
-        .collect();
-    let removed: Vec<&str> = run.iter().filter_map(HunkLine::before).collect();
-    let mut above = above;
-    let mut at = 0;
-    for block in align(&removed, &added) {
-        above = document.skip_from(above, block.old.start - at);
-        let lines: Vec<Cow<'a, str>> = added[block.new]
-            .iter()
-            .map(|line| writer.write(line))
-            .collect();
-        let count = lines.len();
-        document.splice(above, block.old.len(), lines);
-        above = document.skip_from(above, count);
-        at = block.old.end;
-    }
-    document.skip_from(above, removed.len() - at)
 }
 
 #[cfg(test)]

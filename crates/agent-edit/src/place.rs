@@ -1,24 +1,26 @@
-//! Decides where a hunk stands.
+//! Decides where a hunk stands: at its stated line, near it, where its anchors lead to, or at the
+//! only place that it fits; or that its change is in the file already.
 
-mod anchored;
-mod applied;
 mod candidate;
-mod near;
 mod standing;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::Refusal;
-use super::anchor::Anchors;
-use super::document::{Document, EDGE, LineId};
+use super::align::align;
+use super::anchor::{self, Anchors, BlockReach};
+use super::document::{Document, LineKey, LineNumber};
 use super::matcher;
-use super::refuse::{self, Piece};
+use super::quote::proves_edit;
+use super::refuse::{self, QuotedPiece};
 use agent_protocol::{Hunk, HunkLine, Level};
 use candidate::{
-    Candidate, ambiguous, crossing, elsewhere, indented, is_at_its_end, is_enough, loosest,
-    says_to_be_first, stays_first,
+    ChangedLines, HunkPlace, ambiguous, changes, context, crossing, elsewhere, has_lost_mark,
+    indented, is_at_its_end, is_enough, is_telling, loosest, says_to_be_first, says_to_be_last,
+    stays_first,
 };
-use standing::{Drift, Standing};
+use standing::{Drift, HunkPositions};
 
 /// How many lines of context a hunk may be wrong about.
 const FUZZ: usize = 2;
@@ -30,7 +32,7 @@ const NEAR: usize = 100;
 /// fits a large part of the file has no place.
 const MAX_LOOKED_AT: usize = 64;
 
-/// What a hunk says about the line at which it begins.
+/// The line at which a hunk says to begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stated {
     /// Nothing: its header has no numbers.
@@ -43,32 +45,28 @@ pub(super) enum Stated {
 
 /// A hunk with its place.
 #[derive(Debug)]
-pub(super) struct Placed<'h> {
+pub(super) struct PlacedHunk<'h> {
     pub(super) hunk: &'h Hunk,
     /// Its lines, without those that fuzz left out.
     pub(super) lines: &'h [HunkLine],
-    /// The line below which it inserts, if it quotes none.
-    pub(super) above: LineId,
-    /// Its first line; the edge if it quotes none.
-    pub(super) start: LineId,
+    /// The line above it.
+    pub(super) above: LineNumber,
     pub(super) level: Level,
-    /// Whether its old lines end where the file ends.
+    /// Set if its old lines end where the file ends.
     pub(super) is_at_end: bool,
 }
 
-/// Places hunks one after the other in a document that does not change meanwhile, so that the id of
-/// a line is its number.
+/// Places hunks one after the other in a document that does not change meanwhile.
 #[derive(Debug, Default)]
 pub(super) struct Placer {
-    /// The lines that hunks quote, each stretch by its first line, with the line after its last.
-    taken: BTreeMap<LineId, LineId>,
-    /// The lines below which hunks that quote none insert.
-    inserted: BTreeSet<LineId>,
-    /// The line after the last hunk.
-    below: LineId,
+    /// The stretches that hunks change, by their span, with the end of it and the lines that the
+    /// hunk quotes.
+    changed: BTreeMap<usize, (usize, Range<LineNumber>)>,
+    /// The last line that the last hunk changes, or below which it inserts.
+    last_changed: LineNumber,
     /// How much further down than stated the last hunk stood.
     drift: isize,
-    standing: Standing,
+    standing: HunkPositions,
     anchors: Anchors,
     /// How many places were looked at that hunks may have meant.
     looked_at: usize,
@@ -77,10 +75,10 @@ pub(super) struct Placer {
 impl Placer {
     pub(super) fn place<'h>(
         &mut self,
-        document: &mut Document<'_>,
+        document: &Document<'_>,
         hunk: &'h Hunk,
         stated: Stated,
-    ) -> Result<Placed<'h>, Refusal> {
+    ) -> Result<PlacedHunk<'h>, Refusal> {
         let old: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::before).collect();
         if old.is_empty() {
             return self.place_insertion(document, hunk, stated);
@@ -104,14 +102,23 @@ impl Placer {
 
     fn look_everywhere<'h>(
         &mut self,
-        document: &mut Document<'_>,
+        document: &Document<'_>,
         hunk: &'h Hunk,
         stated: Stated,
         old: &[&str],
-    ) -> Result<Candidate<'h>, Refusal> {
+    ) -> Result<HunkPlace<'h>, Refusal> {
         let found = self.matches(document, hunk, &hunk.lines, 0, loosest(hunk));
+        let (free, taken): (Vec<_>, Vec<_>) =
+            (found.into_iter()).partition(|place| self.is_free(&place.changes(), &place.quoted()));
+        // What fits a place that another hunk changes is not looked for more loosely elsewhere.
+        if free.is_empty() && !taken.is_empty() {
+            return Err(Refusal::new(format!(
+                "it fits line {}, where another hunk of this patch changes the same lines; send one hunk for both",
+                taken[0].start
+            )));
+        }
         let (mut found, out_of_order): (Vec<_>, Vec<_>) =
-            (found.into_iter()).partition(|candidate| self.is_in_order(stated, candidate));
+            (free.into_iter()).partition(|place| self.is_in_order(stated, place));
         if found.is_empty() && !out_of_order.is_empty() {
             return crossing(hunk, &out_of_order);
         }
@@ -119,7 +126,7 @@ impl Placer {
             found = self.fuzzy(document, hunk, stated);
         }
         if found.is_empty() {
-            return Err(refuse::not_found(Piece::Hunk, document, old));
+            return Err(refuse::not_found(QuotedPiece::Hunk, document, old));
         }
         self.choose(document, hunk, stated, &found)
     }
@@ -136,53 +143,48 @@ impl Placer {
         )
     }
 
-    /// All free places of some lines of a hunk, at the strictest level at which any matches.
+    /// All places of some lines of a hunk, at the strictest level at which any matches.
     fn matches<'h>(
         &mut self,
-        document: &mut Document<'_>,
+        document: &Document<'_>,
         hunk: &Hunk,
         lines: &'h [HunkLine],
         skipped: usize,
         loosest: Level,
-    ) -> Vec<Candidate<'h>> {
+    ) -> Vec<HunkPlace<'h>> {
         let old: Vec<&str> = lines.iter().filter_map(HunkLine::before).collect();
-        let Some(places) = matcher::places(document, &old, loosest) else {
+        let Some(matches) = matcher::find(document, &old, loosest) else {
             return Vec::new();
         };
-        self.looked_at += places.starts.len();
-        let candidates = places.starts.into_iter().map(|start| Candidate {
+        self.looked_at += matches.starts.len();
+        let places = matches.starts.into_iter().map(|start| HunkPlace {
             lines,
             skipped,
             start,
             length: old.len(),
-            level: places.level,
+            level: matches.level,
         });
-        let mut free: Vec<Candidate<'h>> = candidates
-            .filter(|candidate| self.is_free(candidate))
-            .filter(|candidate| is_at_its_end(document, hunk, candidate))
-            .collect();
-        free.sort_unstable_by_key(|candidate| candidate.start);
-        free
+        places
+            .filter(|place| is_at_its_end(document, hunk, place))
+            .collect()
     }
 
     /// The places where all but one or two lines of context at the ends match.
     fn fuzzy<'h>(
         &mut self,
-        document: &mut Document<'_>,
+        document: &Document<'_>,
         hunk: &'h Hunk,
         stated: Stated,
-    ) -> Vec<Candidate<'h>> {
+    ) -> Vec<HunkPlace<'h>> {
         let expected = self.expected(stated);
-        let is_near = |candidate: &Candidate<'_>, reach| match (stated, expected) {
+        let is_near = |candidate: &HunkPlace<'_>, reach| match (stated, expected) {
             (Stated::Nothing, _) => reach > 0,
             (_, Some(expected)) => candidate.top().abs_diff(expected) <= reach,
             (_, None) => false,
         };
-        let is_kept = |line: &&HunkLine| matches!(line, HunkLine::Keep(_));
-        let leading = hunk.lines.iter().take_while(is_kept).count();
-        let trailing = hunk.lines.iter().rev().take_while(is_kept).count();
+        let (leading, trailing) = context(hunk);
         for fuzz in 1..=FUZZ.min(hunk.lines.len()) {
-            let mut found: Vec<Candidate<'h>> = Vec::new();
+            let mut found: Vec<HunkPlace<'h>> = Vec::new();
             for skipped in 0..=fuzz.min(leading) {
                 let cut = fuzz - skipped;
                 let lines = &hunk.lines[skipped..hunk.lines.len() - cut];
@@ -196,16 +198,19 @@ impl Placer {
                     false => continue,
                 };
                 let places = self.matches(document, hunk, lines, skipped, Level::TrailingSpace);
-                let is_fine = |place: &Candidate<'_>| {
+                let is_fine = |place: &HunkPlace<'_>| {
                     is_near(place, reach)
+                        && self.is_free(&place.changes(), &place.quoted())
                         && stays_first(hunk, stated, place)
+                        && !has_lost_mark(document, hunk, place)
                         && self.is_in_order(stated, place)
+                        && (stated != Stated::Nothing || self.is_below_last(place))
                 };
                 found.extend(places.into_iter().filter(is_fine));
             }
             if !found.is_empty() {
                 // The same place, found with different lines left out, is one place.
-                found.sort_by_key(Candidate::top);
+                found.sort_by_key(HunkPlace::top);
                 found.dedup_by_key(|candidate| candidate.top());
                 for candidate in &mut found {
                     candidate.level = Level::Fuzz;
@@ -216,28 +221,51 @@ impl Placer {
         Vec::new()
     }
 
-    fn is_free(&self, candidate: &Candidate<'_>) -> bool {
-        let is_apart = (self.taken.range(..candidate.end()).next_back())
-            .is_none_or(|(_, &end)| end <= candidate.start);
-        let mut inside = self.inserted.range(candidate.start..candidate.end() - 1);
-        is_apart && inside.next().is_none()
+    /// Tells whether no hunk so far changes what these changes are about.
+    ///
+    /// Two hunks may insert in the same place only if neither quotes what is on the other side: then
+    /// their order is known.
+    fn is_free(&self, changes: &[ChangedLines], quoted: &Range<LineNumber>) -> bool {
+        changes.iter().map(ChangedLines::span).all(|span| {
+            match self.changed.range(..span.end).next_back() {
+                Some((start, (end, other))) if *end > span.start => {
+                    let is_insertion = span.len() == 1 && span == (*start..*end);
+                    is_insertion && (quoted.end <= other.start || other.end <= quoted.start)
+                }
+                _ => true,
+            }
+        })
     }
 
-    /// Whether a place is below those of the hunks before that state earlier lines.
-    fn is_in_order(&self, stated: Stated, candidate: &Candidate<'_>) -> bool {
+    /// Notes what a hunk changes.
+    fn occupy(&mut self, changes: &[ChangedLines], quoted: &Range<LineNumber>) {
+        for span in changes.iter().map(ChangedLines::span) {
+            let (_, around) =
+                (self.changed.entry(span.start)).or_insert((span.end, quoted.clone()));
+            *around = around.start.min(quoted.start)..around.end.max(quoted.end);
+        }
+    }
+
+    /// Tells whether a place is below those of the hunks before that state earlier lines.
+    fn is_in_order(&self, stated: Stated, place: &HunkPlace<'_>) -> bool {
         match stated {
-            Stated::Line(line) => self.standing.is_in_order(line, candidate.start),
+            Stated::Line(line) => self.standing.is_in_order(line, place.first_above()),
             Stated::Nothing | Stated::Lost => true,
         }
     }
 
+    /// Tells whether a place is below what the last hunk changes.
+    fn is_below_last(&self, place: &HunkPlace<'_>) -> bool {
+        place.first_above() >= self.last_changed
+    }
+
     fn choose<'h>(
         &mut self,
-        document: &mut Document<'_>,
+        document: &Document<'_>,
         hunk: &Hunk,
         stated: Stated,
-        found: &[Candidate<'h>],
-    ) -> Result<Candidate<'h>, Refusal> {
+        found: &[HunkPlace<'h>],
+    ) -> Result<HunkPlace<'h>, Refusal> {
         if stated == Stated::Nothing && !hunk.anchors.is_empty() {
             return self.choose_by_anchors(document, hunk, found);
         }
@@ -259,25 +287,20 @@ impl Placer {
         chosen.ok_or_else(|| ambiguous(found))
     }
 
-    /// The last line of the last hunk; the edge before the first.
-    fn last(&self) -> LineId {
-        self.below.saturating_sub(1)
-    }
-
     /// The only place below the last hunk: hunks without numbers go down the file.
     fn only_below<'h: 'f, 'f>(
         &self,
-        found: impl Iterator<Item = &'f Candidate<'h>>,
-    ) -> Option<Candidate<'h>> {
-        only(found.filter(|found| found.start > self.last())).copied()
+        found: impl Iterator<Item = &'f HunkPlace<'h>>,
+    ) -> Option<HunkPlace<'h>> {
+        only(found.filter(|found| self.is_below_last(found))).copied()
     }
 
     fn place_insertion<'h>(
         &mut self,
-        document: &mut Document<'_>,
+        document: &Document<'_>,
         hunk: &'h Hunk,
         stated: Stated,
-    ) -> Result<Placed<'h>, Refusal> {
+    ) -> Result<PlacedHunk<'h>, Refusal> {
         if hunk.unquoted > 0 {
             return Err(Refusal::new(
                 "its `@@` line counts old lines, but it shows none; quote lines around the place",
@@ -304,21 +327,22 @@ impl Placer {
         } else if hunk.anchors.is_empty() || hunk.at_end {
             document.len()
         } else {
-            self.anchors.only(document, &hunk.anchors, self.last())?
+            self.anchors
+                .only(document, &hunk.anchors, self.last_changed)?
         };
-        let around = self.taken.range(..=above).next_back();
-        if around.is_some_and(|(_, &end)| end > above + 1) {
+        let change = [ChangedLines { above, removed: 0 }];
+        let quoted = above + 1..above + 1;
+        if !self.is_free(&change, &quoted) {
             return Err(Refusal::new(
                 "it inserts within the lines of an earlier hunk",
             ));
         }
-        self.inserted.insert(above);
-        self.below = self.below.max(above + 1);
-        Ok(Placed {
+        self.occupy(&change, &quoted);
+        self.last_changed = self.last_changed.max(above);
+        Ok(PlacedHunk {
             hunk,
             lines: &hunk.lines,
             above,
-            start: EDGE,
             level: Level::Exact,
             is_at_end: above == document.len(),
         })
@@ -329,31 +353,27 @@ impl Placer {
         document: &Document<'_>,
         hunk: &'h Hunk,
         stated: Stated,
-        candidate: Candidate<'h>,
-    ) -> Placed<'h> {
-        let is_in_order = self.is_in_order(stated, &candidate);
-        self.taken.insert(candidate.start, candidate.end());
-        self.below = candidate.end();
-        if is_in_order {
-            self.learn(stated, candidate.top(), candidate.end(), 0);
+        candidate: HunkPlace<'h>,
+    ) -> PlacedHunk<'h> {
+        self.occupy(&candidate.changes(), &candidate.quoted());
+        if self.is_in_order(stated, &candidate) {
+            self.learn(stated, candidate.top(), candidate.last_changed(), 0);
         } else {
             self.standing.distrust();
         }
-        Placed {
+        self.last_changed = candidate.last_changed();
+        PlacedHunk {
             hunk,
             lines: candidate.lines,
             above: candidate.start - 1,
-            start: candidate.start,
             level: candidate.level,
             is_at_end: candidate.end() == document.len() + 1,
         }
     }
-}
 
-impl Placer {
     /// Learns from a hunk how far the numbers are off; `grown` is by how many lines it is longer
     /// than it says.
-    fn learn(&mut self, stated: Stated, top: LineId, end: LineId, grown: isize) {
+    fn learn(&mut self, stated: Stated, top: LineNumber, last_changed: LineNumber, grown: isize) {
         if let Stated::Line(line) = stated
             && let (Ok(number), Ok(top)) = (isize::try_from(line), isize::try_from(top))
         {
@@ -362,9 +382,223 @@ impl Placer {
                 bottom: top - number + grown,
             };
             self.drift = drift.bottom;
-            self.standing.enter(line, end, drift);
+            self.standing.enter(line, last_changed, drift);
         }
     }
+
+    /// The place nearest to the stated line where the hunk matches exactly, if it is a near one.
+    ///
+    /// Unless it is the stated line itself, another place is worth a word. A line that the file does not
+    /// have is near to nothing, and what says to begin the file has no other place near by.
+    fn near_stated_line<'h>(
+        &self,
+        document: &Document<'_>,
+        hunk: &'h Hunk,
+        stated: Stated,
+        old: &[&str],
+    ) -> Option<HunkPlace<'h>> {
+        let expected = self.expected(stated)?;
+        let at = |start: usize| self.exactly_at(document, hunk, stated, old, start);
+        let place = match at(expected) {
+            Some(place) if self.drift == 0 => return Some(place),
+            Some(place) => place,
+            None if expected > document.len() || says_to_be_first(hunk) => return None,
+            None => nearest(document, hunk, expected, old, at)?,
+        };
+        let starts = document.find_lines(LineKey::Exact, old).into_iter();
+        let level = match starts.filter_map(at).nth(1) {
+            Some(_) => Level::Nearest,
+            None => Level::Exact,
+        };
+        Some(HunkPlace { level, ..place })
+    }
+
+    /// The place that the number in the hunk's own header points to, where that is counted in
+    /// another way than the one that was taken, and nothing has shown yet which of them holds.
+    fn as_written<'h>(
+        &self,
+        document: &Document<'_>,
+        hunk: &'h Hunk,
+        stated: Stated,
+        old: &[&str],
+    ) -> Option<HunkPlace<'h>> {
+        let written = hunk.old_start?;
+        if stated == Stated::Line(written) || !self.standing.is_unproved() {
+            return None;
+        }
+        let line = usize::try_from(written).ok()?;
+        self.exactly_at(document, hunk, stated, old, line)
+    }
+
+    fn exactly_at<'h>(
+        &self,
+        document: &Document<'_>,
+        hunk: &'h Hunk,
+        stated: Stated,
+        old: &[&str],
+        start: LineNumber,
+    ) -> Option<HunkPlace<'h>> {
+        let candidate = HunkPlace {
+            lines: &hunk.lines,
+            skipped: 0,
+            start,
+            length: old.len(),
+            level: Level::Exact,
+        };
+        let is_there = start > 0
+            && start <= document.len()
+            && candidate.end() <= document.len() + 1
+            && (old.iter().zip(start..)).all(|(line, number)| document.text(number) == *line);
+        (is_there
+            && self.is_free(&candidate.changes(), &candidate.quoted())
+            && self.is_in_order(stated, &candidate)
+            && is_at_its_end(document, hunk, &candidate))
+        .then_some(candidate)
+    }
+
+    /// Leaves out a hunk whose change is in the file beyond doubt; tells whether it is.
+    ///
+    /// Its new lines stand there, at the line that it states or nowhere else, and what they would
+    /// replace does not stand elsewhere.
+    pub(super) fn leave_out(
+        &mut self,
+        document: &Document<'_>,
+        hunk: &Hunk,
+        stated: Stated,
+    ) -> bool {
+        let starts = places_of_change(document, hunk);
+        let expected = self.expected(stated);
+        let at_its_line = starts.iter().find(|start| Some(**start) == expected);
+        let (old, new) = sides(hunk);
+        let start = match (at_its_line, starts.as_slice()) {
+            (Some(start), _) | (None, [start]) => *start,
+            _ => return false,
+        };
+        let end = start + new.len();
+        let removes = (hunk.lines.iter()).any(|line| matches!(line, HunkLine::Remove(_)));
+        let is_left = |matches: matcher::LineMatches| {
+            let mut starts = matches.starts.into_iter();
+            starts.any(|place| place < start || end <= place)
+        };
+        if removes
+            && at_its_line.is_none()
+            && matcher::find(document, &old, loosest(hunk)).is_some_and(is_left)
+        {
+            return false;
+        }
+        let changed = changes(&hunk.lines, start - 1, HunkLine::after);
+        let first_above = changed.first().map_or(start, |change| change.above);
+        let is_in_order = match stated {
+            Stated::Line(line) => self.standing.is_in_order(line, first_above),
+            Stated::Nothing | Stated::Lost => true,
+        };
+        if !is_in_order || !self.is_free(&changed, &(start..end)) {
+            return false;
+        }
+        self.occupy(&changed, &(start..end));
+        self.last_changed = (changed.last()).map_or(end, |change| change.above + change.removed);
+        let grown = new.len().cast_signed() - old.len().cast_signed();
+        self.learn(stated, start, self.last_changed, grown);
+        true
+    }
+
+    /// Chooses the place in the block that the hunk's anchors open.
+    ///
+    /// The only place of all is good enough if it is below them. Above them, or where they are not
+    /// found, it is only if the hunk itself says enough to leave no doubt.
+    fn choose_by_anchors<'h>(
+        &mut self,
+        document: &Document<'_>,
+        hunk: &Hunk,
+        found: &[HunkPlace<'h>],
+    ) -> Result<HunkPlace<'h>, Refusal> {
+        let mut refusal = None;
+        for above in [self.last_changed, 0] {
+            match self.anchors.find(document, &hunk.anchors, above) {
+                Ok(openings) => {
+                    if let Some(chosen) = self.choose_below(document, &openings, found) {
+                        return chosen;
+                    }
+                    refusal.get_or_insert_with(|| {
+                        let anchor = anchor::last(&hunk.anchors);
+                        Refusal::new(format!(
+                            "its old text is not below `{anchor}`, which it names"
+                        ))
+                    });
+                }
+                Err(unusable) => {
+                    refusal.get_or_insert(unusable);
+                }
+            }
+        }
+        match (found, refusal) {
+            ([only], _) if is_telling(hunk) => Ok(elsewhere(only)),
+            ([_], Some(refusal)) => Err(refusal),
+            _ => Err(ambiguous(found)),
+        }
+    }
+
+    /// The place that lines choose which open a block, if they choose any.
+    fn choose_below<'h>(
+        &mut self,
+        document: &Document<'_>,
+        openings: &[LineNumber],
+        found: &[HunkPlace<'h>],
+    ) -> Option<Result<HunkPlace<'h>, Refusal>> {
+        let mut inside = |reach| -> Vec<HunkPlace<'h>> {
+            let blocks = self.anchors.blocks(document, openings, reach);
+            let has = |found: &&HunkPlace<'h>| blocks.has(found.start);
+            found.iter().filter(has).copied().collect()
+        };
+        let (within, near) = (inside(BlockReach::Block), inside(BlockReach::Wide));
+        if !within.is_empty() {
+            let chosen = only(within.iter()).copied();
+            let chosen = chosen.or_else(|| self.only_below(within.iter()));
+            return Some(chosen.ok_or_else(|| ambiguous(&within)));
+        }
+        let below = match found {
+            [only] if openings.first() < Some(&only.start) => Some(only),
+            _ => only(near.iter()),
+        };
+        below.map(|below| Ok(elsewhere(below)))
+    }
+}
+
+/// The place nearest to a line, or the end of the file if the hunk says to be there.
+fn nearest<'h>(
+    document: &Document<'_>,
+    hunk: &'h Hunk,
+    expected: LineNumber,
+    old: &[&str],
+    at: impl Fn(LineNumber) -> Option<HunkPlace<'h>>,
+) -> Option<HunkPlace<'h>> {
+    let (above, below) = (1..=NEAR)
+        .map(|distance| {
+            let above = expected.checked_sub(distance).and_then(&at);
+            (above, at(expected + distance))
+        })
+        .find(|(above, below)| above.is_some() || below.is_some())?;
+    let last = (document.len() + 1).saturating_sub(old.len());
+    let at_end = (says_to_be_last(hunk) && last.abs_diff(expected) <= NEAR).then(|| at(last));
+    at_end.flatten().or(above.xor(below))
+}
+
+/// Where the new side of a hunk stands, if that proves anything.
+fn places_of_change(document: &Document<'_>, hunk: &Hunk) -> Vec<LineNumber> {
+    let (old, new) = sides(hunk);
+    let blocks = align(&old, &new);
+    if blocks.is_empty() || !proves_edit(&old, &new, &blocks) {
+        return Vec::new();
+    }
+    matcher::find(document, &new, Level::TrailingSpace)
+        .map(|matches| matches.starts)
+        .unwrap_or_default()
+}
+
+fn sides(hunk: &Hunk) -> (Vec<&str>, Vec<&str>) {
+    let old = hunk.lines.iter().filter_map(HunkLine::before).collect();
+    let new = hunk.lines.iter().filter_map(HunkLine::after).collect();
+    (old, new)
 }
 
 fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
@@ -379,7 +613,7 @@ mod tests {
     #[test]
     fn hunks_that_fit_everywhere_are_not_looked_for_without_end() {
         let text = "x\n".repeat(2000);
-        let mut document = Document::new(&text);
+        let document = Document::new(&text);
         let mut placer = Placer::default();
         let hunks: Vec<Hunk> = (0..2000)
             .map(|_| Hunk {
@@ -392,7 +626,7 @@ mod tests {
             .collect();
         let fits = (hunks.iter().zip(1..)).map(|(hunk, number)| {
             let stated = Stated::Line(1_000_000 * number);
-            placer.place(&mut document, hunk, stated).is_ok()
+            placer.place(&document, hunk, stated).is_ok()
         });
         assert!(!fits.last().unwrap());
         let bound = MAX_LOOKED_AT * (document.len() + 10_001) + 6 * document.len();

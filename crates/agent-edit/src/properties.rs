@@ -1,9 +1,9 @@
-//! What holds for all edits, whatever the texts are.
+//! Properties of all edits, whatever the texts are.
 
 use proptest::prelude::*;
 use similar::{ChangeTag, DiffOp, TextDiff};
 
-use super::{Change, Edited, insert_lines, patch, replace, replace_lines};
+use super::{Edited, LineChange, insert_lines, patch, replace, replace_lines};
 use agent_protocol::{Hunk, HunkLine, Pattern, Replacement};
 
 /// Lines that are easily taken for one another.
@@ -114,7 +114,7 @@ fn check_changes(old: &str, edited: &Edited) -> Result<(), TestCaseError> {
     let new: Vec<&str> = edited.text.split_inclusive('\n').collect();
     let mut old_at = 0;
     let mut new_at = 0;
-    let end = Change {
+    let end = LineChange {
         old: old.len()..old.len(),
         new: 0,
     };

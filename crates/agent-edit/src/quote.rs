@@ -2,26 +2,26 @@
 
 use std::borrow::Cow;
 
-use super::align::{Block, align};
-use super::document::{Document, LineId};
+use super::align::{DiffBlock, align};
+use super::boundaries::{is_at_line_ends, is_whole_words, stands_alone};
+use super::document::{Document, LineKey, LineNumber, LineSplice};
 use super::fold::{self, Shift};
-use super::index::Key;
 use super::lines::{lines_of, omitted};
-use super::matcher::{self, Places};
-use super::refuse::{self, Piece};
-use super::writer::Writer;
-use super::{Refusal, elision, guard, words};
+use super::matcher::{self, LineMatches};
+use super::refuse::{self, QuotedPiece};
+use super::writer::LineWriter;
+use super::{Refusal, guard};
 use agent_protocol::{Level, Pattern, Replacement};
 
 /// A passage and the lines that shall take its place.
 #[derive(Debug, Clone)]
-pub(super) struct Quote<'a> {
+pub(super) struct QuotedPassage<'a> {
     pub(super) search: Vec<&'a str>,
     pub(super) new: Vec<&'a str>,
     edit: &'a Replacement,
 }
 
-impl<'a> Quote<'a> {
+impl<'a> QuotedPassage<'a> {
     pub(super) fn new(edit: &'a Replacement) -> Self {
         Self {
             search: lines_of(&edit.search),
@@ -30,22 +30,16 @@ impl<'a> Quote<'a> {
         }
     }
 
-    pub(super) fn refuse_useless(&self, document: &mut Document<'_>) -> Result<(), Refusal> {
+    pub(super) fn refuse_useless(&self, document: &Document<'_>) -> Result<(), Refusal> {
         if self.edit.pattern == Pattern::Lines && self.search == self.new {
             return Err(Refusal::new(
                 "SEARCH and REPLACE are the same: the edit changes nothing",
             ));
         }
-        if elision::is_elided_alike(&self.search, &self.new) {
-            return Ok(());
-        }
         let placeholders = self.new.iter().filter(|line| guard::is_placeholder(line));
         for line in placeholders {
-            document.prepare(Key::Loose);
             let is_known = self.search.iter().any(|known| known.trim() == line.trim())
-                || document
-                    .index(Key::Loose)
-                    .is_some_and(|index| index.has(line));
+                || document.has_line(LineKey::Loose, line);
             if !is_known {
                 return Err(omitted(line.trim()));
             }
@@ -53,72 +47,129 @@ impl<'a> Quote<'a> {
         Ok(())
     }
 
-    /// Looks for a string.
+    /// Refuses a passage that an earlier edit changed, at one of its places or the only one.
+    ///
+    /// A passage that is like it elsewhere, or is left of several, is not the one that was meant.
+    pub(super) fn displaced(
+        &self,
+        document: &Document<'_>,
+        original: &Document<'_>,
+    ) -> Option<Refusal> {
+        if !document.is_changed() || self.edit.all {
+            return None;
+        }
+        let before = self.find(original)?;
+        let left = match self.find(document) {
+            Some(now) if now.level < before.level => return None,
+            Some(now) if now.level == before.level => now.starts,
+            _ => Vec::new(),
+        };
+        let is_stated = || {
+            let stated = matcher::near(&with_numbers(&before.starts), self.edit.line);
+            let left = left.iter().map(|&line| document.original_number(line));
+            stated.is_some_and(|stated| left.into_iter().any(|line| line == stated))
+        };
+        match before.starts.as_slice() {
+            starts if left.len() >= starts.len() || is_stated() => None,
+            [only] => Some(Refusal::new(format!(
+                "it fits line {only} of the file as it was, which an earlier edit of this reply changed; send one edit for both"
+            ))),
+            starts => Some(refuse::ambiguous(QuotedPiece::Search, starts)),
+        }
+    }
+
+    /// The lines at which the passage begins, at the strictest level at which it is found.
+    fn find(&self, document: &Document<'_>) -> Option<LineMatches> {
+        let as_lines = || {
+            let loosest = self.loosest();
+            matcher::find(document, &self.search, loosest)
+        };
+        if self.edit.pattern == Pattern::Lines {
+            return as_lines();
+        }
+        let found = document.find_text(&normalized(&self.edit.search));
+        let starts = document.lines_at(found.into_iter());
+        if starts.is_empty() {
+            return as_lines();
+        }
+        Some(LineMatches {
+            level: Level::Exact,
+            starts,
+        })
+    }
+
+    /// Looks for a string, if it is not made of whole lines.
     pub(super) fn as_text(&self, document: &mut Document<'a>) -> Result<Option<Level>, Refusal> {
+        if self.edit.pattern != Pattern::Text {
+            return Ok(None);
+        }
         let search = normalized(&self.edit.search);
         let new = normalized(&self.edit.replace);
-        let found = document.flat().find(&search);
+        let mut found = document.find_text(&search);
         if found.is_empty() {
             return Ok(None);
         }
         if self.edit.all {
             refuse::too_much(found.len(), new.len())?;
-            let stretches = found
-                .into_iter()
-                .map(|at| (at..at + search.len(), new.to_string()));
-            document.splice_flat_all(stretches);
         } else {
-            let at = self.choose_text(document, &found)?;
-            document.splice_flat(at..at + search.len(), &new);
+            found = vec![self.choose_text(document, &found)?];
         }
+        let stretches = found
+            .into_iter()
+            .map(|at| (at..at + search.len(), new.to_string()));
+        document.splice_flat(stretches.collect());
         Ok(Some(Level::Exact))
     }
 
-    fn choose_text(&self, document: &mut Document<'a>, found: &[usize]) -> Result<usize, Refusal> {
+    fn choose_text(&self, document: &Document<'a>, found: &[usize]) -> Result<usize, Refusal> {
         if let [only] = found {
             return Ok(*only);
         }
-        let flat = document.flat();
-        let numbers: Vec<usize> = found.iter().map(|&at| flat.line(at) + 1).collect();
-        let ids: Vec<LineId> = numbers.iter().map(|&number| flat.id(number - 1)).collect();
-        self.near(document, found.iter().copied().zip(ids))
-            .ok_or_else(|| refuse::ambiguous(Piece::Search, &numbers))
+        let numbers = document.lines_at(found.iter().copied());
+        let places = found.iter().zip(&numbers);
+        self.near(document, places.map(|(&at, &line)| (at, line)))
+            .ok_or_else(|| refuse::ambiguous(QuotedPiece::Search, &numbers))
     }
 
     /// The place that the stated line points to, if there is one and it does.
     fn near<P: Copy>(
         &self,
         document: &Document<'_>,
-        places: impl Iterator<Item = (P, LineId)>,
+        places: impl Iterator<Item = (P, LineNumber)>,
     ) -> Option<P> {
         let line = self.edit.line?;
         let originals: Vec<_> = places
-            .map(|(place, id)| (place, document.original_number(id)))
+            .map(|(place, line)| (place, document.original_number(line)))
             .collect();
         matcher::near(&originals, Some(line))
     }
 
     /// Looks for whole lines.
     pub(super) fn as_lines(&self, document: &mut Document<'a>) -> Result<Option<Level>, Refusal> {
-        let loosest = if self.is_about_space() {
+        let Some(matches) = matcher::find(document, &self.search, self.loosest()) else {
+            return Ok(None);
+        };
+        let mut level = matches.level;
+        let starts = self.choose(document, matches)?;
+        if level == Level::Whitespace {
+            for &start in &starts {
+                level = level.max(self.uneven(document, start, QuotedPiece::Search)?);
+            }
+        }
+        let splices = starts
+            .into_iter()
+            .flat_map(|start| self.splices(document, start, level));
+        let splices = splices.collect();
+        document.splice_all(splices);
+        Ok(Some(level))
+    }
+
+    fn loosest(&self) -> Level {
+        if self.is_about_space() {
             Level::Exact
         } else {
             Level::Whitespace
-        };
-        let Some(places) = matcher::places(document, &self.search, loosest) else {
-            return Ok(None);
-        };
-        let mut level = places.level;
-        let starts = self.choose(document, places)?;
-        if level == Level::Whitespace {
-            for &start in &starts {
-                level = level.max(self.uneven(document, start, Piece::Search)?);
-            }
         }
-        for start in starts {
-            self.put(document, start, level);
-        }
-        Ok(Some(level))
     }
 
     /// How a place matches whose indentation is that of the quote with one and the same change of
@@ -129,8 +180,8 @@ impl<'a> Quote<'a> {
     pub(super) fn uneven(
         &self,
         document: &Document<'_>,
-        start: LineId,
-        piece: Piece,
+        start: LineNumber,
+        piece: QuotedPiece,
     ) -> Result<Level, Refusal> {
         if !self.adds() || self.shift(document, start).is_some() {
             return Ok(Level::Whitespace);
@@ -144,7 +195,7 @@ impl<'a> Quote<'a> {
 
     /// The change of indentation between the quote and the lines that begin at `start`, if it is one
     /// for all of them; where indentation has a meaning, for all that are statements of their own.
-    fn shift(&self, document: &Document<'_>, start: LineId) -> Option<Shift> {
+    fn shift(&self, document: &Document<'_>, start: LineNumber) -> Option<Shift> {
         matcher::shift(document, start, &self.search).or_else(|| {
             (self.is_indentation_meaningful(document))
                 .then(|| matcher::statement_shift(document, start, &self.search))
@@ -157,112 +208,65 @@ impl<'a> Quote<'a> {
         layout.is_meaningful()
     }
 
-    /// Whether the new text has lines that the quote does not have.
+    /// Tells whether the new text has lines that the quote does not have.
     fn adds(&self) -> bool {
         let blocks = align(&self.search, &self.new);
         blocks.iter().any(|block| !block.new.is_empty())
     }
 
-    /// Whether only white space or punctuation is to change: then they cannot be overlooked.
+    /// Tells whether only white space or punctuation is to change: then they cannot be overlooked.
     fn is_about_space(&self) -> bool {
         self.search.len() == self.new.len()
             && (self.search.iter().zip(&self.new))
                 .all(|(old, new)| fold::loose(old) == fold::loose(new))
     }
 
-    fn choose(&self, document: &Document<'_>, places: Places) -> Result<Vec<LineId>, Refusal> {
-        if places.starts.len() == 1 {
-            return Ok(places.starts);
+    fn choose(
+        &self,
+        document: &Document<'_>,
+        matches: LineMatches,
+    ) -> Result<Vec<LineNumber>, Refusal> {
+        let starts = matches.starts;
+        if starts.len() == 1 {
+            return Ok(starts);
         }
-        let numbered = document.numbered(places.starts);
         if self.edit.all {
-            refuse::too_much(numbered.len(), self.edit.replace.len())?;
-            return Ok(without_overlap(&numbered, self.search.len()));
+            refuse::too_much(starts.len(), self.edit.replace.len())?;
+            return Ok(without_overlap(&starts, self.search.len()));
         }
-        let places = numbered.iter().map(|&(id, _)| (id, id));
-        let start = self.near(document, places).ok_or_else(|| {
-            let numbers: Vec<usize> = numbered.iter().map(|&(_, number)| number).collect();
-            refuse::ambiguous(Piece::Search, &numbers)
-        })?;
+        let start = self
+            .near(document, with_numbers(&starts).into_iter())
+            .ok_or_else(|| refuse::ambiguous(QuotedPiece::Search, &starts))?;
         Ok(vec![start])
     }
 
     /// Writes the new lines over the quoted ones; lines that both have stay as the file has them.
-    pub(super) fn put(&self, document: &mut Document<'a>, start: LineId, level: Level) {
+    pub(super) fn splices(
+        &self,
+        document: &Document<'_>,
+        start: LineNumber,
+        level: Level,
+    ) -> Vec<LineSplice<'a>> {
         let shift = self.shift(document, start);
         // Without one shift for all lines, lines of the file among those of the reply would stand
         // in two indentations: the new text is then taken as a whole.
         let blocks = if shift.is_none() && self.adds() {
-            vec![Block {
+            vec![DiffBlock {
                 old: 0..self.search.len(),
                 new: 0..self.new.len(),
             }]
         } else {
             align(&self.search, &self.new)
         };
-        let writer = Writer::new(document, start, &self.search, level, shift);
-        let mut above = document.previous(start);
-        let mut at = 0;
-        for block in blocks {
-            above = document.skip_from(above, block.old.start - at);
-            let lines: Vec<_> = self.new[block.new]
-                .iter()
+        let writer = LineWriter::new(document, start, &self.search, &self.new, level, shift);
+        let splice = |block: DiffBlock| LineSplice {
+            above: start - 1 + block.old.start,
+            removed: block.old.len(),
+            lines: (self.new[block.new].iter())
                 .map(|line| writer.write(line))
-                .collect();
-            let added = lines.len();
-            document.splice(above, block.old.len(), lines);
-            above = document.skip_from(above, added);
-            at = block.old.end;
-        }
-    }
-
-    /// Looks for the text within a line.
-    ///
-    /// A SEARCH block is made of whole lines, but models quote parts of a line as well. That is
-    /// nearly as certain as a string can be, if it is there once and stands alone. Whoever quotes
-    /// a blank line means whole ones, and whoever deletes a part of one would say what is left.
-    pub(super) fn within_a_line(
-        &self,
-        document: &mut Document<'a>,
-    ) -> Result<Option<Level>, Refusal> {
-        let has_blank_end = [self.search.first(), self.search.last()]
-            .iter()
-            .any(|line| line.is_none_or(|line| is_blank(line)));
-        if has_blank_end
-            || self.new.iter().all(|line| is_blank(line))
-            || self.is_about_space()
-            || !words::may_stand(document, &self.search)
-        {
-            return Ok(None);
-        }
-        self.standing_alone(document, &self.search.join("\n"), Level::WithinLine)
-    }
-
-    /// Looks for a string that is no part of something longer.
-    fn standing_alone(
-        &self,
-        document: &mut Document<'a>,
-        search: &str,
-        level: Level,
-    ) -> Result<Option<Level>, Refusal> {
-        let flat = document.flat();
-        let mut found = flat.find(search);
-        found.retain(|&at| flat.stands_alone(&(at..at + search.len())));
-        if found.is_empty() {
-            return Ok(None);
-        }
-        let at = self.choose_text(document, &found)?;
-        let range = at..at + search.len();
-        // A blank line at an end of the new text would break the line that this end stands in.
-        let (begins_line, ends_line) = document.flat().is_at_line_ends(&range);
-        let is_blank_at = |line: Option<&&str>| line.is_some_and(|line| is_blank(line));
-        if (is_blank_at(self.new.first()) && !begins_line)
-            || (is_blank_at(self.new.last()) && !ends_line)
-        {
-            return Ok(None);
-        }
-        document.splice_flat(range, &self.new.join("\n"));
-        Ok(Some(level))
+                .collect(),
+        };
+        blocks.into_iter().map(splice).collect()
     }
 
     /// Looks for the lines without the blank ones at the ends of the quote.
@@ -277,7 +281,7 @@ impl<'a> Quote<'a> {
         Ok(level.map(|level| level.max(Level::Whitespace)))
     }
 
-    /// The same without the blank lines at the ends of the quote, and without as many at the same
+    /// The passage without the blank lines at the ends of the quote, and without as many at the same
     /// ends of the new text; nothing if there are none or only they are to change.
     fn trimmed(&self) -> Option<Self> {
         let above = blank_lines(self.search.iter());
@@ -293,16 +297,6 @@ impl<'a> Quote<'a> {
         let bare = &new[blank_lines(new.iter())..];
         let bare = &bare[..bare.len() - blank_lines(bare.iter().rev())];
         (bare != search).then(|| self.piece(search, new))
-    }
-
-    pub(super) fn around_elisions(
-        &self,
-        document: &mut Document<'a>,
-    ) -> Result<Option<Level>, Refusal> {
-        match (elision::apply(document, self)?, self.trimmed()) {
-            (None, Some(trimmed)) => elision::apply(document, &trimmed),
-            (level, _) => Ok(level),
-        }
     }
 
     /// A quote of other lines that belongs to the same edit.
@@ -333,43 +327,59 @@ impl<'a> Quote<'a> {
         {
             return Ok(None);
         }
-        self.standing_alone(document, search, Level::Escapes)
+        let mut found = document.find_text(search);
+        found.retain(|&at| stands_alone(document.flat(), &(at..at + search.len())));
+        if found.is_empty() {
+            return Ok(None);
+        }
+        let at = self.choose_text(document, &found)?;
+        let range = at..at + search.len();
+        // A blank line at an end of the new text would break the line that this end stands in.
+        let (begins_line, ends_line) = is_at_line_ends(document.flat(), &range);
+        let is_blank_at = |line: Option<&&str>| line.is_some_and(|line| is_blank(line));
+        if (is_blank_at(self.new.first()) && !begins_line)
+            || (is_blank_at(self.new.last()) && !ends_line)
+        {
+            return Ok(None);
+        }
+        document.splice_flat(vec![(range, self.new.join("\n"))]);
+        Ok(Some(Level::Escapes))
     }
 
-    /// Whether the new text is there already, beyond doubt: exactly once, with enough letters in
+    /// Tells whether the new text is there already, beyond doubt: exactly once, with enough letters in
     /// what the edit adds, or with lines on both sides of what it removes.
-    pub(super) fn is_applied(&self, document: &mut Document<'a>) -> bool {
+    pub(super) fn is_applied(&self, document: &Document<'a>) -> bool {
         self.is_there(document)
             || (self.trimmed()).is_some_and(|trimmed| trimmed.is_there(document))
     }
 
-    fn is_there(&self, document: &mut Document<'a>) -> bool {
+    fn is_there(&self, document: &Document<'a>) -> bool {
         let blocks = align(&self.search, &self.new);
-        if !is_telling(&self.search, &self.new, &blocks) {
+        if !proves_edit(&self.search, &self.new, &blocks) {
             return false;
         }
         if self.edit.pattern == Pattern::Text {
             let new = normalized(&self.edit.replace);
-            let flat = document.flat();
-            return matches!(*flat.find(&new), [at] if flat.is_whole_words(&(at..at + new.len())));
+            let found = document.find_text(&new);
+            return matches!(*found, [at] if is_whole_words(document.flat(), &(at..at + new.len())));
         }
-        let places = matcher::places(document, &self.new, Level::TrailingSpace);
-        places.is_some_and(|places| places.starts.len() == 1)
+        let matches = matcher::find(document, &self.new, Level::TrailingSpace);
+        matches.is_some_and(|matches| matches.starts.len() == 1)
     }
 
-    /// Whether the new lines are there with the numbers before them: then the numbers are the file's.
+    /// Tells whether the new lines are there with the numbers before them: then the numbers are the file's.
     pub(super) fn has_numbered_result(
         &self,
-        document: &mut Document<'a>,
+        document: &Document<'a>,
         unnumbered: &Replacement,
     ) -> bool {
         self.edit.replace != unnumbered.replace
-            && matcher::places(document, &self.new, Level::TrailingSpace).is_some()
+            && matcher::find(document, &self.new, Level::TrailingSpace).is_some()
     }
 }
 
-/// Whether finding the new lines proves that the edit was made.
-pub(super) fn is_telling(search: &[&str], new: &[&str], blocks: &[Block]) -> bool {
+/// Tells whether finding the new lines proves that the edit was made.
+pub(super) fn proves_edit(search: &[&str], new: &[&str], blocks: &[DiffBlock]) -> bool {
     const LETTERS: usize = 8;
     let letters = |lines: &[&str]| {
         (lines.iter().flat_map(|line| line.chars()))
@@ -381,22 +391,26 @@ pub(super) fn is_telling(search: &[&str], new: &[&str], blocks: &[Block]) -> boo
         .iter()
         .map(|block| letters(&new[block.new.clone()]))
         .sum();
-    let is_inside = |block: &Block| {
+    let is_inside = |block: &DiffBlock| {
         letters(&search[..block.old.start]) > 0 && letters(&search[block.old.end..]) > 0
     };
     added >= LETTERS || (letters(new) >= LETTERS && blocks.iter().all(is_inside))
 }
 
-fn without_overlap(places: &[(LineId, usize)], length: usize) -> Vec<LineId> {
+fn with_numbers(starts: &[LineNumber]) -> Vec<(LineNumber, LineNumber)> {
+    starts.iter().map(|&start| (start, start)).collect()
+}
+
+fn without_overlap(starts: &[LineNumber], length: usize) -> Vec<LineNumber> {
     let mut free = 0;
-    let mut chosen = Vec::new();
-    for &(start, number) in places {
-        if number >= free {
-            chosen.push(start);
-            free = number + length;
+    let is_free = |start: &LineNumber| {
+        let is_free = *start >= free;
+        if is_free {
+            free = start + length;
         }
-    }
-    chosen
+        is_free
+    };
+    starts.iter().copied().filter(is_free).collect()
 }
 
 fn is_blank(line: &str) -> bool {

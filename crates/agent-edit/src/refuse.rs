@@ -1,7 +1,7 @@
 //! The words of a refusal: what is wrong, and what the model needs to send it again.
 
 use super::Refusal;
-use super::document::{Document, LineId};
+use super::document::{Document, LineNumber};
 
 /// How many bytes an edit of many places may write.
 pub(super) const MAX_WRITTEN: usize = 64 << 20;
@@ -21,7 +21,7 @@ impl Refusal {
         }
     }
 
-    /// The same, said of a part of an edit: `hunk 2: ...`.
+    /// Names the part of an edit that is refused: `hunk 2: ...`.
     pub(super) fn of(mut self, part: &str) -> Self {
         self.message = format!("{part}: {}", self.message);
         self
@@ -38,24 +38,21 @@ pub(super) fn too_much(places: usize, length: usize) -> Result<(), Refusal> {
     )))
 }
 
-/// What a piece of an edit is called in a refusal.
+/// The piece of an edit that a refusal is about.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Piece {
+pub(super) enum QuotedPiece {
     /// The text to look for.
     Search,
-    /// A part of it, between lines that are left out.
-    Elided,
     /// A pattern to look for.
     Regex,
     /// The context and removed lines of a hunk.
     Hunk,
 }
 
-impl Piece {
+impl QuotedPiece {
     fn name(self) -> &'static str {
         match self {
             Self::Search => "the SEARCH text",
-            Self::Elided => "a part of the SEARCH text before or after `...`",
             Self::Regex => "the regular expression",
             Self::Hunk => "its old text",
         }
@@ -63,7 +60,7 @@ impl Piece {
 }
 
 /// More than one place matches.
-pub(super) fn ambiguous(piece: Piece, lines: &[usize]) -> Refusal {
+pub(super) fn ambiguous(piece: QuotedPiece, lines: &[usize]) -> Refusal {
     Refusal::new(format!(
         "{} matches {} places, at lines {}; add lines around it until it is unique",
         piece.name(),
@@ -87,25 +84,21 @@ pub(super) fn numbers(lines: &[usize]) -> String {
 /// The lines match, but their indentation differs from line to line: there is none to give to the
 /// new ones.
 pub(super) fn indented_otherwise(
-    piece: Piece,
+    piece: QuotedPiece,
     document: &Document<'_>,
-    start: LineId,
+    start: LineNumber,
     lines: usize,
 ) -> Refusal {
-    let number = (document.numbered(vec![start]).first()).map_or(start, |&(_, number)| number);
     let mut refusal = Refusal::new(format!(
-        "{} stands at line {number}, but is indented in another way there; copy it from the file as it is",
+        "{} stands at line {start}, but is indented in another way there; copy it from the file as it is",
         piece.name(),
     ));
-    refusal.detail = format!(
-        "The lines of the file:{}",
-        passage(document, start, number, lines)
-    );
+    refusal.detail = format!("The lines of the file:{}", passage(document, start, lines));
     refusal
 }
 
 /// Nothing matches; the nearest passages are shown.
-pub(super) fn not_found(piece: Piece, document: &mut Document<'_>, lines: &[&str]) -> Refusal {
+pub(super) fn not_found(piece: QuotedPiece, document: &Document<'_>, lines: &[&str]) -> Refusal {
     let first = (lines.iter().map(|line| line.trim()))
         .find(|line| !line.is_empty())
         .unwrap_or_default();
@@ -121,30 +114,28 @@ pub(super) fn not_found(piece: Piece, document: &mut Document<'_>, lines: &[&str
     if !document.may_hint() {
         return refusal;
     }
-    let starts = super::nearest::nearest(document, lines);
-    let passages = document.numbered(starts);
+    let mut passages = super::nearest::nearest(document, lines);
+    passages.sort_unstable();
     if passages.is_empty() {
         refusal.message.push_str("; no line of the file is like it");
         return refusal;
     }
     refusal.message.push_str("; copy it from the file as it is");
     refusal.detail.push_str("The nearest passages of the file:");
-    for (start, number) in passages {
-        refusal
-            .detail
-            .push_str(&passage(document, start, number, lines.len()));
+    for start in passages {
+        refusal.detail += &passage(document, start, lines.len());
     }
     refusal
 }
 
 /// Some lines with their numbers, under a heading.
-fn passage(document: &Document<'_>, start: LineId, number: usize, lines: usize) -> String {
-    let shown: Vec<String> = (document.walk_from(start).take(lines.clamp(1, MAX_LINES)))
-        .zip(number..)
-        .map(|(id, number)| format!("\n{number}| {}", shortened(document.text(id), MAX_CHARS)))
+fn passage(document: &Document<'_>, start: LineNumber, lines: usize) -> String {
+    let shown: Vec<String> = (document.lines_from(start).take(lines.clamp(1, MAX_LINES)))
+        .zip(start..)
+        .map(|(line, number)| format!("\n{number}| {}", shortened(line, MAX_CHARS)))
         .collect();
-    let last = number + shown.len().saturating_sub(1);
-    format!("\nlines {number}-{last}:{}", shown.concat())
+    let last = start + shown.len().saturating_sub(1);
+    format!("\nlines {start}-{last}:{}", shown.concat())
 }
 
 /// The text, cut to so many characters.

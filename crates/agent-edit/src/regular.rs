@@ -8,7 +8,7 @@ use regex::{Captures, Regex, RegexBuilder};
 
 use super::Refusal;
 use super::document::Document;
-use super::refuse::{self, MAX_WRITTEN, Piece, shortened};
+use super::refuse::{self, MAX_WRITTEN, QuotedPiece, shortened};
 use agent_protocol::{Level, Replacement};
 
 /// How large a compiled expression may be, in bytes.
@@ -25,11 +25,11 @@ pub(super) fn apply(document: &mut Document<'_>, edit: &Replacement) -> Result<L
     let mut found = Vec::new();
     let mut written = 0;
     let most = if edit.all {
-        (MAX_READ / flat.text().len().max(1)).clamp(1000, 100_000)
+        (MAX_READ / flat.len().max(1)).clamp(1000, 100_000)
     } else {
         SEVERAL
     };
-    for captures in regex.captures_iter(flat.text()).take(most) {
+    for captures in regex.captures_iter(flat).take(most) {
         let Some(whole) = captures.get(0) else {
             continue;
         };
@@ -50,20 +50,18 @@ pub(super) fn apply(document: &mut Document<'_>, edit: &Replacement) -> Result<L
         )));
     }
     if found.len() > 1 && !edit.all {
-        let numbers: Vec<usize> = (found.iter())
-            .map(|(range, _)| flat.line(range.start) + 1)
-            .collect();
-        return Err(refuse::ambiguous(Piece::Regex, &numbers));
+        let numbers = document.lines_at(found.iter().map(|(range, _)| range.start));
+        return Err(refuse::ambiguous(QuotedPiece::Regex, &numbers));
     }
     if found
         .iter()
-        .all(|(range, new)| flat.text()[range.clone()] == **new)
+        .all(|(range, new)| flat[range.clone()] == **new)
     {
         return Err(Refusal::new(
             "the match and its replacement are the same: it changes nothing",
         ));
     }
-    document.splice_flat_all(found.into_iter());
+    document.splice_flat(found);
     Ok(Level::Exact)
 }
 
@@ -116,7 +114,7 @@ fn expand(replacement: &str, captures: &Captures<'_>) -> String {
     expanded
 }
 
-/// What the reference at the beginning of `text` stands for, and how long it is.
+/// The text for the reference at the beginning of `text`, and how long the reference is.
 fn group<'t>(text: &'t str, captures: &'t Captures<'_>) -> Option<(&'t str, usize)> {
     let of = |group: Option<regex::Match<'t>>| group.map_or("", |group| group.as_str());
     if text.starts_with("\r\n") {

@@ -5,13 +5,14 @@
 //! 1. a string (`Pattern::Text`);
 //! 2. whole lines, at all levels;
 //! 3. the same without blank lines at the ends of the quote;
-//! 4. for `Pattern::Lines`, the same text within a line, unless it is a part of something longer;
-//! 5. the pieces around `...`;
-//! 6. the text without one layer of backslash escapes;
-//! 7. all of this once more without the line numbers before its lines, if it has them and neither
+//! 4. the text without one layer of backslash escapes;
+//! 5. all of this once more without the line numbers before its lines, if it has them and neither
 //!    it nor its new text is there as it is written.
 //!
 //! If nothing is found and the new text is there, the edit was applied before.
+//!
+//! A passage that was in the text before the first replacement is not looked for more loosely, or
+//! taken for unique, because an earlier replacement changed it.
 
 use std::borrow::Cow;
 
@@ -19,9 +20,9 @@ use super::document::Document;
 use super::ending::has_lone_return;
 use super::lines::lines_of;
 use super::patch::changes;
-use super::quote::Quote;
-use super::refuse::{self, Piece};
-use super::{Edited, Refusal, regular};
+use super::quote::QuotedPassage;
+use super::refuse::{self, QuotedPiece};
+use super::{Edited, Refusal, guard, regular};
 use agent_protocol::{Level, Pattern, Replacement};
 
 /// How many lines of the text the refused replacements may have been compared with, all together.
@@ -53,13 +54,13 @@ pub fn replace(text: &str, edits: &[Replacement]) -> Replaced {
     let first = if returns_end_lines {
         replace_with_lone_returns(text, edits)
     } else {
-        replace_in(Document::new(text), edits)
+        replace_in([text; 2].map(Document::new), edits)
     };
     if first.refusals.is_empty() || !has_lone_return(text) {
         return first;
     }
     let second = if returns_end_lines {
-        replace_in(Document::new(text), edits)
+        replace_in([text; 2].map(Document::new), edits)
     } else {
         replace_with_lone_returns(text, edits)
     };
@@ -71,12 +72,16 @@ pub fn replace(text: &str, edits: &[Replacement]) -> Replaced {
 }
 
 fn replace_with_lone_returns(text: &str, edits: &[Replacement]) -> Replaced {
-    let mut replaced = replace_in(Document::with_lone_returns(text), edits);
+    let mut replaced = replace_in([text; 2].map(Document::with_lone_returns), edits);
     replaced.edited.changes = changes(text, &replaced.edited.text);
     replaced
 }
 
-fn replace_in<'a>(mut document: Document<'a>, edits: &'a [Replacement]) -> Replaced {
+/// Applies the replacements to the first of two documents; the second one stays as it is.
+fn replace_in<'a>(
+    [mut document, original]: [Document<'a>; 2],
+    edits: &'a [Replacement],
+) -> Replaced {
     let mut refusals = Vec::new();
     let mut levels = Vec::with_capacity(edits.len());
     for (position, edit) in edits.iter().enumerate() {
@@ -85,7 +90,7 @@ fn replace_in<'a>(mut document: Document<'a>, edits: &'a [Replacement]) -> Repla
                 "it was not tried: too many before it do not fit this file; read it, and send fewer",
             ))
         } else {
-            apply(&mut document, edit)
+            apply(&mut document, &original, edit)
         };
         match applied {
             Ok(level) => levels.push(Some(level)),
@@ -112,7 +117,11 @@ pub(super) fn loosest(levels: impl Iterator<Item = Level> + Clone) -> Level {
     .unwrap_or(Level::Exact)
 }
 
-fn apply<'a>(document: &mut Document<'a>, edit: &'a Replacement) -> Result<Level, Refusal> {
+fn apply<'a>(
+    document: &mut Document<'a>,
+    original: &Document<'a>,
+    edit: &'a Replacement,
+) -> Result<Level, Refusal> {
     if edit.search == edit.replace {
         return Err(Refusal::new(
             "the search and the replacement are the same: it changes nothing",
@@ -124,18 +133,20 @@ fn apply<'a>(document: &mut Document<'a>, edit: &'a Replacement) -> Result<Level
     if edit.pattern == Pattern::Regex {
         return regular::apply(document, edit);
     }
-    let quote = Quote::new(edit);
+    let quote = QuotedPassage::new(edit);
     quote.refuse_useless(document)?;
-    let ways: &[Way<'a>] = match edit.pattern {
-        Pattern::Text => &[Quote::as_text, Quote::as_lines, Quote::without_blank_ends],
-        _ => &[
-            Quote::as_lines,
-            Quote::without_blank_ends,
-            Quote::within_a_line,
-        ],
-    };
-    let last: [Way<'a>; 2] = [Quote::around_elisions, Quote::without_escapes];
-    for way in ways.iter().chain(&last) {
+    match quote.displaced(document, original) {
+        Some(_) if quote.is_applied(document) => return Ok(Level::AlreadyApplied),
+        Some(refusal) => return Err(refusal),
+        None => {}
+    }
+    let ways: [MatchStrategy<'a>; 4] = [
+        QuotedPassage::as_text,
+        QuotedPassage::as_lines,
+        QuotedPassage::without_blank_ends,
+        QuotedPassage::without_escapes,
+    ];
+    for way in ways {
         if let Some(level) = way(&quote, document)? {
             return Ok(level);
         }
@@ -146,9 +157,19 @@ fn apply<'a>(document: &mut Document<'a>, edit: &'a Replacement) -> Result<Level
     if let Some(unnumbered) = &edit.unnumbered
         && !quote.has_numbered_result(document, unnumbered)
     {
-        return Ok(apply(document, unnumbered)?.max(Level::LineNumbers));
+        return Ok(apply(document, original, unnumbered)?.max(Level::LineNumbers));
     }
-    Err(refuse::not_found(Piece::Search, document, &quote.search))
+    if let Some(dots) = quote.search.iter().find(|line| guard::is_elision(line)) {
+        return Err(Refusal::new(format!(
+            "the SEARCH text leaves lines out (`{}`); send an edit for each part, with all of its lines",
+            refuse::shortened(dots.trim(), 60)
+        )));
+    }
+    Err(refuse::not_found(
+        QuotedPiece::Search,
+        document,
+        &quote.search,
+    ))
 }
 
 fn fill<'a>(document: &mut Document<'a>, edit: &'a Replacement) -> Result<Level, Refusal> {
@@ -167,7 +188,8 @@ fn fill<'a>(document: &mut Document<'a>, edit: &'a Replacement) -> Result<Level,
 }
 
 /// One way to find a passage and replace it; nothing if it does not find it.
-type Way<'a> = fn(&Quote<'a>, &mut Document<'a>) -> Result<Option<Level>, Refusal>;
+type MatchStrategy<'a> =
+    fn(&QuotedPassage<'a>, &mut Document<'a>) -> Result<Option<Level>, Refusal>;
 
 #[cfg(test)]
 mod tests;

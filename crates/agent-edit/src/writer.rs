@@ -1,32 +1,37 @@
 //! Turns lines of a reply into lines of the file.
 //!
-//! What the quoted lines got wrong about the file, the new lines get wrong as well: one change of
+//! Where the quoted lines are wrong about the file, the new lines are wrong as well: one change of
 //! indentation, and characters that have a plain form.
 
 use std::borrow::Cow;
 
-use super::document::{Document, LineId};
+use super::document::{Document, LineNumber};
 use super::fold::{self, Shift};
 use agent_protocol::Level;
 
 /// Turns a line of the reply into one of the file.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct LineWriter {
     shift: Option<Shift>,
     fancy: Vec<char>,
 }
 
-impl Writer {
+impl LineWriter {
     pub(super) fn new(
         document: &Document<'_>,
-        start: LineId,
+        start: LineNumber,
         quoted: &[&str],
+        new: &[&str],
         level: Level,
         shift: Option<Shift>,
     ) -> Self {
-        let fancy = if level >= Level::Punctuation {
-            let file = document.walk_from(start).take(quoted.len());
-            fold::fancy(quoted.iter().copied(), file.map(|id| document.text(id)))
+        let file = || document.lines_from(start).take(quoted.len());
+        let shift = match shift {
+            Some(Shift::Deeper(_)) if is_indented_like(new, file()) => Some(Shift::None),
+            shift => shift,
+        };
+        let fancy = if level >= Level::Whitespace {
+            fold::fancy(quoted.iter().copied(), file())
         } else {
             Vec::new()
         };
@@ -46,4 +51,14 @@ impl Writer {
             (Some(shift), Cow::Owned(line)) => Cow::Owned(shift.apply(&line).into_owned()),
         }
     }
+}
+
+/// Tells whether no new line is less indented than the lines of the file: then they were indented
+/// although the quote was not.
+fn is_indented_like<'t>(new: &[&str], file: impl Iterator<Item = &'t str>) -> bool {
+    let is_filled = |line: &&str| !line.trim().is_empty();
+    let least =
+        (file.filter(is_filled).map(fold::indentation)).min_by_key(|indentation| indentation.len());
+    let mut new = new.iter().copied().filter(is_filled);
+    least.is_some_and(|least| new.all(|line| line.starts_with(least)))
 }

@@ -44,20 +44,15 @@ pub enum Level {
     TrailingSpace,
     /// But for one and the same change of indentation on every line.
     Indentation,
-    /// But for kinds of quotes, dashes and spaces.
-    Punctuation,
-    /// But for the amount of white space.
+    /// But for the amount of white space, and kinds of quotes, dashes and spaces.
+    #[serde(alias = "punctuation", alias = "within-line", alias = "elision")]
     Whitespace,
     /// But for an indentation that differs from line to line: new lines stand as they were sent.
     UnevenIndentation,
-    /// A SEARCH text, which is made of whole lines, stood within a longer line.
-    WithinLine,
     /// But for one layer of backslash escapes.
     Escapes,
     /// But for line numbers before every line of the quote.
     LineNumbers,
-    /// With `...` standing for lines between pieces that are each unique.
-    Elision,
     /// But for hunks whose change was there already.
     PartlyApplied,
     /// But for at most two lines of context at the ends of a hunk.
@@ -65,10 +60,9 @@ pub enum Level {
     /// At one of several equal places: the one nearest to the line that the hunk states, or the end
     /// of the file where its context says so.
     Nearest,
-    /// At the only place that a hunk fits, which is not in the block that its `@@` names.
-    Anchor,
-    /// At the only place that a hunk fits, which is not the top of the file or above an earlier
-    /// hunk, as its numbers say.
+    /// At the only place that a hunk fits, which is not where its numbers or the line after its `@@`
+    /// lead to.
+    #[serde(alias = "anchor")]
     Elsewhere,
     /// It was there already: nothing was changed.
     AlreadyApplied,
@@ -266,5 +260,24 @@ impl From<String> for Capped {
 impl From<&str> for Capped {
     fn from(text: &str) -> Self {
         text.to_owned().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_of_earlier_versions_can_still_be_read() {
+        for (name, level) in [
+            ("punctuation", Level::Whitespace),
+            ("within-line", Level::Whitespace),
+            ("elision", Level::Whitespace),
+            ("anchor", Level::Elsewhere),
+            ("trailing-space", Level::TrailingSpace),
+        ] {
+            let name = serde::de::value::StrDeserializer::<serde::de::value::Error>::new(name);
+            assert_eq!(Level::deserialize(name).unwrap(), level);
+        }
     }
 }

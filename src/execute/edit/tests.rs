@@ -245,3 +245,20 @@ fn what_a_link_leads_to_is_not_shown_by_a_refusal() {
     }
     assert_eq!(stage.text(".env"), "SESSION=1\n");
 }
+
+#[test]
+fn what_copying_did_to_a_range_is_repaired_and_told() {
+    let text = "fn f() {\n\tif a < b {\n\t\tg();\n\t}\n\th();\n}\n";
+    let mut stage = stage(&[("a.c", text)]);
+    let outcome = stage.one(lines(
+        "a.c",
+        2,
+        4,
+        "    if a &lt; b {\n        i();\n    }\n",
+    ));
+    assert_eq!(
+        outcome.message,
+        "edited a.c: replaced lines 2-4 by 3 lines (repaired what copying did to it: entities such as `&lt;`, blanks in the place of tabs)"
+    );
+    assert_eq!(stage.text("a.c"), text.replace("g()", "i()"));
+}

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::super::hash;
 use super::super::ledger::{Known, Ledger};
-use super::super::write::{Before, overwritten};
+use super::super::write::{PriorContent, overwritten};
 use super::ahead::work_ahead;
 use super::operation::Operation;
 use super::patched::Patched;
@@ -188,6 +188,7 @@ impl<'a, 'b> Plan<'a, 'b> {
                     }
                     return self.update(path, hunks, permission);
                 };
+                let hunks = self.without_mere_context(path, hunks)?;
                 let in_the_way = if *overwrite {
                     InTheWay::IsOverwritten
                 } else {
@@ -232,17 +233,17 @@ impl<'a, 'b> Plan<'a, 'b> {
         let old = draft.content.as_deref().map(Vec::as_slice);
         let new =
             overwritten(old, text).map_err(|reason| Trouble::new(format!("`{path}`: {reason}")))?;
-        draft.known = Known::written(&new.content, text);
+        draft.known = Known::written(&new.content, new.lines);
         draft.counted = Counted::Reply;
         let verb = match new.before {
-            Before::Nothing => "added",
-            Before::Same => "already there:",
-            Before::Other => "overwrote",
+            PriorContent::Nothing => "added",
+            PriorContent::Same => "already there:",
+            PriorContent::Other => "overwrote",
         };
-        self.worked_out
-            .report
-            .push(format!("{verb} {}", path.quoted()));
-        if new.before == Before::Same && permission == Permission::Keep {
+        let remark = new.remark.map(|remark| format!(" ({remark})"));
+        let report = format!("{verb} {}{}", path.quoted(), remark.unwrap_or_default());
+        self.worked_out.report.push(report);
+        if new.before == PriorContent::Same && permission == Permission::Keep {
             self.worked_out.levels.push(Level::AlreadyApplied);
             self.ledger.staging.remove_left_over(path);
             return Ok(());

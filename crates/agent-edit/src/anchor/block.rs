@@ -3,9 +3,9 @@
 //! By indentation, as in all languages that people indent. Lines at the margin that are a part of
 //! the block nevertheless are known by how they begin.
 
-use super::super::document::{Document, LineId};
+use super::super::document::{Document, LineNumber};
 use super::super::fold;
-use super::Reach;
+use super::BlockReach;
 
 /// First words of lines that go on with what the lines above began.
 const GOING_ON: [&str; 15] = [
@@ -13,7 +13,7 @@ const GOING_ON: [&str; 15] = [
     "then", "do", "begin", "case", "default",
 ];
 
-/// What begins a definition, after any of the words before it.
+/// Words that begin a definition, after any of the words before it.
 const DEFINITIONS: [&str; 16] = [
     "def",
     "class",
@@ -58,11 +58,11 @@ const MODIFIERS: [&str; 20] = [
 ];
 
 /// The line after the block that a line opens.
-pub(super) fn end(document: &Document<'_>, opening: LineId, reach: Reach) -> LineId {
+pub(super) fn end(document: &Document<'_>, opening: LineNumber, reach: BlockReach) -> LineNumber {
     let first = document.text(opening);
     let depth = fold::indentation(first).len();
     let first = first.trim();
-    let by_definition = reach == Reach::Wide && is_definition(first);
+    let by_definition = reach == BlockReach::Wide && is_definition(first);
     (opening + 1..=document.len())
         .find(|&id| {
             let line = document.text(id);
@@ -78,7 +78,7 @@ pub(super) fn end(document: &Document<'_>, opening: LineId, reach: Reach) -> Lin
         .unwrap_or(document.len() + 1)
 }
 
-/// Whether a line that is indented no deeper than the first one of a block is a part of it still:
+/// Tells whether a line that is indented no deeper than the first one of a block is a part of it still:
 /// a bracket, a directive of the preprocessor, a label or the next branch.
 fn goes_on(first: &str, line: &str) -> bool {
     if line.starts_with(['}', ')', ']', '{']) {
@@ -117,9 +117,9 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn case(text: &str, block: LineId, wide: LineId) {
+    fn case(text: &str, block: LineNumber, wide: LineNumber) {
         let document = Document::new(text);
-        let ends = [Reach::Block, Reach::Wide].map(|reach| end(&document, 1, reach));
+        let ends = [BlockReach::Block, BlockReach::Wide].map(|reach| end(&document, 1, reach));
         assert_eq!(ends, [block, wide]);
     }
 

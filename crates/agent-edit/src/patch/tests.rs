@@ -1,5 +1,5 @@
 use super::*;
-use crate::Change;
+use crate::LineChange;
 
 /// A hunk as it is written, without its header.
 fn hunk(old_start: Option<u32>, lines: &str) -> Hunk {
@@ -57,7 +57,7 @@ fn the_stated_line_comes_first_then_the_nearest() {
 #[test]
 fn only_changed_lines_are_reported() {
     let edited = patch("a\nb\nc\nd\n", &[hunk(Some(1), " a\n-b\n-c\n+x\n+c\n d\n")]).unwrap();
-    assert_eq!(edited.changes, [Change { old: 1..2, new: 1 }]);
+    assert_eq!(edited.changes, [LineChange { old: 1..2, new: 1 }]);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn drift_of_earlier_hunks_is_taken_into_account() {
     case(
         before,
         &hunks,
-        Level::Exact,
+        Level::Nearest,
         "new\nnew\na\nb\nx\ny\nx\n2\ny\n",
     );
 }
@@ -120,7 +120,7 @@ fn a_lone_return_ends_a_line_only_if_the_patch_says_so() {
         "one\r\ntwo\rTHREE\r\nfour\r\n",
     );
     let edited = patch(before, &hunks).unwrap();
-    assert_eq!(edited.changes, [Change { old: 1..2, new: 1 }]);
+    assert_eq!(edited.changes, [LineChange { old: 1..2, new: 1 }]);
     let hunks = [hunk(None, "-two\rthree\n+2\n")];
     case(before, &hunks, Level::Exact, "one\r\n2\nfour\r\n");
 }
@@ -240,7 +240,7 @@ fn an_anchor_that_is_not_there_is_no_matter_of_indifference() {
     case(
         before,
         &under("class Missing:", change),
-        Level::Anchor,
+        Level::Elsewhere,
         after,
     );
     case(before, &under("class B:", change), Level::Exact, after);
@@ -361,7 +361,7 @@ fn a_hunk_that_is_in_the_file_already_is_left_out() {
     case(
         before,
         &[applied(1), hunk(Some(6), "-x\n+X\n")],
-        Level::PartlyApplied,
+        Level::Nearest,
         "a\nchanged line\none more line\nb\nx\ny\nX\ny\n",
     );
     let later = format!("first\n{before}");
@@ -488,10 +488,20 @@ fn below_an_anchor_is_more_than_its_block() {
     let change = "-LIMIT = 10\n+LIMIT = 20\n";
     let before = "import os\n\ndef load():\n    return 1\n\nLIMIT = 10\n";
     let after = before.replace("10", "20");
-    case(before, &under("def load():", change), Level::Anchor, &after);
+    case(
+        before,
+        &under("def load():", change),
+        Level::Elsewhere,
+        &after,
+    );
     let twice = format!("{before}\ndef save():\n    pass\n\nLIMIT = 10\n");
     let after = twice.replacen("10", "20", 1);
-    case(&twice, &under("def load():", change), Level::Anchor, &after);
+    case(
+        &twice,
+        &under("def load():", change),
+        Level::Elsewhere,
+        &after,
+    );
     refused(&twice, &under("import os", change), "matches 2 places");
     let generic = "fn f<T>(t: T)\nwhere\n    T: X,\n{\n    go();\n}\n\nfn g() {\n    go();\n}\n";
     case(
@@ -544,4 +554,110 @@ fn placeholders_are_not_written() {
         &[hunk(Some(1), " a\n-b\n+# ... rest of the file ...\n")],
         "placeholder",
     );
+}
+
+/// Two functions that end alike, so that a hunk that loses its place finds another one.
+const ALIKE: &str = "fn a() {\n    if x {\n        stop();\n    }\n\n    1\n}\n\nfn b() {\n    go();\n    }\n\n    1\n}\n";
+
+#[test]
+fn the_context_of_hunks_may_overlap() {
+    let log = " fn a() {\n     if x {\n+        log();\n         stop();\n     }\n";
+    let after = "         stop();\n     }\n+    after();\n \n     1\n }\n";
+    let expected = ALIKE
+        .replace(
+            "        stop();\n    }\n",
+            "        stop();\n    }\n    after();\n",
+        )
+        .replace("        stop();\n", "        log();\n        stop();\n");
+    for numbers in [[Some(1), Some(3)], [None, None]] {
+        let hunks = [hunk(numbers[0], log), hunk(numbers[1], after)];
+        case(ALIKE, &hunks, Level::Exact, &expected);
+        let [log, after] = hunks;
+        case(ALIKE, &[after, log], Level::Exact, &expected);
+    }
+    let hunks = [hunk(Some(2), "+y\n b\n"), hunk(Some(1), " a\n+x\n")];
+    case("a\nb\n", &hunks, Level::Exact, "a\nx\ny\nb\n");
+    // A hunk may quote what another one removes.
+    let hunks = [
+        hunk(Some(1), "-one\n+ONE\n two\n"),
+        hunk(Some(1), " one\n-two\n+TWO\n three\n"),
+        hunk(Some(3), "+between\n three\n"),
+    ];
+    case(
+        "one\ntwo\nthree\n",
+        &hunks,
+        Level::Exact,
+        "ONE\nTWO\nbetween\nthree\n",
+    );
+}
+
+#[test]
+fn what_two_hunks_change_is_not_looked_for_elsewhere() {
+    let both = [
+        hunk(
+            None,
+            " fn a() {\n     if x {\n-        stop();\n+        log();\n",
+        ),
+        hunk(
+            None,
+            "     if x {\n-        stop();\n+        go();\n     }\n",
+        ),
+    ];
+    refused(
+        ALIKE,
+        &both,
+        "hunk 2 of 2: it fits line 2, where another hunk",
+    );
+    let inserted = [
+        hunk(Some(1), " fn a() {\n+    first();\n     if x {\n"),
+        hunk(Some(1), " fn a() {\n+    second();\n     if x {\n"),
+    ];
+    refused(ALIKE, &inserted, "hunk 2 of 2 (line 1): it fits line 1");
+}
+
+#[test]
+fn fuzz_moves_no_hunk_above_the_one_before_it() {
+    let before = "head\none\ntwo\nthree\nfour\ntail\n";
+    let hunks = |first: &str| {
+        [
+            hunk(None, first),
+            hunk(None, " other\n one\n-two\n+TWO\n three\n"),
+        ]
+    };
+    case(
+        before,
+        &hunks("-head\n+HEAD\n"),
+        Level::Fuzz,
+        "HEAD\none\nTWO\nthree\nfour\ntail\n",
+    );
+    refused(
+        before,
+        &hunks("-tail\n+TAIL\n"),
+        "hunk 2 of 2: its old text was not found",
+    );
+}
+
+#[test]
+fn a_line_that_lost_its_mark_is_no_context() {
+    let before = "from a import b\nfrom c import d\n\nend\n";
+    let damaged = hunk(
+        Some(1),
+        " \u{2022} from a import b\n+from a import x\n from c import d\n \n end\n",
+    );
+    refused(before, &[damaged], "was not found");
+    let hunks = [
+        hunk(
+            Some(1),
+            "-from a import b\n+from a import x\n from c import d\n",
+        ),
+        hunk(Some(3), " \n \u{2212}end\n"),
+    ];
+    refused(
+        before,
+        &hunks,
+        "hunk 2 of 2 (line 3): its old text was not found",
+    );
+    let hunks = [hunks[0].clone(), hunk(Some(3), " \n end\n")];
+    let after = before.replace("import b", "import x");
+    case(before, &hunks, Level::Exact, &after);
 }

@@ -1,4 +1,4 @@
-//! What the hunks that were placed tell about the numbers of their patch.
+//! Evidence from the hunks that were placed about the numbers of their patch.
 //!
 //! A hunk that states a later line than one before it stands below it. Where hunks stand elsewhere
 //! than stated, the lines between two of them have moved as both did, if both moved alike.
@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use super::super::document::LineId;
+use super::super::document::LineNumber;
 
 /// How much further down than stated the lines of a hunk stand.
 #[derive(Debug, Clone, Copy)]
@@ -19,27 +19,27 @@ pub(super) struct Drift {
 
 /// Where the hunks stand that state a line.
 #[derive(Debug, Default)]
-pub(super) struct Standing {
+pub(super) struct HunkPositions {
     /// Above which line nothing stands that states a later line than the key; both ascend.
-    floors: BTreeMap<u32, LineId>,
+    floors: BTreeMap<u32, LineNumber>,
     drifts: BTreeMap<u32, Drift>,
-    /// Whether one stands where its number cannot be true.
+    /// Set if one stands where its number cannot be true.
     is_broken: bool,
 }
 
-impl Standing {
-    /// Whether no number was put to the proof yet.
+impl HunkPositions {
+    /// Tells whether no number was put to the proof yet.
     pub(super) fn is_unproved(&self) -> bool {
         self.drifts.is_empty()
     }
 
-    /// Whether a hunk that states this line may begin at `start`.
-    pub(super) fn is_in_order(&self, stated: u32, start: LineId) -> bool {
+    /// Tells whether a hunk that states this line may change lines below `start`.
+    pub(super) fn is_in_order(&self, stated: u32, start: LineNumber) -> bool {
         (self.floors.range(..stated).next_back()).is_none_or(|(_, &floor)| floor <= start)
     }
 
     /// Enters a hunk that states a line and ends before `end`.
-    pub(super) fn enter(&mut self, stated: u32, end: LineId, drift: Drift) {
+    pub(super) fn enter(&mut self, stated: u32, end: LineNumber, drift: Drift) {
         let floor = (self.floors.range(..=stated).next_back())
             .map_or(end, |(_, &earlier)| earlier.max(end));
         let below = (Bound::Excluded(stated), Bound::Unbounded);
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn what_states_a_later_line_stands_below() {
-        let mut standing = Standing::default();
+        let mut standing = HunkPositions::default();
         assert!(standing.is_unproved());
         standing.enter(20, 23, even(0));
         assert!(standing.is_in_order(30, 23));
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn lines_between_two_hunks_moved_as_both_did() {
-        let mut standing = Standing::default();
+        let mut standing = HunkPositions::default();
         assert_eq!(standing.drift_at(5), Some(0));
         standing.enter(10, 15, even(2));
         assert_eq!(standing.drift_at(5), None, "the top did not move");

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Change;
+use crate::LineChange;
 
 fn lines(search: &str, replace: &str) -> Replacement {
     Replacement::lines(search, replace)
@@ -95,7 +95,7 @@ fn a_lone_return_ends_a_line_where_nothing_else_does() {
         "one\r\n2\r\n3\r\nfour\r\n",
     );
     let replaced = replace(mixed, &[edit]);
-    assert_eq!(replaced.edited.changes, [Change { old: 1..2, new: 2 }]);
+    assert_eq!(replaced.edited.changes, [LineChange { old: 1..2, new: 2 }]);
 }
 
 #[test]
@@ -163,13 +163,13 @@ fn fancy_punctuation_is_written_plain_where_the_file_has_it_plain() {
     case(
         "say(\"a\");\n",
         lines("say(\u{201c}a\u{201d});", "say(\u{201c}b\u{201d});"),
-        Level::Punctuation,
+        Level::Whitespace,
         "say(\"b\");\n",
     );
     case(
         "  f(1, 2)\n",
         lines("\u{a0}\u{a0}f(1, 2)", "\u{a0}\u{a0}f(3)"),
-        Level::Punctuation,
+        Level::Whitespace,
         "  f(3)\n",
     );
 }
@@ -204,94 +204,7 @@ fn white_space_is_collapsed_as_a_last_resort() {
 }
 
 #[test]
-fn pieces_around_dots_are_replaced_and_what_they_leave_out_stays() {
-    let before = "fn f() {\n    one();\n    two();\n    three();\n}\n";
-    case(
-        before,
-        lines(
-            "fn f() {\n    ...\n    three();",
-            "fn g() {\n    ...\n    four();",
-        ),
-        Level::Elision,
-        "fn g() {\n    one();\n    two();\n    four();\n}\n",
-    );
-    refused(
-        before,
-        lines(
-            "fn f() {\n    ...\n    four();",
-            "fn g() {\n    ...\n    five();",
-        ),
-        "not found",
-    );
-    refused(
-        before,
-        lines("    three();\n...\nfn f() {", "x\n...\ny"),
-        "not found",
-    );
-    refused(
-        "a1\nb\nb\n",
-        lines("a1\n...\nb", "a2\n...\nc"),
-        "matches 2 places, at lines 2, 3",
-    );
-    refused(
-        before,
-        lines("fn f() {\n    ...\n    three();", "fn g() {\n    four();"),
-        "not found",
-    );
-}
-
-#[test]
-fn what_is_left_out_is_within_one_block() {
-    let before = "def f():\n    a = 1\n    return a\n\ndef g():\n    return 9\n";
-    let edit = lines(
-        "def f():\n    ...\n    return 9",
-        "def f(x):\n    ...\n    return 10",
-    );
-    refused(before, edit, "`...` would stand for lines 2-5");
-    case(
-        "import a\nimport b\n\nimport c\n",
-        lines("import a\n...\nimport c", "import x\n...\nimport y"),
-        Level::Elision,
-        "import x\nimport b\n\nimport y\n",
-    );
-    let long = format!("fn f() {{\n{}    last();\n}}\n", "    one();\n".repeat(400));
-    let edit = lines(
-        "fn f() {\n    ...\n    last();",
-        "fn g() {\n    ...\n    last();",
-    );
-    refused(&long, edit, "`...` would stand for lines 2-401");
-}
-
-#[test]
-fn a_part_of_a_line_counts_if_it_is_there_once_in_whole_words() {
-    case(
-        "let a = f(1);\n",
-        lines("f(1)", "f(2)"),
-        Level::WithinLine,
-        "let a = f(2);\n",
-    );
-    case(
-        "if x > 1: return\n",
-        lines("if x > 1", "if x > 2"),
-        Level::WithinLine,
-        "if x > 2: return\n",
-    );
-    case(
-        "It is here.\n",
-        lines("It is here", "It is there"),
-        Level::WithinLine,
-        "It is there.\n",
-    );
-    refused("max = 1\n", lines("x = 1", "x = 2"), "not found");
-    refused(
-        "let a = f(1) + f(1);\n",
-        lines("f(1)", "f(2)"),
-        "2 places, at lines 1, 1",
-    );
-}
-
-#[test]
-fn a_part_of_a_longer_token_is_not_what_was_quoted() {
+fn a_search_block_holds_whole_lines() {
     for (before, search, new) in [
         ("  background-color: red;\n", "color: red;", "color: blue;"),
         ("total = price * 1.5\n", "price * 1", "price * 2"),
@@ -304,15 +217,10 @@ fn a_part_of_a_longer_token_is_not_what_was_quoted() {
         ("see lib/src/a\n", "src/a", "src/b"),
         ("use std::path;\n", "path", "fs"),
         ("</div>\n", "div", "p"),
+        ("let a = f(1);\n", "f(1)", "f(2)"),
     ] {
         refused(before, lines(search, new), "not found");
     }
-}
-
-#[test]
-fn nothing_is_deleted_within_a_line() {
-    refused("f(a, b)\n", lines("a, b", ""), "not found");
-    refused("f(a, b)\n", lines("a, b", "\n"), "not found");
 }
 
 #[test]
@@ -533,6 +441,16 @@ fn what_was_done_before_is_not_done_again() {
 }
 
 #[test]
+fn a_search_that_leaves_lines_out_is_refused() {
+    let before = "fn f() {\n    one();\n    two();\n    three();\n}\n";
+    for dots in ["...", "\u{2026}", "// ... existing code ..."] {
+        let search = format!("fn f() {{\n    {dots}\n    three();");
+        let new = format!("fn g() {{\n    {dots}\n    four();");
+        refused(before, lines(&search, &new), "leaves lines out");
+    }
+}
+
+#[test]
 fn useless_and_lossy_edits_are_refused() {
     refused("a\n", lines("a", "a"), "changes nothing");
     refused("a\n", lines("a\n", "a"), "changes nothing");
@@ -581,7 +499,7 @@ fn edits_follow_one_another_and_their_changes_add_up() {
         ],
     );
     assert_eq!(replaced.edited.text, "a\nx\nz\ne\n");
-    assert_eq!(replaced.edited.changes, [Change { old: 1..4, new: 3 }]);
+    assert_eq!(replaced.edited.changes, [LineChange { old: 1..4, new: 3 }]);
     assert_eq!(replaced.refusals.len(), 1);
     assert_eq!(replaced.refusals[0].0, 1);
 }
@@ -660,31 +578,10 @@ fn a_blank_end_that_the_file_lacks_is_left_out_of_both_texts() {
     refused(before, lines("\nx = 1\n", "x = 1\n\n"), "not found");
     refused(before, lines("x = 1\n\n", "x = 1\n"), "not found");
     case(
-        "fn f() {\n    one();\n    two();\n}\n",
-        lines(
-            "fn f() {\n    ...\n    two();\n\n",
-            "fn g() {\n    ...\n    three();\n\n",
-        ),
-        Level::Elision,
-        "fn g() {\n    one();\n    three();\n}\n",
-    );
-    case(
         "fn renamed() {}\nother\n",
         lines("fn original() {}\n\n", "fn renamed() {}\n\n"),
         Level::AlreadyApplied,
         "fn renamed() {}\nother\n",
-    );
-}
-
-#[test]
-fn a_blank_line_does_not_break_the_line_that_a_part_stands_in() {
-    refused("y = f(1) + 2\n", lines("f(1)\n", "f(2)\n\n"), "not found");
-    refused("y = f(1)\n", lines("f(1)\n", "\nf(2)\n"), "not found");
-    case(
-        "y = f(1)\nz\n",
-        lines("f(1)\n", "f(2)\n\n"),
-        Level::WithinLine,
-        "y = f(2)\n\nz\n",
     );
 }
 
@@ -705,60 +602,6 @@ fn very_many_new_lines_are_looked_through_once() {
     assert_eq!(replaced.refusals.len(), 4);
     let took = begun.elapsed();
     assert!(took.as_secs() < 20, "{took:?}");
-}
-
-#[test]
-fn dots_may_stand_for_blocks_beside_what_is_quoted() {
-    case(
-        "def f():\n    a = 1\n    if x:\n        y()\n    return a\n",
-        lines(
-            "    a = 1\n    ...\n    return a\n",
-            "    a = 2\n    ...\n    return a + 1\n",
-        ),
-        Level::Elision,
-        "def f():\n    a = 2\n    if x:\n        y()\n    return a + 1\n",
-    );
-    case(
-        "function f() {\n  let a = 1;\n  for (const b of c) {\n    d(b);\n  }\n  return a;\n}\n",
-        lines(
-            "  let a = 1;\n  // ...\n  return a;\n",
-            "  let a = 2;\n  // ...\n  return -a;\n",
-        ),
-        Level::Elision,
-        "function f() {\n  let a = 2;\n  for (const b of c) {\n    d(b);\n  }\n  return -a;\n}\n",
-    );
-    case(
-        "import a\n\ndef f():\n    pass\n\nX = 1\n",
-        lines("import a\n...\nX = 1\n", "import b\n...\nX = 2\n"),
-        Level::Elision,
-        "import b\n\ndef f():\n    pass\n\nX = 2\n",
-    );
-    case(
-        "def f():\n    for a in b:\n        c()\n    if x:\n        y()\n    return 1\n",
-        lines(
-            "    for a in b:\n    ...\n    return 1\n",
-            "    for a in d:\n    ...\n    return 2\n",
-        ),
-        Level::Elision,
-        "def f():\n    for a in d:\n        c()\n    if x:\n        y()\n    return 2\n",
-    );
-    let two = "def f():\n    a = 1\n    if x:\n        y()\n\ndef g():\n    return 9\n";
-    refused(
-        two,
-        lines(
-            "    a = 1\n    ...\n    return 9\n",
-            "    a = 2\n    ...\n    return 10\n",
-        ),
-        "`...` would stand for lines 3-6",
-    );
-    refused(
-        two,
-        lines(
-            "def f():\n    a = 1\n...\n    return 9\n",
-            "def f():\n    a = 2\n...\n    return 10\n",
-        ),
-        "`...` would stand for lines 3-6",
-    );
 }
 
 #[test]
@@ -793,5 +636,82 @@ fn the_file_tells_whether_indentation_matters() {
         edit(),
         Level::UnevenIndentation,
         "switch (y) {\ncase 1:\na\nx\nc\n}\n",
+    );
+}
+
+#[test]
+fn a_passage_that_an_earlier_edit_changed_is_not_looked_for_elsewhere() {
+    let before = "for a {\n    if found {\n        stop\n    }\n}\nfor b {\n  if found {\n    stop\n  }\n}\n";
+    let edits = [
+        lines(
+            "for a {\n    if found {\n",
+            "for a {\n    if found && first {\n",
+        ),
+        lines(
+            "    if found {\n        stop\n",
+            "    if found {\n        go\n",
+        ),
+    ];
+    let replaced = replace(before, &edits);
+    assert_eq!(replaced.levels, [Some(Level::Exact), None]);
+    let (position, refusal) = &replaced.refusals[0];
+    assert_eq!(*position, 1);
+    assert!(
+        refusal
+            .message
+            .contains("line 2 of the file as it was, which an earlier edit"),
+        "{}",
+        refusal.message
+    );
+    let twice = [edits[0].clone(), edits[0].clone()];
+    let levels = replace(before, &twice).levels;
+    assert_eq!(levels, [Some(Level::Exact), Some(Level::AlreadyApplied)]);
+}
+
+#[test]
+fn a_passage_is_not_unique_because_an_earlier_edit_changed_another_one() {
+    let before = "one\nsame\ntwo\nsame\n";
+    let first = lines("one\nsame\n", "one\nother\n");
+    let second = lines("same\n", "last\n");
+    let replaced = replace(before, &[first.clone(), second.clone()]);
+    assert_eq!(replaced.edited.text, "one\nother\ntwo\nsame\n");
+    assert!(
+        replaced.refusals[0]
+            .1
+            .message
+            .contains("2 places, at lines 2, 4")
+    );
+    let stated = Replacement {
+        line: Some(4),
+        ..second.clone()
+    };
+    let replaced = replace(before, &[first.clone(), stated]);
+    assert_eq!(replaced.edited.text, "one\nother\ntwo\nlast\n");
+    // What an earlier edit wrote may be quoted, also where it is like what was there before.
+    let indented = [
+        lines("one\nsame\n", "  one\n  same\n"),
+        lines("  one\n", "  two\n"),
+    ];
+    let replaced = replace(before, &indented);
+    assert_eq!(replaced.levels, [Some(Level::Exact); 2]);
+    let third = lines("other\ntwo\n", "third\n");
+    let replaced = replace(before, &[first, third]);
+    assert_eq!(replaced.edited.text, "one\nthird\nsame\n");
+}
+
+#[test]
+fn a_replacement_that_is_indented_already_is_not_indented_again() {
+    let before = "def f(x):\n    if x:\n        return 1\n    return 2\n";
+    case(
+        before,
+        lines("return 1\n", "        return 3\n"),
+        Level::Indentation,
+        "def f(x):\n    if x:\n        return 3\n    return 2\n",
+    );
+    case(
+        before,
+        lines("return 1\n", "if y:\n        return 3\n"),
+        Level::Indentation,
+        "def f(x):\n    if x:\n        if y:\n                return 3\n    return 2\n",
     );
 }

@@ -12,7 +12,9 @@ use super::super::super::ledger::Known;
 use super::super::operation::Operation;
 use super::super::patched::Patched;
 use super::{Draft, Plan, Trouble};
+use crate::edit;
 use crate::protocol::{FileChange, Hunk, Level, RelPath};
+use crate::workspace::text::TextFile;
 use crate::workspace::{FileProblem, Permission};
 
 /// Which files of a patch are on the move.
@@ -116,6 +118,29 @@ impl Plan<'_, '_> {
             edited,
             Ok(Ok(edited)) if matches!(edited.level, Level::Exact | Level::AlreadyApplied)
         ))
+    }
+
+    /// The hunks of a file that moves; none if they only quote it, as they may.
+    pub(super) fn without_mere_context<'h>(
+        &mut self,
+        from: &RelPath,
+        hunks: &'h [Hunk],
+    ) -> Result<&'h [Hunk], Trouble> {
+        if hunks.is_empty() || edit::changes_anything(hunks) {
+            return Ok(hunks);
+        }
+        let content = if self.moves.displaced.contains(from) {
+            self.look(from)?.content
+        } else {
+            self.draft(from)?.content.clone()
+        };
+        let Some(content) = content else {
+            return Ok(hunks);
+        };
+        let file = TextFile::decode(content.to_vec()).map_err(|_| Trouble::binary(from))?;
+        edit::check_patch_context(&file.text, hunks)
+            .map_err(|refusal| Trouble::refused(from, refusal))?;
+        Ok(&[])
     }
 
     /// Refuses a place that is taken and stays so; tells whether it is taken.

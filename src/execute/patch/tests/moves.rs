@@ -40,6 +40,17 @@ fn moves(files: &[&str], changes: Vec<FileChange>, expected: &[(&str, &str)]) {
 }
 
 #[test]
+fn a_file_may_move_with_nothing_but_context() {
+    moves(&["a"], vec![moved("a", "d/b", &[" a"])], &[("d/b", "a\n")]);
+    let mut stage = stage(&[("a", "a\n")]);
+    stage.fails(
+        patch(vec![moved("a", "b", &[" other"])]),
+        "`a`: hunk 1 of 1",
+    );
+    holds(&stage, &[("a", "a\n")]);
+}
+
+#[test]
 fn files_may_change_places() {
     moves(
         &["a", "b"],

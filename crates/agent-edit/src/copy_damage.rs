@@ -1,0 +1,433 @@
+//! Damage that a chat page or a copy did to a text, proved by the text that it replaces.
+//!
+//! A model that sends a whole file, or a range of lines, again has most of its lines from the file.
+//! Where lines of the new text are lines of the old one but for something that pages and copies do
+//! to every line, the whole new text is repaired. A difference without such a proof is only told,
+//! and so is one that is all there is: then it is what was asked for.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::align::align;
+use super::fold::{self, Shift};
+
+/// How many lines must show a damage to blank lines or indentation.
+const ENOUGH: usize = 3;
+
+/// Something that pages and copies do to a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CopyDamage {
+    /// `<`, `>`, `&` and quotes became entities.
+    Entities,
+    /// Quotes, dashes and spaces became typographic ones.
+    Typography,
+    /// Tabs at the beginning of lines became blanks.
+    Tabs,
+    /// No line is indented any more.
+    Indentation,
+    /// There is a blank line below every line.
+    DoubledLines,
+    /// There are no blank lines any more.
+    BlankLines,
+}
+
+impl fmt::Display for CopyDamage {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Entities => "entities such as `&lt;`",
+            Self::Typography => "curly quotes, long dashes or unusual spaces",
+            Self::Tabs => "blanks in the place of tabs",
+            Self::Indentation => "no indentation",
+            Self::DoubledLines => "a blank line below every line",
+            Self::BlankLines => "no blank lines",
+        })
+    }
+}
+
+/// A new text, as it should be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoredCopy<'t> {
+    /// With the repairs.
+    pub text: Cow<'t, str>,
+    /// The damage that was repaired.
+    pub repaired: Vec<CopyDamage>,
+    /// Signs of damage that the old text did not have and does not prove.
+    pub doubted: Vec<CopyDamage>,
+}
+
+impl RestoredCopy<'_> {
+    /// Says what was repaired and what is in doubt; nothing if there is neither.
+    pub fn remark(&self) -> Option<String> {
+        let listed = |damage: &[CopyDamage]| {
+            let damage: Vec<String> = damage.iter().map(CopyDamage::to_string).collect();
+            damage.join(", ")
+        };
+        let repaired = (!self.repaired.is_empty()).then(|| {
+            format!(
+                "repaired what copying did to it: {}",
+                listed(&self.repaired)
+            )
+        });
+        let doubted = (!self.doubted.is_empty())
+            .then(|| format!("unlike before it has {}", listed(&self.doubted)));
+        let remarks: Vec<String> = repaired.into_iter().chain(doubted).collect();
+        (!remarks.is_empty()).then(|| remarks.join("; "))
+    }
+}
+
+/// Repairs a new text that takes the place of `old`, a file or a part of it.
+pub fn restore_copy<'t>(file: &str, old: &str, new: &'t str) -> RestoredCopy<'t> {
+    let mut restored = RestoredCopy {
+        text: Cow::Borrowed(new),
+        repaired: Vec::new(),
+        doubted: Vec::new(),
+    };
+    let ways: [(CopyDamage, DamageFinder); 6] = [
+        (CopyDamage::Entities, entities),
+        (CopyDamage::Typography, typography),
+        (CopyDamage::DoubledLines, doubled_lines),
+        (CopyDamage::BlankLines, blank_lines),
+        (CopyDamage::Tabs, tabs),
+        (CopyDamage::Indentation, indentation),
+    ];
+    let mut ways = ways.iter();
+    while old != new && !ways.as_slice().is_empty() {
+        let compared = Compared::new(file, old, &restored.text);
+        let repaired = ways.find_map(|(damage, find)| match find(&compared) {
+            DamageFinding::Nothing => None,
+            DamageFinding::Repaired(text) if text.trim_end() != old.trim_end() => {
+                Some((*damage, text))
+            }
+            DamageFinding::Repaired(_) | DamageFinding::Doubted => {
+                restored.doubted.push(*damage);
+                None
+            }
+        });
+        if let Some((damage, mut text)) = repaired {
+            if !new.ends_with('\n') {
+                text.pop();
+            }
+            restored.text = Cow::Owned(text);
+            restored.repaired.push(damage);
+        }
+    }
+    restored
+}
+
+/// Looks for one kind of damage.
+type DamageFinder = fn(&Compared<'_>) -> DamageFinding;
+
+enum DamageFinding {
+    Nothing,
+    /// The old text does not have it.
+    Doubted,
+    /// The old text proves it; the new text without it.
+    Repaired(String),
+}
+
+/// A new text beside the old one.
+struct Compared<'t> {
+    file: &'t str,
+    old: Vec<&'t str>,
+    new: Vec<&'t str>,
+    /// The lines, from 0, that are filled and say the same in both, in ascending order.
+    same: Vec<(usize, usize)>,
+}
+
+impl<'t> Compared<'t> {
+    fn new(file: &'t str, old: &'t str, new: &'t str) -> Self {
+        let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+        let filled = |lines: &[&str]| -> (Vec<usize>, Vec<String>) {
+            (lines.iter().enumerate())
+                .filter(|(_, line)| !line.trim().is_empty())
+                .map(|(at, line)| (at, fold::loose(&without_entities(line)).into_owned()))
+                .unzip()
+        };
+        let ((old_at, old_filled), (new_at, new_filled)) = (filled(&old), filled(&new));
+        let mut same = Vec::new();
+        let (mut old_next, mut new_next) = (0, 0);
+        for block in align(&texts(&old_filled), &texts(&new_filled)) {
+            same.extend((old_next..block.old.start).zip(new_next..block.new.start));
+            (old_next, new_next) = (block.old.end, block.new.end);
+        }
+        same.extend((old_next..old_at.len()).zip(new_next..new_at.len()));
+        for (old, new) in &mut same {
+            (*old, *new) = (old_at[*old], new_at[*new]);
+        }
+        Self {
+            file,
+            old,
+            new,
+            same,
+        }
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (&'t str, &'t str)> {
+        self.same
+            .iter()
+            .map(|&(old, new)| (self.old[old], self.new[new]))
+    }
+
+    /// The new text with other lines.
+    fn rewritten<'l>(&self, line: impl Fn(&'t str) -> Cow<'l, str>) -> String
+    where
+        't: 'l,
+    {
+        joined(self.new.iter().map(|text| line(text)))
+    }
+}
+
+fn texts(lines: &[String]) -> Vec<&str> {
+    lines.iter().map(String::as_str).collect()
+}
+
+fn joined<'l>(lines: impl Iterator<Item = Cow<'l, str>>) -> String {
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
+const ENTITIES: [(&str, &str); 6] = [
+    ("&lt;", "<"),
+    ("&gt;", ">"),
+    ("&quot;", "\""),
+    ("&#34;", "\""),
+    ("&#39;", "'"),
+    ("&amp;", "&"),
+];
+
+fn without_entities(line: &str) -> Cow<'_, str> {
+    let mut plain = Cow::Borrowed(line);
+    for (entity, character) in ENTITIES {
+        if plain.contains(entity) {
+            plain = Cow::Owned(plain.replace(entity, character));
+        }
+    }
+    plain
+}
+
+fn entities(compared: &Compared<'_>) -> DamageFinding {
+    let has = |line: &str| ENTITIES.iter().any(|(entity, _)| line.contains(entity));
+    if has(compared.file) || !compared.new.iter().any(|line| has(line)) {
+        return DamageFinding::Nothing;
+    }
+    // A page escapes every one; who escapes a text within HTML leaves its tags as they are.
+    let is_raw = |line: &&str| line.contains(['<', '>']);
+    let is_proved = compared.pairs().any(|(_, new)| has(new));
+    if is_proved && !compared.new.iter().any(is_raw) {
+        DamageFinding::Repaired(compared.rewritten(without_entities))
+    } else {
+        DamageFinding::Doubted
+    }
+}
+
+fn typography(compared: &Compared<'_>) -> DamageFinding {
+    let file = || std::iter::once(compared.file);
+    let foreign = fold::fancy(compared.new.iter().copied(), file());
+    if foreign.is_empty() {
+        return DamageFinding::Nothing;
+    }
+    let proved = fold::fancy(compared.pairs().map(|(_, new)| new), file());
+    if proved.is_empty() {
+        return DamageFinding::Doubted;
+    }
+    DamageFinding::Repaired(compared.rewritten(|line| Cow::Owned(fold::without(line, &proved))))
+}
+
+fn doubled_lines(compared: &Compared<'_>) -> DamageFinding {
+    let is_doubled = |lines: &[&str]| {
+        let below = || lines.iter().skip(1).step_by(2);
+        below().count() >= ENOUGH
+            && below().all(|line| line.trim().is_empty())
+            && lines.iter().step_by(2).any(|line| !line.trim().is_empty())
+    };
+    if !is_doubled(&compared.new) || is_doubled(&compared.old) {
+        return DamageFinding::Nothing;
+    }
+    // The distance of all lines doubled, also of those with blank lines between them.
+    let is_apart = |pair: &[(usize, usize)]| pair[1].1 - pair[0].1 == 2 * (pair[1].0 - pair[0].0);
+    let neighbours = || {
+        (compared.same.windows(2)).filter(|pair| {
+            compared.old[pair[0].0 + 1..pair[1].0]
+                .iter()
+                .all(|line| line.trim().is_empty())
+        })
+    };
+    if neighbours().count() < ENOUGH || !neighbours().all(is_apart) {
+        return DamageFinding::Doubted;
+    }
+    let lines = compared.new.iter().step_by(2);
+    DamageFinding::Repaired(joined(lines.map(|&line| Cow::Borrowed(line))))
+}
+
+fn blank_lines(compared: &Compared<'_>) -> DamageFinding {
+    let is_blank = |line: &&&str| line.trim().is_empty();
+    let inner = |lines: &[&str]| {
+        lines
+            .iter()
+            .rev()
+            .skip_while(is_blank)
+            .filter(is_blank)
+            .count()
+    };
+    if inner(&compared.old) < ENOUGH || inner(&compared.new) > 0 {
+        return DamageFinding::Nothing;
+    }
+    // Lines that follow one another in both texts, but for blank lines in the old one.
+    let mut blank_above = vec![0; compared.new.len()];
+    for pair in compared.same.windows(2) {
+        let ((old, new), (next_old, next_new)) = (pair[0], pair[1]);
+        let between = &compared.old[old + 1..next_old];
+        if new + 1 == next_new && between.iter().all(|line| line.trim().is_empty()) {
+            blank_above[next_new] = between.len();
+        }
+    }
+    if blank_above.iter().filter(|count| **count > 0).count() < ENOUGH {
+        return DamageFinding::Doubted;
+    }
+    let lines = (compared.new.iter().zip(blank_above)).flat_map(|(&line, blank)| {
+        std::iter::repeat_n(Cow::Borrowed(""), blank).chain([Cow::Borrowed(line)])
+    });
+    DamageFinding::Repaired(joined(lines))
+}
+
+fn tabs(compared: &Compared<'_>) -> DamageFinding {
+    let begins =
+        |lines: &[&str], blank| lines.iter().filter(|line| line.starts_with(blank)).count();
+    let file: Vec<&str> = compared.file.lines().collect();
+    // A ` *` continues a comment in files with tabs too.
+    let is_tabbed = begins(&file, '\t') > 0 && begins(&file, ' ') * 10 < begins(&file, '\t');
+    if !is_tabbed || begins(&compared.new, '\t') > 0 || begins(&compared.new, ' ') == 0 {
+        return DamageFinding::Nothing;
+    }
+    let indentations: Vec<_> = (compared.pairs())
+        .map(|(old, new)| (fold::indentation(new), fold::indentation(old)))
+        .filter(|(_, old)| old.chars().all(|blank| blank == '\t'))
+        .collect();
+    let moved = indentations.iter().filter(|(new, old)| new != old).count();
+    match Shift::between(&indentations) {
+        Some(shift @ Shift::ToTabs { .. }) if moved > 0 => {
+            DamageFinding::Repaired(compared.rewritten(|line| shift.apply(line)))
+        }
+        _ => DamageFinding::Doubted,
+    }
+}
+
+fn indentation(compared: &Compared<'_>) -> DamageFinding {
+    let is_indented = |line: &str| !line.trim().is_empty() && line.starts_with([' ', '\t']);
+    let lost = (compared.pairs())
+        .filter(|(old, _)| is_indented(old))
+        .count();
+    if lost < ENOUGH || compared.new.iter().any(|line| is_indented(line)) {
+        return DamageFinding::Nothing;
+    }
+    let filled = compared.new.iter().filter(|line| !line.trim().is_empty());
+    // How deep a line belongs that the old text does not have is not known.
+    if filled.count() > compared.same.len() {
+        return DamageFinding::Doubted;
+    }
+    let mut lines: Vec<Cow<'_, str>> = (compared.new.iter().copied().map(Cow::Borrowed)).collect();
+    for &(old, new) in &compared.same {
+        let deep = fold::indentation(compared.old[old]);
+        lines[new] = Cow::Owned(format!("{deep}{}", compared.new[new]));
+    }
+    DamageFinding::Repaired(joined(lines.into_iter()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PYTHON: &str = "import os\n\n\ndef first(a):\n    if a < 1:\n        return \"x\"\n\n    return 'y'\n\n\ndef second(b):\n    return b\n";
+
+    #[track_caller]
+    fn case(old: &str, new: &str, expected: &str, repaired: &[CopyDamage], doubted: &[CopyDamage]) {
+        let restored = restore_copy(old, old, new);
+        assert_eq!(restored.text, expected);
+        assert_eq!(
+            (&*restored.repaired, &*restored.doubted),
+            (repaired, doubted)
+        );
+    }
+
+    #[test]
+    fn characters_are_restored_where_a_line_of_the_old_text_proves_it() {
+        let changed = PYTHON.replace("return b", "return b < \"2\"");
+        let escaped = changed.replace('<', "&lt;").replace('"', "&quot;");
+        case(PYTHON, &escaped, &changed, &[CopyDamage::Entities], &[]);
+        let curly = changed
+            .replace("\"x\"", "\u{201c}x\u{201d}")
+            .replace("\"2\"", "\u{201c}2\u{201d}");
+        case(PYTHON, &curly, &changed, &[CopyDamage::Typography], &[]);
+        let added = format!("{PYTHON}    # \u{201c}quoted\u{201d} &amp; more\n");
+        let doubted = [CopyDamage::Entities, CopyDamage::Typography];
+        case(PYTHON, &added, &added, &[], &doubted);
+        let html = "<p>a < b</p>\n<p>c</p>\n<p>d</p>\n";
+        let fixed = "<p>a &lt; b</p>\n<p>c</p>\n<p>e</p>\n";
+        case(html, fixed, fixed, &[], &[CopyDamage::Entities]);
+        case(
+            &added,
+            &format!("{added}# &lt;\u{201c}\n"),
+            &format!("{added}# &lt;\u{201c}\n"),
+            &[],
+            &[],
+        );
+    }
+
+    #[test]
+    fn blank_lines_are_restored() {
+        let changed = PYTHON.replace("return b", "return b + 1");
+        let doubled = changed.replace('\n', "\n\n");
+        case(PYTHON, &doubled, &changed, &[CopyDamage::DoubledLines], &[]);
+        let list = "one\n\ntwo\n\n- a\n- b\n- c\n";
+        let loose = "one\n\ntwo\n\n- a\n\n- b\n\n- d\n";
+        case(list, loose, loose, &[], &[CopyDamage::DoubledLines]);
+        let dense = changed.replace("\n\n\n", "\n").replace("\n\n", "\n");
+        let old = "a = 1\n\nb = 2\n\nc = 3\n\nd = 4\ne = 5\n";
+        let changed = old.replace("e = 5", "e = 6");
+        let few = changed.replace("\n\n", "\n");
+        case(old, &few, &changed, &[CopyDamage::BlankLines], &[]);
+        assert_eq!(
+            restore_copy(PYTHON, PYTHON, &dense).repaired,
+            [CopyDamage::BlankLines]
+        );
+    }
+
+    #[test]
+    fn indentation_is_restored() {
+        let go = "func f() {\n\tif a {\n\t\tb()\n\t}\n\tc()\n}\n";
+        let changed = go.replace("c()", "d()");
+        case(
+            go,
+            &changed.replace('\t', "    "),
+            &changed,
+            &[CopyDamage::Tabs],
+            &[],
+        );
+        let flush = |text: &str| text.replace("    ", "");
+        let shorter = PYTHON.replace("import os\n", "");
+        case(
+            PYTHON,
+            &flush(&shorter),
+            &shorter,
+            &[CopyDamage::Indentation],
+            &[],
+        );
+        let changed = flush(&PYTHON.replace("return b", "return b + 1"));
+        case(PYTHON, &changed, &changed, &[], &[CopyDamage::Indentation]);
+    }
+
+    #[test]
+    fn what_is_all_that_changes_is_meant() {
+        let go = "func f() {\n\tif a {\n\t\tb()\n\t}\n}\n";
+        let spaced = go.replace('\t', "    ");
+        case(go, &spaced, &spaced, &[], &[CopyDamage::Tabs]);
+        let curly = PYTHON.replace("\"x\"", "\u{201c}x\u{201d}");
+        case(PYTHON, &curly, &curly, &[], &[CopyDamage::Typography]);
+        case(PYTHON, PYTHON, PYTHON, &[], &[]);
+        case("", "&lt;\n", "&lt;\n", &[], &[CopyDamage::Entities]);
+    }
+}
