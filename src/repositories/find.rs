@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 const MAX_NAMES: usize = 1_000_000;
 const MAX_TIME: Duration = Duration::from_secs(5);
 
-/// The largest file that leads to a git directory, for git as for us.
+/// How much is read of a file that leads to a git directory.
 const MAX_POINTER: u64 = 1 << 20;
 
 /// Large directories in a git directory that hold no other one.
@@ -61,19 +62,21 @@ pub(super) fn find(root: &Path, left_out: &[PathBuf]) -> Found {
     found
 }
 
-/// What a file that leads to a git directory leads to, links resolved.
+/// What a file that leads to a git directory leads to, links resolved: git reads it through a link too.
 pub(super) fn pointed_to(file: &Path, word: &str, base: &Path) -> Option<PathBuf> {
-    let path = pointer(file, word)?;
+    let path = pointer(&file.canonicalize().ok()?, word)?;
     base.join(path).canonicalize().ok()
 }
 
 /// What stands in a file that leads to a git directory.
 pub(super) fn pointer(file: &Path, word: &str) -> Option<PathBuf> {
-    let found = file.symlink_metadata().ok()?;
-    if !found.is_file() || found.len() > MAX_POINTER {
+    if !file.symlink_metadata().ok()?.is_file() {
         return None;
     }
-    let text = fs::read(file).ok()?;
+    // Git passes over any number of line breaks at the end, and no path is as long as this.
+    let mut text = Vec::new();
+    let file = fs::File::open(file).ok()?;
+    file.take(MAX_POINTER).read_to_end(&mut text).ok()?;
     let end = text
         .iter()
         .rposition(|byte| !matches!(byte, b'\n' | b'\r'))?;
@@ -166,12 +169,11 @@ impl Search<'_> {
 
     /// Notes where a file or a link called `.git` leads, if that is here.
     fn follow(&mut self, path: &Path, is_link: bool) {
-        let target = if is_link {
-            path.canonicalize().ok()
-        } else {
-            path.parent()
-                .and_then(|parent| pointed_to(path, "gitdir: ", parent))
-        };
+        let directory = is_link.then(|| path.canonicalize().ok()).flatten();
+        let target = directory.filter(|target| target.is_dir()).or_else(|| {
+            let parent = path.parent()?;
+            pointed_to(path, "gitdir: ", parent)
+        });
         let is_here = |target: &PathBuf| target.starts_with(self.root) && target.is_dir();
         self.found.directories.extend(target.filter(is_here));
     }

@@ -257,3 +257,33 @@ fn what_a_command_closes_is_disarmed_all_the_same() {
         assert_eq!(now.unknown(&now), None);
     }
 }
+
+#[test]
+fn pointers_behind_links_and_line_breaks_are_followed() {
+    let place = Place::new();
+    let before = place.look();
+    let config = "[core]fsmonitor=./x\n";
+    place
+        .file("a/.git/HEAD", "ref: refs/heads/main\n")
+        .file("a/shared/config", config)
+        .file("a/pointer", "../shared\n")
+        .file("b/.git/HEAD", "ref: refs/heads/main\n")
+        .file("b/shared/config", config)
+        .file(
+            "b/.git/commondir",
+            &format!("../shared{}", "\n".repeat(1_100_000)),
+        )
+        .git("c/.git/objects/hidden", config)
+        .file("c/pointer", "gitdir: ../.git/objects/hidden\n")
+        .file("c/files/x", "");
+    symlink("../pointer", place.root().join("a/.git/commondir")).unwrap();
+    symlink("../pointer", place.root().join("c/files/.git")).unwrap();
+    place.disarms(
+        &before,
+        &[
+            "`core.fsmonitor` in `a/shared/config`",
+            "`core.fsmonitor` in `b/shared/config`",
+            "`core.fsmonitor` in `c/.git/objects/hidden/config`",
+        ],
+    );
+}
