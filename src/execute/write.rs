@@ -1,9 +1,11 @@
 //! `CREATE_FILE`, `DELETE_FILE`, `MOVE_FILE`.
 
+use std::collections::HashSet;
+
 use super::ledger::Known;
 use super::{Execution, count};
 use crate::edit;
-use crate::protocol::{Outcome, RelPath};
+use crate::protocol::{ContentSource, Outcome, RelPath};
 use crate::workspace::FileProblem;
 use crate::workspace::text::{Encoding, TextFile};
 
@@ -26,7 +28,12 @@ pub(super) enum Before {
 
 impl Execution<'_> {
     /// Creates or overwrites a file.
-    pub(super) fn create_file(&mut self, path: &RelPath, content: &str) -> Outcome {
+    pub(super) fn create_file(
+        &mut self,
+        path: &RelPath,
+        content: &str,
+        source: ContentSource,
+    ) -> Outcome {
         let old = match self.ledger.read(path) {
             Ok(old) => Some(old),
             Err(FileProblem::NotFound(_)) => None,
@@ -35,6 +42,16 @@ impl Execution<'_> {
             }
             Err(problem) => return failed(&problem),
         };
+        if source == ContentSource::CodeBlock
+            && let Some(old) = &old
+            && let Ok(old) = TextFile::decode(old.to_vec())
+            && is_excerpt(&old.text, content)
+        {
+            return Outcome::failed(format!(
+                "{} was not changed: the code block under its path may be only a part of it; send the whole file as [CREATE_FILE], or the change as [EDIT_FILE]",
+                path.quoted()
+            ));
+        }
         let overwrite = match overwritten(old.as_deref(), content) {
             Ok(overwrite) => overwrite,
             Err(reason) => return Outcome::failed(format!("`{path}` was not changed: {reason}")),
@@ -111,6 +128,27 @@ pub(super) fn overwritten(old: Option<&[u8]>, content: &str) -> Result<Overwrite
         },
         content: new,
     })
+}
+
+/// Whether a code block under the path of a file may show only a part of it: its lines are a passage
+/// of the file, or most lines of the file are not in it.
+///
+/// A file of a few lines is soon rewritten as a whole.
+fn is_excerpt(old: &str, new: &str) -> bool {
+    const FEW: usize = 8;
+    let filled = |text: &str| -> Vec<String> {
+        let lines = text.lines().map(str::trim);
+        let lines = lines.filter(|line| !line.is_empty());
+        lines.map(str::to_owned).collect()
+    };
+    let (old, new) = (filled(old), filled(new));
+    if new.is_empty() || old == new {
+        return false;
+    }
+    let is_passage = old.len() > 2 && old.windows(new.len()).any(|passage| passage == new);
+    let known: HashSet<&String> = new.iter().collect();
+    let kept = old.iter().filter(|line| known.contains(line)).count();
+    is_passage || (old.len() >= FEW && kept * 2 < old.len())
 }
 
 /// Keeps a model from dropping what it only did not want to write again.

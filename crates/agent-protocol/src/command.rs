@@ -25,7 +25,12 @@ pub struct Step {
 )]
 pub enum Command {
     /// Creates or overwrites a file, making directories.
-    CreateFile { path: RelPath, content: String },
+    CreateFile {
+        path: RelPath,
+        content: String,
+        #[serde(default, skip_serializing_if = "ContentSource::is_command")]
+        source: ContentSource,
+    },
     /// Changes an existing file, by line numbers or by text.
     EditFile {
         path: RelPath,
@@ -191,11 +196,38 @@ impl Replacement {
     clippy::trivially_copy_pass_by_ref,
     reason = "serde calls it with a reference"
 )]
+/// How the content of a file was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContentSource {
+    /// As the body of a command: all of it is the file.
+    #[default]
+    Command,
+    /// As a code block under a path. It may be an excerpt, so it replaces an existing file only if it
+    /// is plainly the whole of it.
+    CodeBlock,
+}
+
+impl ContentSource {
+    fn is_command(&self) -> bool {
+        *self == Self::Command
+    }
+}
+
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
 impl Command {
+    /// Creates or overwrites a file whose content is all of it.
+    pub fn create_file(path: RelPath, content: String) -> Self {
+        Self::CreateFile {
+            path,
+            content,
+            source: ContentSource::Command,
+        }
+    }
+
     /// The name in the protocol, as in `[CREATE_FILE ...]`.
     pub fn name(&self) -> &'static str {
         match self {

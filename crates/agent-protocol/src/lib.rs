@@ -14,7 +14,7 @@ pub mod selection;
 mod staged;
 pub mod unseen;
 
-pub use command::{Command, Edit, Pattern, Replacement, Step};
+pub use command::{Command, ContentSource, Edit, Pattern, Replacement, Step};
 pub use lines::{Lines, truncated_lines};
 pub use outcome::{Capped, Excerpt, Level, Outcome, Status, StepResult};
 pub use patch::{FileChange, Hunk, HunkLine};

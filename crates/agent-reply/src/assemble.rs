@@ -69,6 +69,7 @@ pub(super) fn assemble(text: &str, done: &[Done]) -> Reply {
         talk: Talk::default(),
         code: CodeBlocks::default(),
         patch_ends: patch::KnownEnds::default(),
+        xml_ends: None,
         unquoted_to: 0,
         last_line: if text.ends_with('\n') {
             LastLine::Whole
@@ -139,6 +140,8 @@ struct Assembly<'a> {
     talk: Talk,
     code: CodeBlocks<'a>,
     patch_ends: patch::KnownEnds,
+    /// Where elements are closed, once somebody asked.
+    xml_ends: Option<crate::xml::XmlEnds>,
     /// The line below the last part that was read without its quote marks.
     unquoted_to: usize,
     last_line: LastLine,
@@ -236,6 +239,12 @@ impl Assembly<'_> {
             command,
         };
         self.reply.steps.push(step);
+    }
+
+    /// Whether the reply says that the work is done.
+    fn ends_session(&self) -> bool {
+        let mut commands = self.reply.steps.iter().map(|step| &step.command);
+        commands.any(|command| matches!(command, Command::Done { .. }))
     }
 
     fn malformed(&mut self, line: usize, command: Option<&str>, message: String, hint: String) {

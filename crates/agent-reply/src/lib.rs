@@ -33,9 +33,12 @@ mod script;
 mod search_replace;
 mod tags;
 mod thinking;
+mod tokens;
+mod tools;
 mod trim;
 mod whole_file;
 mod work;
+mod xml;
 
 pub use decode::decode;
 

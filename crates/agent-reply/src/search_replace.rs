@@ -21,6 +21,7 @@ use agent_protocol::{Command, Edit, RelPath, Replacement};
 use super::code_fence::{self, Fence};
 use super::file_name;
 use super::found::{Found, Item};
+use super::tags::copy_button;
 use crate::trim::{is_blank, trim, trim_start};
 use block::{Block, Ending, Trouble};
 
@@ -144,7 +145,7 @@ fn named_by(line: &str, directly: bool) -> Option<&str> {
     alone.or_else(|| {
         file_name::word(line)
             .filter(|_| directly)
-            .filter(|word| !is_language(word))
+            .filter(|word| !copy_button::is_language(word))
     })
 }
 
@@ -167,37 +168,6 @@ fn is_source_tag(line: &str) -> bool {
     ["<source", "<code", "<pre", "</source", "</code", "</pre"]
         .iter()
         .any(|tag| text.starts_with(tag))
-}
-
-/// Words that stand above code and name its language, not its file.
-fn is_language(word: &str) -> bool {
-    const LANGUAGES: [&str; 24] = [
-        "bash",
-        "c",
-        "cpp",
-        "csharp",
-        "css",
-        "diff",
-        "go",
-        "html",
-        "java",
-        "javascript",
-        "json",
-        "kotlin",
-        "markdown",
-        "php",
-        "plaintext",
-        "python",
-        "ruby",
-        "rust",
-        "shell",
-        "sql",
-        "swift",
-        "text",
-        "typescript",
-        "yaml",
-    ];
-    LANGUAGES.contains(&word.to_ascii_lowercase().as_str())
 }
 
 /// Where an unfinished block ends: before what names the file of the next one.

@@ -12,7 +12,7 @@ mod named;
 
 use std::ops::Range;
 
-use agent_protocol::{Command, RelPath};
+use agent_protocol::{Command, ContentSource, RelPath};
 
 use super::code_fence::Fence;
 use super::found::{Found, Item};
@@ -161,6 +161,7 @@ fn item(name: &str, lines: &[&str], indent: usize) -> Item {
         Ok(path) => Item::Command(Command::CreateFile {
             path,
             content: content(lines, indent),
+            source: ContentSource::CodeBlock,
         }),
         Err(refused) => Item::Problem {
             command: Some("CREATE_FILE"),
@@ -213,7 +214,7 @@ mod tests {
         find_all(&lines)
             .into_iter()
             .map(|found| match found.items.into_iter().next().unwrap() {
-                Item::Command(Command::CreateFile { path, content }) => (path.to_string(), content),
+                Item::Command(Command::CreateFile { path, content, .. }) => (path.to_string(), content),
                 other => panic!("{other:?}"),
             })
             .collect()

@@ -51,6 +51,8 @@ pub(super) struct CodeBlocks<'a> {
     /// The file that is shown here.
     shown: Option<(usize, Open<'a>)>,
     unclear: Vec<Unclear>,
+    /// The files that are shown, each with the line of its fence.
+    files: Vec<(usize, String)>,
     /// Whether commands stand in tags, so that no file is written from a block.
     pub(super) has_tags: bool,
 }
@@ -166,7 +168,10 @@ impl Assembly<'_> {
         let (item, why) = match (content, block.end) {
             (Content::Other | Content::Mixed, _) => (content.trouble(name), Why::Content),
             (_, End::Uncertain) => (whole_file::uncertain(name), Why::End),
-            _ => return Some(block.lines.end),
+            _ => {
+                self.code.files.push((at, name.to_owned()));
+                return Some(block.lines.end);
+            }
         };
         self.code.unclear.push(Unclear {
             fence: at,
@@ -208,6 +213,26 @@ impl Assembly<'_> {
                 && !is_only_shown
             {
                 self.malformed(unclear.fence, command, message, hint);
+            }
+        }
+        self.tell_unwritten(&changed);
+    }
+
+    /// Points out files that are shown beside commands and changed by none of them: they may have
+    /// been meant to be written.
+    fn tell_unwritten(&mut self, changed: &HashSet<String>) {
+        let mut is_told = HashSet::new();
+        let ends = self.ends_session();
+        for (fence, name) in std::mem::take(&mut self.code.files) {
+            if changed.contains(&name) || !is_told.insert(name.clone()) {
+                continue;
+            }
+            let message = format!("the code block under `{name}` was not written, because the reply has commands beside it");
+            let hint = format!("Send it as `[CREATE_FILE path=\"{name}\"]` if it is the whole file, or as `[EDIT_FILE path=\"{name}\"]` if it is a change.");
+            if ends {
+                self.malformed(fence, Some("CREATE_FILE"), message, hint);
+            } else {
+                self.issue(fence, None, Some("CREATE_FILE"), message, hint);
             }
         }
     }

@@ -230,7 +230,7 @@ impl Tag<'_> {
     fn create(&mut self) -> Result<Command, Trouble> {
         let path = self.path()?;
         let content = self.lines_of(&path, Place::File);
-        Ok(Command::CreateFile { path, content })
+        Ok(Command::create_file(path, content))
     }
 
     fn edit(&mut self) -> Result<Command, Trouble> {

@@ -83,17 +83,36 @@ fn is_underline(line: &str) -> bool {
 fn is_other(line: &str) -> bool {
     matches!(
         line,
-        "Run" | "Download" | "Wrap" | "Unwrap" | "Collapse" | "Expand" | "Preview" | "Insert"
+        "Run"
+            | "Download"
+            | "Wrap"
+            | "Unwrap"
+            | "Collapse"
+            | "Expand"
+            | "Preview"
+            | "Insert"
+            | "Explain"
+            | "Show more"
+            | "Show less"
     )
 }
 
 /// Whether a line is only the name of a button.
 pub(crate) fn is_button(line: &str) -> bool {
-    matches!(line, "Copy code" | "Copy Code" | "Copy" | "Edit")
+    matches!(
+        line,
+        "Copy code"
+            | "Copy Code"
+            | "Copy"
+            | "Copied!"
+            | "Edit"
+            | "Show more lines"
+            | "Continue generating"
+    )
 }
 
 /// Whether a line is only the name of a language.
-fn is_language(line: &str) -> bool {
+pub(crate) fn is_language(line: &str) -> bool {
     const LANGUAGES: &[&str] = &[
         "bash",
         "c",

@@ -162,7 +162,7 @@ fn command() -> impl Strategy<Value = Command> {
             .prop_map(|path| RelPath::parse(path).unwrap())
     };
     prop_oneof![
-        (path(), content()).prop_map(|(path, content)| Command::CreateFile { path, content }),
+        (path(), content()).prop_map(|(path, content)| Command::create_file(path, content)),
         (path(), 1..9_u32, 0..9_u32, content()).prop_map(|(path, start_line, more, text)| {
             let end_line = start_line + more;
             Command::EditFile {
@@ -204,7 +204,7 @@ fn command() -> impl Strategy<Value = Command> {
 /// Writes a command as the protocol says.
 fn write(command: &Command) -> String {
     match command {
-        Command::CreateFile { path, content } => {
+        Command::CreateFile { path, content, .. } => {
             format!("[CREATE_FILE path=\"{path}\"]\n{content}[/CREATE_FILE]\n")
         }
         Command::EditFile {

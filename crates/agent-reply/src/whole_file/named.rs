@@ -35,11 +35,31 @@ pub(super) fn named<'a>(
     let inside = || Some((at, labelled(lines.get(at + 1)?)?));
     let is_inside = above.is_none();
     let (line, text) = above.or_else(inside)?;
-    is_taken(language, text).then_some(Named {
+    let is_example = lines[after..line]
+        .iter()
+        .rev()
+        .take(2)
+        .find(|line| !is_blank(line))
+        .is_some_and(|line| leads_to_example(line));
+    (is_taken(language, text) && !is_example).then_some(Named {
         text,
         line,
         is_inside,
     })
+}
+
+/// Whether a line leads to an example, which is no file: `For example:`.
+fn leads_to_example(line: &str) -> bool {
+    const WORDS: [&str; 6] = [
+        "example",
+        "e.g.",
+        "for instance",
+        "such as",
+        "something like",
+        "format like",
+    ];
+    let text = trim(line).to_lowercase();
+    text.ends_with(':') && WORDS.iter().any(|word| text.contains(word))
 }
 
 /// The file that the line above a fence names.
@@ -86,7 +106,9 @@ fn bare_word(line: &str) -> Option<&str> {
     ];
     let is_name =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
-    let is_word = !line.is_empty() && line.bytes().all(is_name);
+    let letters = line.bytes().filter(u8::is_ascii_lowercase).count();
+    // `2` counts something, and `v2` is a version.
+    let is_word = letters > 1 && line.bytes().all(is_name);
     let is_label = LABELS.iter().any(|label| line.starts_with(label));
     (is_word
         && !is_label
