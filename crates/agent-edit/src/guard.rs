@@ -11,13 +11,40 @@ const SMALL: usize = 40;
 /// The first omission placeholder, such as `// ... existing code ...`, that the new text has and
 /// the old one does not; nothing if the new text is fine.
 pub fn omission(old: &str, new: &str) -> Option<String> {
-    let mut placeholders = new.lines().filter(|line| is_placeholder(line)).peekable();
-    placeholders.peek()?;
+    let mut above = "";
+    let mut candidates = Vec::new();
+    for line in new.lines().map(str::trim) {
+        if is_placeholder(line) || is_bare_ellipsis(line, above) {
+            candidates.push(line);
+        }
+        if !line.is_empty() {
+            above = line;
+        }
+    }
+    if candidates.is_empty() {
+        return None;
+    }
     let known: HashSet<&str> = old.lines().map(str::trim).collect();
-    placeholders
-        .map(str::trim)
-        .find(|line| !known.contains(line))
+    let kept: HashSet<&str> = new.lines().map(str::trim).collect();
+    // Dots alone stand for something only where something is missing.
+    let is_missing = || old.lines().map(str::trim).any(|line| !kept.contains(line));
+    let is_omission = |line: &&str| !known.contains(line) && (is_placeholder(line) || is_missing());
+    candidates
+        .into_iter()
+        .find(is_omission)
         .map(str::to_owned)
+}
+
+/// Whether a line has nothing but dots or says that something was cut out, and is no Python: there
+/// `...` is the body of what the line above begins.
+fn is_bare_ellipsis(line: &str, above: &str) -> bool {
+    let words = line.trim_matches(|c: char| "-=*#/<>![](){} .\u{2026}".contains(c));
+    let is_cut_mark = matches!(
+        words.to_ascii_lowercase().as_str(),
+        "snip" | "snipped" | "cut here" | "omitted" | "truncated"
+    );
+    let is_dots = matches!(line, "..." | "\u{2026}" | "....");
+    (is_dots && !above.ends_with([':', ','])) || (is_cut_mark && line.len() > words.len())
 }
 
 /// Whether overwriting a file of over 40 lines leaves fewer than half as many.

@@ -166,6 +166,7 @@ impl Assembly<'_> {
                 Some(tag) if tag.line == at => self.tag(tag),
                 _ if self.is_plain(at) => Some(at + 1),
                 _ => {
+                    self.unindent(at);
                     self.follow_fence(at);
                     self.unquote(at);
                     self.dialect(at)
@@ -180,7 +181,8 @@ impl Assembly<'_> {
 
     /// Whether a line begins as nothing does that anybody looks for, as most lines do.
     fn is_plain(&self, at: usize) -> bool {
-        !self.has_just_run && begins_nothing(self.lines[at])
+        let line = self.lines[at];
+        !self.has_just_run && begins_nothing(line) && !ends_as_tag(line)
     }
 
     /// Takes files that stand under their names, in a reply that has nothing else.
@@ -311,6 +313,13 @@ fn begins_nothing(line: &str) -> bool {
     const MARKS: &[u8] = b"*-@{[<>=#`~dICE";
     lead(line)
         .is_none_or(|lead| lead.is_ascii() && !lead.is_ascii_digit() && !MARKS.contains(&lead))
+}
+
+/// Whether a line may end with a tag, decoration aside.
+fn ends_as_tag(line: &str) -> bool {
+    crate::trim::trim_end(line)
+        .trim_end_matches(['*', '`'])
+        .ends_with(']')
 }
 
 /// The lines with the first and the last fence blanked: they may be as long as those inside.

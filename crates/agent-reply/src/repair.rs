@@ -21,7 +21,7 @@ mod prefix;
 mod spaces;
 
 pub(super) use escapes::{is_escaped, without_backslashes, without_entities};
-pub(super) use gutter::{Divider, without_line_numbers};
+pub(super) use gutter::{Divider, numbered, without_line_numbers, without_number_lines};
 pub(super) use prefix::{is_spaced_quotation, without_quote_marks};
 
 /// A repair of the whole text.
@@ -46,12 +46,13 @@ pub(super) enum Changed {
 /// A repair: the new text and what was done, or nothing.
 type Mended = Option<(String, Done)>;
 
-const REPAIRS: [fn(&str) -> Mended; 8] = [
+const REPAIRS: [fn(&str) -> Mended; 9] = [
     line_ends::repair,
     spaces::remove_invisible,
     prefix::repair,
     // A list inside of a quote, or the other way round.
     prefix::repair,
+    prefix::repair_parts,
     spaces::restore_spaces,
     escapes::repair_entities,
     escapes::repair_backslashes,

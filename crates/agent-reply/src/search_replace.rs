@@ -71,6 +71,11 @@ pub(super) fn is_head(line: &str) -> bool {
     markers::head(line).is_some()
 }
 
+/// Whether the line begins a conflict as git writes it, which is no block.
+pub(super) fn is_conflict(line: &str) -> bool {
+    markers::is_conflict_marker(line) && line.starts_with('<') && !is_head(line)
+}
+
 /// Whether the line ends a block.
 pub(super) fn is_tail(line: &str) -> bool {
     markers::is_tail(line)
@@ -110,13 +115,20 @@ fn look_above<'a>(lines: &[&'a str], at: usize) -> Above<'a> {
         start: at,
         ..Above::default()
     };
+    let (mut first, mut has_button) = (at, false);
     for index in (at.saturating_sub(LINES_ABOVE)..at).rev() {
         let line = lines[index];
         if is_blank(line) {
             continue;
         }
+        let is_button = copy_button::is_button(trim(line));
+        if index + 1 == first && (is_button || (has_button && copy_button::is_language(trim(line)))) {
+            (first, has_button) = (index, true);
+            above.start = index;
+            continue;
+        }
         if let Some(fence) = Fence::read(line) {
-            if index + 1 == at {
+            if index + 1 == first {
                 above.fence = Some(fence);
                 above.start = index;
             }

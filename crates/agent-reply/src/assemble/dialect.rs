@@ -26,6 +26,7 @@ impl Assembly<'_> {
             self.tags.next_boundary(at).unwrap_or(end)
         };
         let Some(mut found) = self.find(at, reach) else {
+            self.tell_edit_in_program(at);
             let curly = self.curly_json(at, reach);
             return curly.or_else(|| json::data_end(&self.lines[..reach], at));
         };
@@ -83,6 +84,13 @@ impl Assembly<'_> {
         let from = self.free_from.max(self.frames_end.min(at));
         let lines = &self.lines[from..reach];
         let at = at - from;
+        let is_edit = patch::begins(lines[at])
+            || diff::begins(lines, at)
+            || search_replace::is_head(lines[at]);
+        if is_edit && self.quoted_in_code(at + from).is_some() {
+            return None;
+        }
+        let lines = &self.lines[from..reach];
         let ends = self.patch_ends.up_to(reach, self.lines.len());
         let mut found = patch::find(lines, at, ends).or_else(|| diff::find(lines, at));
         if found.is_none() && !is_in_program {

@@ -7,8 +7,12 @@
 use std::collections::HashSet;
 
 use super::Assembly;
+use super::talk::Meant;
 use crate::code_fence::{self, Fence};
 use crate::found::{Found, Item};
+use crate::tags::{Name, copy_button};
+use crate::trim::{is_blank, trim, trim_end};
+use crate::{file_name, script, search_replace, work};
 use crate::whole_file::{self, Block, End};
 use content::Content;
 
@@ -55,6 +59,15 @@ pub(super) struct CodeBlocks<'a> {
     files: Vec<(usize, String)>,
     /// Whether commands stand in tags, so that no file is written from a block.
     pub(super) has_tags: bool,
+}
+
+/// What an edit is part of in its code block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum QuotedIn {
+    /// A string or a here-document: certainly content.
+    Text,
+    /// A program, or what says so.
+    Program,
 }
 
 /// A code block that was begun.
@@ -108,13 +121,83 @@ impl Assembly<'_> {
             last_close: None,
         };
         let after = self.code.after.max(self.free_from);
-        match self.shown_at(at, after) {
+        let end = self.shown_at(at, after);
+        match end.or_else(|| self.script_at(at, &fence)) {
             None => self.code.open.push(open),
             Some(end) => {
                 self.code.shown = Some((end, open));
                 self.code.after = end;
             }
         }
+    }
+
+    /// The line below a script that writes files and is only shown, which begins with the fence here.
+    fn script_at(&mut self, at: usize, fence: &Fence<'_>) -> Option<usize> {
+        const SHELLS: &str = "bash sh shell zsh console terminal text";
+        let is_shell = |info: &str| info.is_empty() || SHELLS.split(' ').any(|shell| shell == info);
+        if !is_shell(&fence.info.to_ascii_lowercase()) || fence.is_frame() {
+            return None;
+        }
+        let lines = &self.lines[at + 1..];
+        let close = lines.iter().position(|line| {
+            work::count(1);
+            fence.is_closed_by(line) || code_fence::is_tag(line)
+        });
+        let lines = &lines[..close?];
+        let (line, name) = lines
+            .iter()
+            .enumerate()
+            .find_map(|(line, text)| Some((line, script::written_file(text)?)))?;
+        let message =
+            format!("a shell block that writes `{name}` was only shown: shell blocks are not run");
+        let hint = format!(
+            "Send the file as `[CREATE_FILE path=\"{name}\"]`, or the script in `[RUN_COMMAND]`, if it was meant."
+        );
+        let end = at + 1 + lines.len();
+        let line = at + 1 + line;
+        self.doubted(line, Some(Name::CreateFile), Meant::Change, message, hint);
+        Some(end)
+    }
+
+    /// Whether an edit on a line is part of the text around it in its code block: of a string, of a
+    /// here-document, of a program.
+    pub(super) fn quoted_in_code(&mut self, at: usize) -> Option<QuotedIn> {
+        const MOST_LABELS: usize = 6;
+        const QUOTES: [&str; 5] = ["\"\"\"", "'''", "`", "\"", "r#\""];
+        let open = self.code.open.last()?;
+        if open.line < self.free_from || open.line >= at {
+            return None;
+        }
+        let above = &self.lines[open.line + 1..at];
+        let mut near = above.iter().rev().filter(|line| !is_blank(line));
+        let is_label = |line: &&&str| {
+            let line = trim(line);
+            file_name::word(line).is_some()
+                || copy_button::is_button(line)
+                || script::feeds_patch(line)
+        };
+        let led = near.clone().take(MOST_LABELS).find(|line| !is_label(line))?;
+        let led = trim_end(led);
+        let is_fed = near.next().is_some_and(|line| script::feeds_patch(line));
+        let opens_string = QUOTES.iter().any(|quote| led.ends_with(quote));
+        if is_fed {
+            None
+        } else if opens_string || script::written_file(led).is_some() {
+            Some(QuotedIn::Text)
+        } else {
+            self.is_in_program(at).then_some(QuotedIn::Program)
+        }
+    }
+
+    /// Points out a SEARCH/REPLACE block below other lines of a program, which is not done.
+    pub(super) fn tell_edit_in_program(&mut self, at: usize) {
+        let is_head = search_replace::is_head(self.lines[at]);
+        if !is_head || self.quoted_in_code(at) != Some(QuotedIn::Program) {
+            return;
+        }
+        let message = "a SEARCH/REPLACE block stands below other lines of a program, so it was not done";
+        let hint = "Send it again with only its file name above it, if it was meant.";
+        self.doubted(at, Some(Name::EditFile), Meant::Change, message.to_owned(), hint.to_owned());
     }
 
     /// Whether a line is within code that does not begin with it: there a call is data of a program.
@@ -166,7 +249,7 @@ impl Assembly<'_> {
             content = Content::of_file(name, block.content(lines));
         }
         let (item, why) = match (content, block.end) {
-            (Content::Other | Content::Mixed, _) => (content.trouble(name), Why::Content),
+            (Content::Other | Content::Mixed | Content::Conflict, _) => (content.trouble(name), Why::Content),
             (_, End::Uncertain) => (whole_file::uncertain(name), Why::End),
             _ => {
                 self.code.files.push((at, name.to_owned()));
@@ -205,14 +288,18 @@ impl Assembly<'_> {
                 Why::End => self.code.has_tags,
                 Why::Content => changed.contains(&unclear.name),
             };
-            if let Item::Problem {
+            let Item::Problem {
                 command,
                 message,
                 hint,
             } = unclear.item
-                && !is_only_shown
-            {
+            else {
+                continue;
+            };
+            if !is_only_shown {
                 self.malformed(unclear.fence, command, message, hint);
+            } else if unclear.why == Why::Content {
+                self.issue(unclear.fence, None, command, message, hint);
             }
         }
         self.tell_unwritten(&changed);

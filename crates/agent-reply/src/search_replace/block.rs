@@ -5,6 +5,7 @@ use std::ops::Range;
 use agent_protocol::Replacement;
 
 use super::markers::{self, Head};
+use crate::repair::{Divider, numbered, without_line_numbers};
 
 /// What is wrong, and what to write instead.
 pub(super) type Trouble = (String, String);
@@ -167,18 +168,13 @@ fn without_header<'a, 'b>(search: &'b [&'a str]) -> (Option<u32>, &'b [&'a str])
     }
 }
 
-/// Takes `12 | ` off every line, if every line has it and the numbers go up by one.
+/// Takes `12 | `, `12: ` or a like number off every line, if they go up by one.
 fn without_numbers<'a>(lines: &[&'a str]) -> Option<(u32, Vec<&'a str>)> {
-    let mut bare = Vec::with_capacity(lines.len());
-    let mut first = None;
-    for (index, line) in lines.iter().enumerate() {
-        let (number, rest) = line.split_once('|')?;
-        let number: u32 = number.trim().parse().ok()?;
-        let expected = *first.get_or_insert(number);
-        if number.checked_sub(expected)? != u32::try_from(index).ok()? {
-            return None;
-        }
-        bare.push(rest.strip_prefix(' ').unwrap_or(rest));
+    let (first, ..) = numbered(lines.first()?)?;
+    if let [only] = lines {
+        let (_, divider, text) = numbered(only)?;
+        return (divider == Divider::Bar).then(|| (first, vec![text]));
     }
-    first.map(|first| (first, bare))
+    let plain = without_line_numbers(lines, &[Divider::Bar, Divider::Colon, Divider::Tab])?;
+    Some((first, plain))
 }

@@ -17,7 +17,7 @@ const MOST_LINES: usize = 16;
 
 /// How many lines at the beginning of a block are labels; `is_prose` if it is a text in which such
 /// words may stand by themselves.
-pub(super) fn labels(lines: &[&str], is_prose: bool) -> usize {
+pub(crate) fn labels(lines: &[&str], is_prose: bool) -> usize {
     let line = |at: usize| lines.get(at).map_or("", |line| trim(line));
     if is_language(line(0)) {
         let Range { end, .. } = below_language(lines, 0);
