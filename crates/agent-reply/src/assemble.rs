@@ -78,6 +78,7 @@ pub(super) fn assemble(text: &str, done: &[Done]) -> Reply {
         },
     };
     assembly.walk();
+    assembly.find_cut_block();
     assembly.settle_answers();
     assembly.settle_talk();
     assembly.count_again();
@@ -310,7 +311,7 @@ impl Assembly<'_> {
 /// Whether a line is blank, or begins with no mark that counts and with no letter that begins a diff
 /// (`diff`, `Index:`) or the name of a button (`Copy`, `Edit`).
 fn begins_nothing(line: &str) -> bool {
-    const MARKS: &[u8] = b"*-@{[<>=#`~dICE";
+    const MARKS: &[u8] = b"*-+@{[<>=#`~dICES";
     lead(line)
         .is_none_or(|lead| lead.is_ascii() && !lead.is_ascii_digit() && !MARKS.contains(&lead))
 }

@@ -211,9 +211,11 @@ fn without_number(text: &str) -> Option<&str> {
 
 /// Whether the text could be a name at all.
 fn is_possible(text: &str) -> bool {
-    let strange = ['<', '>', '|', '*', '?', '"', '`', '=', ';', ',', '$'];
+    let strange = ['<', '>', '|', '*', '?', '"', '`', '=', ';', ','];
+    let is_variable = text.contains("$(") || text.contains("${") || text.starts_with("$ ");
     !text.is_empty()
         && !text.contains(strange)
+        && !is_variable
         && !text.contains("://")
         && !text.ends_with(['/', '\\', '.', ':', '!'])
         && !names_a_line(text)
@@ -308,6 +310,8 @@ mod tests {
         assert_eq!(alone(".gitignore"), Some(".gitignore"));
         assert_eq!(alone("app/[id]/page.tsx"), Some("app/[id]/page.tsx"));
         assert_eq!(alone("../x.py"), Some("../x.py"));
+        assert_eq!(alone("app/routes/$id.tsx"), Some("app/routes/$id.tsx"));
+        assert_eq!(alone("$(pwd)/a.py"), None);
     }
 
     #[test]

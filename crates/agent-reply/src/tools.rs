@@ -413,8 +413,9 @@ fn refused_path(call: &Call<'_>, refused: &agent_protocol::PathProblem) -> Troub
 
 fn text(call: &Call<'_>, names: &str) -> Result<String, Trouble> {
     let name = || names.split(' ').next().unwrap_or_default();
-    let text = call.text(names).map(Cow::into_owned);
-    text.ok_or_else(|| missing(call, name()))
+    let text = call.text(names).ok_or_else(|| missing(call, name()))?;
+    // Which line ends a file has, the file knows.
+    Ok(text.replace("\r\n", "\n"))
 }
 
 /// Words for a person, without white space around them.

@@ -57,6 +57,8 @@ pub(super) struct CodeBlocks<'a> {
     unclear: Vec<Unclear>,
     /// The files that are shown, each with the line of its fence.
     files: Vec<(usize, String)>,
+    /// The file whose block is not closed.
+    cut_file: Option<(usize, String)>,
     /// Whether commands stand in tags, so that no file is written from a block.
     pub(super) has_tags: bool,
 }
@@ -200,6 +202,29 @@ impl Assembly<'_> {
         self.doubted(at, Some(Name::EditFile), Meant::Change, message.to_owned(), hint.to_owned());
     }
 
+    /// Takes a code block that is open at the end of a reply without an end mark for a cut, if
+    /// commands stand above it.
+    pub(super) fn find_cut_block(&mut self) {
+        let is_whole = self.reply.end.is_some() || self.reply.cut.is_some();
+        if is_whole || self.count == 0 {
+            return;
+        }
+        if let Some((line, name)) = self.code.cut_file.take() {
+            return self.cut(line, format!("CREATE_FILE {name}"));
+        }
+        let Some(open) = self.code.open.last() else {
+            return;
+        };
+        if open.line < self.free_from || open.fence.is_frame() {
+            return;
+        }
+        // A fence with nothing below it may only be one too many.
+        let has_text = self.texts(open.line + 1..self.lines.len()) > 0;
+        if has_text || !open.fence.info.is_empty() {
+            self.cut(open.line, "a code block".to_owned());
+        }
+    }
+
     /// Whether a line is within code that does not begin with it: there a call is data of a program.
     pub(super) fn is_in_program(&mut self, at: usize) -> bool {
         let (lines, free_from) = (&self.lines, self.free_from);
@@ -251,6 +276,10 @@ impl Assembly<'_> {
         let (item, why) = match (content, block.end) {
             (Content::Other | Content::Mixed | Content::Conflict, _) => (content.trouble(name), Why::Content),
             (_, End::Uncertain) => (whole_file::uncertain(name), Why::End),
+            (_, End::Missing) => {
+                self.code.cut_file = Some((at, name.to_owned()));
+                return Some(block.lines.end);
+            }
             _ => {
                 self.code.files.push((at, name.to_owned()));
                 return Some(block.lines.end);

@@ -294,7 +294,7 @@ impl Walk<'_> {
                     .get(index + 1)
                     .is_some_and(|next| next.starts_with("=====")))
             || self.fence.is_some_and(|fence| fence.is_closed_by(line))
-            || code_fence::is_tag(line)
+            || (line.starts_with('[') && code_fence::is_tag(line))
             || (self.begins_file)(self.lines, index)
             || is_signature(self.lines, index)
     }

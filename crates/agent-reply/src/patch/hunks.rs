@@ -131,7 +131,11 @@ impl<'a> Files<'a> {
             .map(|target| path_of(self.directory, target))
             .transpose()?;
         let path = path_of(self.directory, name)?;
-        let hunks = hunks?;
+        let mut hunks = hunks?;
+        if move_to.is_some() {
+            let is_change = |line: &HunkLine| !matches!(line, HunkLine::Keep(_));
+            hunks.retain(|hunk| hunk.lines.iter().any(is_change));
+        }
         if hunks.is_empty() && move_to.is_none() {
             return Err(without_hunks(name));
         }

@@ -5,6 +5,9 @@ use std::ops::Range;
 use agent_protocol::Replacement;
 
 use super::markers::{self, Head};
+use crate::code_fence::{self, Fence};
+use crate::trim::is_blank;
+use crate::file_name;
 use crate::repair::{Divider, numbered, without_line_numbers};
 
 /// What is wrong, and what to write instead.
@@ -41,19 +44,46 @@ impl Block {
                     ending: Ending::Tail,
                 };
             } else if markers::head(line).is_some() {
-                return Self {
+                let closed = closed_by_divider(lines, start, index, &dividers);
+                return closed.unwrap_or_else(|| Self {
                     replacement: Err(unfinished(&dividers)),
                     end: index,
                     ending: Ending::NextHead,
-                };
+                });
             }
         }
-        Self {
+        let closed = closed_by_divider(lines, start, lines.len(), &dividers);
+        closed.unwrap_or_else(|| Self {
             replacement: Err(unfinished(&dividers)),
             end: lines.len(),
             ending: Ending::EndOfText,
-        }
+        })
     }
+}
+
+/// The block that a second divider ends in the place of its tail: nothing of it stands below.
+fn closed_by_divider(
+    lines: &[&str],
+    start: usize,
+    end: usize,
+    dividers: &[(usize, usize)],
+) -> Option<Block> {
+    let [(divider, length), (tail, other)] = dividers else {
+        return None;
+    };
+    let mut below = lines[tail + 1..end].iter().filter(|line| !is_blank(line));
+    let is_ended = match below.next() {
+        None => end < lines.len(),
+        Some(line) => {
+            let is_name = end < lines.len() && file_name::alone(line).is_some();
+            is_name || Fence::read(line).is_some() || code_fence::is_tag(line)
+        }
+    };
+    (length == other && is_ended).then(|| Block {
+        replacement: Ok(replacement(lines, start..*divider, divider + 1..*tail)),
+        end: tail + 1,
+        ending: Ending::Tail,
+    })
 }
 
 fn unfinished(dividers: &[(usize, usize)]) -> Trouble {

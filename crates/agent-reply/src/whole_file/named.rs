@@ -89,6 +89,15 @@ pub(super) fn labelled(line: &str) -> Option<&str> {
         .then(|| file_name::alone(text))?
 }
 
+/// The file of a comment that is nothing but its path: `# src/app.py`.
+pub(super) fn path_in_comment(line: &str) -> Option<&str> {
+    const COMMENTS: [&str; 6] = ["//", "#", "--", ";", "/*", "<!--"];
+    let text = trim(line);
+    let is_comment = COMMENTS.iter().any(|mark| text.starts_with(mark)) && !text.starts_with("#!");
+    let name = file_name::alone(text).filter(|_| is_comment)?;
+    (name.contains('/') && file_name::extension(name).is_some()).then_some(name)
+}
+
 /// Whether a comment says that lines were left out: `// ...existing code...`.
 pub(super) fn is_shortened(lines: &[&str]) -> bool {
     lines.iter().any(|line| {
@@ -182,7 +191,7 @@ fn announced(line: &str) -> Option<&str> {
 }
 
 /// Whether a block of this language can be that file.
-fn is_taken(language: &str, name: &str) -> bool {
+pub(super) fn is_taken(language: &str, name: &str) -> bool {
     const SHELLS: [&str; 12] = [
         "bash",
         "bat",

@@ -24,7 +24,14 @@ pub(super) enum Content {
 impl Content {
     /// What the block of this name begins with whose fence is the first of the lines.
     pub(super) fn begun(name: &str, lines: &[&str]) -> Self {
-        let is_content = |line: &&str| !is_blank(line) && file_name::alone(line) != Some(name);
+        let mut is_named_again = false;
+        let is_content = |line: &&str| {
+            let is_name = file_name::alone(line) == Some(name);
+            is_named_again |= is_name;
+            // Some models write the path and the fence once more.
+            let is_fence = is_named_again && Fence::read(line).is_some_and(|it| !it.info.is_empty());
+            !is_blank(line) && !is_name && !is_fence
+        };
         let labels = 1 + copy_button::labels(lines.get(1..).unwrap_or_default(), false);
         let first = lines.iter().skip(labels).position(is_content);
         let Some(at) = first.map(|at| at + labels) else {
