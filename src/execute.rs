@@ -13,6 +13,7 @@ mod list;
 mod mentions;
 mod nearest;
 mod outline;
+mod page_damage;
 mod patch;
 mod read;
 mod replace;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::ledger::Known;
-use super::{Execution, count};
+use super::{Execution, count, page_damage};
 use crate::edit;
 use crate::protocol::{ContentSource, Outcome, RelPath};
 use crate::workspace::FileProblem;
@@ -15,6 +15,10 @@ pub(super) struct Overwrite {
     pub(super) content: Vec<u8>,
     /// What was there before.
     pub(super) before: Before,
+    /// The content as text.
+    pub(super) text: String,
+    /// What is to be told about it.
+    pub(super) remarks: Vec<&'static str>,
 }
 
 /// What stood where a file is written.
@@ -56,8 +60,8 @@ impl Execution<'_> {
             Ok(overwrite) => overwrite,
             Err(reason) => return Outcome::failed(format!("`{path}` was not changed: {reason}")),
         };
-        let known = Known::written(&overwrite.content, content);
-        let lines = count(content.lines().count(), "line");
+        let known = Known::written(&overwrite.content, &overwrite.text);
+        let lines = count(overwrite.text.lines().count(), "line");
         if overwrite.before == Before::Same {
             self.ledger.enter(path, known);
             return Outcome::ok(format!("{} is unchanged ({lines})", path.quoted()));
@@ -69,7 +73,12 @@ impl Execution<'_> {
             Before::Nothing => "created",
             Before::Same | Before::Other => "overwrote",
         };
-        Outcome::ok(format!("{verb} {} ({lines})", path.quoted())).with_changed([path.clone()])
+        let remarks: String = overwrite
+            .remarks
+            .iter()
+            .fold(String::new(), |all, remark| all + "; " + remark);
+        Outcome::ok(format!("{verb} {} ({lines}){remarks}", path.quoted()))
+            .with_changed([path.clone()])
     }
 
     /// Deletes a file.
@@ -111,12 +120,17 @@ pub(super) fn overwritten(old: Option<&[u8]>, content: &str) -> Result<Overwrite
         return Ok(Overwrite {
             content: content.into(),
             before: Before::Nothing,
+            text: content.to_owned(),
+            remarks: Vec::new(),
         });
     };
+    let (mut text, mut remarks) = (content.to_owned(), Vec::new());
     let new = match TextFile::decode(old.to_vec()) {
         Ok(file) => {
             refuse_losses(&file.text, content)?;
-            in_the_manner_of(&file, content)
+            let restored = page_damage::restored(&file.text, content);
+            (text, remarks) = (restored.content, restored.remarks);
+            in_the_manner_of(&file, &text)
         }
         Err(_) => content.into(),
     };
@@ -127,6 +141,8 @@ pub(super) fn overwritten(old: Option<&[u8]>, content: &str) -> Result<Overwrite
             Before::Other
         },
         content: new,
+        text,
+        remarks,
     })
 }
 
@@ -157,6 +173,11 @@ fn refuse_losses(old: &str, new: &str) -> Result<(), String> {
         return Err(format!(
             "the new content leaves code out (`{placeholder}`); send the whole file, or use EDIT_FILE"
         ));
+    }
+    if page_damage::has_lost_indentation(old, new) {
+        return Err(
+            "its lines lost their indentation on a page; send it again in a code block".to_owned(),
+        );
     }
     if edit::drops_most(old, new) {
         return Err(format!(

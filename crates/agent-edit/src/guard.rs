@@ -29,10 +29,7 @@ pub fn omission(old: &str, new: &str) -> Option<String> {
     // Dots alone stand for something only where something is missing.
     let is_missing = || old.lines().map(str::trim).any(|line| !kept.contains(line));
     let is_omission = |line: &&str| !known.contains(line) && (is_placeholder(line) || is_missing());
-    candidates
-        .into_iter()
-        .find(is_omission)
-        .map(str::to_owned)
+    candidates.into_iter().find(is_omission).map(str::to_owned)
 }
 
 /// Whether a line has nothing but dots or says that something was cut out, and is no Python: there

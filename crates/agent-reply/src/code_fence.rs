@@ -202,7 +202,9 @@ mod tests {
         ] {
             assert!(is_tag(line), "{line}");
         }
-        for line in ["[1, 2]", "[OK]", "[Done]", "[DONE", "DONE", "[TODO]", "[EOF]", "[END]"] {
+        for line in [
+            "[1, 2]", "[OK]", "[Done]", "[DONE", "DONE", "[TODO]", "[EOF]", "[END]",
+        ] {
             assert!(!is_tag(line), "{line}");
         }
     }

@@ -25,8 +25,8 @@ mod reader;
 use agent_protocol::{Command, FileChange, RelPath};
 
 use super::code_fence::{self, Enclosure};
-use super::{file_name, script};
 use super::found::{Found, Item};
+use super::{file_name, script};
 use crate::trim::is_blank;
 use reader::{Reader, Surroundings};
 

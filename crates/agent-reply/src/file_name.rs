@@ -118,7 +118,8 @@ pub(super) fn in_info(info: &str) -> Option<&str> {
     info.split_whitespace().find_map(|word| {
         let (key, value) = word.split_once('=').unwrap_or(("", word));
         // `{.python}` is a class of the block.
-        if key.is_empty() && word.trim_start_matches('{').starts_with('.') && info.starts_with('{') {
+        if key.is_empty() && word.trim_start_matches('{').starts_with('.') && info.starts_with('{')
+        {
             return None;
         }
         let value = value.trim_matches(['"', '\'', '`', '{', '}']);

@@ -51,7 +51,10 @@ fn find_by(items_of: fn(&Value) -> Option<Vec<Item>>, lines: &[&str], at: usize)
         let extent = extent::measure(lines, (line, column));
         let text = extent.text(lines, (line, column))?;
         let is_closed = matches!(extent, Extent::Closed(_));
-        match (&extent, read_value(&text).and_then(|value| items_of(&value))) {
+        match (
+            &extent,
+            read_value(&text).and_then(|value| items_of(&value)),
+        ) {
             (Extent::Closed(_), Some(found)) => items.extend(found),
             (_, Some(found)) => items.extend(found.into_iter().map(without_end)),
             (Extent::Open { .. }, None) if is_ours(&text) => items.push(cut_off()),
@@ -159,8 +162,15 @@ fn wrapped(object: &Map<String, Value>) -> Option<Vec<Item>> {
 fn is_shell_call(object: &Map<String, Value>, words: &[Value]) -> bool {
     let first = words.first().and_then(Value::as_str);
     let mut keys = object.keys();
-    matches!(first, Some("bash" | "sh" | "zsh" | "/bin/bash" | "/bin/sh" | "apply_patch"))
-        && keys.all(|key| matches!(key.as_str(), "command" | "timeout" | "workdir" | "timeout_ms"))
+    matches!(
+        first,
+        Some("bash" | "sh" | "zsh" | "/bin/bash" | "/bin/sh" | "apply_patch")
+    ) && keys.all(|key| {
+        matches!(
+            key.as_str(),
+            "command" | "timeout" | "workdir" | "timeout_ms"
+        )
+    })
 }
 
 /// The line below a value that begins on the line `at` and is neither a plan nor a call: whatever
@@ -239,7 +249,9 @@ fn plan(object: &Map<String, Value>) -> Option<Vec<Item>> {
         return judged(actions, CallShape::Listed);
     }
     let item = |action: &Value| {
-        let item = action.as_object().and_then(|it| call(it, CallShape::InPlan));
+        let item = action
+            .as_object()
+            .and_then(|it| call(it, CallShape::InPlan));
         item.unwrap_or_else(|| without_tool(action))
     };
     items.extend(actions.iter().map(item));

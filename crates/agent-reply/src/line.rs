@@ -130,7 +130,8 @@ fn symbol(rest: &str) -> Option<&str> {
 
 /// Whether a character is a sign that is neither a letter nor a quote.
 pub(super) fn is_symbol(c: char) -> bool {
-    let is_quote = matches!(c, '\u{ab}' | '\u{bb}' | '\u{2018}'..='\u{201f}' | '\u{300a}'..='\u{301f}');
+    let is_quote =
+        matches!(c, '\u{ab}' | '\u{bb}' | '\u{2018}'..='\u{201f}' | '\u{300a}'..='\u{301f}');
     !c.is_ascii() && !c.is_alphanumeric() && !c.is_whitespace() && !is_quote
 }
 

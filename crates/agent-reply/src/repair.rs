@@ -19,10 +19,12 @@ mod line_ends;
 mod paste;
 mod prefix;
 mod spaces;
+mod wrapped;
 
 pub(super) use escapes::{is_escaped, without_backslashes, without_entities};
 pub(super) use gutter::{Divider, numbered, without_line_numbers, without_number_lines};
 pub(super) use prefix::{is_spaced_quotation, without_quote_marks};
+pub(super) use wrapped::width as wrapped_width;
 
 /// A repair of the whole text.
 #[derive(Debug, PartialEq, Eq)]
@@ -46,7 +48,7 @@ pub(super) enum Changed {
 /// A repair: the new text and what was done, or nothing.
 type Mended = Option<(String, Done)>;
 
-const REPAIRS: [fn(&str) -> Mended; 9] = [
+const REPAIRS: [fn(&str) -> Mended; 10] = [
     line_ends::repair,
     spaces::remove_invisible,
     prefix::repair,
@@ -56,6 +58,7 @@ const REPAIRS: [fn(&str) -> Mended; 9] = [
     spaces::restore_spaces,
     escapes::repair_entities,
     escapes::repair_backslashes,
+    wrapped::join_tags,
     paste::repair,
 ];
 

@@ -41,6 +41,24 @@ pub(super) fn written_file(line: &str) -> Option<&str> {
     (!target.is_empty() && !target.starts_with("/dev/")).then_some(target)
 }
 
+/// The script with straight quotes, if the mark of a here-document shows that a page made them curly:
+/// `<<\u{2018}EOF\u{2019}` ends nowhere, and the rest of the script would be its text.
+pub(super) fn straightened(script: &str) -> Option<String> {
+    let is_curly = |c: char| matches!(c, '\u{2018}'..='\u{201f}');
+    let has_curly_mark = script.split("<<").skip(1).any(|behind| {
+        let mark = behind.trim_start_matches(['-', '~', ' ']);
+        mark.starts_with(is_curly)
+    });
+    has_curly_mark.then(|| {
+        let straight = |c: char| match c {
+            '\u{2018}'..='\u{201b}' => '\'',
+            '\u{201c}'..='\u{201f}' => '"',
+            other => other,
+        };
+        script.chars().map(straight).collect()
+    })
+}
+
 /// Whether a line of a script hands the lines below it to a program that applies patches.
 pub(super) fn feeds_patch(line: &str) -> bool {
     const PROGRAMS: [&str; 4] = ["apply_patch", "applypatch", "git apply", "patch -p"];
@@ -50,6 +68,16 @@ pub(super) fn feeds_patch(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_curly_mark_shows_what_a_page_did() {
+        let script = "cat > a <<\u{2018}EOF\u{2019}\n\u{201c}x\u{201d}\nEOF\n";
+        assert_eq!(
+            straightened(script).as_deref(),
+            Some("cat > a <<'EOF'\n\"x\"\nEOF\n")
+        );
+        assert_eq!(straightened("echo \u{201c}hi\u{201d} <<EOF\nEOF\n"), None);
+    }
 
     #[test]
     fn knows_which_file_a_here_document_writes() {

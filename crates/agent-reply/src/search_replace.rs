@@ -122,7 +122,8 @@ fn look_above<'a>(lines: &[&'a str], at: usize) -> Above<'a> {
             continue;
         }
         let is_button = copy_button::is_button(trim(line));
-        if index + 1 == first && (is_button || (has_button && copy_button::is_language(trim(line)))) {
+        if index + 1 == first && (is_button || (has_button && copy_button::is_language(trim(line))))
+        {
             (first, has_button) = (index, true);
             above.start = index;
             continue;

@@ -118,8 +118,15 @@ fn mistral(text: &str) -> Vec<Item> {
     }
     match json::read_value(text.trim()) {
         Some(Value::Array(calls)) => {
-            let call = |value: &Value| value.as_object().and_then(|call| Call::read(call).map(|it| tools::item(&it)));
-            calls.iter().map(|value| call(value).unwrap_or_else(problem)).collect()
+            let call = |value: &Value| {
+                value
+                    .as_object()
+                    .and_then(|call| Call::read(call).map(|it| tools::item(&it)))
+            };
+            calls
+                .iter()
+                .map(|value| call(value).unwrap_or_else(problem))
+                .collect()
         }
         _ => vec![json_call(None, text)],
     }
@@ -138,10 +145,16 @@ fn harmony(text: &str) -> Vec<Item> {
 /// A call with its arguments as JSON; without a name it stands in them.
 fn json_call(name: Option<&str>, arguments: &str) -> Item {
     let text = arguments.split("<|").next().unwrap_or_default();
-    let text = text.trim().trim_start_matches("```json").trim_matches('`').trim();
+    let text = text
+        .trim()
+        .trim_start_matches("```json")
+        .trim_matches('`')
+        .trim();
     let value = json::read_value(text);
     match (name, value) {
-        (Some(name), Some(Value::Object(arguments))) => tools::item(&Call::certain(name, arguments)),
+        (Some(name), Some(Value::Object(arguments))) => {
+            tools::item(&Call::certain(name, arguments))
+        }
         (None, Some(Value::Object(call))) => {
             Call::read(&call).map_or_else(problem, |call| tools::item(&call))
         }
@@ -311,26 +324,58 @@ mod tests {
             Item::Problem { .. } => None,
         };
         let paths: Vec<_> = found.items.iter().map(read).collect();
-        assert_eq!(paths, vec![Some("a".to_owned()); count], "{text}: {:?}", found.items);
+        assert_eq!(
+            paths,
+            vec![Some("a".to_owned()); count],
+            "{text}: {:?}",
+            found.items
+        );
     }
 
     #[test]
     fn the_tokens_of_each_model_lead_to_calls() {
-        case("<\u{ff5c}tool\u{2581}calls\u{2581}begin\u{ff5c}><\u{ff5c}tool\u{2581}call\u{2581}begin\u{ff5c}>function<\u{ff5c}tool\u{2581}sep\u{ff5c}>delete_file\n```json\n{\"path\": \"a\"}\n```<\u{ff5c}tool\u{2581}call\u{2581}end\u{ff5c}><\u{ff5c}tool\u{2581}calls\u{2581}end\u{ff5c}>", 1);
-        case("<\u{ff5c}tool\u{2581}calls\u{2581}begin\u{ff5c}><\u{ff5c}tool\u{2581}call\u{2581}begin\u{ff5c}>delete_file<\u{ff5c}tool\u{2581}sep\u{ff5c}>{\"path\": \"a\"}<\u{ff5c}tool\u{2581}call\u{2581}end\u{ff5c}>\n<\u{ff5c}tool\u{2581}call\u{2581}begin\u{ff5c}>delete_file<\u{ff5c}tool\u{2581}sep\u{ff5c}>{\"path\": \"a\"}<\u{ff5c}tool\u{2581}call\u{2581}end\u{ff5c}><\u{ff5c}tool\u{2581}calls\u{2581}end\u{ff5c}>", 2);
-        case("<|tool_calls_section_begin|><|tool_call_begin|>functions.delete_file:0<|tool_call_argument_begin|>{\"path\": \"a\"}<|tool_call_end|><|tool_calls_section_end|>", 1);
-        case("[TOOL_CALLS][{\"name\": \"delete_file\", \"arguments\": {\"path\": \"a\"}}]", 1);
+        case(
+            "<\u{ff5c}tool\u{2581}calls\u{2581}begin\u{ff5c}><\u{ff5c}tool\u{2581}call\u{2581}begin\u{ff5c}>function<\u{ff5c}tool\u{2581}sep\u{ff5c}>delete_file\n```json\n{\"path\": \"a\"}\n```<\u{ff5c}tool\u{2581}call\u{2581}end\u{ff5c}><\u{ff5c}tool\u{2581}calls\u{2581}end\u{ff5c}>",
+            1,
+        );
+        case(
+            "<\u{ff5c}tool\u{2581}calls\u{2581}begin\u{ff5c}><\u{ff5c}tool\u{2581}call\u{2581}begin\u{ff5c}>delete_file<\u{ff5c}tool\u{2581}sep\u{ff5c}>{\"path\": \"a\"}<\u{ff5c}tool\u{2581}call\u{2581}end\u{ff5c}>\n<\u{ff5c}tool\u{2581}call\u{2581}begin\u{ff5c}>delete_file<\u{ff5c}tool\u{2581}sep\u{ff5c}>{\"path\": \"a\"}<\u{ff5c}tool\u{2581}call\u{2581}end\u{ff5c}><\u{ff5c}tool\u{2581}calls\u{2581}end\u{ff5c}>",
+            2,
+        );
+        case(
+            "<|tool_calls_section_begin|><|tool_call_begin|>functions.delete_file:0<|tool_call_argument_begin|>{\"path\": \"a\"}<|tool_call_end|><|tool_calls_section_end|>",
+            1,
+        );
+        case(
+            "[TOOL_CALLS][{\"name\": \"delete_file\", \"arguments\": {\"path\": \"a\"}}]",
+            1,
+        );
         case("[TOOL_CALLS]delete_file[ARGS]{\"path\": \"a\"}", 1);
-        case("<|python_tag|>{\"name\": \"delete_file\", \"parameters\": {\"path\": \"a\"}}", 1);
-        case("<|channel|>commentary to=functions.delete_file <|constrain|>json<|message|>{\"path\": \"a\"}<|call|>", 1);
+        case(
+            "<|python_tag|>{\"name\": \"delete_file\", \"parameters\": {\"path\": \"a\"}}",
+            1,
+        );
+        case(
+            "<|channel|>commentary to=functions.delete_file <|constrain|>json<|message|>{\"path\": \"a\"}<|call|>",
+            1,
+        );
     }
 
     #[test]
     fn calls_of_functions_are_read() {
-        case("```tool_code\nprint(default_api.delete_file(path=\"a\"))\n```", 1);
-        case("```tool_code\ndelete_file(path='a')\ncreate_file(path = \"a\", content=\"\"\"x\n\\\"y\\\"\n\"\"\")\n```", 2);
+        case(
+            "```tool_code\nprint(default_api.delete_file(path=\"a\"))\n```",
+            1,
+        );
+        case(
+            "```tool_code\ndelete_file(path='a')\ncreate_file(path = \"a\", content=\"\"\"x\n\\\"y\\\"\n\"\"\")\n```",
+            2,
+        );
         let lines = ["```tool_code", "delete_file(path=name)", "```"];
-        assert!(matches!(find(&lines, 0).unwrap().items[..], [Item::Problem { .. }]));
+        assert!(matches!(
+            find(&lines, 0).unwrap().items[..],
+            [Item::Problem { .. }]
+        ));
         assert!(find(&["delete_file(path=\"a\")"], 0).is_none());
     }
 }

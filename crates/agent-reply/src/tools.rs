@@ -222,7 +222,12 @@ fn read(call: &Call<'_>) -> Result<Command, Trouble> {
     let mut start_line = number(call, table::START)?;
     let mut end_line = number(call, table::END)?;
     if let Some(Value::Array(range)) = call.get(table::RANGE) {
-        let line = |at: usize| range.get(at)?.as_u64().and_then(|it| u32::try_from(it).ok());
+        let line = |at: usize| {
+            range
+                .get(at)?
+                .as_u64()
+                .and_then(|it| u32::try_from(it).ok())
+        };
         (start_line, end_line) = (line(0), line(1));
     }
     if let Some(limit) = number(call, table::LIMIT)? {
@@ -366,6 +371,7 @@ fn run(call: &Call<'_>) -> Result<Command, Trouble> {
         }
         _ => text(call, table::SCRIPT)?,
     };
+    let script = script::straightened(&script).unwrap_or(script);
     let script = script.trim_end().to_owned();
     if script.is_empty() {
         return Err(missing(call, "command"));
@@ -468,7 +474,10 @@ fn unknown(call: &Call<'_>) -> Item {
         .collect();
     Item::Problem {
         command: None,
-        message: format!("there is no tool `{shown}`; this arrived: {}", call.quoted()),
+        message: format!(
+            "there is no tool `{shown}`; this arrived: {}",
+            call.quoted()
+        ),
         hint: format!("{hint}known tools: {}", known.join(", ")),
     }
 }

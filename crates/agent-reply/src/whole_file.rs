@@ -242,7 +242,9 @@ mod tests {
         find_all(&lines)
             .into_iter()
             .map(|found| match found.items.into_iter().next().unwrap() {
-                Item::Command(Command::CreateFile { path, content, .. }) => (path.to_string(), content),
+                Item::Command(Command::CreateFile { path, content, .. }) => {
+                    (path.to_string(), content)
+                }
                 other => panic!("{other:?}"),
             })
             .collect()

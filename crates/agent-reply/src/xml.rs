@@ -101,7 +101,10 @@ pub(super) fn find(lines: &[&str], at: usize, above: usize, ends: &XmlEnds) -> O
         "function_calls" | "tool_calls" | "invoke" | "tool_call" | "boltArtifact"
         | "boltAction" => true,
         "function" => element.attributes.starts_with('='),
-        "file" => element.attribute("path").or(element.attribute("name")).is_some_and(file_name::is_unmistakable),
+        "file" => element
+            .attribute("path")
+            .or(element.attribute("name"))
+            .is_some_and(file_name::is_unmistakable),
         name => name.contains('_') && tools::is_known(name) && element.attributes.is_empty(),
     };
     if !is_call {
@@ -136,8 +139,10 @@ fn inner_text(lines: &[&str], at: usize, last: usize, element: &Element<'_>) -> 
 
 /// A call that has no end: cut off, if it can be nothing else.
 fn unclosed(lines: &[&str], at: usize, element: &Element<'_>) -> Option<Found> {
-    let is_certain = matches!(element.name, "invoke" | "function_calls" | "tool_call" | "boltAction")
-        || tools::is_known(element.name);
+    let is_certain = matches!(
+        element.name,
+        "invoke" | "function_calls" | "tool_call" | "boltAction"
+    ) || tools::is_known(element.name);
     let end = (at + 1..lines.len())
         .find(|line| code_fence::is_bare(lines[*line]) || code_fence::is_tag(lines[*line]))
         .unwrap_or(lines.len());
@@ -215,7 +220,10 @@ fn tool_call(inner: &str) -> Option<Vec<Item>> {
         return None;
     }
     let mut parameters = Ok(Map::new());
-    for pair in body.split("<arg_key>").filter(|pair| !pair.trim().is_empty()) {
+    for pair in body
+        .split("<arg_key>")
+        .filter(|pair| !pair.trim().is_empty())
+    {
         let read = pair.split_once("</arg_key>").and_then(|(key, rest)| {
             let (_, value) = rest.split_once("<arg_value>")?;
             Some((key, value.rsplit_once("</arg_value>")?.0))
@@ -230,7 +238,9 @@ fn tool_call(inner: &str) -> Option<Vec<Item>> {
 
 /// `<function=name>` with JSON or with parameters in it.
 fn function(name: &str, inner: &str) -> Item {
-    let inner = inner.rsplit_once("</function>").map_or(inner, |(inner, _)| inner);
+    let inner = inner
+        .rsplit_once("</function>")
+        .map_or(inner, |(inner, _)| inner);
     if trim(inner).starts_with('{') {
         return match json::read_value(trim(inner)) {
             Some(Value::Object(parameters)) => tools::item(&Call::certain(name, parameters)),
@@ -282,7 +292,11 @@ fn elements(inner: &str) -> Result<Map<String, Value>, String> {
         let closing = format!("</{key}>");
         // A file may hold the closing tag: the last one counts where the text of a file stands.
         let is_text = matches!(key, "content" | "diff" | "file_text" | "text" | "patch");
-        let ends = if is_text { body.rfind(&closing) } else { body.find(&closing) };
+        let ends = if is_text {
+            body.rfind(&closing)
+        } else {
+            body.find(&closing)
+        };
         let end = ends.ok_or_else(|| format!("`{closing}` is missing"))?;
         map = insert_again(map, key, &body[..end]);
         rest = &body[end + closing.len()..];
@@ -291,7 +305,11 @@ fn elements(inner: &str) -> Result<Map<String, Value>, String> {
 }
 
 /// Adds a parameter; the same one twice is nobody's call.
-fn insert(mut map: Map<String, Value>, key: &str, value: &str) -> Result<Map<String, Value>, String> {
+fn insert(
+    mut map: Map<String, Value>,
+    key: &str,
+    value: &str,
+) -> Result<Map<String, Value>, String> {
     match map.insert(key.trim().to_owned(), value_of(key, value)) {
         None => Ok(map),
         Some(_) => Err(format!("it has `{key}` twice")),
@@ -318,7 +336,8 @@ fn value_of(key: &str, value: &str) -> Value {
         "edits" | "replacements" | "view_range" | "paths" | "files" | "command"
     );
     let text = trim(value);
-    if is_list && text.starts_with(['[', '{'])
+    if is_list
+        && text.starts_with(['[', '{'])
         && let Some(value) = json::read_value(text)
     {
         return value;
@@ -342,7 +361,10 @@ fn value_text(value: &str) -> String {
 fn called(tool: &str, parameters: Result<Map<String, Value>, String>) -> Item {
     match parameters {
         Ok(parameters) => tools::item(&Call::certain(tool, parameters)),
-        Err(trouble) => problem(format!("the call of `{}` cannot be read: {trouble}", tool.trim())),
+        Err(trouble) => problem(format!(
+            "the call of `{}` cannot be read: {trouble}",
+            tool.trim()
+        )),
     }
 }
 
@@ -454,7 +476,10 @@ mod tests {
             "<tool_call>\n<function=read_file>\n<parameter=path>\na.py\n</parameter>\n</function>\n</tool_call>",
             &[READ],
         );
-        case("<function=read_file>{\"path\": \"a.py\"}</function>", &[READ]);
+        case(
+            "<function=read_file>{\"path\": \"a.py\"}</function>",
+            &[READ],
+        );
         case("<read_file>\n<path>a.py</path>\n</read_file>", &[READ]);
         case(
             "<read_file>\n<args>\n<file>\n<path>a.py</path>\n</file>\n</args>\n</read_file>",
@@ -462,7 +487,9 @@ mod tests {
         );
         case(
             "<replace_in_file>\n<path>a.py</path>\n<diff>\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n</diff>\n</replace_in_file>",
-            &[r#"{"command":"EDIT_FILE","path":"a.py","edits":[{"search":"x\n","replace":"y\n"}]}"#],
+            &[
+                r#"{"command":"EDIT_FILE","path":"a.py","edits":[{"search":"x\n","replace":"y\n"}]}"#,
+            ],
         );
         case(
             "<execute_command>\n<command>make test</command>\n<requires_approval>false</requires_approval>\n</execute_command>",
@@ -482,7 +509,9 @@ mod tests {
     fn what_stands_in_a_call_is_its_own() {
         case(
             "<write_to_file>\n<path>tests/call.json</path>\n<content>\n{\"tool\": \"run\", \"command\": \"make clean\"}\n</content>\n</write_to_file>",
-            &[r#"{"command":"CREATE_FILE","path":"tests/call.json","content":"{\"tool\": \"run\", \"command\": \"make clean\"}\n"}"#],
+            &[
+                r#"{"command":"CREATE_FILE","path":"tests/call.json","content":"{\"tool\": \"run\", \"command\": \"make clean\"}\n"}"#,
+            ],
         );
         case(
             "<write_to_file>\n<path>a.xml</path>\n<content>\n<content>x</content>\n</content>\n</write_to_file>",
@@ -498,7 +527,9 @@ mod tests {
         );
         case(
             "<file path=\"src/a.js\">\nlet x;\n</file>",
-            &[r#"{"command":"CREATE_FILE","path":"src/a.js","content":"let x;\n","source":"code_block"}"#],
+            &[
+                r#"{"command":"CREATE_FILE","path":"src/a.js","content":"let x;\n","source":"code_block"}"#,
+            ],
         );
     }
 
@@ -511,7 +542,10 @@ mod tests {
             "<write_to_file>\n<path>a",
         ] {
             let items = items_in(text);
-            assert!(matches!(items[..], [Item::Problem { .. }]), "{text}: {items:?}");
+            assert!(
+                matches!(items[..], [Item::Problem { .. }]),
+                "{text}: {items:?}"
+            );
         }
     }
 

@@ -97,7 +97,9 @@ impl Assembly<'_> {
             found = json::find(lines, at);
         }
         if found.is_none() && !is_in_program {
-            let ends = self.xml_ends.get_or_insert_with(|| XmlEnds::of(&self.lines));
+            let ends = self
+                .xml_ends
+                .get_or_insert_with(|| XmlEnds::of(&self.lines));
             found = xml::find(lines, at, from, ends).or_else(|| tokens::find(lines, at));
         }
         if found.is_none() {

@@ -79,7 +79,11 @@ impl Assembly<'_> {
         if is_done || self.vain_looks >= VAIN_LOOKS {
             return;
         }
-        let limit = self.tags.below(at).first().map_or(self.lines.len(), |tag| tag.line);
+        let limit = self
+            .tags
+            .below(at)
+            .first()
+            .map_or(self.lines.len(), |tag| tag.line);
         let mut below = (at + 1..limit).inspect(|_| work::count(1));
         let Some(close) = below.find(|line| fence.is_closed_by(self.lines[*line])) else {
             self.vain_looks += 1;
@@ -105,7 +109,11 @@ impl Assembly<'_> {
             self.lines[run].copy_from_slice(&indented);
             return;
         }
-        self.repaired("removed the indentation of a code block in a list", run.len(), true);
+        self.repaired(
+            "removed the indentation of a code block in a list",
+            run.len(),
+            true,
+        );
         self.unquoted_to = run.end;
     }
 

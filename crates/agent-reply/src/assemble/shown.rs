@@ -12,8 +12,8 @@ use crate::code_fence::{self, Fence};
 use crate::found::{Found, Item};
 use crate::tags::{Name, copy_button};
 use crate::trim::{is_blank, trim, trim_end};
-use crate::{file_name, script, search_replace, work};
 use crate::whole_file::{self, Block, End};
+use crate::{file_name, script, search_replace, work};
 use content::Content;
 
 mod content;
@@ -178,7 +178,10 @@ impl Assembly<'_> {
                 || copy_button::is_button(line)
                 || script::feeds_patch(line)
         };
-        let led = near.clone().take(MOST_LABELS).find(|line| !is_label(line))?;
+        let led = near
+            .clone()
+            .take(MOST_LABELS)
+            .find(|line| !is_label(line))?;
         let led = trim_end(led);
         let is_fed = near.next().is_some_and(|line| script::feeds_patch(line));
         let opens_string = QUOTES.iter().any(|quote| led.ends_with(quote));
@@ -197,9 +200,16 @@ impl Assembly<'_> {
         if !is_head || self.quoted_in_code(at) != Some(QuotedIn::Program) {
             return;
         }
-        let message = "a SEARCH/REPLACE block stands below other lines of a program, so it was not done";
+        let message =
+            "a SEARCH/REPLACE block stands below other lines of a program, so it was not done";
         let hint = "Send it again with only its file name above it, if it was meant.";
-        self.doubted(at, Some(Name::EditFile), Meant::Change, message.to_owned(), hint.to_owned());
+        self.doubted(
+            at,
+            Some(Name::EditFile),
+            Meant::Change,
+            message.to_owned(),
+            hint.to_owned(),
+        );
     }
 
     /// Takes a code block that is open at the end of a reply without an end mark for a cut, if
@@ -274,7 +284,9 @@ impl Assembly<'_> {
             content = Content::of_file(name, block.content(lines));
         }
         let (item, why) = match (content, block.end) {
-            (Content::Other | Content::Mixed | Content::Conflict, _) => (content.trouble(name), Why::Content),
+            (Content::Other | Content::Mixed | Content::Conflict, _) => {
+                (content.trouble(name), Why::Content)
+            }
             (_, End::Uncertain) => (whole_file::uncertain(name), Why::End),
             (_, End::Missing) => {
                 self.code.cut_file = Some((at, name.to_owned()));
@@ -343,8 +355,12 @@ impl Assembly<'_> {
             if changed.contains(&name) || !is_told.insert(name.clone()) {
                 continue;
             }
-            let message = format!("the code block under `{name}` was not written, because the reply has commands beside it");
-            let hint = format!("Send it as `[CREATE_FILE path=\"{name}\"]` if it is the whole file, or as `[EDIT_FILE path=\"{name}\"]` if it is a change.");
+            let message = format!(
+                "the code block under `{name}` was not written, because the reply has commands beside it"
+            );
+            let hint = format!(
+                "Send it as `[CREATE_FILE path=\"{name}\"]` if it is the whole file, or as `[EDIT_FILE path=\"{name}\"]` if it is a change."
+            );
             if ends {
                 self.malformed(fence, Some("CREATE_FILE"), message, hint);
             } else {

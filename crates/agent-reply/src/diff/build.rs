@@ -23,11 +23,7 @@ pub(super) fn changes(
     Ok(changes)
 }
 
-fn change(
-    file: FileDiff<'_>,
-    path: Option<&RelPath>,
-    is_one: bool,
-) -> Result<FileChange, Trouble> {
+fn change(file: FileDiff<'_>, path: Option<&RelPath>, is_one: bool) -> Result<FileChange, Trouble> {
     if let Some(trouble) = file.trouble {
         return Err(trouble);
     }

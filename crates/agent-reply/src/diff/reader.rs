@@ -138,7 +138,8 @@ impl<'a> Reader<'a> {
             if is_hunk_header(line) && begins(self.lines, index) {
                 return Some(index);
             }
-            if Fence::read(line).is_some() || code_fence::is_tag(line) || begins(self.lines, index) {
+            if Fence::read(line).is_some() || code_fence::is_tag(line) || begins(self.lines, index)
+            {
                 return None;
             }
         }

@@ -39,7 +39,8 @@ pub(crate) fn without_line_numbers<'a>(
 pub(crate) fn without_number_lines<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
     let alone = |line: &str| -> Option<u64> { line.trim().parse().ok() };
     let first = alone(lines.first()?)?;
-    let (numbers, texts): (Vec<_>, Vec<_>) = lines.chunks(2).map(|pair| (pair[0], pair.get(1))).unzip();
+    let (numbers, texts): (Vec<_>, Vec<_>) =
+        lines.chunks(2).map(|pair| (pair[0], pair.get(1))).unzip();
     let counts = |(line, number): (&&str, u64)| alone(line) == Some(number);
     let is_column = numbers.len() > 1 && numbers.iter().zip(first..).all(counts);
     let texts = texts.into_iter().flatten().copied();
@@ -90,7 +91,9 @@ pub(crate) fn numbered(line: &str) -> Option<(u32, Divider, &str)> {
         ));
     }
     if let Some(text) = rest.strip_prefix('.') {
-        let text = text.strip_prefix(' ').or_else(|| text.is_empty().then_some(""));
+        let text = text
+            .strip_prefix(' ')
+            .or_else(|| text.is_empty().then_some(""));
         return text.map(|text| (number, Divider::Dot, text));
     }
     let text = rest

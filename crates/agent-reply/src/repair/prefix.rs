@@ -85,7 +85,8 @@ fn without_signs(text: &str) -> Option<Vec<&str>> {
 
 fn without_numbers(text: &str) -> Option<Vec<&str>> {
     let lines: Vec<&str> = text.trim_matches('\n').split('\n').collect();
-    let plain = without_line_numbers(&lines, &Divider::ALL).or_else(|| without_number_lines(&lines));
+    let plain =
+        without_line_numbers(&lines, &Divider::ALL).or_else(|| without_number_lines(&lines));
     plain.filter(|lines| has_structure(lines))
 }
 
@@ -122,9 +123,15 @@ pub(super) fn repair_parts(text: &str) -> Mended {
 
 /// Whether a line marks a block that has a body: a closing tag, a marker of SEARCH/REPLACE, a hunk.
 fn is_marker(line: &str) -> bool {
-    ["<<<<<<< SEARCH", ">>>>>>> REPLACE", "@@ -", "*** Begin Patch", "*** End Patch"]
-        .iter()
-        .any(|mark| line.starts_with(mark))
+    [
+        "<<<<<<< SEARCH",
+        ">>>>>>> REPLACE",
+        "@@ -",
+        "*** Begin Patch",
+        "*** End Patch",
+    ]
+    .iter()
+    .any(|mark| line.starts_with(mark))
         || (line.starts_with("[/") && crate::tags::read(0, line).is_some())
 }
 

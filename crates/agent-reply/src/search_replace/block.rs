@@ -6,9 +6,9 @@ use agent_protocol::Replacement;
 
 use super::markers::{self, Head};
 use crate::code_fence::{self, Fence};
-use crate::trim::is_blank;
 use crate::file_name;
 use crate::repair::{Divider, numbered, without_line_numbers};
+use crate::trim::is_blank;
 
 /// What is wrong, and what to write instead.
 pub(super) type Trouble = (String, String);

@@ -20,11 +20,18 @@ fn edits(text: &str, count: usize) {
     let reply = parse(text);
     assert_eq!(names(&reply), vec!["EDIT_FILE"; count], "{text}: {reply:?}");
     for step in &reply.steps {
-        let Command::EditFile { path, edit: Edit::Replace { edits } } = &step.command else {
+        let Command::EditFile {
+            path,
+            edit: Edit::Replace { edits },
+        } = &step.command
+        else {
             panic!("{step:?}");
         };
         assert_eq!(path.as_str(), "src/a.py", "{text}");
-        assert_eq!((edits[0].search.as_str(), edits[0].replace.as_str()), ("x\n", "y\n"));
+        assert_eq!(
+            (edits[0].search.as_str(), edits[0].replace.as_str()),
+            ("x\n", "y\n")
+        );
     }
 }
 
@@ -38,7 +45,12 @@ fn patches(text: &str, hunks: usize) {
     let Command::ApplyPatch { changes } = &step.command else {
         panic!("{step:?}");
     };
-    let [FileChange::Update { path, hunks: all, .. }] = &changes[..] else {
+    let [
+        FileChange::Update {
+            path, hunks: all, ..
+        },
+    ] = &changes[..]
+    else {
         panic!("{changes:?}");
     };
     assert_eq!((path.as_str(), all.len()), ("src/a.py", hunks), "{text}");
@@ -48,9 +60,15 @@ fn patches(text: &str, hunks: usize) {
 fn a_block_may_be_closed_by_a_divider_or_have_its_path_twice() {
     let block = "<<<<<<< SEARCH\nx\n=======\ny\n";
     edits(&format!("src/a.py\n```python\n{block}=======\n```\n"), 1);
-    edits(&format!("src/a.py\n{block}=======\n\nsrc/a.py\n{block}>>>>>>> REPLACE\n"), 2);
+    edits(
+        &format!("src/a.py\n{block}=======\n\nsrc/a.py\n{block}>>>>>>> REPLACE\n"),
+        2,
+    );
     let whole = format!("{block}>>>>>>> REPLACE\n```\n");
-    edits(&format!("src/a.py\n```python\nsrc/a.py\n```python\n{whole}"), 1);
+    edits(
+        &format!("src/a.py\n```python\nsrc/a.py\n```python\n{whole}"),
+        1,
+    );
     edits(&format!("src/a.py\n```\npython\nCopy code\n{whole}"), 1);
     let dashes = "--------- SEARCH\nx\n=========\ny\n+++++++++ REPLACE\n";
     edits(&format!("src/a.py\n{dashes}"), 1);
@@ -70,7 +88,10 @@ fn a_diff_may_lack_one_name_or_have_both_reversed() {
     let diff = format!("--- a/src/a.py\n+++ b/src/a.py\n{hunk}");
     let second = "@@ -9 +9 @@\n-x\n+y\n";
     patches(&format!("{diff}\nAnd further down:\n\n{second}"), 2);
-    patches(&format!("```diff\n{diff}And further down:\n{second}```\n"), 2);
+    patches(
+        &format!("```diff\n{diff}And further down:\n{second}```\n"),
+        2,
+    );
 }
 
 #[test]
@@ -89,7 +110,10 @@ fn what_looks_like_a_tag_ends_no_patch() {
 fn a_move_may_show_only_context() {
     let text = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n x\n*** End Patch\n";
     let reply = parse(text);
-    assert_eq!((names(&reply), reply.issues.len()), (vec!["APPLY_PATCH"], 0));
+    assert_eq!(
+        (names(&reply), reply.issues.len()),
+        (vec!["APPLY_PATCH"], 0)
+    );
 }
 
 #[test]
@@ -141,7 +165,10 @@ fn signs_before_a_tag_are_decoration() {
 fn a_tag_behind_words_that_lead_to_it_is_told() {
     for (text, count) in [
         ("Step 1: [RUN_COMMAND]\nls\n[/RUN_COMMAND]\n[DONE]\n", 1),
-        ("1) First: [CREATE_FILE path=\"a\"]\nx\n[/CREATE_FILE]\n[DONE]\n", 1),
+        (
+            "1) First: [CREATE_FILE path=\"a\"]\nx\n[/CREATE_FILE]\n[DONE]\n",
+            1,
+        ),
         ("Then: [DELETE_FILE path=\"a\"]\n[DONE]\n", 1),
         ("Everything is written with [CREATE_FILE]\n[DONE]\n", 0),
         ("That is the tag [CREATE_FILE path=\"a\"]\n[DONE]\n", 0),
@@ -157,8 +184,14 @@ fn numbers_go_from_the_block_that_has_them() {
     let numbered = "1. [CREATE_FILE path=\"a.py\"]\n2. x = 1\n3. [/CREATE_FILE]\n";
     let expected = [create("a.py", "x = 1\n")];
     case(numbered, &expected);
-    case(&format!("Here it is:\n\n```\n{numbered}```\n\nThat is all.\n"), &expected);
-    case("1\n[CREATE_FILE path=\"a.py\"]\n2\nx = 1\n3\n[/CREATE_FILE]\n", &expected);
+    case(
+        &format!("Here it is:\n\n```\n{numbered}```\n\nThat is all.\n"),
+        &expected,
+    );
+    case(
+        "1\n[CREATE_FILE path=\"a.py\"]\n2\nx = 1\n3\n[/CREATE_FILE]\n",
+        &expected,
+    );
     case(
         "[CREATE_FILE path=\"a.py\"]\n1\nx = 1\n2\ny = 2\n[/CREATE_FILE]\n",
         &[create("a.py", "x = 1\ny = 2\n")],
@@ -180,7 +213,11 @@ fn an_edit_that_is_text_of_a_program_is_not_done() {
         format!("```\nlet text = `\n{edit}`;\n```\n"),
     ] {
         let reply = parse(&text);
-        assert_eq!((names(&reply), numbered(&reply)), (vec![], 0), "{text}: {reply:?}");
+        assert_eq!(
+            (names(&reply), numbered(&reply)),
+            (vec![], 0),
+            "{text}: {reply:?}"
+        );
     }
     // It may be the work that the reply calls done.
     let told = format!("```python\nimport os\n{edit}```\n[DONE]\n");
@@ -194,7 +231,8 @@ fn an_edit_that_is_text_of_a_program_is_not_done() {
 fn a_diff_in_a_list_item_is_an_edit() {
     let text = "1. First:\n\n   ```diff\n   --- a/src/a.py\n   +++ b/src/a.py\n   @@ -1 +1 @@\n   -x\n   +y\n   ```\n";
     patches(text, 1);
-    let edit = "- src/a.py\n  ```\n  <<<<<<< SEARCH\n  x\n  =======\n  y\n  >>>>>>> REPLACE\n  ```\n";
+    let edit =
+        "- src/a.py\n  ```\n  <<<<<<< SEARCH\n  x\n  =======\n  y\n  >>>>>>> REPLACE\n  ```\n";
     edits(edit, 1);
 }
 

@@ -133,7 +133,11 @@ impl<'a> Call<'a> {
         const MAX_CHARS: usize = 200;
         let parameters = Value::Object(self.parameters.clone().into_owned()).to_string();
         let shown: String = parameters.chars().take(MAX_CHARS).collect();
-        let rest = if shown.len() < parameters.len() { " ..." } else { "" };
+        let rest = if shown.len() < parameters.len() {
+            " ..."
+        } else {
+            ""
+        };
         format!("{shown}{rest}")
     }
 

@@ -29,7 +29,8 @@ impl Content {
             let is_name = file_name::alone(line) == Some(name);
             is_named_again |= is_name;
             // Some models write the path and the fence once more.
-            let is_fence = is_named_again && Fence::read(line).is_some_and(|it| !it.info.is_empty());
+            let is_fence =
+                is_named_again && Fence::read(line).is_some_and(|it| !it.info.is_empty());
             !is_blank(line) && !is_name && !is_fence
         };
         let labels = 1 + copy_button::labels(lines.get(1..).unwrap_or_default(), false);
@@ -87,7 +88,9 @@ impl Content {
             _ => "is an edit or a call for something else",
         };
         let otherwise = match self {
-            Self::Mixed | Self::Conflict => format!("as `[EDIT_FILE path=\"{name}\"]` if it is an edit of it"),
+            Self::Mixed | Self::Conflict => {
+                format!("as `[EDIT_FILE path=\"{name}\"]` if it is an edit of it")
+            }
             _ => format!("without `{name}` above it if it is not"),
         };
         Item::Problem {
