@@ -323,12 +323,15 @@ fn ends_as_tag(line: &str) -> bool {
         .ends_with(']')
 }
 
-/// The lines with the first and the last fence blanked: they may be as long as those inside.
+/// The lines with the fences blanked between which all of them stand: they may be as long as those
+/// inside.
 fn without_outer_fence<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let mut inner = lines.to_vec();
-    let is_fence = |line: &&&str| code_fence::Fence::read(line).is_some();
-    let mut fences = inner.iter_mut().filter(|line| is_fence(&&**line));
-    if let (Some(first), Some(last)) = (fences.next(), fences.next_back()) {
+    let mut filled = inner.iter_mut().filter(|line| !crate::trim::is_blank(line));
+    if let (Some(first), Some(last)) = (filled.next(), filled.next_back())
+        && code_fence::Fence::read(first).is_some()
+        && code_fence::Fence::read(last).is_some()
+    {
         *first = "";
         *last = "";
     }

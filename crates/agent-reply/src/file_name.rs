@@ -249,6 +249,19 @@ fn is_hidden_file(text: &str) -> bool {
     stem.len() > 1 && !stem.starts_with('.') && !crate::tags::copy_button::is_language(stem)
 }
 
+/// Whether a name over a code block is that of a file: `RegExp.prototype.test` has a dot and
+/// `Debian/Ubuntu` a slash.
+pub(super) fn names_file(text: &str) -> bool {
+    let has_lower = |text: &str| !text.bytes().any(|byte| byte.is_ascii_uppercase());
+    let last = last_component(text);
+    is_file(text)
+        || text.starts_with('/')
+        || WELL_KNOWN.contains(&last)
+        || is_hidden_file(last)
+        || (text.contains(['/', '\\']) && (extension(text).is_some() || has_lower(text)))
+        || (text.contains(' ') && extension(text).is_some())
+}
+
 /// Whether the text is a file even inside a sentence, where `os.path` and `and/or` may stand too.
 fn is_file(text: &str) -> bool {
     is_possible(text)

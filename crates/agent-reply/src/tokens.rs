@@ -17,7 +17,7 @@ use serde_json::{Map, Number, Value};
 use super::found::{Found, Item};
 use super::tools::{self, Call};
 use super::{code_fence, json};
-use crate::trim::trim;
+use crate::trim::{is_blank, trim};
 
 /// How a token that leads to a call begins: the line is worth a look.
 const LEADS: [&str; 7] = [
@@ -58,7 +58,7 @@ fn between_tokens(lines: &[&str], at: usize) -> Option<Found> {
     })
 }
 
-/// The line below the calls: the text goes on until a line that neither continues one nor begins one.
+/// The line below the calls: their end, a blank line or a tag.
 fn block_end(lines: &[&str], at: usize) -> usize {
     let is_end = |line: &str| {
         ["calls\u{2581}end", "calls_section_end", "<|call|>"]
@@ -69,21 +69,11 @@ fn block_end(lines: &[&str], at: usize) -> usize {
         if is_end(line) {
             return index + 1;
         }
-        let is_outside = index > at && (code_fence::is_tag(line) || is_paragraph_end(lines, index));
-        if is_outside {
+        if index > at && (code_fence::is_tag(line) || is_blank(line)) {
             return index;
         }
     }
     lines.len()
-}
-
-/// Whether a blank line stands here, below which no call goes on.
-fn is_paragraph_end(lines: &[&str], at: usize) -> bool {
-    trim(lines[at]).is_empty()
-        && lines.get(at + 1).is_none_or(|next| {
-            let next = trim(next);
-            !next.starts_with(['<', '{', '}', '"', '`', ']'])
-        })
 }
 
 /// The tokens with plain bars, however a page shows them.

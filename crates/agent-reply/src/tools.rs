@@ -462,7 +462,7 @@ fn unknown(call: &Call<'_>) -> Item {
         .map(|known| (distance(&squashed(&shown), &squashed(known)), known))
         .min();
     let hint = match nearest {
-        Some((distance, known)) if distance <= 4 && distance * 2 < shown.len() => {
+        Some((distance, known)) if distance * 3 < shown.len() => {
             format!("did you mean `{known}`? ")
         }
         _ => String::new(),

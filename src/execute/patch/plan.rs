@@ -232,7 +232,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         let old = draft.content.as_deref().map(Vec::as_slice);
         let new =
             overwritten(old, text).map_err(|reason| Trouble::new(format!("`{path}`: {reason}")))?;
-        draft.known = Known::written(&new.content, text);
+        draft.known = Known::written(&new.content, &new.text);
         draft.counted = Counted::Reply;
         let verb = match new.before {
             Before::Nothing => "added",

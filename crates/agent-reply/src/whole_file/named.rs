@@ -31,6 +31,7 @@ pub(super) fn named<'a>(
         .rev()
         .take(2)
         .find(|line| !is_blank(lines[*line]))
+        .filter(|line| !ends_sentence(lines[after..*line].last()))
         .and_then(|line| Some((line, named_above(lines[line], line + 1 == at)?)));
     let inside = || Some((at, labelled(lines.get(at + 1)?)?));
     let is_inside = above.is_none();
@@ -45,6 +46,17 @@ pub(super) fn named<'a>(
         text,
         line,
         is_inside,
+    })
+}
+
+/// Whether a name below this line is the end of a sentence that began there.
+fn ends_sentence(above: Option<&&str>) -> bool {
+    above.is_some_and(|line| {
+        let text = trim(line);
+        let last = text.chars().next_back();
+        let is_word = |c: char| c.is_alphanumeric() || matches!(c, ',' | '`' | '\'');
+        let has_words = text.split(' ').nth(3).is_some();
+        has_words && last.is_some_and(is_word) && !text.starts_with(['#', '-', '*', '|'])
     })
 }
 
@@ -65,6 +77,7 @@ fn leads_to_example(line: &str) -> bool {
 /// The file that the line above a fence names.
 fn named_above(line: &str, is_next: bool) -> Option<&str> {
     file_name::alone(line)
+        .filter(|name| file_name::names_file(name))
         .or_else(|| bare_word(line).filter(|_| is_next))
         .or_else(|| announced(line))
 }
