@@ -48,7 +48,7 @@ impl Execution<'_> {
         };
         if source == ContentSource::CodeBlock
             && let Some(old) = &old
-            && let Ok(old) = TextFile::decode(old.to_vec())
+            && let Ok(old) = TextFile::decode(old.clone())
             && is_excerpt(&old.text, content)
         {
             return Outcome::failed(format!(

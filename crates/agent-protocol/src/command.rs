@@ -191,11 +191,6 @@ impl Replacement {
         }
     }
 }
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde calls it with a reference"
-)]
 /// How the content of a file was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -209,11 +204,19 @@ pub enum ContentSource {
 }
 
 impl ContentSource {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde calls it with a reference"
+    )]
     fn is_command(&self) -> bool {
         *self == Self::Command
     }
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }

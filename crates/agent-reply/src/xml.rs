@@ -148,7 +148,7 @@ fn unclosed(lines: &[&str], at: usize, element: &Element<'_>) -> Option<Found> {
         .unwrap_or(lines.len());
     is_certain.then(|| Found {
         lines: at..end,
-        items: vec![problem(format!("`</{}>` is missing", element.name))],
+        items: vec![problem(&format!("`</{}>` is missing", element.name))],
         open: code_fence::skip_blank(lines, end) == lines.len(),
     })
 }
@@ -168,7 +168,7 @@ fn items(name: &str, element: &Element<'_>, inner: &str) -> Option<Vec<Item>> {
             let path = element.attribute("path").or(element.attribute("name"))?;
             vec![file(path, inner, ContentSource::CodeBlock)]
         }
-        "execute_bash" | "bash_command" if !inner.trim_start().starts_with("<") => {
+        "execute_bash" | "bash_command" if !inner.trim_start().starts_with('<') => {
             let mut parameters = Map::new();
             parameters.insert("command".to_owned(), Value::from(value_text(inner)));
             vec![tools::item(&Call::certain("run", parameters))]
@@ -188,7 +188,7 @@ fn invocations(inner: &str) -> Option<Vec<Item>> {
         let name = head["invoke name=".len()..].trim_matches(['"', '\'']);
         let closing = format!("</{prefix}invoke>");
         let Some((body, below)) = body.split_once(&closing) else {
-            items.push(problem("`</invoke>` is missing".to_owned()));
+            items.push(problem("`</invoke>` is missing"));
             break;
         };
         items.push(invocation(name, body));
@@ -210,7 +210,7 @@ fn tool_call(inner: &str) -> Option<Vec<Item>> {
     }
     if text.starts_with(['{', '[']) {
         let Some(value) = json::read_value(text) else {
-            return Some(vec![problem("the JSON in it cannot be read".to_owned())]);
+            return Some(vec![problem("the JSON in it cannot be read")]);
         };
         let call = value.as_object().and_then(Call::read);
         return call.map(|call| vec![tools::item(&call)]);
@@ -244,7 +244,7 @@ fn function(name: &str, inner: &str) -> Item {
     if trim(inner).starts_with('{') {
         return match json::read_value(trim(inner)) {
             Some(Value::Object(parameters)) => tools::item(&Call::certain(name, parameters)),
-            _ => problem("the JSON in it cannot be read".to_owned()),
+            _ => problem("the JSON in it cannot be read"),
         };
     }
     called(name, parameters(inner, "parameter="))
@@ -361,7 +361,7 @@ fn value_text(value: &str) -> String {
 fn called(tool: &str, parameters: Result<Map<String, Value>, String>) -> Item {
     match parameters {
         Ok(parameters) => tools::item(&Call::certain(tool, parameters)),
-        Err(trouble) => problem(format!(
+        Err(trouble) => problem(&format!(
             "the call of `{}` cannot be read: {trouble}",
             tool.trim()
         )),
@@ -375,7 +375,7 @@ fn bolt_actions(inner: &str) -> Vec<Item> {
         let item = Element::read(&line).map(|element| {
             let body = element.rest.rsplit_once("</boltAction>");
             body.map_or_else(
-                || problem("`</boltAction>` is missing".to_owned()),
+                || problem("`</boltAction>` is missing"),
                 |(body, _)| bolt_action(&element, body),
             )
         });
@@ -392,7 +392,7 @@ fn bolt_action(element: &Element<'_>, inner: &str) -> Item {
             parameters.insert("command".to_owned(), Value::from(trim(inner)));
             tools::item(&Call::certain("run", parameters))
         }
-        _ => problem("a `boltAction` of this type cannot be done here".to_owned()),
+        _ => problem("a `boltAction` of this type cannot be done here"),
     }
 }
 
@@ -407,11 +407,11 @@ fn file(path: &str, inner: &str, source: ContentSource) -> Item {
             content,
             source,
         }),
-        Err(refused) => problem(format!("the file cannot be written: {refused}")),
+        Err(refused) => problem(&format!("the file cannot be written: {refused}")),
     }
 }
 
-fn problem(message: String) -> Item {
+fn problem(message: &str) -> Item {
     Item::Problem {
         command: None,
         message: format!("a call in XML was not done: {message}"),

@@ -126,7 +126,6 @@ fn is_open(line: &str) -> bool {
             _ if std::mem::take(&mut escaped) => {}
             (Some(_), b'\\') => escaped = true,
             (Some(open), byte) if open == byte => quote = None,
-            (Some(_), _) => {}
             (None, b'"' | b'`') => quote = Some(byte),
             (None, b'(' | b'[') => depth += 1,
             (None, b')' | b']') => depth -= 1,

@@ -2,8 +2,8 @@
 //!
 //! Names and parameters are compared without letter case, `_` and `-`, so that `readFile`,
 //! `read_file` and `ReadFile` are one. A name may be of ours, of Claude Code, Cline, Roo, Cursor,
-//! Codex, Copilot, Gemini CLI, OpenHands, aider, Continue or of an MCP server for files. The table
-//! in `docs/protocol.md` says the same in words; a test compares them.
+//! Codex, Copilot, Gemini CLI, `OpenHands`, aider, Continue or of an MCP server for files. The table
+//! in `docs/protocol.md` says the same in words.
 
 use super::ToolKind::{
     self, AskUser, Create, Delete, Done, Edit, Editor, GitDiff, GitStatus, Insert, List, Message,
