@@ -25,6 +25,7 @@ use super::found::{Found, Item};
 use super::tools::{self, Call};
 use super::{code_fence, file_name, json};
 use crate::trim::trim;
+use crate::work;
 
 /// Where elements are closed: of each name the lines.
 #[derive(Default)]
@@ -115,7 +116,10 @@ pub(super) fn find(lines: &[&str], at: usize, above: usize, ends: &XmlEnds) -> O
         return unclosed(lines, at, &element);
     };
     let inner = inner_text(lines, at, last, &element);
-    let items = items(name, &element, &inner)?;
+    work::count(last - at);
+    // What holds no call is passed over as a whole, so that nothing in it is looked at twice.
+    let items = items(name, &element, &inner)
+        .unwrap_or_else(|| vec![problem("it holds no call that can be read")]);
     let block = code_fence::widen(lines, at..last + 1, code_fence::open_after(&lines[..at]));
     Some(Found {
         lines: block,

@@ -6,8 +6,8 @@
 
 use std::collections::HashSet;
 
-use super::Assembly;
 use super::talk::Meant;
+use super::{Assembly, VAIN_LOOKS};
 use crate::code_fence::{self, Fence};
 use crate::found::{Found, Item};
 use crate::tags::{Name, copy_button};
@@ -140,11 +140,15 @@ impl Assembly<'_> {
         if !is_shell(&fence.info.to_ascii_lowercase()) || fence.is_frame() {
             return None;
         }
+        if self.vain_looks >= VAIN_LOOKS {
+            return None;
+        }
         let lines = &self.lines[at + 1..];
         let close = lines.iter().position(|line| {
             work::count(1);
             fence.is_closed_by(line) || code_fence::is_tag(line)
         });
+        self.vain_looks += u32::from(close.is_none());
         let lines = &lines[..close?];
         let (line, name) = lines
             .iter()

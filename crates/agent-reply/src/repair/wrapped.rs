@@ -21,21 +21,19 @@ const RAGGED: usize = 20;
 /// Puts tags together whose last part stands on the next line.
 pub(super) fn join_tags(text: &str) -> Mended {
     let mut joined = String::new();
-    let mut count = 0;
-    let mut kept = 0;
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let end = start + line.len();
-        let next = text[end..].split('\n').next().unwrap_or_default();
-        if start >= kept
-            && let Some(tag) = whole_tag(line, next)
-        {
-            joined.push_str(&text[kept..start]);
-            joined.push_str(&tag);
-            count += 1;
-            kept = end + next.len();
-        }
-        start = end;
+    let (mut count, mut kept) = (0, 0);
+    let first = text.starts_with('[').then_some(0);
+    let others = memchr::memmem::find_iter(text.as_bytes(), b"\n[").map(|at| at + 1);
+    for start in first.into_iter().chain(others) {
+        let mut lines = text[start..].split('\n');
+        let (line, next) = (lines.next().unwrap_or_default(), lines.next());
+        let Some((tag, next)) = next.and_then(|next| Some((whole_tag(line, next)?, next))) else {
+            continue;
+        };
+        joined.push_str(&text[kept..start]);
+        joined.push_str(&tag);
+        count += 1;
+        kept = start + line.len() + 1 + next.len();
     }
     joined.push_str(&text[kept..]);
     (count > 0).then(|| {
@@ -73,15 +71,20 @@ fn whole_tag(line: &str, next: &str) -> Option<String> {
 
 /// The column at which the bodies of a reply were wrapped, if they were.
 pub(crate) fn width(text: &str) -> Option<usize> {
+    let mut start = 0;
     let mut longest = 0;
+    for end in memchr::memchr_iter(b'\n', text.as_bytes()) {
+        longest = longest.max(end - start);
+        start = end + 1;
+    }
+    longest = longest.max(text.len() - start);
+    if longest > WIDTHS[WIDTHS.len() - 1] {
+        return None;
+    }
     let mut signs = Vec::new();
     let mut is_in_body = false;
     let mut above = "";
     for line in text.split('\n') {
-        longest = longest.max(line.len());
-        if longest > WIDTHS[WIDTHS.len() - 1] {
-            return None;
-        }
         if line.starts_with(['[', '<', '>', '+', '-']) {
             match tags::read(0, line).map(|tag| tag.kind) {
                 Some(Kind::Open {
