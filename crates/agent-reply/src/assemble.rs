@@ -11,7 +11,7 @@ use super::repair::{Changed, Done};
 use super::tags::{Name, Tags, copy_button};
 use super::{Cut, Repair, Reply, code_fence, invented, own_message, prose, thinking};
 use super::{patch, whole_file, work};
-use crate::trim::{lead, trim};
+use crate::trim::{is_blank, lead, trim};
 use agent_protocol::{Command, RelPath, Step};
 use shown::CodeBlocks;
 
@@ -323,17 +323,23 @@ fn ends_as_tag(line: &str) -> bool {
         .ends_with(']')
 }
 
-/// The lines with the fences blanked between which all of them stand: they may be as long as those
-/// inside.
+/// The lines with the first and the last fence blanked, where the last one stands directly below
+/// another: they may be as long as those inside.
 fn without_outer_fence<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let mut inner = lines.to_vec();
-    let mut filled = inner.iter_mut().filter(|line| !crate::trim::is_blank(line));
-    if let (Some(first), Some(last)) = (filled.next(), filled.next_back())
-        && code_fence::Fence::read(first).is_some()
-        && code_fence::Fence::read(last).is_some()
+    let is_fence = |line: &&str| code_fence::Fence::read(line).is_some();
+    let first = lines.iter().position(is_fence);
+    let last = lines.iter().rposition(is_fence);
+    if let (Some(first), Some(last)) = (first, last)
+        && code_fence::is_bare(lines[first])
+        && last > first + 1
+        && lines[..last]
+            .iter()
+            .rfind(|line| !is_blank(line))
+            .is_some_and(is_fence)
     {
-        *first = "";
-        *last = "";
+        inner[first] = "";
+        inner[last] = "";
     }
     inner
 }
