@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 /// Content as it should be written, and what is to be told about it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Restored {
+pub(super) struct RestoredContent {
     pub(super) content: String,
     /// What was undone or is suspicious, as the end of a sentence about the file.
     pub(super) remarks: Vec<&'static str>,
@@ -51,7 +51,7 @@ const KINDS: [Kind; 4] = [
 ];
 
 /// Undoes what the old text proves to be damage.
-pub(super) fn restored(old: &str, new: &str) -> Restored {
+pub(super) fn restored(old: &str, new: &str) -> RestoredContent {
     let mut content = new.to_owned();
     let mut remarks = Vec::new();
     let known: HashSet<&str> = old.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -76,7 +76,7 @@ pub(super) fn restored(old: &str, new: &str) -> Restored {
             _ => remarks.push(kind.doubtful),
         }
     }
-    Restored { content, remarks }
+    RestoredContent { content, remarks }
 }
 
 /// Whether the new text has the lines of the old one without their indentation.

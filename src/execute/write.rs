@@ -222,7 +222,7 @@ pub(super) fn failed(problem: &FileProblem) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::super::stage::{create, delete, path, rename, stage};
-    use crate::protocol::{Command, Status};
+    use crate::protocol::{Command, ContentSource, Status};
 
     #[track_caller]
     fn case(files: &[(&str, &str)], command: Command, status: Status, message: &str) {
@@ -243,6 +243,46 @@ mod tests {
         large.set_len(1 << 40).unwrap();
         stage.succeeds(vec![rename("large", "d/large"), delete("d/large")]);
         assert!(!stage.directory.path().join("d/large").exists());
+    }
+
+    #[test]
+    fn a_code_block_under_a_path_replaces_a_file_only_as_a_whole() {
+        let old: String = (1..=12).map(|line| format!("line {line}\n")).collect();
+        let shown = |content: &str| Command::CreateFile {
+            path: path("a.rs"),
+            content: content.to_owned(),
+            source: ContentSource::CodeBlock,
+        };
+        for (content, status) in [
+            ("line 3\nline 4\n".to_owned(), Status::Failed),
+            ("something else\n".to_owned(), Status::Failed),
+            (old.replace("line 3", "third"), Status::Ok),
+            (old.clone(), Status::Ok),
+        ] {
+            let outcome = stage(&[("a.rs", &old)])
+                .reply(vec![shown(&content)])
+                .remove(0);
+            assert_eq!(outcome.status, status, "{content}: {}", outcome.message);
+        }
+        let small = stage(&[("a.rs", "old\n")])
+            .reply(vec![shown("new\n")])
+            .remove(0);
+        assert_eq!(small.status, Status::Ok);
+        // As the body of a command it is meant as it stands.
+        let outcome = stage(&[("a.rs", &old)])
+            .reply(vec![create("a.rs", "line 3\n")])
+            .remove(0);
+        assert_eq!(outcome.status, Status::Ok);
+    }
+
+    #[test]
+    fn what_a_page_did_is_undone_where_the_old_file_proves_it() {
+        case(
+            &[("a.py", "say(\"a\")\nx = 1\n")],
+            create("a.py", "say(\u{201c}a\u{201d})\nx = 2\n"),
+            Status::Ok,
+            "overwrote a.py (2 lines); curly quotes were made straight, as in the old file",
+        );
     }
 
     #[test]

@@ -293,6 +293,18 @@ mod tests {
     }
 
     #[test]
+    fn dots_alone_stand_for_what_is_missing() {
+        let old = "import os\n\ndef f():\n    return 1\n\nx = f()\n";
+        for dots in ["...", "\u{2026}", "--- snip ---", "[...]\n..."] {
+            let new = format!("import os\n\n{dots}\n\nx = f()\n");
+            assert!(omission(old, &new).is_some(), "{dots}");
+        }
+        // A body in Python, and nothing that is missing.
+        assert_eq!(omission(old, "def f():\n    ...\n"), None);
+        assert_eq!(omission("a\n", "a\n...\n"), None);
+    }
+
+    #[test]
     fn a_long_file_is_not_cut_to_a_stub() {
         let long = "line\n".repeat(41);
         assert!(drops_most(&long, &"line\n".repeat(20)));

@@ -2,6 +2,25 @@
 //!
 //! A tag is ours; anything else is offered to the other dialects; what nobody wants is prose. Each
 //! line belongs to one block or to the prose, and a command gets its number where it begins.
+//!
+//! Where two readings overlap, the row further up decides. `tests/precedence.rs` has a test of each.
+//!
+//! | # | what stands there | counts as |
+//! |---|---|---|
+//! | 1 | our own prompt, the model's thinking | nothing |
+//! | 2 | a tag alone on its line | ours, in a code block and in a file that is shown too |
+//! | 3 | lines between a tag and its closing tag | the body, whatever they look like |
+//! | 4 | results that the model made up | nothing that changes or runs something |
+//! | 5 | a code block under a path | that file; an edit only if it is one of it from its first line on |
+//! | 6 | a shell block that writes files, a string or here-document in code | content |
+//! | 7 | a sound block of another dialect | itself, across lines that look like tags |
+//! | 8 | a block that is not sound and reaches over a tag | itself up to that tag |
+//! | 9 | of several dialects on one line: envelope, diff, JSON, XML, tokens, SEARCH/REPLACE | the first |
+//! | 10 | JSON that is no call | data, with all that stands in it |
+//! | 11 | whole files beside commands | shown; told unless a command changes them |
+//! | 12 | two answers to one round | neither, unless they are the same or only look |
+//! | 13 | commands in words below the end mark | told, not done |
+//! | 14 | a command in backticks or a quotation among words | told; malformed beside `DONE` if nothing does it |
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -8,6 +8,7 @@ mod damage;
 mod forms;
 mod meant;
 mod pages;
+mod precedence;
 mod properties;
 mod shown;
 

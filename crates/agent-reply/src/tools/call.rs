@@ -22,7 +22,7 @@ const PARAMETERS: &str = "path file_path content command pattern patch diff text
 
 /// How much an object looks like a call, from a little to very.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Evidence {
+enum CallEvidence {
     /// It has a `name` or an `action`, as much data has.
     Name,
     /// It has a `tool`.
@@ -36,7 +36,7 @@ enum Evidence {
 pub(crate) struct Call<'a> {
     pub(super) tool: Cow<'a, str>,
     parameters: Cow<'a, Map<String, Value>>,
-    evidence: Evidence,
+    evidence: CallEvidence,
     /// Whether keys stand beside the name that no tool has as a parameter.
     has_foreign_keys: bool,
     /// Whether it tells of a call that was made: when, by whom, with which result.
@@ -49,7 +49,7 @@ impl Call<'static> {
         Self {
             tool: Cow::Owned(plain_name(tool).to_owned()),
             parameters: Cow::Owned(parameters),
-            evidence: Evidence::Parameters,
+            evidence: CallEvidence::Parameters,
             has_foreign_keys: false,
             is_record: false,
         }
@@ -79,10 +79,10 @@ impl<'a> Call<'a> {
         let has_parameter = object.keys().any(|key| is_among(PARAMETERS, key));
         let names_tool = key.starts_with("tool") || key == "recipient_name";
         let evidence = match names_tool {
-            _ if nested.is_some() && !is_data => Evidence::Parameters,
-            true if has_parameter => Evidence::Parameters,
-            true => Evidence::Tool,
-            false => Evidence::Name,
+            _ if nested.is_some() && !is_data => CallEvidence::Parameters,
+            true if has_parameter => CallEvidence::Parameters,
+            true => CallEvidence::Tool,
+            false => CallEvidence::Name,
         };
         let others = || object.keys().filter(|other| *other != key);
         Some(Self {
@@ -101,16 +101,17 @@ impl<'a> Call<'a> {
             CallShape::InPlan => true,
             _ if self.is_record => false,
             CallShape::Listed => {
-                self.evidence >= Evidence::Tool || tool.is_some_and(|tool| !tool.runs())
+                self.evidence >= CallEvidence::Tool || tool.is_some_and(|tool| !tool.runs())
             }
             CallShape::Alone if tool.is_some() => {
-                self.evidence >= Evidence::Tool
+                self.evidence >= CallEvidence::Tool
                     || (!self.has_foreign_keys
                         && tool.is_some_and(|tool| !tool.runs())
                         && super::is_complete(self))
             }
             CallShape::Alone => {
-                self.evidence == Evidence::Parameters && !self.tool.contains(char::is_whitespace)
+                self.evidence == CallEvidence::Parameters
+                    && !self.tool.contains(char::is_whitespace)
             }
         }
     }
@@ -118,7 +119,7 @@ impl<'a> Call<'a> {
     /// Whether it says all that a call to run something needs, as a task of an editor does too.
     pub(crate) fn is_doubtful(&self) -> bool {
         tool_of(&self.tool).is_some_and(super::table::Tool::runs)
-            && self.evidence < Evidence::Tool
+            && self.evidence < CallEvidence::Tool
             && !self.has_foreign_keys
             && super::is_complete(self)
     }
