@@ -247,7 +247,8 @@ mod tests {
 
     #[test]
     fn a_code_block_under_a_path_replaces_a_file_only_as_a_whole() {
-        let old: String = (1..=12).map(|line| format!("line {line}\n")).collect();
+        let lines: Vec<String> = (1..=12).map(|line| format!("line {line}")).collect();
+        let old = lines.join("\n") + "\n";
         let shown = |content: &str| Command::CreateFile {
             path: path("a.rs"),
             content: content.to_owned(),
