@@ -381,10 +381,10 @@ pub(crate) mod tests {
         Step {
             number,
             line: 1,
-            command: Command::CreateFile {
-                path: crate::protocol::RelPath::parse(name).unwrap(),
-                content: content.to_owned(),
-            },
+            command: Command::create_file(
+                crate::protocol::RelPath::parse(name).unwrap(),
+                content.to_owned(),
+            ),
         }
     }
 

@@ -291,7 +291,11 @@ impl<'a> Execution<'a> {
             return outcome;
         }
         match &step.command {
-            Command::CreateFile { path, content } => self.create_file(path, content),
+            Command::CreateFile {
+                path,
+                content,
+                source,
+            } => self.create_file(path, content, *source),
             Command::EditFile { path, edit } => self.edit_file(path, edit),
             Command::InsertText { path, line, text } => self.insert_text(path, *line, text),
             Command::ApplyPatch { changes } => self.apply_patch(changes),

@@ -187,7 +187,8 @@ impl Conversation<'_> {
             return Some("this very reply was processed in an earlier round; save the chat's answer to the latest message, or use it once more with `agent paste --anyway`".to_owned());
         }
         let end = reply.end.as_ref()?;
-        if end.sequence == session.sequence_number || anyway || continues(session, reply) {
+        // A number of a round that there was not yet was only counted wrong.
+        if end.sequence >= session.sequence_number || anyway || continues(session, reply) {
             return None;
         }
         self.ask_about_number(end.sequence, candidate)

@@ -108,10 +108,7 @@ mod tests {
         let path = |name: &str| RelPath::parse(name).unwrap();
         workspace.write(&path("a.txt"), b"one\n").unwrap();
         let commands = [
-            Command::CreateFile {
-                path: path("a.txt"),
-                content: "two\n".to_owned(),
-            },
+            Command::create_file(path("a.txt"), "two\n".to_owned()),
             Command::InsertText {
                 path: path("a.txt"),
                 line: 1,

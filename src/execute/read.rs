@@ -523,10 +523,7 @@ mod tests {
             read("util.rs"),
             read("src/main.rs"),
             read("later.rs"),
-            Command::CreateFile {
-                path: path("later.rs"),
-                content: String::new(),
-            },
+            Command::create_file(path("later.rs"), String::new()),
             read("src"),
         ]);
         let messages: Vec<&str> = outcomes.iter().map(|one| one.message.as_str()).collect();

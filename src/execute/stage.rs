@@ -113,10 +113,7 @@ pub(super) fn files(text: &str) -> Selection {
 }
 
 pub(super) fn create(name: &str, content: &str) -> Command {
-    Command::CreateFile {
-        path: path(name),
-        content: content.to_owned(),
-    }
+    Command::create_file(path(name), content.to_owned())
 }
 
 pub(super) fn lines(name: &str, start_line: u32, end_line: u32, text: &str) -> Command {

@@ -1,9 +1,11 @@
 //! `CREATE_FILE`, `DELETE_FILE`, `MOVE_FILE`.
 
+use std::collections::HashSet;
+
 use super::ledger::Known;
 use super::{Execution, count};
 use crate::edit;
-use crate::protocol::{Outcome, RelPath};
+use crate::protocol::{ContentSource, Outcome, RelPath};
 use crate::workspace::FileProblem;
 use crate::workspace::text::{Encoding, TextFile};
 
@@ -30,7 +32,12 @@ pub(super) enum PriorContent {
 
 impl Execution<'_> {
     /// Creates or overwrites a file.
-    pub(super) fn create_file(&mut self, path: &RelPath, content: &str) -> Outcome {
+    pub(super) fn create_file(
+        &mut self,
+        path: &RelPath,
+        content: &str,
+        source: ContentSource,
+    ) -> Outcome {
         let old = match self.ledger.read(path) {
             Ok(old) => Some(old),
             Err(FileProblem::NotFound(_)) => None,
@@ -39,6 +46,16 @@ impl Execution<'_> {
             }
             Err(problem) => return failed(&problem),
         };
+        if source == ContentSource::CodeBlock
+            && let Some(old) = &old
+            && let Ok(old) = TextFile::decode(old.clone())
+            && is_excerpt(&old.text, content)
+        {
+            return Outcome::failed(format!(
+                "{} was not changed: the code block under its path may be only a part of it; send the whole file as [CREATE_FILE], or the change as [EDIT_FILE]",
+                path.quoted()
+            ));
+        }
         let overwrite = match overwritten(old.as_deref(), content) {
             Ok(overwrite) => overwrite,
             Err(reason) => return Outcome::failed(format!("`{path}` was not changed: {reason}")),
@@ -127,6 +144,27 @@ pub(super) fn overwritten(old: Option<&[u8]>, content: &str) -> Result<Overwrite
     })
 }
 
+/// Returns true if a code block under the path of a file may show only a part of it: its lines are a passage
+/// of the file, or most lines of the file are not in it.
+///
+/// A file of a few lines is soon rewritten as a whole.
+fn is_excerpt(old: &str, new: &str) -> bool {
+    const FEW: usize = 8;
+    let filled = |text: &str| -> Vec<String> {
+        let lines = text.lines().map(str::trim);
+        let lines = lines.filter(|line| !line.is_empty());
+        lines.map(str::to_owned).collect()
+    };
+    let (old, new) = (filled(old), filled(new));
+    if new.is_empty() || old == new {
+        return false;
+    }
+    let is_passage = old.len() > 2 && old.windows(new.len()).any(|passage| passage == new);
+    let known: HashSet<&String> = new.iter().collect();
+    let kept = old.iter().filter(|line| known.contains(line)).count();
+    is_passage || (old.len() >= FEW && kept * 2 < old.len())
+}
+
 /// Keeps a model from dropping what it only did not want to write again.
 fn refuse_losses(old: &str, new: &str) -> Result<(), String> {
     if let Some(placeholder) = edit::omission_in_file(old, new) {
@@ -177,7 +215,7 @@ pub(super) fn failed(problem: &FileProblem) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::super::stage::{create, delete, path, rename, stage};
-    use crate::protocol::{Command, Status};
+    use crate::protocol::{Command, ContentSource, Status};
 
     #[track_caller]
     fn case(files: &[(&str, &str)], command: Command, status: Status, message: &str) {
@@ -188,6 +226,37 @@ mod tests {
         );
         let is_change = status == Status::Ok && !message.contains("unchanged");
         assert_eq!(outcome.changed.is_empty(), !is_change);
+    }
+
+    #[test]
+    fn a_code_block_under_a_path_replaces_a_file_only_as_a_whole() {
+        let lines: Vec<String> = (1..=12).map(|line| format!("line {line}")).collect();
+        let old = lines.join("\n") + "\n";
+        let shown = |content: &str| Command::CreateFile {
+            path: path("a.rs"),
+            content: content.to_owned(),
+            source: ContentSource::CodeBlock,
+        };
+        for (content, status) in [
+            ("line 3\nline 4\n".to_owned(), Status::Failed),
+            ("something else\n".to_owned(), Status::Failed),
+            (old.replace("line 3", "third"), Status::Ok),
+            (old.clone(), Status::Ok),
+        ] {
+            let outcome = stage(&[("a.rs", &old)])
+                .reply(vec![shown(&content)])
+                .remove(0);
+            assert_eq!(outcome.status, status, "{content}: {}", outcome.message);
+        }
+        let small = stage(&[("a.rs", "old\n")])
+            .reply(vec![shown("new\n")])
+            .remove(0);
+        assert_eq!(small.status, Status::Ok);
+        // As the body of a command it is meant as it stands.
+        let outcome = stage(&[("a.rs", &old)])
+            .reply(vec![create("a.rs", "line 3\n")])
+            .remove(0);
+        assert_eq!(outcome.status, Status::Ok);
     }
 
     #[test]

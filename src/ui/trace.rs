@@ -36,6 +36,9 @@ const OURS: [&str; 24] = [
     "workspace",
 ];
 
+/// The words after which an issue quotes what the model sent.
+const QUOTES: &str = "this arrived:";
+
 /// The event as it is logged, in JSON.
 pub(super) fn trace(event: &Event<'_>) -> String {
     let Ok(mut value) = serde_json::to_value(event) else {
@@ -43,6 +46,15 @@ pub(super) fn trace(event: &Event<'_>) -> String {
     };
     match event {
         Event::Notice { .. } | Event::Detail { .. } => {}
+        Event::Issue { .. } => {
+            for name in ["message", "hint"] {
+                if let Some(Value::String(text)) = value.pointer_mut(&format!("/issue/{name}")) {
+                    let ours = text.find(QUOTES).map_or(text.len(), |at| at + QUOTES.len());
+                    text.truncate(ours);
+                }
+            }
+            strip("", &mut value);
+        }
         Event::Check { .. } => {
             if let Some(command) = value.get_mut("command") {
                 shorten(command);
@@ -104,6 +116,17 @@ mod tests {
                 outcome: &Outcome::ok("exit code 0 in 1 s").with_detail("hunter2\n"),
             },
             r#"{"event":"check","command":"(23 characters)","outcome":{"status":"ok","message":"exit code 0 in 1 s","detail":{"text":"(8 characters)"}}}"#,
+        );
+        let issue = crate::reply::Issue {
+            line: 1,
+            number: None,
+            command: None,
+            message: "there is no tool `x`; this arrived: hunter2".to_owned(),
+            hint: String::new(),
+        };
+        case(
+            &Event::Issue { issue: &issue },
+            r#"{"event":"issue","issue":{"line":1,"message":"there is no tool `x`; this arrived:"}}"#,
         );
         let result = StepResult {
             number: 1,

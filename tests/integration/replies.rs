@@ -16,21 +16,11 @@ use serde_json::Value;
 const FENCE_LINES: &str = "a prefix counts only if every line has it, and the fence has none";
 
 /// Replies that do not survive being carried in another way, with the reason.
-const EXCEPTIONS: [(&str, Carried, &str); 4] = [
+const EXCEPTIONS: [(&str, Carried, &str); 2] = [
     (
         "escaped_markers_in_a_search_block_in_prose",
         Carried::InAFence,
         "a chat escapes its prose and never a code block, where a backslash is the file's own",
-    ),
-    (
-        "line_numbers_with_bars_before_every_line",
-        Carried::InAFence,
-        FENCE_LINES,
-    ),
-    (
-        "line_numbers_with_colons_before_every_line",
-        Carried::InAFence,
-        FENCE_LINES,
     ),
     (
         "plus_signs_before_every_line",

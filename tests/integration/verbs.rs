@@ -92,9 +92,9 @@ fn a_pasted_reply_lies_in_the_inbox_for_the_next_step() {
 }
 
 #[test]
-fn a_reply_with_another_number_is_used_only_if_it_is_pasted_anyway() {
+fn a_reply_with_an_earlier_number_is_used_only_if_it_is_pasted_anyway() {
     let finished = begun();
-    let reply = format!("[DONE]\nfine\n[/DONE]\n[END {}#7]\n", id_of(&finished));
+    let reply = format!("[DONE]\nfine\n[/DONE]\n[END {}#0]\n", id_of(&finished));
     let finished = Test::after(finished, &["paste", "reply.txt"])
         .file("reply.txt", &reply)
         .run()
@@ -104,6 +104,18 @@ fn a_reply_with_another_number_is_used_only_if_it_is_pasted_anyway() {
         .code(4)
         .said("agent paste --anyway");
     let finished = Test::after(finished, &["paste", "--anyway", "reply.txt"])
+        .run()
+        .code(0);
+    let finished = Test::after(finished, &["step"]).run().code(0).said("fine");
+    assert_eq!(finished.session()["isComplete"], true);
+}
+
+#[test]
+fn a_number_of_a_round_that_there_was_not_yet_was_counted_wrong() {
+    let finished = begun();
+    let reply = format!("[DONE]\nfine\n[/DONE]\n[END {}#7]\n", id_of(&finished));
+    let finished = Test::after(finished, &["paste"])
+        .input(&reply)
         .run()
         .code(0);
     let finished = Test::after(finished, &["step"]).run().code(0).said("fine");

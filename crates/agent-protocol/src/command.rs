@@ -29,7 +29,12 @@ pub struct Step {
 )]
 pub enum Command {
     /// Creates or overwrites a file, making directories.
-    CreateFile { path: RelPath, content: String },
+    CreateFile {
+        path: RelPath,
+        content: String,
+        #[serde(default, skip_serializing_if = "ContentSource::is_command")]
+        source: ContentSource,
+    },
     /// Changes an existing file, by line numbers or by text.
     EditFile {
         path: RelPath,
@@ -190,6 +195,27 @@ impl Replacement {
         }
     }
 }
+/// How the content of a file was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContentSource {
+    /// As the body of a command: all of it is the file.
+    #[default]
+    Command,
+    /// As a code block under a path. It may be an excerpt, so it replaces an existing file only if it
+    /// is plainly the whole of it.
+    CodeBlock,
+}
+
+impl ContentSource {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde calls it with a reference"
+    )]
+    fn is_command(&self) -> bool {
+        *self == Self::Command
+    }
+}
 
 #[expect(
     clippy::trivially_copy_pass_by_ref,
@@ -200,6 +226,15 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl Command {
+    /// Creates or overwrites a file whose content is all of it.
+    pub fn create_file(path: RelPath, content: String) -> Self {
+        Self::CreateFile {
+            path,
+            content,
+            source: ContentSource::Command,
+        }
+    }
+
     /// The name in the protocol, as in `[CREATE_FILE ...]`.
     pub fn name(&self) -> &'static str {
         match self {

@@ -14,8 +14,9 @@ pub mod selection;
 mod staged;
 pub mod unseen;
 
-pub use command::{Command, Edit, Pattern, Replacement, Step};
+pub use command::{Command, ContentSource, Edit, Pattern, Replacement, Step};
 pub use lines::{LineWindow, truncated_lines};
+
 pub use outcome::{Capped, Excerpt, Level, Outcome, Status, StepResult};
 pub use patch::{FileChange, Hunk, HunkLine};
 pub use path::{PathProblem, RelPath, quoted};

@@ -2,6 +2,25 @@
 //!
 //! A tag is ours; anything else is offered to the other dialects; what nobody wants is prose. Each
 //! line belongs to one block or to the prose, and a command gets its number where it begins.
+//!
+//! Where two readings overlap, the row further up decides. `tests/precedence.rs` has a test of each.
+//!
+//! | # | what stands there | counts as |
+//! |---|---|---|
+//! | 1 | our own prompt, the model's thinking | nothing |
+//! | 2 | a tag alone on its line | ours, in a code block and in a file that is shown too |
+//! | 3 | lines between a tag and its closing tag | the body, whatever they look like |
+//! | 4 | results that the model made up | nothing that changes or runs something |
+//! | 5 | a code block under a path | that file; an edit only if it is one of it from its first line on |
+//! | 6 | a shell block that writes files, a string or here-document in code | content |
+//! | 7 | a sound block of another dialect | itself, across lines that look like tags |
+//! | 8 | a block that is not sound and reaches over a tag | itself up to that tag |
+//! | 9 | of several dialects on one line: envelope, diff, JSON, XML, tokens, SEARCH/REPLACE | the first |
+//! | 10 | JSON that is no call | data, with all that stands in it |
+//! | 11 | whole files beside commands | shown; told unless a command changes them |
+//! | 12 | two answers to one round | neither, unless they are the same or only look |
+//! | 13 | commands in words below the end mark | told, not done |
+//! | 14 | a command in backticks or a quotation among words | told; malformed beside `DONE` if nothing does it |
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,7 +30,7 @@ use super::repair::{Changed, Done};
 use super::tags::{Name, Tags, copy_button};
 use super::{Repair, Reply, TruncatedReply, code_fence, invented, own_message, prose, thinking};
 use super::{patch, whole_file, work};
-use crate::trim::{lead, trim};
+use crate::trim::{is_blank, lead, trim};
 use agent_protocol::{Command, RelPath, Step};
 use shown::CodeBlocks;
 
@@ -69,6 +88,7 @@ pub(super) fn assemble(text: &str, done: &[Done]) -> Reply {
         talk: Talk::default(),
         code: CodeBlocks::default(),
         patch_ends: patch::KnownEnds::default(),
+        xml_ends: None,
         unquoted_to: 0,
         last_line: if text.ends_with('\n') {
             LastLine::Whole
@@ -77,6 +97,7 @@ pub(super) fn assemble(text: &str, done: &[Done]) -> Reply {
         },
     };
     assembly.walk();
+    assembly.find_cut_block();
     assembly.settle_answers();
     assembly.settle_talk();
     assembly.count_again();
@@ -139,6 +160,8 @@ struct Assembly<'a> {
     talk: Talk,
     code: CodeBlocks<'a>,
     patch_ends: patch::KnownEnds,
+    /// Where elements are closed, once somebody asked.
+    xml_ends: Option<crate::xml::XmlEnds>,
     /// The line below the last part that was read without its quote marks.
     unquoted_to: usize,
     last_line: LastLine,
@@ -163,6 +186,7 @@ impl Assembly<'_> {
                 Some(tag) if tag.line == at => self.tag(tag),
                 _ if self.is_plain(at) => Some(at + 1),
                 _ => {
+                    self.unindent(at);
                     self.follow_fence(at);
                     self.unquote(at);
                     self.dialect(at)
@@ -177,7 +201,8 @@ impl Assembly<'_> {
 
     /// Whether a line begins as nothing does that anybody looks for, as most lines do.
     fn is_plain(&self, at: usize) -> bool {
-        !self.has_just_run && begins_nothing(self.lines[at])
+        let line = self.lines[at];
+        !self.has_just_run && begins_nothing(line) && !ends_as_tag(line)
     }
 
     /// Takes files that stand under their names, in a reply that has nothing else.
@@ -236,6 +261,12 @@ impl Assembly<'_> {
             command,
         };
         self.reply.steps.push(step);
+    }
+
+    /// Whether the reply says that the work is done.
+    fn ends_session(&self) -> bool {
+        let mut commands = self.reply.steps.iter().map(|step| &step.command);
+        commands.any(|command| matches!(command, Command::Done { .. }))
     }
 
     fn malformed(&mut self, line: usize, command: Option<&str>, message: String, hint: String) {
@@ -299,19 +330,35 @@ impl Assembly<'_> {
 /// Whether a line is blank, or begins with no mark that counts and with no letter that begins a diff
 /// (`diff`, `Index:`) or the name of a button (`Copy`, `Edit`).
 fn begins_nothing(line: &str) -> bool {
-    const MARKS: &[u8] = b"*-@{[<>=#`~dICE";
+    const MARKS: &[u8] = b"*-+@{[<>=#`~dICES";
     lead(line)
         .is_none_or(|lead| lead.is_ascii() && !lead.is_ascii_digit() && !MARKS.contains(&lead))
 }
 
-/// The lines with the first and the last fence blanked: they may be as long as those inside.
+/// Whether a line may end with a tag, decoration aside.
+fn ends_as_tag(line: &str) -> bool {
+    crate::trim::trim_end(line)
+        .trim_end_matches(['*', '`'])
+        .ends_with(']')
+}
+
+/// The lines with the first and the last fence blanked, where the last one stands directly below
+/// another: they may be as long as those inside.
 fn without_outer_fence<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let mut inner = lines.to_vec();
-    let is_fence = |line: &&&str| code_fence::Fence::read(line).is_some();
-    let mut fences = inner.iter_mut().filter(|line| is_fence(&&**line));
-    if let (Some(first), Some(last)) = (fences.next(), fences.next_back()) {
-        *first = "";
-        *last = "";
+    let is_fence = |line: &&str| code_fence::Fence::read(line).is_some();
+    let first = lines.iter().position(is_fence);
+    let last = lines.iter().rposition(is_fence);
+    if let (Some(first), Some(last)) = (first, last)
+        && code_fence::is_bare(lines[first])
+        && last > first + 1
+        && lines[..last]
+            .iter()
+            .rfind(|line| !is_blank(line))
+            .is_some_and(is_fence)
+    {
+        inner[first] = "";
+        inner[last] = "";
     }
     inner
 }

@@ -3,6 +3,7 @@
 //! A fence closes only what stands at least as far to the right: a fence line inside a diff has a
 //! mark before it and does not end the block.
 
+use crate::tags;
 use crate::trim::{is_blank, trim, trim_start};
 use std::ops::Range;
 
@@ -84,6 +85,7 @@ pub(super) fn is_bare(line: &str) -> bool {
 }
 
 /// Whether the line is a tag of our own protocol: no other dialect goes on beyond one unnoticed.
+/// `[TODO]` and `[EOF]` are words of files.
 pub(super) fn is_tag(line: &str) -> bool {
     let text = trim(line);
     let Some(rest) = text.strip_prefix('[').filter(|_| text.ends_with(']')) else {
@@ -94,7 +96,9 @@ pub(super) fn is_tag(line: &str) -> bool {
         .bytes()
         .take_while(|byte| byte.is_ascii_uppercase() || *byte == b'_')
         .count();
-    length >= 3 && name[length..].starts_with([' ', ']'])
+    let (name, rest) = name.split_at(length);
+    let is_ours = tags::Name::read(name).is_some() || (name == "END" && rest.contains('#'));
+    is_ours && rest.starts_with([' ', ']'])
 }
 
 /// A code block that was begun and not yet ended.
@@ -198,7 +202,9 @@ mod tests {
         ] {
             assert!(is_tag(line), "{line}");
         }
-        for line in ["[1, 2]", "[OK]", "[Done]", "[DONE", "DONE"] {
+        for line in [
+            "[1, 2]", "[OK]", "[Done]", "[DONE", "DONE", "[TODO]", "[EOF]", "[END]",
+        ] {
             assert!(!is_tag(line), "{line}");
         }
     }

@@ -18,15 +18,15 @@
 
 mod build;
 mod header;
-mod hunk;
+pub(super) mod hunk;
 mod name;
 mod reader;
 
 use agent_protocol::{Command, FileChange, RelPath};
 
 use super::code_fence::{self, Enclosure};
-use super::file_name;
 use super::found::{Found, Item};
+use super::{file_name, script};
 use crate::trim::is_blank;
 use reader::{Reader, Surroundings};
 
@@ -99,13 +99,9 @@ fn is_of_diff(enclosure: &Enclosure<'_>, lines: &[&str], start: usize) -> bool {
 /// A line such as `diff -u a b` or `git apply <<'EOF'` directly above belongs to the diff.
 fn start_of(lines: &[&str], at: usize) -> usize {
     match at.checked_sub(1).map(|above| lines[above]) {
-        Some(line) if line.starts_with("diff ") || is_shell_line(line) => at - 1,
+        Some(line) if line.starts_with("diff ") || script::feeds_patch(line) => at - 1,
         _ => at,
     }
-}
-
-fn is_shell_line(line: &str) -> bool {
-    line.contains("<<") && (line.contains("git apply") || line.contains("patch -p"))
 }
 
 /// The file that the line above a diff names, for one that begins with a hunk.

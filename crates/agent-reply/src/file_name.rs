@@ -117,6 +117,11 @@ pub(super) fn in_info(info: &str) -> Option<&str> {
     }
     info.split_whitespace().find_map(|word| {
         let (key, value) = word.split_once('=').unwrap_or(("", word));
+        // `{.python}` is a class of the block.
+        if key.is_empty() && word.trim_start_matches('{').starts_with('.') && info.starts_with('{')
+        {
+            return None;
+        }
         let value = value.trim_matches(['"', '\'', '`', '{', '}']);
         let known = matches!(key, "" | "path" | "file" | "filename" | "title" | "name");
         (known && is_unmistakable(value)).then_some(value)
@@ -149,13 +154,29 @@ fn undecorate(text: &str) -> (&str, bool) {
     if let Some(rest) = without_label(text).or_else(|| without_number(text)) {
         return (rest, false);
     }
-    if let Some((name, _)) = text
+    if let Some((name, remark)) = text
         .strip_suffix(')')
         .and_then(|rest| rest.rsplit_once(" ("))
+        && !names_lines(remark)
     {
         return (name.trim_end(), false);
     }
     (text, false)
+}
+
+/// Whether a remark behind a name says that only some lines of the file follow: `lines 5-7`, `L12`,
+/// `excerpt`.
+fn names_lines(remark: &str) -> bool {
+    const WORDS: [&str; 8] = [
+        "line", "lines", "excerpt", "snippet", "part", "partial", "around", "example",
+    ];
+    let mut words = remark.split(|c: char| !c.is_ascii_alphanumeric());
+    words.any(|word| {
+        let word = word.to_ascii_lowercase();
+        let digits = word.strip_prefix('l').unwrap_or(&word);
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number || WORDS.contains(&word.as_str())
+    })
 }
 
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
@@ -191,12 +212,26 @@ fn without_number(text: &str) -> Option<&str> {
 
 /// Whether the text could be a name at all.
 fn is_possible(text: &str) -> bool {
-    let strange = ['<', '>', '|', '*', '?', '"', '`', '=', ';', ',', '$'];
+    let strange = ['<', '>', '|', '*', '?', '"', '`', '=', ';', ','];
+    let is_variable = text.contains("$(") || text.contains("${") || text.starts_with("$ ");
     !text.is_empty()
         && !text.contains(strange)
+        && !is_variable
         && !text.contains("://")
         && !text.ends_with(['/', '\\', '.', ':', '!'])
+        && !names_a_line(text)
         && text.contains(char::is_alphanumeric)
+}
+
+/// Whether a text leads to a line of a file rather than to the file: `src/main.rs:5`, `a.py:5-7`,
+/// `a.py#L12`.
+fn names_a_line(text: &str) -> bool {
+    let Some((name, place)) = text.rsplit_once([':', '#']) else {
+        return false;
+    };
+    let place = place.strip_prefix('L').unwrap_or(place);
+    let is_place = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'L' | b',');
+    name.len() > 1 && !place.is_empty() && place.bytes().all(is_place)
 }
 
 /// Whether the text cannot well be anything but a path.
@@ -205,7 +240,26 @@ pub(super) fn is_unmistakable(text: &str) -> bool {
         && (text.contains(['/', '\\'])
             || WELL_KNOWN.contains(&text)
             || extension(text).is_some()
-            || (text.len() > 2 && text.starts_with('.') && !text.starts_with("..")))
+            || is_hidden_file(text))
+}
+
+/// Whether the text is a name such as `.gitignore`: `.python` is the class of a code block.
+fn is_hidden_file(text: &str) -> bool {
+    let stem = text.strip_prefix('.').unwrap_or_default();
+    stem.len() > 1 && !stem.starts_with('.') && !crate::tags::copy_button::is_language(stem)
+}
+
+/// Whether a name over a code block is that of a file: `RegExp.prototype.test` has a dot and
+/// `Debian/Ubuntu` a slash.
+pub(super) fn names_file(text: &str) -> bool {
+    let has_lower = |text: &str| !text.bytes().any(|byte| byte.is_ascii_uppercase());
+    let last = last_component(text);
+    is_file(text)
+        || text.starts_with('/')
+        || WELL_KNOWN.contains(&last)
+        || is_hidden_file(last)
+        || (text.contains(['/', '\\']) && (extension(text).is_some() || has_lower(text)))
+        || (text.contains(' ') && extension(text).is_some())
 }
 
 /// Whether the text is a file even inside a sentence, where `os.path` and `and/or` may stand too.
@@ -270,6 +324,8 @@ mod tests {
         assert_eq!(alone(".gitignore"), Some(".gitignore"));
         assert_eq!(alone("app/[id]/page.tsx"), Some("app/[id]/page.tsx"));
         assert_eq!(alone("../x.py"), Some("../x.py"));
+        assert_eq!(alone("app/routes/$id.tsx"), Some("app/routes/$id.tsx"));
+        assert_eq!(alone("$(pwd)/a.py"), None);
     }
 
     #[test]
@@ -284,6 +340,13 @@ mod tests {
             "```",
             "...",
             "x = a/b",
+            "src/main.rs:5",
+            "src/main.rs:5-7",
+            "src/main.rs#L5",
+            "src/main.rs (lines 5-7):",
+            "src/main.rs (L12)",
+            "src/main.rs (excerpt)",
+            ".python",
         ] {
             assert_eq!(alone(line), None, "{line}");
         }
@@ -308,10 +371,13 @@ mod tests {
             "python path=src/a.py",
             "py title=\"src/a.py\"",
             "python:src/a.py",
+            "{.python filename=\"src/a.py\"}",
+            "{.python .numberLines file='src/a.py'}",
         ] {
             assert_eq!(in_info(info), Some("src/a.py"), "{info}");
         }
         assert_eq!(in_info("python"), None);
         assert_eq!(in_info("c++ linenos=1.5"), None);
+        assert_eq!(in_info("{.python}"), None);
     }
 }

@@ -2,21 +2,22 @@
 //!
 //! ```text
 //! block = value+                          one after the other, bare or in a fence
-//! value = {"thought", "plan", "actions": [call*]} | call | [call+]
+//! value = {"thought", "plan", "actions": [call*]} | call | [call+] | wrapped
 //! call  = {"tool" | "name" | "action" | "function": name, parameters...}
+//! wrapped = {"tool_calls" | "tool_uses" | "content" | "parts" | "function_calls": [call+]}
+//!         | {"function_call" | "functionCall": call} | {"command": ["bash", "-lc", script]}
 //! ```
 //!
 //! The parameters stand beside the name or under `parameters`, `params`, `arguments`, `args` or
 //! `input`, there also as a string of JSON. Strict JSON is tried first, then `lenient`;
 //! what a chat page gave curly quotes is read by `curly`. What does not have one of these shapes is
-//! prose: a `package.json` in a reply is nobody's command. A value whose last brackets are missing
-//! counts only if something follows it: at the end of the text it is cut off.
+//! data, and so is all that stands in it: a `package.json` in a reply is nobody's command. The
+//! actions of a list are judged one by one, once one of them is certain. A value whose last brackets
+//! are missing counts only if something follows it: at the end of the text it is cut off.
 
-mod call;
 mod curly;
 mod extent;
 mod lenient;
-mod tools;
 
 use serde_json::{Map, Value};
 
@@ -26,7 +27,7 @@ use super::code_fence;
 use super::found::{Found, Item};
 pub(super) use curly::find_curly;
 
-use call::{Call, Shape};
+use super::tools::{self, Call, CallShape};
 use extent::Extent;
 
 /// The plan or tool call that begins on the line `at`.
@@ -50,7 +51,10 @@ fn find_by(items_of: fn(&Value) -> Option<Vec<Item>>, lines: &[&str], at: usize)
         let extent = extent::measure(lines, (line, column));
         let text = extent.text(lines, (line, column))?;
         let is_closed = matches!(extent, Extent::Closed(_));
-        match (&extent, read(&text).and_then(|value| items_of(&value))) {
+        match (
+            &extent,
+            read_value(&text).and_then(|value| items_of(&value)),
+        ) {
             (Extent::Closed(_), Some(found)) => items.extend(found),
             (_, Some(found)) => items.extend(found.into_iter().map(without_end)),
             (Extent::Open { .. }, None) if is_ours(&text) => items.push(cut_off()),
@@ -111,7 +115,8 @@ fn rest_of(lines: &[&str], line: usize, column: usize) -> Rest {
     }
 }
 
-fn read(text: &str) -> Option<Value> {
+/// Reads a value, strictly or with the faults that models make.
+pub(super) fn read_value(text: &str) -> Option<Value> {
     serde_json::from_str(text)
         .ok()
         .or_else(|| lenient::read(text))
@@ -121,10 +126,65 @@ fn read(text: &str) -> Option<Value> {
 fn items_of(value: &Value) -> Option<Vec<Item>> {
     match value {
         Value::Object(object) if object.contains_key("actions") => plan(object),
-        Value::Object(object) => call(object, Shape::Alone).map(|item| vec![item]),
+        Value::Object(object) => {
+            wrapped(object).or_else(|| call(object, CallShape::Alone).map(|item| vec![item]))
+        }
         Value::Array(values) if !values.is_empty() => list(values),
         _ => None,
     }
+}
+
+/// The calls in a message as the interfaces of chats wrap them.
+fn wrapped(object: &Map<String, Value>) -> Option<Vec<Item>> {
+    const LISTS: [&str; 6] = [
+        "tool_calls",
+        "tool_uses",
+        "function_calls",
+        "functionCalls",
+        "content",
+        "parts",
+    ];
+    if let Some(Value::Array(words)) = object.get("command")
+        && is_shell_call(object, words)
+    {
+        return Some(vec![tools::item(&Call::certain("shell", object.clone()))]);
+    }
+    let calls = LISTS.iter().find_map(|key| object.get(*key)?.as_array())?;
+    let calls: Vec<Call<'_>> = calls
+        .iter()
+        .filter_map(|value| Call::read(value.as_object()?))
+        .filter(|call| call.is_certain(CallShape::Alone))
+        .collect();
+    (!calls.is_empty()).then(|| calls.iter().map(tools::item).collect())
+}
+
+/// Whether `{"command": [...]}` is the call of a shell and nothing else.
+fn is_shell_call(object: &Map<String, Value>, words: &[Value]) -> bool {
+    let first = words.first().and_then(Value::as_str);
+    let mut keys = object.keys();
+    matches!(
+        first,
+        Some("bash" | "sh" | "zsh" | "/bin/bash" | "/bin/sh" | "apply_patch")
+    ) && keys.all(|key| {
+        matches!(
+            key.as_str(),
+            "command" | "timeout" | "workdir" | "timeout_ms"
+        )
+    })
+}
+
+/// The line below a value that begins on the line `at` and is neither a plan nor a call: whatever
+/// stands in it is data.
+pub(super) fn data_end(lines: &[&str], at: usize) -> Option<usize> {
+    if !extent::may_begin(lines, at) {
+        return None;
+    }
+    let extent = extent::measure(lines, (at, 0));
+    let Extent::Closed((last, _)) = extent else {
+        return None;
+    };
+    read_value(&extent.text(lines, (at, 0))?)?;
+    Some(last + 1)
 }
 
 /// The calls of a list in which one may run something, and none is certain to be a call.
@@ -139,26 +199,34 @@ fn doubtful_items(value: &Value) -> Option<Vec<Item>> {
         .map(|value| value.as_object().and_then(Call::read))
         .collect();
     let calls = calls?;
-    let may_be_meant = |call: &Call<'_>| call.is_doubtful() || call.is_certain(Shape::Listed);
+    let may_be_meant = |call: &Call<'_>| call.is_doubtful() || call.is_certain(CallShape::Listed);
     (calls.iter().any(Call::is_doubtful) && calls.iter().all(may_be_meant))
         .then(|| calls.iter().map(tools::doubtful).collect())
 }
 
 /// Calls one after the other: where one of them is certain, so are those of unknown tools.
 fn list(values: &[Value]) -> Option<Vec<Item>> {
-    let is_known = |value: &Value| {
+    judged(values, CallShape::Alone)
+}
+
+/// The actions of a list, each for itself, if one of them is certainly a call.
+fn judged(values: &[Value], shape: CallShape) -> Option<Vec<Item>> {
+    let is_certain = |value: &Value| {
         let call = value.as_object().and_then(Call::read);
-        call.is_some_and(|call| tools::is_known(call.tool) && call.is_certain(Shape::Alone))
+        call.is_some_and(|call| call.is_known() && call.is_certain(shape))
     };
-    let shape = if values.iter().any(is_known) {
-        Shape::InPlan
-    } else {
-        Shape::Alone
+    if !values.iter().any(is_certain) {
+        let each = values.iter().map(|value| call(value.as_object()?, shape));
+        return each.collect();
+    }
+    let is_text = |value: &Value| value.get("type").is_some_and(|kind| kind == "text");
+    let item = |value: &Value| match value.as_object().and_then(Call::read) {
+        Some(call) if !call.is_certain(shape) && call.is_doubtful() => tools::doubtful(&call),
+        Some(call) => tools::item(&call),
+        None => without_tool(value),
     };
-    values
-        .iter()
-        .map(|value| call(value.as_object()?, shape))
-        .collect()
+    let actions = values.iter().filter(|value| !is_text(value));
+    Some(actions.map(item).collect())
 }
 
 fn plan(object: &Map<String, Value>) -> Option<Vec<Item>> {
@@ -177,14 +245,16 @@ fn plan(object: &Map<String, Value>) -> Option<Vec<Item>> {
         items.push(Item::Command(Command::Done { summary }));
         return speaks.then_some(items);
     }
-    let shape = if speaks { Shape::InPlan } else { Shape::Listed };
-    for action in actions {
-        match action.as_object().and_then(|action| call(action, shape)) {
-            Some(item) => items.push(item),
-            None if speaks => items.push(without_tool(action)),
-            None => return None,
-        }
+    if !speaks {
+        return judged(actions, CallShape::Listed);
     }
+    let item = |action: &Value| {
+        let item = action
+            .as_object()
+            .and_then(|it| call(it, CallShape::InPlan));
+        item.unwrap_or_else(|| without_tool(action))
+    };
+    items.extend(actions.iter().map(item));
     Some(items)
 }
 
@@ -211,7 +281,7 @@ fn step_text(step: &Value) -> String {
     }
 }
 
-fn call(object: &Map<String, Value>, shape: Shape) -> Option<Item> {
+fn call(object: &Map<String, Value>, shape: CallShape) -> Option<Item> {
     let call = Call::read(object)?;
     call.is_certain(shape).then(|| tools::item(&call))
 }
@@ -247,7 +317,7 @@ fn without_end(item: Item) -> Item {
 }
 
 fn without_tool(action: &Value) -> Item {
-    let shown: String = action.to_string().chars().take(80).collect();
+    let shown: String = action.to_string().chars().take(200).collect();
     Item::Problem {
         command: None,
         message: format!("an action names no tool: `{shown}`"),

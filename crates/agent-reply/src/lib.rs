@@ -33,9 +33,12 @@ mod script;
 mod search_replace;
 mod tags;
 mod thinking;
+mod tokens;
+mod tools;
 mod trim;
 mod whole_file;
 mod work;
+mod xml;
 
 pub use decode::decode;
 
@@ -81,7 +84,28 @@ pub fn parse(text: &str) -> Reply {
         };
     }
     let (text, done) = repair::repair(text);
+    if let Some(width) = repair::wrapped_width(&text) {
+        return wrapped(&text, width);
+    }
     assemble::assemble(&text, &done)
+}
+
+/// A reply of which nothing is done: nobody can tell where its lines went on.
+fn wrapped(text: &str, width: usize) -> Reply {
+    Reply {
+        issues: vec![Issue {
+            line: 1,
+            number: Some(1),
+            command: None,
+            message: format!(
+                "this reply was wrapped at {width} columns; copy it from the chat's own copy button"
+            ),
+            hint: "Send it again in one code block.".to_owned(),
+        }],
+        end: end_mark(text),
+        prose: text.to_owned(),
+        ..Reply::default()
+    }
 }
 
 /// The end mark with which a text ends, decoration, fences and white space aside.

@@ -109,15 +109,30 @@ fn opener(rest: &str) -> Option<&str> {
         b'>' => Some(&rest[1..]),
         b'`' => Some(rest.trim_start_matches('`')),
         b'#' => rest.trim_start_matches('#').strip_prefix(' '),
-        b'-' | b'+' | 0xe2 => bullet(rest),
+        b'-' | b'+' => bullet(rest),
+        0xe2 if bullet(rest).is_some() => bullet(rest),
         b'0'..=b'9' => {
             let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
             let digits = rest.len() - after.len();
             let after = after.strip_prefix(['.', ')'])?;
             (digits <= 3).then(|| after.strip_prefix(' '))?
         }
+        byte if !byte.is_ascii() => symbol(rest),
         _ => None,
     }
+}
+
+/// What follows signs that are no letters of any language, such as a check mark.
+fn symbol(rest: &str) -> Option<&str> {
+    let after = rest.trim_start_matches(is_symbol);
+    (after.len() < rest.len()).then_some(after)
+}
+
+/// Whether a character is a sign that is neither a letter nor a quote.
+pub(super) fn is_symbol(c: char) -> bool {
+    let is_quote =
+        matches!(c, '\u{ab}' | '\u{bb}' | '\u{2018}'..='\u{201f}' | '\u{300a}'..='\u{301f}');
+    !c.is_ascii() && !c.is_alphanumeric() && !c.is_whitespace() && !is_quote
 }
 
 fn bullet(rest: &str) -> Option<&str> {

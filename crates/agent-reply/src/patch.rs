@@ -41,7 +41,7 @@ pub(super) fn find(lines: &[&str], at: usize, ends: &mut Ends) -> Option<Found> 
         .checked_sub(1)
         .and_then(|above| Heredoc::read(lines[above]));
     let start = if heredoc.is_some() { at - 1 } else { at };
-    let directory = heredoc.as_ref().map_or("", |heredoc| heredoc.directory);
+    let directory = heredoc.as_ref().map_or("", |heredoc| &heredoc.directory);
     let read = read_files(lines, &envelope, directory);
     let mut end = read.end;
     if let Some(heredoc) = &heredoc
@@ -91,7 +91,7 @@ pub(super) fn parse_body(body: &str) -> Result<Vec<FileChange>, Trouble> {
         let heredoc = at
             .checked_sub(1)
             .and_then(|above| Heredoc::read(lines[above]));
-        let directory = heredoc.as_ref().map_or("", |heredoc| heredoc.directory);
+        let directory = heredoc.as_ref().map_or("", |heredoc| &heredoc.directory);
         let read = read_files(&lines, &envelope, directory);
         changes.extend(read.changes?);
         at = read.end.max(at + 1);
@@ -124,8 +124,8 @@ fn read_files(lines: &[&str], envelope: &Envelope, directory: &str) -> Read {
 /// The shell line over a patch.
 struct Heredoc<'a> {
     tag: &'a str,
-    /// Where `cd` goes first; empty without.
-    directory: &'a str,
+    /// Where `cd` goes first, one after the other; empty without.
+    directory: String,
 }
 
 impl<'a> Heredoc<'a> {
@@ -138,12 +138,16 @@ impl<'a> Heredoc<'a> {
             .trim_start_matches('-')
             .trim()
             .trim_matches(['\'', '"', '\\', ')']);
-        let directory = command
-            .split_once("cd ")
-            .and_then(|(_, rest)| rest.split_once("&&").or_else(|| rest.split_once(';')))
-            .map_or("", |(directory, _)| {
-                directory.trim().trim_matches(['\'', '"'])
-            });
+        let steps = command.split("&&").flat_map(|steps| steps.split(';'));
+        let directories = steps.filter_map(|step| step.trim().strip_prefix("cd "));
+        let directories = directories.map(|it| it.trim().trim_matches(['\'', '"']));
+        let directory = directories.fold(String::new(), |above, directory| {
+            if above.is_empty() || directory.starts_with('/') {
+                directory.to_owned()
+            } else {
+                format!("{above}/{directory}")
+            }
+        });
         Some(Self { tag, directory })
     }
 }

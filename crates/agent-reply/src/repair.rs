@@ -19,10 +19,12 @@ mod line_ends;
 mod paste;
 mod prefix;
 mod spaces;
+mod wrapped;
 
 pub(super) use escapes::{is_escaped, without_backslashes, without_entities};
-pub(super) use gutter::{Divider, without_line_numbers};
+pub(super) use gutter::{Divider, numbered, without_line_numbers, without_number_lines};
 pub(super) use prefix::{is_spaced_quotation, without_quote_marks};
+pub(super) use wrapped::width as wrapped_width;
 
 /// A repair of the whole text.
 #[derive(Debug, PartialEq, Eq)]
@@ -46,15 +48,17 @@ pub(super) enum Changed {
 /// A repair: the new text and what was done, or nothing.
 type Mended = Option<(String, Done)>;
 
-const REPAIRS: [fn(&str) -> Mended; 8] = [
+const REPAIRS: [fn(&str) -> Mended; 10] = [
     line_ends::repair,
     spaces::remove_invisible,
     prefix::repair,
     // A list inside of a quote, or the other way round.
     prefix::repair,
+    prefix::repair_parts,
     spaces::restore_spaces,
     escapes::repair_entities,
     escapes::repair_backslashes,
+    wrapped::join_tags,
     paste::repair,
 ];
 

@@ -17,3 +17,89 @@ pub(super) fn quote(word: &str) -> String {
         format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
+
+/// The file that a line of a script writes from a here-document: `cat > a.md <<'EOF'`.
+pub(super) fn written_file(line: &str) -> Option<&str> {
+    let (before, behind) = line.split_once("<<")?;
+    let mut words = before.split_whitespace();
+    let is_writer = words.any(|word| matches!(word, "cat" | "tee"));
+    let mark = behind.trim_start_matches(['-', '~', ' ']);
+    let is_mark =
+        mark.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '\'' | '"' | '_'));
+    if !is_writer || !is_mark || behind.starts_with('<') {
+        return None;
+    }
+    let target = line
+        .split_once('>')
+        .map(|(_, rest)| rest.trim_start_matches('>'))
+        .or_else(|| {
+            let (_, rest) = line.split_once("tee ")?;
+            Some(rest.trim_start_matches("-a "))
+        })?;
+    let target = target.split_whitespace().next()?;
+    let target = target.trim_matches(['\'', '"']);
+    (!target.is_empty() && !target.starts_with("/dev/")).then_some(target)
+}
+
+/// The script with straight quotes, if the mark of a here-document shows that a page made them curly:
+/// `<<\u{2018}EOF\u{2019}` ends nowhere, and the rest of the script would be its text.
+pub(super) fn straightened(script: &str) -> Option<String> {
+    let is_curly = |c: char| matches!(c, '\u{2018}'..='\u{201f}');
+    let has_curly_mark = script.split("<<").skip(1).any(|behind| {
+        let mark = behind.trim_start_matches(['-', '~', ' ']);
+        mark.starts_with(is_curly)
+    });
+    has_curly_mark.then(|| {
+        let straight = |c: char| match c {
+            '\u{2018}'..='\u{201b}' => '\'',
+            '\u{201c}'..='\u{201f}' => '"',
+            other => other,
+        };
+        script.chars().map(straight).collect()
+    })
+}
+
+/// Whether a line of a script hands the lines below it to a program that applies patches.
+pub(super) fn feeds_patch(line: &str) -> bool {
+    const PROGRAMS: [&str; 4] = ["apply_patch", "applypatch", "git apply", "patch -p"];
+    line.contains("<<") && PROGRAMS.iter().any(|program| line.contains(program))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curly_mark_shows_what_a_page_did() {
+        let script = "cat > a <<\u{2018}EOF\u{2019}\n\u{201c}x\u{201d}\nEOF\n";
+        assert_eq!(
+            straightened(script).as_deref(),
+            Some("cat > a <<'EOF'\n\"x\"\nEOF\n")
+        );
+        assert_eq!(straightened("echo \u{201c}hi\u{201d} <<EOF\nEOF\n"), None);
+    }
+
+    #[test]
+    fn knows_which_file_a_here_document_writes() {
+        for line in [
+            "cat > docs/a.md <<'EOF'",
+            "cat >docs/a.md <<EOF",
+            "cat <<EOF > docs/a.md",
+            "sudo tee docs/a.md <<EOF",
+            "cat <<'EOF' | tee -a docs/a.md",
+            "cat >> \"docs/a.md\" <<-EOF",
+        ] {
+            assert_eq!(written_file(line), Some("docs/a.md"), "{line}");
+        }
+        for line in [
+            "cat a.md",
+            "python <<EOF",
+            "cat <<EOF",
+            "cat <<< word > a",
+            "x = a << b > c",
+            "git apply <<'EOF'",
+        ] {
+            assert_eq!(written_file(line), None, "{line}");
+        }
+    }
+}

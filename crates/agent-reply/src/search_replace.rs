@@ -21,6 +21,7 @@ use agent_protocol::{Command, Edit, RelPath, Replacement};
 use super::code_fence::{self, Fence};
 use super::file_name;
 use super::found::{Found, Item};
+use super::tags::copy_button;
 use crate::trim::{is_blank, trim, trim_start};
 use block::{Block, Ending, Trouble};
 
@@ -70,6 +71,11 @@ pub(super) fn is_head(line: &str) -> bool {
     markers::head(line).is_some()
 }
 
+/// Whether the line begins a conflict as git writes it, which is no block.
+pub(super) fn is_conflict(line: &str) -> bool {
+    markers::is_conflict_marker(line) && line.starts_with('<') && !is_head(line)
+}
+
 /// Whether the line ends a block.
 pub(super) fn is_tail(line: &str) -> bool {
     markers::is_tail(line)
@@ -109,13 +115,21 @@ fn look_above<'a>(lines: &[&'a str], at: usize) -> Above<'a> {
         start: at,
         ..Above::default()
     };
+    let (mut first, mut has_button) = (at, false);
     for index in (at.saturating_sub(LINES_ABOVE)..at).rev() {
         let line = lines[index];
         if is_blank(line) {
             continue;
         }
+        let is_button = copy_button::is_button(trim(line));
+        if index + 1 == first && (is_button || (has_button && copy_button::is_language(trim(line))))
+        {
+            (first, has_button) = (index, true);
+            above.start = index;
+            continue;
+        }
         if let Some(fence) = Fence::read(line) {
-            if index + 1 == at {
+            if index + 1 == first {
                 above.fence = Some(fence);
                 above.start = index;
             }
@@ -144,7 +158,7 @@ fn named_by(line: &str, directly: bool) -> Option<&str> {
     alone.or_else(|| {
         file_name::word(line)
             .filter(|_| directly)
-            .filter(|word| !is_language(word))
+            .filter(|word| !copy_button::is_language(word))
     })
 }
 
@@ -167,37 +181,6 @@ fn is_source_tag(line: &str) -> bool {
     ["<source", "<code", "<pre", "</source", "</code", "</pre"]
         .iter()
         .any(|tag| text.starts_with(tag))
-}
-
-/// Words that stand above code and name its language, not its file.
-fn is_language(word: &str) -> bool {
-    const LANGUAGES: [&str; 24] = [
-        "bash",
-        "c",
-        "cpp",
-        "csharp",
-        "css",
-        "diff",
-        "go",
-        "html",
-        "java",
-        "javascript",
-        "json",
-        "kotlin",
-        "markdown",
-        "php",
-        "plaintext",
-        "python",
-        "ruby",
-        "rust",
-        "shell",
-        "sql",
-        "swift",
-        "text",
-        "typescript",
-        "yaml",
-    ];
-    LANGUAGES.contains(&word.to_ascii_lowercase().as_str())
 }
 
 /// Where an unfinished block ends: before what names the file of the next one.

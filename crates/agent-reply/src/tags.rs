@@ -21,7 +21,7 @@
 
 use std::borrow::Cow;
 
-use super::line::{Decorated, Decoration, undecorate};
+use super::line::{Decorated, Decoration, is_space, is_symbol, undecorate};
 use crate::trim::trim_start;
 use agent_protocol::{EndMark, SessionId};
 
@@ -98,6 +98,12 @@ pub(super) fn read(line: usize, text: &str) -> Option<TagLine<'_>> {
         Cow::Borrowed(text) => kind(text)?,
         Cow::Owned(text) => owned(kind(&text)?),
     };
+    // `\u{2705} [Done]` in a list tells how something stands.
+    let is_status = matches!(&kind, Kind::Open { name, .. } if name.only_tells());
+    let has_symbol = |c: char| is_symbol(c) && c != '\u{2022}' && !is_space(c);
+    if is_status && before.contains(has_symbol) {
+        return None;
+    }
     Some(TagLine {
         line,
         kind,
@@ -283,6 +289,26 @@ pub(super) fn crowded(line: &str) -> Option<Crowded<'_>> {
         name,
         rest: rest.trim_start_matches(']'),
         has_attributes,
+    })
+}
+
+/// Reads a line that ends with a tag below words that lead to it: `Step 1: [RUN_COMMAND]`.
+pub(super) fn led_to(line: &str) -> Option<Crowded<'_>> {
+    const LONGEST: usize = 80;
+    let text = crate::trim::trim(line).trim_end_matches(['*', '`']);
+    let inner = text.strip_suffix(']')?;
+    let (words, tag) = inner.split_once('[')?;
+    let words = words.trim_end_matches(['*', '`', ' ']);
+    let leads = words.ends_with([':', '-', '\u{2013}', '\u{2014}', '\u{2192}', ')', '.']);
+    if words.is_empty() || words.len() > LONGEST || !leads {
+        return None;
+    }
+    let (written, rest) = word(tag)?;
+    let name = Name::read(written).filter(|name| name.as_str() == written)?;
+    (!goes_on(rest)).then_some(Crowded {
+        name,
+        rest,
+        has_attributes: rest.contains('='),
     })
 }
 

@@ -1,12 +1,14 @@
 //! Whole replies, from text to steps.
 
 use super::*;
-use agent_protocol::{Command, Edit, RelPath};
+use agent_protocol::{Command, ContentSource, Edit, RelPath};
 
 mod certain;
 mod damage;
+mod forms;
 mod meant;
 mod pages;
+mod precedence;
 mod properties;
 mod shown;
 
@@ -21,9 +23,15 @@ fn commands(text: &str) -> Vec<Command> {
 }
 
 fn create(name: &str, content: &str) -> Command {
+    Command::create_file(path(name), content.to_owned())
+}
+
+/// The file that a code block under its path shows.
+fn shown_file(name: &str, content: &str) -> Command {
     Command::CreateFile {
         path: path(name),
         content: content.to_owned(),
+        source: ContentSource::CodeBlock,
     }
 }
 

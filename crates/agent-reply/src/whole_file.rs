@@ -12,13 +12,13 @@ mod named;
 
 use std::ops::Range;
 
-use agent_protocol::{Command, RelPath};
+use agent_protocol::{Command, ContentSource, RelPath};
 
 use super::code_fence::Fence;
 use super::found::{Found, Item};
 use crate::trim::trim_start;
 pub(super) use end::End;
-use named::{is_shortened, labelled, named};
+use named::{is_shortened, is_taken, labelled, named, path_in_comment};
 
 /// A code block that shows a file.
 pub(super) struct Block<'a> {
@@ -94,7 +94,35 @@ pub(super) fn name_of<'a>(lines: &[&'a str], at: usize, after: usize) -> Option<
 ///
 /// A longer fence without a name, such as the one that the protocol asks for, is looked into.
 pub(super) fn find_all(lines: &[&str]) -> Vec<Found> {
-    files(lines, Depth::Reply)
+    let files = files(lines, Depth::Reply);
+    if files.is_empty() {
+        return lone_block(lines).into_iter().collect();
+    }
+    files
+}
+
+/// The file of a reply's only code block, if its first line is a comment with a path.
+fn lone_block(lines: &[&str]) -> Option<Found> {
+    let mut fences = lines
+        .iter()
+        .enumerate()
+        .filter_map(|(at, line)| Some((at, Fence::read(line)?)));
+    let ((at, fence), (close, end)) = (fences.next()?, fences.next()?);
+    if fences.next().is_some() || !end.closes(&fence) {
+        return None;
+    }
+    let name = path_in_comment(lines.get(at + 1)?)?;
+    let content = &lines[(at + 2).min(close)..close];
+    let language = fence.info.split([' ', ':', '{']).next().unwrap_or_default();
+    (is_taken(language, name) && !content.is_empty()).then(|| Found {
+        lines: at..close + 1,
+        items: vec![if is_shortened(content) {
+            part(name)
+        } else {
+            item(name, content, fence.indent)
+        }],
+        open: false,
+    })
 }
 
 /// Whether a code block may be a frame around others.
@@ -161,6 +189,7 @@ fn item(name: &str, lines: &[&str], indent: usize) -> Item {
         Ok(path) => Item::Command(Command::CreateFile {
             path,
             content: content(lines, indent),
+            source: ContentSource::CodeBlock,
         }),
         Err(refused) => Item::Problem {
             command: Some("CREATE_FILE"),
@@ -213,7 +242,9 @@ mod tests {
         find_all(&lines)
             .into_iter()
             .map(|found| match found.items.into_iter().next().unwrap() {
-                Item::Command(Command::CreateFile { path, content }) => (path.to_string(), content),
+                Item::Command(Command::CreateFile { path, content, .. }) => {
+                    (path.to_string(), content)
+                }
                 other => panic!("{other:?}"),
             })
             .collect()

@@ -151,7 +151,7 @@ struct Revealing<'a> {
 impl Revealing<'_> {
     fn command(&self, command: &mut Command) -> Result<(), Misplaced> {
         match command {
-            Command::CreateFile { path, content } => self.in_file(path, [content]),
+            Command::CreateFile { path, content, .. } => self.in_file(path, [content]),
             Command::InsertText { path, text, .. } => self.in_file(path, [text]),
             Command::EditFile { path, edit } => match edit {
                 Edit::Lines { text, .. } => self.in_file(path, [text]),

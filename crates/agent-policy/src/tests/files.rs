@@ -12,10 +12,7 @@ fn files(text: &str) -> Selection {
 }
 
 fn create(text: &str) -> Command {
-    Command::CreateFile {
-        path: path(text),
-        content: String::new(),
-    }
+    Command::create_file(path(text), String::new())
 }
 
 fn read_file(text: &str) -> Command {

@@ -325,10 +325,7 @@ fn the_strict_policy_is_not_got_round() {
 
 #[test]
 fn a_file_that_makes_a_repository_is_asked_about() {
-    let create = |text: &str| Command::CreateFile {
-        path: RelPath::parse(text).unwrap(),
-        content: String::new(),
-    };
+    let create = |text: &str| Command::create_file(RelPath::parse(text).unwrap(), String::new());
     let decision = |text: &str| policy().rule_on(&create(text)).decision;
     assert_eq!(decision("evil/HEAD"), Decision::Ask);
     assert_eq!(decision("head"), Decision::Ask);

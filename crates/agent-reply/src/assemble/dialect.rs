@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::{Assembly, LastLine, VAIN_LOOKS, subject};
 use crate::found::{Found, Item};
-use crate::{code_fence, diff, json, patch, search_replace};
+use crate::xml::{self, XmlEnds};
+use crate::{code_fence, diff, json, patch, search_replace, tokens};
 use agent_protocol::Command;
 
 impl Assembly<'_> {
@@ -25,7 +26,9 @@ impl Assembly<'_> {
             self.tags.next_boundary(at).unwrap_or(end)
         };
         let Some(mut found) = self.find(at, reach) else {
-            return self.curly_json(at, reach);
+            self.tell_edit_in_program(at);
+            let curly = self.curly_json(at, reach);
+            return curly.or_else(|| json::data_end(&self.lines[..reach], at));
         };
         let is_sound = |item: &Item| matches!(item, Item::Command(_));
         if found.open || !found.items.iter().all(is_sound) {
@@ -81,10 +84,23 @@ impl Assembly<'_> {
         let from = self.free_from.max(self.frames_end.min(at));
         let lines = &self.lines[from..reach];
         let at = at - from;
+        let is_edit = patch::begins(lines[at])
+            || diff::begins(lines, at)
+            || search_replace::is_head(lines[at]);
+        if is_edit && self.quoted_in_code(at + from).is_some() {
+            return None;
+        }
+        let lines = &self.lines[from..reach];
         let ends = self.patch_ends.up_to(reach, self.lines.len());
         let mut found = patch::find(lines, at, ends).or_else(|| diff::find(lines, at));
         if found.is_none() && !is_in_program {
             found = json::find(lines, at);
+        }
+        if found.is_none() && !is_in_program {
+            let ends = self
+                .xml_ends
+                .get_or_insert_with(|| XmlEnds::of(&self.lines));
+            found = xml::find(lines, at, from, ends).or_else(|| tokens::find(lines, at));
         }
         if found.is_none() {
             found = search_replace::find(lines, at, self.last_file.as_ref());

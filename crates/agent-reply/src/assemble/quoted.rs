@@ -9,10 +9,12 @@ use std::ops::Range;
 
 use super::talk::Meant;
 use super::{Assembly, VAIN_LOOKS};
-use crate::code_fence;
+use crate::code_fence::{self, Fence};
 use crate::found::Item;
 use crate::repair::{is_spaced_quotation, without_quote_marks};
 use crate::tags::read_angled;
+use crate::trim::is_blank;
+use crate::work;
 
 /// What a run of quoted lines holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,6 +67,54 @@ impl Assembly<'_> {
                 hint.to_owned(),
             );
         }
+    }
+
+    /// Takes the indentation of a list item off the code block that begins here, if a block stands in
+    /// it.
+    pub(super) fn unindent(&mut self, at: usize) {
+        let Some(fence) = Fence::read(self.lines[at]).filter(|fence| fence.indent > 0) else {
+            return;
+        };
+        let is_done = at < self.unquoted_to || self.is_in_results(at) || self.is_shown(at);
+        if is_done || self.vain_looks >= VAIN_LOOKS {
+            return;
+        }
+        let limit = self
+            .tags
+            .below(at)
+            .first()
+            .map_or(self.lines.len(), |tag| tag.line);
+        let mut below = (at + 1..limit).inspect(|_| work::count(1));
+        let Some(close) = below.find(|line| fence.is_closed_by(self.lines[*line])) else {
+            self.vain_looks += 1;
+            return;
+        };
+        let run = at..close + 1;
+        let indented = self.lines[run.clone()].to_vec();
+        let plain: Option<Vec<&str>> = indented
+            .iter()
+            .map(|line| match line.get(..fence.indent) {
+                Some(margin) if is_blank(margin) => Some(&line[fence.indent..]),
+                _ => is_blank(line).then_some(""),
+            })
+            .collect();
+        let Some(plain) = plain else {
+            return;
+        };
+        let last_file = self.last_file.take();
+        self.lines[run.clone()].copy_from_slice(&plain);
+        let held = self.held(run.clone());
+        self.last_file = last_file;
+        if held == Held::Nothing {
+            self.lines[run].copy_from_slice(&indented);
+            return;
+        }
+        self.repaired(
+            "removed the indentation of a code block in a list",
+            run.len(),
+            true,
+        );
+        self.unquoted_to = run.end;
     }
 
     fn held(&mut self, run: Range<usize>) -> Held {

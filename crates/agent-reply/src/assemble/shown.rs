@@ -6,10 +6,14 @@
 
 use std::collections::HashSet;
 
-use super::Assembly;
+use super::talk::Meant;
+use super::{Assembly, VAIN_LOOKS};
 use crate::code_fence::{self, Fence};
 use crate::found::{Found, Item};
+use crate::tags::{Name, copy_button};
+use crate::trim::{is_blank, trim, trim_end};
 use crate::whole_file::{self, Block, End};
+use crate::{file_name, script, search_replace, work};
 use content::Content;
 
 mod content;
@@ -51,8 +55,21 @@ pub(super) struct CodeBlocks<'a> {
     /// The file that is shown here.
     shown: Option<(usize, Open<'a>)>,
     unclear: Vec<Unclear>,
+    /// The files that are shown, each with the line of its fence.
+    files: Vec<(usize, String)>,
+    /// The file whose block is not closed.
+    cut_file: Option<(usize, String)>,
     /// Whether commands stand in tags, so that no file is written from a block.
     pub(super) has_tags: bool,
+}
+
+/// What an edit is part of in its code block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum QuotedIn {
+    /// A string or a here-document: certainly content.
+    Text,
+    /// A program, or what says so.
+    Program,
 }
 
 /// A code block that was begun.
@@ -106,12 +123,119 @@ impl Assembly<'_> {
             last_close: None,
         };
         let after = self.code.after.max(self.free_from);
-        match self.shown_at(at, after) {
+        let end = self.shown_at(at, after);
+        match end.or_else(|| self.script_at(at, &fence)) {
             None => self.code.open.push(open),
             Some(end) => {
                 self.code.shown = Some((end, open));
                 self.code.after = end;
             }
+        }
+    }
+
+    /// The line below a script that writes files and is only shown, which begins with the fence here.
+    fn script_at(&mut self, at: usize, fence: &Fence<'_>) -> Option<usize> {
+        const SHELLS: &str = "bash sh shell zsh console terminal text";
+        let is_shell = |info: &str| info.is_empty() || SHELLS.split(' ').any(|shell| shell == info);
+        if !is_shell(&fence.info.to_ascii_lowercase()) || fence.is_frame() {
+            return None;
+        }
+        if self.vain_looks >= VAIN_LOOKS {
+            return None;
+        }
+        let lines = &self.lines[at + 1..];
+        let close = lines.iter().position(|line| {
+            work::count(1);
+            fence.is_closed_by(line) || code_fence::is_tag(line)
+        });
+        self.vain_looks += u32::from(close.is_none());
+        let lines = &lines[..close?];
+        let (line, name) = lines
+            .iter()
+            .enumerate()
+            .find_map(|(line, text)| Some((line, script::written_file(text)?)))?;
+        let message =
+            format!("a shell block that writes `{name}` was only shown: shell blocks are not run");
+        let hint = format!(
+            "Send the file as `[CREATE_FILE path=\"{name}\"]`, or the script in `[RUN_COMMAND]`, if it was meant."
+        );
+        let end = at + 1 + lines.len();
+        let line = at + 1 + line;
+        self.doubted(line, Some(Name::CreateFile), Meant::Change, message, hint);
+        Some(end)
+    }
+
+    /// Whether an edit on a line is part of the text around it in its code block: of a string, of a
+    /// here-document, of a program.
+    pub(super) fn quoted_in_code(&mut self, at: usize) -> Option<QuotedIn> {
+        const MOST_LABELS: usize = 6;
+        const QUOTES: [&str; 5] = ["\"\"\"", "'''", "`", "\"", "r#\""];
+        let open = self.code.open.last()?;
+        if open.line < self.free_from || open.line >= at {
+            return None;
+        }
+        let above = &self.lines[open.line + 1..at];
+        let mut near = above.iter().rev().filter(|line| !is_blank(line));
+        let is_label = |line: &&&str| {
+            let line = trim(line);
+            file_name::word(line).is_some()
+                || copy_button::is_button(line)
+                || script::feeds_patch(line)
+        };
+        let led = near
+            .clone()
+            .take(MOST_LABELS)
+            .find(|line| !is_label(line))?;
+        let led = trim_end(led);
+        let is_fed = near.next().is_some_and(|line| script::feeds_patch(line));
+        let opens_string = QUOTES.iter().any(|quote| led.ends_with(quote));
+        if is_fed {
+            None
+        } else if opens_string || script::written_file(led).is_some() {
+            Some(QuotedIn::Text)
+        } else {
+            self.is_in_program(at).then_some(QuotedIn::Program)
+        }
+    }
+
+    /// Points out a SEARCH/REPLACE block below other lines of a program, which is not done.
+    pub(super) fn tell_edit_in_program(&mut self, at: usize) {
+        let is_head = search_replace::is_head(self.lines[at]);
+        if !is_head || self.quoted_in_code(at) != Some(QuotedIn::Program) {
+            return;
+        }
+        let message =
+            "a SEARCH/REPLACE block stands below other lines of a program, so it was not done";
+        let hint = "Send it again with only its file name above it, if it was meant.";
+        self.doubted(
+            at,
+            Some(Name::EditFile),
+            Meant::Change,
+            message.to_owned(),
+            hint.to_owned(),
+        );
+    }
+
+    /// Takes a code block that is open at the end of a reply without an end mark for a cut, if
+    /// commands stand above it.
+    pub(super) fn find_cut_block(&mut self) {
+        let is_whole = self.reply.end.is_some() || self.reply.cut.is_some();
+        if is_whole || self.count == 0 {
+            return;
+        }
+        if let Some((line, name)) = self.code.cut_file.take() {
+            return self.cut(line, format!("CREATE_FILE {name}"));
+        }
+        let Some(open) = self.code.open.last() else {
+            return;
+        };
+        if open.line < self.free_from || open.fence.is_frame() {
+            return;
+        }
+        // A fence with nothing below it may only be one too many.
+        let has_text = self.texts(open.line + 1..self.lines.len()) > 0;
+        if has_text || !open.fence.info.is_empty() {
+            self.cut(open.line, "a code block".to_owned());
         }
     }
 
@@ -164,9 +288,18 @@ impl Assembly<'_> {
             content = Content::of_file(name, block.content(lines));
         }
         let (item, why) = match (content, block.end) {
-            (Content::Other | Content::Mixed, _) => (content.trouble(name), Why::Content),
+            (Content::Other | Content::Mixed | Content::Conflict, _) => {
+                (content.trouble(name), Why::Content)
+            }
             (_, End::Uncertain) => (whole_file::uncertain(name), Why::End),
-            _ => return Some(block.lines.end),
+            (_, End::Missing) => {
+                self.code.cut_file = Some((at, name.to_owned()));
+                return Some(block.lines.end);
+            }
+            _ => {
+                self.code.files.push((at, name.to_owned()));
+                return Some(block.lines.end);
+            }
         };
         self.code.unclear.push(Unclear {
             fence: at,
@@ -200,14 +333,42 @@ impl Assembly<'_> {
                 Why::End => self.code.has_tags,
                 Why::Content => changed.contains(&unclear.name),
             };
-            if let Item::Problem {
+            let Item::Problem {
                 command,
                 message,
                 hint,
             } = unclear.item
-                && !is_only_shown
-            {
+            else {
+                continue;
+            };
+            if !is_only_shown {
                 self.malformed(unclear.fence, command, message, hint);
+            } else if unclear.why == Why::Content {
+                self.issue(unclear.fence, None, command, message, hint);
+            }
+        }
+        self.tell_unwritten(&changed);
+    }
+
+    /// Points out files that are shown beside commands and changed by none of them: they may have
+    /// been meant to be written.
+    fn tell_unwritten(&mut self, changed: &HashSet<String>) {
+        let mut is_told = HashSet::new();
+        let ends = self.ends_session();
+        for (fence, name) in std::mem::take(&mut self.code.files) {
+            if changed.contains(&name) || !is_told.insert(name.clone()) {
+                continue;
+            }
+            let message = format!(
+                "the code block under `{name}` was not written, because the reply has commands beside it"
+            );
+            let hint = format!(
+                "Send it as `[CREATE_FILE path=\"{name}\"]` if it is the whole file, or as `[EDIT_FILE path=\"{name}\"]` if it is a change."
+            );
+            if ends {
+                self.malformed(fence, Some("CREATE_FILE"), message, hint);
+            } else {
+                self.issue(fence, None, Some("CREATE_FILE"), message, hint);
             }
         }
     }

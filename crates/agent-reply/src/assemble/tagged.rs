@@ -4,7 +4,9 @@ use super::Assembly;
 use super::frame::has_seam;
 use super::talk::Meant;
 use crate::code_fence::{self, Fence};
-use crate::tags::{Around, Close, Closer, Damage, Kind, Name, Opening, TagLine, build, crowded};
+use crate::tags::{
+    Around, Close, Closer, Crowded, Damage, Kind, Name, Opening, TagLine, build, crowded, led_to,
+};
 use crate::trim::is_blank;
 
 /// The most unknown attributes that are named.
@@ -230,7 +232,7 @@ impl<'a> Assembly<'a> {
     /// A tag that shares its line with other text, or that goes on on the next line: it does not
     /// count, but what was meant for its body is not taken for anything else.
     pub(super) fn crowded_tag(&mut self, at: usize) -> Option<usize> {
-        let crowded = crowded(self.lines[at])?;
+        let crowded = crowded(self.lines[at]).or_else(|| self.led_to(at))?;
         let is_last = code_fence::skip_blank(&self.lines, at + 1) == self.lines.len();
         if is_last && !self.lines[at].contains(']') {
             self.cut(at, crowded.name.as_str().to_owned());
@@ -259,6 +261,21 @@ impl<'a> Assembly<'a> {
             self.issue(at, None, Some(name), message, hint);
         }
         Some(self.take(at, end))
+    }
+
+    /// A tag at the end of a line, if its closing tag or its attributes show that it was meant.
+    fn led_to(&self, at: usize) -> Option<Crowded<'a>> {
+        let led_to = led_to(self.lines[at])?;
+        let next = self.tags.below(at + 1).first();
+        let is_closed = next.is_some_and(
+            |next| matches!(&next.kind, Kind::Close { name, .. } if *name == led_to.name),
+        );
+        let is_meant = if led_to.name.needs_body() {
+            is_closed
+        } else {
+            led_to.has_attributes
+        };
+        is_meant.then_some(led_to)
     }
 
     /// What looks like a command that we do not have.

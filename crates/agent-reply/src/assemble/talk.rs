@@ -140,9 +140,8 @@ impl Assembly<'_> {
 
     /// Takes their numbers from the commands that were only talked about.
     pub(super) fn settle_talk(&mut self) {
-        let is_done = |command: &Command| matches!(command, Command::Done { .. });
+        let ends = self.ends_session();
         let steps = &self.reply.steps;
-        let ends = steps.iter().any(|step| is_done(&step.command));
         for Doubted { line, meant } in std::mem::take(&mut self.talk.doubted) {
             let mut commands = steps.iter().map(|step| &step.command);
             let is_failure = match &meant {

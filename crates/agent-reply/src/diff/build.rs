@@ -12,9 +12,10 @@ pub(super) fn changes(
     files: Vec<FileDiff<'_>>,
     path: Option<&RelPath>,
 ) -> Result<Vec<FileChange>, Trouble> {
+    let is_one = files.len() == 1;
     let changes: Vec<FileChange> = files
         .into_iter()
-        .map(|file| change(file, path))
+        .map(|file| change(file, path, is_one))
         .collect::<Result<_, _>>()?;
     if changes.is_empty() {
         return Err(("the patch changes no file".to_owned(), unified_hint()));
@@ -22,12 +23,17 @@ pub(super) fn changes(
     Ok(changes)
 }
 
-fn change(file: FileDiff<'_>, path: Option<&RelPath>) -> Result<FileChange, Trouble> {
+fn change(file: FileDiff<'_>, path: Option<&RelPath>, is_one: bool) -> Result<FileChange, Trouble> {
     if let Some(trouble) = file.trouble {
         return Err(trouble);
     }
     let header = &file.header;
-    let names = names(header)?;
+    let is_moved = header.rename.1.is_some() || header.copy.1.is_some();
+    let names = match (names(header), path) {
+        // Who names the file in the command makes the names in the diff up.
+        (_, Some(_)) if is_one && !is_moved => Names::default(),
+        (names, _) => names?,
+    };
     let target = match (names.shown(), path) {
         (None, None) => return Err(no_name()),
         (None, Some(path)) => path.clone(),

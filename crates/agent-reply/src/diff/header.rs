@@ -77,7 +77,10 @@ pub(super) fn read_header<'a>(lines: &[&'a str], mut at: usize, header: &mut Hea
             break;
         }
         at += 1;
-        if header.new.is_some() {
+        let is_reversed = header.old.is_none()
+            && lines.get(at).is_some_and(|line| line.starts_with("--- "))
+            && lines.get(at + 1).is_some_and(|line| line.starts_with("@@"));
+        if header.new.is_some() && !is_reversed {
             break;
         }
     }

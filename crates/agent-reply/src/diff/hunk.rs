@@ -49,6 +49,7 @@ pub(super) fn read(
                 unified_hint(),
             ));
         }
+        check_marks(&lines[start..end], &hunk, range.as_ref())?;
         Ok(hunk)
     });
     let is_complete = match (&range, &hunk) {
@@ -62,6 +63,42 @@ pub(super) fn read(
         end,
         is_complete,
     }
+}
+
+/// Refuses a hunk whose `-` a page turned into another sign, or that lost its change.
+fn check_marks(lines: &[&str], hunk: &Hunk, range: Option<&Range>) -> Result<(), Trouble> {
+    let (old, new) = sizes(hunk);
+    let counts = |range: &Range| (range.old_count as usize, range.new_count as usize);
+    let fits = range.is_some_and(|range| counts(range) == (old, new));
+    if let Some(line) = lines.iter().find(|line| has_turned_mark(line))
+        && !fits
+    {
+        return Err(turned_mark(line));
+    }
+    let is_change = |line: &HunkLine| !matches!(line, HunkLine::Keep(_));
+    let promises = range.is_some_and(|range| range.old_count != range.new_count);
+    if promises && !hunk.lines.iter().any(is_change) {
+        return Err((
+            "a hunk changes nothing, although its `@@` line counts more or fewer new lines than old ones"
+                .to_owned(),
+            unified_hint(),
+        ));
+    }
+    Ok(())
+}
+
+/// Whether a line begins with a sign that pages put in the place of `-`.
+pub(crate) fn has_turned_mark(line: &str) -> bool {
+    line.starts_with(['\u{2022}', '\u{2212}', '\u{2013}', '\u{2014}'])
+}
+
+/// What is wrong with such a line.
+pub(crate) fn turned_mark(line: &str) -> Trouble {
+    let shown: String = line.chars().take(60).collect();
+    (
+        format!("a page may have turned the `-` of this line into another sign: `{shown}`"),
+        "send the patch again in a code block, with `-` before each line that goes".to_owned(),
+    )
 }
 
 /// Whether these lines are a header and as many lines as it counts.
@@ -257,7 +294,7 @@ impl Walk<'_> {
                     .get(index + 1)
                     .is_some_and(|next| next.starts_with("=====")))
             || self.fence.is_some_and(|fence| fence.is_closed_by(line))
-            || code_fence::is_tag(line)
+            || (line.starts_with('[') && code_fence::is_tag(line))
             || (self.begins_file)(self.lines, index)
             || is_signature(self.lines, index)
     }
@@ -296,15 +333,13 @@ fn content(lines: &[&str]) -> Hunk {
 }
 
 fn has_promised(range: &Range, hunk: &Hunk) -> bool {
-    let old = hunk
-        .lines
-        .iter()
-        .filter(|line| line.before().is_some())
-        .count();
-    let new = hunk
-        .lines
-        .iter()
-        .filter(|line| line.after().is_some())
-        .count();
+    let (old, new) = sizes(hunk);
     old >= range.old_count as usize && new >= range.new_count as usize
+}
+
+/// How many old and new lines a hunk has.
+fn sizes(hunk: &Hunk) -> (usize, usize) {
+    let old = hunk.lines.iter().filter(|line| line.before().is_some());
+    let new = hunk.lines.iter().filter(|line| line.after().is_some());
+    (old.count(), new.count())
 }

@@ -1,6 +1,7 @@
 //! Goes through the lines of a diff, file by file.
 
 use super::super::code_fence::{self, Fence};
+use super::super::file_name;
 use super::Trouble;
 use super::header::{Header, read_header};
 use super::hunk::{self, ReadHunk};
@@ -129,6 +130,22 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The next hunk of the same file, below a few words: a diff is applied whole or not at all.
+    fn next_hunk(&self, from: usize) -> Option<usize> {
+        const MOST_WORDS: usize = 6;
+        let near = self.lines.iter().enumerate().skip(from).take(MOST_WORDS);
+        for (index, line) in near {
+            if is_hunk_header(line) && begins(self.lines, index) {
+                return Some(index);
+            }
+            if Fence::read(line).is_some() || code_fence::is_tag(line) || begins(self.lines, index)
+            {
+                return None;
+            }
+        }
+        None
+    }
+
     /// Where the next file begins, if what stands between belongs to the diff.
     fn next_file(&self, has_file: bool) -> Option<usize> {
         if !has_file {
@@ -148,7 +165,7 @@ impl<'a> Reader<'a> {
             }
             let in_mail = mail.is_some_and(|start| index - start < MAX_MAIL_LINES);
             if !self.is_enclosed && !in_mail && !is_between(self.lines, index) {
-                return None;
+                return self.next_hunk(index);
             }
         }
         None
@@ -160,7 +177,14 @@ pub(super) fn begins(lines: &[&str], at: usize) -> bool {
     let line = lines[at];
     match line.as_bytes().first() {
         Some(b'd') => line.starts_with("diff --git ") || line.starts_with("diff --cc "),
-        Some(b'-') => line.starts_with("--- ") && follows(lines, at + 1, "+++ "),
+        Some(b'-') => {
+            line.starts_with("--- ")
+                && (follows(lines, at + 1, "+++ ") || is_lone_name(lines, at, "--- "))
+        }
+        Some(b'+') => {
+            let is_reversed = follows(lines, at + 1, "--- ") && follows(lines, at + 2, "@@ -");
+            line.starts_with("+++ ") && (is_reversed || is_lone_name(lines, at, "+++ "))
+        }
         Some(b'@') => is_hunk_header(line) && lines.get(at + 1).is_some_and(|next| is_marked(next)),
         Some(b'I') => line.starts_with("Index: ") && follows(lines, at + 1, "====="),
         Some(b'*') => {
@@ -182,6 +206,12 @@ pub(super) fn begins_body(lines: &[&str], at: usize) -> bool {
 
 fn follows(lines: &[&str], at: usize, start: &str) -> bool {
     lines.get(at).is_some_and(|line| line.starts_with(start))
+}
+
+/// Whether only one of the two names stands over a hunk: it must look like one.
+fn is_lone_name(lines: &[&str], at: usize, mark: &str) -> bool {
+    let name = lines[at].strip_prefix(mark).unwrap_or_default();
+    lines.get(at + 1).is_some_and(|next| is_hunk_header(next)) && file_name::alone(name).is_some()
 }
 
 fn is_hunk_header(line: &str) -> bool {

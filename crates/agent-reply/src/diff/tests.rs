@@ -310,11 +310,14 @@ fn a_body_may_leave_the_header_to_the_command() {
         "--- a/src/x.rs\n+++ b/src/x.rs\n@@ -1 +1 @@\n-a\n+b",
         "--- x.rs\n+++ x.rs\n@@ -1 +1 @@\n-a\n+b",
         "--- original\n+++ original\n@@ -1 +1 @@\n-a\n+b",
+        "--- old/file.txt\n+++ new/file.txt\n@@ -1 +1 @@\n-a\n+b",
+        "--- a/y.rs\n+++ b/y.rs\n@@ -1 +1 @@\n-a\n+b",
     ] {
         let changes = parse_body(body, Some(&path)).unwrap();
         assert_eq!(changes[0].path(), &path, "{body}");
     }
-    assert!(parse_body("--- a/y.rs\n+++ b/y.rs\n@@ -1 +1 @@\n-a\n+b", Some(&path)).is_err());
+    let two = "--- a/y.rs\n+++ b/y.rs\n@@ -1 +1 @@\n-a\n+b\n";
+    assert!(parse_body(&format!("{two}{two}"), Some(&path)).is_err());
     assert!(parse_body("@@ -1 +1 @@\n-a\n+b", None).is_err());
     assert!(parse_body("3c\nx\n.\n", None).is_err());
     assert!(

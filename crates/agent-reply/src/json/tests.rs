@@ -217,7 +217,6 @@ fn a_list_of_commands_to_run_may_be_data_or_meant() {
     for text in [
         r#"[{"name": "run", "command": "pytest"}]"#,
         r#"{"actions": [{"name": "run", "command": "pytest"}]}"#,
-        r#"{"actions": [{"name": "read_file", "path": "a"}, {"name": "run", "command": "x"}]}"#,
     ] {
         assert_eq!(scan(text), vec![], "{text}");
         let found = doubtful(text);
@@ -227,6 +226,12 @@ fn a_list_of_commands_to_run_may_be_data_or_meant() {
         );
         assert!(matches!(found[0].items[0], Item::Problem { .. }), "{text}");
     }
+    let mixed =
+        r#"{"actions": [{"name": "read_file", "path": "a"}, {"name": "run", "command": "x"}]}"#;
+    assert!(matches!(
+        items(mixed)[..],
+        [Item::Command(_), Item::Problem { .. }]
+    ));
     for text in [
         r#"{"name": "run", "command": "npm start"}"#,
         r#"[{"name": "run", "kind": "task", "command": "make"}]"#,

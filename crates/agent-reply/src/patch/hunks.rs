@@ -3,6 +3,7 @@
 use agent_protocol::{FileChange, Hunk, HunkLine};
 
 use super::{Directive, Trouble, directive, path_of};
+use crate::diff::hunk::{has_turned_mark, turned_mark};
 use crate::trim::{is_blank, trim, trim_start};
 
 /// Reads files until the end of an envelope or, without one, until a line that is not of a patch.
@@ -130,7 +131,11 @@ impl<'a> Files<'a> {
             .map(|target| path_of(self.directory, target))
             .transpose()?;
         let path = path_of(self.directory, name)?;
-        let hunks = hunks?;
+        let mut hunks = hunks?;
+        if move_to.is_some() {
+            let is_change = |line: &HunkLine| !matches!(line, HunkLine::Keep(_));
+            hunks.retain(|hunk| hunk.lines.iter().any(is_change));
+        }
         if hunks.is_empty() && move_to.is_none() {
             return Err(without_hunks(name));
         }
@@ -165,7 +170,9 @@ impl<'a> Files<'a> {
         loop {
             let (mut hunk, has_header) = self.hunk_header();
             let start = self.at;
+            let mut turned = None;
             while let Some(line) = self.peek().and_then(|line| self.hunk_line(line)) {
+                turned = turned.or_else(|| self.peek().filter(|line| has_turned_mark(line)));
                 hunk.lines.push(line);
                 self.at += 1;
             }
@@ -175,6 +182,9 @@ impl<'a> Files<'a> {
             if let Some(Directive::EndOfFile) = self.peek().and_then(directive) {
                 self.at += 1;
                 hunk.at_end = true;
+            }
+            if let Some(line) = turned {
+                return Err(turned_mark(line));
             }
             if !hunk.lines.is_empty() {
                 hunks.push(hunk);

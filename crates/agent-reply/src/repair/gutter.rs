@@ -6,11 +6,12 @@ pub(crate) enum Divider {
     Bar,
     Colon,
     Tab,
+    Dot,
 }
 
 impl Divider {
     /// Each of them.
-    pub(super) const ALL: [Self; 3] = [Self::Bar, Self::Colon, Self::Tab];
+    pub(crate) const ALL: [Self; 4] = [Self::Bar, Self::Colon, Self::Tab, Self::Dot];
 }
 
 /// The lines without their numbers, if every line has one, one of these stands behind each, and
@@ -19,7 +20,7 @@ pub(crate) fn without_line_numbers<'a>(
     lines: &[&'a str],
     dividers: &[Divider],
 ) -> Option<Vec<&'a str>> {
-    let (first, divider, _) = number(lines.first()?)?;
+    let (first, divider, _) = numbered(lines.first()?)?;
     if lines.len() < 2 || !dividers.contains(&divider) {
         return None;
     }
@@ -27,14 +28,54 @@ pub(crate) fn without_line_numbers<'a>(
         .iter()
         .zip(u64::from(first)..)
         .map(|(line, expected)| {
-            let (number, own, text) = number(line)?;
+            let (number, own, text) = numbered(line)?;
             (u64::from(number) == expected && own == divider).then_some(text)
         })
         .collect()
 }
 
+/// The lines without those on which only a number stands, if every other line is one and they count
+/// up without a gap, as where a page has the numbers in a column of their own.
+pub(crate) fn without_number_lines<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
+    let alone = |line: &str| -> Option<u64> { line.trim().parse().ok() };
+    let first = alone(lines.first()?)?;
+    let (numbers, texts): (Vec<_>, Vec<_>) =
+        lines.chunks(2).map(|pair| (pair[0], pair.get(1))).unzip();
+    let counts = |(line, number): (&&str, u64)| alone(line) == Some(number);
+    let is_column = numbers.len() > 1 && numbers.iter().zip(first..).all(counts);
+    let texts = texts.into_iter().flatten().copied();
+    is_column.then(|| texts.collect())
+}
+
+/// The runs of lines with numbers that count up without a gap, each with its lines without them.
+pub(super) fn numbered_runs<'a>(lines: &[&'a str]) -> Vec<(usize, Vec<&'a str>)> {
+    let mut runs = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let Some((first, divider, text)) = numbered(lines[at]) else {
+            at += 1;
+            continue;
+        };
+        let mut plain = vec![text];
+        for (line, expected) in lines[at + 1..].iter().zip(u64::from(first) + 1..) {
+            match numbered(line) {
+                Some((number, own, text)) if u64::from(number) == expected && own == divider => {
+                    plain.push(text);
+                }
+                _ => break,
+            }
+        }
+        let end = at + plain.len();
+        if plain.len() > 2 {
+            runs.push((at, plain));
+        }
+        at = end;
+    }
+    runs
+}
+
 /// The number at the beginning of a line, what divides it from the text, and the text.
-fn number(line: &str) -> Option<(u32, Divider, &str)> {
+pub(crate) fn numbered(line: &str) -> Option<(u32, Divider, &str)> {
     let text = line.trim_start_matches(' ');
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let number = text.get(..digits)?.parse().ok()?;
@@ -48,6 +89,12 @@ fn number(line: &str) -> Option<(u32, Divider, &str)> {
             Divider::Colon,
             text.strip_prefix(' ').unwrap_or(text),
         ));
+    }
+    if let Some(text) = rest.strip_prefix('.') {
+        let text = text
+            .strip_prefix(' ')
+            .or_else(|| text.is_empty().then_some(""));
+        return text.map(|text| (number, Divider::Dot, text));
     }
     let text = rest
         .trim_start_matches(' ')

@@ -4,7 +4,7 @@
 //! something to the front that we know, a tag or a marker, so that a text of its own kind (a
 //! numbered list, an indented quotation) stays as it is.
 
-use super::gutter::{Divider, without_line_numbers};
+use super::gutter::{Divider, numbered_runs, without_line_numbers, without_number_lines};
 use super::{Changed, Done, Mended, is_structural};
 use crate::trim::is_blank;
 
@@ -85,7 +85,54 @@ fn without_signs(text: &str) -> Option<Vec<&str>> {
 
 fn without_numbers(text: &str) -> Option<Vec<&str>> {
     let lines: Vec<&str> = text.trim_matches('\n').split('\n').collect();
-    without_line_numbers(&lines, &Divider::ALL).filter(|lines| has_structure(lines))
+    let plain =
+        without_line_numbers(&lines, &Divider::ALL).or_else(|| without_number_lines(&lines));
+    plain.filter(|lines| has_structure(lines))
+}
+
+/// Takes the line numbers off the parts of a reply that have them, where a command or an edit comes
+/// to the front. A numbered list of commands is none: its tags stand behind their numbers as well.
+pub(super) fn repair_parts(text: &str) -> Mended {
+    let has_number = |line: &str| {
+        let digit = line.trim_start_matches(' ').bytes().next();
+        digit.is_some_and(|byte| byte.is_ascii_digit())
+    };
+    if !text.split('\n').any(has_number) {
+        return None;
+    }
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    let mut changed = Vec::new();
+    for (start, plain) in numbered_runs(&lines) {
+        if !plain.iter().any(|line| is_marker(line)) {
+            continue;
+        }
+        for (at, line) in (start..).zip(plain) {
+            lines[at] = line;
+            changed.push(at);
+        }
+    }
+    (!changed.is_empty()).then(|| {
+        let done = Done {
+            what: "removed line numbers before the lines of a block",
+            count: changed.len(),
+            changed: Changed::Lines(changed),
+        };
+        (lines.join("\n"), done)
+    })
+}
+
+/// Whether a line marks a block that has a body: a closing tag, a marker of SEARCH/REPLACE, a hunk.
+fn is_marker(line: &str) -> bool {
+    [
+        "<<<<<<< SEARCH",
+        ">>>>>>> REPLACE",
+        "@@ -",
+        "*** Begin Patch",
+        "*** End Patch",
+    ]
+    .iter()
+    .any(|mark| line.starts_with(mark))
+        || (line.starts_with("[/") && crate::tags::read(0, line).is_some())
 }
 
 fn without_indentation(text: &str) -> Option<Vec<&str>> {

@@ -5,6 +5,10 @@ use std::ops::Range;
 use agent_protocol::Replacement;
 
 use super::markers::{self, Head};
+use crate::code_fence::{self, Fence};
+use crate::file_name;
+use crate::repair::{Divider, numbered, without_line_numbers};
+use crate::trim::is_blank;
 
 /// What is wrong, and what to write instead.
 pub(super) type Trouble = (String, String);
@@ -40,19 +44,46 @@ impl Block {
                     ending: Ending::Tail,
                 };
             } else if markers::head(line).is_some() {
-                return Self {
+                let closed = closed_by_divider(lines, start, index, &dividers);
+                return closed.unwrap_or_else(|| Self {
                     replacement: Err(unfinished(&dividers)),
                     end: index,
                     ending: Ending::NextHead,
-                };
+                });
             }
         }
-        Self {
+        let closed = closed_by_divider(lines, start, lines.len(), &dividers);
+        closed.unwrap_or_else(|| Self {
             replacement: Err(unfinished(&dividers)),
             end: lines.len(),
             ending: Ending::EndOfText,
-        }
+        })
     }
+}
+
+/// The block that a second divider ends in the place of its tail: nothing of it stands below.
+fn closed_by_divider(
+    lines: &[&str],
+    start: usize,
+    end: usize,
+    dividers: &[(usize, usize)],
+) -> Option<Block> {
+    let [(divider, length), (tail, other)] = dividers else {
+        return None;
+    };
+    let mut below = lines[tail + 1..end].iter().filter(|line| !is_blank(line));
+    let is_ended = match below.next() {
+        None => end < lines.len(),
+        Some(line) => {
+            let is_name = end < lines.len() && file_name::alone(line).is_some();
+            is_name || Fence::read(line).is_some() || code_fence::is_tag(line)
+        }
+    };
+    (length == other && is_ended).then(|| Block {
+        replacement: Ok(replacement(lines, start..*divider, divider + 1..*tail)),
+        end: tail + 1,
+        ending: Ending::Tail,
+    })
 }
 
 fn unfinished(dividers: &[(usize, usize)]) -> Trouble {
@@ -167,18 +198,13 @@ fn without_header<'a, 'b>(search: &'b [&'a str]) -> (Option<u32>, &'b [&'a str])
     }
 }
 
-/// Takes `12 | ` off every line, if every line has it and the numbers go up by one.
+/// Takes `12 | `, `12: ` or a like number off every line, if they go up by one.
 fn without_numbers<'a>(lines: &[&'a str]) -> Option<(u32, Vec<&'a str>)> {
-    let mut bare = Vec::with_capacity(lines.len());
-    let mut first = None;
-    for (index, line) in lines.iter().enumerate() {
-        let (number, rest) = line.split_once('|')?;
-        let number: u32 = number.trim().parse().ok()?;
-        let expected = *first.get_or_insert(number);
-        if number.checked_sub(expected)? != u32::try_from(index).ok()? {
-            return None;
-        }
-        bare.push(rest.strip_prefix(' ').unwrap_or(rest));
+    let (first, ..) = numbered(lines.first()?)?;
+    if let [only] = lines {
+        let (_, divider, text) = numbered(only)?;
+        return (divider == Divider::Bar).then(|| (first, vec![text]));
     }
-    first.map(|first| (first, bare))
+    let plain = without_line_numbers(lines, &[Divider::Bar, Divider::Colon, Divider::Tab])?;
+    Some((first, plain))
 }

@@ -60,7 +60,7 @@ pub(super) fn unescape(line: &str) -> &str {
 }
 
 /// Whether the line begins or ends a conflict as git writes it: models are taught to escape them.
-fn is_conflict_marker(line: &str) -> bool {
+pub(super) fn is_conflict_marker(line: &str) -> bool {
     ["<<<<<<<", ">>>>>>>"].iter().any(|mark| {
         line.strip_prefix(mark)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))

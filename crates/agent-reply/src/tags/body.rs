@@ -190,11 +190,12 @@ impl<'a> Body<'a> {
     fn remove_line_numbers(&mut self, place: Place) {
         // `1: "one",` may be an entry in some lines of code, and a tab divides columns.
         let dividers: &[Divider] = match place {
-            Place::File(Content::Code) => &[Divider::Bar, Divider::Colon],
+            Place::File(Content::Code) => &[Divider::Bar, Divider::Colon, Divider::Dot],
             Place::Part(Content::Code) => &[Divider::Bar],
             _ => return,
         };
-        if let Some(plain) = repair::without_line_numbers(&self.lines, dividers) {
+        let plain = repair::without_line_numbers(&self.lines, dividers);
+        if let Some(plain) = plain.or_else(|| repair::without_number_lines(&self.lines)) {
             let count = plain.len();
             self.replace(plain, "removed line numbers before every line", count);
         }

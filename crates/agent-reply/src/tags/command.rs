@@ -4,8 +4,8 @@ mod values;
 
 use super::attributes::{Attributes, Doubt};
 use super::body::{Around, Place};
-use super::harmless;
 use super::name::Name;
+use super::{damage, harmless};
 use crate::{changes, script};
 use agent_protocol::{Command, Edit, PathProblem, Selection};
 
@@ -230,7 +230,7 @@ impl Tag<'_> {
     fn create(&mut self) -> Result<Command, Trouble> {
         let path = self.path()?;
         let content = self.lines_of(&path, Place::File);
-        Ok(Command::CreateFile { path, content })
+        Ok(Command::create_file(path, content))
     }
 
     fn edit(&mut self) -> Result<Command, Trouble> {
@@ -347,6 +347,13 @@ impl Tag<'_> {
             return Err(self.trouble("there is nothing to run"));
         }
         script.truncate(script.trim_end().len());
+        if let Some(straight) = script::straightened(&script) {
+            script = straight;
+            self.repairs
+                .push(("straightened curly quotes in a script", 1));
+        } else if damage::has_only_curly_quotes(&script) {
+            self.damage = Some("its quotes are curly, which a shell does not take for quotes");
+        }
         if let Some(directory) = self.attributes.take(WORKING_DIRECTORY) {
             script = script::in_directory(&directory, script);
         }

@@ -17,7 +17,7 @@ const MOST_LINES: usize = 16;
 
 /// How many lines at the beginning of a block are labels; `is_prose` if it is a text in which such
 /// words may stand by themselves.
-pub(super) fn labels(lines: &[&str], is_prose: bool) -> usize {
+pub(crate) fn labels(lines: &[&str], is_prose: bool) -> usize {
     let line = |at: usize| lines.get(at).map_or("", |line| trim(line));
     if is_language(line(0)) {
         let Range { end, .. } = below_language(lines, 0);
@@ -83,17 +83,36 @@ fn is_underline(line: &str) -> bool {
 fn is_other(line: &str) -> bool {
     matches!(
         line,
-        "Run" | "Download" | "Wrap" | "Unwrap" | "Collapse" | "Expand" | "Preview" | "Insert"
+        "Run"
+            | "Download"
+            | "Wrap"
+            | "Unwrap"
+            | "Collapse"
+            | "Expand"
+            | "Preview"
+            | "Insert"
+            | "Explain"
+            | "Show more"
+            | "Show less"
     )
 }
 
 /// Whether a line is only the name of a button.
 pub(crate) fn is_button(line: &str) -> bool {
-    matches!(line, "Copy code" | "Copy Code" | "Copy" | "Edit")
+    matches!(
+        line,
+        "Copy code"
+            | "Copy Code"
+            | "Copy"
+            | "Copied!"
+            | "Edit"
+            | "Show more lines"
+            | "Continue generating"
+    )
 }
 
 /// Whether a line is only the name of a language.
-fn is_language(line: &str) -> bool {
+pub(crate) fn is_language(line: &str) -> bool {
     const LANGUAGES: &[&str] = &[
         "bash",
         "c",

@@ -16,7 +16,7 @@ pub(super) fn seen(name: &str, text: &str, has_curly_tag: bool) -> Option<&'stat
 }
 
 /// Whether no quote of a kind is straight, as after a page that turns them all.
-fn has_only_curly_quotes(text: &str) -> bool {
+pub(super) fn has_only_curly_quotes(text: &str) -> bool {
     let double = text.contains(['\u{201c}', '\u{201d}']) && !text.contains('"');
     let single = text.contains(['\u{2018}', '\u{2019}']) && !text.contains(['\'', '"']);
     double || single

@@ -186,27 +186,11 @@ impl Name {
         }
         ALL.iter()
             .filter(|(_, known)| known.len().abs_diff(text.len()) <= MAX_DISTANCE)
-            .map(|(name, known)| (distance(&text, known), *name))
+            .map(|(name, known)| (crate::tools::distance(&text, known), *name))
             .filter(|(distance, _)| *distance <= MAX_DISTANCE && *distance * 3 < text.len())
             .min_by_key(|(distance, _)| *distance)
             .map(|(_, name)| name)
     }
-}
-
-/// How many letters must be changed, added or left out to make one word of the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Replies as they arrive after a chat page and a copy: what they say must not change.
 
-use super::{case, create};
+use super::{case, create, shown_file};
 use crate::{Reply, parse};
 use agent_protocol::{Command, RelPath};
 
@@ -80,7 +80,7 @@ fn a_fence_around_everything() {
     survives(|text| format!("Here:\n\n``````\n{text}``````\n\nBye.\n"));
     survives(|text| format!("~~~~\n{text}~~~~\n"));
     let as_long = "````\na.txt\n````\nx\n````\n````\n";
-    assert_eq!(commands(parse(as_long)), [create("a.txt", "x\n")]);
+    assert_eq!(commands(parse(as_long)), [shown_file("a.txt", "x\n")]);
     survives(|text| format!("Sure!\n\n{text}\nThat is all.\n"));
 }
 

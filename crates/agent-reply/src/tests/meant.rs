@@ -1,7 +1,7 @@
 //! Only what was meant is done, and what was meant and not done is told with a number, so that
 //! `[DONE]` does not end the session.
 
-use super::{case, create, issue, path};
+use super::{case, issue, path, shown_file};
 use crate::{Reply, parse, work};
 use agent_protocol::Command;
 
@@ -170,7 +170,7 @@ fn what_only_resembles_an_edit_is_a_file() {
     ] {
         case(
             &format!("{name}\n```\n{content}```\n"),
-            &[create(name, &content)],
+            &[shown_file(name, &content)],
         );
     }
 }

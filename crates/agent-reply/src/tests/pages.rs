@@ -1,6 +1,6 @@
 //! Replies copied from a page: what the page brought along is no part of what the model said.
 
-use super::{case, create, issue, path};
+use super::{case, create, issue, path, shown_file};
 use crate::{Reply, is_outbox, parse};
 use agent_protocol::Command;
 
@@ -97,7 +97,7 @@ fn a_path_that_became_a_link_is_the_path() {
     );
     case(
         "[main.py](http://main.py)\n```python\nx\n```\n",
-        &[create("main.py", "x\n")],
+        &[shown_file("main.py", "x\n")],
     );
     let elsewhere = "[DELETE_FILE path=\"[main.py](https://example.org/x)\"]";
     issue(

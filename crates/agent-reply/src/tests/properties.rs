@@ -162,7 +162,7 @@ fn command() -> impl Strategy<Value = Command> {
             .prop_map(|path| RelPath::parse(path).unwrap())
     };
     prop_oneof![
-        (path(), content()).prop_map(|(path, content)| Command::CreateFile { path, content }),
+        (path(), content()).prop_map(|(path, content)| Command::create_file(path, content)),
         (path(), 1..9_u32, 0..9_u32, content()).prop_map(|(path, start_line, more, text)| {
             let end_line = start_line + more;
             Command::EditFile {
@@ -204,7 +204,7 @@ fn command() -> impl Strategy<Value = Command> {
 /// Writes a command as the protocol says.
 fn write(command: &Command) -> String {
     match command {
-        Command::CreateFile { path, content } => {
+        Command::CreateFile { path, content, .. } => {
             format!("[CREATE_FILE path=\"{path}\"]\n{content}[/CREATE_FILE]\n")
         }
         Command::EditFile {
@@ -286,6 +286,21 @@ fn hostile_input_takes_linear_time() {
         "<CREATE_FILE path=\"a\">\n",
         "<CREATE_FILE path=\"a\">\n<EDIT_FILE>\nx\n",
         "<PLAN>\n",
+        "<write_to_file>\n",
+        "<function_calls>\n",
+        "<file path=\"a/b.c\">\n",
+        "<|tool_call_begin|>x\n",
+        "[TOOL_CALLS]x\n",
+        "```tool_code\nf(\n",
+        "```bash\ncat > x <<EOF\n",
+        "   ```diff\n   ~~~\n",
+        "{\"name\":\"x\",\"a\":\n",
+        "{\"a\": 1}\n",
+        "```python\nx = 1\n<<<<<<< SEARCH\n",
+        "<<<<<<< SEARCH\na\n=======\nb\n=======\n",
+        "--- a/x.py\n@@ -1 +1 @@\n-a\n+b\nwords\n",
+        "Step: [RUN_COMMAND]\n",
+        "1\nx\n2\n",
         "[PLAN]\nx[/PLAN]\n",
         "[PLAN]\n</PLAN>\n",
         "[END ab12cd34#1]\nx\n[END ab12cd34#2]\n[DONE]\n",

@@ -1,6 +1,6 @@
 //! Files that are shown under their paths: what stands in them is nobody's command.
 
-use super::{case, create};
+use super::{case, create, path, shown_file};
 use crate::{Reply, parse, work};
 use agent_protocol::{Command, RelPath};
 
@@ -53,7 +53,7 @@ fn what_stands_in_a_file_that_is_shown_is_written_and_not_done() {
         ),
     ] {
         let block = format!("{name}\n````{language}\n{content}````\n");
-        let expected = [create(name, content)];
+        let expected = [shown_file(name, content)];
         case(&block, &expected);
         case(
             &format!("Here:\n\n``````\n{block}``````\nBye.\n"),
@@ -69,16 +69,24 @@ fn what_stands_in_a_file_that_is_shown_is_written_and_not_done() {
 }
 
 #[test]
-fn beside_other_commands_it_is_only_shown() {
+fn beside_other_commands_it_is_only_shown_and_told() {
     let call = "{\"tool\": \"shell\", \"command\": \"touch pwned.txt\"}\n";
     let text = format!("[GIT_STATUS]\n\na.py\n```python\nx = [\n{call}]\n```\n{call}");
+    let reply = parse(&text);
+    let names: Vec<&str> = reply.steps.iter().map(|it| it.command.name()).collect();
+    assert_eq!(names, ["GIT_STATUS", "RUN_COMMAND"]);
+    assert_eq!(reply.issues.len(), 1, "{reply:?}");
+    assert_eq!(reply.issues[0].number, None);
+    // It may have been the work that the reply calls done.
+    let reply = parse("a.py\n```python\nx\n```\n[DONE]\n");
+    assert_eq!(reply.issues[0].number, Some(1), "{reply:?}");
+    // What is changed by a command is only shown.
     case(
-        &text,
+        "a.py\n```python\nx\n```\n[DELETE_FILE path=\"a.py\"]\n[DONE]\n",
         &[
-            Command::GitStatus { path: None },
-            Command::RunCommand {
-                script: "touch pwned.txt".to_owned(),
-                timeout: None,
+            Command::DeleteFile { path: path("a.py") },
+            Command::Done {
+                summary: String::new(),
             },
         ],
     );
@@ -115,7 +123,8 @@ fn an_edit_of_something_else_is_neither_written_nor_done() {
         assert!(reply.issues[0].message.contains("neither written nor done"));
         assert_eq!(reply.issues[0].number, Some(1));
         let reply = parse(&format!("[GIT_STATUS]\n{text}b.txt\n```\nx\n```\n"));
-        assert_eq!((reply.steps.len(), reply.issues.len()), (1, 1));
+        let numbered = reply.issues.iter().filter(|issue| issue.number.is_some());
+        assert_eq!((reply.steps.len(), numbered.count()), (1, 1));
         let reply = parse(&format!("{text}b.txt\n```\nx\n```\n"));
         assert_eq!((reply.steps.len(), reply.issues.len()), (1, 1));
     }
@@ -172,19 +181,19 @@ fn blocks_below_a_file_that_cannot_be_of_it_leave_it_certain() {
     ] {
         case(
             &format!("a.py\n```python\nx = 1\n```\n{below}"),
-            &[create("a.py", "x = 1\n")],
+            &[shown_file("a.py", "x = 1\n")],
         );
     }
     case(
         "prompt.txt\n```\nAnswer like:\n```json\n{}\n```\nThanks\n```\n",
-        &[create(
+        &[shown_file(
             "prompt.txt",
             "Answer like:\n```json\n{}\n```\nThanks\n",
         )],
     );
     case(
         "README.md\n````\n# X\n```\nls\n```\n````\n\nAnd:\n```\nls\n```\n",
-        &[create("README.md", "# X\n```\nls\n```\n")],
+        &[shown_file("README.md", "# X\n```\nls\n```\n")],
     );
 }
 

@@ -31,20 +31,53 @@ pub(super) fn named<'a>(
         .rev()
         .take(2)
         .find(|line| !is_blank(lines[*line]))
+        .filter(|line| !ends_sentence(lines[after..*line].last()))
         .and_then(|line| Some((line, named_above(lines[line], line + 1 == at)?)));
     let inside = || Some((at, labelled(lines.get(at + 1)?)?));
     let is_inside = above.is_none();
     let (line, text) = above.or_else(inside)?;
-    is_taken(language, text).then_some(Named {
+    let is_example = lines[after..line]
+        .iter()
+        .rev()
+        .take(2)
+        .find(|line| !is_blank(line))
+        .is_some_and(|line| leads_to_example(line));
+    (is_taken(language, text) && !is_example).then_some(Named {
         text,
         line,
         is_inside,
     })
 }
 
+/// Whether a name below this line is the end of a sentence that began there.
+fn ends_sentence(above: Option<&&str>) -> bool {
+    above.is_some_and(|line| {
+        let text = trim(line);
+        let last = text.chars().next_back();
+        let is_word = |c: char| c.is_alphanumeric() || matches!(c, ',' | '`' | '\'');
+        let has_words = text.split(' ').nth(3).is_some();
+        has_words && last.is_some_and(is_word) && !text.starts_with(['#', '-', '*', '|'])
+    })
+}
+
+/// Whether a line leads to an example, which is no file: `For example:`.
+fn leads_to_example(line: &str) -> bool {
+    const WORDS: [&str; 6] = [
+        "example",
+        "e.g.",
+        "for instance",
+        "such as",
+        "something like",
+        "format like",
+    ];
+    let text = trim(line).to_lowercase();
+    text.ends_with(':') && WORDS.iter().any(|word| text.contains(word))
+}
+
 /// The file that the line above a fence names.
 fn named_above(line: &str, is_next: bool) -> Option<&str> {
     file_name::alone(line)
+        .filter(|name| file_name::names_file(name))
         .or_else(|| bare_word(line).filter(|_| is_next))
         .or_else(|| announced(line))
 }
@@ -69,6 +102,15 @@ pub(super) fn labelled(line: &str) -> Option<&str> {
         .then(|| file_name::alone(text))?
 }
 
+/// The file of a comment that is nothing but its path: `# src/app.py`.
+pub(super) fn path_in_comment(line: &str) -> Option<&str> {
+    const COMMENTS: [&str; 6] = ["//", "#", "--", ";", "/*", "<!--"];
+    let text = trim(line);
+    let is_comment = COMMENTS.iter().any(|mark| text.starts_with(mark)) && !text.starts_with("#!");
+    let name = file_name::alone(text).filter(|_| is_comment)?;
+    (name.contains('/') && file_name::extension(name).is_some()).then_some(name)
+}
+
 /// Whether a comment says that lines were left out: `// ...existing code...`.
 pub(super) fn is_shortened(lines: &[&str]) -> bool {
     lines.iter().any(|line| {
@@ -86,7 +128,9 @@ fn bare_word(line: &str) -> Option<&str> {
     ];
     let is_name =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
-    let is_word = !line.is_empty() && line.bytes().all(is_name);
+    let letters = line.bytes().filter(u8::is_ascii_lowercase).count();
+    // `2` counts something, and `v2` is a version.
+    let is_word = letters > 1 && line.bytes().all(is_name);
     let is_label = LABELS.iter().any(|label| line.starts_with(label));
     (is_word
         && !is_label
@@ -160,7 +204,7 @@ fn announced(line: &str) -> Option<&str> {
 }
 
 /// Whether a block of this language can be that file.
-fn is_taken(language: &str, name: &str) -> bool {
+pub(super) fn is_taken(language: &str, name: &str) -> bool {
     const SHELLS: [&str; 12] = [
         "bash",
         "bat",

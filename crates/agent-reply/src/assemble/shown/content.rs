@@ -2,6 +2,7 @@
 
 use crate::code_fence::{self, Fence};
 use crate::found::{Found, Item};
+use crate::tags::copy_button;
 use crate::trim::{is_blank, trim_end};
 use crate::{diff, file_name, json, patch, search_replace};
 use agent_protocol::{Command, RelPath};
@@ -16,17 +17,32 @@ pub(super) enum Content {
     Other,
     /// An edit with other lines above it, or one without its beginning.
     Mixed,
+    /// Two versions between the markers of a conflict.
+    Conflict,
 }
 
 impl Content {
     /// What the block of this name begins with whose fence is the first of the lines.
     pub(super) fn begun(name: &str, lines: &[&str]) -> Self {
-        let is_content = |line: &&str| !is_blank(line) && file_name::alone(line) != Some(name);
-        let Some(at) = lines.iter().skip(1).position(is_content).map(|at| at + 1) else {
+        let mut is_named_again = false;
+        let is_content = |line: &&str| {
+            let is_name = file_name::alone(line) == Some(name);
+            is_named_again |= is_name;
+            // Some models write the path and the fence once more.
+            let is_fence =
+                is_named_again && Fence::read(line).is_some_and(|it| !it.info.is_empty());
+            !is_blank(line) && !is_name && !is_fence
+        };
+        let labels = 1 + copy_button::labels(lines.get(1..).unwrap_or_default(), false);
+        let first = lines.iter().skip(labels).position(is_content);
+        let Some(at) = first.map(|at| at + labels) else {
             return Self::File;
         };
         if search_replace::is_head(lines[at]) {
             return Self::Edits;
+        }
+        if search_replace::is_conflict(lines[at]) {
+            return Self::Conflict;
         }
         let is_patch = patch::begins(lines[at]) || diff::begins(lines, at);
         let (found, own_kinds): (_, &[&str]) = if is_patch {
@@ -68,10 +84,13 @@ impl Content {
     pub(super) fn trouble(self, name: &str) -> Item {
         let what = match self {
             Self::Mixed => "holds an edit that is not whole or has other lines above it",
+            Self::Conflict => "begins with the marker of a conflict, not with `<<<<<<< SEARCH`",
             _ => "is an edit or a call for something else",
         };
         let otherwise = match self {
-            Self::Mixed => format!("as `[EDIT_FILE path=\"{name}\"]` if it is an edit of it"),
+            Self::Mixed | Self::Conflict => {
+                format!("as `[EDIT_FILE path=\"{name}\"]` if it is an edit of it")
+            }
             _ => format!("without `{name}` above it if it is not"),
         };
         Item::Problem {

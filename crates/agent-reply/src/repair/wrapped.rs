@@ -1,0 +1,173 @@
+//! A reply that a terminal or an editor wrapped at a column.
+//!
+//! A tag that goes on on the next line shows it, and is put together. In a body nobody can tell where
+//! a line went on, so a reply with a wrapped body is refused as a whole. What shows it is a line near
+//! the right edge that leaves a bracket or a quote open, with an unindented line below it: code goes
+//! on deeper than it began.
+
+use super::{Changed, Done, Mended};
+use crate::tags::{self, Kind, Name};
+use crate::trim::{is_blank, trim, trim_end};
+
+/// Widths at which text is wrapped, the narrowest first.
+const WIDTHS: [usize; 5] = [72, 80, 100, 120, 132];
+
+/// The narrowest line that may have been cut off at its end.
+const NARROWEST: usize = 40;
+
+/// How far from the edge a line may end because the next word did not fit.
+const RAGGED: usize = 20;
+
+/// Puts tags together whose last part stands on the next line.
+pub(super) fn join_tags(text: &str) -> Mended {
+    let mut joined = String::new();
+    let (mut count, mut kept) = (0, 0);
+    let first = text.starts_with('[').then_some(0);
+    let others = memchr::memmem::find_iter(text.as_bytes(), b"\n[").map(|at| at + 1);
+    for start in first.into_iter().chain(others) {
+        let mut lines = text[start..].split('\n');
+        let (line, next) = (lines.next().unwrap_or_default(), lines.next());
+        let Some((tag, next)) = next.and_then(|next| Some((whole_tag(line, next)?, next))) else {
+            continue;
+        };
+        joined.push_str(&text[kept..start]);
+        joined.push_str(&tag);
+        count += 1;
+        kept = start + line.len() + 1 + next.len();
+    }
+    joined.push_str(&text[kept..]);
+    (count > 0).then(|| {
+        let done = Done {
+            what: "put tags together that were wrapped",
+            count,
+            changed: Changed::Nothing,
+        };
+        (joined, done)
+    })
+}
+
+/// The tag that begins on a line and ends on the next one.
+fn whole_tag(line: &str, next: &str) -> Option<String> {
+    let inner = line.strip_prefix('[')?;
+    let line = trim_end(line);
+    let inner = trim_end(inner);
+    if line.len() < NARROWEST || line.ends_with(']') || next.starts_with(['[', ' ', '\t']) {
+        return None;
+    }
+    let name = inner
+        .split(' ')
+        .next()
+        .filter(|name| name.len() < inner.len())?;
+    let is_ours = Name::read(name).is_some_and(|known| known.as_str() == name);
+    if !is_ours || !trim_end(next).ends_with(']') {
+        return None;
+    }
+    let is_in_value = memchr::memchr_iter(b'"', line.as_bytes()).count() % 2 == 1;
+    let between = if is_in_value { "" } else { " " };
+    let tag = format!("{line}{between}{}", trim(next));
+    let is_open = matches!(tags::read(0, &tag)?.kind, Kind::Open { inline: None, .. });
+    is_open.then_some(tag)
+}
+
+/// The column at which the bodies of a reply were wrapped, if they were.
+pub(crate) fn width(text: &str) -> Option<usize> {
+    let mut start = 0;
+    let mut longest = 0;
+    for end in memchr::memchr_iter(b'\n', text.as_bytes()) {
+        longest = longest.max(end - start);
+        start = end + 1;
+    }
+    longest = longest.max(text.len() - start);
+    if longest > WIDTHS[WIDTHS.len() - 1] {
+        return None;
+    }
+    let mut signs = Vec::new();
+    let mut is_in_body = false;
+    let mut above = "";
+    for line in text.split('\n') {
+        if line.starts_with(['[', '<', '>', '+', '-']) {
+            match tags::read(0, line).map(|tag| tag.kind) {
+                Some(Kind::Open {
+                    name, inline: None, ..
+                }) => is_in_body = name.needs_body(),
+                Some(Kind::Close { .. }) => is_in_body = false,
+                _ if crate::search_replace::is_head(line) => is_in_body = true,
+                _ if crate::search_replace::is_tail(line) => is_in_body = false,
+                _ => {}
+            }
+        }
+        if is_in_body && goes_on(above, line) {
+            signs.push(above.len());
+        }
+        above = line;
+    }
+    let is_near = |length: &&usize| **length + RAGGED > longest;
+    let certain = signs.iter().filter(is_near).count();
+    (certain > 1 && longest >= NARROWEST).then(|| {
+        *WIDTHS
+            .iter()
+            .find(|width| **width >= longest)
+            .unwrap_or(&longest)
+    })
+}
+
+/// Whether a line of code was cut off at its end and goes on at the margin.
+fn goes_on(line: &str, next: &str) -> bool {
+    let is_indented = line.starts_with([' ', '\t']);
+    let is_at_margin =
+        !is_blank(next) && !next.starts_with([' ', '\t', ')', ']', '}', '<', '=', '>', '#']);
+    is_indented && is_at_margin && line.len() >= NARROWEST && is_open(line)
+}
+
+/// Whether a line opens a bracket or a quote that it does not close.
+fn is_open(line: &str) -> bool {
+    let mut depth = 0_i32;
+    let mut quote = None;
+    let mut escaped = false;
+    for byte in line.bytes() {
+        match (quote, byte) {
+            _ if std::mem::take(&mut escaped) => {}
+            (Some(_), b'\\') => escaped = true,
+            (Some(open), byte) if open == byte => quote = None,
+            (None, b'"' | b'`') => quote = Some(byte),
+            (None, b'(' | b'[') => depth += 1,
+            (None, b')' | b']') => depth -= 1,
+            _ => {}
+        }
+    }
+    depth > 0 || quote.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrapped_tag_is_put_together() {
+        let text = "[CREATE_FILE path=\"src/components/settings/notifications/\nPanel.tsx\"]\nx\n[/CREATE_FILE]\n";
+        let (mended, _) = join_tags(text).unwrap();
+        assert!(mended.starts_with(
+            "[CREATE_FILE path=\"src/components/settings/notifications/Panel.tsx\"]\nx\n"
+        ));
+        for text in [
+            "[READ_FILE path=\"a\"\nx]\n",
+            "[READ_FILE path=\"a/long/path/that/is/whole/as/it/stands/here.py\"]\n[x]\n",
+            "[See the long list of links that somebody made for this page\nfor more]\n",
+        ] {
+            assert_eq!(join_tags(text), None, "{text}");
+        }
+    }
+
+    const WRAPPED: &str = "[CREATE_FILE path=\"a.py\"]\ndef f():\n    raise ValueError(\"the value of the setting must be a number between one\nand nine\")\n    logging.getLogger(__name__).warning(\"the value of the setting is %s and\nshould be less\", 1)\n[/CREATE_FILE]\n";
+
+    #[test]
+    fn a_wrapped_body_is_seen() {
+        assert_eq!(width(WRAPPED), Some(80));
+        let long = format!("{WRAPPED}{}\n", "word ".repeat(40));
+        assert_eq!(width(&long), None);
+        let sound = WRAPPED
+            .replace("one\nand", "one and")
+            .replace("and\nshould", "and should");
+        assert_eq!(width(&sound), None);
+    }
+}

@@ -1,0 +1,146 @@
+//! The order of precedence that the head of `assemble.rs` states, row by row.
+
+use crate::{Reply, parse};
+
+/// Which commands a reply asks for, and how many issues it has.
+#[track_caller]
+fn row(text: &str, commands: &[&str], issues: usize) -> Reply {
+    let reply = parse(text);
+    let names: Vec<&str> = reply.steps.iter().map(|it| it.command.name()).collect();
+    assert_eq!(names, commands, "{text}: {reply:?}");
+    assert_eq!(reply.issues.len(), issues, "{text}: {:?}", reply.issues);
+    reply
+}
+
+const CALL: &str = "{\"tool\": \"run\", \"command\": \"make\"}\n";
+const DIFF: &str = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
+const EDIT: &str = "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n";
+
+#[test]
+fn thinking_counts_for_nothing() {
+    row(
+        "<think>\n[DELETE_FILE path=\"a\"]\n</think>\n[GIT_STATUS]\n",
+        &["GIT_STATUS"],
+        0,
+    );
+}
+
+#[test]
+fn a_tag_counts_in_a_code_block_and_in_a_shown_file() {
+    row("```\n[GIT_STATUS]\n```\n", &["GIT_STATUS"], 0);
+    row("a.md\n```\nx\n[GIT_STATUS]\n```\n", &["GIT_STATUS"], 1);
+}
+
+#[test]
+fn a_body_is_verbatim() {
+    for inside in [
+        CALL,
+        DIFF,
+        EDIT,
+        "[DELETE_FILE path=\"a\"]\n",
+        "<execute_bash>\nls\n</execute_bash>\n",
+    ] {
+        let text = format!("[CREATE_FILE path=\"a.md\"]\n{inside}[/CREATE_FILE]\n");
+        row(&text, &["CREATE_FILE"], 0);
+    }
+}
+
+#[test]
+fn nothing_in_made_up_results_is_done() {
+    row(&format!("## Previous Command Results\n\n{CALL}"), &[], 1);
+}
+
+#[test]
+fn a_block_under_a_path_is_that_file() {
+    row(
+        &format!("a.py\n```python\nx = [\n{CALL}]\n```\n"),
+        &["CREATE_FILE"],
+        0,
+    );
+    row(&format!("a.py\n```\n{EDIT}```\n"), &["EDIT_FILE"], 0);
+}
+
+#[test]
+fn strings_here_documents_and_scripts_are_content() {
+    row(
+        &format!("```bash\ncat > a.md <<'EOF'\n{DIFF}EOF\n```\n"),
+        &[],
+        1,
+    );
+    row(
+        &format!("```python\nx = \"\"\"\na.py\n{EDIT}\"\"\"\n```\n"),
+        &[],
+        0,
+    );
+}
+
+#[test]
+fn a_sound_block_reaches_over_lines_like_tags() {
+    let text = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n [DONE]\n-a\n+b\n [GIT_STATUS]\n";
+    row(text, &["APPLY_PATCH"], 0);
+}
+
+#[test]
+fn an_unsound_block_ends_at_a_tag() {
+    row(
+        "a.py\n<<<<<<< SEARCH\na\n[GIT_STATUS]\n",
+        &["GIT_STATUS"],
+        1,
+    );
+}
+
+#[test]
+fn the_first_dialect_takes_the_line() {
+    let envelope = format!("*** Begin Patch\n*** Add File: a.md\n+x\n*** End Patch\n{DIFF}");
+    row(&envelope, &["APPLY_PATCH", "APPLY_PATCH"], 0);
+    row(
+        "<tool_call>\n{\"name\": \"git_status\", \"arguments\": {}}\n</tool_call>\n",
+        &["GIT_STATUS"],
+        0,
+    );
+}
+
+#[test]
+fn what_stands_in_data_is_data() {
+    row(&format!("{{\"calls\": [\n{CALL}]}}\n"), &[], 0);
+}
+
+#[test]
+fn a_file_beside_commands_is_shown_and_told() {
+    row("a.py\n```\nx\n```\n[GIT_STATUS]\n", &["GIT_STATUS"], 1);
+    row(
+        "a.py\n```\nx\n```\n[DELETE_FILE path=\"a.py\"]\n",
+        &["DELETE_FILE"],
+        0,
+    );
+}
+
+#[test]
+fn of_two_answers_neither_is_done() {
+    let answer = |name: &str| format!("[DELETE_FILE path=\"{name}\"]\n[END ab12cd34#1]\n");
+    row(
+        &format!("{}Or rather:\n{}", answer("a"), answer("b")),
+        &[],
+        1,
+    );
+    row(
+        &format!("{}Or rather:\n{}", answer("a"), answer("a")),
+        &["DELETE_FILE"],
+        0,
+    );
+}
+
+#[test]
+fn below_the_end_mark_nothing_is_done() {
+    let text = "[GIT_STATUS]\n[END ab12cd34#1]\n\nLater you can say:\n[DELETE_FILE path=\"a\"]\n";
+    row(text, &["GIT_STATUS"], 1);
+}
+
+#[test]
+fn a_quotation_is_told_and_keeps_the_session_open() {
+    let quoted = "I remove the file:\n`[DELETE_FILE path=\"a\"]`\nas you said.\n";
+    let reply = row(&format!("{quoted}[GIT_STATUS]\n"), &["GIT_STATUS"], 1);
+    assert_eq!(reply.issues[0].number, None);
+    let reply = row(&format!("{quoted}[DONE]\n"), &["DONE"], 1);
+    assert_eq!(reply.issues[0].number, Some(1));
+}

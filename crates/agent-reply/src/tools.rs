@@ -1,0 +1,502 @@
+//! Tool calls, as our own commands.
+//!
+//! Which names a tool has and which its parameters have stands in `table`. A tool that is not there
+//! is never guessed: the nearest name is told to the model, with what arrived.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use agent_protocol::{Command, Edit, Pattern, RelPath, Replacement, Selection};
+
+use super::found::Item;
+use super::{changes, patch, script, search_replace};
+pub(crate) use call::{Call, CallShape};
+use table::Tool;
+
+mod call;
+mod table;
+
+/// What is wrong, and what to write instead.
+type Trouble = (String, String);
+
+/// What a tool is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ToolKind {
+    Read,
+    Create,
+    Insert,
+    Edit,
+    Patch,
+    Delete,
+    Move,
+    List,
+    Search,
+    Outline,
+    Run,
+    GitStatus,
+    GitDiff,
+    Plan,
+    Message,
+    AskUser,
+    Done,
+    /// An editor whose `command` says which of these it is.
+    Editor,
+    /// Something that no command of ours does.
+    Unavailable,
+}
+
+impl ToolKind {
+    /// The command that it is.
+    fn command(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Read => "READ_FILE",
+            Self::Create => "CREATE_FILE",
+            Self::Insert => "INSERT_TEXT",
+            Self::Edit | Self::Editor => "EDIT_FILE",
+            Self::Patch => "APPLY_PATCH",
+            Self::Delete => "DELETE_FILE",
+            Self::Move => "MOVE_FILE",
+            Self::List => "LIST_FILES",
+            Self::Search => "SEARCH_TEXT",
+            Self::Outline => "OUTLINE",
+            Self::Run => "RUN_COMMAND",
+            Self::GitStatus => "GIT_STATUS",
+            Self::GitDiff => "GIT_DIFF",
+            Self::Plan => "PLAN",
+            Self::Message => "MESSAGE",
+            Self::AskUser => "ASK_USER",
+            Self::Done => "DONE",
+            Self::Unavailable => return None,
+        })
+    }
+}
+
+impl Tool {
+    /// Whether it runs a command.
+    ///
+    /// Tasks of editors and builds have a `name` and a `command` too: that alone runs nothing.
+    fn runs(&self) -> bool {
+        self.kind == ToolKind::Run
+    }
+
+    fn name(&self) -> &'static str {
+        self.names.split(' ').next().unwrap_or_default()
+    }
+}
+
+/// Whether a tool of this name is in the table.
+pub(crate) fn is_known(name: &str) -> bool {
+    tool_of(name).is_some()
+}
+
+/// Whether the call has all that its tool needs.
+fn is_complete(call: &Call<'_>) -> bool {
+    use ToolKind::{Done, GitDiff, GitStatus, List, Unavailable};
+    // Without parameters there is nothing to tell a call from data by.
+    tool_of(&call.tool).is_some_and(|tool| {
+        !matches!(tool.kind, GitStatus | GitDiff | List | Done | Unavailable)
+            && command(tool.kind, call).is_ok()
+    })
+}
+
+/// The command that a call is, or what is wrong with it.
+pub(crate) fn item(call: &Call<'_>) -> Item {
+    let Some(tool) = tool_of(&call.tool) else {
+        return unknown(call);
+    };
+    match command(tool.kind, call) {
+        Ok(command) => Item::Command(command),
+        Err((message, hint)) => Item::Problem {
+            command: tool.kind.command(),
+            message,
+            hint: if hint.is_empty() {
+                format!("write {}; this arrived: {}", tool.example, call.quoted())
+            } else {
+                hint
+            },
+        },
+    }
+}
+
+/// A call that may be data: what to write if it was meant.
+pub(crate) fn doubtful(call: &Call<'_>) -> Item {
+    let known = tool_of(&call.tool);
+    Item::Problem {
+        command: known.and_then(|tool| tool.kind.command()),
+        message: format!(
+            "`{}` stands in JSON that may be data, so it was not done",
+            call.tool
+        ),
+        hint: known.map_or_else(String::new, |tool| {
+            format!("If it was meant, write {}", tool.example)
+        }),
+    }
+}
+
+fn tool_of(name: &str) -> Option<&'static Tool> {
+    let is_named = |tool: &&Tool| tool.names.split(' ').any(|known| is_same(known, name));
+    table::TOOLS.iter().find(is_named)
+}
+
+/// Whether two names are the same in different spellings.
+fn is_same(one: &str, other: &str) -> bool {
+    letters(one).eq(letters(other))
+}
+
+/// A name without what its spellings differ in.
+fn letters(name: &str) -> impl Iterator<Item = u8> {
+    let bytes = name
+        .bytes()
+        .filter(|byte| !matches!(byte, b'_' | b'-' | b'.'));
+    bytes.map(|byte| byte.to_ascii_lowercase())
+}
+
+fn command(kind: ToolKind, call: &Call<'_>) -> Result<Command, Trouble> {
+    Ok(match kind {
+        ToolKind::Read => read(call)?,
+        ToolKind::Create => Command::create_file(path(call)?, text(call, table::CONTENT)?),
+        ToolKind::Insert => Command::InsertText {
+            path: path(call)?,
+            line: number(call, table::LINE)?.ok_or_else(|| missing(call, "line"))?,
+            text: text(call, table::INSERTED)?,
+        },
+        ToolKind::Edit => edit(call)?,
+        ToolKind::Patch => patched(call)?,
+        ToolKind::Delete => Command::DeleteFile { path: path(call)? },
+        ToolKind::Move => Command::MoveFile {
+            from: path_in(call, table::FROM)?,
+            to: path_in(call, table::TO)?,
+        },
+        ToolKind::List => Command::ListFiles {
+            path: places(call, table::PLACES)?,
+            glob: [table::GLOB, table::PATTERN, table::QUERY]
+                .iter()
+                .find_map(|names| call.text(names))
+                .map(Cow::into_owned),
+        },
+        ToolKind::Search => search(call)?,
+        ToolKind::Outline => Command::Outline {
+            path: places(call, table::PLACES)?,
+        },
+        ToolKind::Run => run(call)?,
+        ToolKind::GitStatus => Command::GitStatus {
+            path: directory(call)?,
+        },
+        ToolKind::GitDiff => Command::GitDiff {
+            path: directory(call)?,
+        },
+        ToolKind::Plan => Command::Plan {
+            text: words(call, table::WORDS)?,
+        },
+        ToolKind::Message => Command::Message {
+            text: words(call, table::WORDS)?,
+        },
+        ToolKind::AskUser => Command::AskUser {
+            question: words(call, table::QUESTION)?,
+        },
+        ToolKind::Done => Command::Done {
+            summary: words(call, table::SUMMARY).unwrap_or_default(),
+        },
+        ToolKind::Editor => {
+            let kind = match &*text(call, table::SUBCOMMAND)? {
+                "view" => ToolKind::Read,
+                "create" => ToolKind::Create,
+                "str_replace" => ToolKind::Edit,
+                "insert" => ToolKind::Insert,
+                _ => ToolKind::Unavailable,
+            };
+            return command(kind, call);
+        }
+        ToolKind::Unavailable => {
+            return Err((
+                format!("`{}` is a tool that there is not here", call.tool),
+                "use the commands of the protocol".to_owned(),
+            ));
+        }
+    })
+}
+
+fn read(call: &Call<'_>) -> Result<Command, Trouble> {
+    let names = [table::PATH, table::PATHS].join(" ");
+    let mut start_line = number(call, table::START)?;
+    let mut end_line = number(call, table::END)?;
+    if let Some(Value::Array(range)) = call.get(table::RANGE) {
+        let line = |at: usize| {
+            range
+                .get(at)?
+                .as_u64()
+                .and_then(|it| u32::try_from(it).ok())
+        };
+        (start_line, end_line) = (line(0), line(1));
+    }
+    if let Some(limit) = number(call, table::LIMIT)? {
+        let first = number(call, table::OFFSET)?.unwrap_or(1).max(1);
+        start_line = Some(first);
+        end_line = Some(first.saturating_add(limit.max(1) - 1));
+    }
+    Ok(Command::ReadFile {
+        path: Selection::parse(&text(call, &names)?)
+            .map_err(|refused| refused_path(call, &refused))?,
+        start_line,
+        end_line,
+        numbered: call.is_true("numbered"),
+    })
+}
+
+fn search(call: &Call<'_>) -> Result<Command, Trouble> {
+    // Elsewhere what is searched for is a regular expression, unless something else is said.
+    let is_ours = is_same(&call.tool, "search_text");
+    let says = call.get("is_regex regex").is_some_and(Value::is_boolean);
+    Ok(Command::SearchText {
+        pattern: text(call, table::QUERY)?,
+        path: places(call, table::PLACES)?,
+        glob: call.text(table::GLOB).map(Cow::into_owned),
+        regex: call.is_true("is_regex regex") || (!is_ours && !says),
+        case_sensitive: call.is_true("case_sensitive"),
+        context: number(call, table::CONTEXT)?.unwrap_or_default(),
+    })
+}
+
+/// An edit: a list of replacements, one by text or by regular expression, a diff, or lines by number.
+fn edit(call: &Call<'_>) -> Result<Command, Trouble> {
+    let edits = match call.get(table::EDITS) {
+        Some(Value::Array(edits)) => {
+            let each = edits.iter().map(|edit| {
+                let edit = edit.as_object().ok_or_else(|| missing(call, "edits"))?;
+                replacement(&Call::certain(&call.tool, edit.clone()))
+            });
+            each.collect::<Result<Vec<_>, _>>()?
+        }
+        _ if call.get(table::OLD).is_some() || call.get(table::PATTERN).is_some() => {
+            vec![replacement(call)?]
+        }
+        _ if call.get(table::CHANGES).is_some() => return patched(call),
+        _ => {
+            let start = number(call, table::START)?;
+            let start_line = start.ok_or_else(|| missing(call, "oldString` and `newString"))?;
+            return Ok(Command::EditFile {
+                path: path(call)?,
+                edit: Edit::Lines {
+                    start_line,
+                    end_line: number(call, table::END)?.unwrap_or(start_line),
+                    text: ended(text(call, table::CONTENT)?),
+                },
+            });
+        }
+    };
+    let edit = Edit::Replace { edits };
+    let path = match (path(call), call.get(table::EDITS)) {
+        (Err(_), Some(Value::Array(edits))) => common_path(call, edits)?,
+        (path, _) => path?,
+    };
+    Ok(Command::EditFile { path, edit })
+}
+
+/// The one file that each of several edits names.
+fn common_path(call: &Call<'_>, edits: &[Value]) -> Result<RelPath, Trouble> {
+    let mut paths = edits.iter().map(|edit| {
+        let edit = edit.as_object().cloned().unwrap_or_default();
+        path(&Call::certain(&call.tool, edit))
+    });
+    let first = paths.next().ok_or_else(|| missing(call, "path"))??;
+    for path in paths {
+        if path? != first {
+            return Err((
+                format!("`{}` changes several files in one call", call.tool),
+                "send one call for each file".to_owned(),
+            ));
+        }
+    }
+    Ok(first)
+}
+
+/// By text if it has the strings of one, else by regular expression.
+fn replacement(call: &Call<'_>) -> Result<Replacement, Trouble> {
+    let (old, new, pattern) = if call.get(table::OLD).is_none() {
+        let old = text(call, table::PATTERN)?;
+        (old, text(call, table::REPLACEMENT)?, Pattern::Regex)
+    } else {
+        let pattern = if call.is_true("use_regex is_regex regex") {
+            Pattern::Regex
+        } else {
+            Pattern::Text
+        };
+        (text(call, table::OLD)?, text(call, table::NEW)?, pattern)
+    };
+    Ok(Replacement {
+        pattern,
+        all: call.is_true(table::REPLACE_ALL),
+        ..Replacement::lines(old, new)
+    })
+}
+
+/// A patch of any dialect.
+fn patched(call: &Call<'_>) -> Result<Command, Trouble> {
+    let body = text(call, table::CHANGES)?;
+    let path = match call.get(table::PATH) {
+        Some(_) => Some(path(call)?),
+        None => None,
+    };
+    if let (Some(path), Some(edits)) = (&path, search_replace::parse_body(&body)) {
+        return Ok(Command::EditFile {
+            path: path.clone(),
+            edit: Edit::Replace { edits: edits? },
+        });
+    }
+    let changes = changes::patch(&body, path.as_ref())?;
+    Ok(Command::ApplyPatch { changes })
+}
+
+fn run(call: &Call<'_>) -> Result<Command, Trouble> {
+    let script = match call.get(table::SCRIPT) {
+        Some(Value::Array(words)) => {
+            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
+            let words = words.ok_or_else(|| missing(call, "command"))?;
+            match words[..] {
+                ["apply_patch", body] => {
+                    return patch::parse_body(body).map(|changes| Command::ApplyPatch { changes });
+                }
+                [
+                    "bash" | "sh" | "zsh" | "/bin/bash" | "/bin/sh",
+                    "-c" | "-lc",
+                    script,
+                ] => script.to_owned(),
+                _ => words
+                    .iter()
+                    .map(|word| script::quote(word))
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            }
+        }
+        _ => text(call, table::SCRIPT)?,
+    };
+    let script = script::straightened(&script).unwrap_or(script);
+    let script = script.trim_end().to_owned();
+    if script.is_empty() {
+        return Err(missing(call, "command"));
+    }
+    let script = match call.text(table::DIRECTORY) {
+        Some(directory) => script::in_directory(&directory, script),
+        None => script,
+    };
+    // Nobody waits so many seconds: elsewhere they are milliseconds.
+    let timeout = number(call, table::TIMEOUT)?;
+    Ok(Command::RunCommand {
+        script,
+        timeout: timeout.map(|it| if it >= 10_000 { it / 1000 } else { it }),
+    })
+}
+
+fn path(call: &Call<'_>) -> Result<RelPath, Trouble> {
+    path_in(call, table::PATH)
+}
+
+fn path_in(call: &Call<'_>, names: &str) -> Result<RelPath, Trouble> {
+    RelPath::parse(text(call, names)?.trim()).map_err(|refused| refused_path(call, &refused))
+}
+
+fn directory(call: &Call<'_>) -> Result<Option<RelPath>, Trouble> {
+    let Some(text) = call.text(table::PATH) else {
+        return Ok(None);
+    };
+    RelPath::parse_directory(&text).map_err(|refused| refused_path(call, &refused))
+}
+
+fn places(call: &Call<'_>, names: &str) -> Result<Option<Selection>, Trouble> {
+    let Some(text) = call.text(names) else {
+        return Ok(None);
+    };
+    Selection::parse_directory(&text).map_err(|refused| refused_path(call, &refused))
+}
+
+fn refused_path(call: &Call<'_>, refused: &agent_protocol::PathProblem) -> Trouble {
+    (
+        format!("`{}` cannot be used: {refused}", call.tool),
+        "give a path relative to the workspace".to_owned(),
+    )
+}
+
+fn text(call: &Call<'_>, names: &str) -> Result<String, Trouble> {
+    let name = || names.split(' ').next().unwrap_or_default();
+    let text = call.text(names).ok_or_else(|| missing(call, name()))?;
+    // Which line ends a file has, the file knows.
+    Ok(text.replace("\r\n", "\n"))
+}
+
+/// Words for a person, without white space around them.
+fn words(call: &Call<'_>, names: &str) -> Result<String, Trouble> {
+    text(call, names).map(|text| text.trim().to_owned())
+}
+
+/// A text whose last line ends, as those of a file do.
+fn ended(mut text: String) -> String {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
+fn number(call: &Call<'_>, names: &str) -> Result<Option<u32>, Trouble> {
+    call.number(names).map_err(|name| {
+        (
+            format!("`{name}` of `{}` is not a line number or count", call.tool),
+            String::new(),
+        )
+    })
+}
+
+fn missing(call: &Call<'_>, name: &str) -> Trouble {
+    (format!("`{}` needs `{name}`", call.tool), String::new())
+}
+
+fn unknown(call: &Call<'_>) -> Item {
+    let shown: String = call.tool.chars().take(60).collect();
+    // What changes a part of a file is no reason to write all of it.
+    let is_edit = call.get(table::OLD).is_some() || call.get(table::NEW).is_some();
+    let may_be_meant = |tool: &&Tool| !(is_edit && tool.kind == ToolKind::Create);
+    let nearest = table::TOOLS
+        .iter()
+        .filter(may_be_meant)
+        .flat_map(|tool| tool.names.split(' '))
+        .map(|known| (distance(&squashed(&shown), &squashed(known)), known))
+        .min();
+    let hint = match nearest {
+        Some((distance, known)) if distance * 3 < shown.len() => {
+            format!("did you mean `{known}`? ")
+        }
+        _ => String::new(),
+    };
+    let known: Vec<&str> = table::TOOLS
+        .iter()
+        .filter(|tool| tool.kind != ToolKind::Unavailable && tool.kind != ToolKind::Editor)
+        .map(Tool::name)
+        .collect();
+    Item::Problem {
+        command: None,
+        message: format!(
+            "there is no tool `{shown}`; this arrived: {}",
+            call.quoted()
+        ),
+        hint: format!("{hint}known tools: {}", known.join(", ")),
+    }
+}
+
+fn squashed(name: &str) -> String {
+    letters(name).map(char::from).collect()
+}
+
+/// How many letters must change to turn one word into the other.
+pub(crate) fn distance(left: &str, right: &str) -> usize {
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (line, letter) in left.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = line + 1;
+        for (column, other) in right.bytes().enumerate() {
+            let change = diagonal + usize::from(letter != other);
+            diagonal = row[column + 1];
+            row[column + 1] = change.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[right.len()]
+}

@@ -1,0 +1,196 @@
+//! The tools that models know, and what each is in our own commands: the one place that says so.
+//!
+//! Names and parameters are compared without letter case, `_` and `-`, so that `readFile`,
+//! `read_file` and `ReadFile` are one. A name may be of ours, of Claude Code, Cline, Roo, Cursor,
+//! Codex, Copilot, Gemini CLI, `OpenHands`, aider, Continue or of an MCP server for files. The table
+//! in `docs/protocol.md` says the same in words.
+
+use super::ToolKind::{
+    self, AskUser, Create, Delete, Done, Edit, Editor, GitDiff, GitStatus, Insert, List, Message,
+    Move, Outline, Patch, Plan, Read, Run, Search, Unavailable,
+};
+
+/// A tool: what it is for us, the names it goes by, and how a call of it is written.
+pub(super) struct Tool {
+    pub(super) kind: ToolKind,
+    /// The first is ours.
+    pub(super) names: &'static str,
+    pub(super) example: &'static str,
+}
+
+pub(super) const TOOLS: &[Tool] = &[
+    Tool {
+        kind: Read,
+        names: "\
+            read_file view_file read view open_file read_files cat_file get_file_contents \
+            read_text_file read_many_files fs_read file_read",
+        example: r#"{"tool": "read_file", "path": "..."}"#,
+    },
+    Tool {
+        kind: Create,
+        names: "\
+            write_file create_file write create write_to_file save_file new_file \
+            create_new_file create_or_update_file fs_write file_write",
+        example: r#"{"tool": "write_file", "path": "...", "content": "..."}"#,
+    },
+    Tool {
+        kind: Insert,
+        names: "insert_text insert insert_content insert_lines insert_at_line",
+        example: r#"{"tool": "insert_text", "path": "...", "line": 0, "text": "..."}"#,
+    },
+    Tool {
+        kind: Edit,
+        names: "\
+            replace_text edit edit_file str_replace replace replace_in_file search_replace \
+            search_and_replace multi_edit multi_edit_file replace_string_in_file \
+            multi_replace_string_in_file string_replace edit_existing_file find_and_replace \
+            update_file modify_file file_edit",
+        example: r#"{"tool": "replaceText", "path": "...", "oldString": "...", "newString": "..."}"#,
+    },
+    Tool {
+        kind: Patch,
+        names: "apply_patch apply_diff patch patch_file apply_unified_diff",
+        example: r#"{"tool": "apply_patch", "patch": "..."}"#,
+    },
+    Tool {
+        kind: Delete,
+        names: "delete_file remove_file",
+        example: r#"{"tool": "delete_file", "path": "..."}"#,
+    },
+    Tool {
+        kind: Move,
+        names: "move_file rename_file",
+        example: r#"{"tool": "move_file", "from": "...", "to": "..."}"#,
+    },
+    Tool {
+        kind: List,
+        names: "\
+            list_files list_dir list_directory ls glob glob_files file_search glob_file_search \
+            find_files directory_tree",
+        example: r#"{"tool": "listFiles", "path": "..."}"#,
+    },
+    Tool {
+        kind: Search,
+        names: "\
+            search_text grep grep_search search_files search_file_content ripgrep text_search \
+            find_in_files",
+        example: r#"{"tool": "searchText", "pattern": "..."}"#,
+    },
+    Tool {
+        kind: Outline,
+        names: "outline list_code_definition_names",
+        example: r#"{"tool": "outline", "path": "..."}"#,
+    },
+    Tool {
+        kind: Run,
+        names: "\
+            run shell run_command bash execute_command run_shell_command execute_bash \
+            run_terminal_cmd run_terminal_command run_in_terminal terminal exec_command \
+            local_shell local_shell_call container_exec execute_shell sh bash_command",
+        example: r#"{"tool": "run", "command": "..."}"#,
+    },
+    Tool {
+        kind: GitStatus,
+        names: "git_status",
+        example: r#"{"tool": "git_status"}"#,
+    },
+    Tool {
+        kind: GitDiff,
+        names: "git_diff",
+        example: r#"{"tool": "git_diff"}"#,
+    },
+    Tool {
+        kind: Plan,
+        names: "plan",
+        example: r#"{"tool": "plan", "text": "..."}"#,
+    },
+    Tool {
+        kind: Message,
+        names: "message send_message say notify_user",
+        example: r#"{"tool": "message", "text": "..."}"#,
+    },
+    Tool {
+        kind: AskUser,
+        names: "ask_user ask_followup_question ask_question ask_user_question",
+        example: r#"{"tool": "ask_user", "question": "..."}"#,
+    },
+    Tool {
+        kind: Done,
+        names: "done final_output attempt_completion finish task_complete submit complete_task",
+        example: r#"{"tool": "done", "summary": "..."}"#,
+    },
+    Tool {
+        kind: Editor,
+        names: "str_replace_editor str_replace_based_edit_tool str_replace_edit_tool text_editor",
+        example: r#"{"tool": "replaceText", "path": "...", "oldString": "...", "newString": "..."}"#,
+    },
+    Tool {
+        kind: Unavailable,
+        names: "\
+            browser_action use_mcp_tool access_mcp_resource web_search web_fetch fetch_url \
+            google_web_search switch_mode new_task todo_write update_todo_list update_plan \
+            write_todos task codebase_search notebook_edit save_memory insert_edit_into_file \
+            think computer kill_shell bash_output exit_plan_mode fetch_instructions",
+        example: "",
+    },
+];
+
+pub(super) const PATH: &str = "\
+    path file_path filename file target_file absolute_path relative_path \
+    relative_workspace_path file_name filepath";
+pub(super) const PATHS: &str = "paths file_paths files glob";
+pub(super) const CONTENT: &str = "\
+    content contents text file_text file_content new_content code data body";
+pub(super) const OLD: &str = "\
+    old_string old_text old_str search old find old_content original search_string";
+pub(super) const NEW: &str = "\
+    new_string new_text new_str replace new replacement new_content updated replace_with \
+    replace_string";
+pub(super) const EDITS: &str = "edits replacements changes operations";
+pub(super) const REPLACE_ALL: &str = "replace_all allow_multiple all";
+pub(super) const PATTERN: &str = "pattern";
+pub(super) const REPLACEMENT: &str = "replacement replace";
+pub(super) const CHANGES: &str = "patch diff input patch_text unified_diff";
+pub(super) const LINE: &str = "line insert_line line_number after_line";
+pub(super) const INSERTED: &str = "text content new_str insert_text";
+pub(super) const START: &str = "\
+    start_line from start_line_one_indexed start_line_number first_line";
+pub(super) const END: &str = "\
+    end_line to end_line_one_indexed_inclusive end_line_one_indexed end_line_number last_line";
+pub(super) const OFFSET: &str = "offset";
+pub(super) const LIMIT: &str = "limit";
+pub(super) const RANGE: &str = "view_range line_range";
+pub(super) const FROM: &str = "from source path old_path source_path";
+pub(super) const TO: &str = "to destination new_path target_path dest";
+pub(super) const PLACES: &str = "\
+    path paths directory dir_path search_path dir folder relative_workspace_path \
+    target_directory absolute_path";
+pub(super) const GLOB: &str = "glob include file_pattern glob_pattern include_pattern";
+pub(super) const QUERY: &str = "pattern query regex_pattern search_term regex";
+pub(super) const CONTEXT: &str = "context context_lines";
+pub(super) const SCRIPT: &str = "command cmd script commands code input";
+pub(super) const DIRECTORY: &str = "workdir cwd working_directory directory dir_path";
+pub(super) const TIMEOUT: &str = "timeout timeout_seconds";
+pub(super) const WORDS: &str = "text message content";
+pub(super) const QUESTION: &str = "question text questions";
+pub(super) const SUMMARY: &str = "output summary text result message";
+/// What an editor with several commands is to do.
+pub(super) const SUBCOMMAND: &str = "command";
+
+/// Keys under which the parameters of a call stand by themselves.
+pub(super) const NESTED: &str = "arguments args parameters params input";
+
+/// Keys that say which tool is meant, and how certain that is, the most certain first.
+pub(super) const TOOL_KEYS: &str = "tool tool_name toolName recipient_name name action function";
+
+/// Keys that explain a call and change nothing about it.
+pub(super) const REMARKS: &str = "\
+    type id call_id thought reason reasoning explanation description comment note purpose \
+    intent title index is_background run_in_background requires_approval task_progress \
+    expected_replacements security_risk instructions instruction tool_call_id";
+
+/// Keys that records of calls have and calls do not.
+pub(super) const RECORD: &str = "\
+    timestamp time ts date created_at level severity logger source result stdout stderr \
+    exit_code returncode duration elapsed status success error observation event user author \
+    response";
