@@ -38,33 +38,32 @@ impl Status {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// Byte for byte, line ends aside.
+    /// Byte for byte, except for line endings.
     Exact,
-    /// But for white space at the ends of lines.
+    /// Except for white space at the ends of lines.
     TrailingSpace,
-    /// But for one and the same change of indentation on every line.
+    /// Except for indentation that differs by the same amount on every line.
     Indentation,
-    /// But for the amount of white space, and kinds of quotes, dashes and spaces.
+    /// Except for the amount of white space and the kind of quotes, dashes and spaces.
     #[serde(alias = "punctuation", alias = "within-line", alias = "elision")]
     Whitespace,
-    /// But for an indentation that differs from line to line: new lines stand as they were sent.
+    /// Except for indentation that differs from line to line; new lines are written as sent.
     UnevenIndentation,
-    /// But for one layer of backslash escapes.
+    /// Except for one layer of backslash escapes.
     Escapes,
-    /// But for line numbers before every line of the quote.
+    /// Except for line numbers in front of every quoted line.
     LineNumbers,
-    /// But for hunks whose change was there already.
+    /// Except for hunks that had already been applied.
     PartlyApplied,
-    /// But for at most two lines of context at the ends of a hunk.
+    /// Except for at most two lines of context at the ends of a hunk.
     Fuzz,
-    /// At one of several equal places: the one nearest to the line that the hunk states, or the end
-    /// of the file where its context says so.
+    /// At one of several equal matches: the one nearest to the line that the hunk states, or the
+    /// end of the file if the context says so.
     Nearest,
-    /// At the only place that a hunk fits, which is not where its numbers or the line after its `@@`
-    /// lead to.
+    /// At the only match of a hunk, which is not where its numbers or the line after its `@@` say.
     #[serde(alias = "anchor")]
     Elsewhere,
-    /// It was there already: nothing was changed.
+    /// Already applied: nothing was changed.
     AlreadyApplied,
 }
 
