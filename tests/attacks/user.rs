@@ -152,8 +152,8 @@ impl Again {
         if is_root() {
             command.args(["--mount", "sh"]);
         }
-        // Landlock has no process namespace: a fork bomb of one test uses up what the person may
-        // start, and the self-test of another one beside it finds no sandbox.
+        // Landlock has no process namespace. With two threads a self-test once found no sandbox;
+        // the likely cause is the fork bomb beside it, which uses up what the person may start.
         let threads = match self.backend {
             Backend::Landlock => "1",
             Backend::Namespaces | Backend::Bubblewrap => "2",
