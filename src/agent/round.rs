@@ -366,7 +366,7 @@ fn settle_done(reply: &Reply, results: &mut [StepResult], proposes: bool) -> Opt
         return Some(summary);
     };
     results[at].outcome = Outcome::refused(format!(
-        "{trouble}; mend it, or, if nothing needs mending, send a reply with only [DONE]"
+        "{trouble}; fix it, or, if nothing needs fixing, send a reply with only [DONE]"
     ));
     None
 }

@@ -32,7 +32,7 @@ pub(super) fn findings(settings: Result<&(Base, Loaded), &Error>) -> Vec<Finding
 
 fn unreadable(error: &Error) -> Finding {
     let remedy = match error.hints() {
-        [] => "mend it; `agent help settings` explains the settings".to_owned(),
+        [] => "fix it; `agent help settings` explains the settings".to_owned(),
         hints => hints.join("; "),
     };
     Finding::problem(error.to_string(), remedy)
