@@ -112,8 +112,8 @@ fn is_binary(head: &[u8]) -> bool {
     !has_mark && controls > A_FEW && controls * 20 > head.len()
 }
 
-/// The last lines of a file, decoded.
-pub(super) fn tail(path: &Path) -> io::Result<String> {
+/// The last lines of a file, decoded, and the state of the file that they are from.
+pub(super) fn tail(path: &Path) -> io::Result<(String, Stat)> {
     let (mut file, stat) = open(path)?;
     let mut mark = Vec::with_capacity(3);
     file.by_ref().take(3).read_to_end(&mut mark)?;
@@ -124,11 +124,11 @@ pub(super) fn tail(path: &Path) -> io::Result<String> {
     file.take(TAIL).read_to_end(&mut bytes)?;
     let (text, _) = encoding.decode_without_bom_handling(&bytes);
     if begin == 0 {
-        return Ok(text.trim_start_matches('\u{feff}').to_owned());
+        return Ok((text.trim_start_matches('\u{feff}').to_owned(), stat));
     }
     // The first line may lack its beginning.
     let whole_lines = text.split_once('\n').map_or("", |(_, rest)| rest);
-    Ok(whole_lines.to_owned())
+    Ok((whole_lines.to_owned(), stat))
 }
 
 fn open(path: &Path) -> io::Result<(File, Stat)> {
@@ -226,8 +226,8 @@ mod tests {
     fn a_tail_begins_with_a_whole_line() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&b"x".repeat(9_000)).unwrap();
-        assert_eq!(tail(file.path()).unwrap(), "");
+        assert_eq!(tail(file.path()).unwrap().0, "");
         file.write_all(b"\nlast").unwrap();
-        assert_eq!(tail(file.path()).unwrap(), "last");
+        assert_eq!(tail(file.path()).unwrap().0, "last");
     }
 }

@@ -269,7 +269,10 @@ impl Sighting {
         if is_old_news || self.delivered.as_ref() == Some(round) {
             return Verdict::Leave;
         }
-        let evidence = self.evidence(path, round, find_end_mark);
+        let Some(evidence) = self.evidence(path, &stat, round, find_end_mark) else {
+            // Written to since it was listed; the write wakes us, too, where there is a watcher.
+            return Verdict::Wait(SETTLE);
+        };
         match settle::look(&stat, still, evidence) {
             Look::Whole => Verdict::Whole(stat),
             Look::Wait(rest) => Verdict::Wait(rest),
@@ -289,22 +292,33 @@ impl Sighting {
         }
     }
 
-    fn evidence(&mut self, path: &Path, round: &EndMark, find_end_mark: FindEndMark) -> Evidence {
+    /// Nothing if the file is no longer in the state that was listed: the end of one state says
+    /// nothing about another.
+    fn evidence(
+        &mut self,
+        path: &Path,
+        listed: &Stat,
+        round: &EndMark,
+        find_end_mark: FindEndMark,
+    ) -> Option<Evidence> {
         if let Tail::Unread = self.tail {
-            let end = read::tail(path).ok().and_then(|tail| find_end_mark(&tail));
-            self.tail = Tail::Read(end);
+            self.tail = Tail::Read(match read::tail(path) {
+                Ok((_, stat)) if stat != *listed => return None,
+                Ok((tail, _)) => find_end_mark(&tail),
+                Err(_) => None,
+            });
         }
         let mark = match &self.tail {
             Tail::Read(mark) => mark.as_ref(),
             Tail::Unread => None,
         };
-        match (self.writer, mark) {
+        Some(match (self.writer, mark) {
             (Writer::Done | Writer::Placed, Some(mark)) if mark == round => Evidence::Complete,
             (Writer::Busy, mark) if mark != Some(round) => Evidence::Contrary,
             (_, None) if self.has_grown => Evidence::Contrary,
             (_, Some(_)) | (Writer::Placed, None) => Evidence::Likely,
             (_, None) => Evidence::Missing,
-        }
+        })
     }
 }
 
@@ -418,6 +432,20 @@ mod tests {
         desk.save("one and more");
         desk.touch(Touch::Written);
         desk.waits(0, 10_000);
+    }
+
+    #[test]
+    fn an_end_that_came_after_the_listing_does_not_make_the_listed_file_whole() {
+        let mut desk = Desk::new();
+        desk.save("one");
+        desk.touch(Touch::Written);
+        let directory = desk.directory.path();
+        desk.sightings.refresh(directory, desk.now).unwrap();
+        desk.save("one [END");
+        let later = desk.now + Duration::from_secs(1);
+        let overview = desk.sightings.overview(directory, &round(), later);
+        assert!(overview.reply.is_none());
+        desk.waits(1_000, 500);
     }
 
     #[test]

@@ -492,7 +492,7 @@ fn a_mark_is_seen_at_the_end_of_a_long_reply_and_in_utf_16() {
     for content in [long.into_bytes(), wide] {
         let post = Post::new();
         save(&post.path("reply.txt"), content);
-        let tail = read::tail(&post.path("reply.txt")).unwrap();
+        let (tail, _) = read::tail(&post.path("reply.txt")).unwrap();
         assert_eq!(find_end_mark(&tail), Some(round()));
     }
 }
