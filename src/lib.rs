@@ -22,12 +22,12 @@ pub mod approve;
 pub mod execute;
 
 pub use agent_edit as edit;
-pub mod workspace;
+pub use agent_files::workspace;
 
-pub mod repositories;
-pub mod sandbox;
+pub use agent_sandbox as sandbox;
+pub use agent_sandbox::repositories;
 
-pub mod checkpoint;
+pub use agent_files::checkpoint;
 pub mod session;
 pub mod transcript;
 
@@ -42,8 +42,7 @@ pub mod settings;
 
 pub mod ui;
 
-pub mod error;
-pub mod fs;
+pub use agent_files::{error, fs};
 pub mod interrupt;
 pub mod json;
 pub mod number;

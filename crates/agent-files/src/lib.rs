@@ -1,0 +1,7 @@
+#![doc = include_str!("../README.md")]
+
+pub mod checkpoint;
+pub mod error;
+pub mod fs;
+pub mod platform;
+pub mod workspace;

@@ -1,0 +1,178 @@
+//! Which files of the workspace git and ripgrep would leave out.
+//!
+//! The rules are those of the `ignore` crate, its own walker is not used: it opens ignore files by
+//! name, and one that is a pipe, or a link to `/dev/zero`, would never end. Here they are read
+//! through the workspace, up to a limit.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::Workspace;
+use agent_protocol::RelPath;
+
+/// The most that is read of one ignore file, in bytes; a larger one is not obeyed.
+pub(super) const MAX_IGNORE_BYTES: u64 = 256 * 1024;
+
+/// How long names are expected to be, in bytes.
+const NAME: usize = 64;
+
+/// Which ignore files there are to read in a directory.
+#[derive(Clone, Copy)]
+pub(super) struct IgnoreFiles {
+    ignore: bool,
+    gitignore: bool,
+    exclude: bool,
+}
+
+impl IgnoreFiles {
+    /// All that there may be.
+    pub(super) const POSSIBLE: Self = Self {
+        ignore: true,
+        gitignore: true,
+        exclude: true,
+    };
+
+    /// Those that a directory has.
+    pub(super) fn among(has: impl Fn(&str) -> bool, is_root: bool) -> Self {
+        Self {
+            ignore: has(".ignore"),
+            gitignore: has(".gitignore"),
+            exclude: is_root && has(".git"),
+        }
+    }
+}
+
+/// What a rule is asked about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Is {
+    File,
+    Directory,
+}
+
+/// The ignore rules of one directory, and those above it.
+pub(super) struct Rules {
+    above: Option<Arc<Rules>>,
+    /// `.ignore`: goes before all that git says.
+    ignore: Gitignore,
+    /// `.gitignore`.
+    gitignore: Gitignore,
+    /// `.git/info/exclude`: comes last.
+    exclude: Gitignore,
+}
+
+impl Rules {
+    /// The rules that hold in a directory: those from above, if it has none of its own.
+    ///
+    /// `read` gives the content of a file in that directory, if it can be had.
+    pub(super) fn read(
+        read: impl Fn(&str) -> Option<Vec<u8>>,
+        directory: &Path,
+        which: IgnoreFiles,
+        above: Option<Arc<Rules>>,
+    ) -> Option<Arc<Rules>> {
+        let rules_of = |wanted: bool, name: &str| match wanted.then(|| read(name)).flatten() {
+            Some(content) => parse_rules(&content, directory),
+            None => Gitignore::empty(),
+        };
+        let is_root = directory.as_os_str().is_empty();
+        let rules = Self {
+            ignore: rules_of(which.ignore, ".ignore"),
+            gitignore: rules_of(which.gitignore, ".gitignore"),
+            exclude: rules_of(which.exclude && is_root, ".git/info/exclude"),
+            above: None,
+        };
+        if rules.ignore.is_empty() && rules.gitignore.is_empty() && rules.exclude.is_empty() {
+            return above;
+        }
+        Some(Arc::new(Self { above, ..rules }))
+    }
+
+    /// Whether they leave out a path, which begins with a slash.
+    pub(super) fn leave_out(&self, absolute: &Path, is: Is) -> bool {
+        let is_directory = is == Is::Directory;
+        let in_order = (self.chain().map(|rules| &rules.ignore))
+            .chain(self.chain().map(|rules| &rules.gitignore))
+            .chain(self.chain().map(|rules| &rules.exclude));
+        for matcher in in_order.filter(|matcher| !matcher.is_empty()) {
+            match matcher.matched(absolute, is_directory) {
+                Match::None => {}
+                Match::Ignore(_) => return true,
+                Match::Whitelist(_) => return false,
+            }
+        }
+        false
+    }
+
+    /// The innermost directory first.
+    fn chain(&self) -> impl Iterator<Item = &Rules> {
+        std::iter::successors(Some(self), |rules| rules.above.as_deref())
+    }
+}
+
+/// Reads one ignore file through the workspace's own door; what cannot be read has no rules.
+pub(super) fn read_beneath(workspace: &Workspace, directory: &str, name: &str) -> Option<Vec<u8>> {
+    let path = RelPath::parse(&join(directory, name)).ok()?;
+    workspace.read(&path, MAX_IGNORE_BYTES).ok()
+}
+
+fn parse_rules(content: &[u8], directory: &Path) -> Gitignore {
+    let mut builder = GitignoreBuilder::new(absolute(directory));
+    let text = String::from_utf8_lossy(content);
+    for line in text.trim_start_matches('\u{feff}').lines() {
+        // A glob that is wrong ignores nothing, as in git.
+        let _ = builder.add_line(None, line);
+    }
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+/// The matcher wants one root for its rules and the paths; the real one is none of its business.
+fn absolute(path: &Path) -> PathBuf {
+    Path::new("/").join(path)
+}
+
+/// The paths of a directory's entries as the rules want them, one after the other in the same memory.
+pub(super) struct Absolute {
+    path: String,
+    /// How much of it is the directory.
+    shared: usize,
+}
+
+impl Absolute {
+    /// For a directory relative to the root, which is empty.
+    pub(super) fn within(directory: &str) -> Self {
+        let mut path = String::with_capacity(directory.len() + NAME);
+        path.push('/');
+        if !directory.is_empty() {
+            path.push_str(directory);
+            path.push('/');
+        }
+        Self {
+            shared: path.len(),
+            path,
+        }
+    }
+
+    /// The path of one entry.
+    pub(super) fn of(&mut self, name: &str) -> &Path {
+        self.path.truncate(self.shared);
+        self.path.push_str(name);
+        Path::new(&self.path)
+    }
+}
+
+/// Whether the rules leave the path out.
+pub(super) fn is_ignored(rules: Option<&Rules>, path: &Path, is: Is) -> bool {
+    rules.is_some_and(|rules| rules.leave_out(&absolute(path), is))
+}
+
+/// A path from the root, whose own path is empty.
+pub(super) fn join(directory: &str, name: &str) -> String {
+    if directory.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{directory}/{name}")
+    }
+}

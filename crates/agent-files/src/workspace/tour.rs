@@ -1,0 +1,255 @@
+//! A look at every file, the first ones first, that can end before it has seen them all.
+//!
+//! `walk` knows the whole workspace before it answers; a tour brings files while it goes, on several
+//! threads. Whoever has what it needs of the first files says that it is past those that follow, and
+//! they are not even listed. The same files are visited as `walk` would name, links aside.
+
+use std::cmp::Ordering;
+use std::io;
+
+use cap_fs_ext::DirExt;
+use cap_std::fs::Dir;
+
+use super::crew::work_off;
+use super::look::{Looker, Place, Start, path_order};
+use super::{FileProblem, Kind, Workspace};
+use crate::platform::files::{self, EntryKind};
+use agent_protocol::RelPath;
+
+/// The most files of one directory that are visited at a time, so that others can help.
+const BATCH: usize = 64;
+
+/// Some files of one directory.
+pub struct Batch<'a> {
+    directory: &'a Dir,
+    /// Where they are, in order.
+    pub files: &'a [RelPath],
+}
+
+impl Batch<'_> {
+    /// Opens one of the files; a link or a pipe gives an error, or nothing to read.
+    pub fn open(&self, path: &RelPath) -> io::Result<std::fs::File> {
+        files::open_in(self.directory, path.file_name())
+    }
+}
+
+/// Who is on a tour.
+pub trait Visitor: Sync {
+    /// Whether nothing at or beneath this path is needed any more.
+    fn is_past(&self, path: &str) -> bool;
+
+    /// Whether a directory is not gone into.
+    fn passes_by(&self, _directory: &RelPath) -> bool {
+        false
+    }
+
+    /// Takes some files; several threads may bring some at a time.
+    fn visit(&self, batch: &Batch<'_>);
+}
+
+/// What a tour told at its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Toured {
+    /// Whether it stopped at the limit of a walk, so that there are more files than it saw.
+    pub is_cut: bool,
+}
+
+impl Workspace {
+    /// Shows the files beneath a directory, or of the whole workspace, to a visitor.
+    pub fn tour(
+        &self,
+        beneath: Option<&RelPath>,
+        visitor: &impl Visitor,
+    ) -> Result<Toured, FileProblem> {
+        let tour = Tour {
+            workspace: self,
+            looker: Looker::new(self),
+            visitor,
+        };
+        match (self.start(beneath)?, beneath) {
+            (Start::Directory(place), _) => {
+                work_off(vec![Task::Directory(place)], |task| tour.work(task));
+            }
+            (Start::File(Kind::File { .. }), Some(path)) => {
+                let directory = path.parent().map(String::from).unwrap_or_default();
+                tour.files(&directory, std::slice::from_ref(path));
+            }
+            (Start::File(_), _) => {}
+        }
+        Ok(Toured {
+            is_cut: tour.looker.is_cut(),
+        })
+    }
+}
+
+enum Task {
+    Directory(Place),
+    Files {
+        directory: String,
+        files: Vec<RelPath>,
+    },
+}
+
+impl Task {
+    /// Where what it brings begins, and whether that is a directory.
+    fn begins(&self) -> (&str, bool) {
+        match self {
+            Self::Directory(place) => (&place.path, true),
+            Self::Files { files, .. } => (files.first().map_or("", RelPath::as_str), false),
+        }
+    }
+}
+
+struct Tour<'a, V> {
+    workspace: &'a Workspace,
+    looker: Looker<'a>,
+    visitor: &'a V,
+}
+
+impl<V: Visitor> Tour<'_, V> {
+    fn work(&self, task: Task) -> Vec<Task> {
+        if self.visitor.is_past(task.begins().0) {
+            return Vec::new();
+        }
+        match task {
+            Task::Directory(place) => self.directory(&place),
+            Task::Files { directory, files } => {
+                self.files(&directory, &files);
+                Vec::new()
+            }
+        }
+    }
+
+    fn directory(&self, place: &Place) -> Vec<Task> {
+        let Some(looked) = self.looker.look(place) else {
+            return Vec::new();
+        };
+        let mut tasks = Vec::new();
+        let mut files = Vec::new();
+        for entry in looked.entries {
+            match entry.kind {
+                EntryKind::Directory => {
+                    if self.visitor.passes_by(&entry.path) {
+                        continue;
+                    }
+                    tasks.push(Task::Directory(entry.place(looked.rules.as_ref())));
+                }
+                EntryKind::File => files.push(entry.path),
+                EntryKind::Link | EntryKind::Special => {}
+            }
+        }
+        if files.len() <= BATCH {
+            self.visitor.visit(&Batch {
+                directory: &looked.opened,
+                files: &files,
+            });
+            return tasks;
+        }
+        // The directory is opened again for each: were it kept open, a deep tree would need more
+        // open files than a process may have.
+        tasks.extend(files.chunks(BATCH).map(|files| Task::Files {
+            directory: place.path.clone(),
+            files: files.to_vec(),
+        }));
+        tasks
+    }
+
+    fn files(&self, directory: &str, files: &[RelPath]) {
+        let root = &self.workspace.root;
+        let opened = if directory.is_empty() {
+            root.try_clone()
+        } else {
+            root.open_dir_nofollow(directory)
+        };
+        if let Ok(opened) = opened {
+            self.visitor.visit(&Batch {
+                directory: &opened,
+                files,
+            });
+        }
+    }
+}
+
+impl Ord for Task {
+    fn cmp(&self, other: &Self) -> Ordering {
+        path_order(self.begins(), other.begins())
+    }
+}
+
+impl PartialOrd for Task {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Task {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Task {}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    struct Names {
+        seen: Mutex<Vec<String>>,
+        end: &'static str,
+    }
+
+    impl Visitor for Names {
+        fn is_past(&self, path: &str) -> bool {
+            path > self.end
+        }
+
+        fn visit(&self, batch: &Batch<'_>) {
+            let readable = |path: &&RelPath| batch.open(path).is_ok();
+            let names = batch.files.iter().filter(readable).map(ToString::to_string);
+            self.seen.lock().unwrap().extend(names);
+        }
+    }
+
+    fn seen(workspace: &Workspace, beneath: Option<&str>, end: &'static str) -> Vec<String> {
+        let names = Names {
+            seen: Mutex::new(Vec::new()),
+            end,
+        };
+        let beneath = beneath.map(|path| RelPath::parse(path).unwrap());
+        workspace.tour(beneath.as_ref(), &names).unwrap();
+        let mut seen = names.seen.into_inner().unwrap();
+        seen.sort();
+        seen
+    }
+
+    #[test]
+    fn visits_what_a_walk_names() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path()).unwrap();
+        let write = |path: &str, content: &str| {
+            let path = RelPath::parse(path).unwrap();
+            workspace.write(&path, content.as_bytes()).unwrap();
+        };
+        write(".gitignore", "*.log\n");
+        for number in 0..200 {
+            write(&format!("many/{number:03}.txt"), "");
+            write(&format!("deep/{}/{number:03}.txt", number % 7), "");
+            write(&format!("deep/{}/x.log", number % 7), "");
+        }
+        for beneath in [None, Some("many"), Some("deep/3"), Some("many/007.txt")] {
+            let path = beneath.map(|path| RelPath::parse(path).unwrap());
+            let walked = workspace.walk(path.as_ref()).unwrap().files;
+            let named: Vec<String> = walked.into_iter().map(|found| found.path.into()).collect();
+            assert_eq!(seen(&workspace, beneath, "~"), named, "{beneath:?}");
+        }
+        let first = seen(&workspace, None, "deep/2");
+        assert!(
+            first.iter().all(|path| !path.starts_with("many/")),
+            "{first:?}"
+        );
+        assert!(first.contains(&"deep/1/001.txt".to_owned()));
+    }
+}

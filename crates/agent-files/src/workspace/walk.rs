@@ -1,0 +1,442 @@
+//! Which files the workspace has, as git and ripgrep would see it.
+//!
+//! `.gitignore`, `.ignore` and `.git/info/exclude` of the workspace are obeyed, nothing above it and
+//! nothing of the person's own settings, so that the same workspace always gives the same answer.
+//! Hidden files are included, `.git` and `.agent` never. Links are named and not followed. Every
+//! directory and every ignore file is opened beneath the root, like all files of the workspace.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::crew::work_off;
+use super::look::{Entry, Looker, Place, Start, path_order};
+use super::{FileProblem, Kind, Workspace};
+use crate::platform::files::{EntryKind, size_and_time};
+use agent_protocol::RelPath;
+
+/// How many files with secrets a walk names.
+const MAX_CREDENTIALS: usize = 1_000;
+
+/// What a walk found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Walked {
+    /// The files, sorted by path.
+    pub files: Vec<Found>,
+    /// How many names could not be told to a model: not UTF-8, with control characters, and such.
+    pub unnamable: u64,
+    /// Whether it stopped at the limit, so that there are more files than these.
+    pub cut: bool,
+    /// The files that are there to keep secrets, also those that are ignored, as far as there are
+    /// not too many of them; those that lie higher up come first.
+    pub credentials: Vec<Found>,
+}
+
+/// A file that a walk found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Where it is.
+    pub path: RelPath,
+    /// In bytes; 0 for a link.
+    pub size: u64,
+    /// Whether it is a symbolic link, which was not followed.
+    pub is_link: bool,
+    /// When it was changed, in nanoseconds since 1970; 0 where that is not known.
+    pub modified: i64,
+}
+
+impl Workspace {
+    /// Lists the files beneath a directory, or the whole workspace; a file gives itself.
+    ///
+    /// Ignored files are left out, unless the directory itself is ignored: whoever names it wants
+    /// to see it.
+    pub fn walk(&self, beneath: Option<&RelPath>) -> Result<Walked, FileProblem> {
+        self.walk_past(beneath, |_| false)
+    }
+
+    /// The same, without what lies beneath the directories that are passed by.
+    pub fn walk_past(
+        &self,
+        beneath: Option<&RelPath>,
+        passes_by: impl Fn(&RelPath) -> bool + Sync,
+    ) -> Result<Walked, FileProblem> {
+        let place = match (self.start(beneath)?, beneath) {
+            (Start::Directory(place), _) => place,
+            (Start::File(kind), Some(path)) => return Ok(only(path, kind)),
+            (Start::File(_), None) => return Ok(Walked::default()),
+        };
+        let walk = Walk {
+            looker: Looker::new(self),
+            numbers: AtomicUsize::new(1),
+            visited: Mutex::new(Vec::new()),
+            credentials: Mutex::new(Vec::new()),
+            ignored: Mutex::new(Vec::new()),
+        };
+        work_off(vec![Task { place, number: 0 }], |task| {
+            walk.visit(&task, &passes_by)
+        });
+        Ok(walk.end(self))
+    }
+}
+
+fn only(path: &RelPath, kind: Kind) -> Walked {
+    let (size, is_link) = match kind {
+        Kind::File { size } => (size, false),
+        Kind::Link => (0, true),
+        Kind::Directory | Kind::Special => return Walked::default(),
+    };
+    Walked {
+        files: vec![Found {
+            path: path.clone(),
+            size,
+            is_link,
+            modified: 0,
+        }],
+        ..Walked::default()
+    }
+}
+
+/// A directory to look into.
+struct Task {
+    place: Place,
+    /// Its own, to find what it holds again.
+    number: usize,
+}
+
+/// What a directory holds, in the order of the paths.
+enum Item {
+    File(Found),
+    /// What another task found.
+    Beneath(usize),
+}
+
+struct Walk<'a> {
+    looker: Looker<'a>,
+    numbers: AtomicUsize,
+    /// What each directory held, in no order.
+    visited: Mutex<Vec<(usize, Vec<Item>)>>,
+    credentials: Mutex<Vec<Found>>,
+    /// Directories that are ignored.
+    ignored: Mutex<Vec<RelPath>>,
+}
+
+impl Walk<'_> {
+    fn visit(&self, task: &Task, passes_by: &impl Fn(&RelPath) -> bool) -> Vec<Task> {
+        let Some(mut looked) = self.looker.look(&task.place) else {
+            return Vec::new();
+        };
+        (looked.entries).retain(|entry| !entry.is_directory() || !passes_by(&entry.path));
+        let directories = looked.entries.iter().filter(|entry| entry.is_directory());
+        let count = directories.count();
+        let mut number = self.numbers.fetch_add(count, Ordering::Relaxed);
+        let mut tasks = Vec::with_capacity(count);
+        let mut items = Vec::with_capacity(looked.entries.len());
+        for entry in looked.entries {
+            if entry.is_directory() {
+                let place = entry.place(looked.rules.as_ref());
+                tasks.push(Task { place, number });
+                items.push(Item::Beneath(number));
+                number += 1;
+            } else {
+                items.extend(found(entry, &looked.opened).map(Item::File));
+            }
+        }
+        let credentials = std::mem::take(&mut looked.credentials).into_iter();
+        let credentials: Vec<Found> = credentials
+            .filter_map(|entry| found(entry, &looked.opened))
+            .collect();
+        if !credentials.is_empty() {
+            let mut all = locked(&self.credentials);
+            let room = MAX_CREDENTIALS.saturating_sub(all.len());
+            all.extend(credentials.into_iter().take(room));
+        }
+        if !looked.ignored.is_empty() {
+            let mut all = locked(&self.ignored);
+            let room = MAX_CREDENTIALS.saturating_sub(all.len());
+            all.extend(looked.ignored.into_iter().take(room));
+        }
+        locked(&self.visited).push((task.number, items));
+        tasks
+    }
+
+    /// Puts together what the directories held: each is in order, so that nothing is to be sorted.
+    fn end(self, workspace: &Workspace) -> Walked {
+        let visited = self.visited.into_inner();
+        let visited = visited.unwrap_or_else(PoisonError::into_inner);
+        let mut directories: Vec<Vec<Item>> = Vec::new();
+        directories.resize_with(self.numbers.into_inner(), Vec::new);
+        let mut files = Vec::with_capacity(visited.iter().map(|(_, items)| items.len()).sum());
+        for (number, items) in visited {
+            directories[number] = items;
+        }
+        let mut open = vec![std::mem::take(&mut directories[0]).into_iter()];
+        while let Some(last) = open.last_mut() {
+            match last.next() {
+                Some(Item::File(found)) => files.push(found),
+                Some(Item::Beneath(number)) => {
+                    open.push(std::mem::take(&mut directories[number]).into_iter());
+                }
+                None => {
+                    open.pop();
+                }
+            }
+        }
+        let credentials = self.credentials.into_inner();
+        let mut credentials = credentials.unwrap_or_else(PoisonError::into_inner);
+        let ignored = self.ignored.into_inner();
+        let ignored = ignored.unwrap_or_else(PoisonError::into_inner);
+        credentials.extend(workspace.credentials_beneath(ignored));
+        credentials.sort_unstable_by(|a, b| {
+            let depth = |found: &Found| found.path.components().count();
+            depth(a).cmp(&depth(b)).then_with(|| a.path.cmp(&b.path))
+        });
+        Walked {
+            files,
+            credentials,
+            unnamable: self.looker.unnamable() as u64,
+            cut: self.looker.is_cut(),
+        }
+    }
+}
+
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the system knows of a file; nothing if it has vanished.
+pub(super) fn found(entry: Entry, directory: &cap_std::fs::Dir) -> Option<Found> {
+    let is_link = entry.kind == EntryKind::Link;
+    let (size, modified) = if is_link {
+        (0, 0)
+    } else {
+        size_and_time(directory, entry.path.file_name()).ok()?
+    };
+    Some(Found {
+        path: entry.path,
+        size,
+        is_link,
+        modified,
+    })
+}
+
+impl Ord for Task {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        path_order((&self.place.path, true), (&other.place.path, true))
+    }
+}
+
+impl PartialOrd for Task {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Task {
+    fn eq(&self, other: &Self) -> bool {
+        self.place.path == other.place.path
+    }
+}
+
+impl Eq for Task {}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    struct Tree {
+        directory: tempfile::TempDir,
+        workspace: Workspace,
+    }
+
+    fn tree(files: &[(&str, &str)]) -> Tree {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path()).unwrap();
+        for (path, content) in files {
+            let path = RelPath::parse(path).unwrap();
+            workspace.write(&path, content.as_bytes()).unwrap();
+        }
+        Tree {
+            directory,
+            workspace,
+        }
+    }
+
+    impl Tree {
+        fn names(&self, beneath: Option<&str>) -> Vec<String> {
+            let beneath = beneath.map(|path| RelPath::parse(path).unwrap());
+            let walked = self.workspace.walk(beneath.as_ref()).unwrap();
+            walked
+                .files
+                .into_iter()
+                .map(|found| found.path.into())
+                .collect()
+        }
+    }
+
+    #[test]
+    fn names_hidden_files_but_not_the_repository_nor_our_own() {
+        let tree = tree(&[
+            (".env", ""),
+            (".git/config", ""),
+            ("sub/.git/config", ""),
+            (".agent/x", ""),
+            ("b.rs", ""),
+            ("a/c.rs", "four"),
+        ]);
+        assert_eq!(tree.names(None), [".env", "a/c.rs", "b.rs"]);
+        assert_eq!(tree.workspace.walk(None).unwrap().files[1].size, 4);
+    }
+
+    #[test]
+    fn obeys_ignore_files_of_every_directory() {
+        let tree = tree(&[
+            (".gitignore", "*.log\n/target\nkeep.ignored\n"),
+            (".ignore", "!keep.ignored\n"),
+            (".git/info/exclude", "private.txt\n"),
+            ("a.log", ""),
+            ("keep.ignored", ""),
+            ("private.txt", ""),
+            ("target/x", ""),
+            ("sub/target/y", ""),
+            ("sub/.gitignore", "!b.log\nonly-here\n"),
+            ("sub/b.log", ""),
+            ("sub/c.log", ""),
+            ("sub/only-here", ""),
+            ("only-here", ""),
+        ]);
+        assert_eq!(
+            tree.names(None),
+            [
+                ".gitignore",
+                ".ignore",
+                "keep.ignored",
+                "only-here",
+                "sub/.gitignore",
+                "sub/b.log",
+                "sub/target/y"
+            ]
+        );
+        assert_eq!(
+            tree.names(Some("sub")),
+            ["sub/.gitignore", "sub/b.log", "sub/target/y"]
+        );
+    }
+
+    #[test]
+    fn files_with_secrets_are_known_also_where_they_are_ignored() {
+        let tree = tree(&[
+            (".gitignore", ".env*\n/build\nsecrets/\n"),
+            (".env", "A=b"),
+            (".env.example", ""),
+            ("a/tls/server.pem", ""),
+            ("a/.env.local", ""),
+            ("b.rs", ""),
+            ("build/x.pem", ""),
+            ("secrets/.env", ""),
+            ("secrets/a/b.env", ""),
+            ("secrets/a/b/c.env", ""),
+            ("secrets/readme.txt", ""),
+        ]);
+        let walked = tree.workspace.walk(None).unwrap();
+        let paths: Vec<&str> = (walked.credentials.iter())
+            .map(|found| found.path.as_str())
+            .collect();
+        let expected = [
+            ".env",
+            "a/.env.local",
+            "secrets/.env",
+            "a/tls/server.pem",
+            "secrets/a/b.env",
+        ];
+        assert_eq!(paths, expected);
+        assert_eq!(walked.credentials[0].size, 3);
+        assert_eq!(tree.names(None), [".gitignore", "a/tls/server.pem", "b.rs"]);
+    }
+
+    #[test]
+    fn an_ignored_directory_that_is_named_is_shown() {
+        let tree = tree(&[
+            (".gitignore", "target\n*.o\n"),
+            ("target/debug/a.o", ""),
+            ("src/b.o", ""),
+        ]);
+        assert_eq!(tree.names(Some("target")), ["target/debug/a.o"]);
+        assert_eq!(tree.names(Some("target/debug")), ["target/debug/a.o"]);
+        assert!(tree.names(Some("src")).is_empty());
+        assert_eq!(tree.names(Some("src/b.o")), ["src/b.o"]);
+    }
+
+    #[test]
+    fn nothing_above_the_workspace_is_obeyed() {
+        let outer = tempfile::tempdir().unwrap();
+        fs::create_dir_all(outer.path().join("workspace")).unwrap();
+        fs::create_dir(outer.path().join(".git")).unwrap();
+        fs::File::create(outer.path().join("workspace/a.txt")).unwrap();
+        let outside = Workspace::open(outer.path()).unwrap();
+        let path = RelPath::parse(".gitignore").unwrap();
+        outside.write(&path, b"*\n").unwrap();
+        let workspace = Workspace::open(&outer.path().join("workspace")).unwrap();
+        assert_eq!(workspace.walk(None).unwrap().files.len(), 1);
+    }
+
+    #[test]
+    fn links_are_named_and_not_followed() {
+        let outside = tempfile::tempdir().unwrap();
+        fs::File::create(outside.path().join("secret")).unwrap();
+        let tree = tree(&[("a.txt", "")]);
+        let root = tree.directory.path();
+        symlink(outside.path(), root.join("out")).unwrap();
+        symlink(".", root.join("loop")).unwrap();
+        let walked = tree.workspace.walk(None).unwrap();
+        assert_eq!(tree.names(None), ["a.txt", "loop", "out"]);
+        assert!(walked.files[1].is_link && walked.files[2].is_link);
+        assert_eq!(tree.names(Some("out")), ["out"]);
+    }
+
+    #[test]
+    fn ignore_files_that_never_end_do_no_harm() {
+        let tree = tree(&[("a/x", ""), ("b/x", "")]);
+        let root = tree.directory.path();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            root.join("a/.gitignore"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
+        symlink("/dev/zero", root.join("b/.gitignore")).unwrap();
+        assert_eq!(tree.names(None), ["a/x", "b/.gitignore", "b/x"]);
+    }
+
+    #[test]
+    fn names_that_a_model_cannot_write_are_counted() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        let tree = tree(&[("a", "")]);
+        for name in [&b"caf\xe9"[..], b"line\nbreak", b"back\\slash", b" space"] {
+            fs::File::create(tree.directory.path().join(OsStr::from_bytes(name))).unwrap();
+        }
+        let walked = tree.workspace.walk(None).unwrap();
+        assert_eq!(walked.files.len(), 1);
+        assert_eq!(walked.unnamable, 4);
+    }
+
+    #[test]
+    fn threads_find_what_one_finds() {
+        let names: Vec<String> = (0..64).map(|n| format!("d{n:02}/e/f.txt")).collect();
+        let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "x")).collect();
+        assert_eq!(tree(&files).names(None), names);
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_a_problem() {
+        let tree = tree(&[]);
+        let path = RelPath::parse("gone").unwrap();
+        let problem = tree.workspace.walk(Some(&path)).unwrap_err();
+        assert!(matches!(problem, FileProblem::NotFound(_)));
+    }
+}

@@ -1,0 +1,222 @@
+//! The second backend: `bwrap` builds the root, for machines that let only it do so.
+//!
+//! `agent` is shown inside under a name of its own and goes on there: limits, the filter of system
+//! calls, and then the command. It cannot show files as owned by another user, so for root it is
+//! weaker than namespaces of our own.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+
+use rustix::process::Signal;
+
+use super::child::{NOT_STARTED, Seen, end_all, watch};
+use super::command::{become_command, give_up_power, tell};
+use super::layout::What;
+use super::{Plan, SUBCOMMAND, landlock, root};
+use crate::platform::linux::{self, Forked};
+use agent_files::platform::programs;
+
+/// The first argument of `agent __sandbox` inside; the second is the plan.
+pub(super) const INSIDE: &str = "--inside";
+
+/// Where `agent` is inside.
+const OURSELVES: &str = "/run/agent-launcher";
+
+/// Fixed places, so that none is found in a workspace.
+const PLACES: [&str; 3] = [
+    "/usr/bin/bwrap",
+    "/usr/local/bin/bwrap",
+    "/run/current-system/sw/bin/bwrap",
+];
+
+/// Runs the command and gives its status; none if `agent` has ended.
+pub(super) fn supervise(
+    agent: &UnixStream,
+    plan: &Plan,
+    words: &[OsString],
+) -> Result<Option<i32>, String> {
+    let program = PLACES
+        .iter()
+        .find(|place| Path::new(place).exists())
+        .ok_or("`bwrap` is not installed")?;
+    root::workspace(&plan.confinement)?;
+    // What `bwrap` starts comes here if it is killed itself: else it could go on making mount points
+    // after those that were reserved are removed.
+    let own = rustix::process::getpid();
+    rustix::process::set_child_subreaper(Some(own)).map_err(|error| error.to_string())?;
+    let arguments = arguments(plan, words)?;
+    match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
+        Forked::Child => {
+            let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+            linux::end_first_where_memory_is_short();
+            let error = programs::exactly(Path::new(program)).args(arguments).exec();
+            tell(agent, &format!("could not start `{program}`: {error}"));
+            linux::exit_at_once(i32::from(NOT_STARTED))
+        }
+        Forked::Parent(process) => {
+            let seen = watch(agent, process, &plan.confinement.limits)?;
+            match (seen, end_all(own, process)) {
+                (Seen::Deserted, _) => Ok(None),
+                (_, Some(status)) => Ok(Some(status)),
+                (_, None) => Err("`bwrap` was lost".to_owned()),
+            }
+        }
+    }
+}
+
+/// Inside: goes on to the command.
+pub(super) fn go_on(agent: &UnixStream, arguments: &[OsString]) -> Result<(), String> {
+    let [plan, words @ ..] = arguments else {
+        return Err("the plan is missing".to_owned());
+    };
+    let plan: Plan = serde_json::from_slice(plan.as_encoded_bytes())
+        .map_err(|error| format!("could not read the plan: {error}"))?;
+    linux::ignore_termination();
+    if plan.confinement.network {
+        landlock::part_sockets();
+    }
+    give_up_power()?;
+    Err(become_command(&plan, words, &[], agent))
+}
+
+fn arguments(plan: &Plan, words: &[OsString]) -> Result<Vec<OsString>, String> {
+    let ourselves = fs::read_link("/proc/self/exe").map_err(|error| error.to_string())?;
+    // Inside nothing is left to be removed, and nobody needs to know what is hidden.
+    let mut inside = plan.clone();
+    inside.reserved = super::Reserved::default();
+    inside.layout = super::Layout::new();
+    inside.confinement.hidden = Vec::new();
+    // One argument has a limit of its own.
+    inside.confinement.forget_found();
+    let inside = serde_json::to_string(&inside).map_err(|error| error.to_string())?;
+
+    let mut list = Arguments::default();
+    list.add(&["--unshare-user", "--unshare-ipc", "--unshare-pid"]);
+    list.add(&["--unshare-uts", "--unshare-cgroup-try", "--die-with-parent"]);
+    list.add(&["--hostname", "localhost", "--cap-drop", "ALL"]);
+    if !plan.confinement.network {
+        list.add(&["--unshare-net"]);
+    }
+    list.add(&["--dev", "/dev"]);
+    let size = plan.confinement.limits.scratch.to_string();
+    for (path, what) in &plan.layout {
+        list.show(path, what, &size);
+    }
+    list.add(&[
+        OsStr::new("--ro-bind"),
+        ourselves.as_os_str(),
+        OsStr::new(OURSELVES),
+    ]);
+    list.add(&[
+        "--remount-ro",
+        "/proc",
+        "--remount-ro",
+        "/dev",
+        "--remount-ro",
+        "/",
+    ]);
+    list.add(&["--chdir", "/", "--", OURSELVES, SUBCOMMAND, INSIDE]);
+    list.0.push(inside.into());
+    list.0.extend(words.iter().cloned());
+    Ok(list.0)
+}
+
+#[derive(Default)]
+struct Arguments(Vec<OsString>);
+
+impl Arguments {
+    fn add<const N: usize>(&mut self, words: &[impl AsRef<OsStr>; N]) {
+        self.0
+            .extend(words.iter().map(|word| word.as_ref().to_owned()));
+    }
+
+    fn show(&mut self, path: &Path, what: &What, size: &str) {
+        let at = path.as_os_str();
+        let word = OsStr::new;
+        match what {
+            What::System => self.add(&[word("--ro-bind-try"), at, at]),
+            What::Shown(source) => self.add(&[word("--ro-bind-try"), source.as_os_str(), at]),
+            What::Open(source) => self.add(&[word("--bind-try"), source.as_os_str(), at]),
+            What::Workspace => self.add(&[word("--bind"), at, at]),
+            What::Protected if is_real(path) => self.add(&[word("--ro-bind"), at, at]),
+            What::Pinned if is_real(path) => self.add(&[word("--bind"), at, at]),
+            What::Hidden | What::Masked if is_real(path) => self.hide(path),
+            What::Scratch(mode) => {
+                let mode = format!("{mode:o}");
+                self.add(&["--perms", &mode, "--size", size, "--tmpfs"]);
+                self.add(&[at]);
+            }
+            What::Empty => self.add(&[word("--dir"), at]),
+            What::Link(target) if !path.starts_with("/dev") => {
+                self.add(&[word("--symlink"), target.as_os_str(), at]);
+            }
+            What::Processes => self.add(&[word("--proc"), at]),
+            // `--dev` brings its own devices and links; what is not there needs no cover.
+            What::Device
+            | What::Terminals
+            | What::Link(_)
+            | What::Protected
+            | What::Pinned
+            | What::Hidden
+            | What::Masked => {}
+        }
+    }
+
+    fn hide(&mut self, path: &Path) {
+        let at = path.as_os_str();
+        if path.is_dir() {
+            self.add(&[OsStr::new("--tmpfs"), at, OsStr::new("--remount-ro"), at]);
+        } else {
+            self.add(&[OsStr::new("--ro-bind"), OsStr::new("/dev/null"), at]);
+        }
+    }
+}
+
+fn is_real(path: &Path) -> bool {
+    match path.symlink_metadata() {
+        Ok(found) => !found.is_symlink(),
+        // What cannot be seen now can be there: then nothing is run.
+        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn case(path: &str, what: &What, expected: &str) {
+        let mut list = Arguments::default();
+        list.show(Path::new(path), what, "9");
+        let words: Vec<_> = list.0.iter().map(|word| word.to_str().unwrap()).collect();
+        assert_eq!(words.join(" "), expected);
+    }
+
+    #[test]
+    fn each_entry_has_its_arguments() {
+        case("/usr", &What::System, "--ro-bind-try /usr /usr");
+        case("/w", &What::Workspace, "--bind /w /w");
+        case(
+            "/h/.cache",
+            &What::Open("/c".into()),
+            "--bind-try /c /h/.cache",
+        );
+        case(
+            "/tmp",
+            &What::Scratch(0o1777),
+            "--perms 1777 --size 9 --tmpfs /tmp",
+        );
+        case("/usr", &What::Hidden, "--tmpfs /usr --remount-ro /usr");
+        case(
+            "/etc/passwd",
+            &What::Hidden,
+            "--ro-bind /dev/null /etc/passwd",
+        );
+        case("/no/such", &What::Protected, "");
+        case("/dev/null", &What::Device, "");
+    }
+}

@@ -1,0 +1,253 @@
+//! The third backend: Landlock, where no namespaces can be had.
+//!
+//! It only says what can be opened: nothing is hidden by name, `.git` cannot be taken out of a
+//! workspace that can be written to, and other processes are seen. It does not part sockets either:
+//! so there are none of the Internet without a grant, and no local ones at all, because behind
+//! those of other programs lie services that run what they are told. What it does not ask about at
+//! all (attributes of files, limits and priorities of other processes, shared memory without a
+//! file) is up to the filter of system calls and to [`attributes`]. The supervisor adopts and kills
+//! what its command left.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use landlock::{
+    ABI, Access, AccessFs, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetStatus, Scope,
+};
+use rustix::process::Signal;
+
+use super::attributes::{self, Writable};
+use super::child::{NOT_STARTED, Seen, end_all, watch};
+use super::command::{become_command, tell};
+use super::filter::{self, Isolation};
+use super::layout::{Layout, What};
+use super::{Plan, root};
+use crate::platform::linux::notify::Listener;
+use crate::platform::linux::{self, Forked, descriptors, identity};
+
+/// The newest version whose rights are asked for; older kernels give what they have.
+const VERSION: ABI = ABI::V6;
+
+/// Runs the command and gives its status; none if `agent` has ended.
+pub(super) fn supervise(
+    agent: &UnixStream,
+    plan: &Plan,
+    words: &[OsString],
+) -> Result<Option<i32>, String> {
+    let workspace = root::workspace(&plan.confinement)?;
+    let plan = &with_room_beside_others(plan);
+    let own = rustix::process::getpid();
+    rustix::process::set_child_subreaper(Some(own)).map_err(|error| error.to_string())?;
+    let scratch =
+        agent_files::platform::temporary_directory("agent-").map_err(|error| error.to_string())?;
+    let writable = Writable::new(workspace, writable_paths(&plan.layout, scratch.path()));
+    let (outside, inside) = UnixStream::pair().map_err(|error| error.to_string())?;
+    match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
+        Forked::Child => {
+            drop((outside, writable));
+            let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+            linux::end_first_where_memory_is_short();
+            let task = Task {
+                agent,
+                plan,
+                words,
+                scratch: scratch.path(),
+                supervisor: inside,
+            };
+            tell(agent, &task.confine_and_run());
+            linux::exit_at_once(i32::from(NOT_STARTED))
+        }
+        Forked::Parent(command) => {
+            drop(inside);
+            // Else it has ended already, and has told why.
+            if let Ok(listener) = descriptors::take_over(&outside) {
+                attributes::serve(Listener::new(listener), writable);
+            }
+            let seen = watch(agent, command, &plan.confinement.limits)?;
+            let status = end_all(own, command);
+            let _ = scratch.close();
+            match (seen, status) {
+                (Seen::Deserted, _) => Ok(None),
+                (_, Some(status)) => Ok(Some(status)),
+                (_, None) => Err("the command was lost".to_owned()),
+            }
+        }
+    }
+}
+
+/// The plan with a limit of processes that leaves room for those that the person has running: the
+/// kernel counts all of a user's, and only a user namespace has a count of its own.
+fn with_room_beside_others(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    if let Some(limit) = &mut plan.confinement.limits.processes {
+        *limit = limit.saturating_add(threads_of(rustix::process::geteuid().as_raw()));
+    }
+    plan
+}
+
+/// How many threads a user has.
+fn threads_of(user: u32) -> u64 {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let threads = processes.filter_map(|entry| {
+        let name = entry.file_name();
+        name.to_str()?.parse::<u32>().ok()?;
+        // A directory has a link from each of those in it, and two of its own.
+        let found = fs::metadata(entry.path().join("task")).ok()?;
+        (found.uid() == user).then(|| found.nlink().saturating_sub(2))
+    });
+    threads.sum()
+}
+
+/// What the process does that becomes the command.
+struct Task<'a> {
+    agent: &'a UnixStream,
+    plan: &'a Plan,
+    words: &'a [OsString],
+    scratch: &'a Path,
+    /// Where the supervisor waits for the listener.
+    supervisor: UnixStream,
+}
+
+impl Task<'_> {
+    /// Becomes the command; gives the reason if it cannot.
+    fn confine_and_run(&self) -> String {
+        let confinement = &self.plan.confinement;
+        let confined = restrict(&self.plan.layout, self.scratch)
+            .and_then(|()| self.give_up_power(confinement.network));
+        if let Err(reason) = confined {
+            return reason;
+        }
+        let cache = confinement.cache.as_deref().unwrap_or(self.scratch);
+        let environment = [("TMPDIR", self.scratch), ("XDG_CACHE_HOME", cache)];
+        become_command(self.plan, self.words, &environment, self.agent)
+    }
+
+    /// Gives up every capability and the system calls that a command must not make. Some of these
+    /// the supervisor carries out from now on.
+    fn give_up_power(&self, network: bool) -> Result<(), String> {
+        identity::drop_capabilities()
+            .map_err(|error| format!("could not drop capabilities: {error}"))?;
+        // Without a filter, Landlock leaves the door to other processes open.
+        let filter = filter::filter(Isolation::Landlock { network })
+            .ok_or("there is no filter of system calls for this machine")?;
+        let listener = filter
+            .install_with_listener()
+            .map_err(|error| format!("could not filter system calls: {error}"))?;
+        descriptors::hand_over(&self.supervisor, listener.as_fd())
+            .map_err(|error| format!("could not reach the supervisor: {error}"))
+    }
+}
+
+/// All that can be changed besides the workspace.
+fn writable_paths<'a>(layout: &'a Layout, scratch: &'a Path) -> impl Iterator<Item = &'a Path> {
+    let open = layout.values().filter_map(|what| match what {
+        What::Open(source) => Some(source.as_path()),
+        _ => None,
+    });
+    open.chain([scratch])
+}
+
+fn restrict(layout: &Layout, scratch: &Path) -> Result<(), String> {
+    let cannot = |error: landlock::RulesetError| format!("could not use Landlock: {error}");
+    let mut rules = Ruleset::default()
+        .handle_access(AccessFs::from_all(VERSION))
+        .and_then(|rules| rules.scope(Scope::AbstractUnixSocket | Scope::Signal))
+        .and_then(Ruleset::create)
+        .map_err(cannot)?;
+    rules = allow(rules, scratch, Right::Change).map_err(cannot)?;
+    rules = allow(rules, Path::new("/proc"), Right::Read).map_err(cannot)?;
+    for (path, what) in layout {
+        let (source, right) = match what {
+            What::System => (path, Right::Read),
+            // Those in `/dev` lead to descriptors, which need no right. One to a directory of the
+            // command's own is none here: under its name lies what belongs to all.
+            What::Link(target) if is_of_system(path, target, layout) => (path, Right::Read),
+            What::Shown(source) => (source, Right::Read),
+            What::Open(source) => (source, Right::Change),
+            What::Workspace | What::Device => (path, Right::Change),
+            _ => continue,
+        };
+        rules = match right {
+            Right::Read => allow_but_hidden(rules, source, layout),
+            Right::List | Right::Change => allow(rules, source, right),
+        }
+        .map_err(cannot)?;
+    }
+    let status = rules.restrict_self().map_err(cannot)?;
+    if status.ruleset == RulesetStatus::NotEnforced {
+        return Err("this kernel has no Landlock".to_owned());
+    }
+    Ok(())
+}
+
+fn is_of_system(path: &Path, target: &Path, layout: &Layout) -> bool {
+    !path.starts_with("/dev") && !matches!(layout.get(target), Some(What::Scratch(_)))
+}
+
+/// Lets a path be read. What is hidden in it cannot be taken out again, so where something is,
+/// the neighbours are let in one by one.
+fn allow_but_hidden(
+    rules: RulesetCreated,
+    path: &Path,
+    layout: &Layout,
+) -> Result<RulesetCreated, landlock::RulesetError> {
+    let is_hidden = |what: &What| matches!(what, What::Hidden | What::Masked);
+    if layout.get(path).is_some_and(is_hidden) {
+        return Ok(rules);
+    }
+    let hides_something = layout
+        .range(path.to_owned()..)
+        .take_while(|(beneath, _)| beneath.starts_with(path))
+        .any(|(beneath, what)| is_hidden(what) && beneath.symlink_metadata().is_ok());
+    if !hides_something {
+        return allow(rules, path, Right::Read);
+    }
+    let mut rules = allow(rules, path, Right::List)?;
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        rules = allow_but_hidden(rules, &entry.path(), layout)?;
+    }
+    Ok(rules)
+}
+
+/// Keeps the command from the local sockets without a path that a shared network brings along:
+/// those of the desktop are among them. Kernels before 6.12 cannot.
+pub(super) fn part_sockets() {
+    let parted = Ruleset::default()
+        .scope(Scope::AbstractUnixSocket)
+        .and_then(Ruleset::create)
+        .and_then(RulesetCreated::restrict_self);
+    drop(parted);
+}
+
+#[derive(Clone, Copy)]
+enum Right {
+    /// Only the names in a directory.
+    List,
+    Read,
+    Change,
+}
+
+/// Adds a path with all beneath it; one that cannot be opened is not there for the command.
+fn allow(
+    rules: RulesetCreated,
+    path: &Path,
+    right: Right,
+) -> Result<RulesetCreated, landlock::RulesetError> {
+    let (Ok(opened), Ok(found)) = (PathFd::new(path), fs::metadata(path)) else {
+        return Ok(rules);
+    };
+    let mut access = match right {
+        Right::List => AccessFs::ReadDir.into(),
+        Right::Read => AccessFs::from_read(VERSION),
+        Right::Change => AccessFs::from_all(VERSION),
+    };
+    if !found.is_dir() {
+        access &= AccessFs::from_file(VERSION);
+    }
+    rules.add_rule(PathBeneath::new(opened, access))
+}

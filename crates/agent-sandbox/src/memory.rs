@@ -1,0 +1,161 @@
+//! Shared memory of a command, which no limit of the kernel counts.
+//!
+//! `RLIMIT_DATA` knows the memory of one process alone: pages that several could share, and files
+//! that only lie in memory, are nobody's. So the supervisor looks from time to time how much of
+//! that the machine has. As long as this has not grown by more than the limit since the command
+//! began, the command cannot have used more; only then all its processes are looked at.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
+
+use rustix::process::Pid;
+
+/// How often it is looked at: in this time no machine fills more than some hundred megabytes.
+pub(super) const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Watches over the shared memory of a process and all that it starts.
+#[derive(Debug)]
+pub(super) struct SharedMemory {
+    command: Pid,
+    /// The most bytes that the command may have.
+    limit: u64,
+    /// What the machine had before.
+    before: u64,
+}
+
+impl SharedMemory {
+    /// Begins to watch; nothing where the system does not tell.
+    pub(super) fn watch(command: Pid, limit: Option<u64>) -> Option<Self> {
+        Some(Self {
+            command,
+            limit: limit?,
+            before: Machine::now()?.shared,
+        })
+    }
+
+    /// Whether the command has more than it may.
+    pub(super) fn is_exceeded(&self) -> bool {
+        let Some(machine) = Machine::now() else {
+            return false;
+        };
+        if machine.shared.saturating_sub(self.before) <= self.limit {
+            return false;
+        }
+        // What is on its way from one process to another is in neither of them; a machine that is
+        // about to have no memory left cannot wait for it to arrive.
+        machine.is_short() || used_by(self.command) > self.limit
+    }
+}
+
+/// What the machine tells about its memory, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Machine {
+    total: u64,
+    available: u64,
+    shared: u64,
+}
+
+impl Machine {
+    fn now() -> Option<Self> {
+        Self::parse(&fs::read_to_string("/proc/meminfo").ok()?)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        Some(Self {
+            total: kilobytes(text, "MemTotal:")?,
+            available: kilobytes(text, "MemAvailable:")?,
+            shared: kilobytes(text, "Shmem:")?,
+        })
+    }
+
+    fn is_short(self) -> bool {
+        const TWENTIETH: u64 = 20;
+        self.available < self.total / TWENTIETH
+    }
+}
+
+fn kilobytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    let number: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(number * 1024)
+}
+
+/// The shared memory of a process and all that it started: what is mapped, each page counted once,
+/// and files in memory that are open.
+fn used_by(command: Pid) -> u64 {
+    let mut mapped = 0;
+    let mut files = BTreeMap::new();
+    for process in with_descendants(command.as_raw_nonzero().get()) {
+        let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup"));
+        mapped += kilobytes(&text.unwrap_or_default(), "Pss_Shmem:").unwrap_or(0);
+        add_files_in_memory(process, &mut files);
+    }
+    mapped.max(files.values().sum())
+}
+
+/// Adds the files of a process that lie in memory alone, by their number.
+fn add_files_in_memory(process: i32, files: &mut BTreeMap<u64, u64>) {
+    const BLOCK: u64 = 512;
+    let open = fs::read_dir(format!("/proc/{process}/fd"));
+    for entry in open.into_iter().flatten().flatten() {
+        let is_in_memory = fs::read_link(entry.path()).is_ok_and(|target| {
+            target
+                .as_os_str()
+                .as_encoded_bytes()
+                .starts_with(b"/memfd:")
+        });
+        if is_in_memory && let Ok(found) = fs::metadata(entry.path()) {
+            files.insert(found.ino(), found.blocks() * BLOCK);
+        }
+    }
+}
+
+fn with_descendants(first: i32) -> Vec<i32> {
+    let mut found = vec![first];
+    let mut at = 0;
+    while let Some(process) = found.get(at) {
+        let threads = fs::read_dir(format!("/proc/{process}/task"));
+        for thread in threads.into_iter().flatten().flatten() {
+            let children = fs::read_to_string(thread.path().join("children"));
+            let children = children.unwrap_or_default();
+            found.extend(
+                children
+                    .split_whitespace()
+                    .filter_map(|word| word.parse::<i32>().ok()),
+            );
+        }
+        at += 1;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machine_tells_what_it_has() {
+        let text = "MemTotal:  100 kB\nMemFree: 1 kB\nMemAvailable:  4 kB\nShmem:   7 kB\nShmemHugePages: 9 kB\n";
+        let machine = Machine::parse(text).unwrap();
+        assert_eq!(machine.shared, 7 * 1024);
+        assert!(machine.is_short());
+        assert!(Machine::now().is_some_and(|machine| machine.total > machine.shared));
+    }
+
+    #[test]
+    fn a_process_is_found_with_its_children() {
+        let mut child =
+            agent_files::platform::programs::exactly(std::path::Path::new("/bin/sleep"))
+                .arg("60")
+                .spawn()
+                .unwrap();
+        let own = i32::try_from(std::process::id()).unwrap();
+        let found = with_descendants(own);
+        let number = i32::try_from(child.id()).unwrap();
+        assert!(found.contains(&own) && found.contains(&number), "{found:?}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}

@@ -1,0 +1,143 @@
+//! Names outside of `.git` that git obeys, because a configuration or a list of submodules says so.
+//!
+//! `core.hooksPath`, `include.path` and `core.attributesFile` may lead into the workspace: what lies
+//! there is closed as `.git/hooks` is. In the directory of a submodule that is not checked out, a
+//! `.git` would be obeyed by `git status` at the top: it cannot be made. What is missing is reserved
+//! if the directory that it would lie in is there.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::Confinement;
+use super::reserve::is_marked;
+use crate::repositories::{Led, plainly, settings_of};
+
+/// The most of them that are mounted one by one.
+const MOST: usize = 500;
+
+/// Closes them; tells whether there are any.
+pub(super) fn protect(confinement: &mut Confinement, git_directories: &[PathBuf]) -> bool {
+    let workspace = confinement.workspace.clone();
+    let home = &confinement.home;
+    let mut names: BTreeSet<PathBuf> = BTreeSet::new();
+    let mut add = |led: Led| names.extend(led.beneath(&workspace).cloned());
+    add(Led::in_workspace(&workspace, home));
+    if let Some(outside) = &confinement.repository {
+        add(Led::in_repository(&outside.shared, &workspace, home));
+    }
+    for git in git_directories.iter().filter(|git| git.is_dir()) {
+        add(Led::in_repository(git, git.parent().unwrap_or(git), home));
+    }
+    let tops = git_directories.iter().filter_map(|git| git.parent());
+    for top in [workspace.as_path()].into_iter().chain(tops) {
+        names.extend(missing_submodules(top, &workspace));
+    }
+    // What lies beneath a link is protected by its own name.
+    names.retain(|name| leads_through_no_link(name, &workspace) && !is_in_git(name, &workspace));
+    let has_some = !names.is_empty();
+    for name in names.into_iter().take(MOST) {
+        let is_there = |path: &Path| path.symlink_metadata().is_ok();
+        let above = name.ancestors().skip(1);
+        let above = above.take_while(|path| *path != workspace);
+        let above = above.filter(|path| is_there(path));
+        confinement.pinned.extend(above.map(Path::to_owned));
+        // One that was left behind by a power failure is removed with the others.
+        if !is_there(&name) || is_marked(&name) {
+            confinement.reserved.push(name.clone());
+        }
+        confinement.read_only.push(name);
+    }
+    has_some
+}
+
+/// The `.git` of each submodule that has a directory and none.
+fn missing_submodules(top: &Path, workspace: &Path) -> Vec<PathBuf> {
+    let settings = settings_of(&top.join(".gitmodules")).unwrap_or_default();
+    let paths = settings.iter().filter(|setting| {
+        setting.section == "submodule" && setting.subsection.is_some() && setting.name == "path"
+    });
+    paths
+        .filter_map(|setting| Some(plainly(&top.join(setting.text()?))))
+        .filter(|path| path.starts_with(workspace) && path != workspace && path.is_dir())
+        .map(|path| path.join(".git"))
+        .filter(|git| git.symlink_metadata().is_err() || is_marked(git))
+        .collect()
+}
+
+fn leads_through_no_link(path: &Path, workspace: &Path) -> bool {
+    let mut within = path.ancestors().take_while(|path| *path != workspace);
+    !within.any(Path::is_symlink)
+}
+
+/// Whether it lies in the git directory of the workspace, which is closed anyway.
+fn is_in_git(path: &Path, workspace: &Path) -> bool {
+    path.starts_with(workspace.join(".git"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use agent_files::fs::{Durability, write_atomic};
+
+    #[track_caller]
+    fn case(files: &[(&str, &str)], read_only: &[&str], reserved: &[&str], pinned: &[&str]) {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let at = |paths: &[&str]| -> Vec<PathBuf> {
+            paths
+                .iter()
+                .map(|path| root.join("work").join(path))
+                .collect()
+        };
+        for (path, text) in files {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            write_atomic(&path, text.as_bytes(), Durability::Atomic).unwrap();
+        }
+        let mut confinement = Confinement::of_workspace(root.join("work"));
+        confinement.home = root.join("home");
+        confinement.search();
+        assert_eq!(confinement.read_only, at(read_only));
+        assert_eq!(confinement.reserved, at(reserved));
+        assert_eq!(confinement.pinned, at(pinned));
+    }
+
+    #[test]
+    fn where_a_configuration_leads_is_closed() {
+        case(
+            &[
+                ("home/.gitconfig", "[core]hooksPath=.githooks"),
+                ("work/.git/config", "[include]path=../shared/config"),
+                ("work/shared/config", "[core]attributesFile=a/b/attributes"),
+                ("work/file", ""),
+            ],
+            &[".githooks", "a/b/attributes", "shared/config"],
+            &[".githooks", "a/b/attributes"],
+            &["shared"],
+        );
+        case(&[("work/.git/config", "[core]hooksPath=.")], &[], &[], &[]);
+        case(
+            &[("work/.git/config", "[core]hooksPath=.git/mine")],
+            &[],
+            &[],
+            &[],
+        );
+    }
+
+    #[test]
+    fn a_submodule_that_is_not_there_gets_no_repository() {
+        let modules = "[submodule \"a\"]path=deps/a\n[submodule \"b\"]path=deps/none\n[submodule \"c\"]path=../out\n";
+        case(
+            &[
+                ("work/.gitmodules", modules),
+                ("work/deps/a/x", ""),
+                ("out/x", ""),
+            ],
+            &["deps/a/.git"],
+            &["deps/a/.git"],
+            &["deps/a", "deps"],
+        );
+    }
+}

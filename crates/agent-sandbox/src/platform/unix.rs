@@ -1,0 +1,255 @@
+//! Children on Unix: a session of their own, one pipe, `poll`, and signals to the group.
+//!
+//! A child is not reaped before its group was killed: until then its number cannot be given to
+//! another process, so no signal reaches a stranger.
+
+use std::io::{self, PipeReader, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
+};
+use wait_timeout::ChildExt;
+
+use super::{Event, Exit, Session};
+
+/// How often to ask whether the child has ended, where the kernel has no descriptor that tells.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What can be told without waiting.
+#[derive(Debug, Default)]
+struct Ready {
+    ended: bool,
+    readable: bool,
+}
+
+/// A child in a session of its own, and all that it starts as long as that stays in its group.
+#[derive(Debug)]
+pub struct Tree {
+    child: Child,
+    /// Gone once everybody closed the other end.
+    output: Option<PipeReader>,
+    /// Becomes readable when the child ends.
+    ended: Option<OwnedFd>,
+}
+
+impl Tree {
+    /// Starts a command without a terminal, its two outputs in one pipe.
+    pub fn start(mut command: Command, input: Stdio, session: Session) -> io::Result<Self> {
+        let (output, writer) = io::pipe()?;
+        command
+            .stdin(input)
+            .stdout(writer.try_clone()?)
+            .stderr(writer);
+        if session == Session::MadeBefore {
+            in_a_session_of_its_own(&mut command);
+        }
+        let child = command.spawn()?;
+        // The command holds the writing end: with it open, the output would never be at its end.
+        drop(command);
+        let ended = descriptor_of(&child);
+        Ok(Self {
+            child,
+            output: Some(output),
+            ended,
+        })
+    }
+
+    /// Waits for output, for the end of the output or for the end of the child.
+    ///
+    /// The end of the child is told first, so that survivors that write without end cannot hide
+    /// it; what is left to read then is read with [`Tree::drain`].
+    pub fn next(&mut self, buffer: &mut [u8], wait: Duration) -> io::Result<Event> {
+        let deadline = Instant::now() + wait;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let slice = if self.ended.is_some() {
+                left
+            } else {
+                left.min(LOOK)
+            };
+            let Ready { ended, readable } = self.poll(slice)?;
+            if ended || (self.ended.is_none() && self.has_ended()) {
+                return Ok(Event::Ended);
+            }
+            if readable {
+                return self.read(buffer);
+            }
+            if left <= slice {
+                return Ok(Event::Quiet);
+            }
+        }
+    }
+
+    /// Waits for output only.
+    pub fn drain(&mut self, buffer: &mut [u8], wait: Duration) -> io::Result<Event> {
+        let Some(output) = &self.output else {
+            return Ok(Event::Closed);
+        };
+        let mut ready = [PollFd::new(output, PollFlags::IN)];
+        match poll(&mut ready, Some(&timespec(wait))) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => Ok(Event::Quiet),
+            Ok(_) => self.read(buffer),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Asks the whole group to end.
+    pub fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Ends the whole group.
+    pub fn kill(&self) {
+        self.signal(Signal::KILL);
+    }
+
+    /// Waits so long for the child's status. To be called after [`Tree::kill`].
+    pub fn reap(&mut self, wait: Duration) -> io::Result<Option<Exit>> {
+        Ok(self.child.wait_timeout(wait)?.map(exit_of))
+    }
+
+    fn signal(&self, signal: Signal) {
+        let child = Pid::from_child(&self.child);
+        if kill_process_group(child, signal).is_err() {
+            // Nobody is left in the group, or the child has not made it yet.
+            let _ = kill_process(child, signal);
+        }
+    }
+
+    fn poll(&self, wait: Duration) -> io::Result<Ready> {
+        let watched = [
+            self.ended.as_ref().map(AsFd::as_fd),
+            self.output.as_ref().map(AsFd::as_fd),
+        ];
+        let mut asked: Vec<PollFd<'_>> = watched
+            .iter()
+            .filter_map(|descriptor| Some(PollFd::from_borrowed_fd((*descriptor)?, PollFlags::IN)))
+            .collect();
+        match poll(&mut asked, Some(&timespec(wait))) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(Ready::default()),
+            Err(errno) => return Err(errno.into()),
+        }
+        let mut answers = asked.iter().map(PollFd::revents);
+        let [ended, output] = watched.map(|descriptor| {
+            descriptor
+                .and_then(|_| answers.next())
+                .unwrap_or(PollFlags::empty())
+        });
+        Ok(Ready {
+            ended: !ended.is_empty(),
+            readable: !output.is_empty(),
+        })
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Event> {
+        let Some(output) = &mut self.output else {
+            return Ok(Event::Closed);
+        };
+        match output.read(buffer) {
+            Ok(0) => {
+                self.output = None;
+                Ok(Event::Closed)
+            }
+            Ok(length) => Ok(Event::Output(length)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Event::Quiet),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        match waitid(WaitId::Pid(Pid::from_child(&self.child)), options) {
+            Ok(status) => status.is_some(),
+            // There is no such child any more.
+            Err(errno) => errno != rustix::io::Errno::INTR,
+        }
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        // After a panic or an error between start and end: nothing is left running or unreaped.
+        if let Ok(None) = self.child.try_wait() {
+            self.kill();
+            let _ = self.child.wait_timeout(Duration::from_secs(1));
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn descriptor_of(child: &Child) -> Option<OwnedFd> {
+    rustix::process::pidfd_open(Pid::from_child(child), rustix::process::PidfdFlags::empty()).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn descriptor_of(_child: &Child) -> Option<OwnedFd> {
+    None
+}
+
+#[expect(unsafe_code, reason = "the standard library has no safe `setsid` yet")]
+fn in_a_session_of_its_own(command: &mut Command) {
+    // A session, not only a group: without a controlling terminal nothing can ask for a password
+    // or write to the person's screen through `/dev/tty`.
+    // SAFETY: between fork and exec only `setsid` is called, which is async-signal-safe and
+    // touches no memory of the parent.
+    unsafe {
+        command.pre_exec(|| rustix::process::setsid().map(drop).map_err(io::Error::from));
+    }
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    Timespec::try_from(duration).unwrap_or(Timespec {
+        tv_sec: i64::from(i32::MAX),
+        tv_nsec: 0,
+    })
+}
+
+fn exit_of(status: ExitStatus) -> Exit {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, Some(signal)) => Exit::Signal(signal),
+        (None, None) => Exit::Code(-1),
+    }
+}
+
+/// The program that runs a script, with the arguments that stand before the script.
+///
+/// Fixed places come first, so that a `bash` in the workspace is not found through `PATH`.
+pub fn shell() -> (PathBuf, &'static [&'static str]) {
+    const PLACES: [&str; 5] = [
+        "/bin/bash",
+        "/usr/bin/bash",
+        "/usr/local/bin/bash",
+        "/opt/homebrew/bin/bash",
+        "/run/current-system/sw/bin/bash",
+    ];
+    let program = PLACES
+        .iter()
+        .find(|place| Path::new(place).exists())
+        .unwrap_or(&"/bin/sh");
+    // `--` ends the options, so that a script may begin with a dash.
+    (PathBuf::from(program), &["-c", "--"])
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_that_has_no_session_yet_is_killed_too() {
+        let mut command = agent_files::platform::programs::command("sleep").unwrap();
+        command.arg("60");
+        let mut tree = Tree::start(command, Stdio::null(), Session::MadeByChild).unwrap();
+        tree.kill();
+        let exit = tree.reap(Duration::from_secs(10)).unwrap();
+        assert_eq!(exit, Some(Exit::Signal(9)));
+    }
+}

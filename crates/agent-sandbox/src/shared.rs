@@ -1,0 +1,444 @@
+//! What lies in a workspace and must not be changed all the same.
+//!
+//! A file with a hard link elsewhere is the same file there: whoever changes it here changes what
+//! lies outside. Build tools link within the workspace, so only a file counts of which fewer names
+//! are found here than it has. The others are repositories further down, whose hooks and
+//! configuration git obeys when the person works there, and what editors and shells obey.
+//!
+//! What always holds: what was not looked at is closed. The walk is bounded in names and in time;
+//! a directory that it did not look into, or could not, is read-only as a whole. Where more is found
+//! than can be mounted one by one, the directories that hold it stand for it.
+
+mod walk;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::{Confinement, PROTECTED, repository};
+use walk::{Linked, Seen};
+
+/// The most paths that are mounted one by one, if directories can stand for them.
+const MAX_MOUNTS: usize = 1_000;
+
+/// The most that are mounted at all: each costs some time before every command.
+const MAX_AT_TOP: usize = 5_000;
+
+/// A path of more bytes than these is too near to what the kernel takes.
+const MAX_PATH_BYTES: usize = 4_000;
+
+/// What is kept from being changed.
+#[derive(Debug, PartialEq, Eq, Default)]
+pub(super) struct Kept {
+    /// Files and directories to be made read-only.
+    pub(super) read_only: Vec<PathBuf>,
+    /// Git directories that can be written to, but for what git runs and obeys in them.
+    pub(super) repositories: Vec<PathBuf>,
+    /// Directories that hold repositories and cannot be renamed: another could take their place.
+    pub(super) pinned: Vec<PathBuf>,
+    /// Our own state further down, where somebody worked on a part of the workspace.
+    pub(super) hidden: Vec<PathBuf>,
+    /// All git directories that were seen, and files that lead to some.
+    pub(super) git_directories: Vec<PathBuf>,
+    /// Those of the read-only ones for which there was no time or number left, or the workspace
+    /// itself if it cannot be kept at all.
+    pub(super) unseen: Vec<PathBuf>,
+}
+
+impl Kept {
+    /// Whether there is nothing.
+    pub(super) fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Why nothing can be kept.
+    fn not_at_all(workspace: &Path) -> Self {
+        Self {
+            unseen: vec![workspace.to_owned()],
+            ..Self::default()
+        }
+    }
+}
+
+/// What is to be kept, from what is there now.
+pub(super) fn in_workspace(confinement: &Confinement) -> Kept {
+    let mut seen = walk::through(confinement);
+    let workspace = &confinement.workspace;
+    let Some(hidden) = few(std::mem::take(&mut seen.states), workspace) else {
+        return Kept::not_at_all(workspace);
+    };
+    let git_directories = seen.git_directories();
+    let mut draft = Draft::of(seen, confinement);
+    if !confinement.git_write {
+        draft.close_repositories();
+    }
+    Kept {
+        hidden,
+        git_directories,
+        ..draft.settle(workspace, MAX_MOUNTS)
+    }
+}
+
+/// These paths, or directories that hold them if they are many; nothing if there is no end to them.
+fn few(mut paths: BTreeSet<PathBuf>, workspace: &Path) -> Option<Vec<PathBuf>> {
+    const MOST: usize = 200;
+    let top = depth(workspace) + 1;
+    while paths.len() > MOST {
+        let deepest = paths.iter().map(|path| depth(path)).max()?;
+        if deepest <= top {
+            return None;
+        }
+        paths = coarser(paths, deepest);
+    }
+    Some(paths.into_iter().map(nameable).collect())
+}
+
+fn is_git(path: &Path) -> bool {
+    path.file_name()
+        .is_some_and(|name| name.eq_ignore_ascii_case(".git"))
+}
+
+/// What is going to be kept.
+#[derive(Debug, Default)]
+struct Draft {
+    read_only: BTreeSet<PathBuf>,
+    repositories: BTreeSet<PathBuf>,
+    /// Git directories and what leads to them: what lies above must not be renamed.
+    anchors: BTreeSet<PathBuf>,
+    unseen: BTreeSet<PathBuf>,
+    /// Whether the workspace itself is a git directory.
+    is_bare: bool,
+}
+
+impl Draft {
+    fn of(seen: Seen, confinement: &Confinement) -> Self {
+        let workspace = &confinement.workspace;
+        let mut draft = Self {
+            read_only: seen.found.into_iter().map(nameable).collect(),
+            repositories: seen.repositories,
+            unseen: seen.unseen.into_iter().map(nameable).collect(),
+            ..Self::default()
+        };
+        let mut bare = seen.bare;
+        draft.is_bare = bare.remove(workspace);
+        let git_files = draft.read_only.iter().filter(|path| is_git(path));
+        let anchors = git_files.chain(&draft.repositories).chain(&bare).cloned();
+        draft.anchors = anchors.map(nameable).collect();
+        draft.read_only.extend(bare.into_iter().map(nameable));
+        let linked = seen.linked.into_values();
+        let shared: Vec<PathBuf> = linked
+            .filter(|file| {
+                file.is_also_outside() || file.has_name(|name| draft.is_closed(name, confinement))
+            })
+            .flat_map(Linked::into_paths)
+            .collect();
+        draft.read_only.extend(shared.into_iter().map(nameable));
+        draft.read_only.extend(draft.unseen.iter().cloned());
+        draft
+    }
+
+    /// Whether a file cannot be changed by this name. Then it must not be by another one either: a
+    /// hard link to `.git/config` that was made while the repository was is `.git/config`.
+    fn is_closed(&self, name: &Path, confinement: &Confinement) -> bool {
+        let directory = name.parent().unwrap_or(name);
+        let is_obeyed_by_git = || is_git(directory) && repository::is_closed_part(name);
+        let mut above = name.ancestors();
+        let inside = name.strip_prefix(&confinement.workspace).unwrap_or(name);
+        let top = inside.iter().next().unwrap_or_default();
+        PROTECTED.iter().any(|protected| top == *protected)
+            || is_obeyed_by_git()
+            || above.any(|path| {
+                self.read_only.contains(path) || confinement.read_only.iter().any(|it| it == path)
+            })
+    }
+
+    /// Makes the repositories read-only as a whole.
+    fn close_repositories(&mut self) {
+        let repositories = std::mem::take(&mut self.repositories);
+        self.read_only
+            .extend(repositories.into_iter().map(nameable));
+    }
+
+    /// Puts directories in the place of what they hold until there are few enough.
+    fn settle(mut self, workspace: &Path, most: usize) -> Kept {
+        let top = depth(workspace) + 1;
+        loop {
+            let pinned = above(&self.anchors, workspace, most);
+            if self.read_only.len() + self.repositories.len() + pinned.len() <= most {
+                return self.kept(workspace, pinned);
+            }
+            if !self.repositories.is_empty() {
+                self.close_repositories();
+                continue;
+            }
+            let deepest = self.read_only.iter().map(|path| depth(path)).max();
+            match deepest {
+                Some(deepest) if deepest > top => {
+                    self.read_only = coarser(self.read_only, deepest);
+                    self.anchors = coarser(self.anchors, deepest);
+                }
+                _ => return self.kept(workspace, pinned),
+            }
+        }
+    }
+
+    fn kept(self, workspace: &Path, pinned: BTreeSet<PathBuf>) -> Kept {
+        /// Of more than these the rest is not named.
+        const MAX_NAMED: usize = 10_000;
+        let read_only = &self.read_only;
+        if read_only.contains(workspace) || read_only.len() > MAX_AT_TOP {
+            return Kept::not_at_all(workspace);
+        }
+        let is_closed = |path: &Path| path.ancestors().any(|above| read_only.contains(above));
+        let lies_in_closed = |path: &Path| path.parent().is_some_and(is_closed);
+        let unseen: BTreeSet<&Path> = self
+            .unseen
+            .iter()
+            .take(MAX_NAMED)
+            .filter_map(|path| path.ancestors().find(|above| read_only.contains(*above)))
+            .collect();
+        let repositories = self.repositories.iter().filter(|path| !is_closed(path));
+        let bare = self.is_bare.then(|| workspace.to_owned());
+        Kept {
+            repositories: bare.into_iter().chain(repositories.cloned()).collect(),
+            pinned: pinned.into_iter().filter(|path| !is_closed(path)).collect(),
+            unseen: unseen.into_iter().map(Path::to_owned).collect(),
+            hidden: Vec::new(),
+            git_directories: Vec::new(),
+            read_only: read_only
+                .iter()
+                .filter(|path| !lies_in_closed(path))
+                .cloned()
+                .collect(),
+        }
+    }
+}
+
+fn depth(path: &Path) -> usize {
+    path.components().count()
+}
+
+/// The path, or what lies above it and can still be named to the kernel.
+fn nameable(mut path: PathBuf) -> PathBuf {
+    while path.as_os_str().len() > MAX_PATH_BYTES && path.pop() {}
+    path
+}
+
+/// The directories in the workspace that lie above these; more than `most` are not counted.
+fn above(paths: &BTreeSet<PathBuf>, workspace: &Path, most: usize) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    for path in paths {
+        for directory in path.ancestors().skip(1) {
+            if directory == workspace || found.len() > most || found.contains(directory) {
+                break;
+            }
+            found.insert(directory.to_owned());
+        }
+    }
+    found
+}
+
+/// The same, with what lies so deep replaced by the directories that it lies in.
+fn coarser(paths: BTreeSet<PathBuf>, deepest: usize) -> BTreeSet<PathBuf> {
+    paths
+        .into_iter()
+        .map(|path| match path.parent() {
+            Some(parent) if depth(&path) == deepest => parent.to_owned(),
+            _ => path,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::walk::MANY_DIRECTORIES;
+    use super::*;
+
+    struct Place {
+        directory: tempfile::TempDir,
+        confinement: Confinement,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            let workspace = directory.path().join("work");
+            fs::create_dir(&workspace).unwrap();
+            let confinement = Confinement::of_workspace(workspace);
+            Self {
+                directory,
+                confinement,
+            }
+        }
+
+        fn file(&self, path: &str) -> PathBuf {
+            let path = self.directory.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::File::create(&path).unwrap();
+            path
+        }
+
+        fn link(&self, from: &str, to: &str) {
+            let to = self.directory.path().join(to);
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::hard_link(self.directory.path().join(from), to).unwrap();
+        }
+
+        #[track_caller]
+        fn case(&self, expected: &[&str]) {
+            let expected: Vec<_> = expected
+                .iter()
+                .map(|path| self.confinement.workspace.join(path))
+                .collect();
+            assert_eq!(in_workspace(&self.confinement).read_only, expected);
+        }
+
+        #[track_caller]
+        fn kept(&self, of: fn(Kept) -> Vec<PathBuf>, expected: &[&str]) {
+            let expected: Vec<_> = expected
+                .iter()
+                .map(|path| self.confinement.workspace.join(path))
+                .collect();
+            assert_eq!(of(in_workspace(&self.confinement)), expected);
+        }
+    }
+
+    #[test]
+    fn only_links_that_lead_out_count() {
+        let place = Place::new();
+        place.file("outside");
+        place.file("work/target/deps/program");
+        place.link("work/target/deps/program", "work/target/program");
+        place.link("outside", "work/deep/er/file");
+        place.link("outside", "work/other");
+        place.file("work/alone");
+        place.case(&["deep/er/file", "other"]);
+    }
+
+    #[test]
+    fn many_directories_are_looked_into_as_one_is() {
+        let place = Place::new();
+        place.file("outside");
+        place.file("work/d0/inside");
+        for number in 1..=2 * MANY_DIRECTORIES {
+            place.link("work/d0/inside", &format!("work/d{number}/inside"));
+        }
+        place.link("outside", "work/d1/file");
+        place.link("outside", "work/d60/file");
+        place.case(&["d1/file", "d60/file"]);
+    }
+
+    #[test]
+    fn repositories_further_down_are_closed_or_keep_what_git_obeys() {
+        let mut place = Place::new();
+        for file in ["HEAD", "objects/x", "refs/x", "modules/m/HEAD"] {
+            place.file(&format!("work/.git/{file}"));
+            place.file(&format!("work/a/sub/.git/{file}"));
+            place.file(&format!("work/a/bare/{file}"));
+        }
+        place.file("work/module/.git");
+        place.file("work/without/.git/hooks/x");
+        let pinned = ["a", "a/sub", "module", "without"];
+        place.case(&["a/bare", "a/sub/.git", "module/.git", "without/.git"]);
+        place.kept(|kept| kept.pinned, &pinned);
+        place.kept(|kept| kept.repositories, &[]);
+        place.confinement.git_write = true;
+        place.case(&["a/bare", "module/.git"]);
+        place.kept(|kept| kept.repositories, &["a/sub/.git", "without/.git"]);
+        place.kept(|kept| kept.pinned, &pinned);
+    }
+
+    #[test]
+    fn a_workspace_that_is_a_repository_itself_stays_open() {
+        let place = Place::new();
+        for file in ["HEAD", "objects/x", "refs/x"] {
+            place.file(&format!("work/{file}"));
+        }
+        place.case(&[]);
+        place.kept(|kept| kept.repositories, &[""]);
+        let config = place.file("work/config");
+        agent_files::fs::write_atomic(
+            &config,
+            b"[core]\n\trepositoryformatversion = 0\n",
+            agent_files::fs::Durability::Atomic,
+        )
+        .unwrap();
+        fs::remove_file(place.confinement.workspace.join("HEAD")).unwrap();
+        place.kept(|kept| kept.repositories, &[""]);
+    }
+
+    #[test]
+    fn what_tools_obey_further_down_is_closed_but_for_packages() {
+        let place = Place::new();
+        place.file("work/.envrc");
+        place.file("work/sub/.envrc");
+        place.file("work/sub/.vscode/tasks.json");
+        place.file("work/node_modules/x/.vscode/tasks.json");
+        place.case(&["sub/.envrc", "sub/.vscode"]);
+    }
+
+    #[test]
+    fn what_was_not_looked_at_is_closed() {
+        let mut place = Place::new();
+        for number in 0..9 {
+            place.file(&format!("work/a/{number}"));
+            place.file(&format!("work/a/b/{number}"));
+        }
+        place.confinement.max_names = 20;
+        place.case(&[]);
+        place.confinement.max_names = 15;
+        place.case(&["a/b"]);
+        place.kept(|kept| kept.unseen, &["a/b"]);
+        place.confinement.max_names = 5;
+        place.case(&["a"]);
+        place.confinement.max_names = 0;
+        place.case(&[]);
+        place.kept(|kept| kept.unseen, &[""]);
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_is_closed_further_up() {
+        let long = Path::new("/w").join("x/".repeat(3_000));
+        let short = nameable(long.clone());
+        assert!(short.as_os_str().len() <= MAX_PATH_BYTES && long.starts_with(short));
+    }
+
+    #[test]
+    fn what_is_hidden_or_closed_anyway_is_not_looked_at() {
+        let mut place = Place::new();
+        place.file("outside");
+        for path in ["work/.agent/a", "work/inbox/b", "work/.git/objects/c"] {
+            place.link("outside", path);
+        }
+        place.confinement.hidden = vec![place.confinement.workspace.join("inbox")];
+        place.case(&[]);
+        place.confinement.git_write = true;
+        place.case(&[".git/objects/c"]);
+    }
+
+    #[track_caller]
+    fn settled(most: usize, expected: &[&str], pinned: &[&str]) {
+        let set = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<BTreeSet<_>>();
+        let draft = Draft {
+            read_only: set(&["/w/a/b/1", "/w/a/b/2", "/w/a/3", "/w/c/.git", "/w/5"]),
+            anchors: set(&["/w/c/.git"]),
+            ..Draft::default()
+        };
+        let kept = draft.settle(Path::new("/w"), most);
+        assert_eq!(
+            set(expected).into_iter().collect::<Vec<_>>(),
+            kept.read_only
+        );
+        assert_eq!(set(pinned).into_iter().collect::<Vec<_>>(), kept.pinned);
+    }
+
+    #[test]
+    fn directories_stand_for_too_many_files() {
+        let all = ["/w/5", "/w/a/3", "/w/a/b/1", "/w/a/b/2", "/w/c/.git"];
+        settled(9, &all, &["/w/c"]);
+        settled(5, &["/w/5", "/w/a/3", "/w/a/b", "/w/c/.git"], &["/w/c"]);
+        settled(3, &["/w/5", "/w/a", "/w/c"], &[]);
+        settled(1, &["/w/5", "/w/a", "/w/c"], &[]);
+    }
+}
