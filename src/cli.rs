@@ -43,7 +43,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueEnum};
 
 use crate::agent::Ending;
@@ -227,17 +226,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// What a command line means.
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
-    match read(help::command_for(&arguments), &arguments) {
-        Err(message) if message.kind() != ErrorKind::DisplayVersion => {
-            read(help::command(), &arguments)
-        }
-        understood => understood,
-    }
-}
-
-/// What a command line means by this grammar.
-fn read(mut grammar: Command, arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    let mut grammar = help::command();
     grammar
         .try_get_matches_from_mut(arguments)
         .and_then(|matches| Cli::from_arg_matches(&matches))
@@ -329,41 +318,5 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         help::command().debug_assert();
-    }
-
-    #[test]
-    fn what_is_built_for_a_command_line_reads_it_as_the_whole_would() {
-        for line in [
-            "apply reply.md",
-            "apply --dry-run --max-file-bytes 10 -",
-            "--quiet new resume the work",
-            "--base list apply --json x",
-            "new --check=list --max-rounds=3 status",
-            "--max-rounds 3 policy check -- rm --approval",
-            "apply --max-round 3",
-            "aply x",
-            "nwe resume",
-            "resume --nonsense",
-            "policy chekc x",
-            "help apply",
-            "apply --help",
-            "--version",
-            "--quiet --verbose list",
-            "list --version",
-            "",
-        ] {
-            let arguments = ["agent"].into_iter().chain(line.split_whitespace());
-            let arguments: Vec<OsString> = arguments.map(OsString::from).collect();
-            let expected = read(help::command(), &arguments);
-            match (parse(arguments), expected) {
-                (Ok(read), Ok(expected)) => {
-                    assert_eq!(format!("{read:?}"), format!("{expected:?}"), "{line}");
-                }
-                (Err(read), Err(expected)) => {
-                    assert_eq!(read.to_string(), expected.to_string(), "{line}");
-                }
-                (read, expected) => panic!("{line}: {read:?} and not {expected:?}"),
-            }
-        }
     }
 }

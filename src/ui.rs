@@ -41,6 +41,7 @@ pub use self::prompt::{Entry, Listener, MAX_HISTORY, Pasted, Prompt, lend_termin
 pub use self::step::step_lines;
 pub use self::unread::Unread;
 pub use self::width::shortened;
+pub use self::wrap::fold;
 use crate::error::Error;
 use crate::interrupt::Interrupt;
 use crate::protocol::Command;

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::Args;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-pub(super) use self::grammar::{command, command_for};
+pub(super) use self::grammar::command;
 use self::topics::{TOPICS, Topic};
 use self::wrap::wrapped;
 use crate::error::{Error, Result};

@@ -4,7 +4,6 @@
 //! it have happened already. Only if all of them work out are the contents put beside the files, and
 //! only if all of these are there do they get their names.
 
-mod ahead;
 mod operation;
 mod patched;
 mod plan;

@@ -10,18 +10,13 @@ mod found;
 mod names;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::seen::hash;
 use crate::protocol::{RelPath, StagedChange};
-use crate::workspace::crew::each_of;
 use crate::workspace::{FileProblem, Kind, Ownership, Permission, Place, Workspace};
 use carry_out::Stats;
 use found::Found;
 use names::Names;
-
-/// The most bytes that are read before they are asked for.
-const MAX_AHEAD: u64 = 64 * 1024 * 1024;
 
 /// A file as it will be.
 #[derive(Debug, Clone)]
@@ -44,8 +39,6 @@ pub(super) struct Staging<'a> {
     /// What files that are not changed contain.
     read: BTreeMap<RelPath, String>,
     stats: Stats,
-    /// What was read before it is asked for.
-    ahead: BTreeMap<RelPath, Found>,
     changes: Vec<StagedChange>,
     /// How many bytes of new contents were put beside files.
     bytes: u64,
@@ -64,7 +57,6 @@ impl<'a> Staging<'a> {
             directories: BTreeSet::new(),
             read: BTreeMap::new(),
             stats: Stats::new(),
-            ahead: BTreeMap::new(),
             changes: Vec::new(),
             bytes: 0,
             given: Vec::new(),
@@ -81,7 +73,6 @@ impl<'a> Staging<'a> {
     pub(super) fn begin(&mut self, step: u32) {
         self.names.begin(step);
         self.given.clear();
-        self.ahead.clear();
     }
 
     /// Reads a whole file of at most `max_bytes` that could be written; with it its hash.
@@ -98,10 +89,7 @@ impl<'a> Staging<'a> {
                 Ok((content, hash))
             }
             None => {
-                let found = match self.ahead.remove(path) {
-                    Some(found) => found,
-                    None => Found::read(self.workspace, path, max_bytes)?,
-                };
+                let found = Found::read(self.workspace, path, max_bytes)?;
                 self.read.insert(path.clone(), found.hash.clone());
                 if let Some(stat) = found.stat {
                     self.stats.insert(path.clone(), stat);
@@ -109,40 +97,6 @@ impl<'a> Staging<'a> {
                 Ok((found.content, found.hash))
             }
         }
-    }
-
-    /// Reads files that will be asked for, on several threads, and does this with each of them.
-    ///
-    /// What cannot be read or changed is left out: whoever asks for it hears why.
-    pub(super) fn read_ahead<'b, R: Send>(
-        &mut self,
-        mut paths: Vec<&'b RelPath>,
-        max_bytes: u64,
-        and: impl Fn(&'b RelPath, &[u8]) -> R + Sync,
-    ) -> Vec<(&'b RelPath, R)> {
-        paths.retain(|path| !self.files.contains_key(path));
-        let (workspace, bytes) = (self.workspace, AtomicU64::new(0));
-        let read = |path: &&'b RelPath| {
-            let path: &'b RelPath = path;
-            if bytes.load(Ordering::Relaxed) > MAX_AHEAD {
-                return None;
-            }
-            let found = Found::read(workspace, path, max_bytes).ok()?;
-            bytes.fetch_add(found.content.len() as u64, Ordering::Relaxed);
-            let done = and(path, &found.content);
-            Some((found, done))
-        };
-        let read = each_of(&paths, read);
-        let mut answers = Vec::with_capacity(paths.len());
-        for (path, (found, done)) in paths
-            .iter()
-            .zip(read)
-            .filter_map(|(path, read)| Some((*path, read?)))
-        {
-            self.ahead.insert(path.clone(), found);
-            answers.push((path, done));
-        }
-        answers
     }
 
     /// Removes what an earlier try may have left beside a file that has its new content already: it
@@ -180,9 +134,6 @@ impl<'a> Staging<'a> {
 
     /// Whether the path could be written: no link on the way, and a regular file or nothing there.
     pub(super) fn check_writable(&self, path: &RelPath) -> Result<(), FileProblem> {
-        if self.files.is_empty() && self.ahead.contains_key(path) {
-            return Ok(());
-        }
         for parent in std::iter::successors(path.parent(), RelPath::parent) {
             match self.files.get(&parent) {
                 Some(Picture::File { .. }) => {
@@ -227,28 +178,16 @@ impl<'a> Staging<'a> {
 
     /// Prepares new contents for files, no two of them for the same one.
     pub(super) fn write_all(&mut self, writes: Vec<Write<'_>>) -> Result<(), FileProblem> {
-        let mut prepared = Vec::with_capacity(writes.len());
+        // Whatever lies there now is entered: whoever gives up the step removes it.
         for write in writes {
-            prepared.push(self.prepare(write)?);
-        }
-        let workspace = self.workspace;
-        let staged = each_of(&prepared, |prepared| prepared.stage(workspace));
-        // All that lie there now are entered: whoever gives up the step removes them.
-        let mut problem = None;
-        for (prepared, staged) in prepared.into_iter().zip(staged) {
-            match staged {
-                Ok((staged, ownership)) => {
-                    if ownership == Ownership::Lost {
-                        self.given.push(prepared.write.path.clone());
-                    }
-                    self.enter_written(prepared, staged);
-                }
-                Err(first) => {
-                    problem.get_or_insert(first);
-                }
+            let prepared = self.prepare(write)?;
+            let (staged, ownership) = prepared.stage(self.workspace)?;
+            if ownership == Ownership::Lost {
+                self.given.push(prepared.write.path.clone());
             }
+            self.enter_written(prepared, staged);
         }
-        problem.map_or(Ok(()), Err)
+        Ok(())
     }
 
     fn prepare<'b>(&mut self, write: Write<'b>) -> Result<Prepared<'b>, FileProblem> {
@@ -380,7 +319,6 @@ impl<'a> Staging<'a> {
         self.directories.clear();
         self.read.clear();
         self.stats.clear();
-        self.ahead.clear();
         self.bytes = 0;
         self.take();
     }

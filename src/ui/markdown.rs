@@ -4,7 +4,6 @@
 //! spelled out: what is clicked on must be what is read. The input is bounded by whoever calls, and
 //! what comes of it here: a short text can ask for margins and links without end.
 
-mod code;
 mod table;
 
 use std::fmt::Write as _;
@@ -13,8 +12,8 @@ use anstyle::{AnsiColor, Color, Style};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use self::table::Table;
-use super::escape_line;
-use super::wrap::{columns_of, fold};
+use super::wrap::{columns_of, cut, fold};
+use super::{diff, escape_line};
 
 // Colours that can be read on black and on white alike: blue is not, nor yellow, nor bold cyan.
 const HEADING: Style = Style::new().bold().underline();
@@ -257,9 +256,14 @@ impl Page {
             return;
         };
         let width = self.width().saturating_sub(2).max(10);
-        for line in code::colored(&language, &text) {
+        let text = text.replace('\t', "    ");
+        let shown = match language.as_str() {
+            "diff" | "patch" => diff::colored(&text),
+            _ => text.lines().map(|line| escape_line(line) + "\n").collect(),
+        };
+        for line in shown.lines() {
             // Code keeps its spaces, so it is cut, not folded between words.
-            for piece in code::cut(&line, width) {
+            for piece in cut(line, width) {
                 self.line(&format!("  {piece}"));
             }
         }

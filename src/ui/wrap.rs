@@ -6,7 +6,7 @@
 use super::width::width;
 
 /// The lines of a text, each at most so many columns wide.
-pub(super) fn fold(text: &str, columns: usize) -> Vec<String> {
+pub fn fold(text: &str, columns: usize) -> Vec<String> {
     let mut folder = Folder {
         columns: columns.max(1),
         lines: Vec::new(),

@@ -3,7 +3,6 @@
 //! The words are those of the verbs and of the table of settings; here is only where they stand.
 //! Settings can be given with every verb and are shown with those that use them.
 
-use std::ffi::OsString;
 use std::fmt::Write as _;
 
 use clap::builder::styling::Style;
@@ -80,27 +79,15 @@ static PURPOSES: &[Purpose] = &[
 
 /// The command line as clap knows it.
 pub(in crate::cli) fn command() -> Command {
-    let root = root(|_| true);
+    let root = root();
     let heading = *root.get_styles().get_header();
-    let verbs = verbs(|_| true).into_iter();
-    let command = root.subcommands(verbs.map(|verb| dressed(verb, heading)));
+    let command = Verb::augment_subcommands(root).mut_subcommands(|verb| dressed(verb, heading));
     let template = template(&command);
     command.help_template(template)
 }
 
-/// The same without the verbs and settings that these arguments do not name: enough for all that is
-/// typed well, and whatever is started pays for the rest.
-pub(in crate::cli) fn command_for(arguments: &[OsString]) -> Command {
-    let is_named = |verb: &str| arguments.iter().any(|argument| argument == verb);
-    let is_given = |flag: &str| {
-        let begins = |argument: &OsString| argument.as_encoded_bytes().starts_with(flag.as_bytes());
-        arguments.iter().any(begins)
-    };
-    root(is_given).subcommands(verbs(is_named))
-}
-
-/// The program with the options of every verb and these settings, and as yet without a verb.
-fn root(has_setting: impl Fn(&str) -> bool) -> Command {
+/// The program with the options of every verb, and as yet without a verb.
+fn root() -> Command {
     let command = Command::new("agent")
         .version(env!("CARGO_PKG_VERSION"))
         .about("A coding agent for people with a chat LLM in a browser tab and no API key")
@@ -109,17 +96,8 @@ fn root(has_setting: impl Fn(&str) -> bool) -> Command {
         .arg_required_else_help(true)
         .disable_help_subcommand(true);
     // The verbs that use settings show them.
-    let settings = setting_arguments(has_setting).map(|argument| argument.hide(true));
+    let settings = setting_arguments().map(|argument| argument.hide(true));
     Common::augment_args(command).args(settings)
-}
-
-/// These verbs, as their doc comments tell them.
-fn verbs(is_wanted: impl Fn(&str) -> bool) -> Vec<Command> {
-    let all = Verb::augment_subcommands(Command::new("agent"));
-    let wanted = all
-        .get_subcommands()
-        .filter(|verb| is_wanted(verb.get_name()));
-    wanted.cloned().collect()
 }
 
 /// The verb with its help in our form, and its settings.
@@ -135,7 +113,7 @@ fn dressed(verb: Command, heading: Style) -> Command {
     let uses_settings = USE_SETTINGS.contains(&verb.get_name());
     let verb = verb.help_template(VERB);
     if uses_settings {
-        verb.args(setting_arguments(|_| true))
+        verb.args(setting_arguments())
     } else {
         verb
     }
@@ -178,12 +156,11 @@ fn in_short(about: &str) -> &str {
     about.split([':', ';']).next().unwrap_or_default()
 }
 
-/// An option for each of these settings, by groups; clap keeps their order.
-fn setting_arguments(is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = Arg> {
-    let all = GROUPS
+/// An option for each setting, by groups; clap keeps their order.
+fn setting_arguments() -> impl Iterator<Item = Arg> {
+    GROUPS
         .iter()
-        .flat_map(|group| group.keys().map(move |key| (group, key)));
-    all.filter(move |(_, key)| is_wanted(key.flag))
+        .flat_map(|group| group.keys().map(move |key| (group, key)))
         .map(|(group, key)| {
             Arg::new(key.flag)
                 .long(key.flag.trim_start_matches('-'))

@@ -3,7 +3,9 @@
 //! Code between fences and the rows of tables stay as they are; the lines of a list item stand
 //! under its text.
 
-/// The text with lines of at most so many columns, as far as its words allow.
+use crate::ui::fold;
+
+/// The text with lines of at most so many columns.
 pub(super) fn wrapped(text: &str, columns: usize) -> String {
     let mut shown = String::new();
     let mut fence: Option<&str> = None;
@@ -25,26 +27,15 @@ pub(super) fn wrapped(text: &str, columns: usize) -> String {
 }
 
 fn wrap_line(line: &str, columns: usize, shown: &mut String) {
-    let indent = hanging(line);
-    let lead = line.len() - line.trim_start().len();
-    shown.push_str(&line[..lead]);
-    let (mut used, mut is_first) = (lead, true);
-    for word in line.split_whitespace() {
-        let width = word.chars().count();
-        if is_first {
-            used += width;
-        } else if used + 1 + width <= columns {
-            shown.push(' ');
-            used += 1 + width;
-        } else {
-            shown.push('\n');
-            shown.push_str(&" ".repeat(indent));
-            used = indent + width;
-        }
-        shown.push_str(word);
-        is_first = false;
+    let (mark, text) = line.split_at(hanging(line));
+    let indent = " ".repeat(mark.len());
+    let mut before = mark;
+    for piece in fold(text, columns.saturating_sub(mark.len())) {
+        shown.push_str(before);
+        shown.push_str(&piece);
+        shown.push('\n');
+        before = &indent;
     }
-    shown.push('\n');
 }
 
 /// Under which column the further lines of a line stand.
@@ -56,7 +47,7 @@ fn hanging(line: &str) -> usize {
         !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
     });
     if mark == "-" || is_number {
-        lead + mark.len() + 1
+        (lead + mark.len() + 1).min(line.len())
     } else {
         lead
     }
@@ -75,7 +66,7 @@ mod tests {
     fn lines_are_broken_between_words() {
         case("short", "short\n");
         case("one two three four", "one two\nthree four\n");
-        case("averyveryverylongword x", "averyveryverylongword\nx\n");
+        case("averyverylongword x", "averyverylon\ngword x\n");
         case("a\n\nb", "a\n\nb\n");
         case("ä ö ü ä ö ü ä", "ä ö ü ä ö ü\nä\n");
     }

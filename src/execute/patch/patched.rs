@@ -1,6 +1,5 @@
 //! What the hunks of one change make of a file.
 
-use super::super::hash;
 use crate::edit::{self, Edited, Refusal};
 use crate::protocol::Hunk;
 use crate::workspace::text::{Encoding, NotText, TextFile};
@@ -12,8 +11,6 @@ pub(super) struct Patched {
     pub(super) encoding: Encoding,
     /// Whether its text is another one than before.
     pub(super) is_changed: bool,
-    /// The hash of the new content, where the text is stored as it is.
-    pub(super) hash: Option<String>,
 }
 
 impl Patched {
@@ -38,17 +35,10 @@ impl Patched {
         let (text, encoding) = TextFile::view(content)?;
         let edited = patch(&text);
         let is_changed = edited.as_ref().is_ok_and(|edited| edited.text != text);
-        let hash = match &edited {
-            Ok(edited) if is_changed && encoding == Encoding::Utf8 => {
-                Some(hash(edited.text.as_bytes()))
-            }
-            _ => None,
-        };
         Ok(Self {
             edited,
             encoding,
             is_changed,
-            hash,
         })
     }
 }

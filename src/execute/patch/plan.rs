@@ -8,7 +8,6 @@ use std::sync::Arc;
 use super::super::hash;
 use super::super::ledger::{Known, Ledger};
 use super::super::write::{PriorContent, overwritten};
-use super::ahead::work_ahead;
 use super::operation::Operation;
 use super::patched::Patched;
 use super::stated::{Counted, is_unsure, lines_of_now};
@@ -103,8 +102,6 @@ pub(super) struct Plan<'a, 'b> {
     latest: BTreeMap<RelPath, usize>,
     bytes: usize,
     moves: Moves,
-    /// What was worked out before its turn.
-    ahead: BTreeMap<RelPath, Patched>,
     /// What does not work out.
     pub(super) troubles: Vec<Trouble>,
     /// Files whose picture is wrong because of a trouble: more troubles with them are no news.
@@ -114,10 +111,8 @@ pub(super) struct Plan<'a, 'b> {
 impl<'a, 'b> Plan<'a, 'b> {
     /// The files before any of the changes.
     pub(super) fn new(ledger: &'a mut Ledger<'b>, changes: &[FileChange]) -> Self {
-        let ahead = work_ahead(&mut ledger.staging, changes, ledger.max_bytes);
         Self {
             ledger,
-            ahead,
             drafts: BTreeMap::new(),
             worked_out: WorkedOut::default(),
             latest: BTreeMap::new(),
@@ -312,7 +307,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         self.worked_out
             .report
             .push(format!("updated {}", path.quoted()));
-        let hash = patched.hash.unwrap_or_else(|| hash(&content));
+        let hash = hash(&content);
         self.write_known(path, Arc::new(content), hash, permission)
     }
 
@@ -321,10 +316,9 @@ impl<'a, 'b> Plan<'a, 'b> {
         let draft = self.existing(path)?;
         let content = draft.content.clone().unwrap_or_default();
         let now = lines_of_now(&draft.known, draft.counted, hunks);
-        let patched = match (now, self.ahead.remove(path)) {
-            (Some(now), _) => Patched::moved(&content, hunks, &now),
-            (None, Some(ahead)) => Ok(ahead),
-            (None, None) => Patched::new(&content, hunks),
+        let patched = match now {
+            Some(now) => Patched::moved(&content, hunks, &now),
+            None => Patched::new(&content, hunks),
         };
         patched.map_err(|_| Trouble::binary(path))
     }

@@ -1,15 +1,21 @@
 //! How far a batch came before it was stopped.
 //!
-//! Runs are made one after the other. With one of them under way, all before it are made and all
+//! A run is a series of writes, which 0.1.0 made at the same time, or one other change; runs are made
+//! one after the other. With one of them under way, all before it are made and all
 //! after it are not: so every file outside of it contains what it should. Where no run fits,
 //! somebody brought back an older content, or a step was given up and later ones were made; then
 //! each change of the batch is decided by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::staging::carry_out::runs;
 use super::found::{Found, Lies};
 use crate::protocol::{RelPath, StagedChange, StagedStep};
+
+/// The changes in the order in which they are made, those together that had none among them.
+fn runs(changes: &[StagedChange]) -> impl Iterator<Item = &[StagedChange]> {
+    let is_write = |change: &StagedChange| matches!(change, StagedChange::Write { .. });
+    changes.chunk_by(move |one, next| is_write(one) && is_write(next))
+}
 
 /// Which changes are made, in the order of the changes.
 pub(super) fn made(found: &Found<'_>, steps: &[StagedStep]) -> Vec<bool> {

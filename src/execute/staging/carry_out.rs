@@ -9,7 +9,6 @@ mod take_back;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::protocol::{RelPath, StagedChange};
-use crate::workspace::crew::each_of;
 use crate::workspace::survey::Stat;
 use crate::workspace::{FileProblem, MadeDirectories, Permission, Workspace};
 use take_back::take_back;
@@ -52,14 +51,6 @@ enum Inverse<'a> {
     },
 }
 
-/// The changes in the order in which they are made, those together that have none among them.
-///
-/// New contents of files have nothing to do with each other; all else is done in its order.
-pub(in super::super) fn runs(changes: &[StagedChange]) -> impl Iterator<Item = &[StagedChange]> {
-    let is_write = |change: &StagedChange| matches!(change, StagedChange::Write { .. });
-    changes.chunk_by(move |one, next| is_write(one) && is_write(next))
-}
-
 /// Makes the changes; if one fails, takes those before it back and tells what failed.
 ///
 /// A file that is no longer what it was when its change was prepared is left as it is.
@@ -80,31 +71,24 @@ pub(in super::super) fn carry_out(
         });
     }
     let mut undo = Vec::with_capacity(changes.len());
-    for run in runs(changes) {
-        let mut problem = None;
-        let reversibly = |change| make_reversibly(workspace, change, stats, &made);
-        for inverse in each_of(run, reversibly) {
-            match inverse {
-                Ok(inverse) => undo.push(inverse),
-                Err(first) => {
-                    problem.get_or_insert(first);
-                }
+    for change in changes {
+        match make_reversibly(workspace, change, stats, &made) {
+            Ok(inverse) => undo.push(inverse),
+            Err(problem) => {
+                let failure = give_up(workspace, changes, undo, &problem);
+                workspace.remove_made(made);
+                return Err(failure);
             }
         }
-        if let Some(problem) = problem {
-            let failure = give_up(workspace, changes, undo, &problem);
-            workspace.remove_made(made);
-            return Err(failure);
-        }
     }
-    each_of(&undo, |inverse| {
+    for inverse in &undo {
         if let Inverse::Exchange { staged, .. } = inverse {
             // What fails once may work the next time; what stays behind has a name that nobody is
             // shown.
             let again = |_| workspace.remove_staged(staged);
             let _ = workspace.remove_staged(staged).or_else(again);
         }
-    });
+    }
     Ok(())
 }
 
