@@ -4,6 +4,7 @@
 
 mod apply;
 mod approve;
+mod build_info;
 mod carry;
 mod check;
 mod choices;

@@ -8,9 +8,10 @@ mod place;
 
 use std::process::ExitCode;
 
-use super::{Common, open};
+use super::{Common, build_info, open};
 use crate::error::Kind;
 use crate::platform::programs;
+use crate::session::now;
 use crate::ui::{Ui, escape_line};
 
 const EXAMPLES: &str = "\
@@ -72,12 +73,7 @@ impl Finding {
 }
 
 pub(super) fn run(common: &Common, ui: &Ui) -> ExitCode {
-    let mut findings = vec![Finding::ok(format!(
-        "agent {} on {} {}",
-        env!("CARGO_PKG_VERSION"),
-        std::env::consts::OS,
-        std::env::consts::ARCH
-    ))];
+    let mut findings = vec![Finding::ok(this_program())];
     let settings = open::settings(common, ui, open::FirstRun::Look);
     if settings.is_err()
         && let Ok(here) = std::env::current_dir()
@@ -102,6 +98,17 @@ pub(super) fn run(common: &Common, ui: &Ui) -> ExitCode {
     } else {
         ExitCode::SUCCESS
     }
+}
+
+/// Which build this is, how old, and how it was installed.
+fn this_program() -> String {
+    let mut parts = vec![format!("agent {}", build_info::version())];
+    parts.extend(build_info::age(now()));
+    if let Ok(program) = std::env::current_exe() {
+        let home = std::env::home_dir();
+        parts.push(build_info::origin(&program, home.as_deref()).to_owned());
+    }
+    parts.join(", ")
 }
 
 fn line(finding: &Finding) -> String {

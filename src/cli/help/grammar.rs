@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use clap::builder::styling::Style;
 use clap::{Arg, Args as _, Command, Subcommand as _};
 
-use super::super::{Common, Verb};
+use super::super::{Common, Verb, build_info};
 use super::topics::TOPICS;
 use crate::settings::{GROUPS, Shape};
 
@@ -89,7 +89,7 @@ pub(in crate::cli) fn command() -> Command {
 /// The program with the options of every verb, and as yet without a verb.
 fn root() -> Command {
     let command = Command::new("agent")
-        .version(env!("CARGO_PKG_VERSION"))
+        .version(build_info::version())
         .about("A coding agent for people with a chat LLM in a browser tab and no API key")
         .max_term_width(100)
         .subcommand_required(true)
