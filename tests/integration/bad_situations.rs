@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::harness::{Finished, Test, agent};
+use crate::harness::{Finished, Test, agent, program};
 
 const DONE: &str = "[DONE]\nfine\n[/DONE]\n{end}\n";
 const CREATE: &str = "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n{end}\n";
@@ -34,7 +34,7 @@ fn on_small_disk(kilobytes: u32, script: &str) -> Option<Output> {
     let root = tempfile::tempdir().unwrap();
     let disk = root.path().join("disk");
     fs::create_dir(&disk).unwrap();
-    let program = env!("CARGO_BIN_EXE_agent");
+    let program = program();
     let script = format!(
         "mount -t tmpfs -o size={kilobytes}k small \"$1\" || exit 99\ncd \"$1\"\nagent() {{ {program} \"$@\"; }}\n{script}"
     );
@@ -265,7 +265,7 @@ fn the_sessions_of_another_user_are_theirs() {
     }
     let output = Command::new("setpriv")
         .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
-        .arg(env!("CARGO_BIN_EXE_agent"))
+        .arg(program())
         .args(["resume", &id])
         .current_dir(&base)
         .env_clear()
@@ -388,7 +388,7 @@ fn a_reply_of_another_user_is_taken() {
     fs::set_permissions(&reply, fs::Permissions::from_mode(0o644)).unwrap();
     let mut step = Command::new("unshare");
     step.args(["--user", "--map-root-user", "--"])
-        .arg(env!("CARGO_BIN_EXE_agent"))
+        .arg(program())
         .args(["step", "--sandbox", "off"])
         .current_dir(&base)
         .env("HOME", base.with_file_name("home"))

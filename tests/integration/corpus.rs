@@ -1,3 +1,4 @@
+use crate::harness::program;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -64,7 +65,7 @@ fn collected_replies_come_out_as_expected_but_for_a_known_few() {
     let report = directory.path().join("score.json");
     let output = Command::new("python3")
         .arg(Path::new(&corpus).join("score"))
-        .args(["--agent", env!("CARGO_BIN_EXE_agent"), "--json"])
+        .args(["--agent", &program(), "--json"])
         .arg(&report)
         .env("XDG_STATE_HOME", directory.path())
         .output()

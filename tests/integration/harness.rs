@@ -160,9 +160,14 @@ impl Test {
     }
 }
 
+/// The program that is tested: the one that cargo built, or another build of it.
+pub fn program() -> String {
+    std::env::var("AGENT_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_agent").to_owned())
+}
+
 /// The program in a base directory, with an environment of its own.
 pub fn agent(base: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_agent"));
+    let mut command = Command::new(program());
     command
         .current_dir(base)
         .env_clear()

@@ -4,18 +4,17 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::harness::{DEADLINE, Test, wait_for_outbox};
+use crate::harness::{DEADLINE, Test, program, wait_for_outbox};
 use crate::terminal::{DONE, Terminal, has_script};
 
 const CTRL_Z: &str = "\u{1a}";
-const PROGRAM: &str = env!("CARGO_BIN_EXE_agent");
 
 /// A shell that controls jobs and does this, `agent` being the program.
 fn shell(script: &str) -> Option<Terminal> {
     if !has_script() {
         return None;
     }
-    let script = script.replace("agent ", &format!("'{PROGRAM}' "));
+    let script = script.replace("agent ", &format!("'{}' ", program()));
     let arguments = format!("--version; set -m; {script}");
     Some(Terminal::open(Test::new(&[]), &arguments, &[]))
 }

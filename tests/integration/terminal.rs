@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::harness::{DEADLINE, Save, Test, agent, save_reply, wait_for_outbox};
+use crate::harness::{DEADLINE, Save, Test, agent, program, save_reply, wait_for_outbox};
 
 /// The program in a pseudo-terminal of its own, with somebody who reads and types.
 pub struct Terminal {
@@ -38,7 +38,7 @@ impl Terminal {
         let plain = agent(&test.base());
         let line = format!(
             "tty > ../tty; stty cols 80 rows 24; '{}' {arguments}",
-            env!("CARGO_BIN_EXE_agent")
+            program()
         );
         let mut command = Command::new("script");
         command
@@ -432,10 +432,7 @@ fn a_settings_file_is_asked_about_once_and_only_if_it_loosens() {
     assert!(!shown.contains("Do you trust"), "{shown}");
     let looser = settings("\"Approval\": \"ask\", \"Network\": \"on\"");
     let test = Test::new(&[]).file("appsettings.json", looser);
-    let both = format!(
-        "new --no-wait task; '{0}' resume --no-wait",
-        env!("CARGO_BIN_EXE_agent")
-    );
+    let both = format!("new --no-wait task; '{0}' resume --no-wait", program());
     let mut terminal = Terminal::open(test, &both, &[]);
     terminal.expect("Do you trust this file? [y/N]");
     terminal.type_in("n\n");
