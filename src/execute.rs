@@ -29,6 +29,7 @@ mod walks;
 mod write;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -100,6 +101,8 @@ pub struct Execution<'a> {
     closed: Option<String>,
     /// The repositories after the last command, and when that was.
     inventory: Option<(Instant, Inventory)>,
+    /// Where the repositories before a command are written down while it runs.
+    kept_inventory: Option<PathBuf>,
 }
 
 /// How far nothing was found that commands must not change.
@@ -152,7 +155,16 @@ impl<'a> Execution<'a> {
             hide: None,
             closed: None,
             inventory: None,
+            kept_inventory: None,
         }
+    }
+
+    /// The same, with a file in which stands what a command found while it runs: if we are killed,
+    /// what it made is disarmed by whoever comes next.
+    #[must_use]
+    pub fn keeping(mut self, file: PathBuf) -> Self {
+        self.kept_inventory = Some(file);
+        self
     }
 
     /// The same, with somebody who tells what a search must not show in part.

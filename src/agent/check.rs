@@ -79,7 +79,8 @@ impl Agent {
         };
         let mut seen = SeenFiles::default();
         let mut execution = Execution::begin(&self.workspace, &limits, &mut seen, &[])
-            .watched_by(self.interrupt.flag(), &mut on_output);
+            .watched_by(self.interrupt.flag(), &mut on_output)
+            .keeping(self.kept_inventory());
         execution.confine(self.manner.permit.confinement(grants));
         Some(execution.step(&step))
     }

@@ -161,7 +161,8 @@ impl Conversation<'_> {
         let mut on_output = |_: &str| {};
         let began = std::time::Instant::now();
         let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, &[])
-            .watched_by(agent.interrupt.flag(), &mut on_output);
+            .watched_by(agent.interrupt.flag(), &mut on_output)
+            .keeping(agent.kept_inventory());
         execution.confine(permit.confinement(needs.into_iter().chain([Grant::Network])));
         let outcome = ran_twice(execution.step(&step));
         execution.finish();

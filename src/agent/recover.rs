@@ -26,10 +26,36 @@ use crate::protocol::{
     Command, Outcome, RelPath, SeenFiles, StagedFile, StagedStep, Step, StepResult,
 };
 use crate::reply::{self, Issue, Reply};
+use crate::repositories::KeptInventory;
 use crate::session::{
     CheckProgress, CheckedWhen, ClaimedReply, MissingRecords, Printed, Record, Recovered,
     RoundLock, Session, Sync,
 };
+
+impl Agent {
+    /// Where stands, while a command runs, which repositories it found.
+    pub(super) fn kept_inventory(&self) -> PathBuf {
+        self.store.directory().join("repositories.json")
+    }
+
+    /// Takes out of force what a command made git run, if `agent` was killed before it could do so
+    /// itself: in whichever session that was.
+    pub fn disarm_left(&self) {
+        let file = self.kept_inventory();
+        if !file.exists() {
+            return;
+        }
+        // While somebody carries out a reply it is theirs.
+        let Ok(_alone) = RoundLock::take(self.store.directory()) else {
+            return;
+        };
+        if let Some(told) = KeptInventory::disarm(&file) {
+            (self.ui).say(&format!(
+                "A command was running when `agent` stopped: {told}."
+            ));
+        }
+    }
+}
 
 /// The longest part of a name that is kept, in bytes: a number before and after it must fit.
 const MAX_KEPT_NAME: usize = 200;

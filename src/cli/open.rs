@@ -104,7 +104,7 @@ pub(super) fn place(common: &Common, ui: &Ui, testing: guard::Testing) -> Result
         loaded.paths.workspace.clone()
     };
     let workspace = Workspace::open(&directory)?.leaving_out(guard::own_paths(&loaded, &directory));
-    let permit = guard::permit(&loaded, &directory, &trust(), testing)?;
+    let permit = guard::permit(&loaded, workspace.path(), &trust(), testing)?;
     Ok(Place {
         base,
         workspace,
@@ -130,7 +130,7 @@ pub(super) fn assemble(
     let own_paths = guard::own_paths(loaded, workspace.path());
     let workspace = workspace.leaving_out(own_paths);
     keep_private(&base, paths);
-    Ok(Agent {
+    let agent = Agent {
         mailbox: Mailbox::open(paths.outbox.clone(), paths.inbox.clone())?,
         store: Store::open(paths.sessions.clone())?,
         limits: limits(settings),
@@ -150,7 +150,9 @@ pub(super) fn assemble(
         base,
         ui,
         interrupt,
-    })
+    };
+    agent.disarm_left();
+    Ok(agent)
 }
 
 /// Where the person stands.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::run::{self, End, Job, Program, Ran};
 use super::{Execution, Unshared, Watch};
 use crate::protocol::Outcome;
-use crate::repositories::{self, Inventory};
+use crate::repositories::{self, Inventory, KeptInventory};
 use crate::sandbox::{self, Confinement};
 
 impl Execution<'_> {
@@ -20,6 +20,7 @@ impl Execution<'_> {
             })
             .min(self.limits.max_command_timeout);
         let (confinement, before) = self.look_around();
+        self.keep(&before);
         let ran = self.run_in(confinement.as_ref(), Program::Shell(script), &[], timeout);
         let disarmed = self.disarm(&before);
         self.walks.forget();
@@ -62,6 +63,15 @@ impl Execution<'_> {
         })
     }
 
+    /// Writes down what the command finds, in case nobody is left to compare when it has ended.
+    fn keep(&self, before: &Inventory) {
+        if let Some(file) = &self.kept_inventory {
+            let found = KeptInventory::new(self.workspace.path(), self.left_out(), before.clone());
+            // Where it cannot be written, a kill leaves what the command made as it is.
+            let _ = found.keep(file);
+        }
+    }
+
     /// Takes out of force what the command made git run or obey; tells what it was.
     fn disarm(&mut self, before: &Inventory) -> Option<String> {
         let workspace = self.workspace.path();
@@ -69,6 +79,10 @@ impl Execution<'_> {
         let told = repositories::in_words(&now.disarm(before, workspace));
         let unknown = now.unknown(before);
         self.inventory = Some((Instant::now(), now));
+        if let Some(file) = &self.kept_inventory {
+            // What stays is compared once more, which does no harm.
+            let _ = crate::fs::remove(file);
+        }
         told.or(unknown)
     }
 

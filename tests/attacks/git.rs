@@ -3,7 +3,7 @@ use std::fs;
 use agent::execute::run::End;
 
 use crate::place::Plain::Always;
-use crate::place::{Place, cases, command};
+use crate::place::{Place, cases, command, eventually};
 
 const GRANT: [&str; 2] = ["--grant", "git-write"];
 
@@ -11,7 +11,7 @@ const GRANT: [&str; 2] = ["--grant", "git-write"];
 const MAKE: &str = "make() { git init -q $2 \"$1\" && ( cd \"$1\" && echo one > file && git add -f file && git -c user.name=a -c user.email=b commit -q -m one ); }; EVIL=\"touch $PWD/ran; false\"; ";
 
 /// What a command makes, and what the person does later.
-const MADE: [(&str, &str); 14] = [
+const MADE: [(&str, &str); 15] = [
     (
         "make new && git -C new config core.fsmonitor \"$EVIL\"",
         "git -C new status",
@@ -68,6 +68,52 @@ const MADE: [(&str, &str); 14] = [
         "make node_modules/deep/new && git -C node_modules/deep/new config core.fsmonitor \"$EVIL\" && echo node_modules > .gitignore",
         "git -C node_modules/deep/new status",
     ),
+    (
+        "make new && cd new && git -c user.name=a -c user.email=b commit -q --allow-empty -m two && GIT_SEQUENCE_EDITOR='sed -i 1ibreak' git rebase -q -i HEAD~1 && echo \"exec $EVIL\" >> .git/rebase-merge/git-rebase-todo",
+        "cd new && git -c user.name=a -c user.email=b rebase --continue",
+    ),
+];
+
+/// What is there already, what a command makes of it, and what the person does later.
+const LED: [(&str, &str, &str); 7] = [
+    // To a repository that nobody looks at, in a place where commands can write or once could.
+    (
+        "make new && mv new/.git OUTSIDE/evil && git config --file OUTSIDE/evil/config core.fsmonitor \"$EVIL\"",
+        "echo 'gitdir: OUTSIDE/evil' > new/.git",
+        "git -C new status",
+    ),
+    (
+        "make new && mv new/.git OUTSIDE/evil && git config --file OUTSIDE/evil/config core.fsmonitor \"$EVIL\"",
+        "ln -s OUTSIDE/evil new/.git",
+        "git -C new status",
+    ),
+    (
+        "make new && mv new/.git OUTSIDE/evil && git config --file OUTSIDE/evil/config core.fsmonitor \"$EVIL\"",
+        "mkdir new/.git && echo 'ref: refs/heads/master' > new/.git/HEAD && echo OUTSIDE/evil > new/.git/commondir",
+        "git -C new status",
+    ),
+    // The setting stays the same, and where it leads does not.
+    (
+        "make new && rm new/file && mkdir tree && ln -s tree lnk && git -C new config core.worktree ../../lnk && mkdir -p OUTSIDE/evil",
+        "rm lnk && ln -s OUTSIDE/evil lnk",
+        "git -C new checkout -f && cat OUTSIDE/evil/file && touch ran",
+    ),
+    // Hooks that the person has as links into the workspace.
+    (
+        "make . && mkdir scripts && printf '#!/bin/sh\\n' > scripts/check && chmod +x scripts/check && ln -s ../../scripts/check .git/hooks/pre-commit",
+        "echo \"$EVIL\" >> scripts/check",
+        "git -c user.name=a -c user.email=b commit --allow-empty -m two",
+    ),
+    (
+        "make . && rm -r .git/hooks && mkdir githooks && ln -s ../githooks .git/hooks",
+        "printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > githooks/pre-commit && chmod +x githooks/pre-commit",
+        "git -c user.name=a -c user.email=b commit --allow-empty -m two",
+    ),
+    (
+        "make . && mkdir -p tools/hooks && ln -s tools link && git config core.hooksPath link/hooks",
+        "printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > tools/hooks/pre-commit && chmod +x tools/hooks/pre-commit",
+        "git -c user.name=a -c user.email=b commit --allow-empty -m two",
+    ),
 ];
 
 fn has_run(place: &Place) -> bool {
@@ -99,6 +145,102 @@ fn what_a_command_made_does_not_run_when_the_person_uses_git() {
         plain.plain("chmod -R u+rwx .");
         cases(1);
     }
+}
+
+#[test]
+fn what_git_obeyed_before_is_not_led_elsewhere_or_changed() {
+    for (prepared, made, used) in LED {
+        let place = Place::new();
+        let script = |place: &Place, script: &str| format!("{MAKE}{}", place.filled(script));
+        let ran = place.plain(&script(&place, prepared));
+        assert_eq!(ran.end, End::Exited(0), "{prepared}: {}", ran.output.text);
+        has_run(&place);
+        let applied = place.apply_with(&GRANT, &command(&script(&place, made)));
+        assert_eq!(applied.rows.len(), 1, "{}", applied.text);
+        let row = applied.rows[0].to_string();
+        let is_withstood = row.contains("\"failed\"") || row.contains("disabled");
+        assert!(is_withstood, "{made}: {row}");
+        has_run(&place);
+        let used_by_person = place.plain(&script(&place, used));
+        assert!(!has_run(&place), "{made}: {}", used_by_person.output.text);
+        let plain = Place::new();
+        for step in [prepared, made] {
+            let ran = plain.plain(&script(&plain, step));
+            assert_eq!(ran.end, End::Exited(0), "{step}: {}", ran.output.text);
+        }
+        has_run(&plain);
+        let used_by_person = plain.plain(&script(&plain, used));
+        assert!(
+            has_run(&plain),
+            "plain: {made}: {}",
+            used_by_person.output.text
+        );
+        cases(1);
+    }
+}
+
+/// A repository that leads to the person's own hooks and configuration has them disabled in its stead.
+#[test]
+fn no_command_has_the_files_of_the_person_disabled() {
+    let place = Place::new().file("README", "own");
+    let own = "git init -q . && git config alias.x '!y' && echo x > .git/hooks/pre-commit";
+    assert_eq!(place.plain(own).end, End::Exited(0));
+    let config = fs::read(place.workspace().join(".git/config")).unwrap();
+    let leads = "git init -q new && git -C new config include.path ../../.git/config && git -C new config --add include.path ../../README && git -C new config core.hooksPath ../.git/hooks";
+    let applied = place.apply(&command(leads));
+    applied.all(1, "ok");
+    let message = applied.rows[0]["message"].as_str().unwrap();
+    assert!(message.contains("in `new/.git/config`"), "{message}");
+    let now = fs::read(place.workspace().join(".git/config")).unwrap();
+    assert_eq!(now, config);
+    assert!(place.workspace().join(".git/hooks/pre-commit").exists());
+    let readme = fs::read_to_string(place.workspace().join("README")).unwrap();
+    assert_eq!(readme, "own");
+    cases(3);
+}
+
+#[test]
+fn what_a_command_made_is_disabled_although_the_program_was_killed() {
+    let place = Place::new();
+    let made = format!(
+        "{MAKE}make new && git -C new config core.fsmonitor \"$EVIL\" && touch ready && sleep 60"
+    );
+    let workspace = place.workspace();
+    let at = [
+        "--base",
+        place.root().to_str().unwrap(),
+        "--workspace",
+        workspace.to_str().unwrap(),
+    ]
+    .map(str::to_owned);
+    let agent = |arguments: &[&str]| {
+        let mut all: Vec<&str> = at.iter().map(String::as_str).collect();
+        all.extend(arguments);
+        place.agent(&all)
+    };
+    let begun = agent(&["new", "--no-wait", "task"]).output().unwrap();
+    assert!(begun.status.success(), "{begun:?}");
+    let reply = place.root().join("reply.md");
+    fs::write(&reply, command(&made)).unwrap();
+    let reply = ["step", "--reply", reply.to_str().unwrap()];
+    let mut step = agent(&[&GRANT[..], &reply].concat()).spawn().unwrap();
+    eventually("the command runs", || workspace.join("ready").exists());
+    step.kill().unwrap();
+    step.wait().unwrap();
+    has_run(&place);
+    // The counterpart: until somebody looks, it is in force.
+    place.plain("git -C new status");
+    assert!(has_run(&place));
+    let resumed = agent(&["resume", "--no-wait"]).output().unwrap();
+    let told = String::from_utf8_lossy(&[resumed.stdout, resumed.stderr].concat()).into_owned();
+    assert!(
+        told.contains("`core.fsmonitor` in `new/.git/config`"),
+        "{told}"
+    );
+    has_run(&place);
+    place.plain("git -C new status");
+    assert!(!has_run(&place));
+    cases(1);
 }
 
 #[test]
@@ -231,7 +373,8 @@ fn a_forged_worktree_opens_no_repository_of_the_person() {
     ];
     for forgery in forgeries {
         for arguments in [&[][..], &GRANT] {
-            place.apply_with(arguments, &command(forgery)).all(1, "ok");
+            // What a command forges is disabled when it ends; here it was in force before.
+            assert_eq!(place.plain(forgery).end, End::Exited(0));
             place.withstands_with(
                 arguments,
                 &[

@@ -1,7 +1,7 @@
 //! Names outside of `.git` that git obeys, because a configuration or a list of submodules says so.
 //!
-//! `core.hooksPath`, `include.path` and `core.attributesFile` may lead into the workspace: what lies
-//! there is closed as `.git/hooks` is. In the directory of a submodule that is not checked out, a
+//! `core.hooksPath`, `include.path`, `core.attributesFile` and links in the place of hooks may lead into
+//! the workspace: what lies there is closed as `.git/hooks` is. In the directory of a submodule that is not checked out, a
 //! `.git` would be obeyed by `git status` at the top: it cannot be made. What is missing is reserved
 //! if the directory that it would lie in is there.
 
@@ -12,7 +12,8 @@ use super::Confinement;
 use super::reserve::is_marked;
 use crate::repositories::{Led, plainly, settings_of};
 
-/// The most of them that are mounted one by one.
+/// The most submodules whose repository is kept from coming: a command can write any number into
+/// `.gitmodules`, and what a configuration names must not be left out for them.
 const MOST: usize = 500;
 
 /// Closes them; tells whether there are any.
@@ -29,13 +30,13 @@ pub(super) fn protect(confinement: &mut Confinement, git_directories: &[PathBuf]
         add(Led::in_repository(git, git.parent().unwrap_or(git), home));
     }
     let tops = git_directories.iter().filter_map(|git| git.parent());
-    for top in [workspace.as_path()].into_iter().chain(tops) {
-        names.extend(missing_submodules(top, &workspace));
-    }
-    // What lies beneath a link is protected by its own name.
+    let tops = [workspace.as_path()].into_iter().chain(tops);
+    let submodules = tops.flat_map(|top| missing_submodules(top, &workspace));
+    names.extend(submodules.take(MOST));
+    // What lies beneath a link is there by its own name too.
     names.retain(|name| leads_through_no_link(name, &workspace) && !is_in_git(name, &workspace));
     let has_some = !names.is_empty();
-    for name in names.into_iter().take(MOST) {
+    for name in names {
         let is_there = |path: &Path| path.symlink_metadata().is_ok();
         let above = name.ancestors().skip(1);
         let above = above.take_while(|path| *path != workspace);
@@ -124,6 +125,32 @@ mod tests {
             &[],
             &[],
         );
+    }
+
+    #[test]
+    fn nothing_is_left_out_for_submodules() {
+        let mut files = vec![(
+            "work/.git/config".to_owned(),
+            "[core]hooksPath=tools".to_owned(),
+        )];
+        let mut modules = String::new();
+        for number in 0..=MOST {
+            modules += &format!("[submodule \"{number}\"]path=a/{number}\n");
+            files.push((format!("work/a/{number}/x"), String::new()));
+        }
+        files.push(("work/.gitmodules".to_owned(), modules));
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        for (path, text) in &files {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            write_atomic(&path, text.as_bytes(), Durability::Atomic).unwrap();
+        }
+        let mut confinement = Confinement::of_workspace(root.join("work"));
+        confinement.home = root.join("home");
+        confinement.search();
+        assert!(confinement.read_only.contains(&root.join("work/tools")));
+        assert_eq!(confinement.reserved.len(), MOST + 1);
     }
 
     #[test]

@@ -6,10 +6,13 @@
 //! run something, or lead git to another file, is taken out of force. The original stays beside it.
 //!
 //! What always holds: what was there before a command stays as it is, and a setting that is not known
-//! to be harmless does not stay in force.
+//! to be harmless does not stay in force. So what a repository leads to elsewhere counts only if it led
+//! there before: what newly leads there is disabled itself, or a command could have the files of others
+//! disabled by leading to them.
 
 mod config;
 mod find;
+mod kept;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -17,11 +20,14 @@ use std::fmt;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 pub use config::{Setting, parse, render};
+pub use kept::KeptInventory;
+use serde::{Deserialize, Serialize};
 
 /// The end of the name of what was taken out of force.
 pub const DISABLED: &str = ".disabled-by-agent";
@@ -33,7 +39,13 @@ const MAX_CONFIG: u64 = 1024 * 1024;
 const MAX_HOOK: u64 = 16 * 1024 * 1024;
 
 /// How many files one configuration leads to through includes.
-const MAX_INCLUDES: usize = 20;
+const MAX_INCLUDES: usize = 1_000;
+
+/// What git goes on with after an interrupted rebase; a line of it can be a command of the shell.
+const REBASE: &str = "rebase-merge/git-rebase-todo";
+
+/// By how much the times of files may lag behind the clock.
+const CLOCK_LAG: Duration = Duration::from_secs(1);
 
 /// The hooks that git runs. Where they lie among other files, only these count.
 const HOOKS: [&str; 27] = [
@@ -67,29 +79,54 @@ const HOOKS: [&str; 27] = [
 ];
 
 /// The git directories of a workspace, and what in them could make git run something.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inventory {
+    #[serde(with = "kept::map")]
     directories: BTreeMap<PathBuf, Repository>,
+    /// What leads to a git directory outside of the workspace, and where that is: nobody looks there.
+    #[serde(with = "kept::map")]
+    leading_out: BTreeMap<PathBuf, Place>,
     /// Directories that could not be listed.
+    #[serde(with = "kept::set")]
     closed: BTreeSet<PathBuf>,
     /// Whether not all of the workspace was looked through.
     is_cut: bool,
+    /// When this was begun.
+    taken: SystemTime,
 }
 
 /// What git obeys in one git directory.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Repository {
+    #[serde(with = "kept::map")]
     configs: BTreeMap<PathBuf, Content>,
+    #[serde(with = "kept::map")]
     hooks: BTreeMap<PathBuf, Content>,
+    /// Further configuration in the workspace, whether or not it is there.
+    #[serde(with = "kept::map")]
+    led_configs: BTreeMap<PathBuf, Option<Content>>,
+    /// Directories and files of hooks elsewhere in the workspace, with the hooks that are there.
+    #[serde(with = "kept::map")]
+    led_hooks: BTreeMap<PathBuf, LedHooks>,
+    /// Where its files are, if its configuration says so.
+    files: Option<Place>,
 }
 
+/// The hooks in one place.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct LedHooks(#[serde(with = "kept::map")] BTreeMap<PathBuf, Content>);
+
+/// A path, as it is written down.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Place(#[serde(with = "kept::path")] PathBuf);
+
 /// What a file holds, as far as it matters.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Content {
-    Bytes(Vec<u8>),
+    Bytes(#[serde(with = "kept::bytes")] Vec<u8>),
     Hash([u8; 32]),
     /// A link, which leads there.
-    Link(PathBuf),
+    Link(Place),
     /// Neither a file nor a link, or too large, or unreadable.
     Other,
 }
@@ -136,6 +173,8 @@ pub struct Led {
     pub configs: BTreeSet<PathBuf>,
     /// Files of attributes, which choose among the programs that a configuration names.
     pub attributes: BTreeSet<PathBuf>,
+    /// Files that hooks are links to.
+    pub linked: BTreeSet<PathBuf>,
 }
 
 impl Led {
@@ -158,26 +197,51 @@ impl Led {
                     continue;
                 };
                 let at = |base: &Path| match text.strip_prefix("~/") {
-                    Some(rest) => plainly(&home.join(rest)),
-                    None => plainly(&base.join(text)),
+                    Some(rest) => by_both_names(&home.join(rest)),
+                    None => by_both_names(&base.join(text)),
                 };
                 if setting.is("core", "hookspath") {
-                    let hooks = at(files);
-                    // There husky keeps what runs the hooks beside it.
-                    if hooks.ends_with(".husky/_") {
-                        led.hooks.extend(hooks.parent().map(Path::to_owned));
+                    for hooks in at(files) {
+                        // There husky keeps what runs the hooks beside it.
+                        if hooks.ends_with(".husky/_") {
+                            led.hooks.extend(hooks.parent().map(Path::to_owned));
+                        }
+                        led.hooks.insert(hooks);
                     }
-                    led.hooks.insert(hooks);
                 } else if setting.is("core", "attributesfile") {
-                    led.attributes.insert(at(files));
+                    led.attributes.extend(at(files));
                 } else if setting.name == "path" && setting.section.starts_with("include") {
                     let included = at(config.parent().unwrap_or(files));
-                    led.configs.insert(included.clone());
-                    next.push(included);
+                    led.configs.extend(included.iter().cloned());
+                    next.extend(included);
                 }
             }
         }
         led
+    }
+
+    /// Adds what the hooks of a git directory, and those that its configuration names, are links to.
+    fn and_links(mut self, git: &Path) -> Self {
+        let hooks = git.join("hooks");
+        if hooks.is_symlink() {
+            self.hooks.insert(really(&hooks));
+        }
+        for name in ["config", "config.worktree"] {
+            let config = git.join(name);
+            if config.is_symlink() {
+                self.configs.insert(really(&config));
+            }
+        }
+        for directory in self.hooks.iter().chain([&hooks]) {
+            let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+            let links = entries.filter(|entry| {
+                let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+                is_link && !is_idle(&entry.file_name())
+            });
+            self.linked
+                .extend(links.filter_map(|link| link.path().canonicalize().ok()));
+        }
+        self
     }
 
     /// Where the configuration of the person, and of the repository at the top of the workspace, leads.
@@ -197,13 +261,13 @@ impl Led {
             git.join("config"),
             git.join("config.worktree"),
         ];
-        Self::by(&configs, files, home)
+        Self::by(&configs, files, home).and_links(git)
     }
 
     /// All of them that lie beneath a directory.
     pub fn beneath(&self, directory: &Path) -> impl Iterator<Item = &PathBuf> {
         let all = self.hooks.iter().chain(&self.configs);
-        let all = all.chain(&self.attributes);
+        let all = all.chain(&self.attributes).chain(&self.linked);
         all.filter(move |path| path.starts_with(directory) && *path != directory)
     }
 }
@@ -251,16 +315,20 @@ pub fn is_obeyed_in_repository(root: &Path, path: &Path) -> bool {
 impl Inventory {
     /// Looks through the workspace, but for what is `left_out`.
     pub fn take(workspace: &Path, left_out: &[PathBuf]) -> Self {
+        let taken = SystemTime::now();
         let found = find::find(workspace, left_out);
         let mut directories = BTreeMap::new();
         for directory in found.directories {
             let repository = Repository::read(&directory, workspace);
             directories.insert(directory, repository);
         }
+        let leading_out = found.leading_out.into_iter();
         Self {
             directories,
+            leading_out: leading_out.map(|(from, to)| (from, Place(to))).collect(),
             closed: found.closed,
             is_cut: found.is_cut,
+            taken,
         }
     }
 
@@ -284,9 +352,29 @@ impl Inventory {
         let Ok(root) = Dir::open_ambient_dir(workspace, ambient_authority()) else {
             return disarmed;
         };
-        let nothing = Repository::default();
+        let mut ways = std::mem::take(&mut self.leading_out);
+        ways.retain(|path, place| {
+            let is_known = before.leading_out.get(path) == Some(place)
+                || (before.is_cut && !is_changed_since(path, before.taken));
+            let mut disarm = Disarming {
+                root: &root,
+                workspace,
+                directory: path,
+                disarmed: &mut disarmed,
+            };
+            is_known || !disarm.hook(path)
+        });
+        self.leading_out = ways;
         for (directory, repository) in &mut self.directories {
-            let known = before.directories.get(directory).unwrap_or(&nothing);
+            let unseen;
+            let known = match before.directories.get(directory) {
+                Some(known) => known,
+                None if before.is_cut => {
+                    unseen = repository.older_than(directory, before.taken);
+                    &unseen
+                }
+                None => &Repository::default(),
+            };
             let mut disarm = Disarming {
                 root: &root,
                 workspace,
@@ -306,48 +394,122 @@ impl Repository {
         let own = ["config", "config.worktree"].map(|name| directory.join(name));
         let files = directory.parent().unwrap_or(directory);
         // What `~` stands for does not lie here.
-        let led = Led::by(&own, files, Path::new("/"));
+        let led = Led::by(&own, files, Path::new("/")).and_links(directory);
         let is_here = |path: &&PathBuf| path.starts_with(workspace);
-        let configs = own.iter().chain(led.configs.iter().filter(is_here));
-        for config in configs {
+        for config in &own {
             if let Some(content) = content(config, MAX_CONFIG, Keep::Bytes) {
                 repository.configs.insert(config.clone(), content);
             }
         }
-        repository.read_hooks(&directory.join("hooks"), |name| !is_idle(name));
-        for directory in led.hooks.iter().filter(is_here) {
-            repository.read_hooks(directory, |name| HOOKS.iter().any(|hook| name == *hook));
+        for config in led.configs.iter().filter(is_here) {
+            let content = content(config, MAX_CONFIG, Keep::Bytes);
+            repository.led_configs.insert(config.clone(), content);
         }
+        repository.hooks = hooks_in(&directory.join("hooks"), |name| !is_idle(name));
+        let todo = directory.join(REBASE);
+        if runs_commands(&todo) {
+            let content = content(&todo, MAX_HOOK, Keep::Hash).unwrap_or(Content::Other);
+            repository.hooks.insert(todo, content);
+        }
+        for directory in led.hooks.iter().filter(is_here) {
+            let hooks = hooks_in(directory, |name| HOOKS.iter().any(|hook| name == *hook));
+            (repository.led_hooks).insert(directory.clone(), LedHooks(hooks));
+        }
+        for file in led.linked.iter().filter(is_here) {
+            let content = content(file, MAX_HOOK, Keep::Hash);
+            let hook = content.map(|content| (file.clone(), content));
+            (repository.led_hooks).insert(file.clone(), LedHooks(hook.into_iter().collect()));
+        }
+        let worktrees = own.iter().filter_map(|config| settings_of(config));
+        let worktrees = worktrees.flatten().filter(|one| one.is("core", "worktree"));
+        repository.files = worktrees
+            .last()
+            .and_then(|setting| Some(Place(really(&directory.join(setting.text()?)))));
         repository
     }
 
-    fn read_hooks(&mut self, directory: &Path, is_hook: impl Fn(&OsStr) -> bool) {
-        match directory.symlink_metadata() {
-            Ok(found) if found.is_dir() => {}
-            // A link in its place is a hook as a whole.
-            Ok(_) => {
-                let link = content(directory, MAX_HOOK, Keep::Hash).unwrap_or(Content::Other);
-                self.hooks.insert(directory.to_owned(), link);
-                return;
-            }
-            Err(_) => return,
+    /// What of it was there at a time, as far as the times of the files tell; no command can set these.
+    fn older_than(&self, directory: &Path, time: SystemTime) -> Self {
+        if is_changed_since(directory, time) {
+            return Self::default();
         }
-        let Ok(entries) = fs::read_dir(directory) else {
-            // Git needs no list of them to run one.
-            self.hooks.insert(directory.to_owned(), Content::Other);
-            return;
-        };
-        for entry in entries.flatten() {
-            let path = entry.path();
-            let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if !is_dir
-                && is_hook(&entry.file_name())
-                && let Some(content) = content(&path, MAX_HOOK, Keep::Hash)
-            {
-                self.hooks.insert(path, content);
-            }
+        let mut older = self.clone();
+        let is_old = |path: &PathBuf| !is_changed_since(path, time);
+        older.configs.retain(|path, _| is_old(path));
+        older.hooks.retain(|path, _| is_old(path));
+        older.led_configs.retain(|path, _| is_old(path));
+        for LedHooks(hooks) in older.led_hooks.values_mut() {
+            hooks.retain(|path, _| is_old(path));
+        }
+        older
+    }
+}
+
+/// Whether something came, or was changed or renamed, since a time.
+fn is_changed_since(path: &Path, time: SystemTime) -> bool {
+    let changed = path.symlink_metadata().and_then(|found| changed(&found));
+    changed.map_or(true, |changed| changed + CLOCK_LAG >= time)
+}
+
+#[cfg(unix)]
+fn changed(found: &fs::Metadata) -> io::Result<SystemTime> {
+    use std::os::unix::fs::MetadataExt;
+    let seconds = u64::try_from(found.ctime()).unwrap_or_default();
+    let nanoseconds = u32::try_from(found.ctime_nsec()).unwrap_or_default();
+    Ok(SystemTime::UNIX_EPOCH + Duration::new(seconds, nanoseconds))
+}
+
+#[cfg(not(unix))]
+fn changed(found: &fs::Metadata) -> io::Result<SystemTime> {
+    found.modified()
+}
+
+/// Whether one of the lines of an interrupted rebase is a command of the shell.
+fn runs_commands(todo: &Path) -> bool {
+    let mut text = Vec::new();
+    let Ok(true) = todo.symlink_metadata().map(|found| found.is_file()) else {
+        return todo.symlink_metadata().is_ok();
+    };
+    let read = fs::File::open(todo).and_then(|file| file.take(MAX_HOOK).read_to_end(&mut text));
+    let is_command = |line: &[u8]| {
+        let word = line
+            .trim_ascii_start()
+            .split(u8::is_ascii_whitespace)
+            .next();
+        matches!(word, Some(b"exec" | b"x"))
+    };
+    read.is_err() || text.split(|byte| *byte == b'\n').any(is_command)
+}
+
+/// The hooks in a directory.
+fn hooks_in(directory: &Path, is_hook: impl Fn(&OsStr) -> bool) -> BTreeMap<PathBuf, Content> {
+    let mut hooks = BTreeMap::new();
+    match directory.symlink_metadata() {
+        Ok(found) if found.is_dir() => {}
+        // A link in its place is a hook as a whole.
+        Ok(_) => {
+            let link = content(directory, MAX_HOOK, Keep::Hash).unwrap_or(Content::Other);
+            hooks.insert(directory.to_owned(), link);
+            return hooks;
+        }
+        Err(_) => return hooks,
+    }
+    let Ok(entries) = fs::read_dir(directory) else {
+        // Git needs no list of them to run one.
+        hooks.insert(directory.to_owned(), Content::Other);
+        return hooks;
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if !is_dir
+            && is_hook(&entry.file_name())
+            && let Some(content) = content(&path, MAX_HOOK, Keep::Hash)
+        {
+            hooks.insert(path, content);
         }
     }
+    hooks
 }
 
 /// Whether git runs no hook of this name.
@@ -366,49 +528,76 @@ struct Disarming<'a> {
 
 impl Disarming<'_> {
     fn configs(&mut self, repository: &mut Repository, known: &Repository) {
+        let led_out = |files: &Place| !files.0.starts_with(self.workspace);
+        // The same setting can lead elsewhere through a link.
+        let is_led_out =
+            repository.files != known.files && repository.files.as_ref().is_some_and(led_out);
         for (path, content) in &mut repository.configs {
-            let before = known.configs.get(path);
-            if before == Some(content) {
-                continue;
+            self.config(path, content, known.configs.get(path), is_led_out);
+        }
+        for (path, content) in &mut repository.led_configs {
+            if let (Some(content), Some(before)) = (content, known.led_configs.get(path)) {
+                self.config(path, content, before.as_ref(), false);
             }
-            let old = before.and_then(Content::settings).unwrap_or_default();
-            let (kept, dropped): (Vec<Setting>, Vec<Setting>) = match content.settings() {
-                Some(settings) => settings
-                    .into_iter()
-                    .partition(|setting| self.may_stay(setting) || old.contains(setting)),
-                // Nobody knows what it says.
-                None => (old, Vec::new()),
-            };
-            if dropped.is_empty() && content.settings().is_some() {
-                continue;
-            }
-            let text = render(&kept);
-            let failure = self.replace(path, &text).err();
-            if failure.is_none() {
-                *content = Content::Bytes(text);
-            }
-            let mut settings: Vec<String> = dropped.iter().map(Setting::key).collect();
-            settings.dedup();
-            self.tell(path, settings, failure);
         }
     }
 
-    fn hooks(&mut self, repository: &mut Repository, known: &Repository) {
-        let is_new =
-            |(path, content): &(&PathBuf, &Content)| known.hooks.get(*path) != Some(*content);
-        let new: Vec<PathBuf> = repository
-            .hooks
-            .iter()
-            .filter(is_new)
-            .map(|(path, _)| path.clone())
-            .collect();
-        for path in new {
-            let failure = self.set_aside(&path).err();
-            if failure.is_none() {
-                repository.hooks.remove(&path);
-            }
-            self.tell(&path, Vec::new(), failure);
+    /// Takes settings that are new out of force, and where the files are if that led out.
+    fn config(
+        &mut self,
+        path: &Path,
+        content: &mut Content,
+        before: Option<&Content>,
+        is_led_out: bool,
+    ) {
+        if before == Some(content) && !is_led_out {
+            return;
         }
+        let old = before.and_then(Content::settings).unwrap_or_default();
+        let is_old = |setting: &Setting| {
+            old.contains(setting) && !(is_led_out && setting.is("core", "worktree"))
+        };
+        let (kept, dropped): (Vec<Setting>, Vec<Setting>) = match content.settings() {
+            Some(settings) => settings
+                .into_iter()
+                .partition(|setting| self.may_stay(setting) || is_old(setting)),
+            None if before == Some(content) => return,
+            // Nobody knows what it says.
+            None => (old, Vec::new()),
+        };
+        if dropped.is_empty() && content.settings().is_some() {
+            return;
+        }
+        let text = render(&kept);
+        let failure = self.replace(path, &text).err();
+        if failure.is_none() {
+            *content = Content::Bytes(text);
+        }
+        let mut settings: Vec<String> = dropped.iter().map(Setting::key).collect();
+        settings.dedup();
+        self.tell(path, settings, failure);
+    }
+
+    fn hooks(&mut self, repository: &mut Repository, known: &Repository) {
+        (repository.hooks)
+            .retain(|path, content| known.hooks.get(path) == Some(content) || !self.hook(path));
+        for (place, LedHooks(hooks)) in &mut repository.led_hooks {
+            if let Some(LedHooks(known)) = known.led_hooks.get(place) {
+                hooks.retain(|path, content| known.get(path) == Some(content) || !self.hook(path));
+            }
+        }
+    }
+
+    /// Takes a file out of force that git would run or follow; tells whether it is.
+    fn hook(&mut self, path: &Path) -> bool {
+        let failure = self.set_aside(path).err();
+        if failure.is_some() && path.symlink_metadata().is_err() {
+            // It has two names, by a link, and went with the other.
+            return true;
+        }
+        let is_done = failure.is_none();
+        self.tell(path, Vec::new(), failure);
+        is_done
     }
 
     /// Whether a setting that was not there before may be.
@@ -505,7 +694,8 @@ enum Keep {
 fn content(path: &Path, max: u64, keep: Keep) -> Option<Content> {
     let found = path.symlink_metadata().ok()?;
     if found.is_symlink() {
-        return Some(fs::read_link(path).map_or(Content::Other, Content::Link));
+        let target = fs::read_link(path).map(Place);
+        return Some(target.map_or(Content::Other, Content::Link));
     }
     if !found.is_file() || found.len() > max {
         return Some(Content::Other);
@@ -532,6 +722,29 @@ pub fn plainly(path: &Path) -> PathBuf {
         }
     }
     plain
+}
+
+/// A path without links, as far as it exists; the rest by its letters.
+pub fn really(path: &Path) -> PathBuf {
+    let mut rest = Vec::new();
+    let mut existing = path;
+    loop {
+        if let Ok(real) = existing.canonicalize() {
+            rest.reverse();
+            return plainly(&rest.iter().fold(real, |path, part| path.join(part)));
+        }
+        let mut components = existing.components();
+        match components.next_back() {
+            Some(last @ (Component::Normal(_) | Component::ParentDir)) => rest.push(last),
+            _ => return plainly(path),
+        }
+        existing = components.as_path();
+    }
+}
+
+/// A path by its letters, and the one that it really is if that is another.
+fn by_both_names(path: &Path) -> BTreeSet<PathBuf> {
+    BTreeSet::from([plainly(path), really(path)])
 }
 
 /// The words about what was taken out of force; none if there is nothing.

@@ -4,12 +4,14 @@
 //! are not followed, but for one that is called `.git`. In a directory that cannot be listed, git still
 //! finds what it knows by name: that is looked for, and the directory is told.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+use super::really;
 
 /// The most names that are read, and how long that may take.
 const MAX_NAMES: usize = 1_000_000;
@@ -26,6 +28,8 @@ const STORES: [&str; 5] = ["objects", "refs", "logs", "lfs", "hooks"];
 pub(super) struct Found {
     /// Git directories, complete ones and those that are called `.git`.
     pub(super) directories: BTreeSet<PathBuf>,
+    /// Files and links that lead to a git directory elsewhere, and to which.
+    pub(super) leading_out: BTreeMap<PathBuf, PathBuf>,
     /// Directories that could not be listed.
     pub(super) closed: BTreeSet<PathBuf>,
     /// Whether there was no time, or no number, left for the rest.
@@ -52,10 +56,13 @@ pub(super) fn find(root: &Path, left_out: &[PathBuf]) -> Found {
     let Search { mut found, .. } = search;
     let mut led: Vec<PathBuf> = found.directories.iter().cloned().collect();
     while let Some(directory) = led.pop() {
-        let shared = pointed_to(&directory.join("commondir"), "", &directory);
-        if let Some(shared) = shared.filter(|shared| shared.starts_with(root))
-            && found.directories.insert(shared.clone())
-        {
+        let file = directory.join("commondir");
+        let Some(shared) = pointed_to(&file, "", &directory) else {
+            continue;
+        };
+        if !shared.starts_with(root) {
+            found.leading_out.insert(file, shared);
+        } else if shared.is_dir() && found.directories.insert(shared.clone()) {
             led.push(shared);
         }
     }
@@ -63,9 +70,9 @@ pub(super) fn find(root: &Path, left_out: &[PathBuf]) -> Found {
 }
 
 /// What a file that leads to a git directory leads to, links resolved: git reads it through a link too.
-pub(super) fn pointed_to(file: &Path, word: &str, base: &Path) -> Option<PathBuf> {
+fn pointed_to(file: &Path, word: &str, base: &Path) -> Option<PathBuf> {
     let path = pointer(&file.canonicalize().ok()?, word)?;
-    base.join(path).canonicalize().ok()
+    Some(really(&base.join(path)))
 }
 
 /// What stands in a file that leads to a git directory.
@@ -87,13 +94,13 @@ pub(super) fn pointer(file: &Path, word: &str) -> Option<PathBuf> {
 }
 
 #[cfg(unix)]
-fn from_bytes(bytes: &[u8]) -> PathBuf {
+pub(super) fn from_bytes(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     OsStr::from_bytes(bytes).into()
 }
 
 #[cfg(not(unix))]
-fn from_bytes(bytes: &[u8]) -> PathBuf {
+pub(super) fn from_bytes(bytes: &[u8]) -> PathBuf {
     String::from_utf8_lossy(bytes).into_owned().into()
 }
 
@@ -167,15 +174,22 @@ impl Search<'_> {
         }
     }
 
-    /// Notes where a file or a link called `.git` leads, if that is here.
+    /// Notes where a file or a link called `.git` leads.
     fn follow(&mut self, path: &Path, is_link: bool) {
         let directory = is_link.then(|| path.canonicalize().ok()).flatten();
         let target = directory.filter(|target| target.is_dir()).or_else(|| {
             let parent = path.parent()?;
             pointed_to(path, "gitdir: ", parent)
         });
-        let is_here = |target: &PathBuf| target.starts_with(self.root) && target.is_dir();
-        self.found.directories.extend(target.filter(is_here));
+        match target {
+            Some(target) if !target.starts_with(self.root) => {
+                self.found.leading_out.insert(path.to_owned(), target);
+            }
+            Some(target) if target.is_dir() => {
+                self.found.directories.insert(target);
+            }
+            _ => {}
+        }
     }
 }
 

@@ -287,3 +287,212 @@ fn pointers_behind_links_and_line_breaks_are_followed() {
         ],
     );
 }
+
+#[test]
+fn what_newly_leads_out_of_the_workspace_is_taken_away() {
+    let place = Place::new();
+    place
+        .git("cache/evil", "[core]fsmonitor=x")
+        .file("work/own/.git", "gitdir: ../../cache/evil\n");
+    let work = place.root().join("work");
+    let look = || Inventory::take(&work, &[]);
+    let before = look();
+    place
+        .file("work/a/.git", "gitdir: ../../cache/evil\n")
+        .file("work/b/.git", "gitdir: ../../cache/not-yet\n")
+        .git("work/c/.git", PLAIN)
+        .file("work/c/.git/commondir", "../../../cache/evil\n")
+        .file("work/d/x", "")
+        .file("work/e/pointer", "gitdir: ../link/evil\n")
+        .git("work/f/.git", PLAIN);
+    symlink(place.root().join("cache/evil"), work.join("d/.git")).unwrap();
+    symlink(place.root().join("cache"), work.join("link")).unwrap();
+    symlink("pointer", work.join("e/.git")).unwrap();
+    let disarmed = look().disarm(&before, &work);
+    let words: Vec<String> = disarmed.iter().map(ToString::to_string).collect();
+    let expected = [
+        "`a/.git`",
+        "`b/.git`",
+        "`c/.git/commondir`",
+        "`d/.git`",
+        "`e/.git`",
+    ];
+    assert_eq!(words, expected);
+    assert_eq!(place.text("work/own/.git"), "gitdir: ../../cache/evil\n");
+    assert_eq!(look().disarm(&before, &work), []);
+}
+
+#[test]
+fn a_way_that_led_into_the_workspace_does_not_lead_out_later() {
+    let place = Place::new();
+    let work = place.root().join("work");
+    place
+        .git("work/a/.git", "[core]\n\tworktree = ../../files\n")
+        .git("work/store/b", PLAIN)
+        .file("work/b/.git", "gitdir: ../link/b\n")
+        .file("work/tree/x", "")
+        .git("elsewhere/b", "[core]fsmonitor=x");
+    symlink("tree", work.join("files")).unwrap();
+    symlink("store", work.join("link")).unwrap();
+    let before = Inventory::take(&work, &[]);
+    for link in ["files", "link"] {
+        fs::remove_file(work.join(link)).unwrap();
+        symlink(place.root().join("elsewhere"), work.join(link)).unwrap();
+    }
+    let disarmed = Inventory::take(&work, &[]).disarm(&before, &work);
+    let words: Vec<String> = disarmed.iter().map(ToString::to_string).collect();
+    assert_eq!(words, ["`b/.git`", "`core.worktree` in `a/.git/config`"]);
+}
+
+#[test]
+fn nobody_has_the_files_of_others_disabled_by_leading_to_them() {
+    let place = Place::new();
+    let own = "[core]\n\tfsmonitor = own\n";
+    place
+        .git(".git", own)
+        .file(".git/hooks/pre-commit", "own")
+        .file("scripts/pre-push", "own")
+        .file("README", "no configuration");
+    let before = place.look();
+    place
+        .git(
+            "a/.git",
+            "[include]path=../../.git/config\n[core]hooksPath=../.git/hooks",
+        )
+        .git(
+            "b/.git",
+            "[include]path=../../README\n[core]hooksPath=../scripts",
+        )
+        .git("c/.git", PLAIN)
+        .file("c/.git/hooks/x", "");
+    symlink(
+        "../../../scripts/pre-push",
+        place.root().join("c/.git/hooks/pre-push"),
+    )
+    .unwrap();
+    place.disarms(
+        &before,
+        &[
+            "`c/.git/hooks/pre-push`",
+            "`c/.git/hooks/x`",
+            "`include.path`, `core.hookspath` in `a/.git/config`",
+            "`include.path`, `core.hookspath` in `b/.git/config`",
+        ],
+    );
+    assert_eq!(place.text(".git/config"), own);
+    assert_eq!(place.text("scripts/pre-push"), "own");
+}
+
+#[test]
+fn what_the_hooks_of_the_person_are_links_to_counts_as_hooks() {
+    let place = Place::new();
+    place
+        .git(".git", PLAIN)
+        .file(".git/hooks/x.sample", "")
+        .file("scripts/check", "own")
+        .git("sub/.git", PLAIN)
+        .file("tools/hooks/pre-push", "own")
+        .git("third/.git", "[core]hooksPath=link/hooks");
+    let root = place.root();
+    symlink("../../scripts/check", root.join(".git/hooks/pre-commit")).unwrap();
+    symlink("../../tools/hooks", root.join("sub/.git/hooks")).unwrap();
+    symlink("../tools", root.join("third/link")).unwrap();
+    let led = Led::in_workspace(&root, Path::new("/nobody"));
+    assert!(
+        led.beneath(&root)
+            .any(|path| *path == root.join("scripts/check"))
+    );
+    let led = Led::in_repository(
+        &root.join("sub/.git"),
+        &root.join("sub"),
+        Path::new("/nobody"),
+    );
+    assert!(led.hooks.contains(&root.join("tools/hooks")));
+    let led = Led::in_repository(
+        &root.join("third/.git"),
+        &root.join("third"),
+        Path::new("/nobody"),
+    );
+    assert!(led.hooks.contains(&root.join("tools/hooks")), "{led:?}");
+    let before = place.look();
+    place
+        .file("scripts/check", "new")
+        .file("tools/hooks/pre-commit", "new");
+    place.disarms(&before, &["`scripts/check`", "`tools/hooks/pre-commit`"]);
+}
+
+#[test]
+fn a_rebase_that_would_run_something_does_not_go_on() {
+    let place = Place::new();
+    let before = place.look();
+    place
+        .git("a/.git", PLAIN)
+        .file(
+            "a/.git/rebase-merge/git-rebase-todo",
+            "pick 1\n\tx\ttouch y\n",
+        )
+        .git("b/.git", PLAIN)
+        .file(
+            "b/.git/rebase-merge/git-rebase-todo",
+            "pick 1 exec\n# exec x\n",
+        );
+    place.disarms(&before, &["`a/.git/rebase-merge/git-rebase-todo`"]);
+}
+
+/// Where there was no time to see all of it before a command, the times of the files tell what is new.
+#[test]
+fn what_was_not_seen_before_is_new_only_if_it_was_changed_since() {
+    let place = Place::new();
+    let own = "[core]\n\tfsmonitor = own\n";
+    place.git("a/.git", own).git("b/.git", own);
+    let mut before = place.look();
+    before.directories.clear();
+    let told = |before: &Inventory| {
+        let disarmed = place.look().disarm(before, &place.root());
+        disarmed.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    before.is_cut = true;
+    before.taken += Duration::from_secs(3600);
+    assert_eq!(told(&before), [""; 0]);
+    before.taken -= Duration::from_secs(7200);
+    let both = ["a", "b"].map(|name| format!("`core.fsmonitor` in `{name}/.git/config`"));
+    assert_eq!(told(&before), both);
+}
+
+#[test]
+fn what_is_kept_is_read_again() {
+    use std::os::unix::ffi::OsStrExt;
+    let place = Place::new();
+    let odd = OsStr::from_bytes(b"odd\xff");
+    fs::create_dir(place.root().join(odd)).unwrap();
+    place
+        .git(
+            "a/.git",
+            "[core]hooksPath=h\n[include]path=more\n[user]name=\u{e4}",
+        )
+        .file("a/.git/hooks/pre-commit", "x")
+        .file("a/h/pre-push", "x")
+        .file("x/.git", "gitdir: /elsewhere\n");
+    fs::create_dir(place.root().join(odd).join(".git")).unwrap();
+    symlink("nowhere", place.root().join(odd).join(".git/config")).unwrap();
+    let before = place.look();
+    let json = serde_json::to_string(&before).unwrap();
+    assert_eq!(serde_json::from_str::<Inventory>(&json).unwrap(), before);
+    let file = place.root().join("kept.json");
+    KeptInventory::new(&place.root(), Vec::new(), before)
+        .keep(&file)
+        .unwrap();
+    place.git("b/.git", "[core]fsmonitor=x");
+    let told = KeptInventory::disarm(&file).unwrap();
+    assert!(
+        told.contains("`core.fsmonitor` in `b/.git/config`"),
+        "{told}"
+    );
+    assert_eq!(KeptInventory::disarm(&file), None);
+    place.file("kept.json", "{");
+    assert!(
+        KeptInventory::disarm(&file)
+            .unwrap()
+            .contains("nobody knows")
+    );
+}

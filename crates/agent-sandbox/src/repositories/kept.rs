@@ -1,0 +1,204 @@
+//! What a command found, on the disk: whoever comes after a kill can still tell what it made.
+//!
+//! Names and configuration are written as text where they are text, else as bytes.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Inventory, find, in_words};
+use agent_files::error::{Error, Result};
+use agent_files::fs::{Durability, write_atomic};
+
+/// The repositories before a command that runs now, or was running when `agent` was killed.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct KeptInventory {
+    #[serde(with = "path")]
+    workspace: PathBuf,
+    #[serde(with = "list")]
+    left_out: Vec<PathBuf>,
+    before: Inventory,
+}
+
+impl KeptInventory {
+    /// What a command finds in a workspace, but for what is `left_out`.
+    pub fn new(workspace: &Path, left_out: Vec<PathBuf>, before: Inventory) -> Self {
+        Self {
+            workspace: workspace.to_owned(),
+            left_out,
+            before,
+        }
+    }
+
+    /// Writes it down.
+    pub fn keep(&self, file: &Path) -> Result<()> {
+        let json = serde_json::to_vec(self).map_err(|cause| Error::file("write", file, cause))?;
+        write_atomic(file, &json, Durability::Atomic)
+    }
+
+    /// Takes out of force what a command made that nobody compared, and tells what that was.
+    ///
+    /// To be called while no command runs.
+    pub fn disarm(file: &Path) -> Option<String> {
+        let json = std::fs::read(file).ok()?;
+        let told = match serde_json::from_slice::<Self>(&json) {
+            Ok(kept) => {
+                let mut now = Inventory::take(&kept.workspace, &kept.left_out);
+                let disarmed = now.disarm(&kept.before, &kept.workspace);
+                in_words(&disarmed).or_else(|| now.unknown(&kept.before))
+            }
+            Err(_) => Some(
+                "nobody knows what the command made git run: look at new repositories before you use git in them"
+                    .to_owned(),
+            ),
+        };
+        // If it stays, this is done again, which does no harm.
+        let _ = agent_files::fs::remove(file);
+        told
+    }
+}
+
+/// Bytes that mostly are text.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum TextOrBytes {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl TextOrBytes {
+    fn of(bytes: &[u8]) -> Self {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Self::Text(text.to_owned()),
+            Err(_) => Self::Bytes(bytes.to_vec()),
+        }
+    }
+
+    fn of_path(path: &Path) -> Self {
+        Self::of(path.as_os_str().as_encoded_bytes())
+    }
+
+    fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Text(text) => text.into_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+
+    fn into_path(self) -> PathBuf {
+        find::from_bytes(&self.into_bytes())
+    }
+}
+
+pub(super) mod bytes {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::TextOrBytes;
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        bytes: &[u8],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        TextOrBytes::of(bytes).serialize(serializer)
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<u8>, D::Error> {
+        TextOrBytes::deserialize(deserializer).map(TextOrBytes::into_bytes)
+    }
+}
+
+pub(super) mod path {
+    use std::path::{Path, PathBuf};
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::TextOrBytes;
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        path: &Path,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        TextOrBytes::of_path(path).serialize(serializer)
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<PathBuf, D::Error> {
+        TextOrBytes::deserialize(deserializer).map(TextOrBytes::into_path)
+    }
+}
+
+mod list {
+    use std::path::PathBuf;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::TextOrBytes;
+
+    pub(super) fn serialize<S: Serializer>(
+        paths: &[PathBuf],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(paths.iter().map(|path| TextOrBytes::of_path(path)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<PathBuf>, D::Error> {
+        let paths = Vec::<TextOrBytes>::deserialize(deserializer)?;
+        Ok(paths.into_iter().map(TextOrBytes::into_path).collect())
+    }
+}
+
+pub(super) mod set {
+    use std::collections::BTreeSet;
+    use std::path::PathBuf;
+
+    use serde::{Deserializer, Serializer};
+
+    use super::TextOrBytes;
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        paths: &BTreeSet<PathBuf>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(paths.iter().map(|path| TextOrBytes::of_path(path)))
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeSet<PathBuf>, D::Error> {
+        super::list::deserialize(deserializer).map(BTreeSet::from_iter)
+    }
+}
+
+pub(super) mod map {
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::TextOrBytes;
+
+    pub(in super::super) fn serialize<S: Serializer, T: Serialize>(
+        map: &BTreeMap<PathBuf, T>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(
+            map.iter()
+                .map(|(path, value)| (TextOrBytes::of_path(path), value)),
+        )
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<PathBuf, T>, D::Error> {
+        let pairs = Vec::<(TextOrBytes, T)>::deserialize(deserializer)?;
+        let pairs = pairs.into_iter();
+        Ok(pairs
+            .map(|(path, value)| (path.into_path(), value))
+            .collect())
+    }
+}
