@@ -189,13 +189,21 @@ impl Agent {
         find: impl FnOnce(&Session) -> Result<Option<Candidate>>,
     ) -> Result<Ending> {
         let sequence = session.sequence_number;
-        let mut conversation = Conversation::open(self, session, Patience::OneReply)?;
+        let conversation = Conversation::open(self, session, Patience::OneReply)?;
+        Self::go_on_once(conversation, sequence, find)
+    }
+
+    fn go_on_once(
+        mut conversation: Conversation<'_>,
+        sequence: u32,
+        find: impl FnOnce(&Session) -> Result<Option<Candidate>>,
+    ) -> Result<Ending> {
         let ending = conversation.settle(Patience::OneReply)?;
         if let Some(ending) = ending {
             return Ok(ending);
         }
         if conversation.session.sequence_number != sequence {
-            self.ui.say(
+            conversation.agent.ui.say(
                 "A round that had been interrupted is finished now; no other reply was taken.",
             );
             return Ok(Ending::Stepped);
@@ -213,8 +221,14 @@ impl Agent {
     }
 
     /// Writes the outbox of the session's round and does not wait for the reply.
+    ///
+    /// What the person said since the model asked is the answer. Where a reply is taken, it is not:
+    /// that one is to a message without it, so it goes out with the next one.
     pub fn begin(&self, session: Session) -> Result<Ending> {
-        self.run_once(session, |_| Ok(None))
+        let sequence = session.sequence_number;
+        let mut conversation = Conversation::open(self, session, Patience::OneReply)?;
+        conversation.answer_by_notes()?;
+        Self::go_on_once(conversation, sequence, |_| Ok(None))
     }
 
     /// Ends a session because the person says so; the files stay as they are.

@@ -87,6 +87,14 @@ impl Question {
             && (context.is_none() || *context == other.context)
     }
 
+    /// What tells it from another question; the reason is left out here too.
+    fn identity(&self) -> String {
+        let mut told = self.clone();
+        told.why.clear();
+        let json = serde_json::to_vec(&told).unwrap_or_default();
+        blake3::hash(&json).to_hex().to_string()
+    }
+
     /// Whether the work begins that a plan describes, in this mode.
     pub fn about_plan(number: u32, round: u32, plan: &str, mode: Approval) -> Self {
         Self {
@@ -400,8 +408,8 @@ pub(crate) mod tests {
             let directory = tempfile::tempdir().unwrap();
             // Nobody answers about step 3, so that only the first answer can count for it.
             let decisions = outcome_in(directory.path(), &steps, Input::Wait, &|pending| {
-                pending.decide(1, &Verdict::Always).unwrap();
-                pending.decide(4, &Verdict::Stop).unwrap();
+                pending.decide_put(1, &Verdict::Always).unwrap();
+                pending.decide_put(4, &Verdict::Stop).unwrap();
             });
             assert!(decisions.is_approved(1));
             decisions.is_approved(3)
@@ -431,7 +439,7 @@ pub(crate) mod tests {
                     why.ends_with("before it runs, this reply changes `check.sh`"),
                     "{why}"
                 );
-                pending.decide(2, &Verdict::Yes).unwrap();
+                pending.decide_put(2, &Verdict::Yes).unwrap();
             },
         );
         let again = |content: &str| {
@@ -444,9 +452,9 @@ pub(crate) mod tests {
     #[test]
     fn a_decision_that_was_there_before_a_restart_counts() {
         let decisions = outcome(&["ls", "pwd"], Input::Wait, &|pending| {
-            pending.decide(1, &Verdict::Yes).unwrap();
+            pending.decide_put(1, &Verdict::Yes).unwrap();
             let reason = Some("use cargo instead".to_owned());
-            pending.decide(2, &Verdict::No { reason }).unwrap();
+            pending.decide_put(2, &Verdict::No { reason }).unwrap();
         });
         let interrupt = Interrupt::default();
         assert_eq!(decisions.hindrance(&step(1, "ls"), &interrupt), None);
@@ -471,8 +479,8 @@ pub(crate) mod tests {
     #[test]
     fn all_of_this_round_approves_what_is_still_open() {
         let decisions = outcome(&["ls", "pwd", "date"], Input::Wait, &|pending| {
-            pending.decide(2, &Verdict::Skip).unwrap();
-            pending.decide(1, &Verdict::AllOfThisRound).unwrap();
+            pending.decide_put(2, &Verdict::Skip).unwrap();
+            pending.decide_put(1, &Verdict::AllOfThisRound).unwrap();
         });
         let interrupt = Interrupt::default();
         assert!(decisions.hindrance(&step(1, "ls"), &interrupt).is_none());
@@ -490,8 +498,8 @@ pub(crate) mod tests {
                 let asked = pending.all();
                 let words = "commands beginning with `cargo test`";
                 assert_eq!(asked[0].proposal.as_deref(), Some(words));
-                pending.decide(1, &Verdict::Always).unwrap();
-                pending.decide(3, &Verdict::Skip).unwrap();
+                pending.decide_put(1, &Verdict::Always).unwrap();
+                pending.decide_put(3, &Verdict::Skip).unwrap();
             },
         );
         assert_eq!(decisions.rules(), [Rule::parse("cargo test").unwrap()]);
@@ -501,8 +509,8 @@ pub(crate) mod tests {
     #[test]
     fn stopping_leaves_out_the_rest_and_raises_the_interrupt_there() {
         let decisions = outcome(&["ls", "pwd", "date"], Input::Wait, &|pending| {
-            pending.decide(1, &Verdict::Yes).unwrap();
-            pending.decide(2, &Verdict::Stop).unwrap();
+            pending.decide_put(1, &Verdict::Yes).unwrap();
+            pending.decide_put(2, &Verdict::Stop).unwrap();
         });
         let interrupt = Interrupt::default();
         assert!(decisions.hindrance(&step(1, "ls"), &interrupt).is_none());
@@ -518,7 +526,7 @@ pub(crate) mod tests {
     fn an_edited_script_is_run_instead_and_the_model_is_told() {
         let decisions = outcome(&["ls"], Input::Wait, &|pending| {
             let script = "ls -a".to_owned();
-            pending.decide(1, &Verdict::Edit { script }).unwrap();
+            pending.decide_put(1, &Verdict::Edit { script }).unwrap();
         });
         assert_eq!(*decisions.revised(&step(1, "ls")), step(1, "ls -a"));
         let outcome = decisions.told(1, crate::protocol::Outcome::ok("exit code 0"));

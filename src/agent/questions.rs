@@ -44,19 +44,37 @@ impl Conversation<'_> {
                 Answer::Interrupted => return Ok(Answered::Interrupted),
                 Answer::Nobody => continue,
             };
-            if let Some(question) = self.session.open_question() {
-                question.answer = Some(answer.clone());
-            }
-            let _alone = self.alone()?;
-            // One that was written without the answer does not tell it.
-            self.withdraw()?;
-            self.save()?;
-            let notes = self.agent.store.notes(&self.session.session_id);
-            if let Some(note) = notes.all().iter().find(|note| note.text == answer) {
-                notes.remove(note);
-            }
+            self.answer(answer)?;
         }
         Ok(Answered::Yes)
+    }
+
+    /// Answers what is open with what the person said already, and asks nobody.
+    pub(super) fn answer_by_notes(&mut self) -> Result<()> {
+        let notes = self.agent.store.notes(&self.session.session_id);
+        while !self.is_under_way
+            && self.session.open_question().is_some()
+            && let Some(note) = notes.all().into_iter().find(is_said)
+        {
+            self.answer(note.text)?;
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, answer: String) -> Result<()> {
+        let notes = self.agent.store.notes(&self.session.session_id);
+        let note = notes.all().into_iter().find(|note| note.text == answer);
+        if let Some(question) = self.session.open_question() {
+            question.answer = Some(answer);
+        }
+        let _alone = self.alone()?;
+        // One that was written without the answer does not tell it.
+        self.withdraw()?;
+        self.save()?;
+        if let Some(note) = note {
+            notes.remove(&note);
+        }
+        Ok(())
     }
 
     /// Waits for a typed line or a note, whichever comes first.
@@ -85,11 +103,15 @@ impl Conversation<'_> {
 /// Hands over the first note that somebody leaves.
 fn watch_notes(notes: &Notes, bell: &Doorbell, is_over: &AtomicBool, sender: &Sender<Answer>) {
     while !is_over.load(Ordering::SeqCst) {
-        let said = |note: &Note| note.source == Source::Person;
-        if let Some(note) = notes.all().into_iter().find(said) {
+        if let Some(note) = notes.all().into_iter().find(is_said) {
             let _ = sender.send(Answer::Text(note.text));
             return;
         }
         bell.wait();
     }
+}
+
+/// Whether the person said it.
+fn is_said(note: &Note) -> bool {
+    note.source == Source::Person
 }

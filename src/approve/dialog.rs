@@ -27,6 +27,8 @@ enum Manner {
 #[derive(Debug)]
 struct Item {
     question: Question,
+    /// The question as it was put, whatever the person made of it since.
+    put: Question,
     verdict: Option<Verdict>,
     /// Whether the person has changed the script, which then stands in the question.
     is_edited: bool,
@@ -57,6 +59,7 @@ impl<'a> Dialog<'a> {
     ) -> Self {
         let items = questions.iter().map(|question| Item {
             question: question.clone(),
+            put: question.clone(),
             verdict: None,
             is_edited: false,
         });
@@ -161,14 +164,13 @@ impl<'a> Dialog<'a> {
             }
             _ => false,
         };
-        let covered: Vec<u32> = self
+        let covered: Vec<usize> = self
             .open()
             .into_iter()
             .filter(|other| is_covered(&self.items[*other]))
-            .map(|other| self.items[other].question.number)
             .collect();
-        for number in &covered {
-            self.pending.decide(*number, &Verdict::Yes)?;
+        for at in &covered {
+            (self.pending).decide(&self.items[*at].put, &Verdict::Yes)?;
         }
         Ok(!covered.is_empty())
     }
@@ -320,7 +322,6 @@ impl<'a> Dialog<'a> {
         } = &self.items[at];
         let is_yes = matches!(verdict, Verdict::Yes | Verdict::AllOfThisRound);
         let script = question.shown.clone();
-        let number = question.number;
         let is_edited = *is_edited && is_yes;
         if is_edited && verdict == Verdict::AllOfThisRound {
             let others: Vec<usize> = self
@@ -335,7 +336,9 @@ impl<'a> Dialog<'a> {
         } else {
             verdict
         };
-        self.pending.decide(number, &verdict).map(|_| ())
+        (self.pending)
+            .decide(&self.items[at].put, &verdict)
+            .map(|_| ())
     }
 
     /// Lets the person change the script, which is then asked about anew.

@@ -1,21 +1,36 @@
 //! Questions and decisions as files: `pending/<n>.json` and `pending/<n>.decision.json`.
 //!
 //! The number is that of the step, the round stands in the file. A decision belongs to the question
-//! that lies beside it: if the step or what it would do has changed, it counts no more. Whoever
-//! writes a decision first wins, on the terminal of the loop or anywhere else.
+//! that lies beside it: if the step or what it would do has changed, it counts no more. Ours say which
+//! question that is, so that none counts for another that took its place meanwhile. Whoever writes a
+//! decision first wins, on the terminal of the loop or anywhere else.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::{Question, Verdict};
 use crate::error::{Error, Result};
-use crate::fs::{Durability, own_directory, write_atomic, write_new};
+use crate::fs::{Durability, own_directory, read_plain, write_atomic, write_new};
+
+/// The largest question that is read, in bytes: a reply and what it would change.
+const MAX_QUESTION: u64 = 256 << 20;
 
 /// The largest decision that is read, in bytes.
 const MAX_DECISION: u64 = 1024 * 1024;
+
+/// A decision, as it is kept.
+#[derive(Debug, Serialize, Deserialize)]
+struct KeptDecision {
+    #[serde(flatten)]
+    verdict: Verdict,
+    /// The identity of the question that the person saw; nothing if they wrote the file themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    about: Option<String>,
+}
 
 /// The questions of one session that wait for the person.
 #[derive(Debug, Clone)]
@@ -42,11 +57,13 @@ impl Pending {
 
     /// Puts a question, keeping the decision if this very question was put before.
     pub fn put(&self, question: &Question) -> Result<()> {
-        let before = read::<Question>(&self.question(question.number), u64::MAX);
-        if before.is_some_and(|before| before.decides_like(question)) {
-            return Ok(());
+        let before = read::<Question>(&self.question(question.number), MAX_QUESTION);
+        match before {
+            Some(before) if before.identity() == question.identity() => return Ok(()),
+            // Another version put it in other words.
+            Some(before) if before.decides_like(question) => {}
+            _ => remove(&self.decision(question.number))?,
         }
-        remove(&self.decision(question.number))?;
         let path = self.directory()?.join(format!("{}.json", question.number));
         let mut json =
             crate::json::to_lines(question).map_err(|cause| Error::file("write", &path, cause))?;
@@ -62,7 +79,7 @@ impl Pending {
             .filter_map(|entry| {
                 let name = entry.ok()?.file_name();
                 let number = name.to_str()?.strip_suffix(".json")?.parse().ok()?;
-                read(&self.question(number), u64::MAX)
+                read(&self.question(number), MAX_QUESTION)
             })
             .collect();
         questions.sort_by_key(|question| question.number);
@@ -76,11 +93,16 @@ impl Pending {
         questions
     }
 
-    /// Decides a question; tells whether this was the first decision.
-    pub fn decide(&self, number: u32, verdict: &Verdict) -> Result<bool> {
+    /// Decides a question that the person saw; tells whether this was the first decision on it.
+    pub fn decide(&self, question: &Question, verdict: &Verdict) -> Result<bool> {
+        let number = question.number;
         let path = self.directory()?.join(format!("{number}.decision.json"));
+        let decision = KeptDecision {
+            verdict: verdict.clone(),
+            about: Some(question.identity()),
+        };
         let mut json =
-            crate::json::to_line(verdict).map_err(|cause| Error::file("write", &path, cause))?;
+            crate::json::to_line(&decision).map_err(|cause| Error::file("write", &path, cause))?;
         json.push('\n');
         if write_new(&path, json.as_bytes())? {
             return Ok(true);
@@ -93,14 +115,26 @@ impl Pending {
         Ok(true)
     }
 
-    /// The decision about a question, if there is one that can be read.
+    /// Decides the question of this number as it lies there.
+    #[cfg(test)]
+    pub(super) fn decide_put(&self, number: u32, verdict: &Verdict) -> Result<bool> {
+        let put = read(&self.question(number), MAX_QUESTION).expect("it was put");
+        self.decide(&put, verdict)
+    }
+
+    /// The decision about a question, if there is one that can be read and is about no other.
     pub fn decided(&self, number: u32) -> Option<Verdict> {
-        read(&self.decision(number), MAX_DECISION)
+        let KeptDecision { verdict, about } = read(&self.decision(number), MAX_DECISION)?;
+        let Some(about) = about else {
+            return Some(verdict);
+        };
+        let put = read::<Question>(&self.question(number), MAX_QUESTION)?;
+        (put.identity() == about).then_some(verdict)
     }
 
     /// The decision about this very question, if it was put and decided before.
     pub fn decision_on(&self, question: &Question) -> Option<Verdict> {
-        let put = read::<Question>(&self.question(question.number), u64::MAX);
+        let put = read::<Question>(&self.question(question.number), MAX_QUESTION);
         put.filter(|put| put.decides_like(question))
             .and_then(|put| self.decided(put.number))
     }
@@ -109,8 +143,9 @@ impl Pending {
     ///
     /// An empty one may be about to be written.
     pub fn is_unreadable(&self, number: u32) -> bool {
-        let size = fs::metadata(self.decision(number)).map_or(0, |found| found.len());
-        size > 0 && self.decided(number).is_none()
+        let is_there = fs::metadata(self.decision(number))
+            .is_ok_and(|found| found.len() > 0 || !found.is_file());
+        is_there && self.decided(number).is_none()
     }
 
     /// Forgets all questions and decisions.
@@ -153,10 +188,7 @@ impl Pending {
 }
 
 fn read<T: DeserializeOwned>(path: &Path, max_bytes: u64) -> Option<T> {
-    if fs::metadata(path).ok()?.len() > max_bytes {
-        return None;
-    }
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+    serde_json::from_slice(&read_plain(path, max_bytes).ok()?).ok()
 }
 
 fn remove(path: &Path) -> Result<()> {
@@ -203,8 +235,8 @@ mod tests {
         let (_directory, pending) = pending();
         pending.put(&question(1, "ls")).unwrap();
         assert_eq!(pending.open_questions().len(), 1);
-        assert!(pending.decide(1, &no("first")).unwrap());
-        assert!(!pending.decide(1, &Verdict::Yes).unwrap());
+        assert!(pending.decide(&question(1, "ls"), &no("first")).unwrap());
+        assert!(!pending.decide(&question(1, "ls"), &Verdict::Yes).unwrap());
         assert_eq!(pending.decided(1), Some(no("first")));
         assert!(pending.open_questions().is_empty());
     }
@@ -216,7 +248,11 @@ mod tests {
         let winners: usize = std::thread::scope(|scope| {
             let decide = |number: usize| {
                 let pending = &pending;
-                scope.spawn(move || pending.decide(1, &no(&number.to_string())).unwrap())
+                scope.spawn(move || {
+                    pending
+                        .decide(&question(1, "ls"), &no(&number.to_string()))
+                        .unwrap()
+                })
             };
             let threads: Vec<_> = (0..8).map(decide).collect();
             threads
@@ -231,7 +267,7 @@ mod tests {
     fn a_decision_survives_the_same_question_and_no_other() {
         let (_directory, pending) = pending();
         pending.put(&question(1, "ls")).unwrap();
-        pending.decide(1, &Verdict::Yes).unwrap();
+        pending.decide(&question(1, "ls"), &Verdict::Yes).unwrap();
         pending.put(&question(1, "ls")).unwrap();
         assert_eq!(pending.decided(1), Some(Verdict::Yes));
         pending.put(&question(1, "rm -r .")).unwrap();
@@ -246,7 +282,39 @@ mod tests {
         write_atomic(&path, b"{\"decision\": \"ye", Durability::Atomic).unwrap();
         assert_eq!(pending.decided(1), None);
         assert!(pending.is_unreadable(1));
-        assert!(pending.decide(1, &Verdict::Skip).unwrap());
+        assert!(pending.decide(&question(1, "ls"), &Verdict::Skip).unwrap());
         assert_eq!(pending.decided(1), Some(Verdict::Skip));
+    }
+
+    /// A person decided on what they saw, while another question took its place.
+    #[test]
+    fn a_decision_on_one_question_is_none_on_another() {
+        let (_directory, pending) = pending();
+        let (shown, other) = (question(1, "ls"), question(1, "rm -r ."));
+        pending.put(&shown).unwrap();
+        pending.put(&other).unwrap();
+        pending.decide(&shown, &Verdict::Yes).unwrap();
+        assert_eq!(pending.decided(1), None);
+        assert_eq!(pending.decision_on(&other), None);
+        assert!(pending.decide(&other, &Verdict::Skip).unwrap());
+        assert_eq!(pending.decided(1), Some(Verdict::Skip));
+        // One that the person wrote by hand is about what lies beside it.
+        let by_hand = b"{\"decision\": \"yes\"}";
+        write_atomic(&pending.decision(1), by_hand, Durability::Atomic).unwrap();
+        assert_eq!(pending.decided(1), Some(Verdict::Yes));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_in_the_place_of_a_decision_holds_nobody_up() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let (_directory, pending) = pending();
+        pending.put(&question(1, "ls")).unwrap();
+        let mode = Mode::RUSR | Mode::WUSR;
+        mknodat(CWD, pending.decision(1), FileType::Fifo, mode, 0).unwrap();
+        assert_eq!(pending.decided(1), None);
+        assert!(pending.is_unreadable(1));
+        assert!(pending.decide(&question(1, "ls"), &Verdict::Yes).unwrap());
+        assert_eq!(pending.decided(1), Some(Verdict::Yes));
     }
 }

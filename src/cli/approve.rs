@@ -102,7 +102,7 @@ impl Choice {
             ensure_rules_exist(&chosen)?;
         }
         for question in &chosen {
-            if !pending.decide(question.number, verdict)? {
+            if !pending.decide(question, verdict)? {
                 return Err(decided_already(question.number));
             }
             agent.ui.tell(&Event::Decided {

@@ -4,7 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
-use crate::fs::{Durability, own_directory, write_atomic};
+use crate::fs::{Durability, own_directory, read_plain, write_atomic};
+
+/// The largest note that is read, in bytes.
+const MAX_NOTE: u64 = 16 << 20;
 
 /// The notes of one session.
 #[derive(Debug)]
@@ -85,7 +88,7 @@ impl Notes {
                 } else {
                     Source::Person
                 },
-                text: fs::read_to_string(&file).ok()?,
+                text: String::from_utf8(read_plain(&file, MAX_NOTE).ok()?).ok()?,
                 file,
             })
         };

@@ -626,6 +626,36 @@ fn an_answer_that_comes_later_is_told_by_the_message_that_waits() {
 }
 
 #[test]
+fn what_was_said_before_is_the_answer_of_the_message_that_is_written_anew() {
+    let finished = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+    let finished = Test::after(finished, &["step", "--reply", "-"])
+        .input("[ASK_USER]\nWhich colour?\n[/ASK_USER]\n")
+        .run()
+        .code(0);
+    assert!(finished.outbox(2).contains("not answered yet"));
+    let finished = Test::after(finished, &["say", "blue"]).run().code(0);
+    let finished = Test::after(finished, &["resume", "--no-wait"])
+        .run()
+        .code(0);
+    let outbox = finished.outbox(2);
+    assert!(outbox.contains("The user says: blue"), "{outbox}");
+    assert!(!outbox.contains("not answered yet"), "{outbox}");
+    // A reply that is there already answers a message without it, so the next one has it.
+    let finished = Test::after(finished, &["step", "--reply", "-"])
+        .input("[ASK_USER]\nWhich size?\n[/ASK_USER]\n")
+        .run()
+        .code(0);
+    assert!(!finished.outbox(3).contains("blue"));
+    let finished = Test::after(finished, &["say", "large"]).run().code(0);
+    let finished = Test::after(finished, &["step", "--reply", "-"])
+        .input("[LIST_FILES]\n")
+        .run()
+        .code(0);
+    let outbox = finished.outbox(4);
+    assert!(outbox.contains("large"), "{outbox}");
+}
+
+#[test]
 fn a_fork_does_not_inherit_the_network() {
     let finished = under_way();
     let id = id_of(&finished);

@@ -4,7 +4,7 @@
 //! wrote goes through `workspace` instead.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -64,6 +64,29 @@ pub fn write_new(path: &Path, content: &[u8]) -> Result<bool> {
         }
     };
     write().map_err(|cause| Error::file("write", path, cause))
+}
+
+/// Reads a file that others may put here, if it is one and has no more bytes: a pipe of that name is
+/// not waited for.
+pub fn read_plain(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+    );
+    let file = options.open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(max_bytes.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(bytes)
 }
 
 /// A file of our own that is written piece by piece and gets its name when it is whole.

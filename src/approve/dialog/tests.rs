@@ -101,8 +101,8 @@ fn a_decision_from_elsewhere_ends_the_wait() {
                 .run()
                 .unwrap()
         });
-        pending.decide(2, &no("first")).unwrap();
-        pending.decide(1, &Verdict::Yes).unwrap();
+        pending.decide_put(2, &no("first")).unwrap();
+        pending.decide_put(1, &Verdict::Yes).unwrap();
         waiting.join().unwrap()
     });
     assert_eq!(verdicts, Some(vec![Verdict::Yes, no("first")]));
@@ -116,7 +116,7 @@ fn the_faster_decision_counts() {
     pending.put(&questions[0]).unwrap();
     let (ui, interrupt) = (quiet(), Interrupt::default());
     let mut dialog = Dialog::new(&ui, &interrupt, &pending, &questions);
-    pending.decide(1, &no("first")).unwrap();
+    pending.decide_put(1, &no("first")).unwrap();
     dialog.hear("y").unwrap();
     dialog.collect().unwrap();
     assert_eq!(dialog.items[0].verdict, Some(no("first")));
