@@ -7,6 +7,7 @@ mod check;
 mod choices;
 mod circles;
 mod clock;
+mod created;
 mod find;
 mod history;
 mod journal;
@@ -131,6 +132,10 @@ pub struct Session {
     /// Where it works: from the base directory where one lies in the other, else absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
+    /// The repository outside of the workspace that it belonged to when the session began, from the
+    /// workspace: its git directory, and that of the worktree. Nothing in sessions of version 0.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outside_repository: Option<Vec<String>>,
     /// What confined its commands when it last ran, if anything did.
     #[serde(default)]
     pub sandbox: Option<String>,
@@ -226,6 +231,7 @@ impl Session {
             check: None,
             choices: Choices::default(),
             workspace: None,
+            outside_repository: None,
             sandbox: None,
             network_granted: false,
             seen: SeenFiles::default(),

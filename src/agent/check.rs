@@ -95,7 +95,14 @@ impl Conversation<'_> {
         session.choices.clone_from(&manner.choices);
         let workspace = self.agent.workspace_from_base();
         is_new |= session.workspace != workspace;
+        if session.workspace != workspace {
+            session.outside_repository = None;
+        }
         session.workspace = workspace;
+        if session.outside_repository.is_none() {
+            session.outside_repository = self.agent.repository_from_workspace();
+            is_new |= session.outside_repository.is_some();
+        }
         let command = manner.check.as_ref().map(|check| &check.command);
         let known = session.check.as_ref().map(|report| &report.command);
         // In the first round it runs before the message is written.

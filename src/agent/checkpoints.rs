@@ -419,6 +419,7 @@ impl Conversation<'_> {
                 tidied.left >> 20
             ));
         }
+        self.agent.store.remove_drafts(SystemTime::now())?;
         let lost = removed::prune(&self.agent.store, limit, SystemTime::now())?;
         if lost > 0 {
             self.agent.ui.say(&format!(

@@ -114,6 +114,7 @@ impl Agent {
             summary: None,
             choices: self.manner.choices.clone(),
             workspace: self.workspace_from_base(),
+            outside_repository: None,
             // It was given to that session, not to this one.
             network_granted: false,
             ..point.state

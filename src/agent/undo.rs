@@ -92,9 +92,11 @@ impl Agent {
         }
         let mut store = checkpoint::Store::open(&self.store.objects())?;
         let directory = self.removed(id, &reversal);
+        let known = self.store.created_by_steps(id, &reversal.rounds)?;
         let keep = reversal.keeps.map(|target| KeepAside {
             directory: &directory,
             target,
+            known: &known,
         });
         let restored = store.restore(&self.workspace, plan, force, keep)?;
         let is_begun = !restored.done.is_empty() || !restored.kept.is_empty();

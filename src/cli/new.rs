@@ -50,6 +50,7 @@ impl New {
         let mut session = Session::new(id, task, agent.manner.max_rounds, crate::session::now());
         session.choices.clone_from(&agent.manner.choices);
         session.workspace = agent.workspace_from_base();
+        session.outside_repository = agent.repository_from_workspace();
         agent.store.save(&session)?;
         lock.works_on(agent.store.directory(), Some(&session.session_id))?;
         log::start(&agent, &session);

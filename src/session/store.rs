@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{History, Journal, JournalEnd, Notes, Recovered, SCHEMA, Session};
 use crate::error::{Error, Result};
-use crate::fs::{Draft, Durability, own_directory, refuse_link, write_atomic};
+use crate::fs::{Draft, Durability, TEMPORARY, own_directory, refuse_link, write_atomic};
 use crate::protocol::SessionId;
 
 /// The directory of all sessions of a base directory.
@@ -62,6 +63,29 @@ impl Store {
 
     pub(super) fn journal_path(&self, id: &SessionId) -> PathBuf {
         self.directory.join(format!("{id}.journal.jsonl"))
+    }
+
+    /// Removes files that were being written when a process was killed.
+    ///
+    /// Nobody writes one for as long as an hour; one that is younger may still get its name.
+    pub fn remove_drafts(&self, now: SystemTime) -> Result<()> {
+        const ABANDONED: Duration = Duration::from_hours(1);
+        let folders = self.ids()?.into_iter().map(|id| self.folder(&id));
+        for directory in folders.chain([self.directory.clone()]) {
+            for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+                let is_draft = entry
+                    .file_name()
+                    .as_encoded_bytes()
+                    .starts_with(TEMPORARY.as_bytes());
+                let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+                let written = entry.metadata().and_then(|found| found.modified());
+                let age = written.map(|written| now.duration_since(written).unwrap_or_default());
+                if is_draft && is_file && age.is_ok_and(|age| age > ABANDONED) {
+                    crate::fs::remove(&entry.path())?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Saves a session.
@@ -271,6 +295,27 @@ mod tests {
         let session = session("ab12cd34");
         store.save(&session).unwrap();
         assert_eq!(store.load(&session.session_id).unwrap(), session);
+    }
+
+    #[test]
+    fn what_a_kill_left_half_written_goes_once_nobody_can_be_writing_it() {
+        let (_directory, store) = store();
+        let session = session("ab12cd34");
+        store.save(&session).unwrap();
+        let id = &session.session_id;
+        let drafts = [
+            store.directory.join(".agent-x"),
+            store.folder(id).join(".agent-y"),
+        ];
+        for draft in &drafts {
+            write_atomic(draft, b"half", Durability::Atomic).unwrap();
+        }
+        let now = SystemTime::now();
+        store.remove_drafts(now).unwrap();
+        assert!(drafts.iter().all(|draft| draft.exists()));
+        store.remove_drafts(now + Duration::from_hours(2)).unwrap();
+        assert!(!drafts.iter().any(|draft| draft.exists()));
+        assert_eq!(store.load(id).unwrap(), session);
     }
 
     #[test]

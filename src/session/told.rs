@@ -44,6 +44,7 @@ impl Session {
             changed_files: _,
             replies: _,
             checkpoints: _,
+            outside_repository: _,
         } = self;
         clean(task);
         let texts = [plan, summary].into_iter().flatten();

@@ -438,3 +438,46 @@ fn the_state_of_another_base_further_down_is_not_seen() {
     ]);
     place.apply(&command("cat sub/agent/x.json")).all(1, "ok");
 }
+
+/// Nobody but the kernel knows who wrote a `.git` file, so what counts is how it was when the session
+/// began.
+#[test]
+fn a_session_is_held_to_the_repository_that_it_began_with() {
+    let place = Place::new();
+    let workspace = place.workspace();
+    let at = [
+        "--base",
+        place.root().to_str().unwrap(),
+        "--workspace",
+        workspace.to_str().unwrap(),
+        "--grant",
+        "git-write",
+    ]
+    .map(str::to_owned);
+    let agent = |arguments: &[&str], reply: &str| {
+        let mut all: Vec<&str> = at.iter().map(String::as_str).collect();
+        all.extend(arguments);
+        let file = place.root().join("reply.md");
+        fs::write(&file, command(reply)).unwrap();
+        let output = place.agent(&all).output().unwrap();
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    };
+    let file = place.root().join("reply.md");
+    let step = ["step", "--reply", file.to_str().unwrap()];
+    agent(&["new", "--no-wait", "task"], "");
+    // A submodule of another repository says that its files are here; a `.git` file would open it.
+    let other = "git init -q ../module && git -C ../module config core.worktree $PWD && mv ../module/.git ../module.git";
+    assert_eq!(place.plain(other).end, End::Exited(0));
+    let forged = "echo 'gitdir: ../module.git' > .git";
+    assert_eq!(place.plain(forged).end, End::Exited(0));
+    let attack =
+        "cat ../module.git/config && echo x > ../module.git/planted && echo REACHED=$((1 + 1))";
+    let told = agent(&step, attack);
+    assert!(told.contains("did not belong to the repository"), "{told}");
+    assert!(!place.home().join("module.git/planted").exists(), "{told}");
+    // The counterpart: a session that begins with it has it.
+    agent(&["new", "--no-wait", "other"], "");
+    let told = agent(&step, attack);
+    assert!(place.home().join("module.git/planted").exists(), "{told}");
+    cases(1);
+}

@@ -847,6 +847,27 @@ fn what_a_round_copied_out_of_an_ignored_place_is_kept_aside() {
 }
 
 #[test]
+fn what_file_steps_made_is_not_kept_aside() {
+    let reply = "[CREATE_FILE path=\"made.txt\"]\none\n[/CREATE_FILE]\n[CREATE_FILE path=\"changed.txt\"]\none\n[/CREATE_FILE]\n[EDIT_FILE path=\"made.txt\" start_line=\"1\" end_line=\"1\"]\ntwo\n[/EDIT_FILE]\n[RUN_COMMAND]\necho by command > by.txt; echo more >> changed.txt\n[/RUN_COMMAND]\n{end}\n";
+    let finished = session(&["new", "task"])
+        .file("workspace/own.txt", "own\n")
+        .reply(reply)
+        .reply(DONE)
+        .run()
+        .code(0);
+    let finished = undo(finished).said("delete made.txt");
+    let base = finished.base();
+    let id = finished.session()["sessionId"].as_str().unwrap().to_owned();
+    let kept = base.join(format!("sessions/{id}/removed/round-0001"));
+    let mut names: Vec<_> = (fs::read_dir(&kept).unwrap())
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["by.txt", "changed.txt"]);
+    redo(finished).workspace("made.txt", "two\n");
+}
+
+#[test]
 fn a_directory_that_was_ignored_at_first_is_taken_back_with_its_files() {
     let command = |script: &str| format!("[RUN_COMMAND]\n{script}\n[/RUN_COMMAND]\n{{end}}\n");
     let finished = session(&["new", "task"])

@@ -96,6 +96,9 @@ fn parts(
     choices::remember_check(&trust, sessions, &choices);
     choices::remember_workspace(&trust, &agent.base, sessions, agent.workspace.path());
     agent.manner.choices = choices;
+    if let Some(session) = &session {
+        agent.hold_to_repository(session);
+    }
     Ok(Parts {
         agent,
         session,

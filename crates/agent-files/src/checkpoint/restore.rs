@@ -52,6 +52,8 @@ pub struct KeepAside<'a> {
     pub directory: &'a Path,
     /// The state that the workspace will have: what has the same content there is not kept.
     pub target: Snapshot,
+    /// The hashes of contents that stand elsewhere, which are not kept either.
+    pub known: &'a HashSet<String>,
 }
 
 /// What is kept, and where.
@@ -80,10 +82,18 @@ pub(super) fn restore(
 ) -> Result<Restored> {
     let loses_content = plan.steps.iter().any(|step| lost(step).is_some());
     let keeping = match keep.filter(|_| loses_content) {
-        Some(keep) => Some(Keeping {
-            directory: keep.directory,
-            elsewhere: contents_after(objects, keep.target.0, plan)?,
-        }),
+        Some(keep) => {
+            let mut elsewhere = contents_after(objects, keep.target.0, plan)?;
+            elsewhere.extend(
+                keep.known
+                    .iter()
+                    .filter_map(|hash| Hash::from_hex(hash).ok()),
+            );
+            Some(Keeping {
+                directory: keep.directory,
+                elsewhere,
+            })
+        }
         None => None,
     };
     let mut restoring = Restoring {

@@ -89,7 +89,9 @@ impl Bench {
     fn go_keeping(&mut self, from: Snapshot, to: Snapshot) -> Restored {
         let plan = self.plan(from, to);
         let directory = self.directory.path().join("removed");
+        let known = std::collections::HashSet::new();
         let keep = KeepAside {
+            known: &known,
             directory: &directory,
             target: to,
         };
