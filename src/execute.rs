@@ -162,8 +162,8 @@ impl<'a> Execution<'a> {
     /// The same, with a file in which stands what a command found while it runs: if we are killed,
     /// what it made is disarmed by whoever comes next.
     #[must_use]
-    pub fn keeping(mut self, file: PathBuf) -> Self {
-        self.kept_inventory = Some(file);
+    pub fn keeping(mut self, file: Option<PathBuf>) -> Self {
+        self.kept_inventory = file;
         self
     }
 

@@ -80,7 +80,7 @@ impl Agent {
         let mut seen = SeenFiles::default();
         let mut execution = Execution::begin(&self.workspace, &limits, &mut seen, &[])
             .watched_by(self.interrupt.flag(), &mut on_output)
-            .keeping(self.kept_inventory());
+            .keeping(self.manner.permit.kept_inventory.clone());
         execution.confine(self.manner.permit.confinement(grants));
         Some(execution.step(&step))
     }

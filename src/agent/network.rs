@@ -162,7 +162,7 @@ impl Conversation<'_> {
         let began = std::time::Instant::now();
         let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, &[])
             .watched_by(agent.interrupt.flag(), &mut on_output)
-            .keeping(agent.kept_inventory());
+            .keeping(agent.manner.permit.kept_inventory.clone());
         execution.confine(permit.confinement(needs.into_iter().chain([Grant::Network])));
         let outcome = ran_twice(execution.step(&step));
         execution.finish();

@@ -4,7 +4,7 @@
 //! put before its first step is carried out.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Agent;
 use super::consult::Consulting;
@@ -32,6 +32,9 @@ pub struct Permit {
     pub kept_rules: KeptRules,
     /// How commands are confined; nothing where they are not.
     pub confinement: Option<Confinement>,
+    /// Where stands, while a command runs, which repositories it found: with the person's own state,
+    /// because a project may bring a `sessions/` along.
+    pub kept_inventory: Option<PathBuf>,
     /// Whether commands have the network, and how it is offered where they have not.
     pub network: Network,
     /// What the sandbox of this machine was found to hold.

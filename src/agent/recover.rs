@@ -33,23 +33,18 @@ use crate::session::{
 };
 
 impl Agent {
-    /// Where stands, while a command runs, which repositories it found.
-    pub(super) fn kept_inventory(&self) -> PathBuf {
-        self.store.directory().join("repositories.json")
-    }
-
     /// Takes out of force what a command made git run, if `agent` was killed before it could do so
     /// itself: in whichever session that was.
     pub fn disarm_left(&self) {
-        let file = self.kept_inventory();
-        if !file.exists() {
+        let file = self.manner.permit.kept_inventory.as_ref();
+        let Some(file) = file.filter(|file| file.exists()) else {
             return;
-        }
+        };
         // While somebody carries out a reply it is theirs.
         let Ok(_alone) = RoundLock::take(self.store.directory()) else {
             return;
         };
-        if let Some(told) = KeptInventory::disarm(&file) {
+        if let Some(told) = KeptInventory::disarm(file) {
             (self.ui).say(&format!(
                 "A command was running when `agent` stopped: {told}."
             ));

@@ -87,7 +87,7 @@ impl Conversation<'_> {
         let hider = self.concealed.hider(agent.manner.secrets.as_ref());
         let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, steps)
             .watched_by(agent.interrupt.flag(), &mut on_output)
-            .keeping(agent.kept_inventory())
+            .keeping(agent.manner.permit.kept_inventory.clone())
             .hiding(hider.as_deref());
         execution.mark(&self.staging_mark());
         execution.take_over(&begun.files);

@@ -83,9 +83,19 @@ pub(super) fn permit(
         work_approval: loaded.work_approval.parse().unwrap_or_default(),
         kept_rules: KeptRules::kept_in(trust.directory()),
         confinement,
+        kept_inventory: kept_inventory(trust, &loaded.paths.sessions),
         network: settings.network.parse().unwrap_or_default(),
         strength,
     })
+}
+
+/// Where stands, while a command runs, which repositories it found.
+fn kept_inventory(trust: &Trust, sessions: &Path) -> Option<PathBuf> {
+    let real = sessions.canonicalize();
+    let sessions = real.as_deref().unwrap_or(sessions).as_os_str();
+    let name = blake3::hash(sessions.as_encoded_bytes()).to_hex();
+    let directory = trust.directory()?;
+    Some(directory.join(format!("repositories-{}.json", &name[..16])))
 }
 
 /// Keeps this process from starting a program that a command may have planted.

@@ -75,7 +75,7 @@ const MADE: [(&str, &str); 15] = [
 ];
 
 /// What is there already, what a command makes of it, and what the person does later.
-const LED: [(&str, &str, &str); 7] = [
+const LED: [(&str, &str, &str); 8] = [
     // To a repository that nobody looks at, in a place where commands can write or once could.
     (
         "make new && mv new/.git OUTSIDE/evil && git config --file OUTSIDE/evil/config core.fsmonitor \"$EVIL\"",
@@ -97,6 +97,12 @@ const LED: [(&str, &str, &str); 7] = [
         "make new && rm new/file && mkdir tree && ln -s tree lnk && git -C new config core.worktree ../../lnk && mkdir -p OUTSIDE/evil",
         "rm lnk && ln -s OUTSIDE/evil lnk",
         "git -C new checkout -f && cat OUTSIDE/evil/file && touch ran",
+    ),
+    // A script of the project that the person's own configuration runs.
+    (
+        "make . && mkdir tools && printf 'cat\\n' > tools/clean.sh && git config filter.x.clean 'sh tools/clean.sh' && echo 'file filter=x' > .gitattributes",
+        "echo \"$EVIL\" >> tools/clean.sh",
+        "touch file && git status",
     ),
     // Hooks that the person has as links into the workspace.
     (

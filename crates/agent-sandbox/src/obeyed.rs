@@ -1,9 +1,9 @@
 //! Names outside of `.git` that git obeys, because a configuration or a list of submodules says so.
 //!
-//! `core.hooksPath`, `include.path`, `core.attributesFile` and links in the place of hooks may lead into
-//! the workspace: what lies there is closed as `.git/hooks` is. In the directory of a submodule that is not checked out, a
-//! `.git` would be obeyed by `git status` at the top: it cannot be made. What is missing is reserved
-//! if the directory that it would lie in is there.
+//! `core.hooksPath`, `include.path`, `core.attributesFile`, links in the place of hooks and settings that
+//! name a program may lead into the workspace: what lies there is closed as `.git/hooks` is. In the
+//! directory of a submodule that is not checked out, a `.git` would be obeyed by `git status` at the
+//! top: it cannot be made. What is missing is reserved if the directory that it would lie in is there.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -133,11 +133,11 @@ mod tests {
             "work/.git/config".to_owned(),
             "[core]hooksPath=tools".to_owned(),
         )];
-        let mut modules = String::new();
-        for number in 0..=MOST {
-            modules += &format!("[submodule \"{number}\"]path=a/{number}\n");
-            files.push((format!("work/a/{number}/x"), String::new()));
-        }
+        let numbers = 0..=MOST;
+        let modules = (numbers.clone())
+            .map(|number| format!("[submodule \"{number}\"]path=a/{number}\n"))
+            .collect();
+        files.extend(numbers.map(|number| (format!("work/a/{number}/x"), String::new())));
         files.push(("work/.gitmodules".to_owned(), modules));
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();

@@ -47,6 +47,28 @@ const REBASE: &str = "rebase-merge/git-rebase-todo";
 /// By how much the times of files may lag behind the clock.
 const CLOCK_LAG: Duration = Duration::from_secs(1);
 
+/// The last parts of settings whose values are commands, which git runs in the directory of the files.
+const PROGRAMS: [&str; 18] = [
+    "askpass",
+    "clean",
+    "cmd",
+    "command",
+    "defaultkeycommand",
+    "driver",
+    "editor",
+    "external",
+    "fsmonitor",
+    "gitproxy",
+    "helper",
+    "pager",
+    "process",
+    "program",
+    "smudge",
+    "sshcommand",
+    "textconv",
+    "tool",
+];
+
 /// The hooks that git runs. Where they lie among other files, only these count.
 const HOOKS: [&str; 27] = [
     "applypatch-msg",
@@ -173,8 +195,9 @@ pub struct Led {
     pub configs: BTreeSet<PathBuf>,
     /// Files of attributes, which choose among the programs that a configuration names.
     pub attributes: BTreeSet<PathBuf>,
-    /// Files that hooks are links to.
-    pub linked: BTreeSet<PathBuf>,
+    /// Files that git runs besides: what hooks are links to, and what a setting names as a program or
+    /// hands to one.
+    pub run: BTreeSet<PathBuf>,
 }
 
 impl Led {
@@ -210,6 +233,13 @@ impl Led {
                     }
                 } else if setting.is("core", "attributesfile") {
                     led.attributes.extend(at(files));
+                } else if PROGRAMS.contains(&setting.name.as_str()) {
+                    let words = text
+                        .split(|letter: char| letter.is_whitespace() || "'\"!;&|".contains(letter));
+                    // A word without either is an option or a program of the system.
+                    let paths = words.filter(|word| word.contains(['/', '.']));
+                    let paths = paths.map(|word| really(&files.join(word)));
+                    led.run.extend(paths.filter(|path| path.is_file()));
                 } else if setting.name == "path" && setting.section.starts_with("include") {
                     let included = at(config.parent().unwrap_or(files));
                     led.configs.extend(included.iter().cloned());
@@ -238,7 +268,7 @@ impl Led {
                 let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
                 is_link && !is_idle(&entry.file_name())
             });
-            self.linked
+            self.run
                 .extend(links.filter_map(|link| link.path().canonicalize().ok()));
         }
         self
@@ -267,7 +297,7 @@ impl Led {
     /// All of them that lie beneath a directory.
     pub fn beneath(&self, directory: &Path) -> impl Iterator<Item = &PathBuf> {
         let all = self.hooks.iter().chain(&self.configs);
-        let all = all.chain(&self.attributes).chain(&self.linked);
+        let all = all.chain(&self.attributes).chain(&self.run);
         all.filter(move |path| path.starts_with(directory) && *path != directory)
     }
 }
@@ -415,15 +445,15 @@ impl Repository {
             let hooks = hooks_in(directory, |name| HOOKS.iter().any(|hook| name == *hook));
             (repository.led_hooks).insert(directory.clone(), LedHooks(hooks));
         }
-        for file in led.linked.iter().filter(is_here) {
+        for file in led.run.iter().filter(is_here) {
             let content = content(file, MAX_HOOK, Keep::Hash);
             let hook = content.map(|content| (file.clone(), content));
             (repository.led_hooks).insert(file.clone(), LedHooks(hook.into_iter().collect()));
         }
         let worktrees = own.iter().filter_map(|config| settings_of(config));
-        let worktrees = worktrees.flatten().filter(|one| one.is("core", "worktree"));
+        let mut worktrees = worktrees.flatten().filter(|one| one.is("core", "worktree"));
         repository.files = worktrees
-            .last()
+            .next_back()
             .and_then(|setting| Some(Place(really(&directory.join(setting.text()?)))));
         repository
     }
@@ -447,21 +477,22 @@ impl Repository {
 
 /// Whether something came, or was changed or renamed, since a time.
 fn is_changed_since(path: &Path, time: SystemTime) -> bool {
-    let changed = path.symlink_metadata().and_then(|found| changed(&found));
-    changed.map_or(true, |changed| changed + CLOCK_LAG >= time)
+    let found = path.symlink_metadata().ok();
+    let changed = found.as_ref().and_then(changed);
+    changed.is_none_or(|changed| changed + CLOCK_LAG >= time)
 }
 
 #[cfg(unix)]
-fn changed(found: &fs::Metadata) -> io::Result<SystemTime> {
+fn changed(found: &fs::Metadata) -> Option<SystemTime> {
     use std::os::unix::fs::MetadataExt;
-    let seconds = u64::try_from(found.ctime()).unwrap_or_default();
-    let nanoseconds = u32::try_from(found.ctime_nsec()).unwrap_or_default();
-    Ok(SystemTime::UNIX_EPOCH + Duration::new(seconds, nanoseconds))
+    let seconds = u64::try_from(found.ctime()).ok()?;
+    let nanoseconds = u32::try_from(found.ctime_nsec()).ok()?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::new(seconds, nanoseconds))
 }
 
 #[cfg(not(unix))]
-fn changed(found: &fs::Metadata) -> io::Result<SystemTime> {
-    found.modified()
+fn changed(found: &fs::Metadata) -> Option<SystemTime> {
+    found.modified().ok()
 }
 
 /// Whether one of the lines of an interrupted rebase is a command of the shell.

@@ -8,9 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{Inventory, find, in_words};
 use agent_files::error::{Error, Result};
-use agent_files::fs::{Durability, write_atomic};
+use agent_files::fs::{Durability, own_directory, write_atomic};
 
 /// The repositories before a command that runs now, or was running when `agent` was killed.
+///
+/// Its file must lie where neither a command nor a project can write: whoever writes it decides what
+/// counts as new.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct KeptInventory {
     #[serde(with = "path")]
@@ -32,6 +35,9 @@ impl KeptInventory {
 
     /// Writes it down.
     pub fn keep(&self, file: &Path) -> Result<()> {
+        if let Some(directory) = file.parent() {
+            own_directory(directory)?;
+        }
         let json = serde_json::to_vec(self).map_err(|cause| Error::file("write", file, cause))?;
         write_atomic(file, &json, Durability::Atomic)
     }

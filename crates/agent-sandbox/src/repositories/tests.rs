@@ -422,6 +422,29 @@ fn what_the_hooks_of_the_person_are_links_to_counts_as_hooks() {
 }
 
 #[test]
+fn the_scripts_that_settings_name_are_known() {
+    let place = Place::new();
+    place
+        .git(
+            ".git",
+            "[filter \"x\"]\nclean = python3 'tools/clean.py' %f\nsmudge = cat\n[core]fsmonitor=./watch\n[alias]a=!./own.sh\n[filter \"lfs\"]clean=git-lfs clean -- %f\n",
+        )
+        .file("tools/clean.py", "own")
+        .file("watch", "own")
+        .file("own.sh", "own")
+        .file("clean", "own");
+    let root = place.root();
+    let led = Led::in_workspace(&root, Path::new("/nobody"));
+    assert_eq!(
+        led.run,
+        [root.join("tools/clean.py"), root.join("watch")].into()
+    );
+    let before = place.look();
+    place.file("tools/clean.py", "new").file("own.sh", "new");
+    place.disarms(&before, &["`tools/clean.py`"]);
+}
+
+#[test]
 fn a_rebase_that_would_run_something_does_not_go_on() {
     let place = Place::new();
     let before = place.look();
@@ -452,9 +475,9 @@ fn what_was_not_seen_before_is_new_only_if_it_was_changed_since() {
         disarmed.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     before.is_cut = true;
-    before.taken += Duration::from_secs(3600);
+    before.taken += Duration::from_hours(1);
     assert_eq!(told(&before), [""; 0]);
-    before.taken -= Duration::from_secs(7200);
+    before.taken -= Duration::from_hours(2);
     let both = ["a", "b"].map(|name| format!("`core.fsmonitor` in `{name}/.git/config`"));
     assert_eq!(told(&before), both);
 }
