@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::run::{self, End, Job, Program, Ran};
 use super::{Execution, Unshared, Watch};
 use crate::protocol::Outcome;
-use crate::repositories::{self, Inventory, KeptInventory};
+use crate::repositories::{Inventory, KeptInventory};
 use crate::sandbox::{self, Confinement};
 
 impl Execution<'_> {
@@ -76,14 +76,13 @@ impl Execution<'_> {
     fn disarm(&mut self, before: &Inventory) -> Option<String> {
         let workspace = self.workspace.path();
         let mut now = Inventory::take(workspace, &self.left_out());
-        let told = repositories::in_words(&now.disarm(before, workspace));
-        let unknown = now.unknown(before);
+        let told = now.disarm_and_tell(before, workspace);
         self.inventory = Some((Instant::now(), now));
         if let Some(file) = &self.kept_inventory {
             // What stays is compared once more, which does no harm.
             let _ = crate::fs::remove(file);
         }
-        told.or(unknown)
+        told
     }
 
     /// What commands do not see.

@@ -75,7 +75,7 @@ const MADE: [(&str, &str); 15] = [
 ];
 
 /// What is there already, what a command makes of it, and what the person does later.
-const LED: [(&str, &str, &str); 8] = [
+const LED: [(&str, &str, &str); 9] = [
     // To a repository that nobody looks at, in a place where commands can write or once could.
     (
         "make new && mv new/.git OUTSIDE/evil && git config --file OUTSIDE/evil/config core.fsmonitor \"$EVIL\"",
@@ -97,6 +97,11 @@ const LED: [(&str, &str, &str); 8] = [
         "make new && rm new/file && mkdir tree && ln -s tree lnk && git -C new config core.worktree ../../lnk && mkdir -p OUTSIDE/evil",
         "rm lnk && ln -s OUTSIDE/evil lnk",
         "git -C new checkout -f && cat OUTSIDE/evil/file && touch ran",
+    ),
+    (
+        "make . && mkdir -p tools/hooks OUTSIDE/hooks && printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > OUTSIDE/hooks/pre-commit && chmod +x OUTSIDE/hooks/pre-commit && ln -s tools link && git config core.hooksPath link/hooks",
+        "rm link && ln -s OUTSIDE link",
+        "git -c user.name=a -c user.email=b commit --allow-empty -m two",
     ),
     // A script of the project that the person's own configuration runs.
     (

@@ -154,15 +154,20 @@ fn a_notification_is_not_shown_by_what_a_command_planted() {
         entries.count() > 0
     };
     eventually("the first message", || has_files("outbox"));
+    // On a slow machine the first message is worth a notification too.
+    let notified = || {
+        let mark = project.place.root().join("own-notify-send");
+        fs::read_to_string(mark).map_or(0, |text| text.lines().count())
+    };
+    let early = notified();
     // The reply of the same round plants what its end would start.
     fs::write(own.join("inbox/reply.md"), project.planting()).unwrap();
+    let planted = project.place.workspace().join(".venv/bin/notify-send");
     eventually("the person is notified", || {
-        project.has_run_own("notify-send")
+        planted.exists() && notified() > early
     });
     agent.kill().unwrap();
     agent.wait().unwrap();
-    let planted = project.place.workspace().join(".venv/bin/notify-send");
-    assert!(planted.exists());
     assert_eq!(project.planted_have_run(), [""; 0]);
     project.counterpart("notify-send");
 }

@@ -41,8 +41,13 @@ const SAMPLE: [&str; 21] = [
     "repositories::a_repository_further_down_is_closed_as_that_of_the_top_is",
 ];
 
-/// What Landlock does not withstand: the rows of docs/security.md in which it has a `no`.
-const NOT_BY_LANDLOCK: [&str; 22] = [
+/// What Landlock does not withstand: the rows of docs/security.md in which it has a `no`, or says that
+/// something is disabled afterwards.
+const NOT_BY_LANDLOCK: [&str; 26] = [
+    "git::a_second_name_of_a_configuration_is_closed_with_it",
+    "git::a_submodule_that_is_not_there_gets_no_repository",
+    "git::the_state_of_another_base_further_down_is_not_seen",
+    "git::what_the_configuration_of_git_names_is_closed_as_hooks_are",
     "links::a_command_cannot_change_a_file_with_a_hard_link_outside",
     "links::a_link_that_one_command_found_is_closed_to_the_next_wherever_it_moves",
     "links::very_many_links_are_all_protected",
@@ -65,6 +70,17 @@ const NOT_BY_LANDLOCK: [&str; 22] = [
     "repositories::a_repository_without_files_is_closed_with_a_grant_too",
     "repositories::what_git_would_run_in_a_repository_further_down_is_not_led_elsewhere",
     "repositories::what_was_not_looked_through_is_read_only",
+];
+
+/// What needs a command that runs unasked beside records of `agent` in the workspace: with Landlock
+/// there is none.
+const ASKED_WITH_LANDLOCK: [&str; 6] = [
+    "own::our_records_are_not_read_through_a_link",
+    "own::settings_in_force_are_not_replaced_by_a_reply",
+    "planted::a_notification_is_not_shown_by_what_a_command_planted",
+    "planted::no_helper_is_taken_from_where_commands_can_write",
+    "planted::the_doctor_runs_nothing_of_a_directory_whose_settings_are_broken",
+    "tools::programs_of_the_workspace_are_not_taken_for_those_of_the_system",
 ];
 
 /// Modules in which nothing depends on who runs commands how.
@@ -200,7 +216,10 @@ impl Again {
             |name: &&str| self.selection == Selection::Everything || SAMPLE.contains(name);
         match self.backend {
             Backend::Namespaces | Backend::Bubblewrap => BTreeSet::new(),
-            Backend::Landlock => NOT_BY_LANDLOCK.into_iter().filter(is_selected).collect(),
+            Backend::Landlock => (NOT_BY_LANDLOCK.into_iter())
+                .chain(ASKED_WITH_LANDLOCK)
+                .filter(is_selected)
+                .collect(),
         }
     }
 

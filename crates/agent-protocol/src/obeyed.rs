@@ -8,7 +8,7 @@ pub const TOOL_CONFIGURATION: [&str; 4] = [".vscode", ".idea", ".envrc", ".mcp.j
 /// Configuration that the person's other tools run or obey when the person opens the project, enters
 /// the directory or uses git there. Commands may change it, because projects do; file steps ask, and
 /// the person is told.
-pub const OTHER_CONFIGURATION: [&str; 32] = [
+pub const OTHER_CONFIGURATION: [&str; 33] = [
     ".claude",
     ".claude.json",
     ".cursor",
@@ -29,6 +29,7 @@ pub const OTHER_CONFIGURATION: [&str; 32] = [
     ".lldbinit",
     ".gitmodules",
     ".gitconfig",
+    "hgrc",
     ".pre-commit-config.yaml",
     ".pre-commit-config.yml",
     ".lefthook.yml",

@@ -362,8 +362,16 @@ impl Inventory {
         }
     }
 
+    /// Takes what came since `before` out of force; tells what it was, and what nobody looked at.
+    pub fn disarm_and_tell(&mut self, before: &Self, workspace: &Path) -> Option<String> {
+        let told = in_words(&self.disarm(before, workspace));
+        // One must not hide the other.
+        let told: Vec<String> = told.into_iter().chain(self.unknown(before)).collect();
+        (!told.is_empty()).then(|| told.join("; "))
+    }
+
     /// Why there may be repositories that nobody looked at since `before`, if so.
-    pub fn unknown(&self, before: &Self) -> Option<String> {
+    fn unknown(&self, before: &Self) -> Option<String> {
         if let Some(closed) = self.closed.difference(&before.closed).next() {
             let path = closed.to_string_lossy();
             return Some(format!(
@@ -377,7 +385,7 @@ impl Inventory {
     }
 
     /// Takes what came since `before` out of force, and tells what it was.
-    pub fn disarm(&mut self, before: &Self, workspace: &Path) -> Vec<Disarmed> {
+    fn disarm(&mut self, before: &Self, workspace: &Path) -> Vec<Disarmed> {
         let mut disarmed = Vec::new();
         let Ok(root) = Dir::open_ambient_dir(workspace, ambient_authority()) else {
             return disarmed;
@@ -600,7 +608,10 @@ impl Disarming<'_> {
             return;
         }
         let text = render(&kept);
-        let failure = self.replace(path, &text).err();
+        let replaced = self.replace(path, &text);
+        let failure = replaced
+            .or_else(|cause| self.bar_way_out(path, cause))
+            .err();
         if failure.is_none() {
             *content = Content::Bytes(text);
         }
@@ -621,7 +632,10 @@ impl Disarming<'_> {
 
     /// Takes a file out of force that git would run or follow; tells whether it is.
     fn hook(&mut self, path: &Path) -> bool {
-        let failure = self.set_aside(path).err();
+        let set_aside = self.set_aside(path);
+        let failure = set_aside
+            .or_else(|cause| self.bar_way_out(path, cause))
+            .err();
         if failure.is_some() && path.symlink_metadata().is_err() {
             // It has two names, by a link, and went with the other.
             return true;
@@ -659,6 +673,19 @@ impl Disarming<'_> {
             .or_else(|_| open_up(&directory).and_then(|()| rename()))
             // Something else that cannot be replaced has the name: better gone than in force.
             .or_else(|_| directory.remove_file(name))
+    }
+
+    /// Takes away the link by which something is reached that lies elsewhere, or tells again why it could
+    /// not be changed.
+    fn bar_way_out(&self, path: &Path, cause: io::Error) -> io::Result<()> {
+        let leads_out =
+            |path: &&Path| path.is_symlink() && !really(path).starts_with(self.workspace);
+        let inside = path.ancestors().skip(1);
+        let mut inside = inside.take_while(|above| *above != self.workspace);
+        match inside.find(leads_out) {
+            Some(link) => self.set_aside(link),
+            None => Err(cause),
+        }
     }
 
     fn parent<'p>(&self, path: &'p Path) -> io::Result<(Dir, &'p OsStr)> {
@@ -779,7 +806,7 @@ fn by_both_names(path: &Path) -> BTreeSet<PathBuf> {
 }
 
 /// The words about what was taken out of force; none if there is nothing.
-pub fn in_words(disarmed: &[Disarmed]) -> Option<String> {
+fn in_words(disarmed: &[Disarmed]) -> Option<String> {
     const NAMED: usize = 5;
     if disarmed.is_empty() {
         return None;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Inventory, find, in_words};
+use super::{Inventory, find};
 use agent_files::error::{Error, Result};
 use agent_files::fs::{Durability, own_directory, write_atomic};
 
@@ -50,8 +50,7 @@ impl KeptInventory {
         let told = match serde_json::from_slice::<Self>(&json) {
             Ok(kept) => {
                 let mut now = Inventory::take(&kept.workspace, &kept.left_out);
-                let disarmed = now.disarm(&kept.before, &kept.workspace);
-                in_words(&disarmed).or_else(|| now.unknown(&kept.before))
+                now.disarm_and_tell(&kept.before, &kept.workspace)
             }
             Err(_) => Some(
                 "nobody knows what the command made git run: look at new repositories before you use git in them"

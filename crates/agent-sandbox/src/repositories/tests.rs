@@ -345,6 +345,46 @@ fn a_way_that_led_into_the_workspace_does_not_lead_out_later() {
 }
 
 #[test]
+fn a_link_on_the_way_to_hooks_does_not_lead_out_later() {
+    let place = Place::new();
+    let work = place.root().join("work");
+    place
+        .git(
+            "work/.git",
+            "[core]hooksPath=link/hooks\n[include]path=../link/more\n",
+        )
+        .file("work/tools/hooks/x", "")
+        .file("elsewhere/hooks/pre-commit", "x")
+        .file("elsewhere/more", "[core]fsmonitor=x");
+    symlink("tools", work.join("link")).unwrap();
+    let before = Inventory::take(&work, &[]);
+    fs::remove_file(work.join("link")).unwrap();
+    symlink(place.root().join("elsewhere"), work.join("link")).unwrap();
+    let disarmed = Inventory::take(&work, &[]).disarm(&before, &work);
+    assert!(!disarmed.is_empty());
+    assert!(
+        disarmed.iter().all(|one| one.failure.is_none()),
+        "{disarmed:?}"
+    );
+    assert!(!work.join("link").is_symlink());
+    assert!(place.root().join("elsewhere/hooks/pre-commit").exists());
+}
+
+#[test]
+fn what_is_disabled_does_not_hide_what_was_not_looked_at() {
+    let place = Place::new();
+    let before = place.look();
+    place.git("a/.git", "[core]fsmonitor=x");
+    let mut now = place.look();
+    now.is_cut = true;
+    let told = now.disarm_and_tell(&before, &place.root()).unwrap();
+    assert!(
+        told.contains("core.fsmonitor") && told.contains("too large"),
+        "{told}"
+    );
+}
+
+#[test]
 fn nobody_has_the_files_of_others_disabled_by_leading_to_them() {
     let place = Place::new();
     let own = "[core]\n\tfsmonitor = own\n";
