@@ -3,8 +3,8 @@
 
 use super::dangers;
 use super::git::Git;
+use super::reading::{Invocation, UNKNOWN};
 use super::targets::{KnownDirectories, is_within};
-use super::words::{Invocation, UNKNOWN};
 
 fn git(invocation: &Invocation) -> Option<Git<'_>> {
     (invocation.name == "git")
@@ -14,7 +14,7 @@ fn git(invocation: &Invocation) -> Option<Git<'_>> {
 
 /// A program whose name only the running shell knows.
 pub(super) fn is_unknown_program(invocation: &Invocation, _: &KnownDirectories) -> bool {
-    invocation.name.contains(UNKNOWN)
+    invocation.name.contains([UNKNOWN, '*', '?', '{'])
 }
 
 /// A shell or an interpreter that runs what another program prints.

@@ -2,9 +2,9 @@
 //!
 //! The predicates see one program with its arguments, as `words` guessed them.
 
+use super::reading::Invocation;
 use super::strict;
 use super::targets::{KnownDirectories, RemovalReach, resolve};
-use super::words::Invocation;
 
 /// Returns true if the script has a control character other than line breaks and tabs.
 pub(super) fn has_control_characters(script: &str) -> bool {
@@ -26,49 +26,9 @@ pub(super) fn has_bidirectional_characters(script: &str) -> bool {
     })
 }
 
-/// Returns true if the script defines a function that starts itself twice at once, or does so in
-/// Perl.
-pub(super) fn is_fork_bomb(script: &str) -> bool {
-    let text: Vec<char> = script.chars().collect();
-    let opens = |at: &usize| matches!(text[*at], '{' | '(');
-    (0..text.len())
-        .filter(opens)
-        .any(|at| defined_before(&text[..at]).is_some_and(|name| forks(&name, &text[at + 1..])))
-        || script
-            .split_whitespace()
-            .collect::<String>()
-            .contains("forkwhilefork")
-}
-
-/// Fork bombs are short, so longer names and bodies are not searched for one.
-const MAX_BODY: usize = 80;
-
-/// The name of the function whose body would begin after this text.
-fn defined_before(text: &[char]) -> Option<String> {
-    let text = &text[text.len().saturating_sub(2 * MAX_BODY)..];
-    let before: String = text.iter().collect();
-    let before = before.trim_end();
-    let without_parentheses = before
-        .strip_suffix(')')
-        .and_then(|rest| rest.trim_end().strip_suffix('('));
-    let named = without_parentheses.unwrap_or(before).trim_end();
-    let name = named
-        .rsplit(|c: char| c.is_whitespace() || ";&|(){}".contains(c))
-        .next()?;
-    let before_name = named[..named.len() - name.len()].trim_end();
-    let is_function = without_parentheses.is_some() || before_name.ends_with("function");
-    (is_function && !name.is_empty()).then(|| name.to_owned())
-}
-
-/// Returns true if a body starts this name twice at the same time.
-fn forks(name: &str, body: &[char]) -> bool {
-    let body: String = body.iter().take(MAX_BODY).collect();
-    let body = body.split(['}', ')']).next().unwrap_or(&body);
-    let calls = body
-        .split(['|', '&', ';', '\n', '{', '('])
-        .filter(|command| command.split_whitespace().next() == Some(name))
-        .count();
-    calls > 1 && body.contains(['|', '&'])
+/// A function that starts itself twice at once.
+pub(super) fn is_fork_bomb(invocation: &Invocation, _: &KnownDirectories) -> bool {
+    invocation.name == "&"
 }
 
 /// The operands and flags of a command.

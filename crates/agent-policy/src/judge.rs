@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 use super::programs::Programs;
+use super::reading::{Invocation, ScriptReading, UNKNOWN};
 use super::rules::RuleExtent;
 use super::shell::Opacity;
 use super::table::{BUILT_IN, BuiltIn, RuleCheck};
-use super::words::{Invocation, ScriptReading, UNKNOWN};
 use super::{
     CommandConfinement, Decision, Grant, PERSON, Policy, Rule, Ruling, Script, asked, propose,
-    protected, rules, shell, standing, words,
+    protected, reading, rules, shell, standing,
 };
 use agent_protocol::{Command, FileChange, RelPath, Selection};
 
@@ -127,7 +127,7 @@ impl Policy {
     }
 
     fn read(&self, script: &str) -> ScriptReading {
-        words::read(script, &self.places, self.dialect)
+        reading::read(script, &self.places, self.dialect)
     }
 
     fn built_in_on_reading(
@@ -211,7 +211,7 @@ impl Policy {
     ///
     /// If not, and if the script is opaque, the error says why.
     fn covering(&self, script: &str) -> Result<Vec<Covered<'_>>, Option<Opacity>> {
-        if self.dialect != words::Dialect::Posix {
+        if self.dialect != reading::Dialect::Posix {
             return Err(None);
         }
         let commands = match shell::read(script) {

@@ -14,11 +14,14 @@
 mod asked;
 mod dangers;
 mod git;
+mod grammar;
 mod judge;
+mod names;
 mod options;
 mod programs;
 mod propose;
 mod protected;
+mod reading;
 mod rules;
 mod sed;
 mod shell;
@@ -28,7 +31,8 @@ mod table;
 mod targets;
 #[cfg(test)]
 mod tests;
-mod words;
+mod windows;
+mod wrappers;
 
 use std::path::Path;
 use std::str::FromStr;
@@ -38,10 +42,10 @@ use serde::{Deserialize, Serialize};
 use agent_protocol::{Command, RelPath};
 pub use programs::{FoundProgram, ProgramLookup};
 pub use propose::propose;
+pub use reading::Dialect;
 pub use rules::{Rule, RuleProblem};
 pub use shell::{MAX_BYTES, Opacity, Script, read as read_script};
 pub use targets::KnownDirectories;
-pub use words::Dialect;
 
 /// The decision about a step; the strictest is the greatest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

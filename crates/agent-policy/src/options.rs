@@ -15,7 +15,7 @@ use super::git::Git;
 use super::propose;
 use super::sed;
 use super::targets::KnownDirectories;
-use super::words::{inner_command, is_wrapper};
+use super::wrappers::{inner_command, is_wrapper};
 
 /// The risky options of one program.
 struct Risky {

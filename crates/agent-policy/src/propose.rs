@@ -1,9 +1,10 @@
 //! Proposes the rule for the answer "always".
 
+use super::names::{is_code_runner, is_interpreter};
 use super::options;
 use super::rules::{Rule, RuleExtent};
 use super::shell::{self, Script};
-use super::words::{inner_command, is_code_runner, is_interpreter};
+use super::wrappers::inner_command;
 
 /// The maximum length of a proposed rule, in bytes; nobody would check a longer one.
 const MAX_PROPOSAL: usize = 200;

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::options;
 use super::programs::Programs;
+use super::reading::Invocation;
 use super::shell::{self, Opacity, Script};
-use super::words::Invocation;
 
 /// Commands that begin with these words, or that are exactly these words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

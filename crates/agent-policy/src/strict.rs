@@ -1,7 +1,7 @@
 //! Commands that only the strict policy refuses, one predicate for each rule of the table.
 
+use super::reading::{Invocation, UNKNOWN};
 use super::targets::{KnownDirectories, resolve};
-use super::words::{Invocation, is_program_text};
 
 fn has_word(invocation: &Invocation, words: &[&str]) -> bool {
     invocation
@@ -88,7 +88,7 @@ pub(super) fn fetches(invocation: &Invocation, _: &KnownDirectories) -> bool {
 /// Commands that read the environment.
 pub(super) fn reads_the_environment(invocation: &Invocation, _: &KnownDirectories) -> bool {
     let names_it = invocation.arguments.iter().any(|word| {
-        let lower = word.to_ascii_lowercase();
+        let lower = word.trim_start_matches(UNKNOWN).to_ascii_lowercase();
         lower.starts_with("env:")
             || lower.starts_with("$env:")
             || is_environment_file(invocation.directory.as_deref(), word)
@@ -111,10 +111,6 @@ pub(super) fn reads_the_environment(invocation: &Invocation, _: &KnownDirectorie
                 .arguments
                 .first()
                 .is_some_and(|word| !word.starts_with('-') && word.contains('e')),
-            name if is_program_text(name) => invocation
-                .arguments
-                .iter()
-                .any(|code| reads_it_in_code(code)),
             name => name.contains("$env:"),
         }
 }
@@ -129,22 +125,6 @@ fn is_environment_file(directory: Option<&str>, word: &str) -> bool {
     };
     let literal = last.split(['*', '?', '[']).next().unwrap_or(last);
     last == "environ" || literal.len() < last.len() && "environ".starts_with(literal)
-}
-
-fn reads_it_in_code(code: &str) -> bool {
-    [
-        "os.environ",
-        "getenv",
-        "process.env",
-        "ENVIRON",
-        "%ENV",
-        "$ENV",
-        "ENV[",
-        "_ENV",
-        "Deno.env",
-    ]
-    .iter()
-    .any(|name| code.contains(name))
 }
 
 /// Commands for user administration.

@@ -3,7 +3,7 @@
 //! To add a rule, add a row here. The checks, the explanations and the printed table all use these
 //! rows.
 
-use super::words::Invocation;
+use super::reading::Invocation;
 use super::{
     Decision, Grant, KnownDirectories, Policy, Strictness, asked, dangers, protected, shell, strict,
 };
@@ -118,7 +118,7 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     refuse(
         "fork bombs",
         "it starts copies of itself until the machine hangs",
-        RuleCheck::Text(dangers::is_fork_bomb),
+        RuleCheck::Command(dangers::is_fork_bomb),
     ),
     refuse(
         "`rm -r` of `/`, a system directory, a home directory, the workspace itself or a directory above it",
@@ -270,7 +270,7 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         RuleCheck::Write(protected::heads_a_repository),
     ),
     ask(
-        "scripts that are nested too deeply to check",
+        "scripts that cannot be read: syntax that bash or the reader does not understand, nested too deeply",
         "it is unclear what it would do; simplify it",
         RuleCheck::Unreadable,
     ),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use agent_protocol::RelPath;
 
 use super::protected;
-use super::words::UNKNOWN;
+use super::reading::UNKNOWN;
 
 /// The directories that the rules mention: the workspace, the home directory, writable ones.
 #[derive(Debug, Clone)]
@@ -244,12 +244,18 @@ mod tests {
             "a/*",
             "/home/me/work/a",
             "...",
-            "build/\0",
-            "out\0",
+            "build/\u{10fffd}",
+            "out\u{10fffd}",
         ] {
             case(word, RemovalReach::Inside);
         }
-        for word in ["\0", "\0/", "\0/*", "./\0", "/home/me/\0"] {
+        for word in [
+            "\u{10fffd}",
+            "\u{10fffd}/",
+            "\u{10fffd}/*",
+            "./\u{10fffd}",
+            "/home/me/\u{10fffd}",
+        ] {
             case(word, RemovalReach::Unknown);
         }
         for word in [

@@ -2,6 +2,7 @@
 
 mod files;
 mod hostile;
+mod literal;
 mod refused;
 mod roundabout;
 mod written;
@@ -103,12 +104,10 @@ fn ordinary_work_runs() {
             "rm -f a.o b.o",
             "rm -r sub/dir",
             "rm -rf /tmp/scratch",
-            "rm -rf \"$(mktemp -d)\"",
             "rm *",
             "cd sub && rm -rf *",
             "(cd / && ls); rm -rf build",
             "find . -name '*.pyc' -delete",
-            "find . -name '*.pyc' | xargs rm -rf",
             "python -c 'print(\"reboot\")'",
             "x=$((1 << 2)); cat <<EOF\nsudo\nEOF",
             "find target -delete",
@@ -147,7 +146,6 @@ fn ordinary_work_runs() {
             "gh pr view 3",
             "cargo run -- publish",
             "case $1 in start) ls ;; reboot) ls ;; esac",
-            "tmp=$(mktemp -d); trap 'rm -rf \"$tmp\"' EXIT",
             "cd /tmp/x && rm -rf *",
             "rm -rf .gitignore",
             "cargo init",

@@ -1,0 +1,515 @@
+//! Splits bash into commands with literal words, with the grammar of tree-sitter.
+//!
+//! The tree is walked without recursion, and reading it is bounded by counting, not by time: what
+//! the parser reads ahead and how many steps it takes. A script that goes beyond, that the grammar
+//! does not understand, or that bash would split in another way than the grammar is incomplete.
+
+use std::cell::Cell;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Point, Tree};
+
+use super::reading::{ScriptInput, ScriptReader, Surroundings, UNKNOWN};
+
+/// The parser gets a text in pieces of this size, so that what it reads ahead can be counted.
+const PIECE: usize = 128;
+
+/// The maximum number of pieces that are read. An ordinary script is read about five times; the
+/// parser would read some hostile ones from each word to the end.
+const MAX_PIECES: usize = 12 * 1024;
+
+/// The maximum number of times that the parser reports its progress, which is every 100 steps.
+const MAX_REPORTS: usize = 2048;
+
+fn parse(text: &str) -> Option<Tree> {
+    let mut parser = Parser::new();
+    parser
+        .set_language(&tree_sitter_bash::LANGUAGE.into())
+        .ok()?;
+    let (pieces, mut reports) = (Cell::new(0), 0);
+    let mut read = |at: usize, _: Point| {
+        pieces.set(pieces.get() + 1);
+        text.as_bytes()
+            .get(at..text.len().min(at + PIECE))
+            .unwrap_or_default()
+    };
+    let mut is_too_much = |_: &ParseState| {
+        reports += 1;
+        if pieces.get() > MAX_PIECES || reports > MAX_REPORTS {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let options = ParseOptions::new().progress_callback(&mut is_too_much);
+    parser.parse_with_options(&mut read, None, Some(options))
+}
+
+/// A node whose children are being walked.
+struct OpenNode<'t> {
+    node: Node<'t>,
+    /// The surroundings that hold again behind it.
+    restores: Option<Surroundings>,
+    /// The number of programs that were known before it.
+    begins: usize,
+    /// Its last child so far.
+    previous: Option<Node<'t>>,
+}
+
+/// Reads a script and starts its commands.
+pub(super) fn read(text: &str, reader: &mut ScriptReader<'_>) {
+    let Some(tree) = parse(text) else {
+        reader.is_complete = false;
+        return;
+    };
+    reader.is_complete &= !tree.root_node().has_error();
+    let mut script = BashScript {
+        text,
+        reader,
+        late_words: Vec::new(),
+    };
+    let mut cursor = tree.walk();
+    let mut open: Vec<OpenNode<'_>> = Vec::new();
+    loop {
+        let mut node = script.enter(cursor.node(), open.last());
+        if cursor.goto_first_child() {
+            open.push(node);
+            continue;
+        }
+        loop {
+            let closed = node.node;
+            script.leave(node);
+            if let Some(parent) = open.last_mut().filter(|_| closed.is_named()) {
+                parent.previous = Some(closed);
+            }
+            if cursor.goto_next_sibling() {
+                break;
+            }
+            match open.pop().filter(|_| cursor.goto_parent()) {
+                Some(parent) => node = parent,
+                None => return,
+            }
+        }
+    }
+}
+
+struct BashScript<'a, 'b, 't> {
+    text: &'t str,
+    reader: &'a mut ScriptReader<'b>,
+    /// Words that stand behind a redirection, with the id of the command that they belong to.
+    late_words: Vec<(usize, Vec<String>)>,
+}
+
+impl<'t> BashScript<'_, '_, 't> {
+    fn source(&self, node: Node<'_>) -> &'t str {
+        self.text.get(node.byte_range()).unwrap_or_default()
+    }
+
+    fn enter<'n>(&mut self, node: Node<'n>, parent: Option<&OpenNode<'n>>) -> OpenNode<'n> {
+        let piped = parent.filter(|parent| parent.node.kind() == "pipeline" && node.is_named());
+        let has_own = piped.is_some()
+            || matches!(
+                node.kind(),
+                "subshell"
+                    | "command_substitution"
+                    | "process_substitution"
+                    | "function_definition"
+                    | "redirected_statement"
+                    | "pipeline"
+            );
+        let opened = OpenNode {
+            node,
+            restores: has_own.then(|| self.reader.context.clone()),
+            begins: self.reader.invocations.len(),
+            previous: None,
+        };
+        if let Some(previous) = piped.and_then(|pipeline| pipeline.previous) {
+            self.reader.context.input = self.output(previous);
+        }
+        match node.kind() {
+            "redirected_statement" => self.redirected(node),
+            "command" => self.command(node),
+            "declaration_command" | "unset_command" => {
+                let words = self.words(node);
+                self.reader.start(words);
+            }
+            "file_redirect" => self.file_redirect(node),
+            "heredoc_redirect" => self.here_document(node),
+            "comment" => self.comment(node),
+            // The grammar takes these for text, bash runs what is in them.
+            "regex" | "extglob_pattern" | "heredoc_content" => {
+                let source = self.source(node);
+                self.reader.is_complete &= !source.contains("$(") && !source.contains('`');
+            }
+            _ => {}
+        }
+        opened
+    }
+
+    fn leave(&mut self, closed: OpenNode<'_>) {
+        if let Some(context) = closed.restores {
+            self.reader.context.clone_from(&context);
+        }
+        if closed.node.kind() == "function_definition" {
+            self.fork_bomb(closed.node, closed.begins);
+        }
+    }
+
+    /// A function that starts itself twice at once is recorded as a program named `&`.
+    fn fork_bomb(&mut self, node: Node<'_>, begins: usize) {
+        let name = node
+            .child_by_field_name("name")
+            .map(|name| self.source(name));
+        let calls = self.reader.invocations[begins..].iter();
+        let calls = calls
+            .filter(|call| Some(call.name.as_str()) == name)
+            .count();
+        if calls > 1 && self.source(node).contains(['|', '&']) {
+            self.reader
+                .record("&", &[name.unwrap_or_default().to_owned()]);
+        }
+    }
+
+    /// Words behind a redirection belong to the last command before it.
+    fn redirected(&mut self, node: Node<'_>) {
+        let mut words = Vec::new();
+        for redirect in node.children(&mut node.walk()) {
+            match redirect.kind() {
+                "heredoc_redirect" => {
+                    words.extend(self.fields(redirect, "argument"));
+                    let body = child(redirect, "heredoc_body").map(|body| self.source(body));
+                    self.reader.context.document = body.map(Rc::from);
+                }
+                "herestring_redirect" => self.here_string(redirect),
+                "file_redirect" => words.extend(self.fields(redirect, "destination").skip(1)),
+                _ => {}
+            }
+        }
+        if words.is_empty() {
+            return;
+        }
+        let mut last = node.child_by_field_name("body");
+        while let Some(inner) = last.filter(|last| last.kind() != "command") {
+            let count = u32::try_from(inner.named_child_count()).unwrap_or(0);
+            last = inner.named_child(count.saturating_sub(1));
+        }
+        match last {
+            Some(command) => self.late_words.push((command.id(), words)),
+            None => self.reader.start(words),
+        }
+    }
+
+    fn here_string(&mut self, node: Node<'_>) {
+        let count = u32::try_from(node.named_child_count()).unwrap_or(0);
+        let word = node
+            .named_child(count.saturating_sub(1))
+            .map(|word| self.word(word));
+        self.reader.context.document = word.map(Rc::from);
+    }
+
+    fn fields(&self, node: Node<'_>, name: &str) -> impl Iterator<Item = String> + use<> {
+        let mut cursor = node.walk();
+        let found = node.children_by_field_name(name, &mut cursor);
+        let words: Vec<String> = found.map(|word| self.word(word)).collect();
+        words.into_iter()
+    }
+
+    /// Writing to a file counts as a program named `>`, reading one as `<`.
+    fn file_redirect(&mut self, node: Node<'_>) {
+        let Some(target) = node.child_by_field_name("destination") else {
+            return;
+        };
+        let operator = self.text.get(node.start_byte()..target.start_byte());
+        let writes = operator.is_some_and(|operator| operator.contains('>'));
+        let word = self.word(target);
+        self.reader.record(if writes { ">" } else { "<" }, &[word]);
+    }
+
+    fn command(&mut self, node: Node<'_>) {
+        let around = self.reader.context.clone();
+        for argument in node.children(&mut node.walk()) {
+            match argument.kind() {
+                "herestring_redirect" => self.here_string(argument),
+                "process_substitution" if self.source(argument).starts_with('<') => {
+                    self.reader.context.input = self.output(argument);
+                }
+                _ => {}
+            }
+        }
+        let mut words = self.words(node);
+        if let Some(at) = self.late_words.iter().position(|(id, _)| *id == node.id()) {
+            words.extend(self.late_words.swap_remove(at).1);
+        }
+        self.reader.start(words);
+        self.reader.context.input = around.input;
+        self.reader.context.document = around.document;
+    }
+
+    fn words(&self, node: Node<'_>) -> Vec<String> {
+        let mut cursor = node.walk();
+        let children = node.children(&mut cursor);
+        let is_word = |child: &Node<'_>| {
+            let is_assigned = child.kind() == "variable_assignment" && node.kind() == "command";
+            let is_redirect = child.kind().ends_with("_redirect");
+            !is_assigned && !is_redirect && !matches!(child.kind(), "subshell" | "comment")
+        };
+        children
+            .filter(is_word)
+            .map(|child| self.word(child))
+            .collect()
+    }
+
+    /// A word with its quotes removed, `UNKNOWN` for what only the running shell knows.
+    fn word(&self, node: Node<'_>) -> String {
+        let source = self.source(node);
+        match node.kind() {
+            "raw_string" => source.trim_matches('\'').to_owned(),
+            "ansi_c_string" => {
+                let text = source
+                    .strip_prefix("$'")
+                    .and_then(|text| text.strip_suffix('\''));
+                unescaped(text.unwrap_or(source))
+            }
+            "string" | "translated_string" => self.quoted(node),
+            "command_name" | "concatenation" => {
+                let pieces: String = node
+                    .children(&mut node.walk())
+                    .map(|piece| self.word(piece))
+                    .collect();
+                // Braces without a list or a range mean themselves, as in `HEAD@{1}`.
+                let expands = pieces.contains(',') || pieces.contains("..");
+                let mut cursor = node.walk();
+                let mut pieces_of = node.children(&mut cursor);
+                if expands && pieces_of.any(|piece| self.source(piece).starts_with('{')) {
+                    return UNKNOWN.to_string();
+                }
+                pieces
+            }
+            "simple_expansion" | "expansion" => self.variable(source),
+            "command_substitution" => match source.trim_matches(['$', '(', ')', '`', ' ']) {
+                "pwd" => self.directory(),
+                _ => UNKNOWN.to_string(),
+            },
+            "process_substitution" => "/dev/fd/63".to_owned(),
+            "arithmetic_expansion" | "brace_expression" | "ERROR" => UNKNOWN.to_string(),
+            _ => self.bare(source),
+        }
+    }
+
+    fn directory(&self) -> String {
+        let directory = self.reader.context.directory.as_deref();
+        directory.map_or(UNKNOWN.to_string(), str::to_owned)
+    }
+
+    fn variable(&self, source: &str) -> String {
+        let name = source.trim_start_matches('$');
+        let name = name
+            .strip_prefix('{')
+            .map_or(name, |name| name.trim_end_matches('}'));
+        let name = name.split(":?").next().unwrap_or(name);
+        match name {
+            "HOME" => self.reader.places.home().to_owned(),
+            "PWD" => self.directory(),
+            // `$env:PATH` of PowerShell; the rules look for it.
+            _ if name.eq_ignore_ascii_case("env") => format!("{UNKNOWN}$env"),
+            _ => UNKNOWN.to_string(),
+        }
+    }
+
+    /// A text in double quotes.
+    fn quoted(&self, node: Node<'_>) -> String {
+        let (mut text, mut at) = (String::new(), node.start_byte());
+        let between = |from: usize, to: usize| {
+            let plain = self.text.get(from..to).unwrap_or_default();
+            without_backslashes(plain, |next| matches!(next, '"' | '\\' | '$' | '`' | '\n'))
+        };
+        for part in node.named_children(&mut node.walk()) {
+            if part.kind() != "string_content" {
+                text.push_str(&between(at, part.start_byte()));
+                text.push_str(&self.word(part));
+                at = part.end_byte();
+            }
+        }
+        text.push_str(&between(at, node.end_byte()));
+        let text = text.trim_start_matches('$');
+        let text = text.strip_prefix('"').unwrap_or(text);
+        text.strip_suffix('"').unwrap_or(text).to_owned()
+    }
+
+    /// A word without quotes.
+    fn bare(&self, source: &str) -> String {
+        let text = without_backslashes(source, |_| true);
+        match source.strip_prefix('~') {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                format!("{}{rest}", self.reader.places.home())
+            }
+            // The home of somebody else.
+            Some(_) => format!("/{text}"),
+            None => text,
+        }
+    }
+
+    /// The output of a statement, if it is literal text that `echo` or `printf` prints.
+    fn output(&self, mut node: Node<'_>) -> ScriptInput {
+        while node.kind() != "command" {
+            let body = node.child_by_field_name("body");
+            let only = node
+                .named_child(0)
+                .filter(|_| node.named_child_count() == 1);
+            match body.or(only) {
+                Some(inner) => node = inner,
+                None => return ScriptInput::Unknown,
+            }
+        }
+        let words = self.words(node);
+        let printed = match words.first().map(String::as_str) {
+            Some("echo") => {
+                let is_option = |word: &&String| matches!(word.as_str(), "-n" | "-e" | "-E");
+                let options = words[1..].iter().take_while(is_option).count();
+                Some(words[1 + options..].join(" "))
+            }
+            Some("printf") => printed_by_printf(&words[1..]),
+            _ => None,
+        };
+        match printed.filter(|text| !text.contains(UNKNOWN)) {
+            Some(text) => ScriptInput::Text(text.into()),
+            None => ScriptInput::Unknown,
+        }
+    }
+
+    /// Checks that bash ends a here-document where the grammar does, and reads substitutions in
+    /// backticks, which the grammar takes for text.
+    fn here_document(&mut self, node: Node<'_>) {
+        let part = |kind: &str| child(node, kind);
+        let (Some(start), Some(body), Some(end)) = (
+            part("heredoc_start"),
+            part("heredoc_body"),
+            part("heredoc_end"),
+        ) else {
+            return;
+        };
+        let start = self.source(start);
+        let quote = start
+            .chars()
+            .next()
+            .filter(|first| matches!(first, '\'' | '"' | '\\'));
+        let delimiter = match quote {
+            Some('\\') => &start[1..],
+            Some(quote) => start.trim_matches(quote),
+            None => start,
+        };
+        let strips_tabs = self
+            .source(node)
+            .trim_start_matches(|c: char| c.is_ascii_digit());
+        let strips_tabs = strips_tabs.starts_with("<<-");
+        let is_end = |line: &str| {
+            let line = line.trim_end_matches('\r');
+            let line = if strips_tabs {
+                line.trim_start_matches('\t')
+            } else {
+                line
+            };
+            line == delimiter
+        };
+        let text = self.text.get(body.start_byte()..).unwrap_or_default();
+        let length = end.start_byte().saturating_sub(body.start_byte());
+        let lines = text.get(..length).unwrap_or_default();
+        let last_begins = self.text[..end.start_byte()]
+            .rfind('\n')
+            .map_or(0, |at| at + 1);
+        let last = self.text[last_begins..].lines().next().unwrap_or_default();
+        let is_plain = |c: char| c.is_alphanumeric() || "_-.$:+@%,!".contains(c);
+        let is_quoted = matches!(quote, Some('\'' | '"'));
+        let is_named = delimiter
+            .chars()
+            .all(|c| is_plain(c) || is_quoted && c == ' ');
+        self.reader.is_complete &= is_named && is_end(last) && !lines.lines().any(is_end);
+        if quote.is_none() && lines.contains('`') {
+            for script in lines.split('`').skip(1).step_by(2) {
+                self.reader.script(script, super::Dialect::Posix);
+            }
+        }
+    }
+
+    /// The grammar takes `#` for a comment after an escaped blank too.
+    fn comment(&mut self, node: Node<'_>) {
+        let before = self.text.get(..node.start_byte()).unwrap_or_default();
+        let mut before = before.chars().rev();
+        let begins_word = before.next().is_none_or(|c| " \t\r\n;&|()".contains(c));
+        self.reader.is_complete &= begins_word && before.next() != Some('\\');
+    }
+}
+
+fn child<'n>(node: Node<'n>, kind: &str) -> Option<Node<'n>> {
+    node.children(&mut node.walk())
+        .find(|child| child.kind() == kind)
+}
+
+/// The output of `printf`; `None` if its format has more than `%s` between blanks.
+fn printed_by_printf(arguments: &[String]) -> Option<String> {
+    let options = usize::from(arguments.first().is_some_and(|word| word == "--"));
+    let (format, values) = arguments[options..].split_first()?;
+    let format = unescaped(format);
+    if !format.contains('%') {
+        return Some(format);
+    }
+    let is_plain = format.split_whitespace().all(|word| word == "%s");
+    is_plain.then(|| values.join(" "))
+}
+
+fn without_backslashes(text: &str, escapes: impl Fn(char) -> bool) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(next) = characters.next() {
+        match characters.next_if(|following| next == '\\' && escapes(*following)) {
+            Some('\n') => {}
+            Some(escaped) => plain.push(escaped),
+            None => plain.push(next),
+        }
+    }
+    plain
+}
+
+/// Interprets the escapes of `$'...'`, `echo -e` and `printf`.
+pub(super) fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(next) = rest.next() {
+        if next != '\\' {
+            plain.push(next);
+            continue;
+        }
+        let Some(letter) = rest.next() else { break };
+        let (radix, digits) = match letter {
+            'x' => (16, 2),
+            'u' => (16, 4),
+            'U' => (16, 8),
+            '0'..='7' => (8, 3),
+            'n' | 'r' | 't' => {
+                plain.push(if letter == 'n' { '\n' } else { ' ' });
+                continue;
+            }
+            _ => {
+                plain.push(letter);
+                continue;
+            }
+        };
+        let mut code = letter.to_digit(8).unwrap_or(0);
+        let mut left = digits - usize::from(radix == 8);
+        while let Some(digit) = rest.peek().and_then(|next| next.to_digit(radix)) {
+            if left == 0 {
+                break;
+            }
+            code = code.saturating_mul(radix) + digit;
+            left -= 1;
+            rest.next();
+        }
+        plain.push(
+            char::from_u32(code)
+                .filter(|c| !c.is_control())
+                .unwrap_or(UNKNOWN),
+        );
+    }
+    plain
+}

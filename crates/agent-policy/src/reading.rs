@@ -1,0 +1,372 @@
+//! Lists the programs that a script starts.
+//!
+//! `grammar` splits bash into commands with literal words, `windows` does so for PowerShell and
+//! `cmd`; this module follows each command to the programs that it starts in turn: behind wrappers
+//! (`env`, `xargs`), in text for a shell (`sh -c '...'`, `eval '...'`, a here-document for `bash`),
+//! in `find -exec` and in settings of git. Such text is read again with the same grammar. Code in
+//! other languages is not read.
+//!
+//! Variables and output are not followed. A part of a word that only the running shell knows is
+//! `UNKNOWN`, and the rules ask where that matters. This is no boundary, the kernel is: the result
+//! never allows anything. The work is bounded for any input.
+
+use std::rc::Rc;
+
+use super::git::Git;
+use super::shell::MAX_BYTES;
+use super::targets::{KnownDirectories, resolve};
+use super::wrappers::{inner_command, program_name};
+use super::{grammar, names, windows};
+
+/// Stands in a word for text that only the running shell knows. A noncharacter of private use, so
+/// that a text with it can be read again.
+pub(super) const UNKNOWN: char = '\u{10fffd}';
+
+/// The maximum depth of scripts within scripts.
+const MAX_DEPTH: usize = 8;
+
+/// The maximum length of all scripts within a script together, itself included, in bytes.
+const MAX_WORK: usize = 2 * MAX_BYTES;
+
+/// The maximum length of a directory that is followed, in bytes; the limit of Linux.
+const MAX_PATH: usize = 4096;
+
+/// A program that a script seems to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Invocation {
+    /// The last component of the program's path, in lower case; `>` for writing to a file, `<` for
+    /// reading one, `|` for a shell with unknown input, `&` for a fork bomb.
+    pub name: String,
+    /// The words after it; for git without the options before the subcommand.
+    pub arguments: Vec<String>,
+    /// The directory in which it runs, if known.
+    pub directory: Option<Rc<str>>,
+    /// True for a wrapper; the words of the command that it starts are left out then.
+    pub starts_another: bool,
+}
+
+/// The programs that a script seems to start.
+#[derive(Debug)]
+pub(super) struct ScriptReading {
+    /// The programs, roughly in order; a wrapper precedes the command that it starts.
+    pub invocations: Vec<Invocation>,
+    /// True if the grammar understood all of the script.
+    pub is_complete: bool,
+}
+
+/// The shell that reads a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// `sh` and `bash`.
+    Posix,
+    /// PowerShell.
+    PowerShell,
+}
+
+/// Examines a script that would run in the workspace.
+pub(super) fn read(script: &str, places: &KnownDirectories, dialect: Dialect) -> ScriptReading {
+    let mut reader = ScriptReader {
+        places,
+        context: Surroundings {
+            directory: Some(places.workspace().into()),
+            input: ScriptInput::Nothing,
+            document: None,
+        },
+        invocations: Vec::new(),
+        is_complete: true,
+        work: MAX_WORK,
+        depth: 0,
+    };
+    reader.script(script, dialect);
+    ScriptReading {
+        invocations: reader.invocations,
+        is_complete: reader.is_complete,
+    }
+}
+
+/// The standard input of a command.
+#[derive(Debug, Clone)]
+pub(super) enum ScriptInput {
+    /// Nothing from another command of the script.
+    Nothing,
+    /// Something that only the running shell knows.
+    Unknown,
+    /// This text.
+    Text(Rc<str>),
+}
+
+/// The state that a subshell restores when it ends.
+#[derive(Debug, Clone)]
+pub(super) struct Surroundings {
+    pub directory: Option<Rc<str>>,
+    pub input: ScriptInput,
+    /// The body of the here-document or here-string.
+    pub document: Option<Rc<str>>,
+}
+
+/// Everything known while a script is read from beginning to end.
+pub(super) struct ScriptReader<'a> {
+    pub places: &'a KnownDirectories,
+    pub context: Surroundings,
+    pub invocations: Vec<Invocation>,
+    pub is_complete: bool,
+    work: usize,
+    depth: usize,
+}
+
+impl ScriptReader<'_> {
+    /// Reads a script, or text that is fed to a shell.
+    pub(super) fn script(&mut self, text: &str, dialect: Dialect) {
+        if self.depth >= MAX_DEPTH || text.len() > self.work {
+            self.is_complete = false;
+            return;
+        }
+        self.work -= text.len();
+        self.depth += 1;
+        match dialect {
+            Dialect::Posix => grammar::read(text, self),
+            Dialect::PowerShell => windows::read(text, self),
+        }
+        self.depth -= 1;
+    }
+
+    fn bash(&mut self, text: &str) {
+        self.script(text, Dialect::Posix);
+    }
+
+    pub(super) fn record(&mut self, name: &str, arguments: &[String]) {
+        let (mut arguments, mut directory) = (arguments, self.context.directory.clone());
+        if let Some(git) = Git::of(arguments).filter(|_| name == "git") {
+            directory = git.directory(directory.as_deref()).map(Rc::from);
+            // An alias gives any subcommand another meaning, so the options stay to be seen.
+            if !git.sets_an_alias() {
+                arguments = &arguments[arguments.len() - git.arguments.len() - 1..];
+            }
+        }
+        self.invocations.push(Invocation {
+            name: name.to_owned(),
+            arguments: arguments.to_vec(),
+            directory,
+            starts_another: false,
+        });
+    }
+
+    /// Records a command and everything that it would start.
+    pub(super) fn start(&mut self, mut words: Vec<String>) {
+        let mut begins = 0;
+        while let Some(first) = words.get(begins) {
+            // `watch 'a b'` runs a script.
+            if begins > 0 && first.contains([' ', '\n']) {
+                self.bash(&words[begins..].join(" "));
+                return;
+            }
+            let name = program_name(first);
+            // `env -S'rm -rf /'` has a command in an option.
+            let is_script = |word: &&String| word.starts_with('-') && word.contains(' ');
+            for script in words[begins + 1..]
+                .iter()
+                .filter(|_| name == "env")
+                .filter(is_script)
+            {
+                self.bash(script.split_once(['S', '=']).map_or("", |(_, rest)| rest));
+            }
+            let Some(inner) = inner_command(&words[begins..]) else {
+                let arguments = &words[begins + 1..];
+                self.record(&name, arguments);
+                self.follow(&name, arguments);
+                return;
+            };
+            if matches!(name.as_str(), "xargs" | "parallel") {
+                let input = self.words_of_input();
+                for word in &mut words[begins + inner..] {
+                    *word = word.replace("{}", &input.join(" "));
+                }
+                words.extend(input);
+            }
+            let options = &words[begins + 1..begins + inner];
+            self.record(&name, options);
+            if let Some(wrapper) = self.invocations.last_mut() {
+                wrapper.starts_another = true;
+            }
+            self.follow_mentioned(options);
+            begins += inner;
+        }
+    }
+
+    /// The words that `xargs` reads.
+    fn words_of_input(&self) -> Vec<String> {
+        match &self.context.input {
+            ScriptInput::Text(text) => text.split_whitespace().map(str::to_owned).collect(),
+            ScriptInput::Unknown | ScriptInput::Nothing => vec![UNKNOWN.to_string()],
+        }
+    }
+
+    fn follow(&mut self, name: &str, arguments: &[String]) {
+        let is_operand = |word: &&String| !word.starts_with('-');
+        match name {
+            "cd" | "pushd" | "chdir" | "set-location" | "sl" => self.change_directory(arguments),
+            "popd" | "pop-location" => self.context.directory = None,
+            "eval" => self.bash(&arguments.join(" ")),
+            "trap" => {
+                if let Some(script) = arguments.iter().find(is_operand) {
+                    self.bash(script);
+                }
+            }
+            "alias" => {
+                for (_, script) in arguments.iter().filter_map(|word| word.split_once('=')) {
+                    self.bash(script);
+                }
+            }
+            "iex" | "invoke-expression" => self.script(&arguments.join(" "), Dialect::PowerShell),
+            "cmd" | "powershell" | "pwsh" => self.follow_windows(arguments),
+            "find" => self.follow_find(arguments),
+            "git" => self.follow_git(arguments),
+            _ if names::is_shell(name) => self.follow_shell(name, arguments),
+            _ if names::is_interpreter(name) => {
+                if reads_its_input(arguments) && matches!(self.context.input, ScriptInput::Unknown)
+                {
+                    self.record("|", &[name.to_owned()]);
+                }
+            }
+            _ => {
+                if names::RUN_STRINGS.contains(&name) {
+                    for script in arguments.iter().filter(|word| word.contains(' ')) {
+                        self.bash(script);
+                    }
+                }
+                if !names::START_NO_ARGUMENT.contains(&name) {
+                    self.follow_mentioned(arguments);
+                }
+            }
+        }
+    }
+
+    fn change_directory(&mut self, arguments: &[String]) {
+        let mut operands = arguments.iter();
+        let target = operands.find(|word| !word.starts_with('-') || *word == "-");
+        self.context.directory = match target {
+            None => Some(self.places.home().into()),
+            Some(word) if word == "-" => None,
+            Some(word) => resolve(self.context.directory.as_deref(), word)
+                .filter(|path| path.len() <= MAX_PATH && !path.contains(UNKNOWN))
+                .map(Rc::from),
+        };
+    }
+
+    fn follow_shell(&mut self, name: &str, arguments: &[String]) {
+        let is_flag =
+            |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains('c');
+        if let Some(flag) = arguments.iter().position(is_flag) {
+            let mut rest = arguments[flag + 1..].iter();
+            if let Some(script) = rest.find(|word| !word.starts_with('-')) {
+                self.bash(script);
+            }
+        } else if reads_its_input(arguments) {
+            if let Some(document) = self.context.document.take() {
+                self.bash(&document);
+            }
+            match std::mem::replace(&mut self.context.input, ScriptInput::Nothing) {
+                ScriptInput::Nothing => {}
+                ScriptInput::Unknown => self.record("|", &[name.to_owned()]),
+                ScriptInput::Text(text) => {
+                    self.bash(&text);
+                    // Some shells interpret escapes in `echo`.
+                    if text.contains('\\') {
+                        self.bash(&grammar::unescaped(&text));
+                    }
+                }
+            }
+        }
+    }
+
+    /// `cmd /c` and `powershell -Command` take all words that follow for the script.
+    fn follow_windows(&mut self, arguments: &[String]) {
+        let runs = |word: &String| {
+            let word = word.to_ascii_lowercase();
+            matches!(word.as_str(), "/c" | "/k" | "-c" | "-")
+                || word.len() > 3 && "-command".starts_with(&word)
+        };
+        let begins = match arguments.iter().position(runs) {
+            Some(flag) => flag + 1,
+            None => arguments
+                .iter()
+                .take_while(|word| word.starts_with(['-', '/']))
+                .count(),
+        };
+        self.script(&arguments[begins..].join(" "), Dialect::PowerShell);
+    }
+
+    /// Follows `-exec`; the start of the search is checked with `find` itself.
+    fn follow_find(&mut self, arguments: &[String]) {
+        let runs = |word: &String| matches!(word.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
+        for command in arguments.split(runs).skip(1) {
+            let ends = |word: &String| word == ";" || word == "+";
+            self.start(command.split(ends).next().unwrap_or_default().to_vec());
+        }
+    }
+
+    /// Follows the programs that git runs, from a setting or after a subcommand.
+    fn follow_git(&mut self, arguments: &[String]) {
+        let Some(git) = Git::of(arguments) else {
+            return;
+        };
+        let settings = git.settings.iter().filter_map(|word| word.split_once('='));
+        for (_, value) in settings.filter(|(_, value)| !value.contains(UNKNOWN)) {
+            self.bash(value.trim_start_matches('!'));
+        }
+        let mut words = git.arguments.iter();
+        match (git.subcommand, git.first()) {
+            ("bisect", "run") | ("submodule", "foreach") => {
+                let is_command = |word: &String| !word.starts_with('-');
+                let begins = git.arguments[1..].iter().position(is_command);
+                let command = begins.map_or(&[][..], |at| &git.arguments[1 + at..]);
+                self.bash(&command.join(" "));
+            }
+            ("rebase", _) => {
+                while let Some(word) = words.next() {
+                    let joined = word.strip_prefix("--exec=").or(word.strip_prefix("-x"));
+                    let script = match joined {
+                        _ if matches!(word.as_str(), "-x" | "--exec") => words.next(),
+                        Some(script) => Some(&script.to_owned()),
+                        None => None,
+                    };
+                    script.into_iter().for_each(|script| self.bash(script));
+                }
+            }
+            ("filter-branch" | "difftool" | "for-each-repo", _) => {
+                words.for_each(|script| self.bash(script));
+            }
+            _ => {}
+        }
+    }
+
+    /// Checks the arguments of an unknown wrapper for programs that are always refused.
+    fn follow_mentioned(&mut self, arguments: &[String]) {
+        for (at, word) in arguments.iter().enumerate() {
+            let name = program_name(word);
+            if names::is_telling(&name) {
+                return self.record(&name, &arguments[at + 1..]);
+            }
+        }
+    }
+}
+
+/// Returns true if a shell or an interpreter gets no file, so that it runs its input.
+fn reads_its_input(arguments: &[String]) -> bool {
+    let is_input = |word: &str| {
+        let directories = ["/dev/fd/", "/proc/self/fd/"];
+        matches!(word, "-" | "-s" | "/dev/stdin")
+            || directories
+                .iter()
+                .any(|beginning| word.starts_with(beginning))
+    };
+    let informs =
+        |word: &String| ["--version", "--help", "-V", "-v", "-h"].contains(&word.as_str());
+    let file = arguments
+        .iter()
+        .find(|word| is_input(word) || !word.starts_with('-'));
+    match file {
+        Some(word) => is_input(word),
+        None => !arguments.iter().any(informs),
+    }
+}

@@ -1,0 +1,66 @@
+//! Splits PowerShell and `cmd` into commands and words.
+//!
+//! There is no grammar for them here: quotes are removed, everything that separates commands in
+//! either of them separates, and a variable is unknown. Windows has no sandbox, so that each command
+//! is asked about anyway.
+
+use super::reading::{ScriptReader, UNKNOWN};
+
+/// Reads a script and starts its commands.
+pub(super) fn read(text: &str, reader: &mut ScriptReader<'_>) {
+    let mut words: Vec<String> = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut characters = text.chars();
+    while let Some(next) = characters.next() {
+        match (quote, next) {
+            (Some(open), _) if open == next => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(next);
+                word.get_or_insert_default();
+            }
+            (None | Some('"'), '`') | (None, '^') => {
+                word.get_or_insert_default().extend(characters.next());
+            }
+            (None, ' ' | '\t') => words.extend(word.take()),
+            (None, ';' | '|' | '&' | '\n' | '\r' | '{' | '}' | '(' | ')') => {
+                words.extend(word.take());
+                start(std::mem::take(&mut words), reader);
+            }
+            (None | Some('"'), '$') => word.get_or_insert_default().extend([UNKNOWN, '$']),
+            _ => word.get_or_insert_default().push(next),
+        }
+    }
+    words.extend(word);
+    start(words, reader);
+}
+
+/// Starts a command; an assignment or another expression before it starts nothing.
+fn start(mut words: Vec<String>, reader: &mut ScriptReader<'_>) {
+    if let Some(at) = words.iter().position(|word| word == "=") {
+        words.drain(..=at);
+    }
+    let home = ["$home", "$env:userprofile", "$pwd"];
+    for word in &mut words {
+        let name = word.trim_start_matches(UNKNOWN).to_ascii_lowercase();
+        if let Some(known) = home.iter().position(|home| name.starts_with(home)) {
+            let directory = match known {
+                2 => reader.context.directory.as_deref().unwrap_or("/"),
+                _ => reader.places.home(),
+            };
+            let rest = &name[home[known].len()..];
+            *word = format!("{directory}{}", rest.replace('\\', "/"));
+        } else if let Some(rest) = word.strip_prefix("~\\") {
+            *word = format!("{}/{rest}", reader.places.home());
+        } else if word == "~" {
+            reader.places.home().clone_into(word);
+        }
+    }
+    let is_dot = words.first().is_some_and(|word| word == ".");
+    if is_dot {
+        words.remove(0);
+    }
+    if !words.is_empty() {
+        reader.start(words);
+    }
+}
