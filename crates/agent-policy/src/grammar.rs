@@ -19,24 +19,34 @@ const PIECE: usize = 128;
 /// parser would read some hostile ones from each word to the end.
 const MAX_PIECES: usize = 12 * 1024;
 
-/// The maximum number of times that the parser reports its progress, which is every 100 steps.
-const MAX_REPORTS: usize = 2048;
+/// The maximum number of times that the parser reports its progress, which is every 100 steps, and
+/// that it does so while it recovers from an error.
+const MAX_REPORTS: usize = 1024;
+const MAX_REPORTS_OF_ERRORS: usize = 32;
+
+/// The maximum number of pipes. At the end of a long pipeline with an error in it one step of the
+/// parser takes time with the square of its length.
+const MAX_PIPES: usize = 800;
 
 fn parse(text: &str) -> Option<Tree> {
     let mut parser = Parser::new();
     parser
         .set_language(&tree_sitter_bash::LANGUAGE.into())
         .ok()?;
-    let (pieces, mut reports) = (Cell::new(0), 0);
+    if text.matches('|').count() > MAX_PIPES {
+        return None;
+    }
+    let (pieces, mut reports, mut errors) = (Cell::new(0), 0, 0);
     let mut read = |at: usize, _: Point| {
         pieces.set(pieces.get() + 1);
         text.as_bytes()
             .get(at..text.len().min(at + PIECE))
             .unwrap_or_default()
     };
-    let mut is_too_much = |_: &ParseState| {
+    let mut is_too_much = |state: &ParseState| {
         reports += 1;
-        if pieces.get() > MAX_PIECES || reports > MAX_REPORTS {
+        errors += usize::from(state.has_error());
+        if pieces.get() > MAX_PIECES || reports > MAX_REPORTS || errors > MAX_REPORTS_OF_ERRORS {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())

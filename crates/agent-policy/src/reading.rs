@@ -28,8 +28,11 @@ const MAX_DEPTH: usize = 8;
 /// The maximum length of all scripts within a script together, itself included, in bytes.
 const MAX_WORK: usize = 2 * MAX_BYTES;
 
-/// The maximum length of a directory that is followed, in bytes; the limit of Linux.
-const MAX_PATH: usize = 4096;
+/// The maximum length of a directory that is followed, in bytes.
+const MAX_PATH: usize = 1024;
+
+/// The maximum number of wrappers before a command.
+const MAX_WRAPPERS: usize = 16;
 
 /// A program that a script seems to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,7 +157,10 @@ impl ScriptReader<'_> {
     /// Records a command and everything that it would start.
     pub(super) fn start(&mut self, mut words: Vec<String>) {
         let mut begins = 0;
-        while let Some(first) = words.get(begins) {
+        for _ in 0..MAX_WRAPPERS {
+            let Some(first) = words.get(begins) else {
+                return;
+            };
             // `watch 'a b'` runs a script.
             if begins > 0 && first.contains([' ', '\n']) {
                 self.bash(&words[begins..].join(" "));
@@ -191,6 +197,7 @@ impl ScriptReader<'_> {
             self.follow_mentioned(options);
             begins += inner;
         }
+        self.is_complete = false;
     }
 
     /// The words that `xargs` reads.

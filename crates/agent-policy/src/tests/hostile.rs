@@ -47,7 +47,9 @@ fn hostile_scripts_are_judged_quickly() {
         "-exec find ",
     ] {
         let script = fill(piece);
+        let t = std::time::Instant::now();
         policy().rule_on(&run(&script));
+        eprintln!("{piece:?} {:?}", t.elapsed());
     }
     let nested = (0..12).fold("x=rm".to_owned(), |script, number| {
         format!("{script};a{number}=$x$x$x$x$x$x$x$x;x=$a{number}")
