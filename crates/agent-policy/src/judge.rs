@@ -8,7 +8,7 @@ use super::rules::RuleExtent;
 use super::shell::Opacity;
 use super::table::{BUILT_IN, BuiltIn, RuleCheck};
 use super::{
-    CommandConfinement, Decision, Grant, PERSON, Policy, Rule, Ruling, Script, asked, propose,
+    CommandConfinement, Decision, Grant, PERSON, Policy, Rule, Ruling, Script, checks, propose,
     protected, reading, rules, shell, standing,
 };
 use agent_protocol::{Command, FileChange, RelPath, Selection};
@@ -137,14 +137,20 @@ impl Policy {
     ) -> Option<RuleMatch> {
         match row.check {
             RuleCheck::Unreadable => (!reading.is_complete).then(|| built_in(row, "")),
+            RuleCheck::Programs(patterns) => {
+                let mut invocations = reading.invocations.iter();
+                let invocation =
+                    invocations.find(|invocation| checks::is_any(patterns, invocation))?;
+                Some(built_in(row, &in_short(invocation)))
+            }
             RuleCheck::Command(is_meant) => {
                 let mut made = Vec::new();
                 let invocation = reading.invocations.iter().find(|invocation| {
                     // A repository that the script itself creates is not protected while the script
                     // runs.
                     if row.needs() == Some(Grant::GitWrite) {
-                        made.extend(asked::made_repository(invocation));
-                        if asked::works_within(invocation, &made) {
+                        made.extend(checks::made_repository(invocation));
+                        if checks::works_within(invocation, &made) {
                             return false;
                         }
                     }

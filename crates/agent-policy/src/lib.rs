@@ -11,8 +11,7 @@
 //! rules that ask or refuse. Neither is a security boundary: files are confined by `workspace`,
 //! commands by the sandbox.
 
-mod asked;
-mod dangers;
+mod checks;
 mod git;
 mod grammar;
 mod judge;
@@ -26,7 +25,6 @@ mod rules;
 mod sed;
 mod shell;
 mod standing;
-mod strict;
 mod table;
 mod targets;
 #[cfg(test)]

@@ -293,6 +293,14 @@ impl ScriptReader<'_> {
             matches!(word.as_str(), "/c" | "/k" | "-c" | "-")
                 || word.len() > 3 && "-command".starts_with(&word)
         };
+        let is_encoded = |word: &String| {
+            let word = word.to_ascii_lowercase();
+            word == "-ec" || word.len() > 1 && "-encodedcommand".starts_with(&word)
+        };
+        if arguments.iter().any(is_encoded) {
+            self.record("|", &["an encoded command".to_owned()]);
+            return;
+        }
         let begins = match arguments.iter().position(runs) {
             Some(flag) => flag + 1,
             None => arguments

@@ -4,9 +4,7 @@
 //! rows.
 
 use super::reading::Invocation;
-use super::{
-    Decision, Grant, KnownDirectories, Policy, Strictness, asked, dangers, protected, shell, strict,
-};
+use super::{Decision, Grant, KnownDirectories, Policy, Strictness, checks, protected, shell};
 use agent_protocol::RelPath;
 
 /// One built-in rule.
@@ -35,6 +33,8 @@ pub(super) enum Holds {
 pub(super) enum RuleCheck {
     /// The text of a script.
     Text(fn(&str) -> bool),
+    /// A program that a script seems to start, as patterns of `checks`.
+    Programs(&'static [&'static str]),
     /// A program that a script seems to start.
     Command(fn(&Invocation, &KnownDirectories) -> bool),
     /// A script that could not be examined completely.
@@ -98,6 +98,70 @@ fn is_too_long(script: &str) -> bool {
     script.len() > shell::MAX_BYTES
 }
 
+#[rustfmt::skip]
+const WIPES_DISKS: &[&str] = &[
+    "mkfs", "mkfs.*", "mke2fs", "mkntfs", "mkdosfs", "mkexfatfs", "mkswap", "pvcreate", "wipefs",
+    "blkdiscard", "format-volume", "clear-disk", "initialize-disk", "cryptsetup luksFormat",
+    "cfdisk", "fdisk !-l !--list !-V !--version !--help",
+    "sfdisk !-l !--list !-d !--dump !-V !--version !--help", "gdisk !-l",
+    "sgdisk !-p !--print !-V !--version !--help", "parted !-l !--list !print !--version !--help",
+];
+
+#[rustfmt::skip]
+const SHUTS_DOWN: &[&str] = &[
+    "shutdown", "reboot", "halt", "poweroff", "telinit", "stop-computer", "restart-computer",
+    "init 0", "init 6", "systemctl poweroff", "systemctl reboot", "systemctl halt",
+    "systemctl kexec", "systemctl suspend", "systemctl hibernate", "systemctl rescue",
+    "systemctl emergency", "loginctl poweroff", "loginctl reboot", "loginctl halt",
+    "loginctl suspend", "loginctl hibernate",
+];
+
+#[rustfmt::skip]
+const OTHER_USERS: &[&str] = &[
+    "sudo", "su", "doas", "pkexec", "run0", "runuser", "sudoedit", "runas", "gsudo", "machinectl",
+    "start-process runas", "saps runas", "start runas",
+];
+
+#[rustfmt::skip]
+const FETCHES: &[&str] = &[
+    "curl", "wget", "wget2", "aria2c", "axel", "xh", "http", "https", "lynx", "w3m", "lwp-request",
+    "lwp-download", "ftp", "lftp", "invoke-webrequest", "iwr", "invoke-restmethod", "irm",
+    "start-bitstransfer", "bitsadmin", "certutil -urlcache",
+];
+
+#[rustfmt::skip]
+const ADMINISTERS_USERS: &[&str] = &[
+    "useradd", "usermod", "userdel", "adduser", "deluser", "addgroup", "delgroup", "groupadd",
+    "groupmod", "groupdel", "passwd", "chpasswd", "gpasswd", "chsh", "chage", "visudo", "vipw",
+    "newusers", "sysadminctl", "dscl", "new-localuser", "set-localuser", "remove-localuser",
+    "add-localgroupmember", "net user", "net localgroup", "net accounts", "net1 user",
+    "net1 localgroup", "net1 accounts",
+];
+
+#[rustfmt::skip]
+const PUSHES: &[&str] = &[
+    "git push", "git send-pack", "git send-email", "git subtree push", "git lfs push",
+];
+
+#[rustfmt::skip]
+const PUBLISHES: &[&str] = &[
+    "cargo publish", "cargo yank", "cargo owner", "npm publish", "npm unpublish", "npm deprecate",
+    "pnpm publish", "pnpm unpublish", "yarn publish", "bun publish", "twine upload",
+    "poetry publish", "uv publish", "hatch publish", "flit publish", "pdm publish", "gem push",
+    "gem yank", "mvn deploy", "mvn deploy:deploy", "mvn release:perform", "gradle publish",
+    "gradle uploadArchives", "gradlew publish", "gradlew uploadArchives", "docker push",
+    "podman push", "helm push", "nuget push", "dotnet push", "gh create", "gh merge", "gh delete",
+    "gh edit", "gh close", "gh comment", "gh upload", "gh review", "gh fork", "gh sync",
+    "vsce publish", "jsr publish", "deno publish", "python* twine upload",
+    "python* poetry publish", "python* flit publish",
+];
+
+#[rustfmt::skip]
+const EVADES: &[&str] = &[
+    "iex", "invoke-expression", "set-executionpolicy", "reg", "regedit", "powershell -encodedcommand",
+    "pwsh -encodedcommand", "powershell -ec", "pwsh -ec",
+];
+
 /// Every built-in rule, the refusals first.
 pub(super) static BUILT_IN: &[BuiltIn] = &[
     refuse(
@@ -108,82 +172,87 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     refuse(
         "scripts with NUL or other control characters",
         "a control character can hide what a script does; write it as an escape such as `\\x1b`",
-        RuleCheck::Text(dangers::has_control_characters),
+        RuleCheck::Text(checks::has_control_characters),
     ),
     refuse(
         "scripts with characters that change the direction of text",
         "such a character makes a script look different from what it does; leave it out",
-        RuleCheck::Text(dangers::has_bidirectional_characters),
+        RuleCheck::Text(checks::has_bidirectional_characters),
     ),
     refuse(
         "fork bombs",
         "it starts copies of itself until the machine hangs",
-        RuleCheck::Command(dangers::is_fork_bomb),
+        RuleCheck::Programs(&["&"]),
     ),
     refuse(
         "`rm -r` of `/`, a system directory, a home directory, the workspace itself or a directory above it",
         "it would remove everything; name the files or directories to remove",
-        RuleCheck::Command(dangers::removes_everything),
+        RuleCheck::Command(checks::removes_everything),
     ),
     refuse(
         "`find` with `-delete` or `rm` over `/`, a home directory, all of the workspace or a directory above it",
         "it would remove everything; start at a directory in the workspace and name the files to remove",
-        RuleCheck::Command(dangers::finds_and_removes_everything),
+        RuleCheck::Command(checks::finds_and_removes_everything),
     ),
     refuse(
         "`chmod -R`, `chown -R` and `chgrp -R` of `/`, a system directory, a home directory or a directory above the workspace",
         "it would change far more than the workspace",
-        RuleCheck::Command(dangers::changes_modes_of_everything),
+        RuleCheck::Command(checks::changes_modes_of_everything),
     ),
     refuse(
         "`mkfs`, `mkswap`, `wipefs`, `fdisk` and similar",
         "it would wipe a disk",
-        RuleCheck::Command(dangers::formats_a_disk),
+        RuleCheck::Programs(WIPES_DISKS),
     ),
     refuse(
         "writing to a device, as with `dd of=/dev/...`",
         "it would overwrite a disk or another device",
-        RuleCheck::Command(dangers::writes_to_a_device),
+        RuleCheck::Command(checks::writes_to_a_device),
     ),
     refuse(
         "`shutdown`, `reboot`, `halt`, `poweroff`",
         "commands must not switch the machine off",
-        RuleCheck::Command(dangers::shuts_down),
+        RuleCheck::Programs(SHUTS_DOWN),
     ),
     refuse(
-        "`sudo`, `su`, `doas` and similar",
+        "`sudo`, `su`, `doas`, `Start-Process -Verb RunAs` and similar",
         "commands must not run as another user; ask the person to run this",
-        RuleCheck::Command(dangers::becomes_another_user),
+        RuleCheck::Programs(OTHER_USERS),
     ),
     refuse_strictly(
         "every `rm -rf`",
         "the strict policy is on; remove files with DELETE_FILE or `rm` without `-f`",
-        RuleCheck::Command(strict::removes_by_force),
+        RuleCheck::Command(checks::removes_by_force),
     ),
     refuse_strictly(
         "`del /s`, `rd /s`, `Remove-Item -Recurse`",
         "the strict policy is on; remove files one by one",
-        RuleCheck::Command(strict::removes_trees_on_windows),
+        RuleCheck::Programs(checks::REMOVES_TREES_ON_WINDOWS),
     ),
     refuse_strictly(
         "`format`, `diskpart`",
         "the strict policy is on",
-        RuleCheck::Command(strict::formats_on_windows),
+        RuleCheck::Programs(&["format", "format.com", "diskpart"]),
     ),
     refuse_strictly(
         "`curl`, `wget`, `Invoke-WebRequest`",
         "the strict policy is on; ask the person to download what you need",
-        RuleCheck::Command(strict::fetches),
+        RuleCheck::Programs(FETCHES),
+    ),
+    refuse_strictly(
+        "`Invoke-Expression`, `Set-ExecutionPolicy`, `reg` and encoded commands of PowerShell",
+        "the strict policy is on; write the command out",
+        RuleCheck::Programs(EVADES),
     ),
     refuse_strictly(
         "reading the environment: `env`, `printenv`, `set`, `export -p`, `/proc/*/environ`, `Env:`",
         "the strict policy is on; ask the person for the value you need",
-        RuleCheck::Command(strict::reads_the_environment),
+        RuleCheck::Command(checks::reads_the_environment),
     ),
     refuse_strictly(
         "user administration: `useradd`, `passwd`, `net user` and similar",
         "the strict policy is on",
-        RuleCheck::Command(strict::administers_users),
+        RuleCheck::Programs(ADMINISTERS_USERS),
     ),
     refuse(
         "reading or changing anything under `.agent`",
@@ -222,47 +291,47 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         holds: Holds::Without(Grant::GitWrite),
         rule: "git commands that write to `.git`, such as `git add` and `git commit`, without the grant `git-write`",
         why: "`.git` is read-only; the person can allow it with `--grant git-write`",
-        check: RuleCheck::Command(asked::writes_to_git),
+        check: RuleCheck::Command(checks::writes_to_git),
     },
     ask(
         "`git push`",
         "it sends commits to others",
-        RuleCheck::Command(asked::pushes),
+        RuleCheck::Programs(PUSHES),
     ),
     ask(
         "discarding work: `git clean -f`, `git reset --hard`, `git checkout .`, `git branch -D`, `git stash drop`, `rm -r .git`",
         "discarded work may be lost for good",
-        RuleCheck::Command(asked::discards_work),
+        RuleCheck::Command(checks::discards_work),
     ),
     ask(
         "publishing: `cargo publish`, `npm publish`, `twine upload`, `docker push`, `gh release` and similar",
         "publishing cannot be undone",
-        RuleCheck::Command(asked::publishes),
+        RuleCheck::Programs(PUBLISHES),
     ),
     ask(
         "`rm -r` outside the workspace and the temporary directories",
         "it would remove files that do not belong to the workspace",
-        RuleCheck::Command(dangers::removes_outside),
+        RuleCheck::Command(checks::removes_outside),
     ),
     ask(
-        "`rm -r` of a path that only the shell knows, as in `rm -r \"$x\"`",
+        "`rm -r`, `find -delete`, `chmod -R` or `dd` of a path that only the shell knows, as in `rm -r \"$x\"`",
         "the path may be anything, or empty; write it out",
-        RuleCheck::Command(dangers::removes_unknown),
+        RuleCheck::Command(checks::reaches_the_unknown),
     ),
     ask(
         "programs whose name only the shell knows, as in `$x --flag`",
         "it may be any program; write its name out",
-        RuleCheck::Command(asked::is_unknown_program),
+        RuleCheck::Command(checks::is_unknown_program),
     ),
     ask(
         "piping the output of a program into a shell or an interpreter, as in `curl ... | sh`",
         "it may run anything; save the output to a file, read it and run that",
-        RuleCheck::Command(asked::runs_unknown_input),
+        RuleCheck::Programs(&["|"]),
     ),
     ask(
         "git commands that do not come with git, and `git -c alias...`",
         "an alias can run any program; write the command out",
-        RuleCheck::Command(asked::is_unknown_to_git),
+        RuleCheck::Command(checks::is_unknown_to_git),
     ),
     ask(
         "creating or changing a file named `HEAD`, which makes a directory a git repository",

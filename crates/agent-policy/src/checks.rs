@@ -1,0 +1,363 @@
+//! The checks of the table that look at one command: patterns, and predicates for what a pattern
+//! cannot say.
+//!
+//! A pattern is the name of a program and words that must be among its arguments. A short option
+//! counts in a cluster too, a long one if it is shortened, and `!` before a word excludes it. After
+//! `git` comes the subcommand.
+
+use super::git::Git;
+use super::reading::{Invocation, UNKNOWN};
+use super::targets::{KnownDirectories, RemovalReach, is_within, resolve};
+
+/// Returns true if a command matches one of these patterns.
+pub(super) fn is_any(patterns: &[&str], command: &Invocation) -> bool {
+    patterns.iter().any(|pattern| is_meant(pattern, command))
+}
+
+fn is_meant(pattern: &str, command: &Invocation) -> bool {
+    let (name, words) = pattern.split_once(' ').unwrap_or((pattern, ""));
+    let is_named = match name.strip_suffix('*') {
+        Some(beginning) => command.name.starts_with(beginning),
+        None => command.name == name,
+    };
+    let mut words = words.split_terminator(' ').enumerate();
+    is_named
+        && words.all(|(at, word)| match word.strip_prefix('!') {
+            Some(excluded) => !command.has(excluded),
+            None if name == "git" && at == 0 => {
+                command.arguments.first().is_some_and(|a| a == word)
+            }
+            None => command.has(word),
+        })
+}
+
+impl Invocation {
+    /// Returns true if a word of a pattern is among the arguments.
+    pub(super) fn has(&self, word: &str) -> bool {
+        // What follows `--` is for the program that is run.
+        let is_own = |argument: &&String| self.name == "git" || *argument != "--";
+        let mut arguments = self.arguments.iter().take_while(is_own);
+        arguments.any(|argument| self.is_word(word, argument))
+    }
+
+    fn is_word(&self, word: &str, argument: &str) -> bool {
+        let option = argument.split('=').next().unwrap_or(argument);
+        match word.as_bytes() {
+            // Programs accept every prefix of a long name that is not ambiguous.
+            [b'-', b'-', ..] => option.len() > 3 && word.starts_with(option),
+            [b'-', letter] => {
+                let is_cluster = argument.starts_with('-') && !argument.starts_with("--");
+                is_cluster && argument.contains(char::from(*letter))
+            }
+            // PowerShell; `rm -r` is not meant for it.
+            [b'-', ..] => {
+                let shortest = if self.name == "rm" { 3 } else { 2 };
+                let option = option.to_ascii_lowercase();
+                option.len() >= shortest && word.starts_with(&option)
+            }
+            // `cmd`, which takes `/s/q` too.
+            [b'/', rest @ ..] => {
+                let mut flags = argument.split('/').skip(1);
+                argument.starts_with('/') && flags.any(|f| f.as_bytes().eq_ignore_ascii_case(rest))
+            }
+            _ => word.eq_ignore_ascii_case(argument),
+        }
+    }
+
+    /// The arguments that are not options; everything after `--` is one.
+    fn operands(&self) -> Vec<&str> {
+        let is_cmd = matches!(self.name.as_str(), "del" | "erase" | "rd" | "rmdir");
+        let end = self.arguments.iter().position(|word| word == "--");
+        let (before, after) = self.arguments.split_at(end.unwrap_or(self.arguments.len()));
+        let is_operand = |word: &&String| {
+            let is_switch = is_cmd && word.len() < 6 && word.starts_with('/');
+            !is_switch && (word.len() < 2 || !word.starts_with('-'))
+        };
+        let before = before.iter().filter(is_operand);
+        before
+            .chain(after.iter().skip(1))
+            .map(String::as_str)
+            .collect()
+    }
+}
+
+/// The switches that remove whole trees on Windows.
+#[rustfmt::skip]
+pub(super) const REMOVES_TREES_ON_WINDOWS: &[&str] = &[
+    "del /s", "erase /s", "rd /s", "rmdir /s", "remove-item -recurse", "ri -recurse",
+    "rm -recurse", "del -recurse", "erase -recurse", "rd -recurse", "rmdir -recurse",
+];
+
+/// Returns true if the command removes whole trees.
+fn removes_trees(command: &Invocation) -> bool {
+    is_any(&["rm -r", "rm -R", "rm --recursive"], command)
+        || is_any(REMOVES_TREES_ON_WINDOWS, command)
+}
+
+/// The paths whose trees a command would remove or change, with what each is; empty if it does
+/// nothing of the kind.
+fn reaches(command: &Invocation, places: &KnownDirectories) -> Vec<RemovalReach> {
+    let targets = match command.name.as_str() {
+        _ if removes_trees(command) => command.operands(),
+        // The first operand is the mode, or the owner.
+        "chmod" | "chown" | "chgrp" if command.has("-R") || command.has("--recursive") => command
+            .operands()
+            .split_off(1.min(command.operands().len())),
+        "find" if command.arguments.iter().any(|word| removes_found(word)) => find_starts(command),
+        _ => Vec::new(),
+    };
+    let directory = command.directory.as_deref();
+    targets
+        .iter()
+        .map(|target| places.reach(directory, target))
+        .collect()
+}
+
+fn find_starts(command: &Invocation) -> Vec<&str> {
+    let words = command.arguments.iter().map(String::as_str);
+    let starts: Vec<&str> = words
+        .skip_while(|word| matches!(*word, "-H" | "-L" | "-P"))
+        .take_while(|word| !word.starts_with(['-', '(', '!']))
+        .collect();
+    if starts.is_empty() { vec!["."] } else { starts }
+}
+
+fn removes_found(word: &str) -> bool {
+    word == "-delete" || matches!(word.rsplit('/').next(), Some("rm" | "unlink" | "shred"))
+}
+
+/// `rm -r` of the root, a home directory, the workspace or a directory that contains it.
+pub(super) fn removes_everything(command: &Invocation, places: &KnownDirectories) -> bool {
+    let is_too_far = |reach| matches!(reach, RemovalReach::Workspace | RemovalReach::Everything);
+    is_any(&["rm --no-preserve-root"], command)
+        || removes_trees(command) && reaches(command, places).into_iter().any(is_too_far)
+}
+
+/// `rm -r` outside the workspace.
+pub(super) fn removes_outside(command: &Invocation, places: &KnownDirectories) -> bool {
+    removes_trees(command) && reaches(command, places).contains(&RemovalReach::Outside)
+}
+
+/// `rm -r` and similar of a path that only the running shell knows.
+pub(super) fn reaches_the_unknown(command: &Invocation, places: &KnownDirectories) -> bool {
+    let is_unknown = |word: &String| word.starts_with(UNKNOWN) || word.starts_with("of=");
+    let mut words = command.arguments.iter().filter(|word| is_unknown(word));
+    reaches(command, places).contains(&RemovalReach::Unknown)
+        || command.name == "dd" && words.any(|word| word.contains(UNKNOWN))
+}
+
+/// `find` that deletes, starting at such a directory or, without a filter, at the workspace.
+pub(super) fn finds_and_removes_everything(
+    command: &Invocation,
+    places: &KnownDirectories,
+) -> bool {
+    let is_filtered = command
+        .arguments
+        .iter()
+        .any(|word| FIND_FILTERS.contains(&word.as_str()));
+    let is_too_far = |reach| match reach {
+        RemovalReach::Everything => true,
+        RemovalReach::Workspace => !is_filtered,
+        _ => false,
+    };
+    command.name == "find" && reaches(command, places).into_iter().any(is_too_far)
+}
+
+#[rustfmt::skip]
+const FIND_FILTERS: &[&str] = &[
+    "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-empty", "-size",
+    "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newer", "-user", "-perm", "-lname",
+    "-links", "-inum",
+];
+
+/// `chmod -R`, `chown -R` and `chgrp -R` of the root, a home directory or a directory that contains
+/// the workspace.
+pub(super) fn changes_modes_of_everything(command: &Invocation, places: &KnownDirectories) -> bool {
+    is_any(&["chmod", "chown", "chgrp"], command)
+        && reaches(command, places).contains(&RemovalReach::Everything)
+}
+
+/// Commands that write to a device.
+pub(super) fn writes_to_a_device(command: &Invocation, _: &KnownDirectories) -> bool {
+    let words = || command.arguments.iter().map(String::as_str);
+    match command.name.as_str() {
+        "dd" => words()
+            .filter_map(|word| word.strip_prefix("of="))
+            .any(is_device),
+        ">" | "tee" | "shred" | "truncate" | "sponge" => words().any(is_device),
+        // Copying from a device only reads it.
+        "cp" | "mv" | "install" => words().next_back().is_some_and(is_device),
+        _ => false,
+    }
+}
+
+#[rustfmt::skip]
+const HARMLESS_DEVICES: &[&str] = &[
+    "null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty", "fd", "shm",
+    "pts", "ptmx", "tcp", "udp",
+];
+
+fn is_device(path: &str) -> bool {
+    let path = resolve(None, path).unwrap_or_default();
+    let name = path
+        .strip_prefix("/dev/")
+        .and_then(|name| name.split('/').next());
+    name.is_some_and(|name| !HARMLESS_DEVICES.contains(&name))
+}
+
+/// Every `rm -rf`.
+pub(super) fn removes_by_force(command: &Invocation, _: &KnownDirectories) -> bool {
+    command.name == "rm"
+        && (command.has("-r") || command.has("-R") || command.has("--recursive"))
+        && (command.has("-f") || command.has("--force"))
+}
+
+/// Commands that read the environment.
+pub(super) fn reads_the_environment(command: &Invocation, _: &KnownDirectories) -> bool {
+    let mut words = command.arguments.iter().chain([&command.name]);
+    let names_it = words.any(|word| {
+        let lower = word.trim_start_matches(UNKNOWN).to_ascii_lowercase();
+        lower.starts_with("env:")
+            || lower.starts_with("$env")
+            || is_environment_file(command.directory.as_deref(), word)
+    });
+    let only_options = command.arguments.iter().all(|word| word.starts_with('-'));
+    let lists = command.arguments.is_empty() || command.has("-p") || command.has("-x");
+    names_it
+        || match command.name.as_str() {
+            "env" => !command.starts_another,
+            "set" => command.arguments.is_empty(),
+            "export" | "declare" | "typeset" | "readonly" => only_options && lists,
+            // Without a dash, `e` shows the environment.
+            "ps" => {
+                let first = command.arguments.first();
+                first.is_some_and(|word| !word.starts_with('-') && word.contains('e'))
+            }
+            _ => is_any(&["printenv", "compgen -e", "compgen -v"], command),
+        }
+}
+
+/// `/proc/self/environ` and similar, also as a glob or relative to its directory.
+fn is_environment_file(directory: Option<&str>, word: &str) -> bool {
+    let path = resolve(directory, word).filter(|path| path.starts_with("/proc/"));
+    let last = path.as_deref().and_then(|path| path.rsplit('/').next());
+    last.is_some_and(|last| {
+        let literal = last.split(['*', '?', '[']).next().unwrap_or(last);
+        last == "environ" || literal.len() < last.len() && "environ".starts_with(literal)
+    })
+}
+
+/// A program whose name only the running shell knows.
+pub(super) fn is_unknown_program(command: &Invocation, _: &KnownDirectories) -> bool {
+    command.name.contains([UNKNOWN, '*', '?', '{'])
+}
+
+fn git(command: &Invocation) -> Option<Git<'_>> {
+    Git::of(&command.arguments).filter(|_| command.name == "git")
+}
+
+/// A git command that does not come with git, or that is given another meaning.
+pub(super) fn is_unknown_to_git(command: &Invocation, _: &KnownDirectories) -> bool {
+    git(command).is_some_and(|git| !git.is_known() || git.sets_an_alias())
+}
+
+/// Git commands that discard work, and the removal of `.git` itself.
+pub(super) fn discards_work(command: &Invocation, _: &KnownDirectories) -> bool {
+    let is_git = |word: &String| word.split('/').any(|part| part == ".git");
+    is_any(DISCARDS_WORK, command) || removes_trees(command) && command.arguments.iter().any(is_git)
+}
+
+#[rustfmt::skip]
+const DISCARDS_WORK: &[&str] = &[
+    "git clean -f", "git clean --force", "git reset --hard", "git checkout -f",
+    "git checkout --force", "git checkout .", "git switch -f", "git switch --force",
+    "git switch --discard-changes", "git switch .", "git restore .", "git restore :/",
+    "git branch -D", "git branch --delete", "git stash drop", "git stash clear",
+    "git reflog expire", "git reflog delete", "git worktree remove -f",
+    "git worktree remove --force", "git filter-branch", "git filter-repo",
+];
+
+/// Git commands that write to `.git`.
+pub(super) fn writes_to_git(command: &Invocation, _: &KnownDirectories) -> bool {
+    let Some(git) = git(command) else {
+        return false;
+    };
+    let has_operand = git.operands().next().is_some();
+    let has = |words: &[&str]| words.iter().any(|word| command.has(word));
+    match (git.subcommand, git.first()) {
+        ("stash" | "notes" | "worktree", "list" | "show") => false,
+        ("notes" | "worktree", _) => has_operand,
+        ("tag", _) => {
+            let shows = [
+                "-l",
+                "-n",
+                "-v",
+                "--list",
+                "--contains",
+                "--points-at",
+                "--merged",
+            ];
+            (has_operand || has(&["-d", "--delete"]))
+                && !has(&shows)
+                && !has(&["--no-merged", "--verify"])
+        }
+        ("branch", _) => {
+            let changes = [
+                "-d", "-D", "-m", "-M", "-c", "-C", "-u", "-f", "--delete", "--move",
+            ];
+            let more = ["--copy", "--unset-upstream", "--set-upstream-to", "--force"];
+            let shows = [
+                "-l",
+                "-r",
+                "-a",
+                "-v",
+                "--list",
+                "--contains",
+                "--merged",
+                "--no-merged",
+            ];
+            has(&changes)
+                || has(&more)
+                || has_operand && !has(&shows) && !has(&["--points-at", "--sort", "--format"])
+        }
+        // `config` and `remote` change the configuration, which no grant opens.
+        ("reflog", first) => matches!(first, "expire" | "delete"),
+        ("submodule", first) => ["add", "init", "update", "deinit", "sync"].contains(&first),
+        ("bisect", first) => !["log", "view", "visualize", "help"].contains(&first),
+        ("symbolic-ref", _) => git.operands().count() > 1,
+        (subcommand, _) => GIT_WRITES.contains(&subcommand),
+    }
+}
+
+#[rustfmt::skip]
+const GIT_WRITES: &[&str] = &[
+    "add", "commit", "merge", "rebase", "cherry-pick", "revert", "am", "reset", "rm", "mv",
+    "checkout", "switch", "restore", "pull", "fetch", "update-ref", "update-index", "gc", "repack",
+    "prune", "pack-refs", "commit-tree", "write-tree", "read-tree", "fast-import", "filter-branch",
+    "replace", "maintenance", "stash",
+];
+
+/// The directory of the repository that a command creates; its `.git` is not protected yet.
+pub(super) fn made_repository(command: &Invocation) -> Option<String> {
+    git(command)?.made(command.directory.as_deref())
+}
+
+/// Returns true if a git command works in one of these directories.
+pub(super) fn works_within(command: &Invocation, directories: &[String]) -> bool {
+    let directory = git(command).and_then(|git| git.directory(command.directory.as_deref()));
+    directory.is_some_and(|directory| directories.iter().any(|made| is_within(&directory, made)))
+}
+
+/// Returns true if the script has a control character other than line breaks and tabs.
+pub(super) fn has_control_characters(script: &str) -> bool {
+    let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    script.replace("\r\n", "\n").contains(is_control)
+}
+
+/// Returns true if the script has a character that changes the direction of text.
+pub(super) fn has_bidirectional_characters(script: &str) -> bool {
+    script.contains(|character| {
+        matches!(character,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    })
+}
