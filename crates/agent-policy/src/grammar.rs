@@ -147,10 +147,10 @@ impl<'t> BashScript<'_, '_, 't> {
             "file_redirect" => self.file_redirect(node),
             "heredoc_redirect" => self.here_document(node),
             "comment" => self.comment(node),
-            // The grammar takes these for text, bash runs what is in them.
-            "regex" | "extglob_pattern" | "heredoc_content" => {
-                let source = self.source(node);
-                self.reader.is_complete &= !source.contains("$(") && !source.contains('`');
+            "raw_string" | "ansi_c_string" | "heredoc_body" | "heredoc_content" => {}
+            // The grammar takes some substitutions for text, as in `${x:-`ls`}`.
+            _ if node.child_count() == 0 => {
+                self.reader.is_complete &= !node.is_named() || !substitutes(self.source(node));
             }
             _ => {}
         }
@@ -435,10 +435,13 @@ impl<'t> BashScript<'_, '_, 't> {
             .chars()
             .all(|c| is_plain(c) || is_quoted && c == ' ');
         self.reader.is_complete &= is_named && is_end(last) && !lines.lines().any(is_end);
-        if quote.is_none() && lines.contains('`') {
-            for script in lines.split('`').skip(1).step_by(2) {
+        if quote.is_none() {
+            let scripts = lines.replace(r"\`", "");
+            for script in scripts.split('`').skip(1).step_by(2) {
                 self.reader.script(script, super::Dialect::Posix);
             }
+            self.reader.is_complete &=
+                body.child_count() > 0 || !substitutes(&scripts.replace('`', ""));
         }
     }
 
@@ -454,6 +457,15 @@ impl<'t> BashScript<'_, '_, 't> {
 fn child<'n>(node: Node<'n>, kind: &str) -> Option<Node<'n>> {
     node.children(&mut node.walk())
         .find(|child| child.kind() == kind)
+}
+
+/// Returns true if a text has a substitution that is not escaped.
+fn substitutes(text: &str) -> bool {
+    let text = text
+        .replace("\\\\", "")
+        .replace("\\`", "")
+        .replace("\\$", "");
+    text.contains("$(") || text.contains('`')
 }
 
 /// The output of `printf`; `None` if its format has more than `%s` between blanks.

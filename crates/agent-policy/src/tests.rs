@@ -5,6 +5,7 @@ mod hostile;
 mod literal;
 mod refused;
 mod roundabout;
+mod windows;
 mod written;
 
 use std::path::{Path, PathBuf};

@@ -124,3 +124,93 @@ fn code_of_other_languages_is_not_read() {
         ],
     );
 }
+
+/// Text where the grammar and bash disagree about what is run.
+#[test]
+fn what_bash_reads_otherwise_than_the_grammar_is_not_allowed() {
+    for script in [
+        "cat <<E\"O\"F\nx\nEOF\nsudo ls\nE\"O\"F\n",
+        "cat <<EOF\n EOF\n: <<'Q'\nEOF\nsudo ls\nQ\n",
+        "cat <<EOF;\nx\nEOF\nsudo ls\nEOF;\n",
+        "cat <<EOF\nEOFX\n: <<'Q'\nEOF\nsudo ls\nQ\n",
+        "echo \\ # ; sudo ls",
+        "echo \\ #; sudo ls",
+        "cat <<EOF\n`sudo ls`\nEOF",
+        "ls > x; rm > x -rf /",
+        "rm 2>/dev/null -rf /",
+        "ls && rm > x -rf /",
+        "rm <<E -rf /\nE\n",
+        "echo x | sh <<E\nsudo ls\nE\n",
+        "[[ x =~ $(sudo ls) ]]",
+        "echo ${x#$(sudo ls)}",
+        "echo ${x/$(sudo ls)/y}",
+        "case x in $(sudo ls)) ls;; esac",
+        "a[$(sudo ls)]=1",
+        "echo $((a[$(sudo ls)]))",
+        "coproc sudo ls",
+        "select x in a; do sudo ls; done",
+        "for ((i=0; i<$(sudo ls); i++)); do ls; done",
+        "x=(a $(sudo ls))",
+        "echo \"${x:-`sudo ls`}\"",
+        "echo \"a\nb $(sudo ls)\"",
+        "/usr/bin/su*o ls",
+        "\\s\\u\\d\\o ls",
+        "su\\\ndo ls",
+        "ls |& sudo tee x",
+        "until sudo ls; do ls; done",
+        "if ! sudo ls; then ls; fi",
+        "{ ls; } 2>&1 | sudo tee x",
+        "time -f x -- sudo ls",
+        "exec 3<>/dev/sda",
+        "cat x >| /dev/sda",
+        "cat x &> /dev/sda",
+        "cat x >> /dev/sda",
+    ] {
+        let ruling = policy().rule_on(&run(script));
+        assert_ne!(ruling.decision, Decision::Allow, "{script:?}");
+    }
+}
+
+#[test]
+fn operands_that_only_the_shell_knows_are_asked_about() {
+    cases(
+        &policy(),
+        Decision::Ask,
+        &[
+            "rm -rf build/$x",
+            "rm -rf /tmp/$x",
+            "rm -r -- \"$x\"",
+            "dd if=x of=$y",
+            "dd $x",
+            "chmod -R 777 \"$x\"",
+            "chown -R me $x/y",
+            "find \"$x\" -delete",
+            "find $x -exec rm {} +",
+            "echo x | xargs -I{} rm -rf $y{}",
+            "bash -c \"rm -rf '$x'\"",
+            "eval \"rm -rf $x\"",
+        ],
+    );
+    cases(
+        &policy(),
+        Decision::Allow,
+        &[
+            "rm \"$x\"",
+            "dd if=$x of=disk.img",
+            "chmod -R \"$mode\" src",
+            "chown -R \"$USER\" .",
+            "find . -name \"$x\"",
+            "find build -name \"$x\" -delete",
+            "\"$venv\"/bin/python x.py",
+            "bash -c \"echo $x\"",
+            "git show HEAD@{1}",
+            "mkdir -p src/{a,b}",
+            "cat > x.md <<EOF\n$x uses \\`ls\\` and \\$(ls)\nEOF",
+            "cat > x.md <<'EOF'\nuse `sudo` and $(sudo)\nEOF",
+            "cat > x.md <<EOF\nas of `date`\nand $(date)\nEOF",
+            "echo \\`x\\`",
+            "cat <<EOF\nas of `date`\nEOF",
+            "cat <<EOF\n$x as of `date`\nEOF",
+        ],
+    );
+}
