@@ -55,25 +55,6 @@ impl<'a> Git<'a> {
         self.arguments.first().map_or("", String::as_str)
     }
 
-    /// Returns true if one of these words is among the arguments.
-    pub(super) fn has(&self, words: &[&str]) -> bool {
-        self.arguments
-            .iter()
-            .any(|argument| words.contains(&argument.as_str()))
-    }
-
-    /// Returns true if a flag is given, by one of its letters, alone or in a cluster, or by its
-    /// long name. Git accepts every prefix of a long name.
-    pub(super) fn has_flag(&self, letters: &str, long: &str) -> bool {
-        self.arguments.iter().any(|word| {
-            if word.starts_with("--") {
-                word.len() > 3 && long.starts_with(word.as_str())
-            } else {
-                word.starts_with('-') && word.contains(|c| letters.contains(c))
-            }
-        })
-    }
-
     /// The arguments that are not options.
     pub(super) fn operands(&self) -> impl Iterator<Item = &'a str> {
         let mut is_value = false;
@@ -117,25 +98,15 @@ impl<'a> Git<'a> {
 
 /// Options of `init` and `clone` whose value is the next word.
 fn takes_a_value(word: &str) -> bool {
-    matches!(
-        word,
-        "-b" | "--initial-branch"
-            | "--branch"
-            | "-o"
-            | "--origin"
-            | "--depth"
-            | "--template"
-            | "--object-format"
-            | "--separate-git-dir"
-            | "--reference"
-            | "--filter"
-            | "-j"
-            | "-c"
-            | "--config"
-            | "-u"
-            | "--upload-pack"
-    )
+    VALUED.contains(&word)
 }
+
+#[rustfmt::skip]
+const VALUED: &[&str] = &[
+    "-b", "--initial-branch", "--branch", "-o", "--origin", "--depth", "--template",
+    "--object-format", "--separate-git-dir", "--reference", "--filter", "-j", "-c", "--config",
+    "-u", "--upload-pack",
+];
 
 /// The commands that come with git.
 #[rustfmt::skip]

@@ -67,41 +67,35 @@ impl Policy {
                 _ => {}
             }
         }
-        findings.extend(touched.iter().filter_map(|text| self.on_own_paths(text)));
-        findings.extend(changed.iter().filter_map(|path| self.on_git(path)));
+        let is_own = |text: &&String| RelPath::parse(text).is_ok_and(|path| self.is_own(&path));
+        let own = touched.iter().filter(is_own);
+        findings.extend(own.map(|text| standing_finding(&standing::OWN_PATHS, text)));
+        let obeyed = changed.iter().filter(|path| self.is_obeyed_by_git(path));
+        findings
+            .extend(obeyed.map(|path| standing_finding(&standing::OBEYED_BY_GIT, path.as_str())));
         let standing = if command.changes_files() {
             standing::on_changes(self.approval)
         } else {
             standing::ON_READING
         };
-        findings.push(standing_finding(&standing));
+        findings.push(standing_finding(&standing, ""));
         strictest_first(findings)
     }
 
-    /// Matches paths that the settings reserve for `agent` itself.
-    fn on_own_paths(&self, text: &str) -> Option<RuleMatch> {
-        if self.own_paths.is_empty() {
-            return None;
-        }
-        let path = RelPath::parse(text).ok()?;
-        let is_own = (self.own_paths.iter()).any(|own| protected::is_within(&path, own));
-        is_own.then(|| {
-            let mut finding = standing_finding(&standing::OWN_PATHS);
-            finding.ruling.about.push_str(text);
-            finding
-        })
+    /// Returns true if the settings reserve a path for `agent` itself.
+    pub(super) fn is_own(&self, path: &RelPath) -> bool {
+        (self.own_paths.iter()).any(|own| protected::is_within(path, own))
     }
 
-    /// Matches files that git runs or obeys because its configuration names them.
-    fn on_git(&self, path: &RelPath) -> Option<RuleMatch> {
-        let mut obeyed = self.obeyed_by_git.iter();
-        obeyed
-            .any(|obeyed| protected::is_within(path, obeyed))
-            .then(|| {
-                let mut finding = standing_finding(&standing::OBEYED_BY_GIT);
-                finding.ruling.about.push_str(path.as_str());
-                finding
-            })
+    /// Returns true if git runs or obeys a file because its configuration names it.
+    fn is_obeyed_by_git(&self, path: &RelPath) -> bool {
+        (self.obeyed_by_git.iter()).any(|obeyed| protected::is_within(path, obeyed))
+    }
+
+    /// Returns true if a step could not change a file without a question.
+    pub(super) fn protects(&self, path: &RelPath) -> bool {
+        let is_protected = |row: &BuiltIn| matches!(row.check, RuleCheck::Write(is_protected) if is_protected(path));
+        self.rows_in_force().any(is_protected) || self.is_obeyed_by_git(path)
     }
 
     pub(super) fn rows_in_force(&self) -> impl Iterator<Item = &'static BuiltIn> {
@@ -196,7 +190,7 @@ impl Policy {
         standing::on_commands(self.approval, self.confinement)
             .iter()
             .map(|row| {
-                let mut finding = standing_finding(row);
+                let mut finding = standing_finding(row, "");
                 let asks_anyway = matches!(
                     self.confinement,
                     CommandConfinement::Missing | CommandConfinement::RecordsExposed
@@ -225,8 +219,7 @@ impl Policy {
             Script::Opaque(opacity) => return Err(Some(opacity)),
         };
         let mut programs = Programs {
-            lookup: &self.lookup,
-            places: &self.places,
+            policy: self,
             has_moved: false,
         };
         let mut covered = Vec::new();
@@ -321,9 +314,12 @@ fn built_in(row: &'static BuiltIn, about: &str) -> RuleMatch {
     }
 }
 
-fn standing_finding(row: &standing::StandingRule) -> RuleMatch {
+fn standing_finding(row: &standing::StandingRule, about: &str) -> RuleMatch {
     RuleMatch {
-        ruling: ruling(row.decision, row.rule.to_owned(), row.why),
+        ruling: Ruling {
+            about: about.to_owned(),
+            ..ruling(row.decision, row.rule.to_owned(), row.why)
+        },
         yields: Yields::Never,
     }
 }

@@ -12,152 +12,63 @@
 //! To allow one of these, name it in the rule.
 
 use super::git::Git;
-use super::propose;
-use super::sed;
-use super::targets::KnownDirectories;
 use super::wrappers::{inner_command, is_wrapper};
+use super::{Policy, propose, protected, sed};
 
-/// The risky options of one program.
-struct Risky {
-    name: &'static str,
-    /// Whole words, and short options whose value may be joined to them.
-    words: &'static [&'static str],
-    /// Long options; every prefix counts, because most programs accept prefixes.
-    long: &'static [&'static str],
-}
-
-const fn risky(
-    name: &'static str,
-    words: &'static [&'static str],
-    long: &'static [&'static str],
-) -> Risky {
-    Risky { name, words, long }
-}
-
+/// Programs with their risky options: whole words, short options, whose value may be joined to
+/// them, and long options, of which every prefix counts.
 #[rustfmt::skip]
-static RISKY: &[Risky] = &[
-    risky(
-        "find",
-        &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls"],
-        &[],
-    ),
-    risky("fd", &["-x", "-X"], &["--exec", "--exec-batch"]),
-    risky("fdfind", &["-x", "-X"], &["--exec", "--exec-batch"]),
-    risky("rg", &[], &["--pre", "--hostname-bin"]),
-    risky("ag", &[], &["--pager"]),
-    risky("ack", &[], &["--pager", "--output", "--ackrc"]),
-    risky("bat", &[], &["--pager"]),
-    risky(
-        "less",
-        &["-o", "-O", "-k"],
-        &["--log-file", "--LOG-FILE", "--lesskey-file", "--lesskey-src", "--lesskey-content"],
-    ),
-    risky("man", &["-P", "-H"], &["--pager", "--html"]),
-    risky("file", &["-C"], &["--compile"]),
-    risky("tree", &["-o", "-R"], &["--output"]),
-    risky("sort", &["-o"], &["--output", "--compress-program"]),
-    risky("shuf", &["-o"], &["--output"]),
-    risky("split", &[], &["--filter"]),
-    risky("install", &[], &["--strip-program"]),
-    risky(
-        "tar",
-        &["-I", "-F", "-P", "-g"],
-        &[
-            "--checkpoint-action", "--to-command", "--use-compress-program", "--rsh-command",
-            "--rmt-command", "--info-script", "--new-volume-script", "--absolute-names",
-            "--listed-incremental", "--index-file", "--remove-files", "--volno-file",
-        ],
-    ),
-    risky("zip", &["-TT", "-m"], &["--unzip-command", "--move"]),
-    risky("unzip", &["-:", "-P"], &[]),
-    risky(
-        "rsync",
-        &["-e"],
-        &["--rsh", "--rsync-path", "--remove-source-files", "--daemon", "--write-batch"],
-    ),
-    risky(
-        "curl",
-        &["-o", "-O", "-J", "-K", "-T", "-F", "-d", "-D", "-c"],
-        &[
-            "--output", "--output-dir", "--remote-name", "--remote-name-all", "--config",
-            "--upload-file", "--form", "--data", "--data-binary", "--data-raw", "--data-urlencode",
-            "--json", "--dump-header", "--cookie-jar", "--trace", "--trace-ascii", "--stderr",
-            "--libcurl", "--etag-save", "--hsts", "--alt-svc", "--engine", "--netrc",
-            "--netrc-file", "--unix-socket", "--proxy", "--preproxy",
-        ],
-    ),
-    risky(
-        "wget",
-        &["-O", "-o", "-a", "-P", "-i", "-e"],
-        &[
-            "--output-document", "--output-file", "--append-output", "--directory-prefix",
-            "--input-file", "--execute", "--config", "--post-file", "--post-data", "--body-file",
-            "--body-data", "--use-askpass", "--save-cookies", "--warc-file",
-        ],
-    ),
-    risky(
-        "go",
-        &["-exec", "-toolexec", "-vettool"],
-        &["--exec", "--toolexec", "--vettool"],
-    ),
-    risky("gh", &["alias", "extension", "ext", "auth", "config", "secret", "ssh-key"], &[]),
-    risky("printf", &["-v"], &[]),
-    risky("test", &["-v", "-R"], &[]),
-    risky(
-        "git",
-        &["-O", "-x", "run", "foreach"],
-        &[
-            "--output", "--open-files-in-pager", "--no-index", "--exec", "--extcmd", "--ext-diff",
-            "--textconv", "--filters", "--upload-pack", "--receive-pack", "--template", "--config",
-            "--separate-git-dir", "--sendmail-cmd", "--tree-filter", "--repo", "--remote",
-            "--strategy", "--unsafe-paths", "--edit-description", "--output-directory",
-        ],
-    ),
+static RISKY: &[(&str, &str)] = &[
+    ("find", "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls -files0-from"),
+    ("fd", "-x -X --exec --exec-batch"),
+    ("fdfind", "-x -X --exec --exec-batch"),
+    ("rg", "--pre --hostname-bin"),
+    ("ag", "--pager"),
+    ("ack", "--pager --output --ackrc"),
+    ("bat", "--pager"),
+    ("less", "-o -O -k --log-file --LOG-FILE --lesskey-file --lesskey-src --lesskey-content"),
+    ("man", "-P -H --pager --html"),
+    ("file", "-C -f --compile --files-from"),
+    ("tree", "-o -R --output --fromfile"),
+    ("sort", "-o --output --compress-program --files0-from"),
+    ("wc", "--files0-from"),
+    ("du", "--files0-from"),
+    ("shuf", "-o --output"),
+    ("split", "--filter"),
+    ("install", "--strip-program"),
+    ("tar", "-I -F -P -g -T --checkpoint-action --to-command --use-compress-program --rsh-command --rmt-command --info-script --new-volume-script --absolute-names --listed-incremental --index-file --remove-files --volno-file --files-from"),
+    ("zip", "-TT -m --unzip-command --move"),
+    ("unzip", "-: -P"),
+    ("rsync", "-e --rsh --rsync-path --remove-source-files --daemon --write-batch --files-from"),
+    ("curl", "-o -O -J -K -T -F -d -D -c --output --output-dir --remote-name --remote-name-all --config --upload-file --form --data --data-binary --data-raw --data-urlencode --json --dump-header --cookie-jar --trace --trace-ascii --stderr --libcurl --etag-save --hsts --alt-svc --engine --netrc --netrc-file --unix-socket --proxy --preproxy"),
+    ("wget", "-O -o -a -P -i -e --output-document --output-file --append-output --directory-prefix --input-file --execute --config --post-file --post-data --body-file --body-data --use-askpass --save-cookies --warc-file"),
+    ("go", "-exec -toolexec -vettool --exec --toolexec --vettool"),
+    ("gh", "alias extension ext auth config secret ssh-key"),
+    ("printf", "-v"),
+    ("test", "-v -R"),
+    ("git", "-O -x run foreach --output --open-files-in-pager --no-index --exec --extcmd --ext-diff --textconv --filters --upload-pack --receive-pack --template --config --separate-git-dir --sendmail-cmd --tree-filter --repo --remote --strategy --unsafe-paths --edit-description --output-directory --pathspec-from-file"),
+    ("git clone", "-u -c"), ("git archive", "-o"), ("git format-patch", "-o"),
+    ("git bugreport", "-o"), ("git diagnose", "-o"), ("git merge", "-s"), ("git pull", "-s"),
+    ("git rebase", "-s"), ("git difftool", "-t"), ("git mergetool", "-t"),
 ];
 
-/// Short options of git that are harmless with other subcommands.
-static RISKY_IN_GIT: &[(&str, &[&str])] = &[
-    ("clone", &["-u", "-c"]),
-    ("archive", &["-o"]),
-    ("format-patch", &["-o"]),
-    ("bugreport", &["-o"]),
-    ("diagnose", &["-o"]),
-    ("merge", &["-s"]),
-    ("pull", &["-s"]),
-    ("rebase", &["-s"]),
-    ("difftool", &["-t"]),
-    ("mergetool", &["-t"]),
-];
-
-/// Subcommands of git that are covered by a rule without a subcommand: those that only read, and
-/// everyday work. Others change the configuration, run programs, print credentials or set up
+/// Subcommands of git that are covered by a rule without a subcommand, besides everyday work: those
+/// that only read. Others change the configuration, run programs, print credentials or set up
 /// timers.
-const GIT_UNNAMED: [&str; 25] = [
-    "apply",
-    "cat-file",
-    "check-ignore",
-    "cherry",
-    "clean",
-    "count-objects",
-    "diff-files",
-    "diff-index",
-    "diff-tree",
-    "for-each-ref",
-    "ls-remote",
-    "ls-tree",
-    "merge-base",
-    "name-rev",
-    "notes",
-    "range-diff",
-    "rebase",
-    "reflog",
-    "reset",
-    "rm",
-    "show-branch",
-    "show-ref",
-    "version",
-    "whatchanged",
-    "worktree",
+#[rustfmt::skip]
+const GIT_UNNAMED: &[&str] = &[
+    "apply", "cat-file", "check-ignore", "cherry", "clean", "count-objects", "diff-files",
+    "diff-index", "diff-tree", "for-each-ref", "ls-remote", "ls-tree", "merge-base", "name-rev",
+    "notes", "range-diff", "rebase", "reflog", "reset", "rm", "show-branch", "show-ref", "version",
+    "whatchanged", "worktree",
+];
+
+/// Builtins that change the meaning of later words in the script.
+#[rustfmt::skip]
+const CHANGES_THE_SHELL: &[&str] = &[
+    ".", "alias", "bind", "complete", "compopt", "coproc", "declare", "enable", "eval", "exec",
+    "export", "fc", "getopts", "hash", "let", "local", "mapfile", "read", "readarray", "readonly",
+    "set", "shopt", "source", "trap", "typeset", "ulimit", "umask", "unalias", "unset",
 ];
 
 /// The part of a plain command that begins with the program that does the work.
@@ -200,53 +111,19 @@ pub(super) fn takes_unseen_arguments(command: &[String]) -> bool {
 /// argument. No allow rule matches it, because none says anything about the rest of the script.
 pub(super) fn changes_the_shell(command: &[String]) -> bool {
     let inner = without_wrappers(command);
-    let name = inner.first().map_or("", String::as_str);
-    let sets_a_variable = |option: &str| {
-        let mut arguments = inner.iter().skip(1);
-        arguments.any(|word| word.starts_with(option))
-    };
-    match name {
-        "printf" => sets_a_variable("-v"),
+    let sets = |option: &str| inner.iter().skip(1).any(|word| word.starts_with(option));
+    match inner.first().map_or("", String::as_str) {
+        "printf" => sets("-v"),
         // Array indices are evaluated, with all substitutions in them.
-        "test" | "[" => sets_a_variable("-v") || sets_a_variable("-R"),
-        "wait" => sets_a_variable("-p"),
-        _ => matches!(
-            name,
-            "." | "alias"
-                | "bind"
-                | "complete"
-                | "compopt"
-                | "coproc"
-                | "declare"
-                | "enable"
-                | "eval"
-                | "exec"
-                | "export"
-                | "fc"
-                | "getopts"
-                | "hash"
-                | "let"
-                | "local"
-                | "mapfile"
-                | "read"
-                | "readarray"
-                | "readonly"
-                | "set"
-                | "shopt"
-                | "source"
-                | "trap"
-                | "typeset"
-                | "ulimit"
-                | "umask"
-                | "unalias"
-                | "unset"
-        ),
+        "test" | "[" => sets("-v") || sets("-R"),
+        "wait" => sets("-p"),
+        name => CHANGES_THE_SHELL.contains(&name),
     }
 }
 
 /// Returns true if the words after the first `named` ones make the program do something else than
 /// those say, or name a path outside the workspace.
-pub(super) fn goes_beyond(command: &[String], named: usize, places: &KnownDirectories) -> bool {
+pub(super) fn goes_beyond(command: &[String], named: usize, policy: &Policy) -> bool {
     let inner = without_wrappers(command);
     let begins = command.len() - inner.len();
     // The program that does the work must be named.
@@ -256,7 +133,7 @@ pub(super) fn goes_beyond(command: &[String], named: usize, places: &KnownDirect
     let name = name_of(inner);
     let code = code_places(inner);
     let mut added = (0..inner.len()).skip(named - begins);
-    added.any(|at| !code.contains(&at) && leads_out(name, &inner[at], places))
+    added.any(|at| !code.contains(&at) && leads_out(name, &inner[at], policy))
 }
 
 /// The indices of the words that are code for the program itself, and not paths.
@@ -278,70 +155,64 @@ pub(super) fn does_something_else(command: &[String], named: usize) -> bool {
     let name = name_of(inner);
     let named = named.saturating_sub(command.len() - inner.len());
     let added = &inner[named.min(inner.len())..];
-    let has_risky_option = RISKY
-        .iter()
-        .filter(|risky| risky.name == name)
-        .any(|risky| added.iter().any(|word| risky.has(word)));
-    has_risky_option
+    let has = |option: &str| added.iter().any(|word| word == option);
+    has_risky_option(name, added)
         || match name {
             "git" => redirects_git(inner, named),
             "sed" | "gsed" => sed::does_more_than_print(inner, named),
             "awk" | "gawk" | "mawk" | "nawk" => is_more_than_plain_awk(inner, named),
             // Its first word is options without a dash; `host:file` is on another machine.
             "tar" => added.iter().enumerate().any(|(at, word)| {
-                word.contains(':') || named + at == 1 && word.contains(['I', 'F', 'P', 'g'])
+                word.contains(':') || named + at == 1 && word.contains(['I', 'F', 'P', 'g', 'T'])
             }),
             // `go env -w` and similar write the person's own settings.
-            "go" => {
-                inner.get(1).is_some_and(|word| word == "env")
-                    && added
-                        .iter()
-                        .any(|word| matches!(word.as_str(), "-w" | "-u"))
-            }
+            "go" => inner.get(1).is_some_and(|word| word == "env") && (has("-w") || has("-u")),
             // A wrapper without a command, as in `env -S...`.
             _ => is_wrapper(name) && !added.is_empty(),
         }
 }
 
+fn has_risky_option(name: &str, words: &[String]) -> bool {
+    let mut rows = RISKY.iter().filter(|(program, _)| *program == name);
+    rows.any(|(_, options)| words.iter().any(|word| is_risky(options, word)))
+}
+
+fn is_risky(options: &str, word: &str) -> bool {
+    let given = word.split('=').next().unwrap_or(word);
+    let is_cluster = word.starts_with('-') && !word.starts_with("--");
+    options.split(' ').any(|option| match option.as_bytes() {
+        [b'-', b'-', ..] => given.len() > 2 && option.starts_with(given),
+        [b'-', _] => is_cluster && word[1..].contains(&option[1..]),
+        _ => option == given,
+    })
+}
+
 /// Returns true if a git command uses another repository, configuration or machine, or has a
 /// subcommand that a rule without one does not cover.
 fn redirects_git(command: &[String], named: usize) -> bool {
-    let is_harmless = |word: &String| matches!(word.as_str(), "--no-pager" | "--version");
+    let redirects = |word: &String| !matches!(word.as_str(), "--no-pager" | "--version");
     let Some(git) = Git::of(&command[1..]) else {
-        return !command[named.min(command.len())..].iter().all(is_harmless);
+        return command[named.min(command.len())..].iter().any(redirects);
     };
     let at = command.len() - git.arguments.len() - 1;
-    if command[named.clamp(1, at.max(1))..at]
-        .iter()
-        .any(|word| !is_harmless(word))
-    {
-        return true;
-    }
     let is_covered =
-        |subcommand| propose::GIT_WORK.contains(&subcommand) || GIT_UNNAMED.contains(&subcommand);
-    if at >= named && !is_covered(git.subcommand) {
+        propose::GIT_WORK.contains(&git.subcommand) || GIT_UNNAMED.contains(&git.subcommand);
+    if command[named.clamp(1, at.max(1))..at].iter().any(redirects) || at >= named && !is_covered {
         return true;
     }
     let added = &command[named.max(at + 1).min(command.len())..];
-    let short = RISKY_IN_GIT
-        .iter()
-        .filter(|(subcommand, _)| *subcommand == git.subcommand)
-        .flat_map(|(_, options)| *options);
-    let short: Vec<&str> = short.copied().collect();
-    added.iter().any(|word| {
+    has_risky_option(&format!("git {}", git.subcommand), added)
         // An `ext::` address runs a program.
-        word.contains("::") || has_short(&short, word)
-    }) || match git.subcommand {
-        "push" | "fetch" | "pull" | "ls-remote" => {
-            let is_whole = added.len() == git.arguments.len();
-            added
-                .iter()
-                .any(|word| word.contains("://") || word.contains('@'))
-                || is_whole && names_another_machine(added)
+        || added.iter().any(|word| word.contains("::"))
+        || match git.subcommand {
+            "push" | "fetch" | "pull" | "ls-remote" => {
+                let is_address = |word: &String| word.contains("://") || word.contains('@');
+                let is_whole = added.len() == git.arguments.len();
+                added.iter().any(is_address) || is_whole && names_another_machine(added)
+            }
+            "config" => !only_reads_configuration(&git, added),
+            _ => false,
         }
-        "config" => !only_reads_configuration(&git, added),
-        _ => false,
-    }
 }
 
 /// Returns true if the remote, which is the first word that is not an option, is an address:
@@ -408,39 +279,22 @@ fn is_more_than_plain_awk(command: &[String], named: usize) -> bool {
 }
 
 /// Returns true if a word, or the value in it, is a path outside the workspace or a protected one.
-fn leads_out(program: &str, word: &str, places: &KnownDirectories) -> bool {
+fn leads_out(program: &str, word: &str, policy: &Policy) -> bool {
     let joined = word
         .strip_prefix('-')
         .filter(|rest| !rest.starts_with('-'))
         .and_then(|rest| Some(&rest[rest.find(['/', '.'])?..]));
     let is_local = word.starts_with("file:");
+    let only_reads = propose::only_looks(program) || program == "git";
     let pieces = word.split(['=', ':', ',', '@']).chain(joined);
     pieces
         .filter(|piece| is_local || !piece.starts_with("//") || piece.len() == word.len())
         .any(|piece| {
-            places.is_outside(piece)
-                || super::protected::names_our_state(piece)
-                || !propose::only_looks(program) && program != "git" && places.is_protected(piece)
+            let path = policy.places.relative(piece);
+            policy.places.is_outside(piece)
+                || protected::names_our_state(piece)
+                || path.is_some_and(|path| {
+                    policy.is_own(&path) || !only_reads && policy.protects(&path)
+                })
         })
-}
-
-fn has_short(options: &[&str], word: &str) -> bool {
-    let is_short = word.len() > 1 && word.starts_with('-') && !word.starts_with("--");
-    is_short
-        && options
-            .iter()
-            .any(|option| word[1..].contains(&option[1..]))
-}
-
-impl Risky {
-    fn has(&self, word: &str) -> bool {
-        let option = word.split('=').next().unwrap_or(word);
-        if word.starts_with("--") {
-            return option.len() > 2 && self.long.iter().any(|long| long.starts_with(option));
-        }
-        self.words.iter().any(|risky| {
-            *risky == option
-                || risky.len() == 2 && risky.starts_with('-') && has_short(&[risky], word)
-        })
-    }
 }

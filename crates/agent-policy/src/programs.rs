@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::targets::KnownDirectories;
+use super::Policy;
 
 /// A program that was found on the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +44,7 @@ impl fmt::Debug for ProgramLookup {
 
 /// Compares the programs that words name.
 pub(super) struct Programs<'a> {
-    pub lookup: &'a ProgramLookup,
-    pub places: &'a KnownDirectories,
+    pub policy: &'a Policy,
     /// True if the script changed its directory before.
     pub has_moved: bool,
 }
@@ -63,7 +62,9 @@ impl Programs<'_> {
         if rule.rsplit('/').next() != word.rsplit('/').next() {
             return false;
         }
-        let (Some(meant), Some(started)) = ((self.lookup.0)(rule), (self.lookup.0)(word)) else {
+        let (Some(meant), Some(started)) =
+            ((self.policy.lookup.0)(rule), (self.policy.lookup.0)(word))
+        else {
             return false;
         };
         meant.path == started.path
@@ -72,7 +73,7 @@ impl Programs<'_> {
     }
 
     fn is_trusted(&self, path: &Path) -> bool {
-        path.has_root() && !self.places.is_writable(path)
+        path.has_root() && !self.policy.places.is_writable(path)
     }
 }
 
@@ -83,17 +84,6 @@ fn is_relative(word: &str) -> bool {
 
 /// Shell builtins, which do not depend on `PATH`.
 fn is_builtin(word: &str) -> bool {
-    matches!(
-        word,
-        "cd" | "echo"
-            | "pwd"
-            | "true"
-            | "false"
-            | "test"
-            | "printf"
-            | "type"
-            | "wait"
-            | "exit"
-            | ":"
-    )
+    let builtins = "cd echo pwd true false test printf type wait exit :";
+    builtins.split(' ').any(|builtin| builtin == word)
 }

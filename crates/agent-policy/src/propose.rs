@@ -79,59 +79,18 @@ fn words_of_its_like(program: &str, arguments: &[String]) -> Option<usize> {
 }
 
 /// Subcommands of git that do the same thing whatever follows, except for the options in `options`.
-pub(super) const GIT_WORK: [&str; 26] = [
-    "add",
-    "blame",
-    "branch",
-    "checkout",
-    "cherry-pick",
-    "commit",
-    "describe",
-    "diff",
-    "fetch",
-    "grep",
-    "log",
-    "ls-files",
-    "merge",
-    "mv",
-    "pull",
-    "push",
-    "restore",
-    "rev-list",
-    "rev-parse",
-    "revert",
-    "shortlog",
-    "show",
-    "stash",
-    "status",
-    "switch",
-    "tag",
+#[rustfmt::skip]
+pub(super) const GIT_WORK: &[&str] = &[
+    "add", "blame", "branch", "checkout", "cherry-pick", "commit", "describe", "diff", "fetch",
+    "grep", "log", "ls-files", "merge", "mv", "pull", "push", "restore", "rev-list", "rev-parse",
+    "revert", "shortlog", "show", "stash", "status", "switch", "tag",
 ];
 
 /// Programs that do too much, or anything they are told.
 fn is_never_proposed(program: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or(program);
-    matches!(
-        name,
-        "rm" | "sudo"
-            | "su"
-            | "doas"
-            | "pkexec"
-            | "eval"
-            | "source"
-            | "."
-            | "exec"
-            | "alias"
-            | "trap"
-            | "export"
-            | "set"
-            | "unset"
-            | "hash"
-            | "enable"
-            | "xargs"
-            | "parallel"
-            | "ssh"
-    )
+    let names = "rm sudo su doas pkexec eval source . exec alias trap export set unset hash enable xargs parallel ssh";
+    names.split(' ').any(|never| never == name)
 }
 
 fn runs_its_argument(word: &str) -> bool {
@@ -141,119 +100,45 @@ fn runs_its_argument(word: &str) -> bool {
 
 /// Programs that run a target of the project, named by the word after them.
 fn builds_the_project(name: &str) -> bool {
-    matches!(
-        name,
-        "cargo"
-            | "npm"
-            | "pnpm"
-            | "yarn"
-            | "bun"
-            | "go"
-            | "poetry"
-            | "hatch"
-            | "dotnet"
-            | "mvn"
-            | "gradle"
-            | "gradlew"
-            | "make"
-            | "just"
-            | "composer"
-            | "mix"
-            | "swift"
-            | "rake"
-            | "bazel"
-    )
+    BUILDERS.contains(&name)
 }
+
+#[rustfmt::skip]
+const BUILDERS: &[&str] = &[
+    "cargo", "npm", "pnpm", "yarn", "bun", "go", "poetry", "hatch", "dotnet", "mvn", "gradle",
+    "gradlew", "make", "just", "composer", "mix", "swift", "rake", "bazel",
+];
 
 /// Programs that test, check or format the project, and run no other code.
 fn checks_code(name: &str) -> bool {
-    matches!(
-        name,
-        "pytest"
-            | "unittest"
-            | "compileall"
-            | "mypy"
-            | "pyright"
-            | "ruff"
-            | "black"
-            | "isort"
-            | "flake8"
-            | "pylint"
-            | "tox"
-            | "nox"
-            | "jest"
-            | "vitest"
-            | "mocha"
-            | "eslint"
-            | "prettier"
-            | "tsc"
-            | "rspec"
-            | "rubocop"
-            | "phpunit"
-            | "ctest"
-            | "ninja"
-            | "rustfmt"
-            | "gofmt"
-            | "javac"
-            | "shellcheck"
-    )
+    CHECKERS.contains(&name)
 }
+
+#[rustfmt::skip]
+const CHECKERS: &[&str] = &[
+    "pytest", "unittest", "compileall", "mypy", "pyright", "ruff", "black", "isort", "flake8",
+    "pylint", "tox", "nox", "jest", "vitest", "mocha", "eslint", "prettier", "tsc", "rspec",
+    "rubocop", "phpunit", "ctest", "ninja", "rustfmt", "gofmt", "javac", "shellcheck",
+];
 
 /// Programs that only print information, whatever their arguments.
 pub(super) fn only_looks(name: &str) -> bool {
-    matches!(
-        name,
-        "ls" | "cat"
-            | "head"
-            | "tail"
-            | "wc"
-            | "grep"
-            | "egrep"
-            | "fgrep"
-            | "which"
-            | "file"
-            | "stat"
-            | "du"
-            | "df"
-            | "tree"
-            | "basename"
-            | "dirname"
-            | "realpath"
-            | "readlink"
-            | "cut"
-            | "nl"
-            | "tac"
-            | "column"
-            | "comm"
-            | "cmp"
-            | "diff"
-            | "md5sum"
-            | "sha1sum"
-            | "sha256sum"
-            | "whoami"
-            | "id"
-            | "uname"
-            | "nproc"
-            | "jq"
-            | "sort"
-    )
+    LOOKERS.contains(&name)
 }
 
+#[rustfmt::skip]
+const LOOKERS: &[&str] = &[
+    "ls", "cat", "head", "tail", "wc", "grep", "egrep", "fgrep", "which", "file", "stat", "du",
+    "df", "tree", "basename", "dirname", "realpath", "readlink", "cut", "nl", "tac", "column",
+    "comm", "cmp", "diff", "md5sum", "sha1sum", "sha256sum", "whoami", "id", "uname", "nproc",
+    "jq", "sort",
+];
+
 /// Subcommands of git that run no hooks; a project may bring its own hooks.
-const GIT_LOOKS: [&str; 13] = [
-    "blame",
-    "branch",
-    "describe",
-    "diff",
-    "grep",
-    "log",
-    "ls-files",
-    "rev-list",
-    "rev-parse",
-    "shortlog",
-    "show",
-    "status",
-    "tag",
+#[rustfmt::skip]
+const GIT_LOOKS: &[&str] = &[
+    "blame", "branch", "describe", "diff", "grep", "log", "ls-files", "rev-list", "rev-parse",
+    "shortlog", "show", "status", "tag",
 ];
 
 /// Returns true if a plain command runs no code of the workspace, as `make`, `npm test`, `cargo
@@ -287,49 +172,16 @@ pub(super) fn runs_nothing_of_the_project(command: &[String]) -> bool {
 
 /// Programs that run nothing and obey no file of the workspace.
 fn stays_with_itself(name: &str) -> bool {
-    matches!(
-        name,
-        "find"
-            | "fd"
-            | "fdfind"
-            | "rg"
-            | "ag"
-            | "sed"
-            | "awk"
-            | "gawk"
-            | "mawk"
-            | "tar"
-            | "mkdir"
-            | "rmdir"
-            | "touch"
-            | "cp"
-            | "mv"
-            | "tee"
-            | "chmod"
-            | "date"
-            | "sleep"
-            | "seq"
-            | "tr"
-            | "uniq"
-            | "paste"
-            | "printf"
-            | "echo"
-            | "test"
-            | "true"
-            | "false"
-            | "type"
-            | "cd"
-            | "pwd"
-            | "ps"
-            | "free"
-            | "uptime"
-            | "hostname"
-            | "od"
-            | "xxd"
-            | "hexdump"
-            | "strings"
-    )
+    SELF_CONTAINED.contains(&name)
 }
+
+#[rustfmt::skip]
+const SELF_CONTAINED: &[&str] = &[
+    "find", "fd", "fdfind", "rg", "ag", "sed", "awk", "gawk", "mawk", "tar", "mkdir", "rmdir",
+    "touch", "cp", "mv", "tee", "chmod", "date", "sleep", "seq", "tr", "uniq", "paste", "printf",
+    "echo", "test", "true", "false", "type", "cd", "pwd", "ps", "free", "uptime", "hostname", "od",
+    "xxd", "hexdump", "strings",
+];
 
 /// The rule for exactly this plain command.
 pub(super) fn exactly(command: &[String]) -> Option<Rule> {

@@ -103,7 +103,7 @@ impl Rule {
             RuleExtent::Whole => arguments == named,
             RuleExtent::Beginning => {
                 arguments.starts_with(named)
-                    && !options::goes_beyond(command, self.words.len(), programs.places)
+                    && !options::goes_beyond(command, self.words.len(), programs.policy)
             }
         };
         is_named

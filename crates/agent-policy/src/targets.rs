@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use agent_protocol::RelPath;
 
-use super::protected;
 use super::reading::UNKNOWN;
 
 /// The directories that the rules mention: the workspace, the home directory, writable ones.
@@ -82,19 +81,11 @@ impl KnownDirectories {
                 .is_none_or(|path| !self.is_writable(Path::new(&path)))
     }
 
-    /// Returns true if a word is a path in the workspace that a step could not change without a
-    /// question.
-    pub(super) fn is_protected(&self, word: &str) -> bool {
-        let path = resolve(Some(&self.workspace), word);
-        let path = path
-            .as_deref()
-            .and_then(|path| path.strip_prefix(&self.workspace));
-        let path = path.and_then(|path| RelPath::parse(path.trim_start_matches('/')).ok());
-        path.is_some_and(|path| {
-            protected::is_in_git(&path)
-                || protected::is_tool_configuration(&path)
-                || protected::is_build_service_file(&path)
-        })
+    /// The path in the workspace that a word names.
+    pub(super) fn relative(&self, word: &str) -> Option<RelPath> {
+        let path = resolve(Some(&self.workspace), word)?;
+        let path = path.strip_prefix(&self.workspace)?;
+        RelPath::parse(path.trim_start_matches('/')).ok()
     }
 
     pub(super) fn reach(&self, directory: Option<&str>, word: &str) -> RemovalReach {
