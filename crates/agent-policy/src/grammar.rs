@@ -36,12 +36,16 @@ fn parse(text: &str) -> Option<Tree> {
     if text.matches('|').count() > MAX_PIPES {
         return None;
     }
+    // The scanner of the grammar looks up characters in a table that has 256 of them and crashes with
+    // others. To bash they are letters, so it gets letters, as many as there are bytes.
+    let is_plain = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    let letters = |byte| if is_plain(&byte) { byte } else { b'x' };
+    let bytes: Vec<u8> = text.bytes().map(letters).collect();
     let (pieces, mut reports, mut errors) = (Cell::new(0), 0, 0);
     let mut read = |at: usize, _: Point| {
         pieces.set(pieces.get() + 1);
-        text.as_bytes()
-            .get(at..text.len().min(at + PIECE))
-            .unwrap_or_default()
+        let piece = at..bytes.len().min(at + PIECE);
+        bytes.get(piece).unwrap_or_default()
     };
     let mut is_too_much = |state: &ParseState| {
         reports += 1;
@@ -78,6 +82,7 @@ pub(super) fn read(text: &str, reader: &mut ScriptReader<'_>) {
         text,
         reader,
         late_words: Vec::new(),
+        read_to: 0,
     };
     let mut cursor = tree.walk();
     let mut open: Vec<OpenNode<'_>> = Vec::new();
@@ -109,6 +114,8 @@ struct BashScript<'a, 'b, 't> {
     reader: &'a mut ScriptReader<'b>,
     /// Words that stand behind a redirection, with the id of the command that they belong to.
     late_words: Vec<(usize, Vec<String>)>,
+    /// The end of the last token.
+    read_to: usize,
 }
 
 impl<'t> BashScript<'_, '_, 't> {
@@ -146,15 +153,46 @@ impl<'t> BashScript<'_, '_, 't> {
             }
             "file_redirect" => self.file_redirect(node),
             "heredoc_redirect" => self.here_document(node),
-            "comment" => self.comment(node),
-            "raw_string" | "ansi_c_string" | "heredoc_body" | "heredoc_content" => {}
-            // The grammar takes some substitutions for text, as in `${x:-`ls`}`.
-            _ if node.child_count() == 0 => {
-                self.reader.is_complete &= !node.is_named() || !substitutes(self.source(node));
-            }
+            // Its first part is no token.
+            "heredoc_body" => self.read_to = node.end_byte(),
+            _ if node.child_count() == 0 => self.token(node),
             _ => {}
         }
         opened
+    }
+
+    /// Checks that bash would read a token as the grammar does, which skips an escaped blank, takes
+    /// some substitutions and line breaks for text, as in `${x:-`ls`}`, and finds the end of
+    /// `$'...'` in its own way.
+    fn token(&mut self, node: Node<'_>) {
+        let source = self.source(node);
+        let skipped = self
+            .text
+            .get(self.read_to..node.start_byte())
+            .unwrap_or_default();
+        self.read_to = self.read_to.max(node.end_byte());
+        let is_plain = match node.kind() {
+            "raw_string" | "heredoc_body" | "heredoc_content" => true,
+            "ansi_c_string" => source.match_indices('\'').skip(1).all(|(at, _)| {
+                let escapes = source[..at]
+                    .chars()
+                    .rev()
+                    .take_while(|c| *c == '\\')
+                    .count();
+                (at + 1 == source.len()) == (escapes % 2 == 0)
+            }),
+            "word" => {
+                !without_escapes(source).contains(char::is_whitespace) && !substitutes(source)
+            }
+            "regex" | "extglob_pattern" => {
+                !source.contains(['\n', ';', '&']) && !substitutes(source)
+            }
+            "``" => false,
+            _ => !node.is_named() || !substitutes(source),
+        };
+        // It drops the word `-` before a here-document.
+        let skipped = skipped.replace("\\\n", "").replace("\\\r\n", "");
+        self.reader.is_complete &= is_plain && matches!(skipped.trim(), "" | "-");
     }
 
     fn leave(&mut self, closed: OpenNode<'_>) {
@@ -238,7 +276,15 @@ impl<'t> BashScript<'_, '_, 't> {
 
     fn command(&mut self, node: Node<'_>) {
         let around = self.reader.context.clone();
+        let mut read_to = node.start_byte();
         for argument in node.children(&mut node.walk()) {
+            // Bash would end the command there.
+            let skipped = self
+                .text
+                .get(read_to..argument.start_byte())
+                .unwrap_or_default();
+            self.reader.is_complete &= !without_escapes(skipped).contains('\n');
+            read_to = argument.end_byte();
             match argument.kind() {
                 "herestring_redirect" => self.here_string(argument),
                 "process_substitution" if self.source(argument).starts_with('<') => {
@@ -436,21 +482,13 @@ impl<'t> BashScript<'_, '_, 't> {
             .all(|c| is_plain(c) || is_quoted && c == ' ');
         self.reader.is_complete &= is_named && is_end(last) && !lines.lines().any(is_end);
         if quote.is_none() {
-            let scripts = lines.replace(r"\`", "");
+            let scripts = without_escapes(lines);
             for script in scripts.split('`').skip(1).step_by(2) {
                 self.reader.script(script, super::Dialect::Posix);
             }
             self.reader.is_complete &=
                 body.child_count() > 0 || !substitutes(&scripts.replace('`', ""));
         }
-    }
-
-    /// The grammar takes `#` for a comment after an escaped blank too.
-    fn comment(&mut self, node: Node<'_>) {
-        let before = self.text.get(..node.start_byte()).unwrap_or_default();
-        let mut before = before.chars().rev();
-        let begins_word = before.next().is_none_or(|c| " \t\r\n;&|()".contains(c));
-        self.reader.is_complete &= begins_word && before.next() != Some('\\');
     }
 }
 
@@ -459,12 +497,22 @@ fn child<'n>(node: Node<'n>, kind: &str) -> Option<Node<'n>> {
         .find(|child| child.kind() == kind)
 }
 
+fn without_escapes(text: &str) -> String {
+    let mut characters = text.chars();
+    let mut plain = String::new();
+    while let Some(next) = characters.next() {
+        if next == '\\' {
+            characters.next();
+        } else {
+            plain.push(next);
+        }
+    }
+    plain
+}
+
 /// Returns true if a text has a substitution that is not escaped.
 fn substitutes(text: &str) -> bool {
-    let text = text
-        .replace("\\\\", "")
-        .replace("\\`", "")
-        .replace("\\$", "");
+    let text = without_escapes(text);
     text.contains("$(") || text.contains('`')
 }
 

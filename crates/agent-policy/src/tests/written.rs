@@ -423,6 +423,12 @@ static SLIPS: &[(&str, &[&str], &[&str])] = &[
             "cp a .GIT/config",
             "cp a .github/workflows/x.yml",
             "cp a .vscode/tasks.json",
+            "cp a .claude/settings.json",
+            "cp a sub/.Cursor/mcp.json",
+            "cp a .gitmodules",
+            "cp a .pre-commit-config.yaml",
+            "cp a x.code-workspace",
+            "cp a bare/HEAD",
         ],
     ),
     (
@@ -449,6 +455,9 @@ static SLIPS: &[(&str, &[&str], &[&str])] = &[
             "tar xIf ./y x",
             "tar tf evil:x",
             "tar -xf x -C /home/me",
+            "tar -cf x -T list",
+            "tar cTf list x",
+            "tar -cf x --files-from=list",
         ],
     ),
     (
@@ -459,6 +468,16 @@ static SLIPS: &[(&str, &[&str], &[&str])] = &[
             "curl file:///etc/passwd",
             "curl -K x",
         ],
+    ),
+    (
+        "wc",
+        &["wc -l x"],
+        &["wc --files0-from=list", "wc --files0 list"],
+    ),
+    (
+        "find",
+        &["find src -name x"],
+        &["find -files0-from list", "find . -fprint0 x"],
     ),
     ("tree", &["tree src"], &["tree -R -L 1", "tree -o x"]),
     ("file", &["file x"], &["file -C -m x"]),
@@ -498,6 +517,20 @@ fn a_rule_covers_nothing_that_writes_runs_or_leads_elsewhere() {
             case(&allowing(&[script]), script, Decision::Allow);
         }
     }
+}
+
+#[test]
+fn a_rule_covers_no_file_of_agent_and_none_that_git_obeys() {
+    let mut policy = allowing(&["cp", "cat"]);
+    let path = |text: &str| RelPath::parse(text).unwrap();
+    let scripts = ["cp a hooks/pre-commit", "cp a sessions/x.json"];
+    cases(&policy, Decision::Allow, &scripts);
+    case(&policy, "cat sessions/x.json", Decision::Allow);
+    policy.obeyed_by_git = vec![path("hooks")];
+    policy.own_paths = vec![path("sessions")];
+    cases(&policy, Decision::Ask, &scripts);
+    case(&policy, "cat sessions/x.json", Decision::Ask);
+    case(&policy, "cat hooks/pre-commit", Decision::Allow);
 }
 
 #[test]
