@@ -11,7 +11,11 @@ use super::targets::{KnownDirectories, RemovalReach, is_within, resolve};
 
 /// Returns true if a command matches one of these patterns.
 pub(super) fn is_any(patterns: &[&str], command: &Invocation) -> bool {
-    patterns.iter().any(|pattern| is_meant(pattern, command))
+    let first = command.name.bytes().next();
+    let mut alike = patterns
+        .iter()
+        .filter(|pattern| pattern.bytes().next() == first);
+    alike.any(|pattern| is_meant(pattern, command))
 }
 
 fn is_meant(pattern: &str, command: &Invocation) -> bool {
