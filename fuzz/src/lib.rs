@@ -4,6 +4,7 @@
 pub mod dialects;
 pub mod parse;
 pub mod patch;
+pub mod policy;
 pub mod relpath;
 pub mod replace;
 mod unchanged;
@@ -19,6 +20,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("replace", replace::check),
     ("patch", patch::check),
     ("relpath", relpath::check),
+    ("policy", policy::check),
 ];
 
 #[cfg(test)]

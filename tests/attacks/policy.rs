@@ -32,9 +32,6 @@ fn disguises_do_not_hide_destruction() {
         "rm --recursive --force /.",
         "rm -rf //",
         "rm -rf \"${HOME}\"",
-        "X=/; rm -rf $X",
-        "rm${IFS}-rf${IFS}/",
-        "{rm,-rf,/}",
         "env -i A=1 rm -rf /",
         "env -S 'rm -rf /'",
         "bash -c \"bash -c 'rm -rf /'\"",
@@ -52,14 +49,10 @@ fn disguises_do_not_hide_destruction() {
         "dd if=x of=/tmp/../dev/sda",
         "printf '%s' 'sudo ls' | sh",
         "bash <(echo sudo ls)",
-        "\"$(echo sudo)\" ls",
-        "s=sudoX; ${s%X} ls",
         "x=END; cat <<$x\na\n$x\nsudo ls\nEND",
         "env -iS'sudo ls'",
         "flock f -c 'sudo ls'",
         "git -c alias.x='!sudo ls' x",
-        "python3 -c 'import os; os.system(\"sudo ls\")'",
-        "rm -rf $(echo /)",
         "1<> /dev/sda",
         "f(){ f & f & };f",
     ];
@@ -67,7 +60,20 @@ fn disguises_do_not_hide_destruction() {
         assert!(!is_plainly_written(script));
         assert_eq!(decision(&place, script), "deny", "{script}");
     }
+    // Only the running shell knows what these do, so the person is asked.
     for script in [
+        "X=/; rm -rf $X",
+        "rm${IFS}-rf${IFS}/",
+        "{rm,-rf,/}",
+        "\"$(echo sudo)\" ls",
+        "s=sudoX; ${s%X} ls",
+        "rm -rf $(echo /)",
+    ] {
+        assert_eq!(decision(&place, script), "ask", "{script}");
+    }
+    // Code in other languages is left to the sandbox.
+    for script in [
+        "python3 -c 'import os; os.system(\"sudo ls\")'",
         "rm -rf build",
         "echo rm -rf /",
         "cargo test",
@@ -75,6 +81,34 @@ fn disguises_do_not_hide_destruction() {
     ] {
         assert_eq!(decision(&place, script), "allow", "{script}");
     }
+}
+
+/// The scripts in a cell of a table in Markdown.
+fn scripts_in(cell: &str) -> Vec<String> {
+    let spans = cell.split('`').skip(1).step_by(2);
+    spans.map(|script| script.replace('\u{1}', "|")).collect()
+}
+
+#[test]
+fn the_table_of_removals_says_what_is_so() {
+    let page = include_str!("../../docs/security.md").replace("\\|", "\u{1}");
+    let mut rows = page
+        .lines()
+        .skip_while(|line| *line != "| you are asked about | runs |");
+    assert_eq!(rows.next(), Some("| you are asked about | runs |"));
+    let mut policy = Policy::new(Path::new("/home/me/work"), Some(Path::new("/home/me")));
+    policy.confinement = CommandConfinement::Sandboxed;
+    let mut counts = [0, 0];
+    for row in rows.skip(1).take_while(|line| line.starts_with('|')) {
+        let cells = row.split('|').skip(1).map(scripts_in);
+        for (column, decision) in cells.zip([Decision::Ask, Decision::Allow]).enumerate() {
+            for script in decision.0 {
+                assert_eq!(policy.explain(&script)[0].decision, decision.1, "{script}");
+                counts[column] += 1;
+            }
+        }
+    }
+    assert_eq!(counts, [9, 6], "asked about, and run");
 }
 
 #[test]

@@ -7,9 +7,9 @@
 //! of one table that can be printed, and every ruling names the row that decided.
 //!
 //! A script is examined twice. `shell` understands it completely or not at all, and allow rules
-//! match only scripts that it understands. `words` guesses which programs a script starts, for the
-//! rules that ask or refuse. Neither is a security boundary: files are confined by `workspace`,
-//! commands by the sandbox.
+//! match only scripts that it understands. `grammar` and `reading` list the programs that a script
+//! starts, for the rules that ask or refuse. Neither is a security boundary: files are confined by
+//! the workspace, commands by the sandbox.
 
 mod checks;
 mod git;

@@ -10,7 +10,7 @@
 //! Plain scripts are split exactly as `sh` and `bash` split them. Everything that a shell expands,
 //! redirects, repeats or runs in the background makes a script opaque, and so does every character
 //! whose meaning depends on the shell or the locale, because allow rules match only plain scripts.
-//! This is no security boundary; the kernel is. `words` guesses what an opaque script does.
+//! This is no security boundary; the kernel is. `grammar` reads what an opaque script does.
 
 use std::fmt;
 use std::iter::Peekable;

@@ -1,5 +1,7 @@
 //! Tables of scripts and steps with what becomes of them.
 
+#[cfg(unix)]
+mod bash;
 mod files;
 mod hostile;
 mod literal;

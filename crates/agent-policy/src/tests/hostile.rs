@@ -104,6 +104,7 @@ proptest! {
             let ruling = policy.rule_on(&run(&script));
             prop_assert_eq!(ruling.decision, policy.explain(&script)[0].decision);
         }
+        prop_assert!(strict().rule_on(&run(&script)).decision >= policy().rule_on(&run(&script)).decision);
     }
 
     #[test]
