@@ -74,10 +74,10 @@ struct OpenNode<'t> {
 /// Reads a script and starts its commands.
 pub(super) fn read(text: &str, reader: &mut ScriptReader<'_>) {
     let Some(tree) = parse(text) else {
-        reader.is_complete = false;
+        reader.require(false);
         return;
     };
-    reader.is_complete &= !tree.root_node().has_error();
+    reader.require(!tree.root_node().has_error());
     let mut script = BashScript {
         text,
         reader,
@@ -138,7 +138,7 @@ impl<'t> BashScript<'_, '_, 't> {
         let opened = OpenNode {
             node,
             restores: has_own.then(|| self.reader.context.clone()),
-            begins: self.reader.invocations.len(),
+            begins: self.reader.reading.invocations.len(),
             previous: None,
         };
         if let Some(previous) = piped.and_then(|pipeline| pipeline.previous) {
@@ -192,7 +192,8 @@ impl<'t> BashScript<'_, '_, 't> {
         };
         // It drops the word `-` before a here-document.
         let skipped = skipped.replace("\\\n", "").replace("\\\r\n", "");
-        self.reader.is_complete &= is_plain && matches!(skipped.trim(), "" | "-");
+        self.reader
+            .require(is_plain && matches!(skipped.trim(), "" | "-"));
     }
 
     fn leave(&mut self, closed: OpenNode<'_>) {
@@ -209,7 +210,7 @@ impl<'t> BashScript<'_, '_, 't> {
         let name = node
             .child_by_field_name("name")
             .map(|name| self.source(name));
-        let calls = self.reader.invocations[begins..].iter();
+        let calls = self.reader.reading.invocations[begins..].iter();
         let calls = calls
             .filter(|call| Some(call.name.as_str()) == name)
             .count();
@@ -283,7 +284,8 @@ impl<'t> BashScript<'_, '_, 't> {
                 .text
                 .get(read_to..argument.start_byte())
                 .unwrap_or_default();
-            self.reader.is_complete &= !without_escapes(skipped).contains('\n');
+            self.reader
+                .require(!without_escapes(skipped).contains('\n'));
             read_to = argument.end_byte();
             match argument.kind() {
                 "herestring_redirect" => self.here_string(argument),
@@ -480,14 +482,15 @@ impl<'t> BashScript<'_, '_, 't> {
         let is_named = delimiter
             .chars()
             .all(|c| is_plain(c) || is_quoted && c == ' ');
-        self.reader.is_complete &= is_named && is_end(last) && !lines.lines().any(is_end);
+        self.reader
+            .require(is_named && is_end(last) && !lines.lines().any(is_end));
         if quote.is_none() {
             let scripts = without_escapes(lines);
             for script in scripts.split('`').skip(1).step_by(2) {
                 self.reader.script(script, super::Dialect::Posix);
             }
-            self.reader.is_complete &=
-                body.child_count() > 0 || !substitutes(&scripts.replace('`', ""));
+            self.reader
+                .require(body.child_count() > 0 || !substitutes(&scripts.replace('`', "")));
         }
     }
 }

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use super::programs::Programs;
 use super::reading::{Invocation, ScriptReading, UNKNOWN};
-use super::rules::RuleExtent;
 use super::shell::Opacity;
 use super::table::{BUILT_IN, BuiltIn, RuleCheck};
 use super::{
@@ -111,7 +110,7 @@ impl Policy {
         if script.len() > shell::MAX_BYTES {
             return findings;
         }
-        let reading = self.read(script);
+        let reading = reading::read(script, &self.places, self.dialect);
         for row in self.rows_in_force() {
             findings.extend(self.built_in_on_reading(row, &reading));
         }
@@ -120,38 +119,30 @@ impl Policy {
         findings
     }
 
-    fn read(&self, script: &str) -> ScriptReading {
-        reading::read(script, &self.places, self.dialect)
-    }
-
     fn built_in_on_reading(
         &self,
         row: &'static BuiltIn,
         reading: &ScriptReading,
     ) -> Option<RuleMatch> {
+        let matching = |is_meant: &dyn Fn(&Invocation) -> bool| {
+            let mut made = Vec::new();
+            let found = reading.invocations.iter().find(|command| {
+                // A repository that the script itself creates is not protected while the script
+                // runs.
+                if row.needs() == Some(Grant::GitWrite) {
+                    made.extend(checks::made_repository(command));
+                    if checks::works_within(command, &made) {
+                        return false;
+                    }
+                }
+                is_meant(command)
+            });
+            found.map(|command| built_in(row, &in_short(command)))
+        };
         match row.check {
             RuleCheck::Unreadable => (!reading.is_complete).then(|| built_in(row, "")),
-            RuleCheck::Programs(patterns) => {
-                let mut invocations = reading.invocations.iter();
-                let invocation =
-                    invocations.find(|invocation| checks::is_any(patterns, invocation))?;
-                Some(built_in(row, &in_short(invocation)))
-            }
-            RuleCheck::Command(is_meant) => {
-                let mut made = Vec::new();
-                let invocation = reading.invocations.iter().find(|invocation| {
-                    // A repository that the script itself creates is not protected while the script
-                    // runs.
-                    if row.needs() == Some(Grant::GitWrite) {
-                        made.extend(checks::made_repository(invocation));
-                        if checks::works_within(invocation, &made) {
-                            return false;
-                        }
-                    }
-                    is_meant(invocation, &self.places)
-                })?;
-                Some(built_in(row, &in_short(invocation)))
-            }
+            RuleCheck::Programs(patterns) => matching(&|command| checks::is_any(patterns, command)),
+            RuleCheck::Command(is_meant) => matching(&|command| is_meant(command, &self.places)),
             RuleCheck::Text(_) | RuleCheck::Write(_) | RuleCheck::Touch(_) => None,
         }
     }
@@ -251,16 +242,16 @@ impl Policy {
             Yields::ToAnyRule => return true,
             Yields::ToRuleThatNamesIt(row) => row,
         };
-        let is_about = |rule: &Rule| {
-            let reading = self.read(&rule.command());
+        let is_about = |words: &[String]| {
+            let reading = reading::read_words(words, &self.places);
             self.built_in_on_reading(row, &reading).is_some()
         };
         let mut asked = covered
             .iter()
-            .filter(|covered| is_about(&Rule::of_words(&covered.command, RuleExtent::Whole)))
+            .filter(|covered| is_about(&covered.command))
             .peekable();
         asked.peek().is_some()
-            && asked.all(|covered| covered.rules.iter().any(|rule| is_about(rule)))
+            && asked.all(|covered| covered.rules.iter().any(|rule| is_about(rule.words())))
     }
 }
 

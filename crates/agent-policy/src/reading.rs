@@ -68,23 +68,16 @@ pub enum Dialect {
 
 /// Examines a script that would run in the workspace.
 pub(super) fn read(script: &str, places: &KnownDirectories, dialect: Dialect) -> ScriptReading {
-    let mut reader = ScriptReader {
-        places,
-        context: Surroundings {
-            directory: Some(places.workspace().into()),
-            input: ScriptInput::Nothing,
-            document: None,
-        },
-        invocations: Vec::new(),
-        is_complete: true,
-        work: MAX_WORK,
-        depth: 0,
-    };
+    let mut reader = ScriptReader::new(places);
     reader.script(script, dialect);
-    ScriptReading {
-        invocations: reader.invocations,
-        is_complete: reader.is_complete,
-    }
+    reader.reading
+}
+
+/// Examines one command whose words are known.
+pub(super) fn read_words(words: &[String], places: &KnownDirectories) -> ScriptReading {
+    let mut reader = ScriptReader::new(places);
+    reader.start(words.to_vec());
+    reader.reading
 }
 
 /// The standard input of a command.
@@ -111,17 +104,38 @@ pub(super) struct Surroundings {
 pub(super) struct ScriptReader<'a> {
     pub places: &'a KnownDirectories,
     pub context: Surroundings,
-    pub invocations: Vec<Invocation>,
-    pub is_complete: bool,
+    pub reading: ScriptReading,
     work: usize,
     depth: usize,
 }
 
-impl ScriptReader<'_> {
+impl<'a> ScriptReader<'a> {
+    fn new(places: &'a KnownDirectories) -> Self {
+        Self {
+            places,
+            context: Surroundings {
+                directory: Some(places.workspace().into()),
+                input: ScriptInput::Nothing,
+                document: None,
+            },
+            reading: ScriptReading {
+                invocations: Vec::new(),
+                is_complete: true,
+            },
+            work: MAX_WORK,
+            depth: 0,
+        }
+    }
+
+    /// Notes that a part of the script is not understood, unless this holds.
+    pub(super) fn require(&mut self, is_understood: bool) {
+        self.reading.is_complete &= is_understood;
+    }
+
     /// Reads a script, or text that is fed to a shell.
     pub(super) fn script(&mut self, text: &str, dialect: Dialect) {
         if self.depth >= MAX_DEPTH || text.len() > self.work {
-            self.is_complete = false;
+            self.require(false);
             return;
         }
         self.work -= text.len();
@@ -146,7 +160,7 @@ impl ScriptReader<'_> {
                 arguments = &arguments[arguments.len() - git.arguments.len() - 1..];
             }
         }
-        self.invocations.push(Invocation {
+        self.reading.invocations.push(Invocation {
             name: name.to_owned(),
             arguments: arguments.to_vec(),
             directory,
@@ -191,13 +205,13 @@ impl ScriptReader<'_> {
             }
             let options = &words[begins + 1..begins + inner];
             self.record(&name, options);
-            if let Some(wrapper) = self.invocations.last_mut() {
+            if let Some(wrapper) = self.reading.invocations.last_mut() {
                 wrapper.starts_another = true;
             }
             self.follow_mentioned(options);
             begins += inner;
         }
-        self.is_complete = false;
+        self.require(false);
     }
 
     /// The words that `xargs` reads.

@@ -81,8 +81,13 @@ impl Rule {
         }
     }
 
+    /// The words that it names.
+    pub(super) fn words(&self) -> &[String] {
+        &self.words
+    }
+
     /// The words as a script that could be run.
-    pub(super) fn command(&self) -> String {
+    fn command(&self) -> String {
         let words: Vec<String> = self.words.iter().map(|word| quoted(word)).collect();
         words.join(" ")
     }
