@@ -336,10 +336,9 @@ impl<'t> BashScript<'_, '_, 't> {
                     .map(|piece| self.word(piece))
                     .collect();
                 // Braces without a list or a range mean themselves, as in `HEAD@{1}`.
-                let expands = pieces.contains(',') || pieces.contains("..");
-                let mut cursor = node.walk();
-                let mut pieces_of = node.children(&mut cursor);
-                if expands && pieces_of.any(|piece| self.source(piece).starts_with('{')) {
+                let is_list = pieces.contains(',') || pieces.contains("..");
+                let expands = |piece: Node<'_>| is_list && self.source(piece).starts_with('{');
+                if node.children(&mut node.walk()).any(expands) {
                     return UNKNOWN.to_string();
                 }
                 pieces
@@ -439,58 +438,36 @@ impl<'t> BashScript<'_, '_, 't> {
     /// Checks that bash ends a here-document where the grammar does, and reads substitutions in
     /// backticks, which the grammar takes for text.
     fn here_document(&mut self, node: Node<'_>) {
-        let part = |kind: &str| child(node, kind);
-        let (Some(start), Some(body), Some(end)) = (
-            part("heredoc_start"),
-            part("heredoc_body"),
-            part("heredoc_end"),
-        ) else {
-            return;
-        };
-        let start = self.source(start);
-        let quote = start
-            .chars()
-            .next()
-            .filter(|first| matches!(first, '\'' | '"' | '\\'));
-        let delimiter = match quote {
-            Some('\\') => &start[1..],
-            Some(quote) => start.trim_matches(quote),
-            None => start,
-        };
-        let strips_tabs = self
-            .source(node)
-            .trim_start_matches(|c: char| c.is_ascii_digit());
-        let strips_tabs = strips_tabs.starts_with("<<-");
-        let is_end = |line: &str| {
-            let line = line.trim_end_matches('\r');
-            let line = if strips_tabs {
-                line.trim_start_matches('\t')
-            } else {
-                line
-            };
-            line == delimiter
-        };
-        let text = self.text.get(body.start_byte()..).unwrap_or_default();
-        let length = end.start_byte().saturating_sub(body.start_byte());
-        let lines = text.get(..length).unwrap_or_default();
-        let last_begins = self.text[..end.start_byte()]
-            .rfind('\n')
-            .map_or(0, |at| at + 1);
-        let last = self.text[last_begins..].lines().next().unwrap_or_default();
+        let part = |kind| child(node, kind).unwrap_or(node);
+        let (body, end) = (part("heredoc_body"), part("heredoc_end").start_byte());
+        let start = self.source(part("heredoc_start"));
+        let delimiter = start.trim_matches(['\'', '"', '\\']);
         let is_plain = |c: char| c.is_alphanumeric() || "_-.$:+@%,!".contains(c);
-        let is_quoted = matches!(quote, Some('\'' | '"'));
-        let is_named = delimiter
-            .chars()
-            .all(|c| is_plain(c) || is_quoted && c == ' ');
+        let is_bare = start == delimiter;
+        let is_quoted = [('\'', "'"), ('"', "\""), ('\\', "")]
+            .iter()
+            .any(|(open, close)| start == format!("{open}{delimiter}{close}"));
+        let strips_tabs = self.source(node).contains("<<-");
+        let is_end = |line: &str| {
+            let tabs = if strips_tabs { '\t' } else { '\n' };
+            line.trim_end_matches('\r').trim_start_matches(tabs) == delimiter
+        };
+        let lines = self.text.get(body.start_byte()..end).unwrap_or_default();
+        let before = self.text.get(..end).unwrap_or_default();
+        let last = self.text.get(before.rfind('\n').map_or(0, |at| at + 1)..);
+        let ends = last
+            .and_then(|last| last.lines().next())
+            .is_some_and(is_end);
         self.reader
-            .require(is_named && is_end(last) && !lines.lines().any(is_end));
-        if quote.is_none() {
+            .require((is_bare || is_quoted) && delimiter.chars().all(is_plain));
+        self.reader.require(ends && !lines.lines().any(is_end));
+        if is_bare {
             let scripts = without_escapes(lines);
             for script in scripts.split('`').skip(1).step_by(2) {
                 self.reader.script(script, super::Dialect::Posix);
             }
             self.reader
-                .require(body.child_count() > 0 || !substitutes(&scripts.replace('`', "")));
+                .require(body.child_count() > 0 || !scripts.contains("$("));
         }
     }
 }
@@ -500,17 +477,15 @@ fn child<'n>(node: Node<'n>, kind: &str) -> Option<Node<'n>> {
         .find(|child| child.kind() == kind)
 }
 
+/// A text without backslashes and the characters behind them.
 fn without_escapes(text: &str) -> String {
-    let mut characters = text.chars();
-    let mut plain = String::new();
-    while let Some(next) = characters.next() {
-        if next == '\\' {
-            characters.next();
-        } else {
-            plain.push(next);
-        }
-    }
-    plain
+    let mut is_escaped = false;
+    let is_plain = |c: &char| {
+        let was_escaped = is_escaped;
+        is_escaped = *c == '\\' && !was_escaped;
+        !was_escaped && !is_escaped
+    };
+    text.chars().filter(is_plain).collect()
 }
 
 /// Returns true if a text has a substitution that is not escaped.
@@ -532,57 +507,43 @@ fn printed_by_printf(arguments: &[String]) -> Option<String> {
 }
 
 fn without_backslashes(text: &str, escapes: impl Fn(char) -> bool) -> String {
-    let mut plain = String::with_capacity(text.len());
+    let mut plain = String::new();
     let mut characters = text.chars().peekable();
     while let Some(next) = characters.next() {
-        match characters.next_if(|following| next == '\\' && escapes(*following)) {
-            Some('\n') => {}
-            Some(escaped) => plain.push(escaped),
-            None => plain.push(next),
-        }
+        let literal = characters.next_if(|following| next == '\\' && escapes(*following));
+        plain.extend(Some(literal.unwrap_or(next)).filter(|_| literal != Some('\n')));
     }
     plain
 }
 
 /// Interprets the escapes of `$'...'`, `echo -e` and `printf`.
 pub(super) fn unescaped(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    while let Some(next) = rest.next() {
-        if next != '\\' {
-            plain.push(next);
-            continue;
-        }
-        let Some(letter) = rest.next() else { break };
-        let (radix, digits) = match letter {
-            'x' => (16, 2),
-            'u' => (16, 4),
-            'U' => (16, 8),
-            '0'..='7' => (8, 3),
-            'n' | 'r' | 't' => {
-                plain.push(if letter == 'n' { '\n' } else { ' ' });
-                continue;
-            }
-            _ => {
-                plain.push(letter);
-                continue;
-            }
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\\') {
+        plain.push_str(before);
+        let (radix, most) = match after.chars().next() {
+            Some('x') => (16, 2),
+            Some('u') => (16, 4),
+            Some('U') => (16, 8),
+            _ => (8, 3),
         };
-        let mut code = letter.to_digit(8).unwrap_or(0);
-        let mut left = digits - usize::from(radix == 8);
-        while let Some(digit) = rest.peek().and_then(|next| next.to_digit(radix)) {
-            if left == 0 {
-                break;
-            }
-            code = code.saturating_mul(radix) + digit;
-            left -= 1;
-            rest.next();
+        let number = &after[usize::from(radix == 16)..];
+        let is_digit = |c: &char| c.is_digit(radix);
+        let length = number.chars().take(most).take_while(is_digit).count();
+        if let Ok(code) = u32::from_str_radix(&number[..length], radix) {
+            let character = char::from_u32(code).filter(|c| !c.is_control());
+            plain.push(character.unwrap_or(UNKNOWN));
+            rest = &number[length..];
+        } else {
+            let mut characters = after.chars();
+            plain.extend(characters.next().map(|letter| match letter {
+                'n' => '\n',
+                'r' | 't' => ' ',
+                other => other,
+            }));
+            rest = characters.as_str();
         }
-        plain.push(
-            char::from_u32(code)
-                .filter(|c| !c.is_control())
-                .unwrap_or(UNKNOWN),
-        );
     }
-    plain
+    plain + rest
 }

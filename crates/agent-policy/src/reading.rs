@@ -343,27 +343,18 @@ impl<'a> ScriptReader<'a> {
         for (_, value) in settings.filter(|(_, value)| !value.contains(UNKNOWN)) {
             self.bash(value.trim_start_matches('!'));
         }
-        let mut words = git.arguments.iter();
+        let is_known = |word: &&String| !word.contains(UNKNOWN);
         match (git.subcommand, git.first()) {
             ("bisect", "run") | ("submodule", "foreach") => {
-                let is_command = |word: &String| !word.starts_with('-');
-                let begins = git.arguments[1..].iter().position(is_command);
-                let command = begins.map_or(&[][..], |at| &git.arguments[1 + at..]);
-                self.bash(&command.join(" "));
+                let is_option = |word: &&String| word.starts_with('-');
+                let options = git.arguments[1..].iter().take_while(is_option).count();
+                self.bash(&git.arguments[1 + options..].join(" "));
             }
-            ("rebase", _) => {
-                while let Some(word) = words.next() {
-                    let joined = word.strip_prefix("--exec=").or(word.strip_prefix("-x"));
-                    let script = match joined {
-                        _ if matches!(word.as_str(), "-x" | "--exec") => words.next(),
-                        Some(script) => Some(&script.to_owned()),
-                        None => None,
-                    };
-                    script.into_iter().for_each(|script| self.bash(script));
+            ("rebase" | "filter-branch" | "difftool" | "for-each-repo", _) => {
+                for word in git.arguments.iter().filter(is_known) {
+                    let script = word.strip_prefix("--exec=").or(word.strip_prefix("-x"));
+                    self.bash(script.unwrap_or(word));
                 }
-            }
-            ("filter-branch" | "difftool" | "for-each-repo", _) => {
-                words.for_each(|script| self.bash(script));
             }
             _ => {}
         }
