@@ -24,16 +24,18 @@ const MAX_PIECES: usize = 12 * 1024;
 const MAX_REPORTS: usize = 1024;
 const MAX_REPORTS_OF_ERRORS: usize = 32;
 
-/// The maximum number of pipes. At the end of a long pipeline with an error in it one step of the
-/// parser takes time with the square of its length.
-const MAX_PIPES: usize = 800;
+/// Tokens for which one step of the parser can take time with the square of their number, and the
+/// maximum number of each.
+const COSTLY: [&str; 5] = ["|", "${", "$[", ";;", "<<"];
+const MAX_COSTLY: usize = 800;
 
 fn parse(text: &str) -> Option<Tree> {
     let mut parser = Parser::new();
     parser
         .set_language(&tree_sitter_bash::LANGUAGE.into())
         .ok()?;
-    if text.matches('|').count() > MAX_PIPES {
+    let is_costly = |token: &&str| text.matches(*token).nth(MAX_COSTLY).is_some();
+    if COSTLY.iter().any(is_costly) {
         return None;
     }
     // The scanner of the grammar looks up characters in a table that has 256 of them and crashes with
