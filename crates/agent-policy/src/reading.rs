@@ -31,6 +31,9 @@ const MAX_WORK: usize = 2 * MAX_BYTES;
 /// The maximum length of a directory that is followed, in bytes.
 const MAX_PATH: usize = 1024;
 
+/// The maximum length of what `xargs` inserts for `{}`, in bytes.
+const MAX_INSERTED: usize = 256;
+
 /// The maximum number of wrappers before a command.
 const MAX_WRAPPERS: usize = 16;
 
@@ -198,10 +201,15 @@ impl<'a> ScriptReader<'a> {
             };
             if matches!(name.as_str(), "xargs" | "parallel") {
                 let input = self.words_of_input();
+                let inserted = Some(input.join(" ")).filter(|text| text.len() <= MAX_INSERTED);
+                let inserted = inserted.unwrap_or(UNKNOWN.to_string());
                 for word in &mut words[begins + inner..] {
-                    *word = word.replace("{}", &input.join(" "));
+                    *word = word.replace("{}", &inserted);
                 }
                 words.extend(input);
+            }
+            if words.iter().map(String::len).sum::<usize>() > MAX_WORK {
+                break;
             }
             let options = &words[begins + 1..begins + inner];
             self.record(&name, options);

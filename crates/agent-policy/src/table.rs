@@ -63,34 +63,31 @@ impl BuiltIn {
     }
 }
 
-const fn refuse(rule: &'static str, why: &'static str, check: RuleCheck) -> BuiltIn {
+const fn row(
+    decision: Decision,
+    holds: Holds,
+    (rule, why): (&'static str, &'static str),
+    check: RuleCheck,
+) -> BuiltIn {
     BuiltIn {
-        decision: Decision::Deny,
-        holds: Holds::Always,
+        decision,
+        holds,
         rule,
         why,
         check,
     }
+}
+
+const fn refuse(rule: &'static str, why: &'static str, check: RuleCheck) -> BuiltIn {
+    row(Decision::Deny, Holds::Always, (rule, why), check)
 }
 
 const fn refuse_strictly(rule: &'static str, why: &'static str, check: RuleCheck) -> BuiltIn {
-    BuiltIn {
-        decision: Decision::Deny,
-        holds: Holds::Strict,
-        rule,
-        why,
-        check,
-    }
+    row(Decision::Deny, Holds::Strict, (rule, why), check)
 }
 
 const fn ask(rule: &'static str, why: &'static str, check: RuleCheck) -> BuiltIn {
-    BuiltIn {
-        decision: Decision::Ask,
-        holds: Holds::Always,
-        rule,
-        why,
-        check,
-    }
+    row(Decision::Ask, Holds::Always, (rule, why), check)
 }
 
 /// Returns true if the script is longer than the examined maximum.

@@ -5,72 +5,44 @@ use proptest::prelude::*;
 use super::written::allowing;
 use super::*;
 
+/// Repeated until the script is as long as one may be.
+#[rustfmt::skip]
+const PIECES: &[&str] = &[
+    "(", "$(", "${", "\"$(", "`", "env ", "rm -r ", "x rm ", "(){", "{a,b}", "bash -c \"", "$x$x",
+    "find -exec ", "<<a\n", "x=$x$x;", "*/", "cd a;", "${x:-", "${x:-\"", "git add;", "'", "\\",
+    ")", "a(){a", "<(", ">(", "eval ", "sh<<<x ", "alias a=", "&", "|", "xargs ", "echo a|", "/..",
+    "-exec find ", "a&&", "((", "[[ (a && ", "a=(", "a[", "${x#", "$[", "b) a;;", "(a)|", "<<'a' ",
+    "f(){ ", "! ", "if a;then ", "a <<E\nE\n", "a >b c ", "{\u{20000}", "rd /s ", "cmd /c ",
+    "iex ",
+];
+
 #[test]
 fn hostile_scripts_are_judged_quickly() {
     let begun = std::time::Instant::now();
     let fill = |piece: &str| piece.repeat(MAX_BYTES / piece.len());
-    for piece in [
-        "(",
-        "$(",
-        "${",
-        "\"$(",
-        "`",
-        "env ",
-        "rm -r ",
-        "x rm ",
-        "(){",
-        "{a,b}",
-        "bash -c \"",
-        "$x$x",
-        "find -exec ",
-        "<<a\n",
-        "x=$x$x;",
-        "*/",
-        "cd a;",
-        "${x:-",
-        "${x:-\"",
-        "git add;",
-        "'",
-        "\\",
-        ")",
-        "a(){a",
-        "<(",
-        ">(",
-        "eval ",
-        "sh<<<x ",
-        "alias a=",
-        "&",
-        "|",
-        "xargs ",
-        "echo a|",
-        "/..",
-        "-exec find ",
-        "a&&",
-        "((",
-        "[[ (a && ",
-        "a=(",
-        "a[",
-        "${x#",
-        "$[",
-        "b) a;;",
-        "(a)|",
-        "<<'a' ",
-        "f(){ ",
-        "! ",
-        "if a;then ",
-        "a <<E\nE\n",
-        "a >b c ",
-        "{\u{20000}",
-        "rd /s ",
-        "cmd /c ",
-        "iex ",
-    ] {
+    for piece in PIECES {
         let script = fill(piece);
         policy().rule_on(&run(&script));
     }
     let nested = (0..12).fold("x=rm".to_owned(), |script, number| {
         format!("{script};a{number}=$x$x$x$x$x$x$x$x;x=$a{number}")
     });
+    // What `xargs` inserts is inserted again and again.
+    for script in [
+        format!("echo {{}}{{}} | {}x {{}}", "xargs -I{} ".repeat(2000)),
+        format!(
+            "echo {} | xargs -I{{}} x {}",
+            fill("a")[..16000].to_owned(),
+            "{}".repeat(8000)
+        ),
+        format!(
+            "echo {} | xargs -I{{}} x {}",
+            "a".repeat(250),
+            "{}".repeat(16000)
+        ),
+    ] {
+        policy().rule_on(&run(&script));
+    }
     case(&policy(), &nested, Decision::Allow);
     case(&policy(), &format!("{nested};$x"), Decision::Ask);
     assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
