@@ -42,7 +42,7 @@ use self::publish::Requested;
 pub use self::publish::message_of;
 use self::questions::Answered;
 use self::steps::Begun;
-use crate::checkpoint::{self, Before};
+use crate::checkpoint::{Before, CheckpointLimits};
 use crate::compose::{Carriage, Listing};
 use crate::error::Result;
 use crate::execute::Limits;
@@ -70,7 +70,7 @@ pub struct Agent {
     /// The bounds of what steps may do.
     pub limits: Limits,
     /// What checkpoints cover, and undo with them.
-    pub covered: checkpoint::Limits,
+    pub covered: CheckpointLimits,
     /// The bounds of what an outbox may hold, and how failures are taken.
     pub manner: Manner,
     /// The voice.

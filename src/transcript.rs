@@ -13,7 +13,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::checkpoint::{self, DiffLimits};
+use crate::checkpoint::{CheckpointStore, DiffLimits};
 use crate::error::Result;
 use crate::mailbox::Mailbox;
 use crate::protocol::Issue;
@@ -179,7 +179,7 @@ impl Transcript {
     /// The same with what each round changed, as far as its checkpoints are still there.
     #[must_use]
     pub fn with_diffs(mut self, objects: &Path, limits: &DiffLimits) -> Self {
-        let Ok(mut checkpoints) = checkpoint::Store::open(objects) else {
+        let Ok(mut checkpoints) = CheckpointStore::open(objects) else {
             return self;
         };
         for round in &mut self.rounds {

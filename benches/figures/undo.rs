@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use agent::checkpoint::{Limits, Store};
+use agent::checkpoint::{CheckpointLimits, CheckpointStore};
 use agent::workspace::Workspace;
 
 use crate::Outcome;
@@ -33,10 +33,10 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
         let tree = directory.path().join("tree");
         make_tree(&tree, files)?;
         let workspace = Workspace::open(&tree)?;
-        let mut store = Store::open(&directory.path().join("objects"))?;
+        let mut store = CheckpointStore::open(&directory.path().join("objects"))?;
         // As in a session: the sync of the next journal record covers it.
         store.sync_later();
-        let limits = Limits::default();
+        let limits = CheckpointLimits::default();
         let began = Instant::now();
         store.take(&workspace, &limits)?;
         let first = began.elapsed();

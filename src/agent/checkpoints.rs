@@ -28,8 +28,8 @@ use super::Conversation;
 use super::report::{Hooks, hooks_of};
 use super::round::runs;
 use crate::checkpoint::{
-    Before, PassedOver, Reach, Reason, Snapshot, Store, Taken, WantedSnapshots, What,
-    is_ignore_file,
+    Before, ChangeKind, CheckpointStore, PassedOver, Reach, Reason, Snapshot, TakenSnapshot,
+    WantedSnapshots, is_ignore_file,
 };
 use crate::error::Result;
 use crate::fs::{Durability, write_atomic};
@@ -48,7 +48,7 @@ const TIDY_EVERY: Duration = Duration::from_hours(24);
 /// The checkpoints of a session at work.
 #[derive(Debug, Default)]
 pub(super) struct Checkpoints {
-    store: Option<Store>,
+    store: Option<CheckpointStore>,
     is_prepared: bool,
     /// The hooks of the repositories before the round that is under way.
     hooks: Option<Hooks>,
@@ -259,7 +259,7 @@ impl Conversation<'_> {
             .unwrap_or_default();
         changes
             .iter()
-            .filter(|change| change.what != What::NotCovered(Reason::Meanwhile))
+            .filter(|change| change.kind != ChangeKind::NotCovered(Reason::Meanwhile))
             .filter_map(|change| RelPath::parse(change.path.to_str()?).ok())
             .filter(|path| !is_generated(path))
             .take(REMEMBERED_FILES)
@@ -300,17 +300,17 @@ impl Conversation<'_> {
         Some(taken.snapshot)
     }
 
-    fn take_checkpoint(&mut self) -> Result<Taken> {
+    fn take_checkpoint(&mut self) -> Result<TakenSnapshot> {
         let agent = self.agent;
         self.has_unsynced_files = true;
         self.store()?.take(&agent.workspace, &agent.covered)
     }
 
-    pub(super) fn store(&mut self) -> Result<&mut Store> {
+    pub(super) fn store(&mut self) -> Result<&mut CheckpointStore> {
         let store = if let Some(store) = self.checkpoints.store.take() {
             store
         } else {
-            let mut store = Store::open(&self.agent.store.objects())?;
+            let mut store = CheckpointStore::open(&self.agent.store.objects())?;
             if self.syncs_together {
                 store.sync_later();
             }
@@ -390,7 +390,7 @@ impl Conversation<'_> {
     /// Whether the checkpoints take more than they may, and enough more than after the last try
     /// that another one may help.
     fn is_over_limit(&self) -> bool {
-        let size = Store::size(&self.agent.store.objects());
+        let size = CheckpointStore::size(&self.agent.store.objects());
         let tried = self.checkpoints.tidied_to;
         let is_news = tried.is_none_or(|tried| size > tried.saturating_add(tried / 10));
         size > self.agent.covered.max_store_bytes && is_news
@@ -423,7 +423,7 @@ impl Conversation<'_> {
         let lost = removed::prune(&self.agent.store, limit, SystemTime::now())?;
         if lost > 0 {
             self.agent.ui.say(&format!(
-                "What undo had removed took more than {megabytes} MB (`MaxUndoMegabytes`): what was kept of the oldest {} is gone.",
+                "ChangeKind undo had removed took more than {megabytes} MB (`MaxUndoMegabytes`): what was kept of the oldest {} is gone.",
                 counted(lost, "undo")
             ));
         }

@@ -7,7 +7,7 @@ use super::conceal::{Concealed, kept_secrets};
 use super::handover::{HandedOver, beginning};
 use super::undo::{obstacle, tidied};
 use super::{Agent, Conversation};
-use crate::checkpoint::{self, Conflict, Restored, Snapshot, Why};
+use crate::checkpoint::{CheckpointStore, Conflict, ConflictReason, Restored, Snapshot};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
 use crate::secrets::Vault;
@@ -53,7 +53,7 @@ impl Agent {
                     .hint(format!("its latest is round {latest}; 0 is the beginning")),
             );
         }
-        let mut store = checkpoint::Store::open(&self.store.objects())?;
+        let mut store = CheckpointStore::open(&self.store.objects())?;
         let files = match past.history.after(round) {
             Some(files) => files,
             None => store.take(&self.workspace, &self.covered)?.snapshot,
@@ -87,9 +87,9 @@ impl Agent {
     ///
     /// A file that cannot be written is an error: a session without it would begin with a loss.
     pub fn copy_files(&self, files: &Snapshot, target: &Self) -> Result<Restored> {
-        let mut store = checkpoint::Store::open(&self.store.objects())?;
+        let mut store = CheckpointStore::open(&self.store.objects())?;
         let laid_out = store.lay_out(&target.workspace, files).map_err(tidied)?;
-        let is_failed = |conflict: &&Conflict| matches!(conflict.why, Why::Failed(_));
+        let is_failed = |conflict: &&Conflict| matches!(conflict.why, ConflictReason::Failed(_));
         if let Some(failed) = laid_out.skipped.iter().find(is_failed) {
             let path = escape_line(&failed.path.to_string_lossy());
             return Err(

@@ -9,7 +9,7 @@ use super::checkpoints::Checkpoints;
 use super::conceal::{Concealed, Told};
 use super::publish::Requested;
 use super::{Agent, Conversation};
-use crate::checkpoint::{self, DiffLimits, Snapshot};
+use crate::checkpoint::{CheckpointStore, DiffLimits, Snapshot};
 use crate::compose::{self, Handover};
 use crate::error::{Error, Result};
 use crate::mailbox::Posted;
@@ -181,7 +181,7 @@ impl Conversation<'_> {
         let Some(now) = self.checkpoint() else {
             return Ok(String::new());
         };
-        let mut store = checkpoint::Store::open(&self.agent.store.objects())?;
+        let mut store = CheckpointStore::open(&self.agent.store.objects())?;
         Ok(self.agent.difference(&mut store, starts, &now))
     }
 }
@@ -190,7 +190,7 @@ impl Agent {
     /// What differs between the first of these that is still known and a later snapshot.
     pub(super) fn difference(
         &self,
-        store: &mut checkpoint::Store,
+        store: &mut CheckpointStore,
         starts: &[Snapshot],
         end: &Snapshot,
     ) -> String {

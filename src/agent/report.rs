@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use super::Conversation;
-use crate::checkpoint::{Change, Node, Snapshot};
+use crate::checkpoint::{Node, Snapshot, SnapshotChange};
 use crate::error::Result;
 use crate::protocol::obeyed::{
     OTHER_CONFIGURATION, OTHER_CONFIGURATION_ENDS, TOOL_CONFIGURATION, WORKFLOWS,
@@ -63,7 +63,7 @@ struct Report {
 
 impl Report {
     /// Sorts a change in; `target` is where a link leads.
-    fn add(&mut self, workspace: &Path, change: &Change, target: Option<&Path>) {
+    fn add(&mut self, workspace: &Path, change: &SnapshotChange, target: Option<&Path>) {
         let shown = escape_line(&change.path.to_string_lossy());
         let is_left = change.after.is_some_and(|node| !node.is_directory());
         if is_left && is_obeyed(&change.path) {

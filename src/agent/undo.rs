@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 use super::Agent;
 use crate::checkpoint::{
-    self, Conflict, Force, KeepAside, Node, PartialTurn, Plan, Reach, RestoreStep, Restored,
-    Snapshot, Turn, Why,
+    CheckpointStore, Conflict, ConflictReason, Force, KeepAside, Node, PartialTurn, Reach,
+    RestorePlan, RestoreStep, Restored, Snapshot, Turn,
 };
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
@@ -44,7 +44,7 @@ pub struct Reversal {
     /// The rounds, in the order in which they are gone through.
     pub rounds: Vec<u32>,
     /// What would change.
-    pub plan: Plan,
+    pub plan: RestorePlan,
     /// Later rounds that stay, because there is no checkpoint of them.
     pub uncovered: Vec<u32>,
     /// The state to which an undo of commands goes back: what that does not have is kept.
@@ -76,7 +76,7 @@ impl Agent {
         let plan = &reversal.plan;
         let has_work = !plan.steps.is_empty() || !plan.already.is_empty();
         if !has_work && !plan.conflicts.is_empty() {
-            let is_beyond_force = |one: &Conflict| matches!(one.why, Why::NotCovered(_));
+            let is_beyond_force = |one: &Conflict| matches!(one.why, ConflictReason::NotCovered(_));
             if plan.conflicts.iter().all(is_beyond_force) {
                 return Err(self.not_covered(id, &reversal));
             }
@@ -90,7 +90,7 @@ impl Agent {
                 )));
             }
         }
-        let mut store = checkpoint::Store::open(&self.store.objects())?;
+        let mut store = CheckpointStore::open(&self.store.objects())?;
         let directory = self.removed(id, &reversal);
         let known = self.store.created_by_steps(id, &reversal.rounds)?;
         let keep = reversal.keeps.map(|target| KeepAside {
@@ -173,7 +173,7 @@ impl Agent {
         let keeps = (turns.last())
             .filter(|_| is_undo && numbers.iter().any(ran_commands))
             .map(|(turn, _)| turn.to);
-        let mut store = checkpoint::Store::open(&self.store.objects())?;
+        let mut store = CheckpointStore::open(&self.store.objects())?;
         let reversal = Reversal {
             wish,
             rounds: numbers,
@@ -309,16 +309,18 @@ fn effect(step: &RestoreStep) -> &'static str {
 /// Why a file is left alone, in words after its name.
 pub fn obstacle(conflict: &Conflict) -> String {
     match &conflict.why {
-        Why::ChangedSince => "was changed since".to_owned(),
-        Why::ChangedBetween => "was changed between the rounds".to_owned(),
-        Why::NotCovered(reason) => format!("is not covered by checkpoints: it {}", reason.words()),
-        Why::NotEmpty => "holds files that the rounds did not create".to_owned(),
-        Why::Failed(cause) => format!("could not be restored: {cause}"),
+        ConflictReason::ChangedSince => "was changed since".to_owned(),
+        ConflictReason::ChangedBetween => "was changed between the rounds".to_owned(),
+        ConflictReason::NotCovered(reason) => {
+            format!("is not covered by checkpoints: it {}", reason.words())
+        }
+        ConflictReason::NotEmpty => "holds files that the rounds did not create".to_owned(),
+        ConflictReason::Failed(cause) => format!("could not be restored: {cause}"),
     }
 }
 
 fn is_failed(conflict: &Conflict) -> bool {
-    matches!(conflict.why, Why::Failed(_))
+    matches!(conflict.why, ConflictReason::Failed(_))
 }
 
 /// Refuses to call it done while something could not be restored.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{Common, open, resume};
 use crate::agent::Agent;
 use crate::agent::undo::tidied;
-use crate::checkpoint::{self, DiffLimits, Stat, What};
+use crate::checkpoint::{ChangeKind, CheckpointStore, DiffLimits, DiffStat};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
 use crate::session::{Checkpoint, Store};
@@ -57,7 +57,7 @@ impl Diff {
             before,
             after,
         } = self.choose(common, &agent, &id)?;
-        let mut store = checkpoint::Store::open(&agent.store.objects())?;
+        let mut store = CheckpointStore::open(&agent.store.objects())?;
         let limits = DiffLimits::default();
         if common.json || self.stat {
             for stat in store.stat(&before, &after, &limits).map_err(tidied)? {
@@ -107,15 +107,15 @@ impl Diff {
     }
 }
 
-fn row(round: u32, stat: &Stat) -> Row {
-    let (change, from) = match &stat.change.what {
-        What::Created => ("created", None),
-        What::Deleted => ("deleted", None),
-        What::Modified => ("modified", None),
-        What::Mode => ("mode", None),
-        What::Kind => ("kind", None),
-        What::Renamed { from } => ("renamed", Some(from.to_string_lossy().into_owned())),
-        What::NotCovered(_) => ("not covered", None),
+fn row(round: u32, stat: &DiffStat) -> Row {
+    let (change, from) = match &stat.change.kind {
+        ChangeKind::Created => ("created", None),
+        ChangeKind::Deleted => ("deleted", None),
+        ChangeKind::Modified => ("modified", None),
+        ChangeKind::Mode => ("mode", None),
+        ChangeKind::Kind => ("kind", None),
+        ChangeKind::Renamed { from } => ("renamed", Some(from.to_string_lossy().into_owned())),
+        ChangeKind::NotCovered(_) => ("not covered", None),
     };
     Row {
         round,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Permit;
 use crate::approve::KeptRules;
-use crate::checkpoint;
+use crate::checkpoint::CheckpointLimits;
 use crate::error::{Error, Result};
 use crate::fs::{Durability, create_directory, own_directory, write_atomic};
 use crate::platform::programs;
@@ -258,11 +258,11 @@ fn obeyed_by_git(workspace: &Path) -> Vec<RelPath> {
 }
 
 /// What checkpoints look at: all but our own folders and settings.
-pub(super) fn covered(loaded: &Loaded, workspace: &Path) -> checkpoint::Limits {
-    let mut covered = checkpoint::Limits {
+pub(super) fn covered(loaded: &Loaded, workspace: &Path) -> CheckpointLimits {
+    let mut covered = CheckpointLimits {
         max_file_bytes: loaded.settings.max_undo_file_bytes,
         max_store_bytes: loaded.settings.max_undo_megabytes << 20,
-        ..checkpoint::Limits::default()
+        ..CheckpointLimits::default()
     };
     let own = loaded.paths.own();
     let inside = own.filter_map(|path| path.strip_prefix(workspace).ok());

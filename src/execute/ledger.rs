@@ -14,7 +14,7 @@ use super::staging::{Content, Staging};
 use crate::edit::LineChange;
 use crate::protocol::{KnownExtent, RelPath, SeenFiles, StagedFile, StagedLines};
 use crate::workspace::text::TextFile;
-use crate::workspace::{FileProblem, Permission, Workspace};
+use crate::workspace::{ExecutableBit, FileProblem, Workspace};
 
 /// How well the model knows a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -223,7 +223,7 @@ impl<'a> Ledger<'a> {
             None => Content::new(content),
         };
         self.staging
-            .write(path, &content, Permission::Keep)
+            .write(path, &content, ExecutableBit::Keep)
             .map(|()| self.enter(path, known))
     }
 

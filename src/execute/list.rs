@@ -3,7 +3,7 @@
 use super::select::{Meant, Scope};
 use super::{Execution, count};
 use crate::protocol::{Capped, Outcome, Selection};
-use crate::workspace::walk::{Found, Walked};
+use crate::workspace::walk::{Walked, WalkedFile};
 
 impl Execution<'_> {
     /// Lists the files that are meant.
@@ -43,7 +43,7 @@ fn summary(walked: &Walked) -> String {
     parts.join("; ")
 }
 
-fn listing(files: &[Found], limit: usize) -> Capped {
+fn listing(files: &[WalkedFile], limit: usize) -> Capped {
     let mut lines: Vec<String> = files.iter().take(limit).map(line).collect();
     let omitted = files.len().saturating_sub(limit);
     if omitted > 0 {
@@ -55,8 +55,8 @@ fn listing(files: &[Found], limit: usize) -> Capped {
     }
 }
 
-fn line(found: &Found) -> String {
-    let Found { path, size, .. } = found;
+fn line(found: &WalkedFile) -> String {
+    let WalkedFile { path, size, .. } = found;
     if found.is_link {
         format!("{path} (link)")
     } else {

@@ -4,7 +4,7 @@ use super::skipped::Named;
 use super::walks::Walks;
 use crate::protocol::RelPath;
 use crate::protocol::generated::is_generated;
-use crate::workspace::walk::Found;
+use crate::workspace::walk::WalkedFile;
 
 /// The most names that are suggested.
 const MAX_SUGGESTIONS: usize = 3;
@@ -35,11 +35,11 @@ fn nearest(walks: &Walks<'_>, path: &RelPath) -> Vec<RelPath> {
     walk.map_or_else(|_| Vec::new(), |walk| nearest_of(&walk.walked.files, path))
 }
 
-fn nearest_of(files: &[Found], path: &RelPath) -> Vec<RelPath> {
+fn nearest_of(files: &[WalkedFile], path: &RelPath) -> Vec<RelPath> {
     let name = path.file_name().to_lowercase();
     let parent = path.parent();
     let mut close: Vec<(usize, &RelPath)> = Vec::new();
-    for Found { path: found, .. } in files {
+    for WalkedFile { path: found, .. } in files {
         let other = found.file_name().to_lowercase();
         if other == name {
             close.push((0, found));

@@ -11,7 +11,7 @@ use super::skipped::{Named, Skipped};
 use super::walks::Walks;
 use crate::protocol::selection::split;
 use crate::protocol::{Outcome, RelPath, Selection};
-use crate::workspace::walk::{Found, Walked};
+use crate::workspace::walk::{Walked, WalkedFile};
 use crate::workspace::{FileProblem, Kind, Workspace};
 
 /// What a step looks at.
@@ -184,7 +184,7 @@ impl Scope {
             .map_err(|problem| walks.explained(&problem))?;
         let passed = walk.passed.iter().filter(|path| self.reaches(place, path));
         passed.for_each(|path| skipped.note(path));
-        let is_meant = |found: &&Found| self.includes(place, &found.path);
+        let is_meant = |found: &&WalkedFile| self.includes(place, &found.path);
         Ok(Walked {
             files: walk.walked.files.iter().filter(is_meant).cloned().collect(),
             unnamable: walk.walked.unnamable,

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::seen::hash;
 use crate::protocol::{RelPath, StagedChange};
-use crate::workspace::{FileProblem, Kind, Ownership, Permission, Place, Workspace};
+use crate::workspace::{ExecutableBit, FileProblem, Kind, Ownership, StagingTarget, Workspace};
 use carry_out::Stats;
 use found::Found;
 use names::Names;
@@ -153,7 +153,7 @@ impl<'a> Staging<'a> {
     }
 
     /// Who may execute a regular file; never `Keep`.
-    pub(super) fn permission(&self, path: &RelPath) -> Result<Permission, FileProblem> {
+    pub(super) fn permission(&self, path: &RelPath) -> Result<ExecutableBit, FileProblem> {
         match self.files.get(path) {
             Some(Picture::Gone) => Err(FileProblem::NotFound(path.clone())),
             Some(Picture::File { lies, .. }) => self.workspace.permission(lies),
@@ -166,7 +166,7 @@ impl<'a> Staging<'a> {
         &mut self,
         path: &RelPath,
         content: &Content<'_>,
-        permission: Permission,
+        permission: ExecutableBit,
     ) -> Result<(), FileProblem> {
         let content = content.clone();
         self.write_all(vec![Write {
@@ -328,7 +328,7 @@ impl<'a> Staging<'a> {
 pub(super) struct Write<'a> {
     pub(super) path: &'a RelPath,
     pub(super) content: Content<'a>,
-    pub(super) permission: Permission,
+    pub(super) permission: ExecutableBit,
 }
 
 /// The same, with what has to be known to put the content beside the file.
@@ -341,7 +341,7 @@ struct Prepared<'a> {
 
 impl Prepared<'_> {
     fn stage(&self, workspace: &Workspace) -> Result<(RelPath, Ownership), FileProblem> {
-        let place = Place {
+        let place = StagingTarget {
             path: self.write.path,
             like: self.like.as_ref(),
             mark: &self.mark,

@@ -7,7 +7,7 @@ use super::{Execution, count};
 use crate::edit;
 use crate::protocol::{ContentSource, Outcome, RelPath};
 use crate::workspace::FileProblem;
-use crate::workspace::text::{Encoding, TextFile};
+use crate::workspace::text::{TextEncoding, TextFile};
 
 /// What a whole new content makes of a file.
 pub(super) struct Overwrite {
@@ -192,7 +192,7 @@ fn in_the_manner_of(old: &TextFile, content: &str) -> Vec<u8> {
     match file.encode() {
         Ok(bytes) => bytes,
         Err(_) => TextFile {
-            encoding: Encoding::Utf8,
+            encoding: TextEncoding::Utf8,
             ..file
         }
         .text

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::{History, Journal, JournalEnd, Notes, Recovered, SCHEMA, Session};
 use crate::error::{Error, Result};
-use crate::fs::{Draft, Durability, TEMPORARY, own_directory, refuse_link, write_atomic};
+use crate::fs::{AtomicFile, Durability, TEMPORARY, own_directory, refuse_link, write_atomic};
 use crate::protocol::SessionId;
 
 /// The directory of all sessions of a base directory.
@@ -169,7 +169,7 @@ impl Store {
         let folder = self.folder(id);
         let path = folder.join(name);
         // The listing of a large workspace is long: it need not be in memory a second time.
-        let mut draft = Draft::begin(&folder)?;
+        let mut draft = AtomicFile::begin(&folder)?;
         serde_json::to_writer(&mut draft, value)
             .map_err(|cause| Error::file("write", &path, cause))?;
         draft.finish(&path, Durability::Atomic)

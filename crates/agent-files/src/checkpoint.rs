@@ -1,11 +1,11 @@
-//! Checkpoints: what the workspace was before and after a round, so that a round can be undone.
+//! Checkpoints: the state of the workspace before and after each round, so that a round can be
+//! undone.
 //!
-//! A snapshot is a tree of hashes; the content lies in a private store beside the sessions, each
-//! content once, whoever changed the file and however. Taking one is a walk over the workspace that
-//! reads only what changed since the last. The project's own repository is neither needed nor
-//! touched. A snapshot of a few named paths costs no walk: the rest is taken over from an earlier
-//! one, so that two of them differ only in these paths. Which snapshots belong to which round is for
-//! the session to know.
+//! A snapshot is a tree of hashes; contents are in a private store beside the sessions, each one
+//! once. Taking a snapshot walks the workspace and reads only files that changed since the last
+//! one. The project's own repository is neither needed nor touched. A snapshot of a few named paths
+//! needs no walk: it takes everything else from an earlier snapshot, so that the two differ only in
+//! these paths. The session knows which snapshots belong to which round.
 //!
 //! ```text
 //! packs/<id>.pack     objects: contents of files, targets of links, trees      (pack, objects)
@@ -14,11 +14,11 @@
 //! lock                held by whoever changes the store; shared by its readers
 //! ```
 //!
-//! A store of our own was taken rather than a shadow git repository: it works without git, takes
-//! the time of `git status` on 80,000 files, and covers what git cannot (modes, empty directories,
-//! ignored files that are small). Contents are copied, not borrowed from the project's repository,
-//! whose objects may be pruned any day; the first snapshot copies everything once, in seconds, while
-//! the person carries the first prompt. They are not compressed: reading and writing is what costs.
+//! A store of our own instead of a shadow git repository: it works without git, takes as long as
+//! `git status` on 80,000 files, and covers what git does not (modes, empty directories, small
+//! ignored files). Contents are copied rather than shared with the project's repository, which may
+//! prune its objects at any time. The first snapshot copies everything once, within seconds, while
+//! the person pastes the first message. Objects are not compressed: I/O dominates the cost.
 
 mod apart;
 mod cache;
@@ -42,10 +42,10 @@ use std::time::SystemTime;
 use blake3::Hash;
 use serde::{Deserialize, Serialize};
 
-pub use changes::{Change, Difference, What};
-pub use diff::{DiffLimits, Lines, Stat};
-pub use plan::{Conflict, Plan, RestoreStep, Why};
-pub use restore::{Force, KeepAside, Kept, Restored};
+pub use changes::{ChangeKind, SnapshotChange, SnapshotDifference};
+pub use diff::{DiffLimits, DiffStat, Lines};
+pub use plan::{Conflict, ConflictReason, RestorePlan, RestoreStep};
+pub use restore::{Force, KeepAside, KeptCopy, Restored};
 pub use take::is_ignore_file;
 pub use tidy::{Tidied, WantedSnapshots};
 pub use tree::{Node, Reason};
@@ -54,81 +54,83 @@ use crate::error::{Error, Result};
 use crate::fs::{Durability, own_directory};
 use crate::platform;
 use crate::workspace::Workspace;
-use crate::workspace::survey::{self, Scope};
+use crate::workspace::survey::{self, SurveyScope};
 use agent_protocol::RelPath;
 use cache::Cache;
 use objects::Objects;
-use take::Taking;
+use take::SnapshotBuilder;
 
-/// What a checkpoint covers.
+/// Limits of a checkpoint and of the store.
 #[derive(Debug, Clone)]
-pub struct Limits {
-    /// Files with more bytes than these are passed over, and named.
+pub struct CheckpointLimits {
+    /// Files with more bytes are passed over and listed in the result.
     pub max_file_bytes: u64,
-    /// Ignored files with more bytes than these are passed over in silence.
+    /// Ignored files with more bytes are passed over silently.
     pub max_ignored_bytes: u64,
-    /// The most new content that one snapshot stores, in bytes; what is more is passed over.
+    /// Limit on the new content of one snapshot, in bytes; files beyond it are passed over.
     pub max_new_bytes: u64,
-    /// The size that tidying brings the whole store down to, in bytes.
+    /// The store is pruned to this size, in bytes.
     pub max_store_bytes: u64,
-    /// What is looked at: leave out the directories of our own that lie in the workspace.
-    pub scope: Scope,
+    /// The part of the workspace to look at. It should leave out our own directories in the
+    /// workspace.
+    pub scope: SurveyScope,
 }
 
-impl Default for Limits {
+impl Default for CheckpointLimits {
     fn default() -> Self {
         Self {
             max_file_bytes: 10 * 1024 * 1024,
             max_ignored_bytes: 64 * 1024,
             max_new_bytes: 4 * 1024 * 1024 * 1024,
             max_store_bytes: 8 * 1024 * 1024 * 1024,
-            scope: Scope {
+            scope: SurveyScope {
                 max_entries: 500_000,
-                ..Scope::default()
+                ..SurveyScope::default()
             },
         }
     }
 }
 
-/// The state of a workspace at one time; equal ones are the same files.
+/// The state of a workspace at one moment. Equal snapshots have equal files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Snapshot(Hash);
 
-/// A snapshot that was taken.
+/// The result of taking a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Taken {
-    /// Which.
+pub struct TakenSnapshot {
+    /// The snapshot.
     pub snapshot: Snapshot,
-    /// What it does not cover, but for what is ignored: the first thousand, sorted by path.
+    /// Files that the snapshot does not cover, ignored ones aside: the first thousand, sorted by
+    /// path.
     pub passed_over: Vec<PassedOver>,
-    /// How many it does not cover.
+    /// The number of files that the snapshot does not cover, ignored ones aside.
     pub passed_over_count: u64,
-    /// The directories in which repositories lie, the first thousand of those that were looked at.
+    /// Directories that contain a repository: the first thousand among those visited.
     pub repositories: Vec<PathBuf>,
-    /// How many files were read, because they changed since the last snapshot or just now.
+    /// The number of files that had to be read, because they changed since the last snapshot.
     pub files_read: u64,
-    /// The files and directories that it covers, by their numbers in the file system.
+    /// Inode numbers of the files and directories that the snapshot covers.
     pub inodes: HashSet<u64>,
 }
 
-/// Something that a snapshot does not cover.
+/// A file or directory that a snapshot does not cover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassedOver {
-    /// Where, relative to the workspace.
+    /// The path relative to the workspace.
     pub path: PathBuf,
-    /// Why not.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// How much of the workspace a snapshot looked at.
+/// The part of the workspace that a snapshot looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
     /// All of it.
     #[default]
     Whole,
-    /// Only what was named; all else is as an earlier one knows it.
+    /// Only the named paths; everything else is copied from an earlier snapshot.
     Named,
 }
 
@@ -142,40 +144,41 @@ impl Reach {
     }
 }
 
-/// The state before something is changed.
+/// The snapshot before a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Before {
-    /// Its snapshot.
+    /// The snapshot.
     pub snapshot: Snapshot,
-    /// What that looked at: one after the change is comparable only if it looks at no more.
+    /// The part that it looked at. A snapshot after the change must not look at more, or the two
+    /// cannot be compared.
     #[serde(default, skip_serializing_if = "Reach::is_whole")]
     pub reach: Reach,
 }
 
-/// From one snapshot to another: from after a round to before it is its undo, the other way its
+/// A pair of snapshots to move between. After a round to before it is an undo; the other way is a
 /// redo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// As the workspace should be now.
+    /// The expected state of the workspace now.
     pub from: Snapshot,
-    /// As it should be then.
+    /// The state to restore.
     pub to: Snapshot,
 }
 
-/// A turn, and the only paths of it that count, if not all do.
+/// A turn, restricted to these paths unless they are `None`.
 pub type PartialTurn = (Turn, Option<BTreeSet<String>>);
 
-/// The checkpoints of all sessions of a base directory.
+/// The checkpoints of all sessions in a base directory.
 #[derive(Debug)]
-pub struct Store {
+pub struct CheckpointStore {
     directory: PathBuf,
     objects: Objects,
     durability: Durability,
     clock: fn() -> SystemTime,
 }
 
-impl Store {
-    /// Opens the store in this directory, and makes it if there is none.
+impl CheckpointStore {
+    /// Opens the store in this directory, or creates it.
     pub fn open(directory: &Path) -> Result<Self> {
         own_directory(directory)?;
         for part in ["packs", "cache"] {
@@ -194,23 +197,27 @@ impl Store {
         })
     }
 
-    /// From now on snapshots are not synced: the caller does that, before it relies on one.
+    /// Leaves syncing to the caller, who must do it before relying on a snapshot.
     pub fn sync_later(&mut self) {
         self.durability = Durability::Atomic;
     }
 
     /// Takes a snapshot of the workspace.
     ///
-    /// What is new is on the disk when it returns, unless syncing was left to the caller. A kill in
-    /// the middle leaves the store as it was.
-    pub fn take(&mut self, workspace: &Workspace, limits: &Limits) -> Result<Taken> {
+    /// New objects are on disk when it returns, unless syncing was left to the caller. If the
+    /// process is killed, the store stays as it was.
+    pub fn take(
+        &mut self,
+        workspace: &Workspace,
+        limits: &CheckpointLimits,
+    ) -> Result<TakenSnapshot> {
         let _alone = self.lock_alone()?;
         self.refresh_alone()?;
         let limits = self.without_itself(workspace, limits);
         let cache_path = take::cache_path(&self.directory.join("cache"), workspace);
         let cache = Cache::read(&cache_path);
         let mut found =
-            Taking::new(&self.objects, &limits, &cache, (self.clock)()).run(workspace)?;
+            SnapshotBuilder::new(&self.objects, &limits, &cache, (self.clock)()).run(workspace)?;
         let cache = found.cache.take();
         let taken = self.keep(found)?;
         if let Some(cache) = cache {
@@ -219,38 +226,41 @@ impl Store {
         Ok(taken)
     }
 
-    /// Takes a snapshot that looks only at these paths; all else is as an earlier one knows it.
+    /// Takes a snapshot that looks only at these paths and copies everything else from an earlier
+    /// one.
     ///
-    /// These are covered though they are ignored: who names them means them. Its cost depends on
-    /// the paths and not on the workspace. Nothing comes back where they are not enough: the earlier one is not in the store any more, an ignore file is among them, or a
-    /// name is taken by one that is written in another way.
+    /// Named paths are covered even if they are ignored. The cost depends on the paths, not on the
+    /// size of the workspace. Returns `None` if a full snapshot is needed: the earlier one is no
+    /// longer in the store, an ignore file is among the paths, or a name collides with one that
+    /// differs only in spelling.
     pub fn take_part(
         &mut self,
         workspace: &Workspace,
-        limits: &Limits,
+        limits: &CheckpointLimits,
         earlier: Snapshot,
         paths: &[RelPath],
-    ) -> Result<Option<Taken>> {
+    ) -> Result<Option<TakenSnapshot>> {
         let _alone = self.lock_alone()?;
         self.refresh_alone()?;
         let mut limits = self.without_itself(workspace, limits);
         limits.max_ignored_bytes = limits.max_file_bytes;
         let no_cache = Cache::default();
-        let taking = Taking::new(&self.objects, &limits, &no_cache, (self.clock)());
+        let taking = SnapshotBuilder::new(&self.objects, &limits, &no_cache, (self.clock)());
         let found = taking.run_part(workspace, earlier.0, paths)?;
         found.map(|found| self.keep(found)).transpose()
     }
 
-    /// Sets apart what differs between two snapshots and may be somebody else's: the first one anew,
-    /// with these paths passed over, so that neither undo nor redo touches them; and the paths.
+    /// Excludes paths from undo that may not be the round's own work.
     ///
-    /// A file that is gone is not among them: nothing is lost by making it again.
+    /// Returns a copy of `before` in which these paths are passed over, so that neither undo nor
+    /// redo touches them, and the paths. A deleted file is never excluded: recreating it loses
+    /// nothing.
     pub fn set_apart(
         &mut self,
         workspace: &Workspace,
         before: Snapshot,
         now: Snapshot,
-        why_apart: impl Fn(&Path, &Node, &survey::Stat) -> Option<Reason>,
+        why_apart: impl Fn(&Path, &Node, &survey::FileStat) -> Option<Reason>,
     ) -> Result<(Snapshot, Vec<PassedOver>)> {
         let _alone = self.lock_alone()?;
         self.refresh_alone()?;
@@ -268,8 +278,8 @@ impl Store {
         Ok((Snapshot(root), apart.collect()))
     }
 
-    /// The limits without the store: one that stores itself would grow with every look.
-    fn without_itself(&self, workspace: &Workspace, limits: &Limits) -> Limits {
+    /// Leaves the store itself out of the snapshot, or it would grow with every one.
+    fn without_itself(&self, workspace: &Workspace, limits: &CheckpointLimits) -> CheckpointLimits {
         let mut limits = limits.clone();
         if let Ok(own) = self.directory.strip_prefix(workspace.path()) {
             limits.scope.leave_out.push(own.to_owned());
@@ -277,11 +287,11 @@ impl Store {
         limits
     }
 
-    /// Puts what a snapshot found into the store.
-    fn keep(&mut self, found: take::Found) -> Result<Taken> {
+    /// Commits the new objects of a snapshot to the store.
+    fn keep(&mut self, found: take::FinishedSnapshot) -> Result<TakenSnapshot> {
         self.objects.commit(found.new, self.durability)?;
         self.objects.merge()?;
-        Ok(Taken {
+        Ok(TakenSnapshot {
             snapshot: Snapshot(found.root),
             passed_over: found.passed_over,
             passed_over_count: found.passed_over_count,
@@ -291,8 +301,8 @@ impl Store {
         })
     }
 
-    /// What was changed between two snapshots, sorted by path.
-    pub fn changes(&mut self, from: &Snapshot, to: &Snapshot) -> Result<Vec<Change>> {
+    /// The changes between two snapshots, sorted by path.
+    pub fn changes(&mut self, from: &Snapshot, to: &Snapshot) -> Result<Vec<SnapshotChange>> {
         let _shared = self.lock_shared()?;
         self.objects.refresh()?;
         self.changes_locked(from, to)
@@ -306,20 +316,20 @@ impl Store {
         diff::diff(&self.objects, &changes, limits)
     }
 
-    /// The changes between two snapshots with the number of lines.
+    /// The changes between two snapshots with line counts.
     pub fn stat(
         &mut self,
         from: &Snapshot,
         to: &Snapshot,
         limits: &DiffLimits,
-    ) -> Result<Vec<Stat>> {
+    ) -> Result<Vec<DiffStat>> {
         let _shared = self.lock_shared()?;
         self.objects.refresh()?;
         let changes = self.changes_locked(from, to)?;
         diff::stat(&self.objects, changes, limits)
     }
 
-    /// What a file or link was in a snapshot: its content, or where it led.
+    /// The content of a file or the target of a link in a snapshot.
     pub fn content(&mut self, node: &Node) -> Result<Option<Vec<u8>>> {
         let _shared = self.lock_shared()?;
         self.objects.refresh()?;
@@ -330,17 +340,21 @@ impl Store {
         }
     }
 
-    /// Plans to go through these turns, one after the other: the latest round first to undo.
+    /// Plans to go through these turns in order: to undo, the latest round first.
     ///
-    /// Changes nothing. Only what differs within a turn is touched, so that what a person changed
-    /// between two rounds stays.
-    pub fn plan(&mut self, workspace: &Workspace, turns: &[Turn]) -> Result<Plan> {
+    /// Changes nothing. A plan touches only paths that differ within a turn, so that the person's
+    /// own changes between two rounds stay.
+    pub fn plan(&mut self, workspace: &Workspace, turns: &[Turn]) -> Result<RestorePlan> {
         let turns: Vec<PartialTurn> = turns.iter().map(|turn| (*turn, None)).collect();
         self.plan_parts(workspace, &turns)
     }
 
-    /// Plans as [`Store::plan`] does; of a turn with names, only these paths.
-    pub fn plan_parts(&mut self, workspace: &Workspace, turns: &[PartialTurn]) -> Result<Plan> {
+    /// Plans like [`CheckpointStore::plan`], restricted to the given paths of each turn.
+    pub fn plan_parts(
+        &mut self,
+        workspace: &Workspace,
+        turns: &[PartialTurn],
+    ) -> Result<RestorePlan> {
         let _shared = self.lock_shared()?;
         self.objects.refresh()?;
         let differences = turns
@@ -357,11 +371,11 @@ impl Store {
         Ok(plan::plan(workspace, differences))
     }
 
-    /// Carries out a plan; every trouble with a file is told in what comes back.
+    /// Carries out a plan. Problems with single files are part of the result.
     pub fn restore(
         &mut self,
         workspace: &Workspace,
-        plan: &Plan,
+        plan: &RestorePlan,
         force: Force,
         keep: Option<KeepAside<'_>>,
     ) -> Result<Restored> {
@@ -370,7 +384,7 @@ impl Store {
         restore::restore(workspace, &self.objects, plan, force, keep)
     }
 
-    /// Puts the files of a snapshot into a workspace that has none of them.
+    /// Writes all files of a snapshot into a workspace that has none of them.
     pub fn lay_out(&mut self, workspace: &Workspace, snapshot: &Snapshot) -> Result<Restored> {
         let _shared = self.lock_shared()?;
         self.objects.refresh()?;
@@ -379,10 +393,11 @@ impl Store {
         restore::restore(workspace, &self.objects, &plan, Force::Skip, None)
     }
 
-    /// Removes what nobody needs any more, and of the rounds the oldest until the limit is kept.
+    /// Removes objects that no snapshot needs, and the oldest rounds until the store fits the
+    /// limit.
     ///
-    /// The caller names all snapshots of all sessions that can still be undone, and sees to it that
-    /// no session is going on beside.
+    /// The caller lists all snapshots of all sessions that can still be undone, and ensures that no
+    /// session is running.
     pub fn tidy(&mut self, wanted: &WantedSnapshots, max_bytes: u64) -> Result<Tidied> {
         let _alone = self.lock_alone()?;
         self.refresh_alone()?;
@@ -390,7 +405,7 @@ impl Store {
         tidy::tidy(&mut self.objects, &caches, wanted, max_bytes)
     }
 
-    /// The size of all packs in this directory of a store, in bytes; looks only at the names.
+    /// The size of all packs in a store directory, in bytes, without opening them.
     pub fn size(directory: &Path) -> u64 {
         let packs = std::fs::read_dir(directory.join("packs"));
         let sizes = packs.into_iter().flatten().flatten();
@@ -399,16 +414,16 @@ impl Store {
             .sum()
     }
 
-    fn changes_locked(&self, from: &Snapshot, to: &Snapshot) -> Result<Vec<Change>> {
+    fn changes_locked(&self, from: &Snapshot, to: &Snapshot) -> Result<Vec<SnapshotChange>> {
         let differences = changes::differences(&self.objects, from.0, to.0)?;
         Ok(changes::changes(differences))
     }
 
-    /// Learns which packs there are, and removes what a killed writer or a broken disk left.
+    /// Reloads the list of packs, and cleans up after killed writers and disk errors.
     fn refresh_alone(&mut self) -> Result<()> {
         self.objects.refresh()?;
         if self.objects.clean(&self.directory.join("damaged"))? {
-            // The caches may name what was lost.
+            // The caches may refer to lost objects.
             let cache = self.directory.join("cache");
             std::fs::remove_dir_all(&cache)
                 .map_err(|cause| Error::file("remove", &cache, cause))?;
@@ -429,7 +444,8 @@ impl Store {
         Ok(lock)
     }
 
-    /// Reading works in a base that cannot be written to.
+    /// Takes a shared lock. Returns `None` if the lock file cannot be opened, so that a
+    /// read-only store can be read.
     fn lock_shared(&self) -> Result<Option<File>> {
         let path = self.directory.join("lock");
         let Ok(lock) = File::open(&path) else {
@@ -440,7 +456,8 @@ impl Store {
     }
 }
 
-/// Some network file systems know no locks: there only one program at a time is safe.
+/// Treats missing lock support as success: on some network file systems only one process at a time
+/// is safe.
 fn granted(locked: io::Result<()>) -> io::Result<()> {
     match locked {
         Err(cause) if cause.kind() == io::ErrorKind::Unsupported => Ok(()),

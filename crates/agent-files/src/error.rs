@@ -1,26 +1,26 @@
-//! What goes wrong for the person: a kind, a cause and hints.
+//! Errors for the person: a kind, a cause and hints.
 //!
-//! Trouble with a reply is never an `Error`; it is news for the model, an `Issue` or an `Outcome`.
-//! One place, `main`, turns an `Error` into words and an exit code.
+//! Problems with a reply are never an `Error`: they go to the model as an `Issue` or an `Outcome`.
+//! Only `main` turns an `Error` into a message and an exit code.
 
 use std::fmt;
 use std::path::Path;
 
-/// The result of whatever can fail for the person.
+/// A result whose error is shown to the person.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// How a failure ends the program.
+/// Determines the exit code of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A problem that the person can mend: exit code 1.
+    /// A problem that the person can fix: exit code 1.
     Mendable,
     /// The command line was wrong: exit code 2.
     Usage,
-    /// The round limit was met: exit code 3.
+    /// The round limit was reached: exit code 3.
     RoundLimit,
-    /// A reply, or a part of it, was not carried out: exit code 4.
+    /// A reply, or part of it, was not applied: exit code 4.
     NotApplied,
-    /// A defect of ours: exit code 70.
+    /// A bug in `agent`: exit code 70.
     Defect,
     /// The person interrupted: exit code 130.
     Interrupted,
@@ -40,9 +40,9 @@ impl Kind {
     }
 }
 
-/// A failure, in words for the person.
+/// An error to show to the person.
 ///
-/// The message names the thing in backticks and does not repeat its cause; a hint names the next
+/// The message names the thing in backticks and does not repeat the cause. A hint names the next
 /// action.
 #[derive(Debug)]
 pub struct Error {
@@ -53,7 +53,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// A failure of this kind.
+    /// An error of this kind, without cause or hints.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -63,17 +63,17 @@ impl Error {
         }
     }
 
-    /// A problem that the person can mend.
+    /// A problem that the person can fix.
     pub fn mendable(message: impl Into<String>) -> Self {
         Self::new(Kind::Mendable, message)
     }
 
-    /// A wrong command line.
+    /// A usage error on the command line.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(Kind::Usage, message)
     }
 
-    /// Something could not be done to a file: ``could not write `outbox/x.txt` ``.
+    /// A failed file operation: ``could not write `outbox/x.txt` ``, with a hint for common causes.
     pub fn file(
         action: &str,
         path: &Path,
@@ -88,7 +88,7 @@ impl Error {
         remedy.into_iter().fold(error, Self::hint)
     }
 
-    /// A file that a newer version of this program wrote, and that this one must not touch.
+    /// Refuses a file that was written by a newer version of `agent`.
     pub fn newer(path: &Path) -> Self {
         Self::mendable(format!(
             "`{}` was written by a newer `agent`",
@@ -101,32 +101,33 @@ impl Error {
         ))
     }
 
-    /// The same with its cause.
+    /// Adds the cause.
     #[must_use]
     pub fn because(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.source = Some(cause.into());
         self
     }
 
-    /// The same with one more hint.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// How it ends the program.
+    /// The kind, which decides the exit code.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// What the person can do next.
+    /// Suggestions for the next action.
     pub fn hints(&self) -> &[String] {
         &self.hints
     }
 }
 
-/// What helps against a failure that has nothing to do with what was tried.
+/// A hint for causes that do not depend on the operation: permissions, a full disk, a read-only
+/// disk.
 fn remedy(kind: std::io::ErrorKind) -> Option<&'static str> {
     use std::io::ErrorKind;
     match kind {

@@ -1,7 +1,7 @@
-//! How files of our own are written: the old one or the whole new one, never half of it.
+//! Writes the program's own files atomically: readers see the old file or the complete new one.
 //!
-//! The only place that renames. Paths here come from the settings and from us; a path that a model
-//! wrote goes through `workspace` instead.
+//! No other module renames files. Paths here come from the settings or from the program; a path
+//! that a model wrote goes through `workspace` instead.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -9,29 +9,29 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// How the names of files begin that are not whole yet.
+/// Prefix of the names of incomplete files.
 pub const TEMPORARY: &str = ".agent-";
-/// How much of a draft is gathered before it is written, in bytes.
+/// Buffer size of an [`AtomicFile`], in bytes.
 const DRAFT_BUFFER: usize = 256 * 1024;
 
-/// What must have happened before a write counts as done.
+/// How much must be on disk before a write returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// Whole or absent after a crash of the program; after power loss perhaps the old one.
+    /// Survives a crash of the program. After a power failure the old file may be back.
     Atomic,
-    /// The content is on the disk; after power loss the name may still lead to the old one.
+    /// The content is on disk. After a power failure the name may still point to the old file.
     Synced,
-    /// Content and name are on the disk, also after power loss.
+    /// Content and name are on disk and survive a power failure.
     Durable,
 }
 
-/// Replaces the file by the whole of `content`, readable by its owner only.
+/// Replaces a file atomically. The new file is readable by its owner only.
 ///
-/// A temporary file in the same directory is written and renamed over it: another directory could
-/// be another file system, where a rename is a copy.
+/// Writes a temporary file in the same directory and renames it: another directory could be on
+/// another file system, where a rename is a copy.
 pub fn write_atomic(path: &Path, content: &[u8], durability: Durability) -> Result<()> {
     let directory = directory_of(path);
-    // tempfile makes it with mode 0600, which is what private state should have.
+    // tempfile creates it with mode 0600, which is right for private state.
     let write = || -> io::Result<()> {
         let mut file = tempfile::Builder::new()
             .prefix(TEMPORARY)
@@ -49,7 +49,7 @@ pub fn write_atomic(path: &Path, content: &[u8], durability: Durability) -> Resu
     write().map_err(|cause| Error::file("write", path, cause))
 }
 
-/// Writes a file that must not be there yet, whole or not at all; tells whether it was the first.
+/// Creates a file atomically. Returns false, and changes nothing, if it already exists.
 pub fn write_new(path: &Path, content: &[u8]) -> Result<bool> {
     let write = || -> io::Result<bool> {
         let mut file = tempfile::Builder::new()
@@ -89,16 +89,16 @@ pub fn read_plain(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A file of our own that is written piece by piece and gets its name when it is whole.
+/// A file that is written piece by piece and appears under its name only when it is complete.
 ///
-/// One that is dropped before leaves nothing behind; after a kill, a temporary name of ours.
+/// Dropping it removes the temporary file. A killed process leaves the temporary file behind.
 #[derive(Debug)]
-pub struct Draft {
+pub struct AtomicFile {
     file: io::BufWriter<tempfile::NamedTempFile>,
 }
 
-impl Draft {
-    /// Begins a file in the directory that it will stay in, readable by its owner only.
+impl AtomicFile {
+    /// Creates the temporary file in the target directory, readable by its owner only.
     pub fn begin(directory: &Path) -> Result<Self> {
         let file = tempfile::Builder::new()
             .prefix(TEMPORARY)
@@ -109,7 +109,7 @@ impl Draft {
         })
     }
 
-    /// Gives it its name, replacing what had it.
+    /// Renames the file into place, replacing an existing one.
     pub fn finish(self, path: &Path, durability: Durability) -> Result<()> {
         let finish = || -> io::Result<()> {
             let file = self
@@ -129,7 +129,7 @@ impl Draft {
     }
 }
 
-impl Write for Draft {
+impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
     }
@@ -143,15 +143,16 @@ impl Write for Draft {
     }
 }
 
-/// Moves a file to another name on the same file system, without replacing one.
+/// Moves a file within the same file system and never replaces an existing one.
 ///
-/// Gives the name that it got: `reply.txt` becomes `reply-2.txt` where `reply.txt` is taken.
+/// Returns the new path: if `reply.txt` exists, the file becomes `reply-2.txt`.
 pub fn move_aside(from: &Path, directory: &Path, name: &str) -> Result<PathBuf> {
     own_directory(directory)?;
     rename_aside(from, directory, name).map_err(|cause| Error::file("move", from, cause))
 }
 
-/// Moves a file like `move_aside`; nothing if it is no longer there, as when another was faster.
+/// Like `move_aside`, but returns `None` if the file is gone, for example because another process
+/// moved it.
 pub fn take_aside(from: &Path, directory: &Path, name: &str) -> Result<Option<PathBuf>> {
     own_directory(directory)?;
     match rename_aside(from, directory, name) {
@@ -168,7 +169,7 @@ fn rename_aside(from: &Path, directory: &Path, name: &str) -> io::Result<PathBuf
     Ok(target)
 }
 
-/// A path in the directory that is not taken: `name`, or `name-2`, `name-3` before the extension.
+/// An unused path in the directory: `name`, or `name-2`, `name-3` before the extension.
 pub fn free_name(directory: &Path, name: &str) -> PathBuf {
     let (stem, extension) = match name.rsplit_once('.') {
         Some((stem, extension)) if !stem.is_empty() => (stem, format!(".{extension}")),
@@ -183,7 +184,7 @@ pub fn free_name(directory: &Path, name: &str) -> PathBuf {
     target
 }
 
-/// Makes a directory and its parents.
+/// Creates a directory and its parents.
 pub fn create_directory(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(|cause| {
         let is_file = |path: &&Path| path.symlink_metadata().is_ok_and(|found| !found.is_dir());
@@ -194,10 +195,10 @@ pub fn create_directory(path: &Path) -> Result<()> {
     })
 }
 
-/// Makes a directory of our own, private to its owner, or finds it there; never a link.
+/// Ensures that a private directory of the program exists and is not a symbolic link.
 ///
-/// A project may bring a link along in its place: what we put there would lie elsewhere. What is
-/// above it is made too; that it is no link is known to the caller, or not ours to ask.
+/// A project could ship a link at this path and redirect our files. Parents are created as needed
+/// and may be links; the caller has checked those that matter.
 pub fn own_directory(path: &Path) -> Result<()> {
     let made = if path.symlink_metadata().is_ok() {
         Ok(())
@@ -205,7 +206,7 @@ pub fn own_directory(path: &Path) -> Result<()> {
         create_directory(directory_of(path))?;
         crate::platform::create_private(path)
     };
-    // Another process may have been faster.
+    // Another process may have created it in the meantime.
     refuse_link(path)?;
     match (path.symlink_metadata(), made) {
         (Ok(found), _) if found.is_dir() => Ok(()),
@@ -214,13 +215,13 @@ pub fn own_directory(path: &Path) -> Result<()> {
     }
 }
 
-/// Makes a temporary directory, private to its owner; it goes with the value.
+/// Creates a private temporary directory, which is removed when the value is dropped.
 pub fn temporary_directory(prefix: &str) -> Result<tempfile::TempDir> {
     crate::platform::temporary_directory(prefix)
         .map_err(|cause| Error::mendable("could not make a temporary directory").because(cause))
 }
 
-/// Refuses a link where a directory of our own is, or will be.
+/// Fails if the path of one of our directories is a symbolic link.
 pub fn refuse_link(path: &Path) -> Result<()> {
     if !path.is_symlink() {
         return Ok(());
@@ -240,7 +241,7 @@ fn in_the_way(file: &Path) -> Error {
     .hint("move it away; the directory is made again")
 }
 
-/// Removes a file or a directory with all that is in it; one that is not there is removed already.
+/// Removes a file or a directory tree. Succeeds if there is nothing to remove.
 pub fn remove(path: &Path) -> Result<()> {
     let removed = match path.symlink_metadata() {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
@@ -255,14 +256,14 @@ pub fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Makes a link that leads nowhere.
+/// Creates a dangling symbolic link.
 pub fn make_dead_link(place: &Path) -> io::Result<()> {
     crate::platform::files::dangling_link(place)
 }
 
-/// Makes what was renamed in the directory last through power loss.
+/// Makes renames in the directory survive a power failure.
 pub fn sync_directory(directory: &Path) -> io::Result<()> {
-    // Windows cannot open a directory as a file; there the rename itself is journaled.
+    // Windows cannot open a directory as a file; its file system journals the rename.
     if cfg!(unix) {
         File::open(directory)?.sync_all()
     } else {

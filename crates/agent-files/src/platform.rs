@@ -1,11 +1,11 @@
-//! What the file systems of operating systems do differently.
+//! File system features that differ between operating systems.
 
 use std::fs::OpenOptions;
 
 pub mod files;
 pub mod programs;
 
-/// Makes a file that is created private to its owner, where the system knows such a thing.
+/// Makes files created with these options private to their owner, on systems with permission bits.
 pub fn private(options: &mut OpenOptions) {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
@@ -13,8 +13,8 @@ pub fn private(options: &mut OpenOptions) {
     let _ = options;
 }
 
-/// The same for a file of our own, which is not opened through a link: a project may bring one along
-/// that leads to a file of the person's.
+/// Options for one of our own files: private, and not opened through a symbolic link. A project
+/// could ship a link to one of the person's files in its place.
 pub fn ours(options: &mut OpenOptions) {
     private(options);
     #[cfg(unix)]
@@ -24,7 +24,7 @@ pub fn ours(options: &mut OpenOptions) {
     );
 }
 
-/// Makes a directory that only its owner can look into, where the system knows such a thing.
+/// Creates a directory that only its owner can read, on systems with permission bits.
 pub fn create_private(directory: &std::path::Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     #[cfg(unix)]
@@ -32,10 +32,10 @@ pub fn create_private(directory: &std::path::Path) -> std::io::Result<()> {
     builder.create(directory)
 }
 
-/// Makes a temporary directory that only its owner can enter, where the system knows such a thing.
+/// Creates a temporary directory that only its owner can enter, on systems with permission bits.
 ///
-/// Every temporary directory of ours is made here: by itself the crate leaves the mode to the umask,
-/// and what lies in it (a draft, a copy of the workspace's files) is readable for everybody.
+/// All our temporary directories are created here: tempfile leaves the mode to the umask, and
+/// drafts or copies of workspace files would be readable by everybody.
 pub fn temporary_directory(prefix: &str) -> std::io::Result<tempfile::TempDir> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(prefix);
@@ -44,7 +44,7 @@ pub fn temporary_directory(prefix: &str) -> std::io::Result<tempfile::TempDir> {
     builder.tempdir()
 }
 
-/// Makes a directory private to its owner, where the system knows such a thing.
+/// Makes a directory private to its owner, on systems with permission bits.
 pub fn make_private(directory: &std::path::Path) -> std::io::Result<()> {
     #[cfg(unix)]
     {
@@ -59,7 +59,7 @@ pub fn make_private(directory: &std::path::Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Makes a regular file private to its owner, where the system knows such a thing.
+/// Makes a regular file private to its owner, on systems with permission bits.
 pub fn make_file_private(file: &std::path::Path) -> std::io::Result<()> {
     #[cfg(unix)]
     {
@@ -74,7 +74,7 @@ pub fn make_file_private(file: &std::path::Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// How many bytes this person can still write beneath a directory, where the system tells.
+/// Free space for this user on the file system of the directory, in bytes, if known.
 pub fn free_bytes(directory: &std::path::Path) -> Option<u64> {
     #[cfg(unix)]
     {

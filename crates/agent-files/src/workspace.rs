@@ -1,9 +1,9 @@
-//! The confined root: the only door to the files of the workspace.
+//! The workspace directory, and the only access to its files.
 //!
-//! One directory is opened once, and every path is resolved beneath it by the kernel (`openat2`) or
-//! by cap-std's emulation, so that no link, race or trick name leads out. Reading may follow a link
-//! that stays inside and does not lead to our own records; whatever changes files follows none.
-//! Which names may be read or changed is decided by `policy`, not here.
+//! The directory is opened once. Every path is resolved beneath it by the kernel (`openat2`) or by
+//! cap-std's emulation, so that no link, race or crafted name leads out. Reading may follow a link
+//! that stays inside and does not lead to our own records; operations that change files follow
+//! none. `policy` decides which names may be read or changed.
 
 pub mod crew;
 pub mod exact;
@@ -37,26 +37,26 @@ use agent_protocol::RelPath;
 pub use likeness::Ownership;
 pub use made::MadeDirectories;
 pub use problem::FileProblem;
-pub use staged::Place;
+pub use staged::StagingTarget;
 
-/// Where our own records are, in whichever directory.
+/// Name of the directory that holds our own records.
 const OUR_DIRECTORY: &str = ".agent";
 
-/// The directory that the model works on.
+/// The directory that the model works in.
 #[derive(Debug)]
 pub struct Workspace {
     root: Dir,
     path: PathBuf,
-    /// What walks pass by as if it were not there.
+    /// Paths that walks skip.
     left_out: Vec<RelPath>,
 }
 
-/// What a name in the workspace stands for, links not followed.
+/// The type of a file, without following links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
     File {
-        /// In bytes.
+        /// Size in bytes.
         size: u64,
     },
     /// A directory.
@@ -67,19 +67,20 @@ pub enum Kind {
     Special,
 }
 
-/// Who may execute a file after it was written.
+/// Sets the executable bits when a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Permission {
-    /// As the file that is replaced; a new one is not executable.
+pub enum ExecutableBit {
+    /// Same as the replaced file; a new file is not executable.
     Keep,
-    /// Whoever may read it may execute it.
+    /// Executable for everyone who can read it.
     Executable,
-    /// Nobody.
+    /// Not executable.
     Plain,
 }
 
 impl Workspace {
-    /// Opens the directory; from here on its path is only shown and handed to commands.
+    /// Opens the directory. From here on the path is only used for display and as the working
+    /// directory of commands.
     pub fn open(path: &Path) -> Result<Self> {
         let absolute = path
             .canonicalize()
@@ -101,7 +102,7 @@ impl Workspace {
         })
     }
 
-    /// The same, where listings and searches pass by these files and directories.
+    /// Makes listings and searches skip these files and directories.
     #[must_use]
     pub fn leaving_out(mut self, paths: Vec<RelPath>) -> Self {
         self.left_out = paths;
@@ -113,12 +114,12 @@ impl Workspace {
         &self.path
     }
 
-    /// Whether it is the root of a git repository, or of a worktree of one.
+    /// True if it is the root of a git repository or worktree.
     pub fn is_repository(&self) -> bool {
         self.root.symlink_metadata(".git").is_ok()
     }
 
-    /// What the name stands for; `None` if nothing has it.
+    /// The type of the file; `None` if it does not exist.
     pub fn kind(&self, path: &RelPath) -> Result<Option<Kind>, FileProblem> {
         match self.root.symlink_metadata(path.as_str()) {
             Ok(metadata) => Ok(Some(kind_of(&metadata))),
@@ -129,25 +130,25 @@ impl Workspace {
         }
     }
 
-    /// Replaces or makes a file, with the directories that it needs; see `write_as`.
+    /// Creates or replaces a file, with missing parent directories; see `write_as`.
     pub fn write(&self, path: &RelPath, content: &[u8]) -> Result<(), FileProblem> {
-        self.write_as(path, content, Permission::Keep)
+        self.write_as(path, content, ExecutableBit::Keep)
     }
 
-    /// Replaces or makes a file: it is the old one or the whole new one.
+    /// Creates or replaces a file atomically.
     ///
-    /// Owner, group and permission bits of a replaced file are kept, as far as the system lets us and
-    /// but for what `permission` names. It is not synced: see `sync`.
+    /// Keeps owner, group and permission bits of a replaced file as far as the system allows,
+    /// except for the bits that `permission` sets. Does not sync: see `sync`.
     pub fn write_as(
         &self,
         path: &RelPath,
         content: &[u8],
-        permission: Permission,
+        permission: ExecutableBit,
     ) -> Result<(), FileProblem> {
         self.check_writable(path)?;
         let like = self.kind(path)?.map(|_| path);
         let mark = Uuid::new_v4().simple().to_string();
-        let place = Place {
+        let place = StagingTarget {
             path,
             like,
             mark: &mark,
@@ -155,13 +156,14 @@ impl Workspace {
         let (staged, _) = self.stage(place, content, permission)?;
         let made = MadeDirectories::default();
         self.put(&staged, path, &made).inspect_err(|_| {
-            // What is left of it helps nobody; the first error is the one to tell.
+            // The leftover is useless; report the first error.
             let _ = self.remove(&staged);
             self.remove_made(made);
         })
     }
 
-    /// Whether the path could be written: no link on the way, and a regular file or nothing there.
+    /// Checks that the path can be written: no link on the way, and a regular file or nothing
+    /// there.
     pub fn check_writable(&self, path: &RelPath) -> Result<(), FileProblem> {
         let checked = self
             .parent(path)
@@ -172,13 +174,13 @@ impl Workspace {
         }
     }
 
-    /// Who may execute a regular file now; never `Keep`.
-    pub fn permission(&self, path: &RelPath) -> Result<Permission, FileProblem> {
+    /// The current executable bits of a regular file; never `Keep`.
+    pub fn permission(&self, path: &RelPath) -> Result<ExecutableBit, FileProblem> {
         let metadata = regular(&self.parent(path)?, path)?;
         Ok(if is_executable(&metadata) {
-            Permission::Executable
+            ExecutableBit::Executable
         } else {
-            Permission::Plain
+            ExecutableBit::Plain
         })
     }
 
@@ -191,14 +193,14 @@ impl Workspace {
             .map_err(|cause| FileProblem::from_io("delete", path, cause))
     }
 
-    /// Gives a regular file another name, never one that is taken, making directories.
+    /// Renames a regular file, creating parent directories. Fails if the new name exists.
     pub fn rename(&self, from: &RelPath, to: &RelPath) -> Result<(), FileProblem> {
         let made = MadeDirectories::default();
         self.rename_noting(from, to, &made)
             .inspect_err(|_| self.remove_made(made))
     }
 
-    /// The same, and notes the directories that it made.
+    /// Like `rename`, and records the directories that it created.
     pub fn rename_noting(
         &self,
         from: &RelPath,
@@ -207,7 +209,8 @@ impl Workspace {
     ) -> Result<(), FileProblem> {
         let from_directory = self.parent(from)?;
         regular(&from_directory, from)?;
-        // Looked at before directories are made for nothing; what counts is the kernel's word.
+        // Checked before directories are created in vain; the kernel's check is the one that
+        // counts.
         let is_there = self.kind(to)?.is_some();
         let is_itself = is_there && self.is_same_name(from, to);
         if is_there && !is_itself {
@@ -232,17 +235,17 @@ impl Workspace {
         })
     }
 
-    /// Brings what was written onto the disk: once for a batch of files.
+    /// Flushes written files to disk, once for a whole batch.
     pub fn sync(&self) -> io::Result<()> {
         files::sync_file_system(&self.root)
     }
 
-    /// The directory that holds the path, reached without following a link.
+    /// Opens the directory that contains the path, without following links.
     fn parent(&self, path: &RelPath) -> Result<Dir, FileProblem> {
         self.walk_parents(path, |_, _, _| Err(FileProblem::NotFound(path.clone())))
     }
 
-    /// A directory itself, reached without following a link.
+    /// Opens a directory without following links.
     fn directory(&self, path: &RelPath) -> Result<Dir, FileProblem> {
         if let Ok(directory) = files::open_beneath(&self.root, path.as_str()) {
             return Ok(directory);
@@ -256,12 +259,13 @@ impl Workspace {
         })
     }
 
-    /// The directory that holds the path, made with those above it where it is missing.
+    /// Opens the directory that contains the path, creating it and its parents if missing.
     fn make_parent(&self, path: &RelPath, made: &MadeDirectories) -> Result<Dir, FileProblem> {
         self.walk_parents(path, |directory, name, whole| {
             match directory.create_dir(name) {
                 Ok(()) => made.note(whole),
-                // Somebody else was faster: whatever it is, it is opened without following links.
+                // Somebody else created it first: whatever it is, it is opened without following
+                // links.
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(cause) => return Err(FileProblem::from_io("write", path, cause)),
             }
@@ -271,8 +275,8 @@ impl Workspace {
         })
     }
 
-    /// Opens the directory that holds the path, one after the other; what is missing is asked for by
-    /// the directory that should have it, its name, and its path.
+    /// Opens the directory that contains the path, component by component. Calls `missing` for an
+    /// absent directory with its parent, name and path.
     fn walk_parents(
         &self,
         path: &RelPath,
@@ -312,7 +316,7 @@ fn missing(path: &Path) -> Error {
         .hint("make the directory, or name another one with `--workspace`")
 }
 
-/// Says what stands where a directory was needed.
+/// Reports the file or link where a directory was expected.
 fn in_the_way(path: &RelPath, parent: &str, metadata: &Metadata) -> FileProblem {
     let Ok(parent) = RelPath::parse(parent) else {
         return FileProblem::NotFound(path.clone());
@@ -341,7 +345,7 @@ fn kind_of(metadata: &Metadata) -> Kind {
     }
 }
 
-/// The metadata of the path's last component, if it is a regular file and no link to one.
+/// The metadata of the file itself, if it is regular and not a link.
 fn regular(directory: &Dir, path: &RelPath) -> Result<Metadata, FileProblem> {
     let metadata = directory
         .symlink_metadata(path.file_name())
@@ -354,7 +358,7 @@ fn regular(directory: &Dir, path: &RelPath) -> Result<Metadata, FileProblem> {
     }
 }
 
-/// Makes a file that did not exist; one that will replace another is private until it has its mode.
+/// Creates a new file. One that will replace another is private until its mode is set.
 fn create_private(directory: &Dir, name: &str, is_new: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

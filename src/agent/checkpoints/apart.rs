@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::protocol::{RelPath, Step};
 use crate::session::{Printed, Record, Recovered, Sync};
 use crate::ui::escape_line;
-use crate::workspace::survey::Stat;
+use crate::workspace::survey::FileStat;
 
 /// What is known of a round that was under way.
 struct Clear<'a> {
@@ -71,7 +71,7 @@ impl Conversation<'_> {
             Reach::Named => self.checkpoint_part(before.snapshot, &named_by(steps)),
             Reach::Whole => self.checkpoint_all(steps),
         }?;
-        let why_apart = |path: &Path, node: &Node, stat: &Stat| {
+        let why_apart = |path: &Path, node: &Node, stat: &FileStat| {
             (!clear.has(path, node, stat)).then_some(Reason::Meanwhile)
         };
         let store = self.store().ok()?;
@@ -119,7 +119,7 @@ impl<'a> Clear<'a> {
     }
 
     /// Whether what stands there is the round's work, or older than its end.
-    fn has(&self, path: &Path, node: &Node, stat: &Stat) -> bool {
+    fn has(&self, path: &Path, node: &Node, stat: &FileStat) -> bool {
         match node {
             Node::Directory { .. } if self.directories.contains(path) => true,
             Node::File { content, .. } if self.has_written(path, &content.to_hex()) => true,

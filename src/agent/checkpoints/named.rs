@@ -10,7 +10,7 @@ use crate::agent::Conversation;
 use crate::checkpoint::{Before, Node, Reach, Reason, Snapshot};
 use crate::protocol::{RelPath, StagedChange, StagedStep, Status, Step, StepResult};
 use crate::session::{Record, Sync};
-use crate::workspace::survey::Stat;
+use crate::workspace::survey::FileStat;
 
 /// The files that the steps change by themselves.
 pub(super) fn named_by(steps: &[Step]) -> Vec<RelPath> {
@@ -58,7 +58,7 @@ impl Conversation<'_> {
             return before.snapshot;
         }
         let workspace = &self.agent.workspace;
-        let why_apart = |path: &Path, _: &Node, stat: &Stat| {
+        let why_apart = |path: &Path, _: &Node, stat: &FileStat| {
             if others.contains(path) {
                 return Some(Reason::Meanwhile);
             }
@@ -105,7 +105,7 @@ impl CoveredBefore {
     /// Whether a file is older than the round, and was not covered by whatever name it had.
     ///
     /// A rename keeps the number and the time of birth of a file; what was copied is new.
-    fn is_foreign(&self, stat: &Stat) -> bool {
+    fn is_foreign(&self, stat: &FileStat) -> bool {
         let is_older = |born: i64| born < self.at.saturating_sub(CLOCK_LAG);
         stat.born.is_some_and(is_older) && !self.inodes.contains(&stat.inode)
     }

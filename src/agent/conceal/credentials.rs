@@ -13,7 +13,7 @@ use crate::protocol::RelPath;
 use crate::protocol::generated::is_generated;
 use crate::secrets::{MAX_KNOWN, Plain, Scanner, TextSource, Vault};
 use crate::workspace::Workspace;
-use crate::workspace::walk::Found;
+use crate::workspace::walk::WalkedFile;
 
 /// How many files are read.
 const MAX_FILES: usize = 200;
@@ -37,10 +37,10 @@ impl Credentials {
     /// Reads those of these files that are new or have changed, the first ones first.
     ///
     /// Each may teach the same number of secrets, so that none keeps another from being known.
-    pub(super) fn learn(&mut self, workspace: &Workspace, scanner: &Scanner, files: &[Found]) {
+    pub(super) fn learn(&mut self, workspace: &Workspace, scanner: &Scanner, files: &[WalkedFile]) {
         let mut left = MAX_ALL;
         let own = files.iter().filter(|file| !is_generated(&file.path));
-        let own: Vec<&Found> = own.take(MAX_FILES).collect();
+        let own: Vec<&WalkedFile> = own.take(MAX_FILES).collect();
         let share = MAX_SECRETS / own.len().max(1);
         for file in own {
             let state = (file.size, file.modified);
@@ -94,7 +94,7 @@ impl Credentials {
 }
 
 /// The names of files, and the words of our own instructions.
-pub(super) fn names(files: &[Found]) -> Plain {
+pub(super) fn names(files: &[WalkedFile]) -> Plain {
     let mut text = example_instructions();
     // Most files lie in the directory of the one before.
     let (mut last, mut is_of_tools) = ("", false);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::staging::{Content, Staging, Write};
 use crate::protocol::RelPath;
-use crate::workspace::{FileProblem, Permission};
+use crate::workspace::{ExecutableBit, FileProblem};
 
 /// Something to be done to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(super) enum Operation {
         content: Arc<Vec<u8>>,
         /// Of the content.
         hash: String,
-        permission: Permission,
+        permission: ExecutableBit,
     },
     Remove(RelPath),
     Rename {

@@ -2,13 +2,13 @@
 
 use crate::edit::{self, Edited, Refusal};
 use crate::protocol::Hunk;
-use crate::workspace::text::{Encoding, NotText, TextFile};
+use crate::workspace::text::{NotText, TextEncoding, TextFile};
 
 /// What the hunks of one change make of a file.
 pub(super) struct Patched {
     pub(super) edited: Result<Edited, Refusal>,
     /// How the file is stored.
-    pub(super) encoding: Encoding,
+    pub(super) encoding: TextEncoding,
     /// Whether its text is another one than before.
     pub(super) is_changed: bool,
 }

@@ -15,7 +15,7 @@ use super::worked_out::WorkedOut;
 use crate::edit::{self, Refusal};
 use crate::protocol::{FileChange, Hunk, Level, RelPath};
 use crate::workspace::text::TextFile;
-use crate::workspace::{FileProblem, Permission};
+use crate::workspace::{ExecutableBit, FileProblem};
 use moves::{InTheWay, Moves};
 
 /// The most bytes that the files of one patch may have together.
@@ -214,7 +214,12 @@ impl<'a, 'b> Plan<'a, 'b> {
         Ok(matches!(hunks, [only] if begins_empty(only)) && self.draft(path)?.content.is_none())
     }
 
-    fn add(&mut self, path: &RelPath, text: &str, permission: Permission) -> Result<(), Trouble> {
+    fn add(
+        &mut self,
+        path: &RelPath,
+        text: &str,
+        permission: ExecutableBit,
+    ) -> Result<(), Trouble> {
         match &self.draft(path)?.content {
             Some(content) if content.as_slice() != text.as_bytes() => {
                 Err(FileProblem::Exists(path.clone()).into())
@@ -223,7 +228,12 @@ impl<'a, 'b> Plan<'a, 'b> {
         }
     }
 
-    fn put(&mut self, path: &RelPath, text: &str, permission: Permission) -> Result<(), Trouble> {
+    fn put(
+        &mut self,
+        path: &RelPath,
+        text: &str,
+        permission: ExecutableBit,
+    ) -> Result<(), Trouble> {
         let draft = self.draft(path)?;
         let old = draft.content.as_deref().map(Vec::as_slice);
         let new =
@@ -238,7 +248,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         let remark = new.remark.map(|remark| format!(" ({remark})"));
         let report = format!("{verb} {}{}", path.quoted(), remark.unwrap_or_default());
         self.worked_out.report.push(report);
-        if new.before == PriorContent::Same && permission == Permission::Keep {
+        if new.before == PriorContent::Same && permission == ExecutableBit::Keep {
             self.worked_out.levels.push(Level::AlreadyApplied);
             self.ledger.staging.remove_left_over(path);
             return Ok(());
@@ -269,12 +279,12 @@ impl<'a, 'b> Plan<'a, 'b> {
         &mut self,
         path: &RelPath,
         hunks: &[Hunk],
-        permission: Permission,
+        permission: ExecutableBit,
     ) -> Result<(), Trouble> {
         if hunks.is_empty() {
             let content = self.content(path)?;
             return match permission {
-                Permission::Keep => Ok(()),
+                ExecutableBit::Keep => Ok(()),
                 _ => self.write(path, content, permission),
             };
         }
@@ -287,7 +297,7 @@ impl<'a, 'b> Plan<'a, 'b> {
             Err(refusal) => return Err(Trouble::refused(path, refusal)),
         };
         self.worked_out.levels.push(edited.level);
-        if !patched.is_changed && permission == Permission::Keep {
+        if !patched.is_changed && permission == ExecutableBit::Keep {
             self.worked_out
                 .report
                 .push(format!("already applied: {}", path.quoted()));
@@ -397,7 +407,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         &mut self,
         path: &RelPath,
         content: Arc<Vec<u8>>,
-        permission: Permission,
+        permission: ExecutableBit,
     ) -> Result<(), Trouble> {
         let hash = hash(&content);
         self.write_known(path, content, hash, permission)
@@ -409,7 +419,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         path: &RelPath,
         content: Arc<Vec<u8>>,
         hash: String,
-        permission: Permission,
+        permission: ExecutableBit,
     ) -> Result<(), Trouble> {
         let draft = self.draft(path)?;
         draft.known.hash = Some(hash.clone());
@@ -442,7 +452,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         {
             old.clone_from(content);
             old_hash.clone_from(hash);
-            if *permission != Permission::Keep {
+            if *permission != ExecutableBit::Keep {
                 *old_permission = *permission;
             }
             return;
@@ -462,15 +472,15 @@ impl<'a, 'b> Plan<'a, 'b> {
 }
 
 /// What git's mode means for a file.
-fn permission(path: &RelPath, mode: Option<u32>) -> Result<Permission, Trouble> {
+fn permission(path: &RelPath, mode: Option<u32>) -> Result<ExecutableBit, Trouble> {
     const TYPE: u32 = 0o170_000;
     const REGULAR: u32 = 0o100_000;
     match mode {
-        None => Ok(Permission::Keep),
+        None => Ok(ExecutableBit::Keep),
         Some(mode) if ![0, REGULAR].contains(&(mode & TYPE)) => Err(Trouble::new(format!(
             "`{path}` would be a link or a submodule, which a patch cannot make here"
         ))),
-        Some(mode) if mode & 0o111 != 0 => Ok(Permission::Executable),
-        Some(_) => Ok(Permission::Plain),
+        Some(mode) if mode & 0o111 != 0 => Ok(ExecutableBit::Executable),
+        Some(_) => Ok(ExecutableBit::Plain),
     }
 }

@@ -115,7 +115,7 @@ fn one_trouble_stops_all_of_it() {
 #[test]
 fn many_files_are_patched_together_or_not_at_all() {
     use super::super::staging::{Content, Staging, carry_out::carry_out};
-    use crate::workspace::Permission;
+    use crate::workspace::ExecutableBit;
 
     let names: Vec<String> = (0..40)
         .map(|number| format!("d{}/{number:02}", number / 14))
@@ -127,7 +127,7 @@ fn many_files_are_patched_together_or_not_at_all() {
         staging.read(&path(name), u64::MAX).unwrap();
         let content = Content::new(b"never\n");
         staging
-            .write(&path(name), &content, Permission::Keep)
+            .write(&path(name), &content, ExecutableBit::Keep)
             .unwrap();
     }
     stage.change(&names[20], "mine\n");
@@ -159,14 +159,18 @@ fn many_files_are_patched_together_or_not_at_all() {
 #[test]
 fn a_change_that_fails_takes_the_others_back() {
     use super::super::staging::{Content, Staging, carry_out::carry_out};
-    use crate::workspace::Permission;
+    use crate::workspace::ExecutableBit;
 
     let files = &[("a", "1\n"), ("b", "2\n"), ("c", "3\n"), ("e", "4\n")][..];
     let stage = stage(files);
     let mut staging = Staging::new(&stage.workspace);
     let write = |staging: &mut Staging<'_>, name: &str| {
         staging
-            .write(&path(name), &Content::new(b"new\n"), Permission::Executable)
+            .write(
+                &path(name),
+                &Content::new(b"new\n"),
+                ExecutableBit::Executable,
+            )
             .unwrap();
     };
     write(&mut staging, "a");
@@ -174,7 +178,11 @@ fn a_change_that_fails_takes_the_others_back() {
     staging.remove(&path("b")).unwrap();
     staging.rename(&path("c"), &path("d")).unwrap();
     write(&mut staging, "d");
-    let problem = staging.write(&path("a/impossible"), &Content::new(b""), Permission::Keep);
+    let problem = staging.write(
+        &path("a/impossible"),
+        &Content::new(b""),
+        ExecutableBit::Keep,
+    );
     assert_eq!(
         problem.unwrap_err().to_string(),
         "`a/impossible` cannot be made: `a` is not a directory"

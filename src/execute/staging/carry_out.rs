@@ -9,12 +9,12 @@ mod take_back;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::protocol::{RelPath, StagedChange};
-use crate::workspace::survey::Stat;
-use crate::workspace::{FileProblem, MadeDirectories, Permission, Workspace};
+use crate::workspace::survey::FileStat;
+use crate::workspace::{ExecutableBit, FileProblem, MadeDirectories, Workspace};
 use take_back::take_back;
 
 /// What the system knew of files when they were read, where a later change would show in it.
-pub(in super::super) type Stats = BTreeMap<RelPath, Stat>;
+pub(in super::super) type Stats = BTreeMap<RelPath, FileStat>;
 
 /// Why the changes of a step were not made.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ enum Inverse<'a> {
     Write {
         path: &'a RelPath,
         content: Vec<u8>,
-        permission: Permission,
+        permission: ExecutableBit,
         /// What it contains since the change; nothing if it is gone.
         after: Option<&'a str>,
     },
@@ -159,7 +159,7 @@ fn make_reversibly<'a>(
         // Of two files of the same content nobody could tell which one is the new one.
         && before != after
     {
-        let is_as_before = |stat: &Stat| match stats.get(path) {
+        let is_as_before = |stat: &FileStat| match stats.get(path) {
             Some(known) if known == stat => Ok(true),
             _ => {
                 let now = workspace.content_like(path, &[before])?;

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use super::super::seen::hash;
 use crate::protocol::RelPath;
-use crate::workspace::survey::Stat;
+use crate::workspace::survey::FileStat;
 use crate::workspace::{FileProblem, Workspace};
 
 /// A file that was changed less than this before it was read may be changed again within the same
@@ -17,7 +17,7 @@ pub(super) struct Found {
     pub(super) content: Vec<u8>,
     pub(super) hash: String,
     /// What the system knew of it, if a later change would show in that.
-    pub(super) stat: Option<Stat>,
+    pub(super) stat: Option<FileStat>,
 }
 
 impl Found {
@@ -33,7 +33,7 @@ impl Found {
         Ok(Self::new(content, stat, now))
     }
 
-    fn new(content: Vec<u8>, stat: Stat, now: SystemTime) -> Self {
+    fn new(content: Vec<u8>, stat: FileStat, now: SystemTime) -> Self {
         Self {
             hash: hash(&content),
             content,
@@ -43,7 +43,7 @@ impl Found {
 }
 
 /// Whether every change of a file from now on shows in what the system knows of it.
-fn shows_changes(stat: &Stat, now: SystemTime) -> bool {
+fn shows_changes(stat: &FileStat, now: SystemTime) -> bool {
     let is_coarse = stat.modified % 1_000_000_000 == 0;
     let tick = if is_coarse { COARSE_TICK } else { TICK };
     let settled = now
@@ -64,7 +64,7 @@ mod tests {
         let second = 1_000_000_000;
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(100);
         let shows = |modified: i64, changed: i64| {
-            let stat = Stat {
+            let stat = FileStat {
                 born: None,
                 kind: Kind::File { size: 1 },
                 mode: 0o644,

@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::super::past::{Past, PastRound, is_round};
 use super::{Journal, JsonDelta, Record};
 use crate::error::{Error, Result};
-use crate::fs::{Draft, Durability};
+use crate::fs::{AtomicFile, Durability};
 
 /// Of how many of the latest rounds the session is kept: as many as have checkpoints.
 const KEPT_SESSIONS: u32 = 50;
@@ -81,7 +81,7 @@ impl Journal {
         let lines = compacted.lines(self.number + 1).map_err(failed)?;
         let (before, length) = (self.known, lines.len() as u64 + compacted.tail.len() as u64);
         let directory = self.path.parent().unwrap_or(Path::new("."));
-        let mut draft = Draft::begin(directory)?;
+        let mut draft = AtomicFile::begin(directory)?;
         draft.write_all(&lines).map_err(failed)?;
         draft.write_all(&compacted.tail).map_err(failed)?;
         self.mark.lower(length.min(before)).map_err(failed)?;

@@ -1,17 +1,17 @@
-//! Setting apart what may not be the round's work.
+//! Excludes paths from a snapshot that may not be the round's own work.
 //!
-//! After a kill nobody knows who changed a file since the round showed its last sign of life; and a
-//! file that a round moved out of an ignored directory is not in the snapshot before it. A snapshot
-//! in which such paths are passed over claims nothing of them, so that no undo deletes or overwrites
-//! one. Which they are is for the caller to say, path by path; this sees to the
-//! directories: one that holds something clear stays known.
+//! After a kill it is unknown who changed a file since the round last reported; and a file that a
+//! round moved out of an ignored directory is missing from the snapshot before it. A snapshot that
+//! passes over such paths makes no claim about them, so no undo deletes or overwrites them. The
+//! caller decides path by path; this module handles the directories: one that contains a path which
+//! is not excluded stays covered.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use blake3::Hash;
 
-use super::changes::{Difference, entries};
+use super::changes::{SnapshotDifference, entries};
 use super::objects::Objects;
 use super::pack::PackWriter;
 use super::take::mode_of;
@@ -19,20 +19,20 @@ use super::tree::{Node, Reason};
 use crate::error::Result;
 use crate::platform::files::bytes_of_name;
 use crate::workspace::Workspace;
-use crate::workspace::survey::Stat;
+use crate::workspace::survey::FileStat;
 
-/// The mode of a directory that nothing is known of.
+/// The mode for a directory whose mode is unknown.
 const USUAL_MODE: u16 = 0o755;
 
-/// The paths that are not clear, and why; none lies beneath another.
+/// The paths to exclude with the reasons, outermost ones only.
 pub(super) fn unclear(
     workspace: &Workspace,
-    differences: &[Difference],
-    why_apart: impl Fn(&Path, &Node, &Stat) -> Option<Reason>,
+    differences: &[SnapshotDifference],
+    why_apart: impl Fn(&Path, &Node, &FileStat) -> Option<Reason>,
 ) -> BTreeMap<PathBuf, Reason> {
     let mut unclear = BTreeMap::new();
     let mut holds_clear: HashSet<&Path> = HashSet::new();
-    // What is in a directory comes before it.
+    // Visits the contents of a directory before the directory itself.
     for difference in differences.iter().rev() {
         let path = difference.path.as_path();
         let is_known = |node: &Node| node.passed_over().is_none();
@@ -63,7 +63,7 @@ pub(super) fn unclear(
 
 type Nodes = BTreeMap<Box<[u8]>, Node>;
 
-/// The tree with these paths passed over, and what is new in it.
+/// Builds the tree without these paths, and the new objects for it.
 pub(super) fn without(
     objects: &Objects,
     workspace: &Workspace,
@@ -80,7 +80,7 @@ pub(super) fn without(
     }
     let mut new = objects.writer();
     let mut tree = root;
-    // Those without directories of their own first; the root comes last.
+    // Deepest directories first, the root last.
     while let Some((path, nodes)) = directories.pop_last() {
         let mut bytes = Vec::new();
         for (name, node) in &nodes {
@@ -101,7 +101,8 @@ pub(super) fn without(
     Ok((tree, new))
 }
 
-/// What the directories above these paths hold, by their paths; nothing where there was none.
+/// The entries of all directories above these paths, by path; empty for a directory that did not
+/// exist.
 fn directories_above(
     objects: &Objects,
     root: Hash,

@@ -1,9 +1,9 @@
-//! What the last snapshot of a workspace saw, so that an unchanged file is not read again.
+//! Remembers the last snapshot of a workspace, so that unchanged files are not read again.
 //!
-//! A file whose size, times, inode and mode are those of the last time has the content of the last
-//! time, unless it was changed within the same tick of the clock in which it was read: such an entry
-//! is written without its stat and read again, as git does. A cache that is missing or damaged costs
-//! time and nothing else; that it names only objects which are stored is up to its writer.
+//! A file with the same size, times, inode and mode as last time has the same content, unless it
+//! changed within the clock tick in which it was read. Such an entry is stored without its stat and
+//! read again, as git does. A missing or damaged cache costs only time. The writer ensures that a
+//! cache refers only to stored objects.
 //!
 //! ```text
 //! cache     = "agent-cache 1\n" root:[u8; 32] directory* hash:[u8; 32]
@@ -20,18 +20,18 @@ use blake3::Hash;
 use super::tree::Node;
 use crate::error::Result;
 use crate::fs::{Durability, write_atomic};
-use crate::workspace::survey::Stat;
+use crate::workspace::survey::FileStat;
 
 const MAGIC: &[u8] = b"agent-cache 1\n";
 const HASH: usize = 32;
 const STAT: usize = 8 * 4 + 4;
 
-/// What is compared of a file to see whether it was changed.
+/// The stat fields that are compared to detect a changed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Print([u8; STAT]);
 
 impl Print {
-    pub(super) fn of(stat: &Stat) -> Self {
+    pub(super) fn of(stat: &FileStat) -> Self {
         let mut print = [0; STAT];
         print[..8].copy_from_slice(&stat.size.to_le_bytes());
         print[8..16].copy_from_slice(&stat.modified.to_le_bytes());
@@ -45,29 +45,29 @@ impl Print {
         &self.0
     }
 
-    /// That of no file.
+    /// Matches no file.
     pub(super) const NONE: Self = Self([u8::MAX; STAT]);
 }
 
-/// The cache as it was read, all bytes in one piece.
+/// A cache file, read in one piece.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     bytes: Vec<u8>,
 }
 
-/// A directory of the cache.
+/// A cached directory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CachedDirectory<'a> {
-    /// The tree that it was stored as.
+    /// The hash of its stored tree.
     pub(super) tree: Hash,
     entries: &'a [u8],
 }
 
-/// The cached directories by their paths.
+/// Cached directories by path.
 pub(super) type Directories<'a> = HashMap<&'a [u8], CachedDirectory<'a>>;
 
 impl Cache {
-    /// Reads a cache; an empty one if there is none that is whole.
+    /// Reads a cache. A missing or damaged one is treated as empty.
     pub(super) fn read(path: &Path) -> Self {
         let bytes = std::fs::read(path).unwrap_or_default();
         if is_whole(&bytes) {
@@ -131,11 +131,11 @@ impl<'a> CachedDirectory<'a> {
     }
 }
 
-/// A cache that is being put together.
+/// A cache that is being written.
 #[derive(Debug)]
 pub(super) struct CacheWriter {
     bytes: Vec<u8>,
-    /// Where the directory that is being written began.
+    /// Offset of the current directory.
     start: usize,
 }
 
@@ -146,7 +146,7 @@ impl CacheWriter {
         Self { bytes, start: 0 }
     }
 
-    /// Begins a directory; one whose path is too long for any system is not cached.
+    /// Starts a directory. Paths too long for the format are not cached.
     pub(super) fn directory<'b>(
         &mut self,
         path: &[u8],

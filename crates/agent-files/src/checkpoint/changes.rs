@@ -1,7 +1,7 @@
-//! What differs between two snapshots.
+//! Compares two snapshots.
 //!
-//! Trees that are equal are not looked into. Where one side was passed over, nothing is claimed
-//! about what lies beneath: a directory that was ignored and is not any more was not created.
+//! Equal trees are skipped. If a directory was passed over on one side, nothing is claimed about
+//! its contents: a directory that is no longer ignored was not created.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,66 +13,70 @@ use super::tree::{Node, Reason, decode_tree};
 use crate::error::{Error, Result};
 use crate::platform::files::name_of_bytes;
 
-/// One path that differs, and what stood there; `None` is nothing.
+/// A path that differs between two snapshots. `None` means that nothing was there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
-    /// Where, relative to the workspace.
+pub struct SnapshotDifference {
+    /// The path relative to the workspace.
     pub path: PathBuf,
-    /// In the first snapshot.
+    /// The node in the first snapshot.
     pub before: Option<Node>,
-    /// In the second.
+    /// The node in the second snapshot.
     pub after: Option<Node>,
 }
 
-/// A difference with a name.
+/// A difference classified for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// Where, relative to the workspace; the new name of what was renamed.
+pub struct SnapshotChange {
+    /// The path relative to the workspace; for a rename, the new one.
     pub path: PathBuf,
-    /// What happened.
-    pub what: What,
-    /// What stood there before, or at the old name.
+    /// The kind of change.
+    pub kind: ChangeKind,
+    /// The node before, at the old path for a rename.
     pub before: Option<Node>,
-    /// What stands there after.
+    /// The node after.
     pub after: Option<Node>,
 }
 
-/// What happened to a file.
+/// The kind of a change to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
-    /// It is new.
+pub enum ChangeKind {
+    /// The file is new.
     Created,
-    /// It is gone.
+    /// The file is gone.
     Deleted,
-    /// Its content is another, or where it leads.
+    /// The content or the link target changed.
     Modified,
-    /// Only its permission bits are others.
+    /// Only the permission bits changed.
     Mode,
-    /// It is something else: a link instead of a file, and such.
+    /// The type changed, for example from a file to a link.
     Kind,
-    /// The same content has another name.
+    /// The content moved to another path.
     Renamed {
-        /// The old name.
+        /// The old path.
         from: PathBuf,
     },
-    /// It was changed, and its content is not known on one side.
+    /// The file changed, and its content on one side is not covered.
     NotCovered(Reason),
 }
 
-/// A directory that is compared; `None` has nothing in it.
+/// A directory to compare; `None` is treated as empty.
 struct Pair {
     path: PathBuf,
     before: Option<Hash>,
     after: Option<Hash>,
 }
 
-/// Every path that differs, sorted; directories stand before what is in them.
-pub(super) fn differences(objects: &Objects, before: Hash, after: Hash) -> Result<Vec<Difference>> {
+/// All differing paths, sorted; directories before their contents.
+pub(super) fn differences(
+    objects: &Objects,
+    before: Hash,
+    after: Hash,
+) -> Result<Vec<SnapshotDifference>> {
     between(objects, Some(before), Some(after))
 }
 
-/// Every path of a snapshot, as if all of it were new.
-pub(super) fn from_nothing(objects: &Objects, after: Hash) -> Result<Vec<Difference>> {
+/// All paths of a snapshot, as if everything were new.
+pub(super) fn from_nothing(objects: &Objects, after: Hash) -> Result<Vec<SnapshotDifference>> {
     between(objects, None, Some(after))
 }
 
@@ -80,7 +84,7 @@ fn between(
     objects: &Objects,
     before: Option<Hash>,
     after: Option<Hash>,
-) -> Result<Vec<Difference>> {
+) -> Result<Vec<SnapshotDifference>> {
     let mut differences = Vec::new();
     let mut pairs = vec![Pair {
         path: PathBuf::new(),
@@ -99,10 +103,13 @@ fn between(
     Ok(differences)
 }
 
-/// Adds what lies in directories of which only the second state is known.
+/// Adds the contents of directories of which only the second state is known.
 ///
-/// To put a directory back that was covered and is not any more, each file of it must be looked at.
-pub(super) fn expand(objects: &Objects, differences: Vec<Difference>) -> Result<Vec<Difference>> {
+/// To restore a directory that used to be covered, each of its files must be checked.
+pub(super) fn expand(
+    objects: &Objects,
+    differences: Vec<SnapshotDifference>,
+) -> Result<Vec<SnapshotDifference>> {
     let mut expanded = Vec::with_capacity(differences.len());
     let mut rest = differences;
     while let Some(difference) = rest.pop() {
@@ -111,7 +118,7 @@ pub(super) fn expand(objects: &Objects, differences: Vec<Difference>) -> Result<
             && let Some(Node::Directory { tree, .. }) = difference.after
         {
             for (name, node) in entries(objects, Some(tree))? {
-                rest.push(Difference {
+                rest.push(SnapshotDifference {
                     path: difference.path.join(path_of(&name)?),
                     before: difference.before,
                     after: Some(node),
@@ -132,7 +139,7 @@ fn path_of(name: &[u8]) -> Result<PathBuf> {
 
 pub(super) type Entries = Vec<(Box<[u8]>, Node)>;
 
-/// What a tree holds, sorted by name.
+/// The entries of a tree, sorted by name.
 pub(super) fn entries(objects: &Objects, tree: Option<Hash>) -> Result<Entries> {
     let Some(tree) = tree else {
         return Ok(Vec::new());
@@ -156,7 +163,7 @@ fn compare(
     path: &Path,
     old: &Entries,
     new: &Entries,
-    differences: &mut Vec<Difference>,
+    differences: &mut Vec<SnapshotDifference>,
     pairs: &mut Vec<Pair>,
 ) -> Result<()> {
     let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
@@ -188,7 +195,7 @@ fn compare(
             });
         }
         if !is_same_directory(before, after) {
-            differences.push(Difference {
+            differences.push(SnapshotDifference {
                 path,
                 before,
                 after,
@@ -204,7 +211,7 @@ fn tree_of(node: Option<Node>) -> Option<Hash> {
     }
 }
 
-/// Whether both are directories of the same mode: then only what is in them differs.
+/// True if both are directories of the same mode, so that only their contents differ.
 fn is_same_directory(before: Option<Node>, after: Option<Node>) -> bool {
     match (before, after) {
         (Some(Node::Directory { mode: old, .. }), Some(Node::Directory { mode: new, .. })) => {
@@ -214,18 +221,18 @@ fn is_same_directory(before: Option<Node>, after: Option<Node>) -> bool {
     }
 }
 
-/// The differences as a person would tell them.
-pub(super) fn changes(differences: Vec<Difference>) -> Vec<Change> {
-    let mut changes: Vec<Change> = Vec::new();
+/// Classifies differences for display.
+pub(super) fn changes(differences: Vec<SnapshotDifference>) -> Vec<SnapshotChange> {
+    let mut changes: Vec<SnapshotChange> = Vec::new();
     let mut rest = differences.into_iter().peekable();
     while let Some(difference) = rest.next() {
-        // A directory that came or went with what is in it is told by what is in it.
+        // A created or deleted directory is implied by its contents.
         let is_told = is_only_directory(&difference)
             && (rest.peek()).is_some_and(|next| next.path.starts_with(&difference.path));
-        if let Some(what) = name(&difference).filter(|_| !is_told) {
-            changes.push(Change {
+        if let Some(kind) = change_kind(&difference).filter(|_| !is_told) {
+            changes.push(SnapshotChange {
                 path: difference.path,
-                what,
+                kind,
                 before: difference.before,
                 after: difference.after,
             });
@@ -234,14 +241,14 @@ pub(super) fn changes(differences: Vec<Difference>) -> Vec<Change> {
     pair_renames(changes)
 }
 
-fn is_only_directory(difference: &Difference) -> bool {
+fn is_only_directory(difference: &SnapshotDifference) -> bool {
     let is_directory = |node: Option<Node>| node.is_none_or(|node| node.is_directory());
     is_directory(difference.before) && is_directory(difference.after)
 }
 
-/// What happened; nothing that a person would want to hear where one side was ignored: whether it
-/// was looked at depends on what a round names.
-fn name(difference: &Difference) -> Option<What> {
+/// The kind of a difference. `None` if one side was ignored: whether ignored files are looked at
+/// depends on the paths that a round names.
+fn change_kind(difference: &SnapshotDifference) -> Option<ChangeKind> {
     let (before, after) = (difference.before, difference.after);
     let is_ignored =
         |node: Option<Node>| node.and_then(|node| node.passed_over()) == Some(Reason::Ignored);
@@ -250,37 +257,37 @@ fn name(difference: &Difference) -> Option<What> {
     }
     let passed_over = |node: Option<Node>| node.and_then(|node| node.passed_over());
     if let Some(reason) = passed_over(before).or(passed_over(after)) {
-        return Some(What::NotCovered(reason));
+        return Some(ChangeKind::NotCovered(reason));
     }
     let Some(before) = before else {
-        return Some(What::Created);
+        return Some(ChangeKind::Created);
     };
     Some(match (before, after) {
-        (_, None) => What::Deleted,
-        (Node::Directory { .. }, Some(Node::Directory { .. })) => What::Mode,
+        (_, None) => ChangeKind::Deleted,
+        (Node::Directory { .. }, Some(Node::Directory { .. })) => ChangeKind::Mode,
         (Node::File { content: old, .. }, Some(Node::File { content: new, .. })) => {
             if old == new {
-                What::Mode
+                ChangeKind::Mode
             } else {
-                What::Modified
+                ChangeKind::Modified
             }
         }
-        (Node::Link { .. }, Some(Node::Link { .. })) => What::Modified,
-        _ => What::Kind,
+        (Node::Link { .. }, Some(Node::Link { .. })) => ChangeKind::Modified,
+        _ => ChangeKind::Kind,
     })
 }
 
-/// Takes a file that went and one that came with the same content for one that was renamed.
-fn pair_renames(changes: Vec<Change>) -> Vec<Change> {
+/// Pairs a deleted and a created file of the same content as a rename.
+fn pair_renames(changes: Vec<SnapshotChange>) -> Vec<SnapshotChange> {
     let mut gone: HashMap<Hash, Vec<usize>> = HashMap::new();
     for (index, change) in changes.iter().enumerate().rev() {
-        if let (What::Deleted, Some(hash)) = (&change.what, content(change.before)) {
+        if let (ChangeKind::Deleted, Some(hash)) = (&change.kind, content(change.before)) {
             gone.entry(hash).or_default().push(index);
         }
     }
     let mut came_from: HashMap<usize, usize> = HashMap::new();
     for (index, change) in changes.iter().enumerate() {
-        if let (What::Created, Some(hash)) = (&change.what, content(change.after))
+        if let (ChangeKind::Created, Some(hash)) = (&change.kind, content(change.after))
             && let Some(from) = gone.get_mut(&hash).and_then(Vec::pop)
         {
             came_from.insert(index, from);
@@ -291,10 +298,10 @@ fn pair_renames(changes: Vec<Change>) -> Vec<Change> {
         .map(|change| (change.path.clone(), change.before))
         .collect();
     let went: std::collections::HashSet<usize> = came_from.values().copied().collect();
-    let rename = |(index, mut change): (usize, Change)| {
+    let rename = |(index, mut change): (usize, SnapshotChange)| {
         if let Some(from) = came_from.get(&index) {
             let (path, before) = old[*from].clone();
-            change.what = What::Renamed { from: path };
+            change.kind = ChangeKind::Renamed { from: path };
             change.before = before;
         }
         (!went.contains(&index)).then_some(change)
@@ -302,7 +309,7 @@ fn pair_renames(changes: Vec<Change>) -> Vec<Change> {
     changes.into_iter().enumerate().filter_map(rename).collect()
 }
 
-/// The content by which a rename is recognised; empty files are all alike.
+/// The content that identifies a rename; `None` for empty files, which are all alike.
 fn content(node: Option<Node>) -> Option<Hash> {
     match node {
         Some(Node::File { content, size, .. }) if size > 0 => Some(content),

@@ -1,7 +1,7 @@
-//! Changes as a unified diff, in the form that git gives and reads.
+//! Changes as a unified diff in git's format.
 //!
-//! Files that are not text, or are too large to compare, are named and not shown. Text that is not
-//! UTF-8 is shown with replacement characters. The whole has a limit and says when it was met.
+//! Binary and very large files are listed without their content. Text that is not UTF-8 is shown
+//! with replacement characters. The output has a size limit and says when it was reached.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -9,17 +9,17 @@ use std::time::Duration;
 
 use similar::{Algorithm, ChangeTag, TextDiff};
 
-use super::changes::{Change, What};
+use super::changes::{ChangeKind, SnapshotChange};
 use super::objects::Objects;
 use super::tree::Node;
 use crate::error::Result;
 
-/// How much of a diff is wanted.
+/// Limits on the size of a diff.
 #[derive(Debug, Clone, Copy)]
 pub struct DiffLimits {
-    /// Files with more bytes than these are only named.
+    /// Larger files are only listed.
     pub max_file_bytes: u64,
-    /// The most bytes that are shown; what is more is counted.
+    /// Maximum size of the output, in bytes; the rest is counted.
     pub max_bytes: usize,
 }
 
@@ -32,28 +32,32 @@ impl Default for DiffLimits {
     }
 }
 
-/// How many lines of one file were added and removed.
+/// A change with the number of added and removed lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stat {
-    /// What happened.
-    pub change: Change,
-    /// The lines; `None` where they cannot be counted: not text, too large, not covered.
+pub struct DiffStat {
+    /// The change.
+    pub change: SnapshotChange,
+    /// The line counts; `None` if the file is binary, too large or not covered.
     pub lines: Option<Lines>,
 }
 
-/// Counted lines.
+/// Line counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lines {
-    /// New ones.
+    /// Added lines.
     pub added: u64,
-    /// Those that are gone.
+    /// Removed lines.
     pub removed: u64,
 }
 
-/// Bounds the time for files that have nothing in common; the result is then less minimal.
+/// Time limit for comparing files that have little in common; the diff is then less minimal.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-pub(super) fn diff(objects: &Objects, changes: &[Change], limits: &DiffLimits) -> Result<String> {
+pub(super) fn diff(
+    objects: &Objects,
+    changes: &[SnapshotChange],
+    limits: &DiffLimits,
+) -> Result<String> {
     let mut text = String::new();
     for (done, change) in changes.iter().enumerate() {
         let mut one = String::new();
@@ -70,16 +74,16 @@ pub(super) fn diff(objects: &Objects, changes: &[Change], limits: &DiffLimits) -
 
 pub(super) fn stat(
     objects: &Objects,
-    changes: Vec<Change>,
+    changes: Vec<SnapshotChange>,
     limits: &DiffLimits,
-) -> Result<Vec<Stat>> {
-    let count = |change: Change| {
+) -> Result<Vec<DiffStat>> {
+    let count = |change: SnapshotChange| {
         let texts = match sides(objects, &change, limits)? {
             Sides::Text { old, new } => Some((old, new)),
             Sides::Binary | Sides::TooLarge => None,
         };
         let lines = texts.map(|(old, new)| count(&old, &new));
-        Ok(Stat { change, lines })
+        Ok(DiffStat { change, lines })
     };
     changes.into_iter().map(count).collect()
 }
@@ -109,8 +113,8 @@ enum Sides {
     TooLarge,
 }
 
-fn sides(objects: &Objects, change: &Change, limits: &DiffLimits) -> Result<Sides> {
-    if matches!(change.what, What::NotCovered(_)) {
+fn sides(objects: &Objects, change: &SnapshotChange, limits: &DiffLimits) -> Result<Sides> {
+    if matches!(change.kind, ChangeKind::NotCovered(_)) {
         return Ok(Sides::TooLarge);
     }
     let mut texts = [String::new(), String::new()];
@@ -133,15 +137,20 @@ fn sides(objects: &Objects, change: &Change, limits: &DiffLimits) -> Result<Side
     Ok(Sides::Text { old, new })
 }
 
-fn show(objects: &Objects, change: &Change, limits: &DiffLimits, text: &mut String) -> Result<()> {
+fn show(
+    objects: &Objects,
+    change: &SnapshotChange,
+    limits: &DiffLimits,
+    text: &mut String,
+) -> Result<()> {
     let new_name = quoted("b/", &change.path);
-    let old_name = match &change.what {
-        What::Renamed { from } => quoted("a/", from),
+    let old_name = match &change.kind {
+        ChangeKind::Renamed { from } => quoted("a/", from),
         _ => quoted("a/", &change.path),
     };
     let _ = writeln!(text, "diff --git {old_name} {new_name}");
     show_header(change, text);
-    if let What::NotCovered(reason) = change.what {
+    if let ChangeKind::NotCovered(reason) = change.kind {
         let _ = writeln!(
             text,
             "Not shown: {} {}",
@@ -184,7 +193,7 @@ fn show(objects: &Objects, change: &Change, limits: &DiffLimits, text: &mut Stri
     Ok(())
 }
 
-fn show_header(change: &Change, text: &mut String) {
+fn show_header(change: &SnapshotChange, text: &mut String) {
     let _ = match (mode(change.before), mode(change.after)) {
         (None, Some(new)) => writeln!(text, "new file mode {new:06o}"),
         (Some(old), None) => writeln!(text, "deleted file mode {old:06o}"),
@@ -193,13 +202,13 @@ fn show_header(change: &Change, text: &mut String) {
         }
         _ => Ok(()),
     };
-    if let What::Renamed { from } = &change.what {
+    if let ChangeKind::Renamed { from } = &change.kind {
         let (from, to) = (quoted("", from), quoted("", &change.path));
         let _ = writeln!(text, "rename from {from}\nrename to {to}");
     }
 }
 
-/// The mode as git writes it.
+/// The mode in git's notation.
 fn mode(node: Option<Node>) -> Option<u32> {
     match node? {
         Node::File { mode, .. } => Some(0o100_000 | u32::from(mode)),
@@ -209,7 +218,7 @@ fn mode(node: Option<Node>) -> Option<u32> {
     }
 }
 
-/// A path that cannot be taken for anything else: quoted, as git does, where it has odd characters.
+/// The path, quoted as git does if it contains unusual characters.
 fn quoted(prefix: &str, path: &Path) -> String {
     let path = format!("{prefix}{}", path.display());
     if path.contains(|c: char| c.is_control() || c == '"' || c == '\\') {

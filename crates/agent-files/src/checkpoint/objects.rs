@@ -1,20 +1,20 @@
-//! All packs of a store: where an object is, and how many packs there may be.
+//! The packs of a store as one set of objects.
 //!
-//! Whoever adds or removes packs holds the store's lock alone; whoever reads shares it. A pack that
-//! is damaged is put aside, so that the rest stays of use.
+//! Adding or removing packs needs the store's exclusive lock, reading its shared lock. A damaged
+//! pack is moved aside, so that the others stay usable.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use blake3::Hash;
 
-use super::pack::{EXTENSION, Extent, Pack, PackWriter};
+use super::pack::{EXTENSION, Pack, PackExtent, PackWriter};
 use crate::error::{Error, Result};
 use crate::fs::{self, Durability};
 
-/// More packs than these are made fewer.
+/// Packs are merged when there are more than this.
 const MAX_PACKS: usize = 24;
-/// How many of them, the smallest, become one.
+/// The number of packs, smallest first, that one merge combines.
 const MERGED: usize = 16;
 
 /// The packs of one directory.
@@ -22,7 +22,7 @@ const MERGED: usize = 16;
 pub(super) struct Objects {
     directory: PathBuf,
     packs: Vec<Pack>,
-    /// Files of ours in the directory that are not whole packs.
+    /// Our own files in the directory that are not complete packs.
     rubbish: Vec<PathBuf>,
     damaged: Vec<PathBuf>,
 }
@@ -37,7 +37,7 @@ impl Objects {
         }
     }
 
-    /// Learns which packs there are now; those that it knows are not read again.
+    /// Reloads the list of packs; known ones are not read again.
     pub(super) fn refresh(&mut self) -> Result<()> {
         let cannot = |cause| Error::file("read", &self.directory, cause);
         let mut known: HashMap<PathBuf, Pack> = std::mem::take(&mut self.packs)
@@ -68,10 +68,11 @@ impl Objects {
         Ok(())
     }
 
-    /// Removes what a killed writer left, and puts damaged packs aside; tells whether there were.
+    /// Removes leftovers of killed writers and moves damaged packs aside. Returns true if a pack
+    /// was damaged.
     pub(super) fn clean(&mut self, aside: &Path) -> Result<bool> {
         for path in self.rubbish.drain(..) {
-            // It costs nothing but room; the next one tries again.
+            // A leftover only takes up space, and the next run tries again.
             let _ = std::fs::remove_file(path);
         }
         let is_damaged = !self.damaged.is_empty();
@@ -86,13 +87,13 @@ impl Objects {
         self.packs.iter().any(|pack| pack.find(hash).is_some())
     }
 
-    /// What an object takes up, in bytes; nothing if it is missing.
+    /// The stored size of an object in bytes; 0 if it is missing.
     pub(super) fn length(&self, hash: &Hash) -> u64 {
         let mut found = self.packs.iter().filter_map(|pack| pack.find(hash));
-        found.next().map_or(0, Extent::stored)
+        found.next().map_or(0, PackExtent::stored)
     }
 
-    /// Reads an object; the error says that it is missing or damaged.
+    /// Reads an object, or reports that it is missing or damaged.
     pub(super) fn read(&self, hash: &Hash) -> Result<Vec<u8>> {
         let mut cause = None;
         for pack in &self.packs {
@@ -118,7 +119,7 @@ impl Objects {
         PackWriter::new(&self.directory)
     }
 
-    /// Ends a pack and knows it from now on.
+    /// Finishes a pack and adds it to the set.
     pub(super) fn commit(&mut self, writer: PackWriter, durability: Durability) -> Result<()> {
         if let Some(path) = writer.finish(durability)? {
             let pack = Pack::open(path.clone());
@@ -128,7 +129,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Makes one of the smallest packs when there are too many.
+    /// Merges the smallest packs if there are too many.
     pub(super) fn merge(&mut self) -> Result<()> {
         if self.packs.len() <= MAX_PACKS {
             return Ok(());
@@ -142,7 +143,7 @@ impl Objects {
         Ok(())
     }
 
-    /// How many bytes of each pack are wanted, and how many are not.
+    /// The live and dead bytes of each pack.
     pub(super) fn shares(&self, wanted: &HashSet<Hash>) -> Vec<(PathBuf, u64, u64)> {
         let share = |pack: &Pack| {
             let (mut live, mut dead) = (0, 0);
@@ -159,7 +160,8 @@ impl Objects {
         self.packs.iter().map(share).collect()
     }
 
-    /// Copies what is wanted of these packs into a new one and removes them; tells bytes freed.
+    /// Copies the wanted objects of these packs into a new pack and removes them. Returns the bytes
+    /// freed.
     pub(super) fn rewrite(
         &mut self,
         which: &HashSet<PathBuf>,
@@ -169,18 +171,18 @@ impl Objects {
         let mut writer = self.writer();
         for pack in self.packs.iter().filter(|pack| which.contains(&pack.path)) {
             for (hash, extent) in pack.objects().filter(|(hash, _)| is_wanted(hash)) {
-                // One that is damaged is lost either way; the others are not.
+                // A damaged object is lost either way.
                 if let Ok(content) = pack.read(&hash, extent) {
                     writer.add(hash, &content)?;
                 }
             }
         }
-        // Before the old ones go, the new one is on the disk.
+        // The new pack must be on disk before the old ones are removed.
         self.commit(writer, Durability::Synced)?;
         self.packs.retain(|pack| {
             let is_kept = !which.contains(&pack.path);
             if !is_kept {
-                // One that stays behind has nothing that the new one lacks.
+                // A pack that cannot be removed holds nothing that the new one lacks.
                 let _ = std::fs::remove_file(&pack.path);
             }
             is_kept
@@ -188,7 +190,7 @@ impl Objects {
         Ok(old.saturating_sub(self.bytes()))
     }
 
-    /// The size of all packs.
+    /// The total size of all packs.
     pub(super) fn bytes(&self) -> u64 {
         self.packs.iter().map(|pack| pack.size).sum()
     }

@@ -1,7 +1,7 @@
-//! A pack: many objects in one file that never changes, each found by its hash.
+//! A pack: an immutable file with many objects, each found by its hash.
 //!
-//! A file for each object would cost a name, a sync and a block of the disk for each; a pack costs
-//! one of each for a whole snapshot. It gets its name only when it is whole.
+//! One file per object would cost a directory entry, a sync and a disk block each. A pack is
+//! renamed into place when it is complete.
 //!
 //! ```text
 //! pack    = "agent-pack 1\n" content* index trailer
@@ -18,36 +18,36 @@ use blake3::Hash;
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
-use crate::fs::{Draft, Durability};
+use crate::fs::{AtomicFile, Durability};
 
 const MAGIC: &[u8] = b"agent-pack 1\n";
-/// How a pack of any version begins.
+/// The magic of every version.
 const NAME: &[u8] = b"agent-pack ";
 const INDEXED: usize = 32 + 8 + 8;
 const TRAILER: usize = 8 + 8 + 32;
-/// How the names of packs end.
+/// File name extension of packs.
 pub(super) const EXTENSION: &str = "pack";
 
-/// A pack that is whole.
+/// A complete pack, opened for reading.
 #[derive(Debug)]
 pub(super) struct Pack {
     pub(super) path: PathBuf,
-    /// In bytes, with its index.
+    /// Size in bytes, including the index.
     pub(super) size: u64,
     file: File,
     index: Vec<u8>,
 }
 
-/// Where an object lies in a pack.
+/// The position of an object in a pack.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Extent {
+pub(super) struct PackExtent {
     offset: u64,
     length: u64,
 }
 
 impl Pack {
-    /// Opens a pack and reads its index; the error says that it is damaged (`InvalidData`), of a
-    /// newer form (`Unsupported`), or cannot be read.
+    /// Opens a pack and reads its index. Fails with `InvalidData` if it is damaged and with
+    /// `Unsupported` if its format is newer.
     pub(super) fn open(path: PathBuf) -> io::Result<Self> {
         let mut file = File::open(&path)?;
         let size = file.metadata()?.len();
@@ -83,7 +83,7 @@ impl Pack {
         })
     }
 
-    pub(super) fn find(&self, hash: &Hash) -> Option<Extent> {
+    pub(super) fn find(&self, hash: &Hash) -> Option<PackExtent> {
         let (records, _) = self.index.as_chunks::<INDEXED>();
         let at = records
             .binary_search_by(|record| record[..32].cmp(hash.as_bytes()))
@@ -91,8 +91,8 @@ impl Pack {
         Some(extent(&records[at]))
     }
 
-    /// Reads an object, and makes sure that it is the one.
-    pub(super) fn read(&self, hash: &Hash, extent: Extent) -> io::Result<Vec<u8>> {
+    /// Reads an object and verifies its hash.
+    pub(super) fn read(&self, hash: &Hash, extent: PackExtent) -> io::Result<Vec<u8>> {
         let damaged = || io::Error::from(io::ErrorKind::InvalidData);
         let end = extent.offset.checked_add(extent.length);
         if end.is_none_or(|end| end > self.size) {
@@ -110,8 +110,8 @@ impl Pack {
         }
     }
 
-    /// Every object in it.
-    pub(super) fn objects(&self) -> impl Iterator<Item = (Hash, Extent)> {
+    /// All objects of the pack.
+    pub(super) fn objects(&self) -> impl Iterator<Item = (Hash, PackExtent)> {
         let (records, _) = self.index.as_chunks::<INDEXED>();
         records.iter().map(|record| {
             let mut hash = [0; 32];
@@ -121,15 +121,15 @@ impl Pack {
     }
 }
 
-impl Extent {
-    /// The bytes that the object takes up in its pack, with its place in the index.
+impl PackExtent {
+    /// The bytes that the object takes up, including its index record.
     pub(super) fn stored(self) -> u64 {
         self.length.saturating_add(INDEXED as u64)
     }
 }
 
-fn extent(record: &[u8; INDEXED]) -> Extent {
-    Extent {
+fn extent(record: &[u8; INDEXED]) -> PackExtent {
+    PackExtent {
         offset: number(&record[32..40]),
         length: number(&record[40..]),
     }
@@ -145,13 +145,13 @@ fn number(bytes: &[u8]) -> u64 {
 #[derive(Debug)]
 pub(super) struct PackWriter {
     directory: PathBuf,
-    draft: Option<Draft>,
+    draft: Option<AtomicFile>,
     offset: u64,
-    objects: HashMap<Hash, Extent>,
+    objects: HashMap<Hash, PackExtent>,
 }
 
 impl PackWriter {
-    /// Writes nothing before the first object.
+    /// Creates no file before the first object.
     pub(super) fn new(directory: &Path) -> Self {
         Self {
             directory: directory.to_owned(),
@@ -165,16 +165,16 @@ impl PackWriter {
         self.objects.contains_key(hash)
     }
 
-    /// Appends an object, unless it has it.
+    /// Appends an object, unless the pack already has it.
     pub(super) fn add(&mut self, hash: Hash, content: &[u8]) -> Result<()> {
         if self.contains(&hash) {
             return Ok(());
         }
         if self.draft.is_none() {
-            self.draft = Some(Draft::begin(&self.directory)?);
+            self.draft = Some(AtomicFile::begin(&self.directory)?);
             self.append(MAGIC)?;
         }
-        let extent = Extent {
+        let extent = PackExtent {
             offset: self.offset,
             length: content.len() as u64,
         };
@@ -194,12 +194,12 @@ impl PackWriter {
         Ok(())
     }
 
-    /// Ends the pack and gives it its name; `None` if it has no objects.
+    /// Writes the index and renames the pack into place; `None` if it has no objects.
     pub(super) fn finish(mut self, durability: Durability) -> Result<Option<PathBuf>> {
         if self.draft.is_none() {
             return Ok(None);
         }
-        let mut objects: Vec<(Hash, Extent)> = self.objects.drain().collect();
+        let mut objects: Vec<(Hash, PackExtent)> = self.objects.drain().collect();
         objects.sort_unstable_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
         let mut index = Vec::with_capacity(objects.len() * INDEXED);
         for (hash, extent) in &objects {

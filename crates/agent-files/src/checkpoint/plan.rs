@@ -1,8 +1,8 @@
-//! A plan of what is put back: what an undo or redo would do, to be shown before it is done.
+//! Plans an undo or redo, so that it can be shown before it is carried out.
 //!
-//! It touches only paths that differ between snapshots, and only where the file is now what the
-//! snapshot says; everything else is a conflict, which is named and left alone. Nothing is changed
-//! here.
+//! A plan touches only paths that differ between the snapshots, and only if the file is in the
+//! expected state now. Everything else is a conflict, which is reported and left alone. This module
+//! changes nothing.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -10,72 +10,74 @@ use std::path::{Path, PathBuf};
 
 use blake3::Hash;
 
-use super::changes::Difference;
+use super::changes::SnapshotDifference;
 use super::take::mode_of;
 use super::tree::{Node, Reason};
 use crate::platform::files::bytes_of_name;
 use crate::workspace::{Kind, Workspace};
 
-/// What is to be put back, and what stands in the way.
+/// The steps of a restore, and the conflicts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Plan {
-    /// What will be done, sorted by path.
+pub struct RestorePlan {
+    /// Paths to restore, sorted.
     pub steps: Vec<RestoreStep>,
-    /// What will not be done unless it is forced, sorted by path.
+    /// Paths that are left alone unless forced, sorted.
     pub conflicts: Vec<Conflict>,
-    /// What is so already, sorted by path: by somebody's hand, or by a try that was killed.
+    /// Paths that are already in the wanted state, sorted: restored by hand, or by an attempt that
+    /// was killed.
     pub already: Vec<RestoreStep>,
 }
 
-/// One path that is put back.
+/// A path to restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoreStep {
-    /// Where, relative to the workspace.
+    /// The path relative to the workspace.
     pub path: PathBuf,
-    /// What is there now.
+    /// The node that is there now.
     pub now: Option<Node>,
-    /// What will be there.
+    /// The node to restore.
     pub then: Option<Node>,
 }
 
-/// One path that is not put back.
+/// A path that cannot be restored safely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// Where, relative to the workspace.
+    /// The path relative to the workspace.
     pub path: PathBuf,
-    /// Why not.
-    pub why: Why,
-    /// What would be there.
+    /// The reason.
+    pub why: ConflictReason,
+    /// The node that would be restored.
     pub then: Option<Node>,
 }
 
-/// Why a path is not put back.
+/// The reason why a path is not restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
-    /// It is not what the rounds left: somebody changed it since.
+pub enum ConflictReason {
+    /// Somebody changed the file after the rounds.
     ChangedSince,
-    /// Somebody changed it between two of the rounds.
+    /// Somebody changed the file between two of the rounds.
     ChangedBetween,
-    /// Its content is not in the checkpoints.
+    /// The content is not in the checkpoints.
     NotCovered(Reason),
-    /// There is something in the directory that the rounds did not create.
+    /// The directory contains something that the rounds did not create.
     NotEmpty,
-    /// The system said no.
+    /// The operating system reported an error.
     Failed(String),
 }
 
-/// Where a path should come from and go to, over all rounds.
+/// The expected and the wanted state of a path, over all rounds.
 struct Course {
     now: Option<Node>,
     then: Option<Node>,
     is_broken: bool,
 }
 
-/// Makes a plan from the differences of one round after the other, each from now to then.
-pub(super) fn plan(workspace: &Workspace, rounds: Vec<Vec<Difference>>) -> Plan {
+/// Plans a restore from the differences of consecutive rounds, each from its current to its wanted
+/// state.
+pub(super) fn plan(workspace: &Workspace, rounds: Vec<Vec<SnapshotDifference>>) -> RestorePlan {
     let mut courses: BTreeMap<PathBuf, Course> = BTreeMap::new();
     for difference in rounds.into_iter().flatten() {
-        let Difference {
+        let SnapshotDifference {
             path,
             before,
             after,
@@ -84,8 +86,8 @@ pub(super) fn plan(workspace: &Workspace, rounds: Vec<Vec<Difference>>) -> Plan 
             .entry(path)
             .and_modify(|course| {
                 course.is_broken |= !is_alike(course.then, before);
-                // What was in a directory before it was covered nobody knows: it is made again as
-                // it was when it was first known, because its files come back.
+                // The contents of a directory before it was first covered are unknown. It is
+                // recreated in the first known state, because its files come back.
                 let is_beyond = after.is_some_and(|node| node.passed_over().is_some());
                 if !(is_beyond && has_directory(course.then) && course.now.is_none()) {
                     course.then = after;
@@ -97,21 +99,21 @@ pub(super) fn plan(workspace: &Workspace, rounds: Vec<Vec<Difference>>) -> Plan 
                 is_broken: false,
             });
     }
-    let mut plan = Plan::default();
+    let mut plan = RestorePlan::default();
     for (path, course) in courses {
         match decide(workspace, &path, &course) {
-            Verdict::Nothing => {}
-            Verdict::Already => plan.already.push(RestoreStep {
+            StepDecision::Nothing => {}
+            StepDecision::Already => plan.already.push(RestoreStep {
                 path,
                 now: course.now,
                 then: course.then,
             }),
-            Verdict::Do(now) => plan.steps.push(RestoreStep {
+            StepDecision::Do(now) => plan.steps.push(RestoreStep {
                 path,
                 now,
                 then: course.then,
             }),
-            Verdict::Not(why) => plan.conflicts.push(Conflict {
+            StepDecision::Not(why) => plan.conflicts.push(Conflict {
                 path,
                 why,
                 then: course.then,
@@ -122,50 +124,52 @@ pub(super) fn plan(workspace: &Workspace, rounds: Vec<Vec<Difference>>) -> Plan 
     plan
 }
 
-enum Verdict {
+enum StepDecision {
     Nothing,
     Already,
-    /// With what is there.
+    /// Holds the node that is there now.
     Do(Option<Node>),
-    Not(Why),
+    Not(ConflictReason),
 }
 
-fn decide(workspace: &Workspace, path: &Path, course: &Course) -> Verdict {
+fn decide(workspace: &Workspace, path: &Path, course: &Course) -> StepDecision {
     let (now, then) = (course.now, course.then);
     let is_ignored =
         |node: Option<Node>| node.is_none_or(|node| node.passed_over() == Some(Reason::Ignored));
     if is_alike(now, then) || (is_ignored(now) && is_ignored(then)) {
-        return Verdict::Nothing;
+        return StepDecision::Nothing;
     }
-    let actual = match look(workspace, path, &[now, then]) {
+    let actual = match current_node(workspace, path, &[now, then]) {
         Ok(actual) => actual,
-        Err(cause) => return Verdict::Not(Why::Failed(cause.to_string())),
+        Err(cause) => return StepDecision::Not(ConflictReason::Failed(cause.to_string())),
     };
     if is_alike(actual, then) {
-        return Verdict::Already;
+        return StepDecision::Already;
     }
     let passed_over = |node: Option<Node>| node.and_then(|node| node.passed_over());
-    // Nothing is lost by making what is missing.
+    // Creating a missing file loses nothing.
     if actual.is_none() && then.is_some() && passed_over(then).is_none() {
-        return Verdict::Do(actual);
+        return StepDecision::Do(actual);
     }
     if let Some(reason) = passed_over(now).or(passed_over(then)) {
-        return Verdict::Not(Why::NotCovered(reason));
+        return StepDecision::Not(ConflictReason::NotCovered(reason));
     }
     if course.is_broken {
-        return Verdict::Not(Why::ChangedBetween);
+        return StepDecision::Not(ConflictReason::ChangedBetween);
     }
     match (actual, now, then) {
-        // Nothing is lost by removing what is empty.
-        (Some(Node::Directory { .. }), Some(Node::Directory { .. }), None) => Verdict::Do(actual),
-        // Somebody made the directory already, with rights of their own.
-        (Some(Node::Directory { .. }), None, Some(Node::Directory { .. })) => Verdict::Nothing,
-        _ if is_alike(actual, now) => Verdict::Do(actual),
-        _ => Verdict::Not(Why::ChangedSince),
+        // Removing an empty directory loses nothing.
+        (Some(Node::Directory { .. }), Some(Node::Directory { .. }), None) => {
+            StepDecision::Do(actual)
+        }
+        // Somebody created the directory already, with a mode of their own.
+        (Some(Node::Directory { .. }), None, Some(Node::Directory { .. })) => StepDecision::Nothing,
+        _ if is_alike(actual, now) => StepDecision::Do(actual),
+        _ => StepDecision::Not(ConflictReason::ChangedSince),
     }
 }
 
-/// Whether both are the same file; of directories only the modes count.
+/// True if both are the same node; directories are compared by mode only.
 pub(super) fn is_alike(a: Option<Node>, b: Option<Node>) -> bool {
     match (a, b) {
         (Some(Node::Directory { mode: a, .. }), Some(Node::Directory { mode: b, .. })) => a == b,
@@ -173,8 +177,8 @@ pub(super) fn is_alike(a: Option<Node>, b: Option<Node>) -> bool {
     }
 }
 
-/// What is at the path now; content is only read where it may be one of these.
-pub(super) fn look(
+/// The node at the path now. Reads the content only if the size matches one of the expected nodes.
+pub(super) fn current_node(
     workspace: &Workspace,
     path: &Path,
     expected: &[Option<Node>],
@@ -220,15 +224,16 @@ pub(super) fn look(
     }))
 }
 
-/// Drops directories from the plan that will not be empty, and what should come in their place.
-fn keep_filled_directories(workspace: &Workspace, plan: &mut Plan) {
+/// Drops the removal of directories that will not be empty, and reports what cannot take their
+/// place.
+fn keep_filled_directories(workspace: &Workspace, plan: &mut RestorePlan) {
     let mut removed: HashSet<PathBuf> = (plan.steps.iter())
         .filter(|step| step.now.is_some() && !has_directory(step.now))
         .filter(|step| step.then.is_none())
         .map(|step| step.path.clone())
         .collect();
     let mut filled: HashSet<PathBuf> = HashSet::new();
-    // The deepest first: a directory is empty when all that is in it goes.
+    // Deepest first: a directory will be empty if everything in it is removed.
     for step in plan.steps.iter().rev() {
         if !has_directory(step.now) || has_directory(step.then) {
             continue;
@@ -243,16 +248,16 @@ fn keep_filled_directories(workspace: &Workspace, plan: &mut Plan) {
             filled.insert(step.path.clone());
         }
     }
-    let Plan {
+    let RestorePlan {
         steps, conflicts, ..
     } = plan;
     steps.retain(|step| {
         let is_kept = !filled.contains(&step.path);
-        // A directory that merely stays is no news; a file that cannot come back is.
+        // A directory that stays is not worth reporting; a file that cannot come back is.
         if !is_kept && step.then.is_some() {
             conflicts.push(Conflict {
                 path: step.path.clone(),
-                why: Why::NotEmpty,
+                why: ConflictReason::NotEmpty,
                 then: step.then,
             });
         }

@@ -1,10 +1,10 @@
-//! Carrying out a plan.
+//! Carries out a restore plan.
 //!
-//! A file that the rounds did not create is never deleted: what is removed is known byte for byte,
-//! and directories only go when they are empty. What a command made may be the only copy of something
-//! that no checkpoint covers, so an undo moves it aside unless the workspace has the same content
-//! afterwards. Every step looks again before it acts. Doing half of a plan and then all of it is the
-//! same as doing all of it.
+//! Files that the rounds did not create are never deleted: a removed file is known byte for byte,
+//! and a directory is removed only if it is empty. A file that a command created may be the only
+//! copy of something that no checkpoint covers, so an undo moves it aside unless the workspace will
+//! still have its content. Every step checks again before it acts. A plan can be carried out again
+//! after it was interrupted.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -15,7 +15,9 @@ use blake3::Hash;
 use super::Snapshot;
 use super::changes::from_nothing;
 use super::objects::Objects;
-use super::plan::{Conflict, Plan, RestoreStep, Why, has_directory, is_alike, look};
+use super::plan::{
+    Conflict, ConflictReason, RestorePlan, RestoreStep, current_node, has_directory, is_alike,
+};
 use super::take::mode_of;
 use super::tree::{Node, Reason};
 use crate::error::{Error, Result};
@@ -23,60 +25,60 @@ use crate::fs::{Durability, free_name, own_directory, write_atomic};
 use crate::platform::files::name_of_bytes;
 use crate::workspace::Workspace;
 
-/// What to do with conflicts.
+/// How to handle conflicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
-    /// Leave them alone.
+    /// Leave the files alone.
     Skip,
-    /// Keep a copy beside, and put the file back.
+    /// Keep a copy next to the file, then restore it.
     KeepCopies,
 }
 
-/// What was put back.
+/// The result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Restored {
-    /// What was done, sorted by path.
+    /// Restored paths, sorted.
     pub done: Vec<RestoreStep>,
-    /// What was not, sorted by path.
+    /// Paths that were not restored, sorted.
     pub skipped: Vec<Conflict>,
-    /// The copies that were kept of what was in the way.
-    pub kept: Vec<Kept>,
-    /// What was removed or replaced, and is kept outside of the workspace, sorted by path.
-    pub aside: Vec<Kept>,
+    /// Copies of conflicting files, next to the originals.
+    pub kept: Vec<KeptCopy>,
+    /// Removed or replaced files that were kept outside the workspace, sorted by path.
+    pub aside: Vec<KeptCopy>,
 }
 
-/// Where an undo keeps what it removes or replaces.
+/// Where an undo keeps the files that it removes or replaces.
 #[derive(Debug, Clone, Copy)]
 pub struct KeepAside<'a> {
-    /// A directory of our own, outside of the workspace.
+    /// A directory of the program, outside the workspace.
     pub directory: &'a Path,
-    /// The state that the workspace will have: what has the same content there is not kept.
+    /// The state of the workspace after the undo; contents that it includes are not kept.
     pub target: Snapshot,
     /// The hashes of contents that stand elsewhere, which are not kept either.
     pub known: &'a HashSet<String>,
 }
 
-/// What is kept, and where.
+/// The place for kept files, and the contents that need not be kept.
 struct Keeping<'a> {
     directory: &'a Path,
-    /// The contents that the workspace has afterwards.
+    /// Contents that the workspace has after the restore.
     elsewhere: HashSet<Hash>,
 }
 
-/// A copy that was kept.
+/// A file that was kept before it was replaced or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
-    /// What was put back.
+pub struct KeptCopy {
+    /// The path that was restored.
     pub path: PathBuf,
-    /// What was there before.
+    /// The path of the copy.
     pub copy: PathBuf,
 }
 
-/// Carries out a plan, in the order that works: make room, make directories, put files.
+/// Carries out a plan in a safe order: remove files, create directories, write files.
 pub(super) fn restore(
     workspace: &Workspace,
     objects: &Objects,
-    plan: &Plan,
+    plan: &RestorePlan,
     force: Force,
     keep: Option<KeepAside<'_>>,
 ) -> Result<Restored> {
@@ -121,13 +123,13 @@ pub(super) fn restore(
     restored.skipped.sort_by(|a, b| a.path.cmp(&b.path));
     restored.aside.sort_by(|a, b| a.path.cmp(&b.path));
     if !restored.done.is_empty() || !restored.kept.is_empty() {
-        // The next snapshot tells the truth in any case.
+        // A failed sync is harmless: the next snapshot records the actual state.
         let _ = workspace.sync();
     }
     Ok(restored)
 }
 
-/// The content that a step takes from the workspace, if it does.
+/// The content that a step removes from the workspace, if any.
 fn lost(step: &RestoreStep) -> Option<Hash> {
     match (step.now, step.then) {
         (Some(Node::File { content: now, .. }), Some(Node::File { content: then, .. }))
@@ -140,8 +142,8 @@ fn lost(step: &RestoreStep) -> Option<Hash> {
     }
 }
 
-/// The contents of all files of a snapshot, but for those that stay in the way of a plan.
-fn contents_after(objects: &Objects, root: Hash, plan: &Plan) -> Result<HashSet<Hash>> {
+/// The contents of all files of a snapshot, except those blocked by a conflict.
+fn contents_after(objects: &Objects, root: Hash, plan: &RestorePlan) -> Result<HashSet<Hash>> {
     let blocked: HashSet<&Path> = (plan.conflicts.iter())
         .map(|conflict| conflict.path.as_path())
         .collect();
@@ -158,14 +160,14 @@ struct Restoring<'a> {
     workspace: &'a Workspace,
     objects: &'a Objects,
     keeping: Option<Keeping<'a>>,
-    /// Files that were put, by the file that they replaced and what they are now: other names of
-    /// that file become names of the new one.
+    /// Written files by the inode they replaced and their new node, so that the other hard links of
+    /// that inode are linked to the new file.
     put: HashMap<(u64, Node), PathBuf>,
     restored: Restored,
 }
 
 impl Restoring<'_> {
-    /// Sets aside what is in the way of a conflict; tells whether the file can be put back now.
+    /// Moves a conflicting file aside. Returns true if the path can be restored now.
     fn make_way(&mut self, conflict: &Conflict) -> bool {
         let stat = self.workspace.stat_exact(&conflict.path).ok().flatten();
         let is_directory_still =
@@ -181,7 +183,7 @@ impl Restoring<'_> {
         }
         match self.workspace.set_aside_exact(&conflict.path) {
             Ok(copy) => {
-                self.restored.kept.push(Kept {
+                self.restored.kept.push(KeptCopy {
                     path: conflict.path.clone(),
                     copy,
                 });
@@ -192,7 +194,7 @@ impl Restoring<'_> {
     }
 
     fn run(&mut self, steps: &[RestoreStep]) {
-        // A directory that nobody may write into would keep what is in it.
+        // Files in a read-only directory could not be removed.
         for step in steps.iter().filter(|step| has_directory(step.now)) {
             if let Some(Node::Directory { mode, .. }) = step.now
                 && mode & 0o700 != 0o700
@@ -209,7 +211,7 @@ impl Restoring<'_> {
             step.then.is_some() && has_directory(step.now) && !has_directory(step.then)
         };
         for step in steps.iter().filter(gives_way).rev() {
-            // If it fails, so does what should come in its place, which is then told.
+            // If this fails, writing to its path fails too and is reported.
             let _ = self.workspace.remove_directory_exact(&step.path);
         }
         let comes = |step: &&RestoreStep| step.then.is_some();
@@ -221,7 +223,7 @@ impl Restoring<'_> {
         }
     }
 
-    /// Gives a directory its mode, also one that was opened to be removed and stays.
+    /// Sets the final mode of a directory, including one that was made writable and stays.
     fn settle_mode(&self, step: &RestoreStep) {
         let Some(Node::Directory { mode, .. }) = step.then.or(step.now) else {
             return;
@@ -232,7 +234,11 @@ impl Restoring<'_> {
         }
     }
 
-    fn attempt(&mut self, step: &RestoreStep, act: fn(&mut Self, &RestoreStep) -> Result<(), Why>) {
+    fn attempt(
+        &mut self,
+        step: &RestoreStep,
+        act: fn(&mut Self, &RestoreStep) -> Result<(), ConflictReason>,
+    ) {
         match act(self, step) {
             Ok(()) => self.restored.done.push(step.clone()),
             Err(why) => self.restored.skipped.push(Conflict {
@@ -243,22 +249,22 @@ impl Restoring<'_> {
         }
     }
 
-    /// Makes sure that it is still what the plan saw.
-    fn ensure_same(&self, step: &RestoreStep) -> Result<(), Why> {
-        let actual = look(self.workspace, &step.path, &[step.now]).map_err(failed)?;
+    /// Checks that the file is still in the state that the plan saw.
+    fn ensure_same(&self, step: &RestoreStep) -> Result<(), ConflictReason> {
+        let actual = current_node(self.workspace, &step.path, &[step.now]).map_err(failed)?;
         let is_replaced_directory = has_directory(step.now) && actual.is_none();
         if is_alike(actual, step.now) || is_replaced_directory {
             Ok(())
         } else {
-            Err(Why::ChangedSince)
+            Err(ConflictReason::ChangedSince)
         }
     }
 
-    fn remove(&mut self, step: &RestoreStep) -> Result<(), Why> {
+    fn remove(&mut self, step: &RestoreStep) -> Result<(), ConflictReason> {
         if has_directory(step.now) {
             return match self.workspace.remove_directory_exact(&step.path) {
                 Err(cause) if cause.kind() == io::ErrorKind::DirectoryNotEmpty => {
-                    Err(Why::NotEmpty)
+                    Err(ConflictReason::NotEmpty)
                 }
                 other => other.map_err(failed),
             };
@@ -270,8 +276,8 @@ impl Restoring<'_> {
         }
     }
 
-    /// Keeps what a step takes away, if the workspace will not have it elsewhere.
-    fn keep(&mut self, step: &RestoreStep, how: KeptBy) -> Result<Leftover, Why> {
+    /// Keeps the content that a step removes, unless the workspace will still have it.
+    fn keep(&mut self, step: &RestoreStep, how: KeptBy) -> Result<Leftover, ConflictReason> {
         let Some(keeping) = &self.keeping else {
             return Ok(Leftover::There);
         };
@@ -283,9 +289,10 @@ impl Restoring<'_> {
         let Some((directory, name)) = wanted.parent().zip(wanted.file_name()) else {
             return Ok(Leftover::There);
         };
-        let cannot = |error: Error| Why::Failed(format!("it could not be kept: {error}"));
+        let cannot =
+            |error: Error| ConflictReason::Failed(format!("it could not be kept: {error}"));
         own_directory(directory).map_err(cannot)?;
-        // An undo that was killed, or the same one before a redo, kept it already.
+        // An undo that was killed, or an earlier undo of the same round, has kept it already.
         let is_kept = || std::fs::read(&wanted).is_ok_and(|bytes| blake3::hash(&bytes) == content);
         let (copy, left) = if is_kept() {
             (wanted, Leftover::There)
@@ -304,16 +311,16 @@ impl Restoring<'_> {
             };
             (copy, left)
         };
-        self.restored.aside.push(Kept {
+        self.restored.aside.push(KeptCopy {
             path: step.path.clone(),
             copy,
         });
         Ok(left)
     }
 
-    fn put(&mut self, step: &RestoreStep) -> Result<(), Why> {
+    fn put(&mut self, step: &RestoreStep) -> Result<(), ConflictReason> {
         if has_directory(step.now) && has_directory(step.then) {
-            // Its mode comes last of all.
+            // The mode is set at the very end.
             return Ok(());
         }
         self.ensure_same(step)?;
@@ -351,35 +358,36 @@ impl Restoring<'_> {
             }
             (Some(Node::Link { target }), _) => {
                 let target = self.read(&target)?;
-                let target = name_of_bytes(&target).ok_or(Why::NotCovered(Reason::Unreadable))?;
+                let target =
+                    name_of_bytes(&target).ok_or(ConflictReason::NotCovered(Reason::Unreadable))?;
                 workspace.link_exact(path, &target).map_err(failed)
             }
-            (Some(Node::PassedOver { reason, .. }), _) => Err(Why::NotCovered(reason)),
+            (Some(Node::PassedOver { reason, .. }), _) => Err(ConflictReason::NotCovered(reason)),
             (None, _) => Ok(()),
         }
     }
 
-    fn read(&self, hash: &Hash) -> Result<Vec<u8>, Why> {
-        (self.objects.read(hash)).map_err(|error| Why::Failed(error.to_string()))
+    fn read(&self, hash: &Hash) -> Result<Vec<u8>, ConflictReason> {
+        (self.objects.read(hash)).map_err(|error| ConflictReason::Failed(error.to_string()))
     }
 }
 
-/// How something is kept.
+/// How to keep a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum KeptBy {
-    /// The file itself is moved, where that is possible.
+    /// Move the file itself, if possible.
     Moved,
-    /// A copy is made.
+    /// Copy it.
     Copied,
 }
 
-/// What is left of a file in the workspace after it was kept.
+/// The state of a kept file in the workspace.
 enum Leftover {
     Gone,
     There,
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
-fn failed(cause: io::Error) -> Why {
-    Why::Failed(cause.to_string())
+fn failed(cause: io::Error) -> ConflictReason {
+    ConflictReason::Failed(cause.to_string())
 }

@@ -1,8 +1,8 @@
-//! Taking a snapshot: one survey, and reading only what the last one did not see.
+//! Takes a snapshot: surveys the workspace and reads only files that changed since the last one.
 //!
-//! Directories are looked at on several threads, parents before children; their trees are made
-//! afterwards, children before parents. What is new goes into one pack, which is on the disk before
-//! the cache says so. A snapshot of only some paths is in `part`.
+//! Directories are visited on several threads, parents before children; their trees are built
+//! afterwards, children before parents. New objects go into one pack, which is complete before the
+//! cache refers to it. `part` takes a snapshot of only some paths.
 
 mod part;
 
@@ -21,23 +21,24 @@ use super::cache::{Cache, CacheWriter, Directories, Print};
 use super::objects::Objects;
 use super::pack::PackWriter;
 use super::tree::{Node, Reason};
-use super::{Limits, PassedOver};
+use super::{CheckpointLimits, PassedOver};
 use crate::error::{Error, Result};
 use crate::platform::files::bytes_of_name;
-use crate::workspace::survey::{Directory, State, Surveyed, Visited};
+use crate::workspace::survey::{DirectoryState, Surveyed, SurveyedDirectory, Visited};
 use crate::workspace::{Kind, Workspace};
 
-/// How long after its last change a file is still read again: the coarsest clock of file systems.
+/// A file that changed this recently is read again: the granularity of the coarsest file system
+/// clock.
 const TICK: Duration = Duration::from_secs(2);
-/// The most passed over files that are named; the rest is only counted.
+/// At most this many passed-over files are listed; the rest is counted.
 const MAX_NAMED: usize = 1_000;
 
-/// One snapshot in the making.
-pub(super) struct Taking<'a> {
+/// A snapshot in progress.
+pub(super) struct SnapshotBuilder<'a> {
     objects: &'a Objects,
-    limits: &'a Limits,
+    limits: &'a CheckpointLimits,
     cached: Directories<'a>,
-    /// Files that were changed at or after this time may change again unnoticed.
+    /// Files modified at or after this time may change again without a new timestamp.
     settled_before: i64,
     new: Mutex<PackWriter>,
     new_bytes: AtomicU64,
@@ -46,29 +47,29 @@ pub(super) struct Taking<'a> {
     has_failed: AtomicBool,
 }
 
-/// What was seen of one directory.
-pub(super) struct Seen {
+/// A visited directory.
+pub(super) struct SeenDirectory {
     path: PathBuf,
-    entries: Vec<Entry>,
+    entries: Vec<SeenEntry>,
     has_git: bool,
-    state: State,
-    /// The tree that the cache has, if it has the same names.
+    state: DirectoryState,
+    /// The cached tree, if the directory still has the same names.
     cached_tree: Option<Hash>,
     is_news_for_cache: bool,
 }
 
-struct Entry {
+struct SeenEntry {
     name: OsString,
     node: Node,
     print: Print,
     inode: u64,
     is_entered: bool,
-    /// What the cache had.
+    /// The cached node.
     cached: Option<Node>,
 }
 
-/// What a snapshot found.
-pub(super) struct Found {
+/// A finished snapshot whose objects are not committed yet.
+pub(super) struct FinishedSnapshot {
     pub(super) root: Hash,
     pub(super) passed_over: Vec<PassedOver>,
     pub(super) passed_over_count: u64,
@@ -79,14 +80,14 @@ pub(super) struct Found {
     pub(super) new: PackWriter,
 }
 
-impl<'a> Taking<'a> {
+impl<'a> SnapshotBuilder<'a> {
     pub(super) fn new(
         objects: &'a Objects,
-        limits: &'a Limits,
+        limits: &'a CheckpointLimits,
         cache: &'a Cache,
         now: SystemTime,
     ) -> Self {
-        // A cache whose objects are not there any more is of no use.
+        // A cache is useless if its objects are no longer stored.
         let is_usable = cache.root().is_some_and(|root| objects.contains(&root));
         let cached = if is_usable {
             cache.directories()
@@ -110,7 +111,7 @@ impl<'a> Taking<'a> {
         }
     }
 
-    pub(super) fn run(self, workspace: &Workspace) -> Result<Found> {
+    pub(super) fn run(self, workspace: &Workspace) -> Result<FinishedSnapshot> {
         let seen = workspace.survey(&self.limits.scope, |directory| self.see(directory))?;
         if let Some(failure) = lock(&self.failure).take() {
             return Err(failure);
@@ -119,7 +120,7 @@ impl<'a> Taking<'a> {
         self.assemble(seen)
     }
 
-    fn see(&self, mut directory: Directory<'_>) -> Seen {
+    fn see(&self, mut directory: SurveyedDirectory<'_>) -> SeenDirectory {
         let surveyed = std::mem::take(&mut directory.entries);
         let path = directory.path();
         let cached = bytes_of_name(path.as_os_str()).and_then(|path| self.cached.get(path));
@@ -145,7 +146,7 @@ impl<'a> Taking<'a> {
             entries.push(entry);
         }
         has_same_names &= known.is_none_or(|mut rest| rest.next().is_none());
-        Seen {
+        SeenDirectory {
             path: path.to_owned(),
             has_git: directory.has_git,
             state: directory.state,
@@ -157,10 +158,10 @@ impl<'a> Taking<'a> {
 
     fn enter(
         &self,
-        directory: &Directory<'_>,
+        directory: &SurveyedDirectory<'_>,
         surveyed: Surveyed,
         known: Option<(Print, Node)>,
-    ) -> Entry {
+    ) -> SeenEntry {
         let stat = &surveyed.stat;
         let mut print = Print::of(stat);
         if stat.modified.max(stat.changed) >= self.settled_before {
@@ -169,7 +170,7 @@ impl<'a> Taking<'a> {
         let node = match (stat.kind, known) {
             (Kind::Directory, _) if surveyed.is_entered => {
                 print = Print::NONE;
-                // The tree is known when those beneath it are.
+                // Filled in when the tree of the directory has been built.
                 Node::Directory {
                     tree: Hash::from_bytes([0; 32]),
                     mode: mode_of(stat.mode),
@@ -188,7 +189,7 @@ impl<'a> Taking<'a> {
             (Kind::Link, _) => self.link(directory, &surveyed),
             (Kind::Special, _) => passed_over(Reason::Special),
         };
-        Entry {
+        SeenEntry {
             name: surveyed.name,
             node,
             print,
@@ -198,7 +199,7 @@ impl<'a> Taking<'a> {
         }
     }
 
-    fn file(&self, directory: &Directory<'_>, surveyed: &Surveyed) -> Node {
+    fn file(&self, directory: &SurveyedDirectory<'_>, surveyed: &Surveyed) -> Node {
         let stat = &surveyed.stat;
         if stat.size > self.limits.max_ignored_bytes && directory.is_ignored(surveyed) {
             return passed_over(Reason::Ignored);
@@ -228,7 +229,7 @@ impl<'a> Taking<'a> {
         }
     }
 
-    fn link(&self, directory: &Directory<'_>, surveyed: &Surveyed) -> Node {
+    fn link(&self, directory: &SurveyedDirectory<'_>, surveyed: &Surveyed) -> Node {
         let target = directory.read_link(surveyed).ok();
         let target = target.as_deref().and_then(bytes_of_name);
         match target.map(|target| self.keep(target)) {
@@ -238,7 +239,7 @@ impl<'a> Taking<'a> {
         }
     }
 
-    /// Stores an object, if it is new; `None` if there is no more room for it.
+    /// Stores an object if it is new. Returns `None` if the limit on new content is reached.
     fn keep(&self, content: &[u8]) -> Option<Hash> {
         let hash = blake3::hash(content);
         if self.objects.contains(&hash) {
@@ -249,7 +250,7 @@ impl<'a> Taking<'a> {
             self.new_bytes.fetch_sub(size, Ordering::Relaxed);
             return None;
         }
-        // After a failure the snapshot comes to nothing; only the walk is brought to its end.
+        // After a failure the snapshot is discarded; the walk only has to finish.
         if !self.has_failed.load(Ordering::Relaxed)
             && let Err(error) = lock(&self.new).add(hash, content)
         {
@@ -259,15 +260,15 @@ impl<'a> Taking<'a> {
         Some(hash)
     }
 
-    /// Makes the trees, those without directories of their own first.
-    fn assemble(self, mut seen: Vec<Visited<Seen>>) -> Result<Found> {
+    /// Builds the trees bottom-up.
+    fn assemble(self, mut seen: Vec<Visited<SeenDirectory>>) -> Result<FinishedSnapshot> {
         let mut new = self
             .new
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
         let mut trees = vec![Hash::from_bytes([0; 32]); seen.len()];
         let mut bytes = Vec::new();
-        let states: Vec<State> = seen.iter().map(|visited| visited.value.state).collect();
+        let states: Vec<DirectoryState> = seen.iter().map(|visited| visited.value.state).collect();
         for (index, Visited { value, children }) in seen.iter_mut().enumerate().rev() {
             let found = trees[children.clone()]
                 .iter()
@@ -293,9 +294,9 @@ impl<'a> Taking<'a> {
     }
 }
 
-fn ensure_readable(workspace: &Workspace, seen: &[Visited<Seen>]) -> Result<()> {
+fn ensure_readable(workspace: &Workspace, seen: &[Visited<SeenDirectory>]) -> Result<()> {
     let state = seen.first().map(|root| root.value.state);
-    if state == Some(State::Known) {
+    if state == Some(DirectoryState::Known) {
         return Ok(());
     }
     Err(Error::mendable(format!(
@@ -304,9 +305,14 @@ fn ensure_readable(workspace: &Workspace, seen: &[Visited<Seen>]) -> Result<()> 
     )))
 }
 
-fn report(seen: &[Visited<Seen>], trees: &[Hash], new: PackWriter, files_read: u64) -> Found {
+fn report(
+    seen: &[Visited<SeenDirectory>],
+    trees: &[Hash],
+    new: PackWriter,
+    files_read: u64,
+) -> FinishedSnapshot {
     let root = trees.first().copied().unwrap_or(blake3::hash(b""));
-    let mut found = Found {
+    let mut found = FinishedSnapshot {
         root,
         passed_over: Vec::new(),
         passed_over_count: 0,
@@ -345,7 +351,7 @@ fn report(seen: &[Visited<Seen>], trees: &[Hash], new: PackWriter, files_read: u
     found
 }
 
-fn cache_of(seen: &[Visited<Seen>], trees: &[Hash], root: Hash) -> CacheWriter {
+fn cache_of(seen: &[Visited<SeenDirectory>], trees: &[Hash], root: Hash) -> CacheWriter {
     let mut cache = CacheWriter::new(root);
     for (Visited { value, .. }, tree) in seen.iter().zip(trees) {
         let entries = value.entries.iter().filter_map(|entry| {
@@ -359,7 +365,7 @@ fn cache_of(seen: &[Visited<Seen>], trees: &[Hash], root: Hash) -> CacheWriter {
     cache
 }
 
-impl Seen {
+impl SeenDirectory {
     fn encode(&self, bytes: &mut Vec<u8>) {
         for entry in &self.entries {
             if let Some(name) = bytes_of_name(&entry.name) {
@@ -368,20 +374,20 @@ impl Seen {
         }
     }
 
-    /// The tree that the cache has, if this directory is still the same.
+    /// The cached tree, if the directory has not changed.
     fn unchanged(&self) -> Option<Hash> {
-        let is_same = |entry: &Entry| entry.cached == Some(entry.node);
+        let is_same = |entry: &SeenEntry| entry.cached == Some(entry.node);
         self.cached_tree
             .filter(|_| self.entries.iter().all(is_same))
     }
 }
 
-impl Entry {
-    /// Says what came of a directory that was gone into.
-    fn settle(&mut self, hash: Hash, state: State) {
+impl SeenEntry {
+    /// Sets the node of a directory after it was visited.
+    fn settle(&mut self, hash: Hash, state: DirectoryState) {
         match (&mut self.node, state) {
-            (Node::Directory { tree, .. }, State::Known) => *tree = hash,
-            (node, State::TooMany) => *node = passed_over(Reason::TooMany),
+            (Node::Directory { tree, .. }, DirectoryState::Known) => *tree = hash,
+            (node, DirectoryState::TooMany) => *node = passed_over(Reason::TooMany),
             (node, _) => *node = passed_over(Reason::Unreadable),
         }
     }
@@ -396,7 +402,7 @@ fn mark_of(print: &Print) -> u64 {
     u64::from_le_bytes(*hash.as_bytes().first_chunk().unwrap_or(&[0; 8]))
 }
 
-/// The bits that undo gives back.
+/// The permission bits that undo restores.
 pub(super) fn mode_of(mode: u32) -> u16 {
     u16::try_from(mode & 0o7777).unwrap_or_default()
 }
@@ -405,7 +411,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The file in which the cache of a workspace is kept.
+/// The cache file of a workspace.
 pub(super) fn cache_path(directory: &Path, workspace: &Workspace) -> PathBuf {
     let path = workspace.path().as_os_str().as_encoded_bytes();
     let name = blake3::hash(path).to_hex();

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use super::*;
 
-/// What a tree holds, read without the code under test.
+/// A tree read without the code under test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Held {
     File(Vec<u8>, u32),
@@ -26,7 +26,7 @@ enum Held {
 
 struct Bench {
     workspace: Workspace,
-    store: Store,
+    store: CheckpointStore,
     root: PathBuf,
     directory: tempfile::TempDir,
 }
@@ -37,7 +37,7 @@ fn bench() -> Bench {
     fs::create_dir(&root).unwrap();
     Bench {
         workspace: Workspace::open(&root).unwrap(),
-        store: Store::open(&directory.path().join("objects")).unwrap(),
+        store: CheckpointStore::open(&directory.path().join("objects")).unwrap(),
         root,
         directory,
     }
@@ -57,9 +57,9 @@ impl Bench {
         self.taken().snapshot
     }
 
-    fn taken(&mut self) -> Taken {
+    fn taken(&mut self) -> TakenSnapshot {
         self.store
-            .take(&self.workspace, &Limits::default())
+            .take(&self.workspace, &CheckpointLimits::default())
             .unwrap()
     }
 
@@ -69,7 +69,7 @@ impl Bench {
         held
     }
 
-    fn plan(&mut self, from: Snapshot, to: Snapshot) -> Plan {
+    fn plan(&mut self, from: Snapshot, to: Snapshot) -> RestorePlan {
         self.store
             .plan(&self.workspace, &[Turn { from, to }])
             .unwrap()
@@ -80,7 +80,7 @@ impl Bench {
         self.restore(&plan, Force::Skip)
     }
 
-    fn restore(&mut self, plan: &Plan, force: Force) -> Restored {
+    fn restore(&mut self, plan: &RestorePlan, force: Force) -> Restored {
         let restored = self.store.restore(&self.workspace, plan, force, None);
         restored.unwrap()
     }
@@ -219,9 +219,9 @@ fn an_undo_that_was_killed_in_the_middle_is_completed() {
     let whole = bench.plan(after, before);
     for length in 0..whole.steps.len() {
         bench.go(before, after);
-        let part = Plan {
+        let part = RestorePlan {
             steps: whole.steps[..length].to_vec(),
-            ..Plan::default()
+            ..RestorePlan::default()
         };
         bench.restore(&part, Force::Skip);
         let rest = bench.go(after, before);
@@ -291,7 +291,7 @@ fn a_change_after_the_plan_was_shown_is_noticed() {
         restored
             .skipped
             .iter()
-            .all(|one| one.why == Why::ChangedSince)
+            .all(|one| one.why == ConflictReason::ChangedSince)
     );
     assert_eq!(bench.text("a") + &bench.text("b"), "minemine");
 }
@@ -320,7 +320,7 @@ fn what_the_person_changed_between_two_rounds_stays() {
     let plan = bench.store.plan(&bench.workspace, &turns).unwrap();
     assert_eq!(plan.conflicts.len(), 1);
     assert_eq!(plan.conflicts[0].path, Path::new("both"));
-    assert_eq!(plan.conflicts[0].why, Why::ChangedBetween);
+    assert_eq!(plan.conflicts[0].why, ConflictReason::ChangedBetween);
     bench.restore(&plan, Force::Skip);
     assert_eq!(bench.text("round"), "1");
     assert_eq!(bench.text("person"), "mine");
@@ -374,7 +374,7 @@ fn a_directory_with_files_of_the_person_stays() {
     assert_eq!(bench.text("was-file/mine"), "mine");
     assert!(!bench.has("made/deep/a"));
     assert_eq!(restored.skipped.len(), 1);
-    assert_eq!(restored.skipped[0].why, Why::NotEmpty);
+    assert_eq!(restored.skipped[0].why, ConflictReason::NotEmpty);
 }
 
 #[test]
@@ -408,14 +408,14 @@ fn a_workspace_that_was_deleted_is_an_error_and_not_an_empty_one() {
     fs::remove_dir_all(&bench.root).unwrap();
     let error = bench
         .store
-        .take(&bench.workspace, &Limits::default())
+        .take(&bench.workspace, &CheckpointLimits::default())
         .unwrap_err();
     assert!(error.to_string().contains("moved or deleted"), "{error}");
     fs::create_dir(&bench.root).unwrap();
     assert!(
         bench
             .store
-            .take(&bench.workspace, &Limits::default())
+            .take(&bench.workspace, &CheckpointLimits::default())
             .is_err()
     );
 }

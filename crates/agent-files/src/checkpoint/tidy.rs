@@ -1,7 +1,7 @@
-//! Removing what no snapshot needs any more, so that the store does not grow for ever.
+//! Removes objects that no snapshot needs, so that the store does not grow forever.
 //!
-//! What is under way is kept whatever it takes; then the rounds, the latest first, as long as the
-//! limit allows; then what the caches know, which only saves the next snapshot some reading.
+//! Snapshots in use are always kept. Then rounds, latest first, up to the size limit. Then the
+//! cached trees, which only save some reading.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -15,32 +15,32 @@ use super::objects::Objects;
 use super::tree::decode_tree;
 use crate::error::Result;
 
-/// Caches of more workspaces than these are forgotten, the oldest first.
+/// Caches of at most this many workspaces are kept, the newest ones.
 const MAX_CACHES: usize = 8;
-/// A pack is written again when so much of it, in percent, is not needed.
+/// A pack is rewritten if at least this percentage of it is unused.
 const WORTH_REWRITING: u64 = 25;
 
-/// The snapshots that are still of use.
+/// The snapshots to keep.
 #[derive(Debug, Clone, Default)]
 pub struct WantedSnapshots {
-    /// Those that are kept whatever they take: of rounds that are under way or were interrupted.
+    /// Kept whatever their size: snapshots of rounds that are running or were interrupted.
     pub needed: Vec<Snapshot>,
-    /// Those of finished rounds, the latest round first; all of a round are kept, or none.
+    /// Snapshots of finished rounds, latest first; both of a round are kept, or neither.
     pub rounds: Vec<[Snapshot; 2]>,
-    /// Those that only save work, as the caches do: the first to go.
+    /// Snapshots that only save work, as the caches do: the first to be dropped.
     pub handy: Vec<Snapshot>,
 }
 
-/// What tidying did.
+/// The result of pruning the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tidied {
-    /// Bytes that were freed.
+    /// Bytes freed.
     pub freed: u64,
-    /// Bytes that the store has now.
+    /// Size of the store afterwards, in bytes.
     pub left: u64,
-    /// Objects that should be there and are not: snapshots that cannot be restored in full.
+    /// Missing objects: snapshots that cannot be restored completely.
     pub missing: u64,
-    /// How many rounds were given up because the limit was met.
+    /// Rounds that were dropped to keep the size limit.
     pub given_up: usize,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn tidy(
     }
     for (path, root) in newest(caches) {
         if !live.add(&[root], max_bytes) {
-            // It would name objects that are gone.
+            // It would refer to removed objects.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -81,7 +81,7 @@ pub(super) fn tidy(
         .filter(is_worth)
         .map(|(path, ..)| path)
         .collect();
-    // Those that an earlier one gave up are no news.
+    // Rounds that an earlier run dropped are not counted again.
     let is_given_up = |one: &Snapshot| !hashes.contains(&one.0) && objects.contains(&one.0);
     let given_up: HashSet<&[Snapshot; 2]> = (wanted.rounds[kept..].iter())
         .filter(|round| round.iter().any(is_given_up))
@@ -96,7 +96,7 @@ pub(super) fn tidy(
     })
 }
 
-/// The newest caches and their trees, the newest first; the others are removed.
+/// The newest caches with their trees, newest first. Removes the others.
 fn newest(caches: &Path) -> Vec<(PathBuf, Snapshot)> {
     let mut found: Vec<(SystemTime, PathBuf)> = std::fs::read_dir(caches)
         .into_iter()
@@ -109,7 +109,7 @@ fn newest(caches: &Path) -> Vec<(PathBuf, Snapshot)> {
         .collect();
     found.sort();
     for (_, path) in found.iter().rev().skip(MAX_CACHES) {
-        // One that stays may name what is gone; without its root it is not used.
+        // A cache that cannot be removed is ignored once its root object is gone.
         let _ = std::fs::remove_file(path);
     }
     let newest = found.into_iter().rev().take(MAX_CACHES);
@@ -119,12 +119,12 @@ fn newest(caches: &Path) -> Vec<(PathBuf, Snapshot)> {
         .collect()
 }
 
-/// The objects that stay.
+/// The objects to keep.
 struct LiveObjects<'a> {
     objects: &'a Objects,
     hashes: HashSet<Hash>,
-    /// Trees whose entries are among them. A file can have the bytes of a tree: that its hash is
-    /// known does not say that the tree was read.
+    /// Trees whose entries have been added. Separate from `hashes`, because a file can have the
+    /// same bytes as a tree.
     read: HashSet<Hash>,
     bytes: u64,
     missing: u64,
@@ -141,7 +141,8 @@ impl<'a> LiveObjects<'a> {
         }
     }
 
-    /// Adds all objects beneath these trees, unless that would be more than so many bytes.
+    /// Adds all objects of these snapshots. Returns false, and adds nothing, if that exceeds the
+    /// limit.
     fn add(&mut self, snapshots: &[Snapshot], max_bytes: u64) -> bool {
         let (bytes, missing) = (self.bytes, self.missing);
         let (mut new, mut new_trees) = (Vec::new(), Vec::new());

@@ -1,8 +1,8 @@
-//! A directory as it was: names, sorted, and what each stood for.
+//! A directory in a snapshot: its names, sorted, with the node of each.
 //!
-//! A tree is stored under the hash of its bytes, so that equal directories are stored once and two
-//! snapshots are compared by looking only at what differs. Times and inodes are not in it: the same
-//! files give the same tree, whenever and wherever.
+//! A tree is stored under the hash of its bytes. Equal directories are stored once, and two
+//! snapshots are compared by looking only at trees that differ. Times and inodes are not part of
+//! it: the same files always give the same tree.
 //!
 //! ```text
 //! tree  = entry*                       sorted by the bytes of the name
@@ -11,46 +11,46 @@
 
 use blake3::Hash;
 
-/// The bytes of an entry before its name.
+/// Size of an entry without its name.
 const HEAD: usize = 1 + 2 + 8 + 32 + 2;
 
-/// What a name stood for.
+/// A file, link or directory in a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Node {
     /// A regular file.
     File {
-        /// The hash of its content, under which it is stored.
+        /// Hash of the content, and the key under which it is stored.
         content: Hash,
-        /// In bytes.
+        /// Size in bytes.
         size: u64,
         /// The permission bits.
         mode: u16,
     },
     /// A symbolic link.
     Link {
-        /// The hash of its target, under which that is stored.
+        /// Hash of the target, and the key under which it is stored.
         target: Hash,
     },
     /// A directory.
     Directory {
-        /// The hash of its tree.
+        /// Hash of the tree.
         tree: Hash,
         /// The permission bits.
         mode: u16,
     },
-    /// Something that was there and whose content is not known.
+    /// An entry whose content is unknown.
     PassedOver {
-        /// Why it was passed over.
+        /// The reason.
         reason: Reason,
-        /// Differs when it was changed, where that is known without reading it.
+        /// A fingerprint that changes with the file, if it can be had without reading the file.
         mark: u64,
     },
 }
 
-/// Why something was passed over.
+/// The reason why a snapshot does not cover a file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// An ignored directory, or an ignored file that is not small.
+    /// An ignored directory, or an ignored file above the size limit.
     Ignored,
     /// Larger than the limit.
     TooLarge,
@@ -60,11 +60,11 @@ pub enum Reason {
     Special,
     /// The workspace has more names than the limit.
     TooMany,
-    /// The limit on new content for one snapshot was met.
+    /// The limit on new content for one snapshot was reached.
     NoRoom,
-    /// It was changed when the round had shown its last sign of life: nobody knows by whom.
+    /// It changed after the killed round last reported: it is unclear who changed it.
     Meanwhile,
-    /// It was there before the round, under a name that the snapshot before it did not cover.
+    /// It existed before the round under a path that the snapshot before did not cover.
     MovedIn,
 }
 
@@ -80,7 +80,7 @@ impl Reason {
         Self::MovedIn,
     ];
 
-    /// In words, after the name of the file.
+    /// The reason as a phrase that follows the file name.
     pub fn words(self) -> &'static str {
         match self {
             Self::Ignored => "is ignored",
@@ -96,7 +96,7 @@ impl Reason {
 }
 
 impl Node {
-    /// The object that holds its content; none for what has no content of its own.
+    /// The hash of the stored object, if the node has content.
     pub(super) fn object(&self) -> Option<Hash> {
         match *self {
             Self::File { content, .. } => Some(content),
@@ -106,12 +106,12 @@ impl Node {
         }
     }
 
-    /// Whether it is a directory.
+    /// True for a directory.
     pub fn is_directory(&self) -> bool {
         matches!(self, Self::Directory { .. })
     }
 
-    /// Why it was passed over, if it was.
+    /// The reason why it was passed over, if it was.
     pub fn passed_over(&self) -> Option<Reason> {
         match *self {
             Self::PassedOver { reason, .. } => Some(reason),
@@ -119,7 +119,7 @@ impl Node {
         }
     }
 
-    /// Appends the entry of this name to a tree.
+    /// Appends an entry with this name to an encoded tree.
     pub(super) fn encode(&self, name: &[u8], bytes: &mut Vec<u8>) {
         let nothing = [0; 32];
         let (tag, mode, size, hash) = match self {
@@ -132,7 +132,7 @@ impl Node {
             Self::Directory { tree, mode } => (3, *mode, 0, tree.as_bytes()),
             Self::PassedOver { reason, mark } => (4, *reason as u16, *mark, &nothing),
         };
-        // No file system has names that do not fit.
+        // Longer names exist on no file system.
         let length = u16::try_from(name.len()).unwrap_or(u16::MAX);
         bytes.push(tag);
         bytes.extend_from_slice(&mode.to_le_bytes());
@@ -142,7 +142,7 @@ impl Node {
         bytes.extend_from_slice(&name[..usize::from(length)]);
     }
 
-    /// Takes one entry off the front of the bytes.
+    /// Decodes and removes the first entry.
     pub(super) fn decode<'a>(bytes: &mut &'a [u8]) -> Option<(&'a [u8], Self)> {
         let (head, rest) = bytes.split_at_checked(HEAD)?;
         let tag = head[0];
@@ -170,7 +170,7 @@ impl Node {
     }
 }
 
-/// The entries of a stored tree; `None` if the bytes are none.
+/// Decodes a tree; `None` if the bytes are not a valid one.
 pub(super) fn decode_tree(mut bytes: &[u8]) -> Option<Vec<(&[u8], Node)>> {
     let mut entries = Vec::new();
     while !bytes.is_empty() {

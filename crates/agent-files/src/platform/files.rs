@@ -1,4 +1,4 @@
-//! File operations that not every operating system has.
+//! File operations that not every operating system supports.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -6,9 +6,10 @@ use std::path::Path;
 
 use cap_std::fs::Dir;
 
-/// Gives a file another name, unless that name is taken.
+/// Renames a file, and fails if the new name exists.
 ///
-/// `Unsupported` where kernel or file system cannot promise it: then the caller has to look first.
+/// Returns `Unsupported` if the kernel or the file system cannot guarantee this; then the caller
+/// must check first.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 pub fn rename_without_replacing(
     from_directory: &Dir,
@@ -31,7 +32,7 @@ pub fn rename_without_replacing(
     }
 }
 
-/// Gives a file another name, unless that name is taken: not supported here.
+/// Renaming without replacing is not supported on this system.
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 pub fn rename_without_replacing(
     _from_directory: &Dir,
@@ -42,7 +43,7 @@ pub fn rename_without_replacing(
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Sets the time of a file's last change to now, by the clock of its file system.
+/// Sets the modification time of a file to now, by the clock of its file system.
 #[cfg(unix)]
 pub fn touch(file: &std::fs::File) -> io::Result<()> {
     use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
@@ -55,15 +56,15 @@ pub fn touch(file: &std::fs::File) -> io::Result<()> {
     Ok(futimens(file, &times)?)
 }
 
-/// Sets the time of a file's last change to now.
+/// Sets the modification time of a file to now.
 #[cfg(not(unix))]
 pub fn touch(file: &std::fs::File) -> io::Result<()> {
     file.set_modified(std::time::SystemTime::now())
 }
 
-/// Gives two files each other's name, both at the same moment.
+/// Swaps the names of two files atomically.
 ///
-/// `Unsupported` where kernel or file system cannot do that.
+/// Returns `Unsupported` if the kernel or the file system cannot do this.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 pub fn exchange_names(
     one_directory: &Dir,
@@ -86,7 +87,7 @@ pub fn exchange_names(
     }
 }
 
-/// Gives two files each other's name: not supported here.
+/// Swapping names is not supported on this system.
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 pub fn exchange_names(
     _one_directory: &Dir,
@@ -97,8 +98,8 @@ pub fn exchange_names(
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Gives a new file the owner and the extended attributes of the one that it will replace, as far
-/// as the system lets us: who is not root cannot give files away.
+/// Copies owner and extended attributes of a file to the one that will replace it, as far as
+/// possible: only root can change the owner.
 #[cfg(unix)]
 pub fn copy_attributes(directory: &Dir, name: impl AsRef<Path>, new: &cap_std::fs::File) {
     use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid, fchown, fstat, openat, statat};
@@ -125,11 +126,11 @@ pub fn copy_attributes(directory: &Dir, name: impl AsRef<Path>, new: &cap_std::f
     }
 }
 
-/// Gives a new file the attributes of the one that it will replace: there is nothing to do here.
+/// There are no attributes to copy on this system.
 #[cfg(not(unix))]
 pub fn copy_attributes(_directory: &Dir, _name: impl AsRef<Path>, _new: &cap_std::fs::File) {}
 
-/// Copies what fits into a buffer that is larger than what most file systems allow.
+/// Copies the attributes that fit into a buffer larger than most file systems allow.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn copy_extended(old: &std::os::fd::OwnedFd, new: &cap_std::fs::File) {
     use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
@@ -139,7 +140,7 @@ fn copy_extended(old: &std::os::fd::OwnedFd, new: &cap_std::fs::File) {
     let length = flistxattr(old, &mut names[..]).unwrap_or_default();
     let mut value = vec![0; LONGEST];
     for name in names[..length].split(|byte| *byte == 0) {
-        // A capability lends rights, as setuid does.
+        // A file capability grants rights, as setuid does, so it is not copied.
         if name.is_empty() || name == b"security.capability" {
             continue;
         }
@@ -149,14 +150,14 @@ fn copy_extended(old: &std::os::fd::OwnedFd, new: &cap_std::fs::File) {
     }
 }
 
-/// Copies extended attributes: not supported here.
+/// Extended attributes are not supported on this system.
 #[cfg(all(unix, not(any(target_os = "linux", target_os = "macos"))))]
 fn copy_extended(_old: &std::os::fd::OwnedFd, _new: &cap_std::fs::File) {}
 
-/// Opens a directory beneath the root where no component of the path is a link.
+/// Opens a directory beneath the root if no component of the path is a symbolic link.
 ///
-/// One call of the system for the whole path. An error says no more than that the slower way has to
-/// be gone, component by component.
+/// Resolves the whole path with one system call. On any error the caller falls back to opening
+/// component by component.
 #[cfg(target_os = "linux")]
 pub fn open_beneath(root: &Dir, path: &str) -> io::Result<Dir> {
     use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
@@ -167,16 +168,16 @@ pub fn open_beneath(root: &Dir, path: &str) -> io::Result<Dir> {
     Ok(Dir::from_std_file(opened.into()))
 }
 
-/// Opens a directory beneath the root in one call: not supported here.
+/// Opening beneath the root in one call is not supported on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn open_beneath(_root: &Dir, _path: &str) -> io::Result<Dir> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Opens a file beneath the root for reading, where no component of the path is a link, without
-/// waiting for whoever writes to a pipe.
+/// Opens a file beneath the root for reading if no component of the path is a symbolic link. Does
+/// not block on a pipe without a writer.
 ///
-/// As with `open_beneath`, an error says no more than that the slower way has to be gone.
+/// As with `open_beneath`, on any error the caller falls back to the slower way.
 #[cfg(target_os = "linux")]
 pub fn open_file_beneath(root: &Dir, path: &str) -> io::Result<std::fs::File> {
     use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
@@ -187,42 +188,43 @@ pub fn open_file_beneath(root: &Dir, path: &str) -> io::Result<std::fs::File> {
     Ok(openat2(root, path, flags, Mode::empty(), resolve)?.into())
 }
 
-/// Opens a file beneath the root in one call: not supported here.
+/// Opening beneath the root in one call is not supported on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn open_file_beneath(_root: &Dir, _path: &str) -> io::Result<std::fs::File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Brings all that was written to the file system of this directory onto the disk.
+/// Flushes all writes to the file system of this directory to disk.
 ///
-/// One call for any number of files: cheaper than an fsync for each of them and their directories.
+/// One call for any number of files is cheaper than an fsync for each of them and their
+/// directories.
 #[cfg(target_os = "linux")]
 pub fn sync_file_system(directory: &Dir) -> io::Result<()> {
     use rustix::fs::{Mode, OFlags, openat, syncfs};
 
-    // cap-std holds directories as bare paths (`O_PATH`), which cannot be synced.
+    // cap-std opens directories with `O_PATH`, and such descriptors cannot be synced.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = openat(directory, ".", flags, Mode::empty())?;
     Ok(syncfs(opened)?)
 }
 
-/// Brings all that was written onto the disk.
+/// Flushes all writes to disk.
 #[cfg(all(unix, not(target_os = "linux")))]
 pub fn sync_file_system(_directory: &Dir) -> io::Result<()> {
     rustix::fs::sync();
     Ok(())
 }
 
-/// Nothing to do: renames are journaled here, and there is no call for a whole file system.
+/// Does nothing: renames are journaled here, and there is no call for a whole file system.
 #[cfg(not(unix))]
 pub fn sync_file_system(_directory: &Dir) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether `sync_file_system` for a directory covers another path too.
+/// True if `sync_file_system` for a directory also covers another path.
 ///
-/// Only where it is known that all of one file system is synced; elsewhere a sync of its own is
-/// the safe answer.
+/// Only systems that are known to sync a whole file system return true; elsewhere the caller syncs
+/// separately.
 #[cfg(target_os = "linux")]
 pub fn one_sync_covers(directory: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -231,57 +233,57 @@ pub fn one_sync_covers(directory: &Path, other: &Path) -> bool {
     device(directory).is_some_and(|here| device(other) == Some(here))
 }
 
-/// Whether `sync_file_system` for a directory covers another path too: not known here.
+/// Not known on this system, so the caller syncs separately.
 #[cfg(not(target_os = "linux"))]
 pub fn one_sync_covers(_directory: &Path, _other: &Path) -> bool {
     false
 }
 
-/// Makes a link that leads nowhere.
+/// Creates a dangling symbolic link.
 #[cfg(unix)]
 pub fn dangling_link(place: &std::path::Path) -> io::Result<()> {
     std::os::unix::fs::symlink("nowhere", place)
 }
 
-/// Makes a link that leads nowhere: not supported here.
+/// Dangling links are not supported on this system.
 #[cfg(not(unix))]
 pub fn dangling_link(_place: &std::path::Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// The name of a file as bytes that give it back, also on another day; `None` if there are none.
+/// A file name as bytes that convert back to the same name later; `None` if that is impossible.
 #[cfg(unix)]
 pub fn bytes_of_name(name: &OsStr) -> Option<&[u8]> {
     Some(std::os::unix::ffi::OsStrExt::as_bytes(name))
 }
 
-/// The name of a file as bytes that give it back, also on another day; `None` if there are none.
+/// A file name as bytes that convert back to the same name later; `None` if that is impossible.
 #[cfg(not(unix))]
 pub fn bytes_of_name(name: &OsStr) -> Option<&[u8]> {
     name.to_str().map(str::as_bytes)
 }
 
-/// The name that such bytes stand for.
+/// The file name for bytes from `bytes_of_name`.
 #[cfg(unix)]
 pub fn name_of_bytes(bytes: &[u8]) -> Option<OsString> {
     let name: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(bytes);
     Some(name.to_owned())
 }
 
-/// The name that such bytes stand for.
+/// The file name for bytes from `bytes_of_name`.
 #[cfg(not(unix))]
 pub fn name_of_bytes(bytes: &[u8]) -> Option<OsString> {
     std::str::from_utf8(bytes).ok().map(OsString::from)
 }
 
-/// The names in a directory, in no order.
+/// The names in a directory, unsorted.
 #[cfg(unix)]
 pub fn names_in(directory: &Dir) -> io::Result<impl Iterator<Item = io::Result<OsString>>> {
     use std::os::unix::ffi::OsStringExt;
 
     use rustix::fs::{Mode, OFlags, openat};
 
-    // cap-std's own listing opens the directory twice more and locks at every name.
+    // cap-std's own listing opens the directory twice more and takes a lock for every name.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = openat(directory, ".", flags, Mode::empty())?;
     Ok(
@@ -296,14 +298,14 @@ pub fn names_in(directory: &Dir) -> io::Result<impl Iterator<Item = io::Result<O
     )
 }
 
-/// The names in a directory, in no order.
+/// The names in a directory, unsorted.
 #[cfg(not(unix))]
 pub fn names_in(directory: &Dir) -> io::Result<impl Iterator<Item = io::Result<OsString>>> {
     let entries = directory.entries()?;
     Ok(entries.map(|entry| Ok(entry?.file_name())))
 }
 
-/// What a directory says of one of its entries.
+/// The type of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.
@@ -316,11 +318,11 @@ pub enum EntryKind {
     Special,
 }
 
-/// Whether to go on with a directory.
+/// Tells a listing to continue or to stop.
 pub type Flow = std::ops::ControlFlow<()>;
 
-/// Opens a directory beneath the root, not through a link at its end, and tells each entry in no
-/// order; an empty path is the root.
+/// Opens a directory beneath the root, without following a link at its end, and reports its entries
+/// unsorted. An empty path is the root.
 #[cfg(target_os = "linux")]
 pub fn list_beneath(
     root: &Dir,
@@ -334,15 +336,14 @@ pub fn list_beneath(
 
     const BUFFER: usize = 32 * 1024;
     thread_local! {
-        // Threads that walk wait for each other where large pieces of memory come and go.
+        // Threads that walk in parallel contend for the allocator when large buffers come and go.
         static LAST: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     }
     let place = if path.is_empty() { "." } else { path };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     let Ok(opened) = openat2(root, place, flags, Mode::empty(), resolve) else {
-        // An old kernel, or somebody renames directories at this moment: the slower way knows what
-        // to do.
+        // An old kernel, or a directory was renamed at this moment: the slower way handles both.
         return list_with_cap_std(root, path, tell);
     };
     let mut buffer = LAST.take();
@@ -356,7 +357,7 @@ pub fn list_beneath(
         }
         let kind = match kind_of_type(entry.file_type()) {
             Some(kind) => kind,
-            // Some file systems leave it to a look at the file itself.
+            // Some file systems do not report the type in the listing.
             None => {
                 match rustix::fs::statat(&opened, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(stat) => kind_of_type(rustix::fs::FileType::from_raw_mode(stat.st_mode))
@@ -385,8 +386,8 @@ fn kind_of_type(file_type: rustix::fs::FileType) -> Option<EntryKind> {
     }
 }
 
-/// Opens a directory beneath the root, not through a link at its end, and tells each entry in no
-/// order; an empty path is the root.
+/// Opens a directory beneath the root, without following a link at its end, and reports its entries
+/// unsorted. An empty path is the root.
 #[cfg(not(target_os = "linux"))]
 pub fn list_beneath(
     root: &Dir,
@@ -427,8 +428,8 @@ fn list_with_cap_std(
     Ok(opened)
 }
 
-/// The size in bytes and the time of the last change, in nanoseconds since 1970, of a file in a
-/// directory, links not followed.
+/// Size in bytes and modification time in nanoseconds since 1970 of a file in a directory, without
+/// following links.
 #[cfg(unix)]
 pub fn size_and_time(directory: &Dir, name: &str) -> io::Result<(u64, i64)> {
     let stat = rustix::fs::statat(directory, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?;
@@ -438,8 +439,8 @@ pub fn size_and_time(directory: &Dir, name: &str) -> io::Result<(u64, i64)> {
     Ok((size, seconds.saturating_add(rest)))
 }
 
-/// The size in bytes and the time of the last change, in nanoseconds since 1970, of a file in a
-/// directory, links not followed.
+/// Size in bytes and modification time in nanoseconds since 1970 of a file in a directory, without
+/// following links.
 #[cfg(not(unix))]
 pub fn size_and_time(directory: &Dir, name: &str) -> io::Result<(u64, i64)> {
     let metadata = directory.symlink_metadata(name)?;
@@ -450,7 +451,7 @@ pub fn size_and_time(directory: &Dir, name: &str) -> io::Result<(u64, i64)> {
     Ok((metadata.len(), time.unwrap_or_default()))
 }
 
-/// Opens a file of a directory for reading, no link, without waiting for whoever writes to a pipe.
+/// Opens a file in a directory for reading. Does not follow a link and does not block on a pipe.
 #[cfg(unix)]
 pub fn open_in(directory: &Dir, name: &str) -> io::Result<std::fs::File> {
     use rustix::fs::{Mode, OFlags, openat};
@@ -461,7 +462,7 @@ pub fn open_in(directory: &Dir, name: &str) -> io::Result<std::fs::File> {
     Ok(openat(directory, name, flags, Mode::empty())?.into())
 }
 
-/// Opens a file of a directory for reading, no link.
+/// Opens a file in a directory for reading. Does not follow a link.
 #[cfg(not(unix))]
 pub fn open_in(directory: &Dir, name: &str) -> io::Result<std::fs::File> {
     use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};

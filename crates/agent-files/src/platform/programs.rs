@@ -1,9 +1,9 @@
-//! Finds and starts the programs that `agent` itself runs, outside of any sandbox.
+//! Finds and starts the programs that `agent` itself runs outside the sandbox.
 //!
 //! A command can plant a program in every directory that it can write to, and an activated `.venv`
-//! or `node_modules/.bin` puts such a directory into `PATH`. So a name is looked up in absolute
-//! directories only, and the file that it leads to must lie beneath nothing that commands can change.
-//! What the program starts in turn is found in the same directories. Everywhere else
+//! or `node_modules/.bin` puts such a directory into `PATH`. So names are looked up in absolute
+//! directories only, and the resolved file must be outside everything that commands can change. The
+//! child gets a `PATH` of the same trusted directories. Everywhere else
 //! `std::process::Command::new` is a disallowed method.
 
 use std::ffi::{OsStr, OsString};
@@ -12,41 +12,41 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{PoisonError, RwLock};
 
-/// Directories that commands can write to. It only ever grows: whatever this process learns, no
-/// program is trusted again.
+/// Directories that commands can write to. The list only grows: a distrusted directory stays so for
+/// the life of the process.
 static WRITABLE: RwLock<Vec<PathBuf>> = RwLock::new(Vec::new());
 
-/// From now on no program is started that lies in this directory or beneath it.
+/// Never starts a program in or below this directory from now on.
 pub fn distrust(directory: &Path) {
     let real = directory.canonicalize().ok();
     let mut writable = WRITABLE.write().unwrap_or_else(PoisonError::into_inner);
     for directory in [Some(directory.to_owned()), real].into_iter().flatten() {
-        // All of the machine would leave nothing.
+        // Distrusting `/` would leave no program at all.
         if directory.parent().is_some() && !writable.contains(&directory) {
             writable.push(directory);
         }
     }
 }
 
-/// The file that is started for a name or an absolute path, links resolved.
+/// Resolves a program name or an absolute path to the file that would be started, following links.
 pub fn find(name: &str) -> Option<PathBuf> {
     find_in(&std::env::var_os("PATH").unwrap_or_default(), name)
 }
 
-/// Like [`find`], with the directories of another `PATH`.
+/// Like [`find`], with another value for `PATH`.
 pub fn find_in(search: &OsStr, name: &str) -> Option<PathBuf> {
     found_in(search, name).map(|found| found.file)
 }
 
-/// A command that starts the program of this name, with a `PATH` of trusted directories.
+/// A command for the program of this name, with a `PATH` of trusted directories only.
 pub fn command(name: &str) -> io::Result<Command> {
     let search = std::env::var_os("PATH").unwrap_or_default();
-    let Found { file, called } = found_in(&search, name).ok_or_else(|| {
+    let TrustedProgram { file, called } = found_in(&search, name).ok_or_else(|| {
         let what = format!("`{name}` is not installed where commands cannot change it");
         io::Error::new(io::ErrorKind::NotFound, what)
     })?;
     let mut command = exactly(&file);
-    // Some programs are many, and look at the name that they were called by.
+    // Multi-call binaries such as BusyBox look at the name they were called by.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::arg0(&mut command, called);
     #[cfg(not(unix))]
@@ -55,10 +55,10 @@ pub fn command(name: &str) -> io::Result<Command> {
     Ok(command)
 }
 
-/// A command that starts exactly this file: this program itself, one at a fixed place of the system,
-/// or one that [`find`] gave.
+/// A command for exactly this file: this program itself, a fixed system path, or a result of
+/// [`find`].
 ///
-/// A path that is not absolute starts nothing: it would be looked up in `PATH`.
+/// A relative path would be looked up in `PATH`, so it starts nothing.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place where a program is named"
@@ -71,13 +71,13 @@ pub fn exactly(file: &Path) -> Command {
     }
 }
 
-/// A program: the file itself, and the path by which it was found.
-struct Found {
+/// The resolved file of a program, and the path under which it was found.
+struct TrustedProgram {
     file: PathBuf,
     called: PathBuf,
 }
 
-fn found_in(search: &OsStr, name: &str) -> Option<Found> {
+fn found_in(search: &OsStr, name: &str) -> Option<TrustedProgram> {
     let path = Path::new(name);
     if path.components().count() > 1 || path.is_absolute() {
         return path.is_absolute().then(|| trusted(path)).flatten();
@@ -91,16 +91,16 @@ fn found_in(search: &OsStr, name: &str) -> Option<Found> {
         })
 }
 
-fn trusted(called: &Path) -> Option<Found> {
+fn trusted(called: &Path) -> Option<TrustedProgram> {
     let file = called.canonicalize().ok()?;
     let is_trusted = is_program(&file) && !is_changeable(&file);
-    is_trusted.then(|| Found {
+    is_trusted.then(|| TrustedProgram {
         file,
         called: called.to_owned(),
     })
 }
 
-/// The directories of a `PATH` in which a program may be found.
+/// The trusted directories of a `PATH`.
 fn trusted_directories(search: &OsStr) -> OsString {
     let directories = std::env::split_paths(search).filter(|directory| {
         let real = directory.canonicalize();
@@ -109,13 +109,14 @@ fn trusted_directories(search: &OsStr) -> OsString {
     std::env::join_paths(directories).unwrap_or_default()
 }
 
-/// Whether a command, or another user of the machine, can change what lies there.
+/// True if a command or another user of the machine can change this file.
 fn is_changeable(real: &Path) -> bool {
     let writable = WRITABLE.read().unwrap_or_else(PoisonError::into_inner);
     writable.iter().any(|place| real.starts_with(place)) || is_others(real)
 }
 
-/// Whether the path leads through something that another user put into a directory for everybody.
+/// True if the path goes through a world-writable directory and an entry there that belongs to
+/// another user.
 #[cfg(unix)]
 fn is_others(real: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;

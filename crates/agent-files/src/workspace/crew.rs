@@ -1,9 +1,9 @@
-//! Several threads that work off tasks, the first ones first.
+//! Runs tasks on several threads in priority order.
 //!
-//! A task may bring new ones. What is taken next is always the first of those that wait, so whoever
-//! needs only the beginning can let the rest pass by. Threads are started only when there is enough
-//! to do for them; a small workspace is walked by the one that asks. Where the system gives fewer, or
-//! none, those that are there do it all.
+//! A task may create more tasks. The smallest waiting task always runs next, so a caller that needs
+//! only the first results can let the rest return early. Threads are started only if there are
+//! enough tasks; a small workspace is walked on the calling thread. If the system refuses threads,
+//! the existing ones do all the work.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,12 +12,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder};
 
-/// How many tasks make it worth starting threads.
+/// Threads are started from this many tasks on.
 const WORTH_THREADS: usize = 16;
-/// More threads than these only wait for the disk.
+/// More threads than this only wait for the disk.
 const MAX_THREADS: usize = 8;
 
-/// Does the work for each task and for those that it brings, until none is left.
+/// Runs each task, and the tasks that it returns, until none are left.
 pub(super) fn work_off<T: Ord + Send>(first: Vec<T>, work: impl Fn(T) -> Vec<T> + Sync) {
     let crew = Crew {
         queue: Mutex::new(Queue {
@@ -44,7 +44,7 @@ pub(super) fn work_off<T: Ord + Send>(first: Vec<T>, work: impl Fn(T) -> Vec<T> 
     });
 }
 
-/// Does the same to every item, on several threads if there are many; the answers in their order.
+/// Maps all items, in parallel if there are many. Results are in the order of the items.
 pub fn each_of<'a, T: Sync, R: Send>(items: &'a [T], work: impl Fn(&'a T) -> R + Sync) -> Vec<R> {
     if items.len() < WORTH_THREADS {
         return items.iter().map(work).collect();
@@ -99,13 +99,13 @@ struct Crew<T, W> {
 
 struct Queue<T> {
     waiting: BinaryHeap<Reverse<T>>,
-    /// How many tasks are being worked on, each of which may bring others.
+    /// Tasks that are running; each may create others.
     at_work: usize,
-    /// How many threads wait for a task.
+    /// Threads that wait for a task.
     idle: usize,
 }
 
-/// Lets the others go on if the work on a task panics.
+/// Unblocks the other threads if a task panics.
 struct Finish<'a, T: Ord, W: Fn(T) -> Vec<T>> {
     crew: &'a Crew<T, W>,
     brought: Vec<T>,
@@ -132,7 +132,8 @@ impl<T: Ord, W: Fn(T) -> Vec<T>> Crew<T, W> {
         }
     }
 
-    /// The first task that waits; none if none can come any more.
+    /// The smallest waiting task. Blocks while running tasks may create more; `None` when all is
+    /// done.
     fn take(&self) -> Option<T> {
         let mut queue = self.lock();
         loop {
@@ -152,7 +153,7 @@ impl<T: Ord, W: Fn(T) -> Vec<T>> Crew<T, W> {
     fn finish(&self, brought: Vec<T>) {
         let mut queue = self.lock();
         queue.at_work -= 1;
-        // Nobody to wake is the rule, and to try it costs a call of the system.
+        // There is usually no thread to wake, and waking costs a system call.
         let is_news = queue.idle > 0 && (!brought.is_empty() || queue.at_work == 0);
         queue.waiting.extend(brought.into_iter().map(Reverse));
         drop(queue);

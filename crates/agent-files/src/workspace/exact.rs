@@ -1,8 +1,8 @@
-//! Changing files by their exact names, whatever the names are: for undo.
+//! File operations for undo, by exact name.
 //!
-//! A `RelPath` is a path that a model can write; undo must also bring back names that no model can.
-//! The confinement is the same: every component is opened beneath the root without following a
-//! link. `.git` and `.agent` cannot be named here at all.
+//! A `RelPath` is a path that a model can write; undo must also restore names that no model can.
+//! Confinement is the same: every component is opened beneath the root without following a link.
+//! Paths into `.git` and `.agent` are refused.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -11,59 +11,59 @@ use std::path::{Component, Path, PathBuf};
 use cap_fs_ext::DirExt;
 use cap_std::fs::Dir;
 
-use super::survey::{Stat, is_passed_by, read_regular};
+use super::survey::{FileStat, is_passed_by, read_regular};
 use super::{Kind, Workspace, create_private};
 use crate::fs::TEMPORARY;
 use crate::platform::files;
 
-/// What a kept copy is called: `name` and this.
+/// Suffix of kept copies.
 const KEPT: &str = ".kept";
 
 impl Workspace {
-    /// What stands at the path; `None` if nothing does, or something other than a directory is
-    /// above it.
-    pub fn stat_exact(&self, path: &Path) -> io::Result<Option<Stat>> {
+    /// The metadata of the path; `None` if it does not exist or one of its parents is not a
+    /// directory.
+    pub fn stat_exact(&self, path: &Path) -> io::Result<Option<FileStat>> {
         let found = (self.at(path)).and_then(|(directory, name)| directory.symlink_metadata(name));
         match found {
-            Ok(metadata) => Ok(Some(Stat::of(&metadata))),
+            Ok(metadata) => Ok(Some(FileStat::of(&metadata))),
             Err(cause) if is_absence(&cause) => Ok(None),
             Err(cause) => Err(cause),
         }
     }
 
-    /// Reads a regular file of at most so many bytes; `None` if it is larger or none.
+    /// Reads a regular file; `None` if it is not regular or larger than `max_bytes`.
     pub fn read_exact(&self, path: &Path, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
         let (directory, name) = self.at(path)?;
         read_regular(&directory, name, max_bytes)
     }
 
-    /// Where a link leads.
+    /// The target of a link.
     pub fn read_link_exact(&self, path: &Path) -> io::Result<OsString> {
         let (directory, name) = self.at(path)?;
         Ok(directory.read_link_contents(name)?.into_os_string())
     }
 
-    /// The names in a directory; empty for the root.
+    /// The names in a directory; an empty path is the root.
     pub fn names_exact(&self, path: &Path) -> io::Result<Vec<OsString>> {
         files::names_in(&self.walk_exact(path)?)?.collect()
     }
 
-    /// Replaces or makes a file with these permission bits: the old one or the whole new one.
+    /// Creates or replaces a file atomically, with these permission bits.
     ///
-    /// Owner and extended attributes are those of the file that is replaced, as far as the system
-    /// lets us set them. A link of that name is replaced, not followed.
+    /// Keeps owner and extended attributes of the replaced file as far as the system allows.
+    /// Replaces a link instead of following it.
     pub fn write_exact(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
         let (directory, name) = self.at(path)?;
         replace(&directory, name, |temporary| {
             let mut file = create_private(&directory, temporary, false)?;
             file.write_all(content)?;
             files::copy_attributes(&directory, name, &file);
-            // After the owner: a change of owner takes special bits away.
+            // After the owner: changing it clears special bits.
             set_file_mode(&file, mode)
         })
     }
 
-    /// Makes a second name for a file, in place of what has that name.
+    /// Creates a hard link, replacing an existing entry.
     pub fn hard_link_exact(&self, file: &Path, path: &Path) -> io::Result<()> {
         let (from, from_name) = self.at(file)?;
         let (directory, name) = self.at(path)?;
@@ -72,9 +72,9 @@ impl Workspace {
         })
     }
 
-    /// Moves a file out of the workspace, to a path of our own that is free.
+    /// Moves a file out of the workspace, to an unused path of the program.
     ///
-    /// An error if that is on another file system.
+    /// Fails if that is on another file system.
     pub fn move_out_exact(&self, path: &Path, to: &Path) -> io::Result<()> {
         let (directory, name) = self.at(path)?;
         let parent = to.parent().ok_or(io::ErrorKind::InvalidInput)?;
@@ -88,7 +88,7 @@ impl Workspace {
         }
     }
 
-    /// Replaces or makes a link.
+    /// Creates or replaces a symbolic link.
     pub fn link_exact(&self, path: &Path, target: &OsStr) -> io::Result<()> {
         let (directory, name) = self.at(path)?;
         replace(&directory, name, |temporary| {
@@ -96,7 +96,7 @@ impl Workspace {
         })
     }
 
-    /// Makes a directory; its parent must be there.
+    /// Creates a directory; its parent must exist.
     pub fn make_directory_exact(&self, path: &Path) -> io::Result<()> {
         let (directory, name) = self.at(path)?;
         directory.create_dir(name)
@@ -108,13 +108,13 @@ impl Workspace {
         directory.remove_file_or_symlink(name)
     }
 
-    /// Removes a directory, if it is empty.
+    /// Removes an empty directory.
     pub fn remove_directory_exact(&self, path: &Path) -> io::Result<()> {
         let (directory, name) = self.at(path)?;
         directory.remove_dir(name)
     }
 
-    /// Sets the permission bits of a file or directory, never those of what a link leads to.
+    /// Sets the permission bits of a file or directory; does not follow a link.
     #[cfg(unix)]
     pub fn set_mode_exact(&self, path: &Path, mode: u32) -> io::Result<()> {
         use cap_std::fs::{Permissions, PermissionsExt};
@@ -123,17 +123,17 @@ impl Workspace {
         if directory.symlink_metadata(name)?.is_symlink() {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        // Older kernels cannot do it without following; a link that comes in between stays inside.
+        // Older kernels can only follow the link; one created in between still stays inside.
         directory.set_permissions(name, Permissions::from_mode(mode))
     }
 
-    /// Sets the permission bits: there are none here.
+    /// There are no permission bits on this system.
     #[cfg(not(unix))]
     pub fn set_mode_exact(&self, _path: &Path, _mode: u32) -> io::Result<()> {
         Ok(())
     }
 
-    /// Gives what stands at the path another name beside it, and tells which.
+    /// Renames the entry to an unused name beside it, and returns that path.
     pub fn set_aside_exact(&self, path: &Path) -> io::Result<PathBuf> {
         let (directory, name) = self.at(path)?;
         for count in 1..1_000 {
@@ -150,7 +150,7 @@ impl Workspace {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// The directory that holds the path, and the name in it.
+    /// Opens the parent directory; returns it with the file name.
     fn at<'a>(&self, path: &'a Path) -> io::Result<(Dir, &'a OsStr)> {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         if is_passed_by(name) {
@@ -171,7 +171,7 @@ impl Workspace {
             }
             directory = match directory.open_dir_nofollow(name) {
                 Ok(next) => next,
-                // A link is refused in different ways.
+                // Systems report a link in different ways.
                 Err(cause) => match directory.symlink_metadata(name) {
                     Ok(metadata) if !metadata.is_dir() => {
                         return Err(io::ErrorKind::NotADirectory.into());
@@ -184,7 +184,7 @@ impl Workspace {
     }
 }
 
-/// Whether it says that nothing is there.
+/// True if the error says that the file does not exist.
 pub(super) fn is_absence(cause: &io::Error) -> bool {
     matches!(
         cause.kind(),
@@ -197,14 +197,14 @@ fn replace(
     name: &OsStr,
     make: impl FnOnce(&str) -> io::Result<()>,
 ) -> io::Result<()> {
-    // The same for the same file, so that what a killed process left is replaced.
+    // The same name for the same file, so that leftovers of a killed process are replaced.
     let mark = blake3::hash(name.as_encoded_bytes()).to_hex();
     let temporary = format!("{TEMPORARY}{}.tmp", &mark[..32]);
     let _ = directory.remove_file_or_symlink(&temporary);
     make(&temporary)
         .and_then(|()| directory.rename(&temporary, directory, name))
         .inspect_err(|_| {
-            // What is left of it helps nobody; the first error is the one to tell.
+            // The leftover is useless; report the first error.
             let _ = directory.remove_file_or_symlink(&temporary);
         })
 }
@@ -242,8 +242,8 @@ fn make_link(_directory: &Dir, _target: &OsStr, _name: &str) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-impl Stat {
-    /// Whether it is a directory.
+impl FileStat {
+    /// True for a directory.
     pub fn is_directory(&self) -> bool {
         self.kind == Kind::Directory
     }

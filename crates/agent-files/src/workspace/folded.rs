@@ -1,14 +1,14 @@
-//! Names that a file system takes for the same although they are not.
+//! File names on file systems that ignore letter case.
 
 use super::Workspace;
 use crate::platform::files;
 use agent_protocol::RelPath;
 
 impl Workspace {
-    /// Whether one file answers to both names, which differ in the case of letters only, and has the
-    /// first of them: then the second is free for it.
+    /// True if both names differ only in letter case and refer to the same directory entry, which
+    /// has the first name. Then renaming it to the second replaces nothing.
     ///
-    /// Two links to one file are two names in their directory, and so never this.
+    /// Two hard links are two entries, so this is false for them.
     pub fn is_same_name(&self, one: &RelPath, other: &RelPath) -> bool {
         if one.parent() != other.parent()
             || one.file_name().to_lowercase() != other.file_name().to_lowercase()

@@ -1,30 +1,31 @@
-//! The files that keep secrets beneath ignored directories: many are ignored for just these.
+//! Finds credential files in ignored directories: many directories are ignored because they contain
+//! them.
 //!
-//! Only a few levels and a few thousand names are looked at, the higher ones first, so that a
-//! directory full of data costs little. Nothing of it is listed.
+//! Looks at a few levels and a few thousand names, top levels first, so that a directory full of
+//! data costs little. The directories themselves are not listed.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use super::Workspace;
-use super::look::Entry;
-use super::walk::{Found, found};
+use super::look::ListedEntry;
+use super::walk::{WalkedFile, found};
 use crate::platform::files::{self, EntryKind};
 use agent_protocol::RelPath;
 use agent_protocol::generated::{has_credentials, is_ignored_output};
 
-/// How many levels of an ignored directory are looked at.
+/// Levels of an ignored directory to look at.
 const LEVELS: usize = 2;
-/// How many directories are looked at.
+/// Directories to look at.
 const MAX_DIRECTORIES: usize = 200;
-/// How many names are looked at in one directory.
+/// Names to look at in one directory.
 const MAX_NAMES: usize = 1_000;
-/// How many names are looked at in all.
+/// Names to look at in total.
 const MAX_ALL: usize = 10_000;
 
 impl Workspace {
-    /// The files that keep secrets in these directories and a little beneath them.
-    pub(super) fn credentials_beneath(&self, mut directories: Vec<RelPath>) -> Vec<Found> {
+    /// The credential files in these directories, down to a few levels.
+    pub(super) fn credentials_beneath(&self, mut directories: Vec<RelPath>) -> Vec<WalkedFile> {
         directories.sort_unstable_by_key(|path| (path.components().count(), path.clone()));
         let mut waiting: VecDeque<(RelPath, usize)> =
             directories.into_iter().map(|path| (path, 1)).collect();
@@ -57,7 +58,7 @@ impl Workspace {
             let Ok(opened) = opened else { continue };
             all.extend(credentials.into_iter().filter_map(|path| {
                 let kind = EntryKind::File;
-                found(Entry { path, kind }, &opened)
+                found(ListedEntry { path, kind }, &opened)
             }));
         }
         all

@@ -1,8 +1,8 @@
-//! Which files of the workspace git and ripgrep would leave out.
+//! Ignore rules, as git and ripgrep apply them.
 //!
-//! The rules are those of the `ignore` crate, its own walker is not used: it opens ignore files by
-//! name, and one that is a pipe, or a link to `/dev/zero`, would never end. Here they are read
-//! through the workspace, up to a limit.
+//! Uses the matcher of the `ignore` crate, but not its walker: that opens ignore files by path, and
+//! one that is a pipe or a link to `/dev/zero` would never end. Here they are read through the
+//! workspace, up to a limit.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use super::Workspace;
 use agent_protocol::RelPath;
 
-/// The most that is read of one ignore file, in bytes; a larger one is not obeyed.
+/// Larger ignore files are not applied, in bytes.
 pub(super) const MAX_IGNORE_BYTES: u64 = 256 * 1024;
 
-/// How long names are expected to be, in bytes.
+/// Expected length of a name, in bytes.
 const NAME: usize = 64;
 
-/// Which ignore files there are to read in a directory.
+/// The ignore files that a directory has.
 #[derive(Clone, Copy)]
 pub(super) struct IgnoreFiles {
     ignore: bool,
@@ -28,14 +28,14 @@ pub(super) struct IgnoreFiles {
 }
 
 impl IgnoreFiles {
-    /// All that there may be.
+    /// All that can exist.
     pub(super) const POSSIBLE: Self = Self {
         ignore: true,
         gitignore: true,
         exclude: true,
     };
 
-    /// Those that a directory has.
+    /// Those that exist in a directory.
     pub(super) fn among(has: impl Fn(&str) -> bool, is_root: bool) -> Self {
         Self {
             ignore: has(".ignore"),
@@ -45,28 +45,28 @@ impl IgnoreFiles {
     }
 }
 
-/// What a rule is asked about.
+/// The type of the path to match.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Is {
     File,
     Directory,
 }
 
-/// The ignore rules of one directory, and those above it.
+/// The ignore rules of a directory and its parents.
 pub(super) struct Rules {
     above: Option<Arc<Rules>>,
-    /// `.ignore`: goes before all that git says.
+    /// `.ignore`, which overrides git's rules.
     ignore: Gitignore,
     /// `.gitignore`.
     gitignore: Gitignore,
-    /// `.git/info/exclude`: comes last.
+    /// `.git/info/exclude`, which has the lowest priority.
     exclude: Gitignore,
 }
 
 impl Rules {
-    /// The rules that hold in a directory: those from above, if it has none of its own.
+    /// The rules in a directory; those of its parent if it has no ignore files.
     ///
-    /// `read` gives the content of a file in that directory, if it can be had.
+    /// `read` returns the content of a file in that directory, if it can be read.
     pub(super) fn read(
         read: impl Fn(&str) -> Option<Vec<u8>>,
         directory: &Path,
@@ -90,7 +90,7 @@ impl Rules {
         Some(Arc::new(Self { above, ..rules }))
     }
 
-    /// Whether they leave out a path, which begins with a slash.
+    /// True if the rules ignore a path, which must begin with a slash.
     pub(super) fn leave_out(&self, absolute: &Path, is: Is) -> bool {
         let is_directory = is == Is::Directory;
         let in_order = (self.chain().map(|rules| &rules.ignore))
@@ -112,7 +112,7 @@ impl Rules {
     }
 }
 
-/// Reads one ignore file through the workspace's own door; what cannot be read has no rules.
+/// Reads an ignore file through the workspace; an unreadable one has no rules.
 pub(super) fn read_beneath(workspace: &Workspace, directory: &str, name: &str) -> Option<Vec<u8>> {
     let path = RelPath::parse(&join(directory, name)).ok()?;
     workspace.read(&path, MAX_IGNORE_BYTES).ok()
@@ -122,26 +122,26 @@ fn parse_rules(content: &[u8], directory: &Path) -> Gitignore {
     let mut builder = GitignoreBuilder::new(absolute(directory));
     let text = String::from_utf8_lossy(content);
     for line in text.trim_start_matches('\u{feff}').lines() {
-        // A glob that is wrong ignores nothing, as in git.
+        // An invalid glob ignores nothing, as in git.
         let _ = builder.add_line(None, line);
     }
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// The matcher wants one root for its rules and the paths; the real one is none of its business.
+/// The matcher needs rules and paths below one root; the actual root does not matter.
 fn absolute(path: &Path) -> PathBuf {
     Path::new("/").join(path)
 }
 
-/// The paths of a directory's entries as the rules want them, one after the other in the same memory.
+/// Builds the absolute paths of a directory's entries for the matcher, reusing one buffer.
 pub(super) struct Absolute {
     path: String,
-    /// How much of it is the directory.
+    /// Length of the directory part.
     shared: usize,
 }
 
 impl Absolute {
-    /// For a directory relative to the root, which is empty.
+    /// For a directory relative to the workspace; an empty path is the root.
     pub(super) fn within(directory: &str) -> Self {
         let mut path = String::with_capacity(directory.len() + NAME);
         path.push('/');
@@ -155,7 +155,7 @@ impl Absolute {
         }
     }
 
-    /// The path of one entry.
+    /// The path of an entry.
     pub(super) fn of(&mut self, name: &str) -> &Path {
         self.path.truncate(self.shared);
         self.path.push_str(name);
@@ -163,12 +163,12 @@ impl Absolute {
     }
 }
 
-/// Whether the rules leave the path out.
+/// True if the rules ignore the path.
 pub(super) fn is_ignored(rules: Option<&Rules>, path: &Path, is: Is) -> bool {
     rules.is_some_and(|rules| rules.leave_out(&absolute(path), is))
 }
 
-/// A path from the root, whose own path is empty.
+/// Joins a relative directory, empty for the root, and a name.
 pub(super) fn join(directory: &str, name: &str) -> String {
     if directory.is_empty() {
         name.to_owned()

@@ -1,48 +1,48 @@
-//! Makes a new file like the one that it replaces: owner, group and permission bits.
+//! Copies owner, group and permission bits to a file that replaces another.
 //!
-//! A file that replaces another belongs to whoever makes it. Where that is whom the old one belongs
-//! to, as nearly everywhere, nothing has to be done, nor asked of the system. Extended attributes and
-//! access lists are not kept: to know of them costs a call for every file.
+//! A new file belongs to the user who creates it. That is nearly always the owner of the old one,
+//! and then nothing needs to be done. Extended attributes and access lists are not kept: finding
+//! them would cost a system call per file.
 
 use std::io;
 
 use cap_std::fs::{File, Metadata};
 
-use super::Permission;
+use super::ExecutableBit;
 
-/// Whether the new file belongs to whom the old one does.
+/// Tells if a replaced file kept its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ownership {
-    /// It does.
+    /// The owner is the same.
     Kept,
-    /// The system does not let us give it away.
+    /// The system does not let us change the owner.
     Lost,
 }
 
-/// Gives a new file what the old one has, but for what `permission` says.
+/// Gives a new file owner and mode of the old one, except for the bits that `permission` sets.
 #[cfg(unix)]
 pub(super) fn make_alike(
     file: &File,
     old: Option<&Metadata>,
-    permission: Permission,
+    permission: ExecutableBit,
 ) -> io::Result<Ownership> {
     use cap_std::fs::{MetadataExt, Permissions, PermissionsExt};
 
     let ownership = old.map_or(Ownership::Kept, |old| give_away(file, old));
-    // Where there was none, the mode that the umask left. To run as somebody else is a promise of
-    // the old owner, which no other file inherits.
+    // A new file keeps the mode that the umask gives. Setuid and setgid are dropped if the owner
+    // changed: they would grant the rights of the new owner.
     let before = match (old, ownership) {
         (Some(metadata), Ownership::Kept) => metadata.mode() & 0o7777,
         (Some(metadata), Ownership::Lost) => metadata.mode() & 0o777,
-        (None, _) if permission == Permission::Keep => return Ok(ownership),
+        (None, _) if permission == ExecutableBit::Keep => return Ok(ownership),
         (None, _) => file.metadata()?.mode() & 0o777,
     };
     let mode = match permission {
-        Permission::Keep => before,
-        Permission::Executable => before | ((before & 0o444) >> 2),
-        Permission::Plain => before & !0o6111,
+        ExecutableBit::Keep => before,
+        ExecutableBit::Executable => before | ((before & 0o444) >> 2),
+        ExecutableBit::Plain => before & !0o6111,
     };
-    // After the owner: to give a file away takes these bits from it.
+    // After the owner: changing it clears these bits.
     file.set_permissions(Permissions::from_mode(mode))?;
     Ok(ownership)
 }
@@ -61,17 +61,17 @@ fn give_away(file: &File, old: &Metadata) -> Ownership {
     if (owner, group) == *ours || fchown(file, Some(owner), Some(group)).is_ok() {
         return Ownership::Kept;
     }
-    // Only root gives files to others; a group that we are in can be kept all the same.
+    // Only root can change the owner, but a group that we belong to can be kept.
     let _ = fchown(file, None, Some(group));
     Ownership::Lost
 }
 
-/// Gives a new file what the old one has: nothing that could be set here.
+/// There is nothing to copy on this system.
 #[cfg(not(unix))]
 pub(super) fn make_alike(
     _file: &File,
     _old: Option<&Metadata>,
-    _permission: Permission,
+    _permission: ExecutableBit,
 ) -> io::Result<Ownership> {
     Ok(Ownership::Kept)
 }

@@ -1,8 +1,8 @@
-//! One directory of the workspace, as git and ripgrep would see it.
+//! Lists one directory of the workspace, as git and ripgrep would.
 //!
-//! What is ignored, `.git`, `.agent`, what is left out and what a model cannot name is not there.
-//! Entries stand in the order of their paths: `a-b/x`, `a.rs`, `a/x`. Walking on from here is left to
-//! `walk` and `tour`.
+//! Ignored files, `.git`, `.agent`, excluded paths and names that a model cannot write are left
+//! out. Entries are sorted by full path: `a-b/x`, `a.rs`, `a/x`. `walk` and `tour` descend into
+//! subdirectories.
 
 use std::cmp::Ordering;
 use std::ffi::OsStr;
@@ -20,53 +20,52 @@ use crate::platform::files::{self, EntryKind};
 use agent_protocol::RelPath;
 use agent_protocol::generated::{has_credentials, is_ignored_output};
 
-/// The most files and directories that one walk names.
+/// Limit on the files and directories that one walk lists.
 const MAX_ENTRIES: usize = 500_000;
 
-/// A directory to look into, and the rules from above it.
-pub(super) struct Place {
-    /// Relative to the root, which is empty.
+/// A directory to list, with the ignore rules of its parents.
+pub(super) struct PendingDirectory {
+    /// Relative to the root, whose path is empty.
     pub(super) path: String,
     pub(super) rules: Option<Arc<Rules>>,
 }
 
-/// Where to begin.
-pub(super) enum Start {
-    /// At a directory.
-    Directory(Place),
-    /// The path is a file, or a link.
+/// The starting point of a walk.
+pub(super) enum WalkStart {
+    /// A directory.
+    Directory(PendingDirectory),
+    /// A file or a link.
     File(Kind),
 }
 
-/// What a directory holds.
-pub(super) struct Looked {
+/// The content of a directory.
+pub(super) struct DirectoryListing {
     pub(super) opened: Dir,
-    /// In the order of their paths.
-    pub(super) entries: Vec<Entry>,
-    /// Files that are there to keep secrets, also those that are ignored, as they often are.
-    pub(super) credentials: Vec<Entry>,
-    /// Directories that are ignored and that no tool fills, by their names.
+    /// Sorted by path.
+    pub(super) entries: Vec<ListedEntry>,
+    /// Credential files, including ignored ones, as they often are.
+    pub(super) credentials: Vec<ListedEntry>,
+    /// Ignored directories other than build output and dependencies.
     pub(super) ignored: Vec<RelPath>,
     pub(super) rules: Option<Arc<Rules>>,
 }
 
 /// A file, a link or a directory.
-pub(super) struct Entry {
+pub(super) struct ListedEntry {
     pub(super) path: RelPath,
     pub(super) kind: EntryKind,
 }
 
-/// The names that a directory told, one after the other.
+/// The raw names of a directory.
 ///
-/// In two pieces of memory that seldom have to grow: threads that walk wait for each other where
-/// memory is moved about.
-struct Told {
+/// Kept in two buffers that seldom grow, because parallel walks contend for the allocator.
+struct EntryNames {
     names: String,
-    /// Where each name ends, and what has it.
+    /// The end of each name, and its type.
     ends: Vec<(usize, EntryKind)>,
 }
 
-impl Default for Told {
+impl Default for EntryNames {
     fn default() -> Self {
         Self {
             names: String::with_capacity(1024),
@@ -75,7 +74,7 @@ impl Default for Told {
     }
 }
 
-impl Told {
+impl EntryNames {
     fn push(&mut self, name: &str, kind: EntryKind) {
         self.names.push_str(name);
         self.ends.push((self.names.len(), kind));
@@ -91,8 +90,8 @@ impl Told {
     }
 }
 
-/// Looks into directories, and counts.
-pub(super) struct Looker<'a> {
+/// Lists directories and counts entries against the limit.
+pub(super) struct DirectoryLister<'a> {
     workspace: &'a Workspace,
     seen: AtomicUsize,
     is_cut: AtomicBool,
@@ -100,11 +99,11 @@ pub(super) struct Looker<'a> {
 }
 
 impl Workspace {
-    /// Where a walk beneath a path begins; ignored files are left out, unless the directory itself
-    /// is ignored: whoever names it wants to see it.
-    pub(super) fn start(&self, beneath: Option<&RelPath>) -> Result<Start, FileProblem> {
+    /// The starting point of a walk. Ignored files are left out, unless the starting directory
+    /// itself is ignored: a caller who names it wants to see it.
+    pub(super) fn start(&self, beneath: Option<&RelPath>) -> Result<WalkStart, FileProblem> {
         let Some(path) = beneath else {
-            return Ok(Start::Directory(Place {
+            return Ok(WalkStart::Directory(PendingDirectory {
                 path: String::new(),
                 rules: None,
             }));
@@ -114,15 +113,15 @@ impl Workspace {
         }
         match self.kind(path)? {
             None => Err(FileProblem::NotFound(path.clone())),
-            Some(Kind::Directory) => Ok(Start::Directory(Place {
+            Some(Kind::Directory) => Ok(WalkStart::Directory(PendingDirectory {
                 path: path.as_str().to_owned(),
                 rules: self.rules_above(path),
             })),
-            Some(kind) => Ok(Start::File(kind)),
+            Some(kind) => Ok(WalkStart::File(kind)),
         }
     }
 
-    /// The rules that hold in a directory from those above it; none if they ignore it.
+    /// The ignore rules from the parents of a directory; `None` if they ignore it.
     fn rules_above(&self, path: &RelPath) -> Option<Arc<Rules>> {
         let mut rules = None;
         let mut directory = String::new();
@@ -138,7 +137,7 @@ impl Workspace {
     }
 }
 
-impl<'a> Looker<'a> {
+impl<'a> DirectoryLister<'a> {
     pub(super) fn new(workspace: &'a Workspace) -> Self {
         Self {
             workspace,
@@ -148,19 +147,19 @@ impl<'a> Looker<'a> {
         }
     }
 
-    /// Whether it stopped at the limit, so that there are more files than it saw.
+    /// True if the limit was reached, so that there are more files than were listed.
     pub(super) fn is_cut(&self) -> bool {
         self.is_cut.load(Memory::Relaxed)
     }
 
-    /// How many names could not be told to a model.
+    /// The number of names that a model cannot write.
     pub(super) fn unnamable(&self) -> usize {
         self.unnamable.load(Memory::Relaxed)
     }
 
-    /// Looks into one directory; one that cannot be read, or vanished, holds nothing.
-    pub(super) fn look(&self, place: &Place) -> Option<Looked> {
-        let mut told = Told::default();
+    /// Lists a directory; `None` if it cannot be read or is gone.
+    pub(super) fn look(&self, place: &PendingDirectory) -> Option<DirectoryListing> {
+        let mut names = EntryNames::default();
         let root = &self.workspace.root;
         let opened = files::list_beneath(root, &place.path, |name, kind| {
             if self.seen.fetch_add(1, Memory::Relaxed) >= MAX_ENTRIES {
@@ -168,23 +167,23 @@ impl<'a> Looker<'a> {
                 return ControlFlow::Break(());
             }
             match name.to_str() {
-                Some(name) => told.push(name, kind),
+                Some(name) => names.push(name, kind),
                 None => self.count_unnamable(),
             }
             ControlFlow::Continue(())
         })
         .ok()?;
-        let has = |wanted: &str| told.iter().any(|(name, _)| name == wanted);
+        let has = |wanted: &str| names.iter().any(|(name, _)| name == wanted);
         let rules = Rules::read(
             |name| read_beneath(self.workspace, &place.path, name),
             Path::new(&place.path),
             IgnoreFiles::among(has, place.path.is_empty()),
             place.rules.clone(),
         );
-        let mut entries = Vec::with_capacity(told.ends.len());
+        let mut entries = Vec::with_capacity(names.ends.len());
         let (mut credentials, mut ignored_directories) = (Vec::new(), Vec::new());
         let mut absolute = Absolute::within(&place.path);
-        for (name, kind) in told.iter() {
+        for (name, kind) in names.iter() {
             let ignored = |is| {
                 let rules = rules.as_deref();
                 rules.is_some_and(|rules| rules.leave_out(absolute.of(name), is))
@@ -199,16 +198,16 @@ impl<'a> Looker<'a> {
             if kind == EntryKind::File && has_credentials(name) {
                 let path = RelPath::of_entry(&place.path, name);
                 let path = path.filter(|path| !self.workspace.left_out.contains(path));
-                credentials.extend(path.map(|path| Entry { path, kind }));
+                credentials.extend(path.map(|path| ListedEntry { path, kind }));
             }
         }
-        // The directory is the same for all.
+        // All entries share the directory prefix.
         let shared = place.path.len();
-        entries.sort_unstable_by(|a: &Entry, b: &Entry| {
+        entries.sort_unstable_by(|a: &ListedEntry, b: &ListedEntry| {
             let (a_name, b_name) = (&a.path.as_str()[shared..], &b.path.as_str()[shared..]);
             path_order((a_name, a.is_directory()), (b_name, b.is_directory()))
         });
-        Some(Looked {
+        Some(DirectoryListing {
             opened,
             entries,
             credentials,
@@ -217,7 +216,7 @@ impl<'a> Looker<'a> {
         })
     }
 
-    /// Whether a directory is one of the workspace at all, and neither `.git` nor ours.
+    /// False for `.git`, our own directories and excluded paths.
     fn may_hold_files(&self, path: &RelPath) -> bool {
         let is_passed_by = is_passed_by(OsStr::new(path.file_name()));
         !is_passed_by && !self.workspace.left_out.contains(path)
@@ -225,11 +224,11 @@ impl<'a> Looker<'a> {
 
     fn entry(
         &self,
-        place: &Place,
+        place: &PendingDirectory,
         name: &str,
         kind: EntryKind,
         is_ignored: impl FnOnce(Is) -> bool,
-    ) -> Option<Entry> {
+    ) -> Option<ListedEntry> {
         let Some(path) = RelPath::of_entry(&place.path, name) else {
             self.count_unnamable();
             return None;
@@ -243,7 +242,7 @@ impl<'a> Looker<'a> {
             && !is_passed_by(OsStr::new(name))
             && !self.workspace.left_out.contains(&path)
             && !is_ignored(is);
-        is_there.then_some(Entry { path, kind })
+        is_there.then_some(ListedEntry { path, kind })
     }
 
     fn count_unnamable(&self) {
@@ -251,22 +250,21 @@ impl<'a> Looker<'a> {
     }
 }
 
-impl Entry {
+impl ListedEntry {
     pub(super) fn is_directory(&self) -> bool {
         self.kind == EntryKind::Directory
     }
 
-    /// The place to look into next, if it is a directory.
-    pub(super) fn place(&self, rules: Option<&Arc<Rules>>) -> Place {
-        Place {
+    /// The directory to list next, if this is a directory.
+    pub(super) fn place(&self, rules: Option<&Arc<Rules>>) -> PendingDirectory {
+        PendingDirectory {
             path: self.path.as_str().to_owned(),
             rules: rules.cloned(),
         }
     }
 }
 
-/// The order of what stands at or beneath two different paths: a directory's own is that of its
-/// first file.
+/// Orders paths so that a directory sorts where its first file would.
 pub(super) fn path_order(
     (a, a_is_directory): (&str, bool),
     (b, b_is_directory): (&str, bool),
@@ -282,7 +280,7 @@ pub(super) fn path_order(
         .then_with(|| a.len().cmp(&b.len()))
 }
 
-/// The repository's own files and ours; on some file systems in any letter case.
+/// True for `.git` and `.agent`, in any letter case, as some file systems ignore it.
 pub(super) fn is_hidden(name: &str) -> bool {
     name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case(OUR_DIRECTORY)
 }

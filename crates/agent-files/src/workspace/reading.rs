@@ -1,7 +1,7 @@
-//! Reading whole files, or opening them for it.
+//! Opens and reads files.
 //!
-//! A link that stays inside is followed, unless it leads to our own records. A pipe or a device is
-//! never read: it could have no end.
+//! Follows a link that stays inside the workspace, unless it leads to our own records. Never reads
+//! a pipe or a device, which might not end.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,39 +10,40 @@ use cap_fs_ext::OpenOptionsSyncExt;
 use cap_std::fs::{File, OpenOptions};
 
 use super::exact::is_absence;
-use super::survey::Stat;
+use super::survey::FileStat;
 use super::{FileProblem, Kind, OUR_DIRECTORY, Workspace, kind_of};
 use crate::platform::files;
 use agent_protocol::RelPath;
 
 impl Workspace {
-    /// Reads a whole file of at most `max_bytes`.
+    /// Reads a file of at most `max_bytes`.
     pub fn read(&self, path: &RelPath, max_bytes: u64) -> Result<Vec<u8>, FileProblem> {
         self.read_with_stat(path, max_bytes)
             .map(|(content, _)| content)
     }
 
-    /// The same, with what the system knew of the file before it was read.
+    /// Reads a file and returns the metadata that it had before.
     pub fn read_with_stat(
         &self,
         path: &RelPath,
         max_bytes: u64,
-    ) -> Result<(Vec<u8>, Stat), FileProblem> {
+    ) -> Result<(Vec<u8>, FileStat), FileProblem> {
         read_whole(path, self.open_regular(path)?, max_bytes)
     }
 
-    /// The same for a file that could be written: neither itself nor on the way to it is a link.
+    /// Reads a file like `read_with_stat`, but refuses a path that is or goes through a link, as
+    /// writing would.
     pub fn read_writable(
         &self,
         path: &RelPath,
         max_bytes: u64,
-    ) -> Result<(Vec<u8>, Stat), FileProblem> {
+    ) -> Result<(Vec<u8>, FileStat), FileProblem> {
         match files::open_file_beneath(&self.root, path.as_str()) {
             Ok(file) => {
                 let opened = with_stat(path, File::from_std(file))?;
                 read_whole(path, opened, max_bytes)
             }
-            // A link that leads nowhere would have been met first.
+            // A dangling link would have been refused before.
             Err(cause) if is_absence(&cause) => Err(FileProblem::NotFound(path.clone())),
             Err(_) => match self.check_writable(path) {
                 Err(FileProblem::NotInDirectory { path, .. }) => Err(FileProblem::NotFound(path)),
@@ -52,24 +53,24 @@ impl Workspace {
         }
     }
 
-    /// Opens a regular file for reading, and tells its size in bytes.
+    /// Opens a regular file for reading; returns it with its size in bytes.
     pub fn open_file(&self, path: &RelPath) -> Result<(File, u64), FileProblem> {
         let (file, stat) = self.open_regular(path)?;
         Ok((file, stat.size))
     }
 
-    pub(super) fn open_regular(&self, path: &RelPath) -> Result<(File, Stat), FileProblem> {
-        // Where no link is on the way, the name was judged already.
+    pub(super) fn open_regular(&self, path: &RelPath) -> Result<(File, FileStat), FileProblem> {
+        // Without a link on the way, the policy has already checked this name.
         if let Ok(file) = files::open_file_beneath(&self.root, path.as_str()) {
             return with_stat(path, File::from_std(file));
         }
         self.refuse_hidden(path)?;
         let mut options = OpenOptions::new();
-        // Without `nonblock`, opening a pipe would wait for somebody to write into it.
+        // Without `nonblock`, opening a pipe would wait for a writer.
         options.read(true).nonblock(true);
         let file = match self.root.open_with(path.as_str(), &options) {
             Ok(file) => file,
-            // A socket cannot be opened at all, and says so in different ways.
+            // A socket cannot be opened, and systems report that in different ways.
             Err(cause) => {
                 return Err(match self.kind(path) {
                     Ok(Some(Kind::Special)) => FileProblem::NotRegular(path.clone()),
@@ -80,7 +81,8 @@ impl Workspace {
         with_stat(path, file)
     }
 
-    /// Refuses a path that a link leads to our own records, which are hidden by their names.
+    /// Refuses a path that leads through a link to our own records, which are otherwise hidden by
+    /// name.
     pub(super) fn refuse_hidden(&self, path: &RelPath) -> Result<(), FileProblem> {
         let is_hidden = self.root.canonicalize(path.as_str()).is_ok_and(|real| {
             let is_ours = |own: &RelPath| begins_with(&real, own.components());
@@ -95,7 +97,7 @@ impl Workspace {
     }
 }
 
-/// Whether a path begins with these names, on some file systems in any letter case.
+/// True if the path begins with these names, in any letter case, as some file systems ignore it.
 fn begins_with<'a>(path: &Path, names: impl Iterator<Item = &'a str>) -> bool {
     let mut components = path.iter();
     names.into_iter().all(|name| {
@@ -105,13 +107,13 @@ fn begins_with<'a>(path: &Path, names: impl Iterator<Item = &'a str>) -> bool {
     })
 }
 
-/// A file that was opened, with what the system knows of it, if it is a regular one.
-fn with_stat(path: &RelPath, file: File) -> Result<(File, Stat), FileProblem> {
+/// An opened file with its metadata, if it is regular.
+fn with_stat(path: &RelPath, file: File) -> Result<(File, FileStat), FileProblem> {
     let metadata = file
         .metadata()
         .map_err(|cause| FileProblem::from_io("read", path, cause))?;
     match kind_of(&metadata) {
-        Kind::File { .. } => Ok((file, Stat::of(&metadata))),
+        Kind::File { .. } => Ok((file, FileStat::of(&metadata))),
         Kind::Directory => Err(FileProblem::IsDirectory(path.clone())),
         Kind::Link | Kind::Special => Err(FileProblem::NotRegular(path.clone())),
     }
@@ -119,9 +121,9 @@ fn with_stat(path: &RelPath, file: File) -> Result<(File, Stat), FileProblem> {
 
 fn read_whole(
     path: &RelPath,
-    (file, stat): (File, Stat),
+    (file, stat): (File, FileStat),
     max_bytes: u64,
-) -> Result<(Vec<u8>, Stat), FileProblem> {
+) -> Result<(Vec<u8>, FileStat), FileProblem> {
     let too_large = |size| FileProblem::TooLarge {
         path: path.clone(),
         size,
@@ -131,8 +133,8 @@ fn read_whole(
         return Err(too_large(stat.size));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or_default());
-    // It may grow while it is read. Only a file of the standard library reads into memory that was
-    // not filled with zeros first.
+    // The file may grow while it is read. Only std's `File` reads into memory without zeroing it
+    // first.
     file.into_std()
         .take(max_bytes.saturating_add(1))
         .read_to_end(&mut bytes)

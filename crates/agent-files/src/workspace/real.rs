@@ -1,16 +1,17 @@
-//! Where a file really lies that a link leads to.
+//! Resolves links to the real path of a file.
 //!
-//! What may be shown of a file depends on its name, and a link gives it another one. Hard links are
-//! no matter of this: no name of theirs is more real than another.
+//! The policy decides by name, and a link gives a file another name. Hard links do not matter here:
+//! none of their names is more real than the others.
 
 use super::Workspace;
 use crate::platform::files;
 use agent_protocol::RelPath;
 
 impl Workspace {
-    /// The path at which a file really lies, if a link on the way to it gives it another one.
+    /// The real path of a file, if a link on the way gives it another one.
     ///
-    /// Characters that no path in a reply can have are replaced: it is to be judged, not opened.
+    /// The result is for policy checks, not for opening: characters that no path in a reply can
+    /// contain are replaced.
     pub fn real(&self, path: &RelPath) -> Option<RelPath> {
         if files::open_file_beneath(&self.root, path.as_str()).is_ok() {
             return None;

@@ -1,7 +1,7 @@
-//! Writing a file in two steps: the whole new content under a temporary name, then the name.
+//! Writes a file in two steps: the complete content under a temporary name, then the rename.
 //!
-//! What is staged changes nothing that anybody looks at. Between the two steps it can be brought
-//! onto the disk, many files at once, so that the second step is all that a crash can come between.
+//! Staged content is not visible to anyone. Many staged files can be synced at once before they are
+//! renamed, so that a crash can only come between renames.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,41 +9,41 @@ use std::path::Path;
 use cap_std::fs::{Dir, File};
 
 use super::likeness::make_alike;
-use super::survey::Stat;
+use super::survey::FileStat;
 use super::{
-    FileProblem, MadeDirectories, Ownership, Permission, Workspace, create_private, regular,
+    ExecutableBit, FileProblem, MadeDirectories, Ownership, Workspace, create_private, regular,
 };
 use crate::fs::TEMPORARY;
 use crate::platform::files;
 use agent_protocol::RelPath;
 
-/// The largest file that is read to tell its content from others, in bytes. What is larger was never
-/// edited here: it can only be moved or deleted, which must not take as long as reading it.
+/// The largest file that is hashed to identify its content, in bytes. Larger files are never edited
+/// here, only moved or deleted, which should not take as long as reading them.
 const MAX_HASHED: u64 = 256 * 1024 * 1024;
 
-/// How what the system knows of a file begins; no hash does.
+/// Prefix of an identity made from file metadata; no hash begins with it.
 const IDENTITY: &str = "stat:";
 
-/// Where a file is going to be, and how it is called until then.
+/// The target of staged content and the mark in its temporary name.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
-    /// The file.
+pub struct StagingTarget<'a> {
+    /// The target path.
     pub path: &'a RelPath,
-    /// The file whose permission bits it gets; none for one that is new.
+    /// The file whose permission bits are copied; `None` for a new file.
     pub like: Option<&'a RelPath>,
-    /// What tells its temporary name from others, never one that is in use: a file of that name was
-    /// left behind, and is replaced.
+    /// Makes the temporary name unique. Must not be in use: an existing file of that name is a
+    /// leftover and is replaced.
     pub mark: &'a str,
 }
 
 impl Workspace {
-    /// Puts the content of a file under a temporary name in the directory where it will be, or the
-    /// nearest one above it that is there; tells whether it belongs to whom the old file does.
+    /// Writes content under a temporary name in the target directory, or in its nearest existing
+    /// parent. Tells if the file kept its owner.
     pub fn stage(
         &self,
-        place: Place<'_>,
+        place: StagingTarget<'_>,
         content: &[u8],
-        permission: Permission,
+        permission: ExecutableBit,
     ) -> Result<(RelPath, Ownership), FileProblem> {
         let failed = |cause| FileProblem::from_io("write", place.path, cause);
         let (directory, depth) = self.nearest_directory(place.path)?;
@@ -61,7 +61,7 @@ impl Workspace {
         let write = || -> io::Result<Ownership> {
             let create = || create_private(&directory, &name, old.is_none());
             let mut file = match create() {
-                // A process that was killed left it behind.
+                // A leftover of a killed process.
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
                     directory.remove_file(&name)?;
                     create()?
@@ -74,14 +74,14 @@ impl Workspace {
         match write() {
             Ok(ownership) => Ok((staged, ownership)),
             Err(cause) => {
-                // What is left of it helps nobody; the first error is the one to tell.
+                // The leftover is useless; report the first error.
                 let _ = directory.remove_file(&name);
                 Err(failed(cause))
             }
         }
     }
 
-    /// Gives a staged content its name, replacing the regular file that had it; makes directories.
+    /// Renames staged content to its target, replacing a regular file and creating directories.
     pub fn put(
         &self,
         staged: &RelPath,
@@ -100,16 +100,16 @@ impl Workspace {
             .map_err(|cause| FileProblem::from_io("write", path, cause))
     }
 
-    /// Gives a staged content the name of a regular file, and that file the temporary name, if it is
-    /// still as it was before. Tells whether the system can do that; if not, nothing was changed.
+    /// Swaps staged content with a regular file if that is unchanged, so that the old file gets the
+    /// temporary name. Returns false, and changes nothing, if the system does not support this.
     pub fn exchange(
         &self,
         staged: &RelPath,
         path: &RelPath,
-        is_as_before: impl FnOnce(&Stat) -> Result<bool, FileProblem>,
+        is_as_before: impl FnOnce(&FileStat) -> Result<bool, FileProblem>,
     ) -> Result<bool, FileProblem> {
         let directory = self.parent(path)?;
-        if !is_as_before(&Stat::of(&regular(&directory, path)?))? {
+        if !is_as_before(&FileStat::of(&regular(&directory, path)?))? {
             return Err(FileProblem::Changed(path.clone()));
         }
         let elsewhere = self.elsewhere(staged, path)?;
@@ -122,21 +122,21 @@ impl Workspace {
         }
     }
 
-    /// The directory where a staged content lies, if it is not the one of its file.
+    /// The directory of staged content, if it differs from the directory of its target.
     fn elsewhere(&self, staged: &RelPath, path: &RelPath) -> Result<Option<Dir>, FileProblem> {
         let is_beside = staged.parent() == path.parent();
         (!is_beside).then(|| self.parent(staged)).transpose()
     }
 
-    /// Removes what a process that was killed may have left under the temporary name of a file.
+    /// Removes a leftover of a killed process under the temporary name of a file.
     pub fn remove_left_over(&self, path: &RelPath, mark: &str) {
         if let Ok(directory) = self.parent(path) {
-            // Mostly there is nothing; and what stays has a name that nobody is shown.
+            // Usually there is none, and one that stays has a name that no listing shows.
             let _ = directory.remove_file(temporary_name(mark));
         }
     }
 
-    /// Removes all contents that were prepared for a file under names with this mark and never used.
+    /// Removes unused staged contents of a file whose temporary names contain this mark.
     pub fn remove_left_overs(&self, path: &RelPath, mark: &str) {
         let prefix = format!("{TEMPORARY}{mark}");
         let Ok((directory, _)) = self.nearest_directory(path) else {
@@ -145,33 +145,33 @@ impl Workspace {
         for entry in directory.entries().into_iter().flatten().flatten() {
             let name = entry.file_name();
             if name.to_string_lossy().starts_with(&prefix) {
-                // What stays has a name that nobody is shown.
+                // One that stays has a name that no listing shows.
                 let _ = directory.remove_file(name);
             }
         }
     }
 
-    /// Removes what lies under a temporary name.
+    /// Removes staged content.
     pub fn remove_staged(&self, staged: &RelPath) -> Result<(), FileProblem> {
         self.parent(staged)?
             .remove_file(staged.file_name())
             .map_err(|cause| FileProblem::from_io("delete", staged, cause))
     }
 
-    /// What the system knows of a file without reading it; nothing if there is no such file.
-    pub fn stat(&self, path: &RelPath) -> Result<Option<Stat>, FileProblem> {
+    /// The metadata of a file; `None` if it does not exist.
+    pub fn stat(&self, path: &RelPath) -> Result<Option<FileStat>, FileProblem> {
         match self
             .parent(path)
             .and_then(|directory| regular(&directory, path))
         {
-            Ok(metadata) => Ok(Some(Stat::of(&metadata))),
+            Ok(metadata) => Ok(Some(FileStat::of(&metadata))),
             Err(FileProblem::NotFound(_)) => Ok(None),
             Err(problem) => Err(problem),
         }
     }
 
-    /// What tells the content of a file from any other: its hash, or of a very large one what the
-    /// system knows of it; nothing if there is no such file.
+    /// Identifies the content of a file: its hash, or for a very large file its metadata. `None` if
+    /// the file does not exist.
     pub fn content_of(&self, path: &RelPath) -> Result<Option<String>, FileProblem> {
         match self.open_regular(path) {
             Ok((_, stat)) if stat.size > MAX_HASHED => Ok(Some(identity(&stat))),
@@ -181,7 +181,8 @@ impl Workspace {
         }
     }
 
-    /// The same, in the way in which one of these was told: the one that it is, if it is one of them.
+    /// Identifies the content of a file in the same form as the `known` identities: hash or
+    /// metadata.
     pub fn content_like(
         &self,
         path: &RelPath,
@@ -195,7 +196,7 @@ impl Workspace {
             return Ok(None);
         };
         let identity = identity(&stat);
-        // A file may have taken the place of a very large one; its hash is then known.
+        // A smaller file may have replaced a very large one; then its hash is known.
         let is_read = stat.size <= MAX_HASHED && !known.iter().all(is_told_unread);
         if is_read && !known.contains(&identity.as_str()) {
             return self.digest(path);
@@ -203,7 +204,7 @@ impl Workspace {
         Ok(Some(identity))
     }
 
-    /// The hash of a file's content, however large it is; nothing if there is no such file.
+    /// The hash of a file's content, whatever its size; `None` if the file does not exist.
     pub fn digest(&self, path: &RelPath) -> Result<Option<String>, FileProblem> {
         match self.open_file(path) {
             Ok((file, _)) => hashed(path, file).map(Some),
@@ -212,12 +213,12 @@ impl Workspace {
         }
     }
 
-    /// Whether `sync` brings onto the disk also what was written to this path.
+    /// True if `sync` also covers writes to this path.
     pub fn sync_covers(&self, path: &Path) -> bool {
         files::one_sync_covers(&self.path, path)
     }
 
-    /// The directory of a path, or the nearest one above it that is there; and how deep it lies.
+    /// The directory of a path or its nearest existing parent, and the depth of that.
     fn nearest_directory(&self, path: &RelPath) -> Result<(Dir, usize), FileProblem> {
         let mut above = path.parent();
         loop {
@@ -228,7 +229,7 @@ impl Workspace {
             };
             match self.directory(&directory) {
                 Ok(opened) => return Ok((opened, directory.components().count())),
-                // A file that is in the way may go before this one comes.
+                // A file in the way may be removed before this one is put in place.
                 Err(FileProblem::NotFound(_) | FileProblem::NotInDirectory { .. }) => {
                     above = directory.parent();
                 }
@@ -246,8 +247,8 @@ fn hashed(path: &RelPath, file: File) -> Result<String, FileProblem> {
     Ok(hasher.finalize().to_hex().to_string())
 }
 
-/// What the system knows of a file that another name does not change.
-fn identity(stat: &Stat) -> String {
+/// The metadata of a file that a rename does not change.
+fn identity(stat: &FileStat) -> String {
     format!("{IDENTITY}{}-{}-{}", stat.size, stat.modified, stat.inode)
 }
 

@@ -1,9 +1,8 @@
-//! Everything the workspace holds, by its exact names, with what the system knows of each.
+//! Surveys everything in the workspace by exact name, with metadata, for checkpoints.
 //!
-//! `walk` names what a model may be told; a survey names all that a checkpoint must know: ignored
-//! files, empty directories, names that are not UTF-8. The same ignore rules decide which
-//! directories are gone into. `.git`, `.agent` and files of ours that are not whole yet are passed
-//! by in silence. Nothing is followed and nothing is changed.
+//! `walk` lists what a model may see; a survey also includes ignored files, empty directories and
+//! names that are not UTF-8. The same ignore rules decide which directories are entered. `.git`,
+//! `.agent` and our own incomplete files are skipped. No link is followed and nothing is changed.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -25,112 +24,113 @@ use crate::fs::TEMPORARY;
 use crate::platform::files;
 use agent_protocol::RelPath;
 
-/// What the system knows of a file without reading it, links not followed.
+/// The metadata of a file, without following links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stat {
-    /// What it is.
+pub struct FileStat {
+    /// The type.
     pub kind: Kind,
-    /// The permission bits that can be given back; 0 where there are none.
+    /// The permission bits to restore; 0 on systems without them.
     pub mode: u32,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// When its content was last changed, in nanoseconds since 1970.
+    /// Modification time, in nanoseconds since 1970.
     pub modified: i64,
-    /// When anything of it was last changed, in nanoseconds since 1970: nobody can set it back.
+    /// Change time, in nanoseconds since 1970. Unlike the modification time it cannot be set.
     pub changed: i64,
-    /// Its number in the file system; 0 where there is none.
+    /// Inode number; 0 on systems without one.
     pub inode: u64,
-    /// When it was made, in nanoseconds since 1970; a rename does not change it. Not every file
-    /// system knows.
+    /// Creation time, in nanoseconds since 1970, if the file system records it. A rename does not
+    /// change it.
     pub born: Option<i64>,
 }
 
-/// What is surveyed and what is not.
+/// The part of the workspace to survey.
 #[derive(Debug, Clone, Default)]
-pub struct Scope {
-    /// The most names that are looked at.
+pub struct SurveyScope {
+    /// Limit on the number of names.
     pub max_entries: usize,
-    /// Directories that are passed by as if they were not there, relative to the root.
+    /// Directories to skip, relative to the root.
     pub leave_out: Vec<PathBuf>,
-    /// The only names that are looked at, the directories above each among them, ignored or not;
-    /// all that is not ignored if none.
+    /// If set, only these paths are visited, ignored or not; it must include their parent
+    /// directories.
     pub only: Option<BTreeSet<PathBuf>>,
 }
 
-impl Scope {
+impl SurveyScope {
     fn looks_at(&self, directory: &Path, name: &OsStr) -> bool {
         let only = self.only.as_ref();
         only.is_none_or(|only| only.contains(&directory.join(name)))
     }
 }
 
-/// One directory, while it is looked at.
-pub struct Directory<'a> {
+/// A directory that is being visited.
+pub struct SurveyedDirectory<'a> {
     workspace: &'a Workspace,
-    place: &'a Place,
-    /// None if it could not be opened.
+    place: &'a SurveyTask,
+    /// `None` if it could not be opened.
     opened: Option<Dir>,
     rules: Option<Arc<Rules>>,
-    /// What it holds, sorted by name.
+    /// The entries, sorted by name.
     pub entries: Vec<Surveyed>,
-    /// Whether a repository lies in it.
+    /// True if it contains a repository.
     pub has_git: bool,
-    /// Whether its names could be read, all of them.
-    pub state: State,
+    /// Tells if the entries are complete.
+    pub state: DirectoryState,
 }
 
-/// Whether a directory could be looked into.
+/// Tells if the entries of a directory are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// All its names are known.
+pub enum DirectoryState {
+    /// All entries are known.
     Known,
-    /// It could not be read.
+    /// The directory could not be read.
     Unreadable,
-    /// The limit on names was met.
+    /// The limit on names was reached.
     TooMany,
 }
 
-/// One name in a directory.
+/// A directory entry.
 pub struct Surveyed {
     /// The exact name.
     pub name: OsString,
-    /// What the system knows of it.
-    pub stat: Stat,
-    /// Whether it is a directory that is gone into.
+    /// Its metadata.
+    pub stat: FileStat,
+    /// True for a directory that is entered.
     pub is_entered: bool,
 }
 
-/// What the visitor made of a directory, and where in the answers its directories are.
+/// The visitor's result for a directory, and the index range of its subdirectories.
 #[derive(Debug)]
 pub struct Visited<T> {
-    /// What the visitor said.
+    /// The visitor's result.
     pub value: T,
-    /// Those that are gone into, in the order of their names.
+    /// The entered subdirectories, in the order of their names.
     pub children: Range<usize>,
 }
 
-/// A directory to look into.
-struct Place {
+/// A directory to visit.
+struct SurveyTask {
     path: PathBuf,
     rules: Option<Arc<Rules>>,
 }
 
 impl Workspace {
-    /// Shows every directory to the visitor, on several threads; parents stand before children.
+    /// Calls the visitor for every directory, on several threads. Parents come before children in
+    /// the result.
     pub fn survey<T: Send>(
         &self,
-        scope: &Scope,
-        visit: impl Fn(Directory<'_>) -> T + Sync,
+        scope: &SurveyScope,
+        visit: impl Fn(SurveyedDirectory<'_>) -> T + Sync,
     ) -> Result<Vec<Visited<T>>> {
         self.ensure_in_place()?;
         let seen = AtomicUsize::new(0);
-        let look = |place: &Place| {
-            let directory = Directory::look(self, place, scope, &seen);
+        let look = |place: &SurveyTask| {
+            let directory = SurveyedDirectory::look(self, place, scope, &seen);
             let places = directory.places();
             (visit(directory), places)
         };
         let mut visited: Vec<Visited<T>> = Vec::new();
-        let mut level = vec![Place {
+        let mut level = vec![SurveyTask {
             path: PathBuf::new(),
             rules: None,
         }];
@@ -150,9 +150,9 @@ impl Workspace {
         Ok(visited)
     }
 
-    /// Makes sure that the workspace is where it was when it was opened.
+    /// Checks that the workspace is still at the path where it was opened.
     ///
-    /// A directory that was deleted while it is open looks empty, which would be a terrible lie.
+    /// A directory that is deleted while open looks empty, and an empty snapshot would be wrong.
     pub fn ensure_in_place(&self) -> Result<()> {
         let gone = || {
             Error::mendable(format!(
@@ -183,8 +183,13 @@ fn is_same(there: &std::fs::Metadata, _here: &Metadata) -> bool {
     there.is_dir()
 }
 
-impl<'a> Directory<'a> {
-    fn look(workspace: &'a Workspace, place: &'a Place, scope: &Scope, seen: &AtomicUsize) -> Self {
+impl<'a> SurveyedDirectory<'a> {
+    fn look(
+        workspace: &'a Workspace,
+        place: &'a SurveyTask,
+        scope: &SurveyScope,
+        seen: &AtomicUsize,
+    ) -> Self {
         let path = &place.path;
         let opened = if path.as_os_str().is_empty() {
             workspace.root.try_clone()
@@ -198,7 +203,7 @@ impl<'a> Directory<'a> {
             rules: None,
             entries: Vec::new(),
             has_git: false,
-            state: State::Known,
+            state: DirectoryState::Known,
         };
         match directory.names(scope.max_entries, seen) {
             Ok(names) => directory.sort_in(names, scope),
@@ -207,20 +212,24 @@ impl<'a> Directory<'a> {
         directory
     }
 
-    fn names(&self, max_entries: usize, seen: &AtomicUsize) -> Result<Vec<OsString>, State> {
-        let opened = self.opened.as_ref().ok_or(State::Unreadable)?;
+    fn names(
+        &self,
+        max_entries: usize,
+        seen: &AtomicUsize,
+    ) -> Result<Vec<OsString>, DirectoryState> {
+        let opened = self.opened.as_ref().ok_or(DirectoryState::Unreadable)?;
         let mut names = Vec::new();
-        for name in files::names_in(opened).map_err(|_| State::Unreadable)? {
+        for name in files::names_in(opened).map_err(|_| DirectoryState::Unreadable)? {
             if seen.fetch_add(1, Ordering::Relaxed) >= max_entries {
-                return Err(State::TooMany);
+                return Err(DirectoryState::TooMany);
             }
-            names.push(name.map_err(|_| State::Unreadable)?);
+            names.push(name.map_err(|_| DirectoryState::Unreadable)?);
         }
         names.sort_unstable();
         Ok(names)
     }
 
-    fn sort_in(&mut self, names: Vec<OsString>, scope: &Scope) {
+    fn sort_in(&mut self, names: Vec<OsString>, scope: &SurveyScope) {
         self.rules = self.rules_here(&names);
         self.entries.reserve(names.len());
         for name in names {
@@ -228,12 +237,12 @@ impl<'a> Directory<'a> {
             if is_passed_by(&name) || !scope.looks_at(self.path(), &name) {
                 continue;
             }
-            // What vanished in the meantime is not there.
+            // A file that disappeared in the meantime is left out.
             let opened = self.opened.as_ref();
             let Some(Ok(metadata)) = opened.map(|opened| opened.symlink_metadata(&name)) else {
                 continue;
             };
-            let stat = Stat::of(&metadata);
+            let stat = FileStat::of(&metadata);
             let is_entered = stat.kind == Kind::Directory && {
                 let path = self.path().join(&name);
                 if scope.leave_out.contains(&path) {
@@ -262,7 +271,7 @@ impl<'a> Directory<'a> {
                     .ok()
                     .flatten();
             }
-            // The one that lies deeper, in the repository.
+            // `.git/info/exclude` is in a subdirectory.
             let path = RelPath::parse(wanted).ok()?;
             self.workspace.read(&path, MAX_IGNORE_BYTES).ok()
         };
@@ -271,8 +280,8 @@ impl<'a> Directory<'a> {
         Rules::read(read, self.path(), which, self.place.rules.clone())
     }
 
-    /// Reads a file of this directory; `None` if it has more than so many bytes, or is no regular
-    /// file any more.
+    /// Reads a file in this directory; `None` if it is larger than `max_bytes` or no longer
+    /// regular.
     pub fn read(&self, entry: &Surveyed, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
         self.read_name(&entry.name, max_bytes)
     }
@@ -282,35 +291,35 @@ impl<'a> Directory<'a> {
         read_regular(opened, name, max_bytes)
     }
 
-    /// Whether something here answers to a name, be it written in another way.
+    /// True if the file system resolves the name, possibly to an entry with another spelling.
     ///
-    /// Where letter case does not count, a name that no entry has can still be taken.
+    /// On a case-insensitive file system a name can be taken although no entry has it.
     pub fn answers_to(&self, name: &OsStr) -> bool {
         let opened = self.opened.as_ref();
         opened.is_some_and(|opened| opened.symlink_metadata(name).is_ok())
     }
 
-    /// Where it is, relative to the root, which is empty.
+    /// The path relative to the root, which is empty.
     pub fn path(&self) -> &Path {
         &self.place.path
     }
 
-    /// Whether the ignore rules pass over a file of this directory.
+    /// True if the ignore rules match a file in this directory.
     pub fn is_ignored(&self, entry: &Surveyed) -> bool {
         let path = self.path().join(&entry.name);
         is_ignored(self.rules.as_deref(), &path, Is::File)
     }
 
-    /// Where a link of this directory leads.
+    /// The target of a link in this directory.
     pub fn read_link(&self, entry: &Surveyed) -> io::Result<OsString> {
         let opened = self.opened.as_ref().ok_or(io::ErrorKind::NotFound)?;
         Ok(opened.read_link_contents(&entry.name)?.into_os_string())
     }
 
-    fn places(&self) -> Vec<Place> {
+    fn places(&self) -> Vec<SurveyTask> {
         let entered = self.entries.iter().filter(|entry| entry.is_entered);
         entered
-            .map(|entry| Place {
+            .map(|entry| SurveyTask {
                 path: self.path().join(&entry.name),
                 rules: self.rules.clone(),
             })
@@ -318,14 +327,14 @@ impl<'a> Directory<'a> {
     }
 }
 
-/// Reads a regular file, no link; `None` if it has more than so many bytes.
+/// Reads a regular file, not through a link; `None` if it is larger than `max_bytes`.
 pub(super) fn read_regular(
     directory: &Dir,
     name: &OsStr,
     max_bytes: u64,
 ) -> io::Result<Option<Vec<u8>>> {
     let mut options = OpenOptions::new();
-    // Without `nonblock`, opening a pipe would wait for somebody to write into it.
+    // Without `nonblock`, opening a pipe would wait for a writer.
     options.read(true).nonblock(true).follow(FollowSymlinks::No);
     let file = directory.open_with(name, &options)?;
     let metadata = file.metadata()?;
@@ -339,7 +348,7 @@ pub(super) fn read_regular(
     Ok((bytes.len() as u64 <= max_bytes).then_some(bytes))
 }
 
-/// The repository's own files and ours.
+/// True for `.git`, `.agent` and our own temporary files.
 pub(super) fn is_passed_by(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else {
         return false;
@@ -348,7 +357,7 @@ pub(super) fn is_passed_by(name: &OsStr) -> bool {
     is_hidden(name) || is_temporary().is_some()
 }
 
-impl Stat {
+impl FileStat {
     #[cfg(unix)]
     pub(super) fn of(metadata: &Metadata) -> Self {
         use cap_std::fs::MetadataExt;
@@ -398,8 +407,8 @@ fn born(metadata: &Metadata) -> Option<i64> {
     i64::try_from(since.as_nanos()).ok()
 }
 
-/// The permission bits, without setuid and setgid for a file of another user: whoever writes it
-/// again owns it, and would lend out their own rights.
+/// The permission bits, without setuid and setgid for files of other users: a restored file belongs
+/// to us and would grant our rights.
 #[cfg(unix)]
 fn mode_to_restore(metadata: &Metadata) -> u32 {
     use cap_std::fs::MetadataExt;

@@ -128,10 +128,10 @@ fn the_mode_of_a_replaced_file_is_kept() {
         place.workspace.write_as(&file, b"", permission).unwrap();
         mode("new") & 0o111
     };
-    assert_eq!(write(Permission::Keep), 0);
-    assert_ne!(write(Permission::Executable), 0);
-    assert_ne!(write(Permission::Keep), 0);
-    assert_eq!(write(Permission::Plain), 0);
+    assert_eq!(write(ExecutableBit::Keep), 0);
+    assert_ne!(write(ExecutableBit::Executable), 0);
+    assert_ne!(write(ExecutableBit::Keep), 0);
+    assert_eq!(write(ExecutableBit::Plain), 0);
 }
 
 #[test]

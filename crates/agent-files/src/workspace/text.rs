@@ -1,9 +1,8 @@
-//! Files as text, and text as the bytes of the file that it came from.
+//! Decodes files to text and encodes text back to the original bytes.
 //!
-//! What is not edited comes back byte for byte, whatever its encoding: UTF-8 with or without a byte
-//! order mark, UTF-16 with one, UTF-8 with a few bytes in it that are none, and else the single-byte
-//! encoding that Windows used in the West, in which every byte means something. Line ends are part of
-//! the text and left alone.
+//! Text that is not edited round-trips byte for byte in every encoding: UTF-8 with or without a
+//! byte order mark, UTF-16 with one, UTF-8 with a few invalid bytes, and otherwise Windows-1252, in
+//! which every byte is valid. Line endings are part of the text and never changed.
 
 mod stray;
 
@@ -14,41 +13,41 @@ use encoding_rs::WINDOWS_1252;
 /// A byte order mark.
 const BOM: char = '\u{feff}';
 
-/// The text of a file, and how it is stored.
+/// The text of a file and its encoding.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TextFile {
     /// The text, without a byte order mark.
     pub text: String,
-    /// How it is stored.
-    pub encoding: Encoding,
+    /// The encoding.
+    pub encoding: TextEncoding,
 }
 
-/// How text is stored.
+/// A text encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Encoding {
+pub enum TextEncoding {
     /// UTF-8.
     #[default]
     Utf8,
-    /// UTF-8 after a byte order mark.
+    /// UTF-8 with a byte order mark.
     Utf8Bom,
-    /// UTF-8, but for some bytes; the text has a character of its own for each of them.
+    /// UTF-8 with some invalid bytes; each is represented by a private-use character in the text.
     Utf8Stray,
-    /// The same after a byte order mark.
+    /// UTF-8 with a byte order mark and some invalid bytes.
     Utf8BomStray,
-    /// UTF-16, little end first, after a byte order mark.
+    /// UTF-16, little-endian, with a byte order mark.
     Utf16Le,
-    /// UTF-16, big end first, after a byte order mark.
+    /// UTF-16, big-endian, with a byte order mark.
     Utf16Be,
-    /// One byte for each character.
+    /// One byte per character.
     Windows1252,
 }
 
-/// Bytes that are not text.
+/// The bytes are not text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it is a binary file")]
 pub struct NotText;
 
-/// Text that the file's encoding has no bytes for.
+/// The text contains a character that the file's encoding lacks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the file is stored as Windows-1252, which has no `{character}` (U+{code:04X}); use a character that it has, or write the whole file anew after deleting it",
@@ -60,23 +59,25 @@ pub struct Unencodable {
 }
 
 impl TextFile {
-    /// Reads the bytes of a file.
+    /// Decodes the bytes of a file.
     pub fn decode(bytes: Vec<u8>) -> Result<Self, NotText> {
         let file = match bytes.as_slice() {
             [0xef, 0xbb, 0xbf, rest @ ..] => match std::str::from_utf8(rest) {
-                Ok(text) => Self::new(text, Encoding::Utf8Bom),
-                // The mark says what it is, however much is wrong.
+                Ok(text) => Self::new(text, TextEncoding::Utf8Bom),
+                // The byte order mark decides, however many bytes are invalid.
                 Err(_) => match stray::decode(&bytes) {
-                    Some(text) => Self::new(text.trim_start_matches(BOM), Encoding::Utf8BomStray),
+                    Some(text) => {
+                        Self::new(text.trim_start_matches(BOM), TextEncoding::Utf8BomStray)
+                    }
                     None => Self::single_bytes(&bytes)?,
                 },
             },
-            [0xff, 0xfe, rest @ ..] => Self::utf16(rest, Encoding::Utf16Le)?,
-            [0xfe, 0xff, rest @ ..] => Self::utf16(rest, Encoding::Utf16Be)?,
+            [0xff, 0xfe, rest @ ..] => Self::utf16(rest, TextEncoding::Utf16Le)?,
+            [0xfe, 0xff, rest @ ..] => Self::utf16(rest, TextEncoding::Utf16Be)?,
             _ => match String::from_utf8(bytes) {
-                Ok(text) => Self::new(text, Encoding::Utf8),
+                Ok(text) => Self::new(text, TextEncoding::Utf8),
                 Err(invalid) => match stray::decode(invalid.as_bytes()) {
-                    Some(text) => Self::new(text, Encoding::Utf8Stray),
+                    Some(text) => Self::new(text, TextEncoding::Utf8Stray),
                     None => Self::single_bytes(invalid.as_bytes())?,
                 },
             },
@@ -87,15 +88,15 @@ impl TextFile {
         Ok(file)
     }
 
-    /// The text of bytes that stay where they are, and how it is stored.
-    pub fn view(bytes: &[u8]) -> Result<(Cow<'_, str>, Encoding), NotText> {
+    /// Decodes borrowed bytes, without a copy if they are plain UTF-8.
+    pub fn view(bytes: &[u8]) -> Result<(Cow<'_, str>, TextEncoding), NotText> {
         match std::str::from_utf8(bytes) {
-            // The marks of all other encodings but this one are no UTF-8.
+            // The byte order marks of all other encodings are invalid UTF-8.
             Ok(text) if !text.starts_with(BOM) => {
-                if looks_binary(text, Encoding::Utf8) {
+                if looks_binary(text, TextEncoding::Utf8) {
                     return Err(NotText);
                 }
-                Ok((Cow::Borrowed(text), Encoding::Utf8))
+                Ok((Cow::Borrowed(text), TextEncoding::Utf8))
             }
             _ => {
                 let file = Self::decode(bytes.to_vec())?;
@@ -104,25 +105,25 @@ impl TextFile {
         }
     }
 
-    /// The bytes of the file.
+    /// Encodes the text.
     pub fn encode(&self) -> Result<Vec<u8>, Unencodable> {
         let text = self.text.as_str();
         let with_mark = || std::iter::once(BOM).chain(text.chars());
         let mut units = [0; 2];
         Ok(match self.encoding {
-            Encoding::Utf8 => text.as_bytes().to_vec(),
-            Encoding::Utf8Bom => with_mark().collect::<String>().into_bytes(),
-            Encoding::Utf8Stray => stray::encode(text),
-            Encoding::Utf8BomStray => stray::encode(&with_mark().collect::<String>()),
-            Encoding::Utf16Le => with_mark()
+            TextEncoding::Utf8 => text.as_bytes().to_vec(),
+            TextEncoding::Utf8Bom => with_mark().collect::<String>().into_bytes(),
+            TextEncoding::Utf8Stray => stray::encode(text),
+            TextEncoding::Utf8BomStray => stray::encode(&with_mark().collect::<String>()),
+            TextEncoding::Utf16Le => with_mark()
                 .flat_map(|character| character.encode_utf16(&mut units).to_vec())
                 .flat_map(u16::to_le_bytes)
                 .collect(),
-            Encoding::Utf16Be => with_mark()
+            TextEncoding::Utf16Be => with_mark()
                 .flat_map(|character| character.encode_utf16(&mut units).to_vec())
                 .flat_map(u16::to_be_bytes)
                 .collect(),
-            Encoding::Windows1252 => {
+            TextEncoding::Windows1252 => {
                 let (bytes, _, has_unmappable) = WINDOWS_1252.encode(text);
                 if has_unmappable {
                     return Err(unencodable(text));
@@ -132,66 +133,66 @@ impl TextFile {
         })
     }
 
-    /// The same, from the text itself where it is stored as it is.
+    /// Encodes the text, without a copy if it is plain UTF-8.
     pub fn into_bytes(self) -> Result<Vec<u8>, Unencodable> {
         match self.encoding {
-            Encoding::Utf8 => Ok(self.text.into_bytes()),
+            TextEncoding::Utf8 => Ok(self.text.into_bytes()),
             _ => self.encode(),
         }
     }
 
-    /// The same file with another text.
+    /// A file with another text and the same encoding.
     #[must_use]
     pub fn with_text(&self, text: impl Into<String>) -> Self {
         Self::new(text, self.encoding)
     }
 
-    fn new(text: impl Into<String>, encoding: Encoding) -> Self {
+    fn new(text: impl Into<String>, encoding: TextEncoding) -> Self {
         Self {
             text: text.into(),
             encoding,
         }
     }
 
-    fn utf16(bytes: &[u8], encoding: Encoding) -> Result<Self, NotText> {
+    fn utf16(bytes: &[u8], encoding: TextEncoding) -> Result<Self, NotText> {
         let pairs = bytes.chunks_exact(2);
         if !pairs.remainder().is_empty() {
             return Err(NotText);
         }
         let units = pairs.map(|pair| match encoding {
-            Encoding::Utf16Be => u16::from_be_bytes([pair[0], pair[1]]),
+            TextEncoding::Utf16Be => u16::from_be_bytes([pair[0], pair[1]]),
             _ => u16::from_le_bytes([pair[0], pair[1]]),
         });
-        // Half of a pair could not be written back.
+        // A lone surrogate could not be written back.
         let text: Result<String, _> = char::decode_utf16(units).collect();
         Ok(Self::new(text.map_err(|_| NotText)?, encoding))
     }
 
     fn single_bytes(bytes: &[u8]) -> Result<Self, NotText> {
-        // NUL is the surest sign of a binary file, and looking for it is cheaper than decoding.
+        // NUL is the best sign of a binary file, and searching for it is cheaper than decoding.
         if memchr::memchr(0, bytes).is_some() {
             return Err(NotText);
         }
         let (text, _) = WINDOWS_1252.decode_without_bom_handling(bytes);
-        Ok(Self::new(text, Encoding::Windows1252))
+        Ok(Self::new(text, TextEncoding::Windows1252))
     }
 }
 
-/// How many of the characters may be control characters: one in this many.
-fn one_control_in(encoding: Encoding) -> usize {
+/// Text may contain one control character in this many.
+fn one_control_in(encoding: TextEncoding) -> usize {
     match encoding {
-        // Any bytes are valid here, so more is asked of them.
-        Encoding::Windows1252 | Encoding::Utf8Stray | Encoding::Utf8BomStray => 32,
+        // Any bytes are valid here, so the limit is stricter.
+        TextEncoding::Windows1252 | TextEncoding::Utf8Stray | TextEncoding::Utf8BomStray => 32,
         _ => 4,
     }
 }
 
-fn looks_binary(text: &str, encoding: Encoding) -> bool {
+fn looks_binary(text: &str, encoding: TextEncoding) -> bool {
     const LOOKED_AT: usize = 8192;
     if memchr::memchr(0, text.as_bytes()).is_some() {
         return true;
     }
-    // Numbers and no branch, so that many bytes are looked at at once.
+    // Arithmetic without branches, so that the compiler can vectorise it.
     let is = |byte: u8, other: u8| u8::from(byte == other);
     let is_control = |byte: u8| {
         let usual = [b'\t', b'\n', b'\r', 0x08, 0x0c, 0x1b];
@@ -225,7 +226,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn case(bytes: &[u8], text: &str, encoding: Encoding) {
+    fn case(bytes: &[u8], text: &str, encoding: TextEncoding) {
         let file = TextFile::decode(bytes.to_vec()).unwrap();
         assert_eq!((file.text.as_str(), file.encoding), (text, encoding));
         assert_eq!(file.encode().unwrap(), bytes);
@@ -233,21 +234,29 @@ mod tests {
 
     #[test]
     fn reads_the_encodings_that_files_have() {
-        case(b"", "", Encoding::Utf8);
-        case("caf\u{e9}\r\n".as_bytes(), "café\r\n", Encoding::Utf8);
-        case(b"\xef\xbb\xbfa\n", "a\n", Encoding::Utf8Bom);
-        case(b"\xff\xfea\0\n\0", "a\n", Encoding::Utf16Le);
-        case(b"\xfe\xff\0a\0\n", "a\n", Encoding::Utf16Be);
-        case(b"\xff\xfe\x3d\xd8\x00\xde", "\u{1f600}", Encoding::Utf16Le);
-        case(b"caf\xe9 \x80 \x81", "café € \u{81}", Encoding::Windows1252);
+        case(b"", "", TextEncoding::Utf8);
+        case("caf\u{e9}\r\n".as_bytes(), "café\r\n", TextEncoding::Utf8);
+        case(b"\xef\xbb\xbfa\n", "a\n", TextEncoding::Utf8Bom);
+        case(b"\xff\xfea\0\n\0", "a\n", TextEncoding::Utf16Le);
+        case(b"\xfe\xff\0a\0\n", "a\n", TextEncoding::Utf16Be);
+        case(
+            b"\xff\xfe\x3d\xd8\x00\xde",
+            "\u{1f600}",
+            TextEncoding::Utf16Le,
+        );
+        case(
+            b"caf\xe9 \x80 \x81",
+            "café € \u{81}",
+            TextEncoding::Windows1252,
+        );
     }
 
     #[test]
     fn a_stray_byte_does_not_make_another_encoding_of_utf8() {
         let bytes = b"h\xc3\xa9llo \xe4\xb8\xad\nbad \xff byte\nline\n";
         for (mark, encoding) in [
-            (&b""[..], Encoding::Utf8Stray),
-            (b"\xef\xbb\xbf", Encoding::Utf8BomStray),
+            (&b""[..], TextEncoding::Utf8Stray),
+            (b"\xef\xbb\xbf", TextEncoding::Utf8BomStray),
         ] {
             let bytes = [mark, bytes].concat();
             let file = TextFile::decode(bytes.clone()).unwrap();
@@ -268,12 +277,12 @@ mod tests {
         case(
             b"\xc3\xa9 \xe9",
             "\u{c3}\u{a9} \u{e9}",
-            Encoding::Windows1252,
+            TextEncoding::Windows1252,
         );
         // The characters that would stand for bytes are there already.
         let used = "\u{e9}\u{e9}\u{10fe80}".as_bytes();
         let file = TextFile::decode([used, b"\xff"].concat()).unwrap();
-        assert_eq!(file.encoding, Encoding::Windows1252);
+        assert_eq!(file.encoding, TextEncoding::Windows1252);
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! A look at every file, the first ones first, that can end before it has seen them all.
+//! Visits files in order on several threads, and can stop early.
 //!
-//! `walk` knows the whole workspace before it answers; a tour brings files while it goes, on several
-//! threads. Whoever has what it needs of the first files says that it is past those that follow, and
-//! they are not even listed. The same files are visited as `walk` would name, links aside.
+//! `walk` returns when it has seen the whole workspace; a tour hands over files as it finds them. A
+//! visitor that has enough declares the remaining paths past, and they are not even listed. A tour
+//! visits the files that `walk` would list, except links.
 
 use std::cmp::Ordering;
 use std::io;
@@ -11,51 +11,51 @@ use cap_fs_ext::DirExt;
 use cap_std::fs::Dir;
 
 use super::crew::work_off;
-use super::look::{Looker, Place, Start, path_order};
+use super::look::{DirectoryLister, PendingDirectory, WalkStart, path_order};
 use super::{FileProblem, Kind, Workspace};
 use crate::platform::files::{self, EntryKind};
 use agent_protocol::RelPath;
 
-/// The most files of one directory that are visited at a time, so that others can help.
+/// Files of one directory that are visited at a time; larger directories are split among threads.
 const BATCH: usize = 64;
 
 /// Some files of one directory.
 pub struct Batch<'a> {
     directory: &'a Dir,
-    /// Where they are, in order.
+    /// Their paths, in order.
     pub files: &'a [RelPath],
 }
 
 impl Batch<'_> {
-    /// Opens one of the files; a link or a pipe gives an error, or nothing to read.
+    /// Opens one of the files. A link fails; a pipe fails or reads as empty.
     pub fn open(&self, path: &RelPath) -> io::Result<std::fs::File> {
         files::open_in(self.directory, path.file_name())
     }
 }
 
-/// Who is on a tour.
+/// Receives the files of a tour.
 pub trait Visitor: Sync {
-    /// Whether nothing at or beneath this path is needed any more.
+    /// True if nothing at or beneath this path is needed any more.
     fn is_past(&self, path: &str) -> bool;
 
-    /// Whether a directory is not gone into.
+    /// True to skip a directory.
     fn passes_by(&self, _directory: &RelPath) -> bool {
         false
     }
 
-    /// Takes some files; several threads may bring some at a time.
+    /// Handles a batch of files; called from several threads.
     fn visit(&self, batch: &Batch<'_>);
 }
 
-/// What a tour told at its end.
+/// The result of a tour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Toured {
-    /// Whether it stopped at the limit of a walk, so that there are more files than it saw.
+    /// True if the limit of a walk was reached, so that there are more files than were visited.
     pub is_cut: bool,
 }
 
 impl Workspace {
-    /// Shows the files beneath a directory, or of the whole workspace, to a visitor.
+    /// Calls the visitor for the files beneath a directory, or of the whole workspace.
     pub fn tour(
         &self,
         beneath: Option<&RelPath>,
@@ -63,18 +63,18 @@ impl Workspace {
     ) -> Result<Toured, FileProblem> {
         let tour = Tour {
             workspace: self,
-            looker: Looker::new(self),
+            looker: DirectoryLister::new(self),
             visitor,
         };
         match (self.start(beneath)?, beneath) {
-            (Start::Directory(place), _) => {
-                work_off(vec![Task::Directory(place)], |task| tour.work(task));
+            (WalkStart::Directory(place), _) => {
+                work_off(vec![TourTask::Directory(place)], |task| tour.work(task));
             }
-            (Start::File(Kind::File { .. }), Some(path)) => {
+            (WalkStart::File(Kind::File { .. }), Some(path)) => {
                 let directory = path.parent().map(String::from).unwrap_or_default();
                 tour.files(&directory, std::slice::from_ref(path));
             }
-            (Start::File(_), _) => {}
+            (WalkStart::File(_), _) => {}
         }
         Ok(Toured {
             is_cut: tour.looker.is_cut(),
@@ -82,16 +82,16 @@ impl Workspace {
     }
 }
 
-enum Task {
-    Directory(Place),
+enum TourTask {
+    Directory(PendingDirectory),
     Files {
         directory: String,
         files: Vec<RelPath>,
     },
 }
 
-impl Task {
-    /// Where what it brings begins, and whether that is a directory.
+impl TourTask {
+    /// The first path of the task, and true if that is a directory.
     fn begins(&self) -> (&str, bool) {
         match self {
             Self::Directory(place) => (&place.path, true),
@@ -102,25 +102,25 @@ impl Task {
 
 struct Tour<'a, V> {
     workspace: &'a Workspace,
-    looker: Looker<'a>,
+    looker: DirectoryLister<'a>,
     visitor: &'a V,
 }
 
 impl<V: Visitor> Tour<'_, V> {
-    fn work(&self, task: Task) -> Vec<Task> {
+    fn work(&self, task: TourTask) -> Vec<TourTask> {
         if self.visitor.is_past(task.begins().0) {
             return Vec::new();
         }
         match task {
-            Task::Directory(place) => self.directory(&place),
-            Task::Files { directory, files } => {
+            TourTask::Directory(place) => self.directory(&place),
+            TourTask::Files { directory, files } => {
                 self.files(&directory, &files);
                 Vec::new()
             }
         }
     }
 
-    fn directory(&self, place: &Place) -> Vec<Task> {
+    fn directory(&self, place: &PendingDirectory) -> Vec<TourTask> {
         let Some(looked) = self.looker.look(place) else {
             return Vec::new();
         };
@@ -132,7 +132,7 @@ impl<V: Visitor> Tour<'_, V> {
                     if self.visitor.passes_by(&entry.path) {
                         continue;
                     }
-                    tasks.push(Task::Directory(entry.place(looked.rules.as_ref())));
+                    tasks.push(TourTask::Directory(entry.place(looked.rules.as_ref())));
                 }
                 EntryKind::File => files.push(entry.path),
                 EntryKind::Link | EntryKind::Special => {}
@@ -145,9 +145,9 @@ impl<V: Visitor> Tour<'_, V> {
             });
             return tasks;
         }
-        // The directory is opened again for each: were it kept open, a deep tree would need more
-        // open files than a process may have.
-        tasks.extend(files.chunks(BATCH).map(|files| Task::Files {
+        // The directory is reopened for each batch: kept open, a deep tree would exceed the limit
+        // on open files.
+        tasks.extend(files.chunks(BATCH).map(|files| TourTask::Files {
             directory: place.path.clone(),
             files: files.to_vec(),
         }));
@@ -170,25 +170,25 @@ impl<V: Visitor> Tour<'_, V> {
     }
 }
 
-impl Ord for Task {
+impl Ord for TourTask {
     fn cmp(&self, other: &Self) -> Ordering {
         path_order(self.begins(), other.begins())
     }
 }
 
-impl PartialOrd for Task {
+impl PartialOrd for TourTask {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Task {
+impl PartialEq for TourTask {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Task {}
+impl Eq for TourTask {}
 
 #[cfg(test)]
 mod tests {

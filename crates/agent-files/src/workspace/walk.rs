@@ -1,77 +1,78 @@
-//! Which files the workspace has, as git and ripgrep would see it.
+//! Lists the files of the workspace, as git and ripgrep would.
 //!
-//! `.gitignore`, `.ignore` and `.git/info/exclude` of the workspace are obeyed, nothing above it and
-//! nothing of the person's own settings, so that the same workspace always gives the same answer.
-//! Hidden files are included, `.git` and `.agent` never. Links are named and not followed. Every
-//! directory and every ignore file is opened beneath the root, like all files of the workspace.
+//! Applies `.gitignore`, `.ignore` and `.git/info/exclude` of the workspace, but no rules from
+//! above it and none from the person's git configuration, so that the same workspace always gives
+//! the same list. Includes hidden files, but never `.git` and `.agent`. Lists links without
+//! following them. Directories and ignore files are opened beneath the root, like all files.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::crew::work_off;
-use super::look::{Entry, Looker, Place, Start, path_order};
+use super::look::{DirectoryLister, ListedEntry, PendingDirectory, WalkStart, path_order};
 use super::{FileProblem, Kind, Workspace};
 use crate::platform::files::{EntryKind, size_and_time};
 use agent_protocol::RelPath;
 
-/// How many files with secrets a walk names.
+/// Limit on the credential files that a walk lists.
 const MAX_CREDENTIALS: usize = 1_000;
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Walked {
     /// The files, sorted by path.
-    pub files: Vec<Found>,
-    /// How many names could not be told to a model: not UTF-8, with control characters, and such.
+    pub files: Vec<WalkedFile>,
+    /// Number of names that a model cannot write: not UTF-8, with control characters, and so on.
     pub unnamable: u64,
-    /// Whether it stopped at the limit, so that there are more files than these.
+    /// True if the limit was reached, so that there are more files than listed.
     pub cut: bool,
-    /// The files that are there to keep secrets, also those that are ignored, as far as there are
-    /// not too many of them; those that lie higher up come first.
-    pub credentials: Vec<Found>,
+    /// Credential files, including ignored ones, up to a limit; those nearest to the root come
+    /// first.
+    pub credentials: Vec<WalkedFile>,
 }
 
-/// A file that a walk found.
+/// A file in the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// Where it is.
+pub struct WalkedFile {
+    /// Its path.
     pub path: RelPath,
-    /// In bytes; 0 for a link.
+    /// Size in bytes; 0 for a link.
     pub size: u64,
-    /// Whether it is a symbolic link, which was not followed.
+    /// True for a symbolic link, which is not followed.
     pub is_link: bool,
-    /// When it was changed, in nanoseconds since 1970; 0 where that is not known.
+    /// Modification time, in nanoseconds since 1970; 0 if unknown.
     pub modified: i64,
 }
 
 impl Workspace {
-    /// Lists the files beneath a directory, or the whole workspace; a file gives itself.
+    /// Lists the files beneath a directory, or of the whole workspace. For a file, lists just that
+    /// file.
     ///
-    /// Ignored files are left out, unless the directory itself is ignored: whoever names it wants
-    /// to see it.
+    /// Ignored files are left out, unless the directory itself is ignored: a caller who names it
+    /// wants to see it.
     pub fn walk(&self, beneath: Option<&RelPath>) -> Result<Walked, FileProblem> {
         self.walk_past(beneath, |_| false)
     }
 
-    /// The same, without what lies beneath the directories that are passed by.
+    /// Lists files like `walk`, but skips the directories for which `passes_by` is true.
     pub fn walk_past(
         &self,
         beneath: Option<&RelPath>,
         passes_by: impl Fn(&RelPath) -> bool + Sync,
     ) -> Result<Walked, FileProblem> {
         let place = match (self.start(beneath)?, beneath) {
-            (Start::Directory(place), _) => place,
-            (Start::File(kind), Some(path)) => return Ok(only(path, kind)),
-            (Start::File(_), None) => return Ok(Walked::default()),
+            (WalkStart::Directory(place), _) => place,
+            (WalkStart::File(kind), Some(path)) => return Ok(only(path, kind)),
+            (WalkStart::File(_), None) => return Ok(Walked::default()),
         };
-        let walk = Walk {
-            looker: Looker::new(self),
+        let walk = ParallelWalk {
+            looker: DirectoryLister::new(self),
             numbers: AtomicUsize::new(1),
             visited: Mutex::new(Vec::new()),
             credentials: Mutex::new(Vec::new()),
             ignored: Mutex::new(Vec::new()),
         };
-        work_off(vec![Task { place, number: 0 }], |task| {
+        work_off(vec![WalkTask { place, number: 0 }], |task| {
             walk.visit(&task, &passes_by)
         });
         Ok(walk.end(self))
@@ -85,7 +86,7 @@ fn only(path: &RelPath, kind: Kind) -> Walked {
         Kind::Directory | Kind::Special => return Walked::default(),
     };
     Walked {
-        files: vec![Found {
+        files: vec![WalkedFile {
             path: path.clone(),
             size,
             is_link,
@@ -95,32 +96,32 @@ fn only(path: &RelPath, kind: Kind) -> Walked {
     }
 }
 
-/// A directory to look into.
-struct Task {
-    place: Place,
-    /// Its own, to find what it holds again.
+/// A directory to list.
+struct WalkTask {
+    place: PendingDirectory,
+    /// Index of its result.
     number: usize,
 }
 
-/// What a directory holds, in the order of the paths.
-enum Item {
-    File(Found),
-    /// What another task found.
+/// A listed file or a placeholder for a subdirectory.
+enum WalkItem {
+    File(WalkedFile),
+    /// Index of the subdirectory's result.
     Beneath(usize),
 }
 
-struct Walk<'a> {
-    looker: Looker<'a>,
+struct ParallelWalk<'a> {
+    looker: DirectoryLister<'a>,
     numbers: AtomicUsize,
-    /// What each directory held, in no order.
-    visited: Mutex<Vec<(usize, Vec<Item>)>>,
-    credentials: Mutex<Vec<Found>>,
-    /// Directories that are ignored.
+    /// The results of the directories, unsorted.
+    visited: Mutex<Vec<(usize, Vec<WalkItem>)>>,
+    credentials: Mutex<Vec<WalkedFile>>,
+    /// Ignored directories, to search for credential files.
     ignored: Mutex<Vec<RelPath>>,
 }
 
-impl Walk<'_> {
-    fn visit(&self, task: &Task, passes_by: &impl Fn(&RelPath) -> bool) -> Vec<Task> {
+impl ParallelWalk<'_> {
+    fn visit(&self, task: &WalkTask, passes_by: &impl Fn(&RelPath) -> bool) -> Vec<WalkTask> {
         let Some(mut looked) = self.looker.look(&task.place) else {
             return Vec::new();
         };
@@ -133,15 +134,15 @@ impl Walk<'_> {
         for entry in looked.entries {
             if entry.is_directory() {
                 let place = entry.place(looked.rules.as_ref());
-                tasks.push(Task { place, number });
-                items.push(Item::Beneath(number));
+                tasks.push(WalkTask { place, number });
+                items.push(WalkItem::Beneath(number));
                 number += 1;
             } else {
-                items.extend(found(entry, &looked.opened).map(Item::File));
+                items.extend(found(entry, &looked.opened).map(WalkItem::File));
             }
         }
         let credentials = std::mem::take(&mut looked.credentials).into_iter();
-        let credentials: Vec<Found> = credentials
+        let credentials: Vec<WalkedFile> = credentials
             .filter_map(|entry| found(entry, &looked.opened))
             .collect();
         if !credentials.is_empty() {
@@ -158,11 +159,11 @@ impl Walk<'_> {
         tasks
     }
 
-    /// Puts together what the directories held: each is in order, so that nothing is to be sorted.
+    /// Joins the results. Each directory is sorted already, so the whole needs no sorting.
     fn end(self, workspace: &Workspace) -> Walked {
         let visited = self.visited.into_inner();
         let visited = visited.unwrap_or_else(PoisonError::into_inner);
-        let mut directories: Vec<Vec<Item>> = Vec::new();
+        let mut directories: Vec<Vec<WalkItem>> = Vec::new();
         directories.resize_with(self.numbers.into_inner(), Vec::new);
         let mut files = Vec::with_capacity(visited.iter().map(|(_, items)| items.len()).sum());
         for (number, items) in visited {
@@ -171,8 +172,8 @@ impl Walk<'_> {
         let mut open = vec![std::mem::take(&mut directories[0]).into_iter()];
         while let Some(last) = open.last_mut() {
             match last.next() {
-                Some(Item::File(found)) => files.push(found),
-                Some(Item::Beneath(number)) => {
+                Some(WalkItem::File(found)) => files.push(found),
+                Some(WalkItem::Beneath(number)) => {
                     open.push(std::mem::take(&mut directories[number]).into_iter());
                 }
                 None => {
@@ -186,7 +187,7 @@ impl Walk<'_> {
         let ignored = ignored.unwrap_or_else(PoisonError::into_inner);
         credentials.extend(workspace.credentials_beneath(ignored));
         credentials.sort_unstable_by(|a, b| {
-            let depth = |found: &Found| found.path.components().count();
+            let depth = |found: &WalkedFile| found.path.components().count();
             depth(a).cmp(&depth(b)).then_with(|| a.path.cmp(&b.path))
         });
         Walked {
@@ -202,15 +203,15 @@ fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the system knows of a file; nothing if it has vanished.
-pub(super) fn found(entry: Entry, directory: &cap_std::fs::Dir) -> Option<Found> {
+/// A listed file with its metadata; `None` if it is gone.
+pub(super) fn found(entry: ListedEntry, directory: &cap_std::fs::Dir) -> Option<WalkedFile> {
     let is_link = entry.kind == EntryKind::Link;
     let (size, modified) = if is_link {
         (0, 0)
     } else {
         size_and_time(directory, entry.path.file_name()).ok()?
     };
-    Some(Found {
+    Some(WalkedFile {
         path: entry.path,
         size,
         is_link,
@@ -218,25 +219,25 @@ pub(super) fn found(entry: Entry, directory: &cap_std::fs::Dir) -> Option<Found>
     })
 }
 
-impl Ord for Task {
+impl Ord for WalkTask {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         path_order((&self.place.path, true), (&other.place.path, true))
     }
 }
 
-impl PartialOrd for Task {
+impl PartialOrd for WalkTask {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Task {
+impl PartialEq for WalkTask {
     fn eq(&self, other: &Self) -> bool {
         self.place.path == other.place.path
     }
 }
 
-impl Eq for Task {}
+impl Eq for WalkTask {}
 
 #[cfg(test)]
 #[cfg(unix)]

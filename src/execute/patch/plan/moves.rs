@@ -15,7 +15,7 @@ use super::{Draft, Plan, Trouble};
 use crate::edit;
 use crate::protocol::{FileChange, Hunk, Level, RelPath};
 use crate::workspace::text::TextFile;
-use crate::workspace::{FileProblem, Permission};
+use crate::workspace::{ExecutableBit, FileProblem};
 
 /// Which files of a patch are on the move.
 #[derive(Default)]
@@ -178,7 +178,7 @@ impl Plan<'_, '_> {
             .ledger
             .staging
             .permission(from)
-            .unwrap_or(Permission::Keep);
+            .unwrap_or(ExecutableBit::Keep);
         self.write(to, content, permission)
     }
 }

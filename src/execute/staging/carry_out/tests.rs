@@ -15,12 +15,16 @@ fn case(disturb: impl Fn(&Path), expected: &[(&str, &str)], words: &[&str], left
     let stage = stage(&[("a", "old a\n"), ("b", "old b\n"), ("c", "old c\n")]);
     let mut staging = Staging::new(&stage.workspace);
     let new = Content::new(b"new\n");
-    staging.write(&path("a"), &new, Permission::Keep).unwrap();
+    staging
+        .write(&path("a"), &new, ExecutableBit::Keep)
+        .unwrap();
     staging.remove(&path("b")).unwrap();
     staging.rename(&path("c"), &path("d")).unwrap();
-    staging.write(&path("e"), &new, Permission::Keep).unwrap();
     staging
-        .write(&path("never"), &new, Permission::Keep)
+        .write(&path("e"), &new, ExecutableBit::Keep)
+        .unwrap();
+    staging
+        .write(&path("never"), &new, ExecutableBit::Keep)
         .unwrap();
     let changes = staging.take();
     let undo = changes[..4].iter().map(|change| {
@@ -139,13 +143,13 @@ fn a_directory_that_somebody_uses_stays() {
     let stage = stage(&[]);
     let made = MadeDirectories::default();
     let staging = stage.workspace.stage(
-        crate::workspace::Place {
+        crate::workspace::StagingTarget {
             path: &path("d/e/x"),
             like: None,
             mark: "1",
         },
         b"x",
-        Permission::Keep,
+        ExecutableBit::Keep,
     );
     stage
         .workspace

@@ -1,10 +1,9 @@
-//! A snapshot of a few paths: all else is taken over from an earlier one.
+//! A snapshot of a few paths, which takes everything else from an earlier one.
 //!
-//! Only the directories on the way to these paths are looked at, so that it costs no walk. Two of
-//! them with the same paths, one upon the other, differ in these paths and nowhere else, whatever
-//! happened to other files meanwhile: what a round did to the files that it names can be undone
-//! with them, and what somebody else did to others is not touched. They are looked at though they
-//! are ignored. Where the paths are not enough to be sure of all that, there is none.
+//! Only the directories on the way to these paths are visited, so it costs no walk. Two such
+//! snapshots in a row differ only in these paths, whatever happened to other files: the round's
+//! work can be undone, and changes by others are left alone. Named paths are covered even if they
+//! are ignored. If the paths are not sufficient for this guarantee, no snapshot is taken.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -14,41 +13,41 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use blake3::Hash;
 
-use super::{Found, Seen, Taking, ensure_readable, lock, report};
+use super::{FinishedSnapshot, SeenDirectory, SnapshotBuilder, ensure_readable, lock, report};
 use crate::checkpoint::changes::{Entries, entries};
 use crate::checkpoint::objects::Objects;
 use crate::checkpoint::tree::Node;
 use crate::error::Result;
 use crate::platform::files::bytes_of_name;
 use crate::workspace::Workspace;
-use crate::workspace::survey::{Directory, Scope, Visited};
+use crate::workspace::survey::{SurveyScope, SurveyedDirectory, Visited};
 use agent_protocol::RelPath;
 
-/// Files that decide what of other files is covered.
+/// Files that decide whether other files are covered.
 const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 
-/// Whether a file decides what of other files is covered.
+/// True for a file whose content decides whether other files are covered.
 pub fn is_ignore_file(path: &RelPath) -> bool {
     IGNORE_FILES.contains(&path.file_name())
 }
 
-/// The names that are looked at, by the directories that they are in.
-type Named = HashMap<PathBuf, Vec<OsString>>;
+/// The names to look at, by directory.
+type NamesByDirectory = HashMap<PathBuf, Vec<OsString>>;
 
-impl Taking<'_> {
-    /// Looks at these paths; nothing comes back where they are not enough.
+impl SnapshotBuilder<'_> {
+    /// Looks at these paths; `None` if that is not sufficient.
     pub(in crate::checkpoint) fn run_part(
         self,
         workspace: &Workspace,
         earlier: Hash,
         paths: &[RelPath],
-    ) -> Result<Option<Found>> {
+    ) -> Result<Option<FinishedSnapshot>> {
         if paths.iter().any(is_ignore_file) || !self.objects.contains(&earlier) {
             return Ok(None);
         }
         let only = with_directories(paths);
         let named = by_directory(&only);
-        let scope = Scope {
+        let scope = SurveyScope {
             only: Some(only),
             ..self.limits.scope.clone()
         };
@@ -64,7 +63,7 @@ impl Taking<'_> {
             return Err(failure);
         }
         ensure_readable(workspace, &seen)?;
-        // What cannot be read of the earlier one cannot be taken over.
+        // An unreadable tree of the earlier snapshot cannot be reused.
         match taken_over(self.objects, earlier, &seen) {
             Ok(earlier) if !is_unclear.into_inner() => {
                 self.assemble_part(seen, earlier, &named).map(Some)
@@ -73,15 +72,15 @@ impl Taking<'_> {
         }
     }
 
-    fn see_part<'d>(&self, mut directory: Directory<'d>) -> PartSeen<'d> {
+    fn see_part<'d>(&self, mut directory: SurveyedDirectory<'d>) -> OpenDirectory<'d> {
         let surveyed = std::mem::take(&mut directory.entries);
         let entries = surveyed
             .into_iter()
             .filter(|surveyed| bytes_of_name(&surveyed.name).is_some())
             .map(|surveyed| self.enter(&directory, surveyed, None))
             .collect();
-        PartSeen {
-            seen: Seen {
+        OpenDirectory {
+            seen: SeenDirectory {
                 path: directory.path().to_owned(),
                 entries,
                 has_git: directory.has_git,
@@ -93,13 +92,13 @@ impl Taking<'_> {
         }
     }
 
-    /// Makes the trees, those without directories of their own first.
+    /// Builds the trees bottom-up.
     fn assemble_part(
         self,
-        mut seen: Vec<Visited<Seen>>,
+        mut seen: Vec<Visited<SeenDirectory>>,
         earlier: Vec<Entries>,
-        named: &Named,
-    ) -> Result<Found> {
+        named: &NamesByDirectory,
+    ) -> Result<FinishedSnapshot> {
         let mut new = self
             .new
             .into_inner()
@@ -126,15 +125,15 @@ impl Taking<'_> {
     }
 }
 
-/// What was seen of a directory, while it is still open.
-struct PartSeen<'d> {
-    seen: Seen,
-    directory: Directory<'d>,
+/// A visited directory that is still open.
+struct OpenDirectory<'d> {
+    seen: SeenDirectory,
+    directory: SurveyedDirectory<'d>,
 }
 
-impl PartSeen<'_> {
-    /// Whether something answers to a name that no entry has.
-    fn has_unclear_name(&self, named: &Named) -> bool {
+impl OpenDirectory<'_> {
+    /// True if the file system resolves a named path to an entry with another spelling.
+    fn has_unclear_name(&self, named: &NamesByDirectory) -> bool {
         let here = named.get(&self.seen.path).into_iter().flatten();
         let entries = &self.seen.entries;
         let is_seen = |name: &OsString| {
@@ -161,8 +160,8 @@ fn with_directories(paths: &[RelPath]) -> BTreeSet<PathBuf> {
     all
 }
 
-fn by_directory(paths: &BTreeSet<PathBuf>) -> Named {
-    let mut named = Named::new();
+fn by_directory(paths: &BTreeSet<PathBuf>) -> NamesByDirectory {
+    let mut named = NamesByDirectory::new();
     for path in paths {
         if let (Some(parent), Some(name)) = (path.parent(), path.file_name()) {
             let here = named.entry(parent.to_owned()).or_default();
@@ -172,8 +171,12 @@ fn by_directory(paths: &BTreeSet<PathBuf>) -> Named {
     named
 }
 
-/// What the earlier snapshot has of each of these directories; nothing where it had none.
-fn taken_over(objects: &Objects, earlier: Hash, seen: &[Visited<Seen>]) -> Result<Vec<Entries>> {
+/// The entries that the earlier snapshot has for each of these directories; empty if it had none.
+fn taken_over(
+    objects: &Objects,
+    earlier: Hash,
+    seen: &[Visited<SeenDirectory>],
+) -> Result<Vec<Entries>> {
     let mut trees = vec![None; seen.len()];
     if let Some(root) = trees.first_mut() {
         *root = Some(earlier);
@@ -194,8 +197,8 @@ fn taken_over(objects: &Objects, earlier: Hash, seen: &[Visited<Seen>]) -> Resul
     Ok(all)
 }
 
-/// The tree of a directory: what was seen, and what was not looked at as it was.
-fn tree_of(seen: &Seen, earlier: Entries, named: &Named) -> Vec<u8> {
+/// The tree of a directory: named entries as they are now, all others as they were.
+fn tree_of(seen: &SeenDirectory, earlier: Entries, named: &NamesByDirectory) -> Vec<u8> {
     let mut nodes: BTreeMap<Box<[u8]>, Node> = earlier.into_iter().collect();
     for name in named.get(&seen.path).into_iter().flatten() {
         if let Some(name) = bytes_of_name(name) {

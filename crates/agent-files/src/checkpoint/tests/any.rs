@@ -21,7 +21,7 @@ const PATHS: [&str; 10] = [
 ];
 
 impl Operation {
-    /// What does not work is left.
+    /// Applies the operation; callers ignore failures.
     fn perform(&self, root: &Path) -> io::Result<()> {
         let at = |index: usize| root.join(PATHS[index]);
         match *self {

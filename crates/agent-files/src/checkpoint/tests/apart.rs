@@ -1,9 +1,9 @@
-//! What may be somebody else's work is neither deleted nor overwritten.
+//! Files that may be somebody else's work are neither deleted nor overwritten.
 
 use super::*;
 
-/// Whether a path is clear, for tests: those of the person have it in their names.
-fn is_persons(path: &Path, _: &Node, _: &survey::Stat) -> Option<Reason> {
+/// Excludes the paths that have `person` in their names.
+fn is_persons(path: &Path, _: &Node, _: &survey::FileStat) -> Option<Reason> {
     let is_persons = path.to_string_lossy().contains("person");
     is_persons.then_some(Reason::Meanwhile)
 }

@@ -1,4 +1,4 @@
-//! What undo gives back beyond contents, names and permission bits.
+//! Undo restores more than contents, names and permission bits.
 
 use std::os::unix::fs::MetadataExt;
 

@@ -1,4 +1,4 @@
-//! What changed between two snapshots, and how it is written.
+//! Changes between two snapshots, and their diffs.
 
 use super::*;
 
@@ -10,18 +10,18 @@ fn renames_are_recognised_by_content() {
     bench.shell("mkdir d; mv a d/a; mv b d/b; mv empty d/empty; rm c");
     let after = bench.take();
     let changes = bench.store.changes(&before, &after).unwrap();
-    let told: Vec<_> = changes.iter().map(|one| (&*one.path, &one.what)).collect();
-    let renamed = |from: &str| What::Renamed {
+    let told: Vec<_> = changes.iter().map(|one| (&*one.path, &one.kind)).collect();
+    let renamed = |from: &str| ChangeKind::Renamed {
         from: PathBuf::from(from),
     };
     assert_eq!(
         told,
         [
-            (Path::new("c"), &What::Deleted),
+            (Path::new("c"), &ChangeKind::Deleted),
             (Path::new("d/a"), &renamed("a")),
             (Path::new("d/b"), &renamed("b")),
-            (Path::new("d/empty"), &What::Created),
-            (Path::new("empty"), &What::Deleted),
+            (Path::new("d/empty"), &ChangeKind::Created),
+            (Path::new("empty"), &ChangeKind::Deleted),
         ]
     );
 }

@@ -1,4 +1,4 @@
-//! What undo removes and the workspace has nowhere else is kept.
+//! Undo keeps removed contents that the workspace has nowhere else.
 
 use super::*;
 
@@ -86,7 +86,7 @@ fn what_cannot_be_kept_is_not_removed() {
         .map(|one| one.path.as_path())
         .collect();
     assert_eq!(skipped, ["d", "d/a"].map(Path::new));
-    assert!(matches!(restored.skipped[1].why, Why::Failed(_)));
+    assert!(matches!(restored.skipped[1].why, ConflictReason::Failed(_)));
 }
 
 #[test]

@@ -1,13 +1,13 @@
-//! What is looked at: not what is too large or too much, and nothing twice that is as it was.
+//! Snapshots skip large files and read no unchanged file twice.
 
 use super::*;
 
 #[test]
 fn what_is_too_large_is_named_and_left_alone() {
     let mut bench = bench();
-    let limits = Limits {
+    let limits = CheckpointLimits {
         max_file_bytes: 100,
-        ..Limits::default()
+        ..CheckpointLimits::default()
     };
     bench.shell("printf small > grows; head -c 200 /dev/zero > large");
     let before = bench.store.take(&bench.workspace, &limits).unwrap();
@@ -24,7 +24,7 @@ fn what_is_too_large_is_named_and_left_alone() {
     assert!(
         changes
             .iter()
-            .all(|one| one.what == What::NotCovered(Reason::TooLarge))
+            .all(|one| one.kind == ChangeKind::NotCovered(Reason::TooLarge))
     );
     assert_eq!(changes.len(), 3);
     let plan = bench.plan(after.snapshot, before.snapshot);
@@ -40,9 +40,9 @@ fn what_is_too_large_is_named_and_left_alone() {
 fn new_content_beyond_the_limit_is_passed_over() {
     let mut bench = bench();
     bench.shell("head -c 600 /dev/zero > a; head -c 500 /dev/zero > b");
-    let limits = Limits {
+    let limits = CheckpointLimits {
         max_new_bytes: 1000,
-        ..Limits::default()
+        ..CheckpointLimits::default()
     };
     let taken = bench.store.take(&bench.workspace, &limits).unwrap();
     assert_eq!(taken.passed_over.len(), 1);
@@ -53,7 +53,7 @@ fn new_content_beyond_the_limit_is_passed_over() {
 fn more_names_than_the_limit_are_passed_over_and_never_deleted() {
     let mut bench = bench();
     bench.shell("mkdir a b; printf 1 > a/1; printf 1 > b/1; printf 1 > b/2");
-    let mut limits = Limits::default();
+    let mut limits = CheckpointLimits::default();
     limits.scope.max_entries = 4;
     let before = bench.store.take(&bench.workspace, &limits).unwrap();
     assert_eq!(before.passed_over[0].reason, Reason::TooMany);
@@ -78,12 +78,12 @@ fn an_unchanged_file_is_not_read_again() {
         .store
         .changes(&first.snapshot, &second.snapshot)
         .unwrap();
-    let told: Vec<_> = changes.iter().map(|one| (&*one.path, &one.what)).collect();
+    let told: Vec<_> = changes.iter().map(|one| (&*one.path, &one.kind)).collect();
     assert_eq!(
         told,
         [
-            (Path::new("d/3"), &What::Modified),
-            (Path::new("d/5"), &What::Mode)
+            (Path::new("d/3"), &ChangeKind::Modified),
+            (Path::new("d/5"), &ChangeKind::Mode)
         ]
     );
 }

@@ -4,17 +4,22 @@ use super::*;
 use agent_protocol::RelPath;
 
 impl Bench {
-    fn part(&mut self, earlier: Snapshot, paths: &[&str]) -> Option<Taken> {
+    fn part(&mut self, earlier: Snapshot, paths: &[&str]) -> Option<TakenSnapshot> {
         let paths: Vec<RelPath> = (paths.iter().map(|path| RelPath::parse(path)))
             .collect::<Result<_, _>>()
             .unwrap();
         self.store
-            .take_part(&self.workspace, &Limits::default(), earlier, &paths)
+            .take_part(
+                &self.workspace,
+                &CheckpointLimits::default(),
+                earlier,
+                &paths,
+            )
             .unwrap()
     }
 }
 
-/// What a script does to these paths, seen by a look at them and by a look at everything.
+/// Runs a script and compares a snapshot of these paths with a full one.
 #[track_caller]
 fn case(paths: &[&str], script: &str) {
     let mut bench = bench();

@@ -19,7 +19,7 @@ fn what_a_killed_writer_left_does_no_harm() {
         file.set_len(100).unwrap();
     }
     let mut bench = Bench {
-        store: Store::open(&objects).unwrap(),
+        store: CheckpointStore::open(&objects).unwrap(),
         ..bench
     };
     bench.shell(ROUND);
@@ -42,7 +42,7 @@ fn a_damaged_pack_is_put_aside_and_the_rest_is_of_use() {
         file.set_len(20).unwrap();
     }
     let mut bench = Bench {
-        store: Store::open(&objects).unwrap(),
+        store: CheckpointStore::open(&objects).unwrap(),
         ..bench
     };
     bench.let_time_pass();
@@ -145,7 +145,7 @@ fn packs_do_not_become_many() {
 #[test]
 fn a_store_inside_the_workspace_does_not_store_itself() {
     let mut bench = bench();
-    bench.store = Store::open(&bench.root.join("sessions/objects")).unwrap();
+    bench.store = CheckpointStore::open(&bench.root.join("sessions/objects")).unwrap();
     bench.shell("printf 1 > a");
     let first = bench.take();
     assert_eq!(bench.take(), first);

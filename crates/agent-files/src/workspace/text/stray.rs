@@ -1,13 +1,13 @@
-//! UTF-8 with bytes in it that are none: a file that somebody pasted into with another program.
+//! UTF-8 with some invalid bytes, for example a file into which another program pasted Latin-1.
 //!
-//! Such a byte becomes a character that no text uses, so that all around it can be read and edited
-//! as what it is, and the byte itself comes back as it was. A text that uses these characters
-//! already is not read in this way.
+//! Each invalid byte becomes a private-use character, so that the rest can be read and edited as
+//! UTF-8 and the byte round-trips. Text that already contains these characters is not decoded this
+//! way.
 
-/// What stands for the byte 0; only those from 0x80 on are ever stray. Private use, the last plane.
+/// Represents byte 0, in the last private-use plane; only bytes from 0x80 can be invalid.
 const FIRST: u32 = 0x10_fe00;
 
-/// The text, if the greater part of what is not ASCII is UTF-8.
+/// Decodes the bytes, if most of the non-ASCII content is valid UTF-8.
 pub(super) fn decode(bytes: &[u8]) -> Option<String> {
     let mut text = String::with_capacity(bytes.len());
     let (mut whole, mut stray) = (0_usize, 0_usize);
@@ -31,7 +31,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<String> {
     (whole > stray).then_some(text)
 }
 
-/// The bytes of such a text.
+/// Encodes such a text.
 pub(super) fn encode(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
