@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::platform::{self, Event, Exit, Session, Tree};
+use crate::platform::{self, ChildEvent, ChildExit, ChildSession, ChildTree};
 use crate::protocol::Capped;
 use crate::sandbox::{Confinement, Launch};
 use output::Output;
@@ -121,7 +121,7 @@ pub fn run(job: Job<'_>) -> Ran {
 
 /// A child that runs, and what confines it.
 struct Started {
-    tree: Tree,
+    tree: ChildTree,
     launch: Option<Launch>,
 }
 
@@ -142,8 +142,8 @@ fn start(job: &Job<'_>) -> Result<Started, String> {
         }
     };
     let session = match launch {
-        None => Session::MadeBefore,
-        Some(_) => Session::MadeByChild,
+        None => ChildSession::MadeBefore,
+        Some(_) => ChildSession::MadeByChild,
     };
     let confined = job.confinement.map(Confinement::environment);
     command
@@ -152,7 +152,7 @@ fn start(job: &Job<'_>) -> Result<Started, String> {
         .envs(environment::allowed(std::env::vars_os()))
         .envs(confined.unwrap_or_default())
         .envs(job.environment.iter().copied());
-    let tree = Tree::start(command, input, session).map_err(|error| {
+    let tree = ChildTree::start(command, input, session).map_err(|error| {
         let name = Path::new(&program[0]).display();
         format!("could not start `{name}`: {error}")
     })?;
@@ -185,7 +185,7 @@ fn plain(words: &[OsString]) -> Command {
 
 /// A running child, and where its output goes.
 struct Attended<'a> {
-    tree: Tree,
+    tree: ChildTree,
     launch: Option<&'a Launch>,
     output: &'a mut Output,
     on_output: &'a mut dyn FnMut(&str),
@@ -209,11 +209,11 @@ impl Attended<'_> {
         let exit = self.tree.reap(REAP);
         stopped.unwrap_or(match exit {
             // It was hit by the same Ctrl-C, in the moment before it had a session of its own.
-            Ok(Some(Exit::Signal(INTERRUPT))) if cancelled.load(Ordering::Relaxed) => {
+            Ok(Some(ChildExit::Signal(INTERRUPT))) if cancelled.load(Ordering::Relaxed) => {
                 End::Interrupted
             }
-            Ok(Some(Exit::Code(code))) => End::Exited(code),
-            Ok(Some(Exit::Signal(signal))) => End::Signalled(signal),
+            Ok(Some(ChildExit::Code(code))) => End::Exited(code),
+            Ok(Some(ChildExit::Signal(signal))) => End::Signalled(signal),
             Ok(None) | Err(_) => End::Signalled(KILLED),
         })
     }
@@ -235,11 +235,11 @@ impl Attended<'_> {
                 return Some(End::TimedOut);
             }
             match self.tree.next(&mut self.buffer, left.min(TICK)) {
-                Ok(Event::Output(length)) => self.take(length),
-                Ok(Event::Quiet) => (self.on_output)(""),
-                Ok(Event::Closed) => {}
+                Ok(ChildEvent::Output(length)) => self.take(length),
+                Ok(ChildEvent::Quiet) => (self.on_output)(""),
+                Ok(ChildEvent::Closed) => {}
                 // An error of the pipe or of `poll` leaves nothing to attend to.
-                Ok(Event::Ended) | Err(_) => return None,
+                Ok(ChildEvent::Ended) | Err(_) => return None,
             }
         }
     }
@@ -252,9 +252,9 @@ impl Attended<'_> {
                 return;
             }
             match self.tree.drain(&mut self.buffer, left) {
-                Ok(Event::Output(length)) => self.take(length),
-                Ok(Event::Quiet | Event::Ended) => {}
-                Ok(Event::Closed) | Err(_) => return,
+                Ok(ChildEvent::Output(length)) => self.take(length),
+                Ok(ChildEvent::Quiet | ChildEvent::Ended) => {}
+                Ok(ChildEvent::Closed) | Err(_) => return,
             }
         }
     }

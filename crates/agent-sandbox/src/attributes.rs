@@ -20,7 +20,7 @@ use rustix::process::{Gid, Uid};
 
 use super::filter;
 use crate::platform::linux::identity;
-use crate::platform::linux::notify::{CallerMemory, Listener, WaitingCall};
+use crate::platform::linux::notify::{CallerMemory, SyscallListener, WaitingCall};
 
 /// Files and directories that a command can write to, with all beneath them.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ enum Change {
 ///
 /// It has no more rights than the command: it must not do for root's commands what these could not
 /// do themselves.
-pub(super) fn serve(listener: Listener, writable: Writable) {
+pub(super) fn serve(listener: SyscallListener, writable: Writable) {
     std::thread::spawn(move || {
         // Without a listener the calls fail, which is as it should be.
         if identity::drop_capabilities().is_err() {
@@ -64,7 +64,11 @@ pub(super) fn serve(listener: Listener, writable: Writable) {
     });
 }
 
-fn carry_out(listener: &Listener, call: &WaitingCall, writable: &Writable) -> Result<(), Errno> {
+fn carry_out(
+    listener: &SyscallListener,
+    call: &WaitingCall,
+    writable: &Writable,
+) -> Result<(), Errno> {
     let memory = call.memory().map_err(|_| Errno::PERM)?;
     let (named, change) = request(call, &memory)?;
     let found = find(call, &memory, named)?;

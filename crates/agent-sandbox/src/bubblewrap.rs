@@ -17,7 +17,7 @@ use super::child::{NOT_STARTED, Seen, end_all, watch};
 use super::command::{become_command, give_up_power, tell};
 use super::layout::What;
 use super::{Plan, SUBCOMMAND, landlock, root};
-use crate::platform::linux::{self, Forked};
+use crate::platform::linux::{self, ForkResult};
 use agent_files::platform::programs;
 
 /// The first argument of `agent __sandbox` inside; the second is the plan.
@@ -50,14 +50,14 @@ pub(super) fn supervise(
     rustix::process::set_child_subreaper(Some(own)).map_err(|error| error.to_string())?;
     let arguments = arguments(plan, words)?;
     match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
-        Forked::Child => {
+        ForkResult::Child => {
             let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
             linux::end_first_where_memory_is_short();
             let error = programs::exactly(Path::new(program)).args(arguments).exec();
             tell(agent, &format!("could not start `{program}`: {error}"));
             linux::exit_at_once(i32::from(NOT_STARTED))
         }
-        Forked::Parent(process) => {
+        ForkResult::Parent(process) => {
             let seen = watch(agent, process, &plan.confinement.limits)?;
             match (seen, end_all(own, process)) {
                 (Seen::Deserted, _) => Ok(None),

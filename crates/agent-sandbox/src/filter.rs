@@ -7,7 +7,7 @@
 
 use libc::{EAFNOSUPPORT, ENOSYS, ENOTSUP, EPERM};
 
-use crate::platform::linux::seccomp::{Check, Filter, Operand, SyscallRule};
+use crate::platform::linux::seccomp::{Filter, Operand, SyscallCheck, SyscallRule};
 
 /// The newest call that was looked at: `removexattrat`. The numbers are the same on all machines.
 const LAST_KNOWN: u32 = 466;
@@ -157,7 +157,7 @@ const AF_NETLINK: u32 = 16;
 const NETLINK_ROUTE: u32 = 0;
 
 /// Typing into somebody's terminal, by `TIOCSTI` and by `TIOCLINUX`.
-const TYPING: Check = Check::RefuseValues {
+const TYPING: SyscallCheck = SyscallCheck::RefuseValues {
     argument: 1,
     values: &[0x5412, 0x541C],
 };
@@ -286,7 +286,7 @@ fn rules(isolation: Isolation) -> Vec<SyscallRule> {
         Isolation::Namespaces => {
             rules.push(rule(
                 libc::SYS_socket,
-                Check::AllowOneOf(SOCKETS),
+                SyscallCheck::AllowOneOf(SOCKETS),
                 EAFNOSUPPORT,
             ));
             rules.push(rule(libc::SYS_ioctl, TYPING, EPERM));
@@ -300,25 +300,25 @@ fn rules(isolation: Isolation) -> Vec<SyscallRule> {
     rules
 }
 
-fn rule(call: i64, check: Check, errno: i32) -> SyscallRule {
+fn rule(call: i64, check: SyscallCheck, errno: i32) -> SyscallRule {
     SyscallRule { call, check, errno }
 }
 
 /// Whatever else there is.
 fn common_rules() -> Vec<SyscallRule> {
-    let bits = |argument, bits| Check::RefuseBits { argument, bits };
+    let bits = |argument, bits| SyscallCheck::RefuseBits { argument, bits };
     let mut rules: Vec<SyscallRule> = Vec::new();
     for call in REFUSED.iter().chain(REFUSED_HERE) {
-        rules.push(rule(*call, Check::Refuse, EPERM));
+        rules.push(rule(*call, SyscallCheck::Refuse, EPERM));
     }
     for call in MISSING {
-        rules.push(rule(*call, Check::Refuse, ENOSYS));
+        rules.push(rule(*call, SyscallCheck::Refuse, ENOSYS));
     }
     for (call, argument) in WITH_MODE.iter().chain(WITH_MODE_HERE) {
         rules.push(rule(*call, bits(*argument, SET_ID_BITS), EPERM));
     }
     for (call, flags, mode) in WITH_FLAGS.iter().chain(WITH_FLAGS_HERE) {
-        let check = Check::RefuseBitsWith {
+        let check = SyscallCheck::RefuseBitsWith {
             first: (*flags, CREATING),
             second: (*mode, SET_ID_BITS),
         };
@@ -331,7 +331,7 @@ fn common_rules() -> Vec<SyscallRule> {
         EPERM,
     ));
     rules.push(rule(libc::SYS_unshare, bits(0, NEW_NAMESPACES), EPERM));
-    let local = Check::AllowValues {
+    let local = SyscallCheck::AllowValues {
         argument: 0,
         values: &[AF_UNIX],
     };
@@ -343,24 +343,28 @@ fn common_rules() -> Vec<SyscallRule> {
 fn landlock_rules(network: bool) -> Vec<SyscallRule> {
     let refused = |calls: &'static [i64], errno| {
         let rules = calls.iter();
-        rules.map(move |call| rule(*call, Check::Refuse, errno))
+        rules.map(move |call| rule(*call, SyscallCheck::Refuse, errno))
     };
     let sockets = if network {
-        Check::AllowOneOf(INTERNET_SOCKETS)
+        SyscallCheck::AllowOneOf(INTERNET_SOCKETS)
     } else {
-        Check::Refuse
+        SyscallCheck::Refuse
     };
     let mut rules: Vec<SyscallRule> = refused(SHARED_BY_KEY, ENOSYS)
         .chain(refused(TO_OTHERS, EPERM))
         .chain(refused(EXTENDED_ATTRIBUTES, ENOTSUP))
         .collect();
     for (call, allowed) in OF_ITSELF {
-        rules.push(rule(*call, Check::AllowOneOf(allowed), EPERM));
+        rules.push(rule(*call, SyscallCheck::AllowOneOf(allowed), EPERM));
     }
     for call in ATTRIBUTES.iter().chain(ATTRIBUTES_HERE) {
-        rules.push(rule(*call, Check::Notify, EPERM));
+        rules.push(rule(*call, SyscallCheck::Notify, EPERM));
     }
-    rules.push(rule(libc::SYS_ioctl, Check::AllowOneOf(CONTROLS), EPERM));
+    rules.push(rule(
+        libc::SYS_ioctl,
+        SyscallCheck::AllowOneOf(CONTROLS),
+        EPERM,
+    ));
     rules.push(rule(libc::SYS_socket, sockets, EAFNOSUPPORT));
     rules
 }

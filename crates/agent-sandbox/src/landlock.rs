@@ -27,8 +27,8 @@ use super::command::{become_command, tell};
 use super::filter::{self, Isolation};
 use super::layout::{Layout, What};
 use super::{Plan, root};
-use crate::platform::linux::notify::Listener;
-use crate::platform::linux::{self, Forked, descriptors, identity};
+use crate::platform::linux::notify::SyscallListener;
+use crate::platform::linux::{self, ForkResult, descriptors, identity};
 
 /// The newest version whose rights are asked for; older kernels give what they have.
 const VERSION: ABI = ABI::V6;
@@ -48,7 +48,7 @@ pub(super) fn supervise(
     let writable = Writable::new(workspace, writable_paths(&plan.layout, scratch.path()));
     let (outside, inside) = UnixStream::pair().map_err(|error| error.to_string())?;
     match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
-        Forked::Child => {
+        ForkResult::Child => {
             drop((outside, writable));
             let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
             linux::end_first_where_memory_is_short();
@@ -62,11 +62,11 @@ pub(super) fn supervise(
             tell(agent, &task.confine_and_run());
             linux::exit_at_once(i32::from(NOT_STARTED))
         }
-        Forked::Parent(command) => {
+        ForkResult::Parent(command) => {
             drop(inside);
             // Else it has ended already, and has told why.
             if let Ok(listener) = descriptors::take_over(&outside) {
-                attributes::serve(Listener::new(listener), writable);
+                attributes::serve(SyscallListener::new(listener), writable);
             }
             let seen = watch(agent, command, &plan.confinement.limits)?;
             let status = end_all(own, command);

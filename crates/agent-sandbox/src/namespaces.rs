@@ -13,7 +13,7 @@ use super::command::{give_up_power, start_command, tell};
 use super::launch::First;
 use super::root::{self, Built, Power};
 use super::{CommandUser, Plan, landlock};
-use crate::platform::linux::{self, Forked, identity, network};
+use crate::platform::linux::{self, ForkResult, identity, network};
 
 /// The number inside that a command of root's has: every system knows it as `nobody`.
 const NOBODY: u32 = 65_534;
@@ -28,7 +28,7 @@ pub(super) fn supervise(
     let (ended, status) = io::pipe().map_err(|error| error.to_string())?;
     let (outside, inside) = UnixStream::pair().map_err(|error| error.to_string())?;
     match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
-        Forked::Child => {
+        ForkResult::Child => {
             drop((ended, outside));
             let task = Task {
                 plan,
@@ -42,7 +42,7 @@ pub(super) fn supervise(
             }
             linux::exit_at_once(i32::from(NOT_STARTED))
         }
-        Forked::Parent(process_1) => {
+        ForkResult::Parent(process_1) => {
             drop((status, inside));
             part_network(plan, &outside, process_1)?;
             attend(agent, process_1, ended, plan)

@@ -1,7 +1,7 @@
-//! Running children, as each operating system does it.
+//! Runs child processes on each operating system.
 //!
-//! [`Tree`] is a running child with all that it starts: its output, its end and how it is killed.
-//! [`shell`] is the program that runs a script.
+//! [`ChildTree`] is a running child with everything that it starts: its output, its end and how to
+//! kill it. [`shell`] is the program that runs scripts.
 
 #[cfg(target_os = "linux")]
 pub mod linux;
@@ -11,38 +11,39 @@ mod unix;
 mod windows;
 
 #[cfg(unix)]
-pub use unix::{Tree, shell};
+pub use unix::{UnixChildTree as ChildTree, shell};
 #[cfg(windows)]
-pub use windows::{Tree, shell};
+pub use windows::{WindowsChildTree as ChildTree, shell};
 
-/// What happened while waiting for a child.
+/// An event while waiting for a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
-    /// So many bytes of output were read into the buffer.
+pub enum ChildEvent {
+    /// This many bytes of output were read into the buffer.
     Output(usize),
-    /// Nobody can write to the output any more.
+    /// All writers have closed the output.
     Closed,
-    /// The child itself has ended; what it started may live on, and output may be left to read.
+    /// The child has ended. Processes that it started may live on, and there may be output left to
+    /// read.
     Ended,
-    /// Nothing, for as long as was asked.
+    /// Nothing happened within the given time.
     Quiet,
 }
 
-/// When a child gets the session of its own that it always has.
+/// Tells who creates the session of a child; every child gets one of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Session {
-    /// Before it becomes its program: whatever that does, it has no terminal.
+pub enum ChildSession {
+    /// Created before exec: the program has no terminal, whatever it does.
     MadeBefore,
-    /// It is a program of ours that makes it first of all. So it can be started without a copy of
-    /// this process, which takes the longer the more memory is in use.
+    /// Created by the child, which is a program of ours, as its first action. Such a child can be
+    /// started without copying this process, which takes longer the more memory is in use.
     MadeByChild,
 }
 
-/// How a child ended by itself.
+/// The exit status of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
-    /// With this code.
+pub enum ChildExit {
+    /// It exited with this code.
     Code(i32),
-    /// By this signal.
+    /// It was ended by this signal.
     Signal(i32),
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::{Backend, CommandUser, Confinement, Launch, Property, Strength, strength};
-use crate::platform::{Event, Session, Tree};
+use crate::platform::{ChildEvent, ChildSession, ChildTree};
 
 const FILES: (&str, &str, &str, &str) = (
     "files",
@@ -281,8 +281,8 @@ fn run(confinement: &Confinement, script: &str) -> Result<Tried, String> {
         .env_clear()
         .env("PATH", path)
         .envs(confinement.environment());
-    let mut tree =
-        Tree::start(command, input, Session::MadeByChild).map_err(|error| error.to_string())?;
+    let mut tree = ChildTree::start(command, input, ChildSession::MadeByChild)
+        .map_err(|error| error.to_string())?;
     launch.send_plan();
     let mut output = Vec::new();
     let mut buffer = vec![0; 4096];
@@ -290,9 +290,9 @@ fn run(confinement: &Confinement, script: &str) -> Result<Tried, String> {
     let mut has_ended = false;
     while !has_ended && Instant::now() < deadline {
         match tree.next(&mut buffer, Duration::from_millis(100)) {
-            Ok(Event::Output(length)) => output.extend_from_slice(&buffer[..length]),
-            Ok(Event::Ended) => has_ended = true,
-            Ok(Event::Closed | Event::Quiet) => {}
+            Ok(ChildEvent::Output(length)) => output.extend_from_slice(&buffer[..length]),
+            Ok(ChildEvent::Ended) => has_ended = true,
+            Ok(ChildEvent::Closed | ChildEvent::Quiet) => {}
             Err(error) => return Err(error.to_string()),
         }
     }
@@ -308,13 +308,13 @@ fn run(confinement: &Confinement, script: &str) -> Result<Tried, String> {
     }
 }
 
-fn drain(tree: &mut Tree, output: &mut Vec<u8>, buffer: &mut [u8]) -> bool {
+fn drain(tree: &mut ChildTree, output: &mut Vec<u8>, buffer: &mut [u8]) -> bool {
     let deadline = Instant::now() + Duration::from_secs(2);
     while Instant::now() < deadline {
         match tree.drain(buffer, Duration::from_millis(100)) {
-            Ok(Event::Output(length)) => output.extend_from_slice(&buffer[..length]),
-            Ok(Event::Closed) => return true,
-            Ok(Event::Quiet | Event::Ended) => {}
+            Ok(ChildEvent::Output(length)) => output.extend_from_slice(&buffer[..length]),
+            Ok(ChildEvent::Closed) => return true,
+            Ok(ChildEvent::Quiet | ChildEvent::Ended) => {}
             Err(_) => return false,
         }
     }

@@ -18,7 +18,7 @@ use super::layout::{Layout, What};
 use super::{Confinement, Identity};
 use crate::platform::linux;
 use crate::platform::linux::identity::{IdRange, namespace_for_owners};
-use crate::platform::linux::mounts::{self, Access, Links, Tree};
+use crate::platform::linux::mounts::{self, Access, Links, MountTree};
 
 /// Whose powers the supervisor has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ const EMPTY_FILE: &str = "/run/.empty/file";
 /// What the process that built a root needs to know afterwards.
 pub(super) struct Built {
     /// A `/proc` that can be written to; gone when this is dropped.
-    pub(super) proc: Tree,
+    pub(super) proc: MountTree,
     /// The user and the group that the command must be, if not the present ones.
     pub(super) user: Option<u32>,
 }
@@ -107,10 +107,10 @@ fn take_workspace(
     confinement: &Confinement,
     power: Power,
     proc: BorrowedFd<'_>,
-) -> Result<(Tree, Owner), String> {
+) -> Result<(MountTree, Owner), String> {
     let opened = workspace(confinement)?;
-    let take = || -> io::Result<(Tree, Owner)> {
-        let tree = Tree::clone_of_descriptor(opened.as_fd())?;
+    let take = || -> io::Result<(MountTree, Owner)> {
+        let tree = MountTree::clone_of_descriptor(opened.as_fd())?;
         let user = rustix::fs::fstat(&opened)?.st_uid;
         let owner = match power {
             Power::User => Owner::as_it_is(None),
@@ -146,7 +146,7 @@ impl Owner {
     }
 
     /// The owner of the tree is shown as a user without any power, which the command is run as.
-    fn mapped(tree: &Tree, user: u32, proc: BorrowedFd<'_>) -> io::Result<Self> {
+    fn mapped(tree: &MountTree, user: u32, proc: BorrowedFd<'_>) -> io::Result<Self> {
         let namespace = namespace_for_owners(proc, &mapping_of(user))?;
         tree.restrict_and_map(Access::Write, namespace.as_fd())?;
         Ok(Self {
@@ -177,7 +177,7 @@ fn mapping_of(owner: u32) -> Vec<IdRange> {
 /// Clones everything else that comes from outside.
 ///
 /// What the person cannot read, or what has just gone, is not there for a command.
-fn take<'a>(layout: &'a Layout, owner: &Owner) -> BTreeMap<&'a Path, Tree> {
+fn take<'a>(layout: &'a Layout, owner: &Owner) -> BTreeMap<&'a Path, MountTree> {
     let mut trees = BTreeMap::new();
     for (path, what) in layout {
         let taken = match what {
@@ -199,8 +199,8 @@ fn take_one(
     links: Links,
     access: Access,
     owner: Option<&Owner>,
-) -> io::Result<Tree> {
-    let tree = Tree::clone_of(source, links)?;
+) -> io::Result<MountTree> {
+    let tree = MountTree::clone_of(source, links)?;
     let users = owner.and_then(|owner| owner.namespace.as_ref());
     if let Some(users) = users
         && tree.restrict_and_map(access, users.as_fd()).is_ok()
@@ -212,8 +212,8 @@ fn take_one(
     Ok(tree)
 }
 
-fn new_proc() -> Result<Tree, String> {
-    Tree::new_file_system("proc", &[], Access::Write)
+fn new_proc() -> Result<MountTree, String> {
+    MountTree::new_file_system("proc", &[], Access::Write)
         .map_err(|error| format!("could not make a `/proc`: {error}"))
 }
 
@@ -229,7 +229,7 @@ fn enter_empty_root(size: u64) -> Result<(), String> {
             ("size", size.as_str()),
             ("nr_inodes", "1000000"),
         ];
-        Tree::new_file_system("tmpfs", &options, Access::Write)?.attach(Path::new(place))?;
+        MountTree::new_file_system("tmpfs", &options, Access::Write)?.attach(Path::new(place))?;
         std::env::set_current_dir(place)?;
         mounts::pivot_to_here()?;
         fs::create_dir_all(EMPTY_DIRECTORY)?;
@@ -241,8 +241,8 @@ fn enter_empty_root(size: u64) -> Result<(), String> {
 
 /// The new root, while it is being filled.
 struct Root<'a> {
-    trees: BTreeMap<&'a Path, Tree>,
-    proc: Tree,
+    trees: BTreeMap<&'a Path, MountTree>,
+    proc: MountTree,
     /// Whom directories are given to.
     chown: Option<u32>,
 }
@@ -266,7 +266,7 @@ impl Root<'_> {
             What::Processes => self.processes(path),
             What::Terminals => {
                 let options = [("mode", "0620"), ("ptmxmode", "0666")];
-                let tree = Tree::new_file_system("devpts", &options, Access::Device)?;
+                let tree = MountTree::new_file_system("devpts", &options, Access::Device)?;
                 self.attach(&tree, path)
             }
         }
@@ -280,7 +280,7 @@ impl Root<'_> {
     }
 
     /// Puts a tree in its place, which is made if it is missing.
-    fn attach(&self, tree: &Tree, path: &Path) -> io::Result<()> {
+    fn attach(&self, tree: &MountTree, path: &Path) -> io::Result<()> {
         match tree.attach(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             attached => return attached,
@@ -341,7 +341,7 @@ fn cover(path: &Path, access: Access) -> io::Result<()> {
         }
         _ => return Ok(()),
     }
-    let tree = Tree::clone_of(path, Links::Keep)?;
+    let tree = MountTree::clone_of(path, Links::Keep)?;
     tree.restrict(access)?;
     tree.attach(path)
 }
@@ -355,7 +355,7 @@ fn hide(path: &Path, matters: impl Fn(u32) -> bool) -> io::Result<()> {
         Ok(found) if !found.is_symlink() => EMPTY_FILE,
         _ => return Ok(()),
     };
-    let tree = Tree::clone_of(Path::new(empty), Links::Keep)?;
+    let tree = MountTree::clone_of(Path::new(empty), Links::Keep)?;
     tree.restrict(Access::Read)?;
     tree.attach(path)
 }

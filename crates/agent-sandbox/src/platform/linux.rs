@@ -1,7 +1,7 @@
-//! The calls to the Linux kernel that a sandbox is made of, each as a small function.
+//! Linux system calls for the sandbox, each as a small function.
 //!
-//! Mechanism only: what is mounted where, which calls are refused and in which order things
-//! happen is said in `sandbox`. All of it is meant for a fresh process with one thread.
+//! Mechanism only: `sandbox` decides what is mounted where, which calls are refused, and in which
+//! order. Everything here is meant for a fresh single-threaded process.
 
 pub mod cgroups;
 pub mod descriptors;
@@ -17,60 +17,59 @@ use std::os::fd::BorrowedFd;
 use rustix::process::{Pid, Signal};
 use rustix::thread::UnshareFlags;
 
-/// Which side of a fork this is.
+/// The result of a fork.
 #[derive(Debug)]
-pub enum Forked {
-    /// The new process.
+pub enum ForkResult {
+    /// This is the new process.
     Child,
-    /// The old one, with the number of the new.
+    /// This is the old process, with the ID of the new one.
     Parent(Pid),
 }
 
-/// Makes a copy of this process. To be called only while it has one thread.
+/// Forks this process, which must be single-threaded.
 #[expect(unsafe_code, reason = "a process without threads forks into its roles")]
-pub fn fork() -> io::Result<Forked> {
-    // SAFETY: with one thread no lock can be held by somebody who is not there in the copy.
+pub fn fork() -> io::Result<ForkResult> {
+    // SAFETY: with one thread, no lock can be held by a thread that is missing in the copy.
     let number = unsafe { libc::fork() };
     forked(number)
 }
 
-/// Starts a process that only holds a user namespace of its own, until it is killed.
+/// Starts a process that only holds a user namespace of its own until it is killed.
 ///
-/// It shares the memory of this one, because copying what it never looks at takes longer than all
-/// else that is done with it.
+/// It shares our memory: copying memory that it never reads would take longer than everything else.
 #[expect(unsafe_code, reason = "fork has no flags")]
 pub(crate) fn hold_user_namespace() -> io::Result<Pid> {
     extern "C" fn hold(_: *mut libc::c_void) -> libc::c_int {
         loop {
-            // SAFETY: without handlers for signals it never returns, so not even `errno` of the
-            // other process is touched.
+            // SAFETY: without signal handlers it never returns, so it does not even touch `errno`
+            // of the other process.
             unsafe { libc::pause() };
         }
     }
     const STACK_WORDS: usize = 1024;
-    // Left to the process, which may look at it until it is killed and reaped.
+    // Leaked to the process, which may use it until it is killed and reaped.
     let stack: &'static mut [u128] = Vec::leak(vec![0; STACK_WORDS]);
     let flags = libc::CLONE_NEWUSER | libc::CLONE_VM | libc::SIGCHLD;
     let top = stack.as_mut_ptr_range().end;
-    // SAFETY: the stack is aligned, is never freed, and is used by nobody else.
+    // SAFETY: the stack is aligned, is never freed, and has no other user.
     let number = unsafe { libc::clone(hold, top.cast(), flags, std::ptr::null_mut()) };
     match forked(number)? {
-        Forked::Parent(process) => Ok(process),
-        Forked::Child => unreachable!("a clone with a stack of its own does not return"),
+        ForkResult::Parent(process) => Ok(process),
+        ForkResult::Child => unreachable!("a clone with a stack of its own does not return"),
     }
 }
 
-fn forked(number: i32) -> io::Result<Forked> {
+fn forked(number: i32) -> io::Result<ForkResult> {
     match number {
         -1 => Err(io::Error::last_os_error()),
-        0 => Ok(Forked::Child),
+        0 => Ok(ForkResult::Child),
         number => Pid::from_raw(number)
-            .map(Forked::Parent)
+            .map(ForkResult::Parent)
             .ok_or_else(|| io::ErrorKind::Other.into()),
     }
 }
 
-/// Leaves this process at once, without running what is registered for its end.
+/// Exits at once, without running exit handlers.
 #[expect(
     unsafe_code,
     reason = "a copy of a process must not run its parent's exit handlers"
@@ -80,7 +79,8 @@ pub fn exit_at_once(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Ends this process by the signal, so that its parent sees the same end as it saw.
+/// Ends this process by the signal, so that its parent sees the same exit status as this process
+/// saw.
 pub fn end_by_signal(number: i32) -> ! {
     set_disposition(number, libc::SIG_DFL);
     if let Some(signal) = Signal::from_named_raw(number) {
@@ -89,12 +89,12 @@ pub fn end_by_signal(number: i32) -> ! {
     exit_at_once(128 + number)
 }
 
-/// Makes the process deaf to polite requests to end.
+/// Ignores SIGTERM and similar requests to end.
 pub fn ignore_termination() {
     set_disposition(libc::SIGTERM, libc::SIG_IGN);
 }
 
-/// The opposite of [`ignore_termination`].
+/// Undoes [`ignore_termination`].
 pub fn heed_termination() {
     set_disposition(libc::SIGTERM, libc::SIG_DFL);
 }
@@ -107,39 +107,38 @@ fn set_disposition(signal: i32, disposition: libc::sighandler_t) {
     }
 }
 
-/// Closes every descriptor from this number on.
+/// Closes all descriptors from this number on.
 #[expect(
     unsafe_code,
     reason = "descriptors that were inherited have no owner here"
 )]
 pub fn close_from(first: u32) -> io::Result<()> {
-    // SAFETY: called first thing in a fresh process, which has opened none of its own.
+    // SAFETY: called first in a fresh process, which has opened none of its own.
     check(unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) })
 }
 
-/// Leaves namespaces of the parent for new ones.
+/// Moves this process into new namespaces.
 #[expect(
     unsafe_code,
     reason = "rustix calls it unsafe because of `CLONE_FILES`"
 )]
 pub fn unshare(namespaces: UnshareFlags) -> io::Result<()> {
     debug_assert!(!namespaces.contains(UnshareFlags::FILES));
-    // SAFETY: the table of descriptors stays shared.
+    // SAFETY: the descriptor table stays shared.
     unsafe { rustix::thread::unshare_unsafe(namespaces) }.map_err(io::Error::from)
 }
 
-/// Has the kernel end this process and all that it will start before any other, where memory is
-/// short.
+/// Makes this process and its children the first candidates of the out-of-memory killer.
 pub fn end_first_where_memory_is_short() {
     const FIRST: &[u8] = b"1000";
-    // A kernel that does not know it has another way of choosing.
+    // Kernels without this file choose in another way.
     let file = std::fs::File::options()
         .write(true)
         .open("/proc/self/oom_score_adj");
     let _ = file.and_then(|mut file| io::Write::write_all(&mut file, FIRST));
 }
 
-/// Whether the other end of this pipe or socket is gone.
+/// True if the other end of this pipe or socket is closed.
 pub fn is_deserted(descriptor: BorrowedFd<'_>) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let mut ready = [PollFd::from_borrowed_fd(descriptor, PollFlags::empty())];

@@ -1,7 +1,7 @@
 //! Children on Unix: a session of their own, one pipe, `poll`, and signals to the group.
 //!
-//! A child is not reaped before its group was killed: until then its number cannot be given to
-//! another process, so no signal reaches a stranger.
+//! A child is reaped only after its group was killed: until then its process ID cannot be reused,
+//! so no signal hits a stranger.
 
 use std::io::{self, PipeReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,41 +16,42 @@ use rustix::process::{
 };
 use wait_timeout::ChildExt;
 
-use super::{Event, Exit, Session};
+use super::{ChildEvent, ChildExit, ChildSession};
 
-/// How often to ask whether the child has ended, where the kernel has no descriptor that tells.
+/// Polling interval for the end of the child, on kernels without a descriptor for it.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What can be told without waiting.
+/// The events that are ready without waiting.
 #[derive(Debug, Default)]
-struct Ready {
+struct PollResult {
     ended: bool,
     readable: bool,
 }
 
-/// A child in a session of its own, and all that it starts as long as that stays in its group.
+/// A child in a session of its own, and everything that it starts and that stays in its process
+/// group.
 #[derive(Debug)]
-pub struct Tree {
+pub struct UnixChildTree {
     child: Child,
-    /// Gone once everybody closed the other end.
+    /// `None` once all writers have closed the pipe.
     output: Option<PipeReader>,
     /// Becomes readable when the child ends.
     ended: Option<OwnedFd>,
 }
 
-impl Tree {
-    /// Starts a command without a terminal, its two outputs in one pipe.
-    pub fn start(mut command: Command, input: Stdio, session: Session) -> io::Result<Self> {
+impl UnixChildTree {
+    /// Starts a command without a terminal, with stdout and stderr in one pipe.
+    pub fn start(mut command: Command, input: Stdio, session: ChildSession) -> io::Result<Self> {
         let (output, writer) = io::pipe()?;
         command
             .stdin(input)
             .stdout(writer.try_clone()?)
             .stderr(writer);
-        if session == Session::MadeBefore {
+        if session == ChildSession::MadeBefore {
             in_a_session_of_its_own(&mut command);
         }
         let child = command.spawn()?;
-        // The command holds the writing end: with it open, the output would never be at its end.
+        // The command holds the write end; while it is open, the output would never end.
         drop(command);
         let ended = descriptor_of(&child);
         Ok(Self {
@@ -62,9 +63,9 @@ impl Tree {
 
     /// Waits for output, for the end of the output or for the end of the child.
     ///
-    /// The end of the child is told first, so that survivors that write without end cannot hide
-    /// it; what is left to read then is read with [`Tree::drain`].
-    pub fn next(&mut self, buffer: &mut [u8], wait: Duration) -> io::Result<Event> {
+    /// The end of the child takes precedence, so that a surviving process that writes endlessly
+    /// cannot hide it. Read the remaining output with [`UnixChildTree::drain`].
+    pub fn next(&mut self, buffer: &mut [u8], wait: Duration) -> io::Result<ChildEvent> {
         let deadline = Instant::now() + wait;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -73,56 +74,56 @@ impl Tree {
             } else {
                 left.min(LOOK)
             };
-            let Ready { ended, readable } = self.poll(slice)?;
+            let PollResult { ended, readable } = self.poll(slice)?;
             if ended || (self.ended.is_none() && self.has_ended()) {
-                return Ok(Event::Ended);
+                return Ok(ChildEvent::Ended);
             }
             if readable {
                 return self.read(buffer);
             }
             if left <= slice {
-                return Ok(Event::Quiet);
+                return Ok(ChildEvent::Quiet);
             }
         }
     }
 
     /// Waits for output only.
-    pub fn drain(&mut self, buffer: &mut [u8], wait: Duration) -> io::Result<Event> {
+    pub fn drain(&mut self, buffer: &mut [u8], wait: Duration) -> io::Result<ChildEvent> {
         let Some(output) = &self.output else {
-            return Ok(Event::Closed);
+            return Ok(ChildEvent::Closed);
         };
         let mut ready = [PollFd::new(output, PollFlags::IN)];
         match poll(&mut ready, Some(&timespec(wait))) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => Ok(Event::Quiet),
+            Ok(0) | Err(rustix::io::Errno::INTR) => Ok(ChildEvent::Quiet),
             Ok(_) => self.read(buffer),
             Err(errno) => Err(errno.into()),
         }
     }
 
-    /// Asks the whole group to end.
+    /// Asks the process group to end.
     pub fn terminate(&self) {
         self.signal(Signal::TERM);
     }
 
-    /// Ends the whole group.
+    /// Kills the process group.
     pub fn kill(&self) {
         self.signal(Signal::KILL);
     }
 
-    /// Waits so long for the child's status. To be called after [`Tree::kill`].
-    pub fn reap(&mut self, wait: Duration) -> io::Result<Option<Exit>> {
+    /// Waits up to this long for the exit status. Call it after [`UnixChildTree::kill`].
+    pub fn reap(&mut self, wait: Duration) -> io::Result<Option<ChildExit>> {
         Ok(self.child.wait_timeout(wait)?.map(exit_of))
     }
 
     fn signal(&self, signal: Signal) {
         let child = Pid::from_child(&self.child);
         if kill_process_group(child, signal).is_err() {
-            // Nobody is left in the group, or the child has not made it yet.
+            // The group is empty, or the child has not created it yet.
             let _ = kill_process(child, signal);
         }
     }
 
-    fn poll(&self, wait: Duration) -> io::Result<Ready> {
+    fn poll(&self, wait: Duration) -> io::Result<PollResult> {
         let watched = [
             self.ended.as_ref().map(AsFd::as_fd),
             self.output.as_ref().map(AsFd::as_fd),
@@ -133,7 +134,7 @@ impl Tree {
             .collect();
         match poll(&mut asked, Some(&timespec(wait))) {
             Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => return Ok(Ready::default()),
+            Err(rustix::io::Errno::INTR) => return Ok(PollResult::default()),
             Err(errno) => return Err(errno.into()),
         }
         let mut answers = asked.iter().map(PollFd::revents);
@@ -142,23 +143,23 @@ impl Tree {
                 .and_then(|_| answers.next())
                 .unwrap_or(PollFlags::empty())
         });
-        Ok(Ready {
+        Ok(PollResult {
             ended: !ended.is_empty(),
             readable: !output.is_empty(),
         })
     }
 
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Event> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<ChildEvent> {
         let Some(output) = &mut self.output else {
-            return Ok(Event::Closed);
+            return Ok(ChildEvent::Closed);
         };
         match output.read(buffer) {
             Ok(0) => {
                 self.output = None;
-                Ok(Event::Closed)
+                Ok(ChildEvent::Closed)
             }
-            Ok(length) => Ok(Event::Output(length)),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Event::Quiet),
+            Ok(length) => Ok(ChildEvent::Output(length)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(ChildEvent::Quiet),
             Err(error) => Err(error),
         }
     }
@@ -167,15 +168,15 @@ impl Tree {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         match waitid(WaitId::Pid(Pid::from_child(&self.child)), options) {
             Ok(status) => status.is_some(),
-            // There is no such child any more.
+            // The child no longer exists.
             Err(errno) => errno != rustix::io::Errno::INTR,
         }
     }
 }
 
-impl Drop for Tree {
+impl Drop for UnixChildTree {
     fn drop(&mut self) {
-        // After a panic or an error between start and end: nothing is left running or unreaped.
+        // After a panic or an early error, nothing is left running or unreaped.
         if let Ok(None) = self.child.try_wait() {
             self.kill();
             let _ = self.child.wait_timeout(Duration::from_secs(1));
@@ -195,10 +196,10 @@ fn descriptor_of(_child: &Child) -> Option<OwnedFd> {
 
 #[expect(unsafe_code, reason = "the standard library has no safe `setsid` yet")]
 fn in_a_session_of_its_own(command: &mut Command) {
-    // A session, not only a group: without a controlling terminal nothing can ask for a password
-    // or write to the person's screen through `/dev/tty`.
-    // SAFETY: between fork and exec only `setsid` is called, which is async-signal-safe and
-    // touches no memory of the parent.
+    // A session, not only a group: without a controlling terminal no program can prompt for a
+    // password or write to the person's screen through `/dev/tty`.
+    // SAFETY: between fork and exec only `setsid` is called, which is async-signal-safe and touches
+    // no memory of the parent.
     unsafe {
         command.pre_exec(|| rustix::process::setsid().map(drop).map_err(io::Error::from));
     }
@@ -211,17 +212,17 @@ fn timespec(duration: Duration) -> Timespec {
     })
 }
 
-fn exit_of(status: ExitStatus) -> Exit {
+fn exit_of(status: ExitStatus) -> ChildExit {
     match (status.code(), status.signal()) {
-        (Some(code), _) => Exit::Code(code),
-        (None, Some(signal)) => Exit::Signal(signal),
-        (None, None) => Exit::Code(-1),
+        (Some(code), _) => ChildExit::Code(code),
+        (None, Some(signal)) => ChildExit::Signal(signal),
+        (None, None) => ChildExit::Code(-1),
     }
 }
 
-/// The program that runs a script, with the arguments that stand before the script.
+/// The program that runs scripts, with the arguments that precede the script.
 ///
-/// Fixed places come first, so that a `bash` in the workspace is not found through `PATH`.
+/// Fixed paths come first, so that a `bash` in the workspace is not found through `PATH`.
 pub fn shell() -> (PathBuf, &'static [&'static str]) {
     const PLACES: [&str; 5] = [
         "/bin/bash",
@@ -247,9 +248,10 @@ mod tests {
     fn a_child_that_has_no_session_yet_is_killed_too() {
         let mut command = agent_files::platform::programs::command("sleep").unwrap();
         command.arg("60");
-        let mut tree = Tree::start(command, Stdio::null(), Session::MadeByChild).unwrap();
+        let mut tree =
+            UnixChildTree::start(command, Stdio::null(), ChildSession::MadeByChild).unwrap();
         tree.kill();
         let exit = tree.reap(Duration::from_secs(10)).unwrap();
-        assert_eq!(exit, Some(Exit::Signal(9)));
+        assert_eq!(exit, Some(ChildExit::Signal(9)));
     }
 }

@@ -1,7 +1,7 @@
-//! Children on Windows: one pipe read by a thread, and `taskkill` for the tree.
+//! Children on Windows: one pipe that a thread reads, and `taskkill` for the process tree.
 //!
-//! A process that left the tree can hold the pipe open; then the reading thread stays behind in
-//! its `read` and ends with the program.
+//! A process that left the tree can hold the pipe open; then the reading thread stays blocked until
+//! the program ends.
 
 use std::io::{self, PipeReader, Read};
 use std::path::PathBuf;
@@ -11,28 +11,28 @@ use std::time::{Duration, Instant};
 
 use wait_timeout::ChildExt;
 
-use super::{Event, Exit, Session};
+use super::{ChildEvent, ChildExit, ChildSession};
 
-/// How often to ask whether the child has ended.
+/// Polling interval for the end of the child.
 const LOOK: Duration = Duration::from_millis(20);
-/// What is read at once, and how much of it may wait to be looked at.
+/// Bytes per read, and the number of chunks that may wait in the channel.
 const CHUNK: usize = 16 * 1024;
 const WAITING: usize = 8;
 
-/// A child and all that it starts.
+/// A child and everything that it starts.
 #[derive(Debug)]
-pub struct Tree {
+pub struct WindowsChildTree {
     child: Child,
-    exit: Option<Exit>,
+    exit: Option<ChildExit>,
     output: Receiver<Vec<u8>>,
-    /// What was received and did not fit into the caller's buffer.
+    /// Received output that did not fit into the caller's buffer.
     rest: Vec<u8>,
     is_closed: bool,
 }
 
-impl Tree {
-    /// Starts a command, its two outputs in one pipe.
-    pub fn start(mut command: Command, input: Stdio, _session: Session) -> io::Result<Self> {
+impl WindowsChildTree {
+    /// Starts a command with stdout and stderr in one pipe.
+    pub fn start(mut command: Command, input: Stdio, _session: ChildSession) -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
         command
             .stdin(input)
@@ -52,12 +52,12 @@ impl Tree {
     }
 
     /// Waits for output, for the end of the output or for the end of the child.
-    pub fn next(&mut self, buffer: &mut [u8], wait: Duration) -> io::Result<Event> {
+    pub fn next(&mut self, buffer: &mut [u8], wait: Duration) -> io::Result<ChildEvent> {
         let deadline = Instant::now() + wait;
         loop {
             if let Some(exit) = self.reap(Duration::ZERO)? {
                 self.exit = Some(exit);
-                return Ok(Event::Ended);
+                return Ok(ChildEvent::Ended);
             }
             let left = deadline.saturating_duration_since(Instant::now());
             let slice = left.min(LOOK);
@@ -65,47 +65,48 @@ impl Tree {
                 std::thread::sleep(slice);
             } else {
                 let event = self.drain(buffer, slice)?;
-                if event != Event::Quiet {
+                if event != ChildEvent::Quiet {
                     return Ok(event);
                 }
             }
             if left <= slice {
-                return Ok(Event::Quiet);
+                return Ok(ChildEvent::Quiet);
             }
         }
     }
 
     /// Waits for output only.
-    pub fn drain(&mut self, buffer: &mut [u8], wait: Duration) -> io::Result<Event> {
+    pub fn drain(&mut self, buffer: &mut [u8], wait: Duration) -> io::Result<ChildEvent> {
         if self.rest.is_empty() {
             match self.output.recv_timeout(wait) {
                 Ok(chunk) => self.rest = chunk,
-                Err(RecvTimeoutError::Timeout) => return Ok(Event::Quiet),
+                Err(RecvTimeoutError::Timeout) => return Ok(ChildEvent::Quiet),
                 Err(RecvTimeoutError::Disconnected) => {
                     self.is_closed = true;
-                    return Ok(Event::Closed);
+                    return Ok(ChildEvent::Closed);
                 }
             }
         }
         let length = self.rest.len().min(buffer.len());
         buffer[..length].copy_from_slice(&self.rest[..length]);
         self.rest.drain(..length);
-        Ok(Event::Output(length))
+        Ok(ChildEvent::Output(length))
     }
 
-    /// Ends the tree: Windows has no polite request that a console program could not miss.
+    /// Kills the process tree: Windows has no request to end that every console program would
+    /// receive.
     pub fn terminate(&self) {
         self.kill();
     }
 
-    /// Ends the tree.
+    /// Kills the process tree.
     pub fn kill(&self) {
         if self.exit.is_some() {
             return;
         }
         let root = std::env::var_os("SystemRoot").unwrap_or_else(|| r"C:\Windows".into());
         let program = PathBuf::from(root).join(r"System32\taskkill.exe");
-        let _ = super::programs::exactly(&program)
+        let _ = agent_files::platform::programs::exactly(&program)
             .args(["/T", "/F", "/PID", &self.child.id().to_string()])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -113,17 +114,17 @@ impl Tree {
             .status();
     }
 
-    /// Waits so long for the child's status.
-    pub fn reap(&mut self, wait: Duration) -> io::Result<Option<Exit>> {
+    /// Waits up to this long for the exit status.
+    pub fn reap(&mut self, wait: Duration) -> io::Result<Option<ChildExit>> {
         if self.exit.is_some() {
             return Ok(self.exit);
         }
         let status = self.child.wait_timeout(wait)?;
-        Ok(status.map(|status| Exit::Code(status.code().unwrap_or(-1))))
+        Ok(status.map(|status| ChildExit::Code(status.code().unwrap_or(-1))))
     }
 }
 
-impl Drop for Tree {
+impl Drop for WindowsChildTree {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
             self.kill();
@@ -140,7 +141,7 @@ fn forward(mut reader: PipeReader, sender: &SyncSender<Vec<u8>>) {
     }
 }
 
-/// The program that runs a script, with the arguments that stand before the script.
+/// The program that runs scripts, with the arguments that precede the script.
 pub fn shell() -> (PathBuf, &'static [&'static str]) {
     let root = std::env::var_os("SystemRoot").unwrap_or_else(|| r"C:\Windows".into());
     let program = PathBuf::from(root).join(r"System32\WindowsPowerShell\v1.0\powershell.exe");

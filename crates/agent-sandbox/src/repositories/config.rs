@@ -7,26 +7,26 @@
 //! value   = { plain | '"' quoted '"' | "\" escape }          ends with the line, or a comment
 //! ```
 //!
-//! It follows git's own reader letter by letter: a setting that git sees and this does not would be
-//! obeyed. What git would complain about is no configuration here either.
+//! Follows git's own parser exactly: a setting that git sees and this parser does not would take
+//! effect unnoticed. Input that git rejects is rejected here too.
 
 use std::iter::Peekable;
 use std::slice::Iter;
 
-/// One setting of a configuration file.
+/// A setting in a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// In lower case.
+    /// Section name in lower case.
     pub section: String,
-    /// As it is written.
+    /// Subsection name as written.
     pub subsection: Option<Vec<u8>>,
-    /// In lower case.
+    /// Setting name in lower case.
     pub name: String,
-    /// Nothing if only the name is there, which means true.
+    /// `None` if only the name is given, which means true.
     pub value: Option<Vec<u8>>,
 }
 
-/// Settings of `core` that name no program and no file, and of other sections.
+/// Settings of `core` that name neither a program nor a file.
 const CORE: [&str; 15] = [
     "repositoryformatversion",
     "filemode",
@@ -46,7 +46,7 @@ const CORE: [&str; 15] = [
 ];
 
 impl Setting {
-    /// The whole name: `core.fsmonitor`, `remote.origin.url`.
+    /// The full name: `core.fsmonitor`, `remote.origin.url`.
     pub fn key(&self) -> String {
         match &self.subsection {
             Some(subsection) => format!(
@@ -59,17 +59,18 @@ impl Setting {
         }
     }
 
-    /// The value, if it is text.
+    /// The value, if it is UTF-8.
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(self.value.as_deref()?).ok()
     }
 
-    /// Whether the name has this section, which has no subsection, and this last part.
+    /// True if the setting is in this section, without a subsection, and has this name.
     pub fn is(&self, section: &str, name: &str) -> bool {
         self.section == section && self.subsection.is_none() && self.name == name
     }
 
-    /// Whether git runs nothing and reads no other file because of it, whatever its value.
+    /// True if git runs no program and reads no other file because of this setting, whatever its
+    /// value.
     pub fn is_harmless(&self) -> bool {
         let name = self.name.as_str();
         match (self.section.as_str(), &self.subsection) {
@@ -97,24 +98,24 @@ impl Setting {
     }
 }
 
-/// Git would not read it, or it is no text for a program.
+/// Git would reject the file, or it contains a NUL byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unreadable;
 
-/// Reads a whole file.
+/// Parses a whole file.
 pub fn parse(text: &[u8]) -> Result<Vec<Setting>, Unreadable> {
     if text.contains(&0) {
         return Err(Unreadable);
     }
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let mut reader = Reader {
+    let mut reader = GitConfigReader {
         bytes: text.iter().peekable(),
         section: None,
     };
     reader.settings()
 }
 
-/// Writes settings as a file of their own.
+/// Renders settings as a configuration file.
 pub fn render(settings: &[Setting]) -> Vec<u8> {
     let mut text = Vec::new();
     let mut current = None;
@@ -125,7 +126,8 @@ pub fn render(settings: &[Setting]) -> Vec<u8> {
             text.extend(format!("[{}", setting.section).bytes());
             if let Some(subsection) = &setting.subsection {
                 text.extend(b" \"");
-                // Here a backslash stands before any byte, and nothing else is written in another way.
+                // In a subsection any byte can be escaped with a backslash, and there are no other
+                // escapes.
                 for byte in subsection {
                     if matches!(byte, b'"' | b'\\') {
                         text.push(b'\\');
@@ -160,13 +162,13 @@ fn escaped(text: &[u8]) -> Vec<u8> {
     escaped
 }
 
-struct Reader<'a> {
+struct GitConfigReader<'a> {
     bytes: Peekable<Iter<'a, u8>>,
     section: Option<(String, Option<Vec<u8>>)>,
 }
 
-impl Reader<'_> {
-    /// The next byte; the end of the file is the end of a line.
+impl GitConfigReader<'_> {
+    /// The next byte; the end of the file counts as the end of a line.
     fn next(&mut self) -> u8 {
         match self.bytes.next() {
             Some(b'\r') if self.bytes.peek() == Some(&&b'\n') => {
@@ -298,7 +300,7 @@ impl Reader<'_> {
     }
 }
 
-/// `[branch.main]`, as it was written long ago.
+/// The deprecated form `[branch.main]`.
 fn old_style(name: String) -> (String, Option<Vec<u8>>) {
     match name.split_once('.') {
         Some((section, subsection)) => (section.to_owned(), Some(subsection.into())),
@@ -310,7 +312,7 @@ fn is_key(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'-'
 }
 
-/// What C takes for a space, but for the vertical ones that git does not.
+/// True for what C's `isspace` accepts, except the vertical whitespace that git does not.
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }

@@ -1,25 +1,25 @@
-//! A control group that limits how many processes there are in it.
+//! A control group that limits the number of processes in it.
 //!
-//! Root is exempt from the limit of processes that every other user has, so its commands are counted
-//! by a group, where root can make one. Both versions of control groups are known.
+//! Root is exempt from the per-user process limit, so its commands are counted by a control group
+//! where root can create one. Supports both versions of control groups.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How the name of a group begins; the number of the process that made it follows.
+/// Prefix of a group's name; the ID of the process that created it follows.
 const NAME: &str = "agent-";
 
-/// A group that this process has entered; it leaves and removes it when this is dropped.
+/// A group that this process has entered. Dropping it leaves and removes the group.
 #[derive(Debug)]
 pub struct ProcessGroup {
     path: PathBuf,
-    /// The group that it came from.
+    /// The group that the process came from.
     origin: PathBuf,
 }
 
 impl ProcessGroup {
-    /// Makes a group for so many processes and threads and enters it, with all that it will start.
+    /// Creates a group with this limit on processes and threads, and enters it.
     pub fn enter(limit: u64) -> io::Result<Self> {
         let groups = fs::read_to_string("/proc/self/cgroup")?;
         let mounts = fs::read_to_string("/proc/self/mountinfo")?;
@@ -40,23 +40,23 @@ impl ProcessGroup {
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        // A group that cannot be left is removed by the next process that makes one.
+        // If the group cannot be left, the next process that creates one removes it.
         let _ = put(&self.origin, "cgroup.procs", "0");
         let _ = fs::remove_dir(&self.path);
     }
 }
 
-/// The group of this process by which the number of processes can be limited.
+/// The group of this process that can limit the number of processes.
 #[derive(Debug, PartialEq, Eq)]
 struct Own {
     path: PathBuf,
-    /// Where the tree of groups is mounted.
+    /// Mount point of the group hierarchy.
     top: PathBuf,
     is_unified: bool,
 }
 
 impl Own {
-    /// Finds it in what the kernel tells in `cgroup` and `mountinfo`.
+    /// Finds it from the content of `cgroup` and `mountinfo` in `/proc`.
     fn find(groups: &str, mounts: &str) -> Option<Self> {
         let of_line = |line: &str| {
             let mut parts = line.splitn(3, ':').skip(1);
@@ -65,7 +65,7 @@ impl Own {
         };
         let groups: Vec<(String, String)> = groups.lines().filter_map(of_line).collect();
         let counts = |list: &str| list.split(',').any(|name| name == "pids");
-        // Where both versions are mounted, the old one has the controller.
+        // If both versions are mounted, the old one has the controller.
         let (controllers, group) = groups
             .iter()
             .find(|(controllers, _)| counts(controllers))
@@ -114,13 +114,13 @@ impl Own {
     }
 }
 
-/// Removes the groups of processes that were killed.
+/// Removes the groups of killed processes.
 fn remove_abandoned(above: &Path) {
     for entry in fs::read_dir(above).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let number = name.to_str().and_then(|name| name.strip_prefix(NAME));
         if number.is_some_and(|number| !Path::new("/proc").join(number).exists()) {
-            // One that still has somebody in it stays.
+            // A group that still has members stays.
             let _ = fs::remove_dir(entry.path());
         }
     }

@@ -1,4 +1,4 @@
-//! Descriptors that one process hands to another.
+//! Passes descriptors between processes.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -10,7 +10,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-/// Gives the process at the other end a copy of the descriptor.
+/// Sends a copy of the descriptor to the process at the other end.
 pub fn hand_over(other: &UnixStream, descriptor: BorrowedFd<'_>) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut message = SendAncillaryBuffer::new(&mut space);
@@ -23,7 +23,7 @@ pub fn hand_over(other: &UnixStream, descriptor: BorrowedFd<'_>) -> io::Result<(
     Ok(())
 }
 
-/// Waits for the descriptor that the other end hands over.
+/// Waits for a descriptor from the process at the other end.
 pub fn take_over(other: &UnixStream) -> io::Result<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut message = RecvAncillaryBuffer::new(&mut space);

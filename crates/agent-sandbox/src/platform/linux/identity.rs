@@ -1,4 +1,4 @@
-//! Who a process is: its user, its namespace of users, its capabilities.
+//! The identity of a process: user, user namespace and capabilities.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,14 +8,14 @@ use rustix::fs::{Mode, OFlags, openat};
 use rustix::process::{DumpableBehavior, Gid, Signal, Uid, set_dumpable_behavior};
 use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
 
-/// A number inside of a user namespace, the number outside that it stands for, and how many.
+/// A range of IDs in a user namespace and the IDs outside that they map to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdRange {
-    /// The first number inside.
+    /// First ID inside.
     pub inside: u32,
-    /// The first number outside.
+    /// First ID outside.
     pub outside: u32,
-    /// How many follow one another.
+    /// Number of IDs.
     pub count: u32,
 }
 
@@ -26,38 +26,37 @@ fn lines(ranges: &[IdRange]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Gives up being root for a user without any power; capabilities in later user namespaces
-/// come with those.
+/// Switches from root to an unprivileged user. A later user namespace brings its own capabilities.
 pub fn become_user(id: u32) -> io::Result<()> {
     rustix::thread::set_thread_groups(&[])?;
     let group = Gid::from_raw(id);
     rustix::thread::set_thread_res_gid(group, group, group)?;
     let user = Uid::from_raw(id);
     rustix::thread::set_thread_res_uid(user, user, user)?;
-    // The kernel takes a change of user as a reason to hide `/proc/self` from the new one.
+    // After a change of user the kernel hides `/proc/self` from the new user.
     Ok(set_dumpable_behavior(DumpableBehavior::Dumpable)?)
 }
 
 /// Maps the process's own user and group in the user namespace that it has just entered.
 ///
-/// `proc` is a directory where a `/proc` can be written to.
+/// `proc` is a writable `/proc`.
 pub fn map_own_ids(proc: BorrowedFd<'_>, user: IdRange, group: IdRange) -> io::Result<()> {
     write_at(proc, "self/setgroups", b"deny")?;
     write_at(proc, "self/uid_map", lines(&[user]).as_bytes())?;
     write_at(proc, "self/gid_map", lines(&[group]).as_bytes())
 }
 
-/// Forbids user namespaces below this one.
+/// Forbids nested user namespaces.
 pub fn forbid_user_namespaces(proc: BorrowedFd<'_>) -> io::Result<()> {
     write_at(proc, "sys/user/max_user_namespaces", b"0")
 }
 
-/// Limits how many processes and threads there can be in this process's namespace, by the numbers
-/// that there are for them. Needs Linux 6.14.
+/// Limits the process IDs in this process's PID namespace, and with them the number of processes
+/// and threads. Needs Linux 6.14.
 ///
-/// Unlike the limit that every process has, it holds for root too.
+/// Unlike the per-user limit, it applies to root too.
 pub fn limit_process_numbers(proc: BorrowedFd<'_>, limit: u64) -> io::Result<()> {
-    /// Numbers up to this one are given only once, to the first processes.
+    /// IDs up to this one are assigned only once, to the first processes.
     const RESERVED: u64 = 300;
     let last = RESERVED.saturating_add(limit);
     write_at(
@@ -68,8 +67,7 @@ pub fn limit_process_numbers(proc: BorrowedFd<'_>, limit: u64) -> io::Result<()>
     write_at(proc, "sys/kernel/pid_max", last.to_string().as_bytes())
 }
 
-/// Whether the numbers of processes can be limited for a namespace alone: on older kernels that is
-/// a setting of the whole machine.
+/// True if process IDs can be limited per namespace; on older kernels the limit is global.
 pub fn has_process_numbers_of_its_own() -> bool {
     const SINCE: (u32, u32) = (6, 14);
     let name = rustix::system::uname();
@@ -79,9 +77,9 @@ pub fn has_process_numbers_of_its_own() -> bool {
     (next(), next()) >= (Some(SINCE.0), Some(SINCE.1))
 }
 
-/// A user namespace that nobody lives in, to map the owners of a mount; leaves a child to reap.
+/// Creates an empty user namespace for mapping the owners of a mount; leaves a child to reap.
 ///
-/// `proc` is a `/proc` in which processes have the numbers that they have for this one.
+/// `proc` is a `/proc` that shows processes under the IDs that they have here.
 pub fn namespace_for_owners(proc: BorrowedFd<'_>, ranges: &[IdRange]) -> io::Result<OwnedFd> {
     let child = super::hold_user_namespace()?;
     let map = lines(ranges);
@@ -92,7 +90,7 @@ pub fn namespace_for_owners(proc: BorrowedFd<'_>, ranges: &[IdRange]) -> io::Res
             let flags = OFlags::RDONLY | OFlags::CLOEXEC;
             Ok(openat(proc, file("ns/user"), flags, Mode::empty())?)
         });
-    // It is reaped with whatever else this process, as the first of its namespace, reaps.
+    // This process is the init of its namespace and reaps the child later.
     rustix::process::kill_process(child, Signal::KILL)?;
     opened
 }
@@ -102,12 +100,12 @@ pub fn enter_user_namespace() -> io::Result<()> {
     super::unshare(UnshareFlags::NEWUSER)
 }
 
-/// Drops every capability, for this program and for all that it will ever start.
+/// Drops every capability, for this program and for everything that it starts.
 pub fn drop_capabilities() -> io::Result<()> {
     use rustix::thread as own;
     for number in 0..64_u32 {
         let one = CapabilitySet::from_bits_retain(1 << number);
-        // Numbers that the kernel does not know end the list.
+        // The kernel rejects unknown capabilities, which ends the list.
         if own::remove_capability_from_bounding_set(one).is_err() {
             break;
         }

@@ -1,6 +1,6 @@
-//! Mounts by descriptor: taken, given attributes, and put in their place.
+//! Mounts by descriptor: cloned, restricted and attached.
 //!
-//! A tree is cloned from what a path or a descriptor means now, and stays that, whatever is
+//! A tree is cloned from the current target of a path or descriptor and stays the same, whatever is
 //! renamed afterwards. Needs Linux 5.12.
 
 use std::io;
@@ -14,14 +14,14 @@ use rustix::mount::{
     mount_change, move_mount, open_tree, unmount,
 };
 
-/// What holds for all that is seen through a mount.
+/// Permissions of everything seen through a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Nothing can be changed.
+    /// Read-only.
     Read,
-    /// What the owner may, can be changed.
+    /// Writable, as far as the owner may.
     Write,
-    /// The same, for a device file.
+    /// Writable, for a device file.
     Device,
 }
 
@@ -40,21 +40,21 @@ impl Access {
     }
 }
 
-/// A tree of mounts that is in no place yet.
+/// A detached tree of mounts.
 #[derive(Debug)]
-pub struct Tree(OwnedFd);
+pub struct MountTree(OwnedFd);
 
-/// Whether a link is followed to what it points to.
+/// How to treat a path that is a symbolic link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
-    /// It is.
+    /// Use its target.
     Follow,
-    /// It is taken as what it is.
+    /// Use the link itself.
     Keep,
 }
 
-impl Tree {
-    /// Clones what the path means, with all that is mounted below it.
+impl MountTree {
+    /// Clones the mount at a path, with everything mounted below it.
     pub fn clone_of(path: &Path, links: Links) -> io::Result<Self> {
         let mut flags = OpenTreeFlags::OPEN_TREE_CLONE
             | OpenTreeFlags::OPEN_TREE_CLOEXEC
@@ -65,7 +65,7 @@ impl Tree {
         Ok(Self(open_tree(CWD, path, flags)?))
     }
 
-    /// Clones what the descriptor means, with all that is mounted below it.
+    /// Clones the mount of a descriptor, with everything mounted below it.
     pub fn clone_of_descriptor(descriptor: BorrowedFd<'_>) -> io::Result<Self> {
         let flags = OpenTreeFlags::OPEN_TREE_CLONE
             | OpenTreeFlags::OPEN_TREE_CLOEXEC
@@ -74,7 +74,7 @@ impl Tree {
         Ok(Self(open_tree(descriptor, "", flags)?))
     }
 
-    /// A new file system of this kind, with its options.
+    /// A new file system of this type, with its options.
     pub fn new_file_system(
         kind: &str,
         options: &[(&str, &str)],
@@ -94,45 +94,46 @@ impl Tree {
         Ok(Self(tree))
     }
 
-    /// Restricts the tree and everything mounted below.
+    /// Restricts the tree and everything mounted below it.
     pub fn restrict(&self, access: Access) -> io::Result<()> {
         set_attributes(self.0.as_fd(), access.attributes(), None)
     }
 
-    /// The same, and shows the files as owned by others, as this user namespace maps them.
+    /// Restricts the tree and maps the owners of its files through this user namespace.
     pub fn restrict_and_map(&self, access: Access, users: BorrowedFd<'_>) -> io::Result<()> {
         let attributes = access.attributes() | MOUNT_ATTR_IDMAP;
         set_attributes(self.0.as_fd(), attributes, Some(users.as_raw_fd()))
     }
 
-    /// Puts the tree over the file or directory at this path, which is not followed as a link.
+    /// Attaches the tree to a file or directory; a link is not followed.
     pub fn attach(&self, target: &Path) -> io::Result<()> {
         let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
         Ok(move_mount(&self.0, "", CWD, target, flags)?)
     }
 }
 
-impl AsFd for Tree {
+impl AsFd for MountTree {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-/// Keeps what is mounted here from being seen elsewhere, and the other way round.
+/// Stops mount events from propagating in either direction.
 pub fn make_private() -> io::Result<()> {
     let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     Ok(mount_change("/", flags)?)
 }
 
-/// Makes the current directory, which must be a mount, the root; what was the root is gone.
+/// Makes the current directory, which must be a mount, the root, and detaches the old root.
 pub fn pivot_to_here() -> io::Result<()> {
-    // With the same place for both, the old root lies on top of the new one, and is taken off.
+    // With the same path for both, the old root is stacked on top of the new one and can be
+    // detached.
     rustix::process::pivot_root(".", ".")?;
     unmount(".", UnmountFlags::DETACH)?;
     Ok(rustix::process::chdir("/")?)
 }
 
-/// Restricts what is mounted at this path, and nothing mounted below.
+/// Restricts the mount at this path, but none mounted below it.
 pub fn restrict_in_place(path: &Path, access: Access) -> io::Result<()> {
     let flags = OpenTreeFlags::OPEN_TREE_CLOEXEC;
     let place = open_tree(CWD, path, flags)?;

@@ -1,6 +1,6 @@
-//! A network of its own for a process, made by another one while the first has other work.
+//! A network namespace for a process, created by another process in parallel.
 //!
-//! A new network is what takes the kernel longest of all namespaces.
+//! Of all namespaces, a network namespace takes the kernel longest to create.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space}
 
 use super::descriptors;
 
-/// Enters a new network, in which only the loopback is on, and hands it to the other end.
+/// Enters a new network namespace with only the loopback device, and passes it to the other end.
 pub fn part_for(other: &UnixStream) -> io::Result<()> {
     super::unshare(UnshareFlags::NEWNET)?;
     loopback_up()?;
@@ -20,7 +20,7 @@ pub fn part_for(other: &UnixStream) -> io::Result<()> {
     descriptors::hand_over(other, network.as_fd())
 }
 
-/// Waits for the network that the other end hands over, and enters it.
+/// Waits for the network namespace from the other end, and enters it.
 pub fn join(other: &UnixStream) -> io::Result<()> {
     let network = descriptors::take_over(other)?;
     Ok(move_into_link_name_space(
@@ -29,7 +29,7 @@ pub fn join(other: &UnixStream) -> io::Result<()> {
     )?)
 }
 
-/// Switches the loopback device of this network namespace on.
+/// Brings up the loopback device of this network namespace.
 #[expect(unsafe_code, reason = "network devices are configured by ioctl")]
 fn loopback_up() -> io::Result<()> {
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;

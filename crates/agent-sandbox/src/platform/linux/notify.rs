@@ -1,8 +1,8 @@
-//! System calls that wait until somebody else has decided about them.
+//! System calls that wait for a decision by another process.
 //!
-//! The process that made one stands still meanwhile. What its arguments point to can change under
-//! the eyes of whoever looks, so a call must be carried out by the one who decides, on what they
-//! have looked at, and never be let go on.
+//! The calling process is suspended meanwhile. The memory that its arguments point to can change at
+//! any time. So the deciding process must carry out the call itself, on the copy that it has
+//! checked, and must never let the original call continue.
 
 use std::fs::File;
 use std::io;
@@ -12,42 +12,42 @@ use std::os::unix::fs::FileExt;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-/// Where the calls arrive.
+/// Receives the waiting calls.
 #[derive(Debug)]
-pub struct Listener(OwnedFd);
+pub struct SyscallListener(OwnedFd);
 
-/// A call that waits for its answer.
+/// A call that waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitingCall {
     id: u64,
-    /// The thread that made it.
+    /// ID of the calling thread.
     pub thread: u32,
-    /// Its number.
+    /// Number of the system call.
     pub number: i64,
     /// Its arguments.
     pub arguments: [u64; 6],
 }
 
-impl Listener {
-    /// The listener behind a descriptor that a filter gave.
+impl SyscallListener {
+    /// Wraps the descriptor that a filter returned.
     pub fn new(descriptor: OwnedFd) -> Self {
         Self(descriptor)
     }
 
-    /// Waits for the next call; none when nobody is left to make one.
+    /// Waits for the next call; `None` when no process is left to make one.
     #[expect(unsafe_code, reason = "calls are received by ioctl")]
     pub fn next(&self) -> Option<WaitingCall> {
         loop {
-            // Without this, receiving would wait for ever once the last process has ended.
+            // Without this, receiving would block forever once the last process has ended.
             let mut ready = [PollFd::new(&self.0, PollFlags::IN)];
             match poll(&mut ready, None) {
                 Ok(_) if ready[0].revents().contains(PollFlags::IN) => {}
                 Err(Errno::INTR) => continue,
                 Ok(_) | Err(_) => return None,
             }
-            // SAFETY: all bytes zero is a valid notification, and the kernel wants it so.
+            // SAFETY: all bytes zero is a valid notification, and the kernel requires it.
             let mut received: libc::seccomp_notif = unsafe { std::mem::zeroed() };
-            // SAFETY: the kernel fills the structure that this ioctl is about.
+            // SAFETY: the kernel fills in the structure of this ioctl.
             let result = unsafe {
                 libc::ioctl(
                     self.0.as_raw_fd(),
@@ -64,14 +64,15 @@ impl Listener {
                         arguments: received.data.args,
                     });
                 }
-                // The process ended, or a signal came, before it was received.
+                // The process ended, or a signal came, before the call was received.
                 Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::EINTR)) => {}
                 Err(_) => return None,
             }
         }
     }
 
-    /// Whether the call still waits: if so, what was opened of its thread before is its own.
+    /// True if the call still waits. Then anything opened through its thread ID before belongs to
+    /// it.
     #[expect(unsafe_code, reason = "calls are asked about by ioctl")]
     pub fn is_waiting(&self, call: &WaitingCall) -> bool {
         // SAFETY: the kernel reads the number that is pointed to.
@@ -85,7 +86,7 @@ impl Listener {
         result == 0
     }
 
-    /// Has the call return without being carried out by the kernel: 0, or an error.
+    /// Makes the call return 0 or an error, without the kernel carrying it out.
     #[expect(unsafe_code, reason = "calls are answered by ioctl")]
     pub fn answer(&self, call: &WaitingCall, result: Result<(), Errno>) {
         let answer = libc::seccomp_notif_resp {
@@ -94,8 +95,8 @@ impl Listener {
             error: result.err().map_or(0, |errno| -errno.raw_os_error()),
             flags: 0,
         };
-        // SAFETY: the kernel reads the structure that this ioctl is about. A call whose process
-        // was killed meanwhile needs no answer.
+        // SAFETY: the kernel reads the structure of this ioctl. A call whose process was killed
+        // meanwhile needs no answer.
         let _ = unsafe {
             libc::ioctl(
                 self.0.as_raw_fd(),
@@ -106,25 +107,25 @@ impl Listener {
     }
 }
 
-impl AsFd for Listener {
+impl AsFd for SyscallListener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
 impl WaitingCall {
-    /// An argument that is a number of 32 bits with a sign, like a descriptor.
+    /// A signed 32-bit argument, such as a descriptor.
     pub fn signed(&self, argument: usize) -> i32 {
         self.low_half(argument).cast_signed()
     }
 
-    /// An argument that is a number of 32 bits.
+    /// An unsigned 32-bit argument.
     pub fn low_half(&self, argument: usize) -> u32 {
         let [a, b, c, d, ..] = self.arguments[argument].to_le_bytes();
         u32::from_le_bytes([a, b, c, d])
     }
 
-    /// The memory of the process that made the call.
+    /// Opens the memory of the calling process.
     pub fn memory(&self) -> io::Result<CallerMemory> {
         Ok(CallerMemory(File::open(format!(
             "/proc/{}/mem",
@@ -133,26 +134,26 @@ impl WaitingCall {
     }
 }
 
-/// The memory of a process, to be read.
+/// Readable memory of a process.
 #[derive(Debug)]
 pub struct CallerMemory(File);
 
 impl CallerMemory {
-    /// Fills the buffer from an address.
+    /// Reads from an address into the buffer.
     pub fn read(&self, address: u64, buffer: &mut [u8]) -> Result<(), Errno> {
         self.0
             .read_exact_at(buffer, address)
             .map_err(|_| Errno::FAULT)
     }
 
-    /// The text at an address, up to its NUL.
+    /// Reads a NUL-terminated string at an address.
     pub fn text(&self, address: u64) -> Result<Vec<u8>, Errno> {
         const MAX_BYTES: usize = libc::PATH_MAX.cast_unsigned() as usize;
         let mut text = vec![0; MAX_BYTES];
         let mut length = 0;
         while length < MAX_BYTES {
             let at = address.wrapping_add(length as u64);
-            // As far as it is there: what follows the text may be no memory at all.
+            // Short reads are fine: the memory after the string may be unmapped.
             let read = self.0.read_at(&mut text[length..], at).unwrap_or(0);
             if read == 0 {
                 return Err(Errno::FAULT);

@@ -1,66 +1,66 @@
-//! A filter of system calls: rules in, a program for the kernel out.
+//! Compiles system call rules into a seccomp filter.
 //!
-//! Every rule is about one call and decides it; a call without a rule is allowed. The kernel
-//! remembers which calls are always allowed, so that these cost nothing afterwards; to learn them it
-//! runs the filter once for every call that there is, and so the rules are a tree and not a list.
+//! Each rule decides one call; calls without a rule are allowed. The kernel caches which calls are
+//! always allowed, so that these cost nothing afterwards. To fill the cache it runs the filter once
+//! for every call, so the rules form a tree, not a list.
 
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-use super::notify::Listener;
+use super::notify::SyscallListener;
 
-/// What becomes of a call.
+/// The decision about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Check {
-    /// It fails.
+pub enum SyscallCheck {
+    /// Refuse it.
     Refuse,
-    /// It fails if this argument has one of these bits.
+    /// Refuse it if the argument has any of these bits.
     RefuseBits {
-        /// Which argument, from 0.
+        /// Index of the argument.
         argument: u8,
         /// The bits.
         bits: u32,
     },
-    /// It fails if one argument has one of its bits and another has one of its own.
+    /// Refuse it if two arguments both have any of their bits.
     RefuseBitsWith {
-        /// Which argument, from 0, and the bits.
+        /// Index of the first argument, and its bits.
         first: (u8, u32),
-        /// Which other argument, and its bits.
+        /// Index of the second argument, and its bits.
         second: (u8, u32),
     },
-    /// It fails if this argument is one of these.
+    /// Refuse it if the argument has one of these values.
     RefuseValues {
-        /// Which argument, from 0.
+        /// Index of the argument.
         argument: u8,
         /// The values.
         values: &'static [u32],
     },
-    /// It fails unless this argument is one of these.
+    /// Refuse it unless the argument has one of these values.
     AllowValues {
-        /// Which argument, from 0.
+        /// Index of the argument.
         argument: u8,
         /// The values.
         values: &'static [u32],
     },
-    /// It fails unless one of these is met by all its arguments.
+    /// Refuse it unless the arguments match all operands of one alternative.
     AllowOneOf(&'static [&'static [Operand]]),
-    /// Whoever holds the [`Listener`] decides, and carries the call out itself.
+    /// Let the holder of the [`SyscallListener`] decide and carry out the call itself.
     Notify,
 }
 
-/// What an argument must be, in the bits of the mask.
+/// A condition on the masked bits of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operand {
-    /// Which argument, from 0.
+    /// Index of the argument.
     pub argument: u8,
-    /// The bits that are looked at.
+    /// The bits to compare.
     pub mask: u32,
-    /// What they must be.
+    /// Their required value.
     pub value: u32,
 }
 
 impl Operand {
-    /// An argument of which every bit counts.
+    /// A condition on all bits of an argument.
     pub const fn is(argument: u8, value: u32) -> Self {
         Self {
             argument,
@@ -70,18 +70,18 @@ impl Operand {
     }
 }
 
-/// One call and what becomes of it.
+/// A system call and the decision about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyscallRule {
-    /// The call's number.
+    /// The number of the call.
     pub call: i64,
-    /// What is looked at.
-    pub check: Check,
-    /// The error with which it fails.
+    /// The decision.
+    pub check: SyscallCheck,
+    /// The error if it is refused.
     pub errno: i32,
 }
 
-/// The machine that the numbers are for, or none where there is no filter.
+/// The architecture of the call numbers; `None` where there is no filter.
 #[cfg(target_arch = "x86_64")]
 const MACHINE: Option<u32> = Some(0xC000_003E);
 #[cfg(target_arch = "aarch64")]
@@ -89,14 +89,15 @@ const MACHINE: Option<u32> = Some(0xC000_00B7);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const MACHINE: Option<u32> = None;
 
-/// Where the kernel puts the number of the call, the machine and the low half of an argument.
+/// Offsets of the call number, the architecture and the low half of an argument in the kernel's
+/// data.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const fn argument_at(argument: u8) -> u32 {
     16 + 8 * argument as u32
 }
 
-/// The instructions of the kernel's filter machine, from `linux/bpf_common.h`.
+/// BPF instructions, from `linux/bpf_common.h`.
 const LOAD: u16 = 0x20;
 const RETURN: u16 = 0x06;
 const IF_EQUAL: u16 = 0x15;
@@ -106,14 +107,14 @@ const SKIP: u16 = 0x05;
 const IF_BITS: u16 = 0x45;
 const KEEP_BITS: u16 = 0x54;
 
-/// A program of the kernel's filter machine.
+/// A compiled BPF program.
 #[derive(Debug, Clone)]
 pub struct Filter(Vec<libc::sock_filter>);
 
 impl Filter {
-    /// Builds the filter; calls with a number beyond `last` do not exist inside.
+    /// Compiles the filter. Calls with a number above `last` are refused as unknown.
     ///
-    /// None on machines whose numbers are not known here.
+    /// Returns `None` on architectures whose call numbers are not known here.
     pub fn new(rules: &[SyscallRule], last: u32) -> Option<Self> {
         let machine = MACHINE?;
         let mut program = vec![
@@ -121,13 +122,13 @@ impl Filter {
             jump(IF_EQUAL, machine, 1, 0),
             step(RETURN, libc::SECCOMP_RET_KILL_PROCESS),
             step(LOAD, NUMBER),
-            // Also catches the calls of x32, which have a high bit.
+            // Also catches x32 calls, which have a high bit set.
             jump(IF_GREATER, last, 0, 1),
             step(RETURN, failure(libc::ENOSYS)),
         ];
         let mut decisions = Vec::new();
         for rule in rules {
-            // Calls that this machine does not have are negative.
+            // Calls that this architecture lacks have negative numbers.
             if let Ok(call) = u32::try_from(rule.call) {
                 let body = body_of(rule);
                 decisions.push((call, u8::try_from(body.len()).ok()?, body));
@@ -138,19 +139,19 @@ impl Filter {
         Some(Self(program))
     }
 
-    /// Puts the filter on this process and all that it starts.
+    /// Installs the filter on this process and everything that it starts.
     pub fn install(&self) -> io::Result<()> {
         self.install_with(0).map(drop)
     }
 
-    /// Puts the filter on this process and all that it starts; calls of [`Check::Notify`] wait for
-    /// the listener, and fail once it is closed.
+    /// Installs the filter on this process and everything that it starts. Calls with
+    /// [`SyscallCheck::Notify`] wait for the listener, and fail once it is closed.
     ///
-    /// The kernel lets no process have two, so none can be put before this one later.
+    /// The kernel allows one listener per process, so no other can intercept the calls later.
     #[expect(unsafe_code, reason = "a descriptor comes as a number")]
-    pub fn install_with_listener(&self) -> io::Result<Listener> {
+    pub fn install_with_listener(&self) -> io::Result<SyscallListener> {
         const LISTENER: libc::c_ulong = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
-        // Else each signal has a call made again that is under way; kernels before 5.19 cannot.
+        // Without this flag every signal restarts a pending call; kernels before 5.19 lack it.
         let undisturbed = LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
         let number = match self.install_with(undisturbed) {
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
@@ -159,8 +160,10 @@ impl Filter {
             installed => installed?,
         };
         let number = i32::try_from(number).map_err(io::Error::other)?;
-        // SAFETY: the kernel has just made it, and nobody else knows of it.
-        Ok(Listener::new(unsafe { OwnedFd::from_raw_fd(number) }))
+        // SAFETY: the kernel has just created it, and it has no other owner.
+        Ok(SyscallListener::new(unsafe {
+            OwnedFd::from_raw_fd(number)
+        }))
     }
 
     #[expect(unsafe_code, reason = "rustix has no seccomp filters")]
@@ -182,7 +185,7 @@ impl Filter {
         super::check(result).map(|()| result)
     }
 
-    /// The program as the kernel's bytes, for another program that installs it.
+    /// The program as raw bytes, for another program that installs it.
     pub fn to_bytes(&self) -> Vec<u8> {
         let words = self.0.iter().flat_map(|step| {
             let code = step.code.to_ne_bytes();
@@ -195,10 +198,11 @@ impl Filter {
     }
 }
 
-/// A call, and how many steps of which kind decide it; each ends with a decision.
+/// A call number, and the length and steps of the body that decides it; every path through the body
+/// ends in a decision.
 type SyscallDecision = (u32, u8, Vec<libc::sock_filter>);
 
-/// Appends what finds the decision for the loaded number among these, which are sorted.
+/// Appends a binary search for the loaded call number among these decisions, which are sorted.
 fn append_tree(program: &mut Vec<libc::sock_filter>, decisions: &[SyscallDecision]) -> Option<()> {
     const FEW: usize = 2;
     if decisions.len() <= FEW {
@@ -215,7 +219,7 @@ fn append_tree(program: &mut Vec<libc::sock_filter>, decisions: &[SyscallDecisio
     let skip = program.len();
     program.push(step(SKIP, 0));
     append_tree(program, lower)?;
-    // A jump of its own, because a condition cannot lead as far.
+    // An unconditional jump, because a conditional one does not reach far enough.
     program[skip].k = u32::try_from(program.len() - skip - 1).ok()?;
     append_tree(program, upper)
 }
@@ -233,14 +237,14 @@ fn body_of(rule: &SyscallRule) -> Vec<libc::sock_filter> {
         body
     };
     match rule.check {
-        Check::Refuse => vec![failed],
-        Check::RefuseBits { argument, bits } => vec![
+        SyscallCheck::Refuse => vec![failed],
+        SyscallCheck::RefuseBits { argument, bits } => vec![
             step(LOAD, argument_at(argument)),
             jump(IF_BITS, bits, 0, 1),
             failed,
             allowed,
         ],
-        Check::RefuseBitsWith { first, second } => vec![
+        SyscallCheck::RefuseBitsWith { first, second } => vec![
             step(LOAD, argument_at(first.0)),
             jump(IF_BITS, first.1, 0, 3),
             step(LOAD, argument_at(second.0)),
@@ -248,9 +252,13 @@ fn body_of(rule: &SyscallRule) -> Vec<libc::sock_filter> {
             failed,
             allowed,
         ],
-        Check::RefuseValues { argument, values } => compare(argument, values, failed, allowed),
-        Check::AllowValues { argument, values } => compare(argument, values, allowed, failed),
-        Check::AllowOneOf(alternatives) => {
+        SyscallCheck::RefuseValues { argument, values } => {
+            compare(argument, values, failed, allowed)
+        }
+        SyscallCheck::AllowValues { argument, values } => {
+            compare(argument, values, allowed, failed)
+        }
+        SyscallCheck::AllowOneOf(alternatives) => {
             let mut body: Vec<_> = alternatives
                 .iter()
                 .flat_map(|operands| steps_of(operands))
@@ -258,15 +266,15 @@ fn body_of(rule: &SyscallRule) -> Vec<libc::sock_filter> {
             body.push(failed);
             body
         }
-        Check::Notify => vec![step(RETURN, libc::SECCOMP_RET_USER_NOTIF)],
+        SyscallCheck::Notify => vec![step(RETURN, libc::SECCOMP_RET_USER_NOTIF)],
     }
 }
 
-/// Allows the call if all of these are met; else what follows decides.
+/// Allows the call if all operands match; otherwise continues with the following steps.
 fn steps_of(operands: &[Operand]) -> Vec<libc::sock_filter> {
     let mut steps = vec![step(RETURN, libc::SECCOMP_RET_ALLOW)];
     for operand in operands.iter().rev() {
-        // The jump leads behind all that this is put before, which is a handful of steps.
+        // The jump skips the remaining steps of this alternative, of which there are few.
         let behind = u8::try_from(steps.len()).unwrap_or(u8::MAX);
         let loaded = [
             step(LOAD, argument_at(operand.argument)),
@@ -297,12 +305,12 @@ mod tests {
     const RULES: &[SyscallRule] = &[
         SyscallRule {
             call: 7,
-            check: Check::Refuse,
+            check: SyscallCheck::Refuse,
             errno: 1,
         },
         SyscallRule {
             call: 8,
-            check: Check::RefuseBits {
+            check: SyscallCheck::RefuseBits {
                 argument: 1,
                 bits: 0o6000,
             },
@@ -310,7 +318,7 @@ mod tests {
         },
         SyscallRule {
             call: 9,
-            check: Check::AllowValues {
+            check: SyscallCheck::AllowValues {
                 argument: 0,
                 values: &[1, 2],
             },
@@ -318,7 +326,7 @@ mod tests {
         },
         SyscallRule {
             call: 10,
-            check: Check::RefuseValues {
+            check: SyscallCheck::RefuseValues {
                 argument: 5,
                 values: &[4, 6],
             },
@@ -326,7 +334,7 @@ mod tests {
         },
         SyscallRule {
             call: 11,
-            check: Check::RefuseBitsWith {
+            check: SyscallCheck::RefuseBitsWith {
                 first: (0, 1),
                 second: (1, 2),
             },
@@ -334,7 +342,7 @@ mod tests {
         },
         SyscallRule {
             call: 12,
-            check: Check::AllowOneOf(&[
+            check: SyscallCheck::AllowOneOf(&[
                 &[Operand {
                     argument: 1,
                     mask: 0xFF00,
@@ -346,7 +354,7 @@ mod tests {
         },
         SyscallRule {
             call: 13,
-            check: Check::Notify,
+            check: SyscallCheck::Notify,
             errno: 7,
         },
     ];
