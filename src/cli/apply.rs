@@ -24,8 +24,8 @@ Examples:
 
 /// Apply one chat reply to a workspace, without a session
 ///
-/// Works on the workspace of this base directory, or, where `agent` was never used, on the current
-/// directory. Writes nothing but files of the workspace.
+/// Works on the workspace of this base directory, or on the current directory if there is none.
+/// Writes nothing but files of the workspace.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Apply {

@@ -24,7 +24,7 @@ Examples:
 pub(super) struct Approve {
     #[command(flatten)]
     choice: Choice,
-    /// Do not ask about commands like this one any more; for the network: in this session
+    /// Do not ask about commands like this one again; for the network: allow it for this session
     #[arg(long)]
     always: bool,
 }
@@ -40,17 +40,17 @@ Examples:
 pub(super) struct Decline {
     #[command(flatten)]
     choice: Choice,
-    /// What the model is told why
+    /// The reason to give to the model
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
 
 #[derive(Debug, Args)]
 struct Choice {
-    /// The steps, or `all`; may be left out if only one waits
+    /// The steps, or `all`; optional if only one waits
     #[arg(value_name = "N|all")]
     which: Vec<Which>,
-    /// The session; the latest unfinished one if it is left out
+    /// The session; by default the latest unfinished one
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }

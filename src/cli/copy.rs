@@ -22,20 +22,19 @@ Examples:
   agent copy --part 2
   agent copy > message.txt
 
-Where there is no way to a clipboard, and where standard output is not a terminal, the message is \
-printed.";
+Prints the message if there is no clipboard, or if standard output is not a terminal.";
 
-/// Put the current message on the clipboard, or print it
+/// Copy the current message to the clipboard, or print it
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Copy {
-    /// The session: its id, the first few digits of it, or `latest`
+    /// The session: its ID, the first few digits of it, or `latest`
     #[arg(value_name = "ID")]
     id: Option<String>,
-    /// Only this part of a message that goes in several
+    /// Only this part of a message in several parts
     #[arg(long, value_name = "N")]
     part: Option<usize>,
-    /// The whole message as one, also if it goes in parts or as a file beside a short one
+    /// The whole message as one text, even if it is sent in parts or as a file
     #[arg(long, conflicts_with = "part")]
     full: bool,
 }

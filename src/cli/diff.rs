@@ -20,17 +20,17 @@ Examples:
   agent diff --round 3 --stat
   agent diff ab12";
 
-/// Show what a round changed, its commands included
+/// Show the changes of a round, including those made by its commands
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Diff {
-    /// The session; the latest one if it is left out
+    /// The session; by default the latest one
     #[arg(value_name = "ID")]
     id: Option<String>,
-    /// The round; the latest one that changed files and is not undone if it is left out
+    /// The round; by default the latest one that changed files and is not undone
     #[arg(long, value_name = "N")]
     round: Option<u32>,
-    /// Only the names, with the number of lines
+    /// Only file names and line counts
     #[arg(long)]
     stat: bool,
 }

@@ -19,7 +19,7 @@ Examples:
   agent doctor
   agent doctor --json
 
-Its exit code is 1 if a line says `problem`: then something that you need would not work.";
+The exit code is 1 if a line says `problem`: something that you need does not work.";
 
 /// Check what works here: sandbox, shell, git, watching, clipboard, disk, settings
 #[derive(Debug, clap::Args)]

@@ -18,7 +18,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct End {
-    /// The session; the latest unfinished one if it is left out
+    /// The session; by default the latest unfinished one
     #[arg(value_name = "ID")]
     id: Option<String>,
 }

@@ -22,18 +22,17 @@ Examples:
   agent export ab12 --format html -o session.html
   agent export ab12 --format json | jq .rounds[0].results";
 
-/// Write a transcript of a session: one file, nothing from elsewhere
+/// Write a transcript of a session: one self-contained file
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Export {
-    /// The session: its id, the first few digits of it, or `latest`; the latest one if it is left
-    /// out
+    /// The session: its ID, the first few digits of it, or `latest`; by default the latest one
     #[arg(value_name = "ID")]
     id: Option<String>,
-    /// Markdown, one HTML page, or JSON
+    /// Markdown, a single HTML page, or JSON
     #[arg(long, value_name = "FORMAT", default_value = "md")]
     format: Format,
-    /// Write this file instead of standard output
+    /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }

@@ -24,29 +24,29 @@ Examples:
   agent fork ab12 --round 3 --in-place
 
 By default the fork gets a directory of its own beside this one, with a copy of the files as they \
-were after that round; both sessions can go on at the same time. With `--in-place` it works on the \
-same files: later rounds are undone first, after a question.";
+were after that round; both sessions can continue at the same time. With `--in-place` it works on \
+the same files: later rounds are undone first, after asking you.";
 
-/// Begin a new session from a point of another one: to try another way
+/// Start a new session from a point in another one: to try another way
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Fork {
-    /// The session: its id, the first few digits of it, or `latest`
+    /// The session: its ID, the first few digits of it, or `latest`
     #[arg(value_name = "ID")]
     id: String,
-    /// What the model shall do there, beyond the task; the words are joined
+    /// What the model should do there, in addition to the task; the words are joined
     #[arg(value_name = "INSTRUCTION")]
     instruction: Vec<String>,
-    /// After which round; 0 is the beginning, the latest one if it is left out
+    /// Fork after this round, 0 for the beginning; by default the latest one
     #[arg(long, value_name = "N")]
     round: Option<u32>,
-    /// The new directory, with settings, messages and a workspace of its own
+    /// The new directory, with its own settings, messages and workspace
     #[arg(long, value_name = "DIR", conflicts_with = "in_place")]
     into: Option<PathBuf>,
-    /// Work on the same files; what later rounds changed is undone first
+    /// Work on the same files; changes of later rounds are undone first
     #[arg(long)]
     in_place: bool,
-    /// Do not ask before rounds are undone
+    /// Do not ask before undoing rounds
     #[arg(long, short)]
     yes: bool,
 }

@@ -14,15 +14,15 @@ Examples:
   agent handoff
   agent handoff ab12
 
-Paste the message into a new chat, of the same vendor or another one. Its reply is taken as usual, \
+Paste the message into a new chat, of the same vendor or another one. Its reply is used as always, \
 also by a loop that waits in another terminal.";
 
-/// Write the message anew for another chat: one that knows nothing of the work
+/// Rewrite the message for another chat: one that knows nothing of the work
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Handoff {
-    /// The session: its id, the first few digits of it, or `latest`; the latest unfinished one if
-    /// it is left out
+    /// The session: its ID, the first few digits of it, or `latest`; by default the latest
+    /// unfinished one
     #[arg(value_name = "ID")]
     id: Option<String>,
 }

@@ -30,7 +30,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Help {
-    /// A command, a topic or a setting; after a topic, what of it
+    /// A command, a topic or a setting; after a topic, which part of it
     #[arg(value_name = "COMMAND|TOPIC")]
     words: Vec<String>,
 }

@@ -15,7 +15,7 @@ Examples:
   agent init
   agent init ~/my-project";
 
-/// Work on an existing project in place: make `.agent/` in it, and touch nothing else
+/// Work on an existing project in place: create `.agent/` in it, and touch nothing else
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Init {

@@ -16,9 +16,9 @@ Examples:
   agent list
   agent list --json
 
-A session is named by its id, the first few digits of it, or `latest`.";
+Name a session by its ID, the first few digits of it, or `latest`.";
 
-/// List the sessions, the latest first
+/// List the sessions, latest first
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct List {}

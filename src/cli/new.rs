@@ -22,14 +22,14 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct New {
-    /// What the model shall do; the words are joined, `-` reads it from standard input, `/NAME` uses
-    /// a template of `agent prompts`
+    /// What the model should do; the words are joined, `-` reads standard input, `/NAME` uses a
+    /// template from `agent prompts`
     #[arg(required = true, value_name = "TASK")]
     task: Vec<String>,
-    /// Write the message and exit, for scripts that go on with `agent step`
+    /// Write the message and exit, for scripts that continue with `agent step`
     #[arg(long)]
     no_wait: bool,
-    /// Put each message on the clipboard, as `--clipboard out` does
+    /// Copy each message to the clipboard, like `--clipboard out`
     #[arg(long)]
     copy: bool,
 }
@@ -78,7 +78,7 @@ impl New {
         };
         if task.trim().is_empty() {
             return Err(Error::usage("the task is empty")
-                .hint("say what the model shall do: agent new \"add a test for the parser\""));
+                .hint("say what the model should do: agent new \"add a test for the parser\""));
         }
         Ok(task.trim().to_owned())
     }

@@ -17,7 +17,7 @@ Examples:
   agent parse reply.md
   agent parse - < reply.md";
 
-/// Show what a reply asks for: typed commands in JSON, one a line; touches nothing
+/// Show what a reply asks for: commands as JSON, one per line; touches nothing
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Parse {

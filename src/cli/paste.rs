@@ -23,10 +23,10 @@ Examples:
   agent paste -            from standard input; on a terminal a lone `.` ends it
   agent paste --edit       in your editor ($VISUAL or $EDITOR)
 
-It works while a loop runs elsewhere. Without a file and with standard input from a pipe, that is \
-read; on a terminal without a way to a clipboard, what you type is.";
+Works while a loop runs in another terminal. Without FILE it reads standard input if that is a \
+pipe; on a terminal without a clipboard it reads what you type.";
 
-/// Put a reply into the inbox: from the clipboard, a file, or what you type
+/// Put a reply into the inbox: from the clipboard, a file or the terminal
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Paste {

@@ -11,8 +11,7 @@ use crate::ui::Ui;
 /// Show the model's plan
 #[derive(Debug, Args)]
 pub(super) struct Plan {
-    /// The session: its id, the first few digits of it, or `latest`; the latest one if it is left
-    /// out
+    /// The session: its ID, the first few digits of it, or `latest`; by default the latest one
     #[arg(value_name = "ID")]
     id: Option<String>,
 }

@@ -19,7 +19,7 @@ Examples:
   agent policy check \"git push --force\"
   agent policy forget 2";
 
-/// Show the rules in words, or what would happen to one command
+/// Show the rules, or what would happen to one command
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PolicyArgs {
@@ -29,13 +29,13 @@ pub(super) struct PolicyArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Say what would happen to a command, and which rule says so
+    /// Show what would happen to a command, and which rule decides it
     Check {
         /// The command, as the model would write it
         #[arg(required = true, value_name = "COMMAND")]
         script: Vec<String>,
     },
-    /// Take back rules that you gave with "always"; `agent policy` numbers them
+    /// Remove rules that you added with "always"; `agent policy` numbers them
     Forget {
         /// The numbers of the rules, or `all`
         #[arg(required = true, value_name = "N|all")]

@@ -24,15 +24,15 @@ in `~/.config/agent/prompts/` (`$XDG_CONFIG_HOME`):
 
   ---
   name: review
-  description: Look for mistakes, and mend them
+  description: Find mistakes and fix them
   ---
-  Read {{args}} and look for mistakes. Mend each one, with a test.
+  Read {{args}} and look for mistakes. Fix each one, with a test.
 
-The words after its name take the place of `{{args}}`; without that they come last. `name` and \
-`description` may be left out. One that came with a project is shown to you before its first use. \
-A task that begins with a slash and is no template gets a space in front: agent new \" /tmp is full\"";
+The words after the name replace `{{args}}`, or are appended if there is no `{{args}}`. `name` and \
+`description` are optional. A template that came with a project is shown to you before its first \
+use. Put a space before a task that begins with a slash and is not a template: agent new \" /tmp is full\"";
 
-/// List the templates for tasks, or show one: `agent new /NAME` uses it
+/// List the task templates, or show one: `agent new /NAME` uses it
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Prompts {

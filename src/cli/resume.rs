@@ -17,28 +17,28 @@ Examples:
   agent resume ab12 \"now add tests\"
   agent resume \"now add tests\"
 
-With an instruction the next message asks the model for it, and a session that has ended goes on. \
-The latest session is meant if only an instruction is given.";
+With an instruction the next message asks the model for it, even if the session has ended. With \
+only an instruction, the latest session is used.";
 
-/// Go on with a session, also with a further instruction
+/// Continue a session, optionally with a new instruction
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Resume {
-    /// The session: its id, the first few digits of it, or `latest`
+    /// The session: its ID, the first few digits of it, or `latest`
     #[arg(value_name = "ID")]
     id: Option<String>,
-    /// What the model shall do next; the words are joined, `-` reads it from standard input
+    /// What the model should do next; the words are joined, `-` reads standard input
     #[arg(value_name = "INSTRUCTION")]
     instruction: Vec<String>,
-    /// Write the message and exit, for scripts that go on with `agent step`
+    /// Write the message and exit, for scripts that continue with `agent step`
     #[arg(long)]
     no_wait: bool,
-    /// Put each message on the clipboard, as `--clipboard out` does
+    /// Copy each message to the clipboard, like `--clipboard out`
     #[arg(long)]
     copy: bool,
 }
 
-/// The most characters of a further instruction.
+/// The most characters of a new instruction.
 const MAX_INSTRUCTION: usize = 4_000;
 
 impl Resume {
@@ -118,7 +118,7 @@ impl Resume {
     }
 }
 
-/// What the model shall do next, from the words of the command line or from standard input.
+/// The new instruction, from the words of the command line or from standard input.
 pub(super) fn instruction(words: &[String]) -> Result<Option<String>> {
     if words.is_empty() {
         return Ok(None);
@@ -131,7 +131,7 @@ pub(super) fn instruction(words: &[String]) -> Result<Option<String>> {
     let text = text.trim();
     if text.is_empty() {
         return Err(Error::usage("the instruction is empty")
-            .hint("say what the model shall do next: agent resume ab12 \"now add tests\""));
+            .hint("say what the model should do next: agent resume ab12 \"now add tests\""));
     }
     if text.chars().count() > MAX_INSTRUCTION {
         return Err(Error::usage(format!(
@@ -166,7 +166,7 @@ pub(super) fn find_open(store: &Store, ui: &Ui, id: Option<&str>) -> Result<Sess
     let id = &session.session_id;
     Err(Error::mendable(format!("session {id} has ended"))
         .hint(format!(
-            "`agent resume {id} \"<what to do next>\"` goes on with it"
+            "`agent resume {id} \"<what to do next>\"` continues it"
         ))
         .hint("`agent new \"<task>\"` begins another one"))
 }

@@ -17,7 +17,8 @@ Examples:
   agent rm ab12cd34
   agent rm --yes ab12 77
 
-It shows what goes, and asks. The files of the workspace stay as they are; undo goes with the session.";
+Shows what would be removed, and asks. The files of the workspace stay as they are; a removed \
+session cannot be undone any more.";
 
 /// Remove sessions: their state, messages and replies, never the workspace
 #[derive(Debug, Args)]

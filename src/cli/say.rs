@@ -22,7 +22,7 @@ pub(super) struct Say {
     /// What to tell the model; the words are joined
     #[arg(required = true, value_name = "TEXT")]
     text: Vec<String>,
-    /// The session; the latest unfinished one if it is left out
+    /// The session; by default the latest unfinished one
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }

@@ -18,18 +18,17 @@ Examples:
   agent show ab12 --round 3
   agent show ab12 --json | jq .results
 
-Without `--round` each round is told in short; with it, the whole message, the whole reply and the \
-whole results of that round.";
+Without `--round` each round is summarised; with it you see the full message, reply and results of \
+that round.";
 
-/// Show the conversation of a session: what was sent, what came, what was done
+/// Show the conversation of a session: messages, replies, results
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Show {
-    /// The session: its id, the first few digits of it, or `latest`; the latest one if it is left
-    /// out
+    /// The session: its ID, the first few digits of it, or `latest`; by default the latest one
     #[arg(value_name = "ID")]
     id: Option<String>,
-    /// Only this round, with all of its texts
+    /// Only this round, in full
     #[arg(long, value_name = "N")]
     round: Option<u32>,
 }

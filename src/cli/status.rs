@@ -24,12 +24,12 @@ Examples:
   agent status ab12
   agent status --json latest";
 
-/// Say where the session stands and what to do now
+/// Show where the session stands and what to do next
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct StatusArgs {
-    /// The session: its id, the first few digits of it, or `latest`; the latest unfinished one if it
-    /// is left out
+    /// The session: its ID, the first few digits of it, or `latest`; by default the latest
+    /// unfinished one
     #[arg(value_name = "ID")]
     id: Option<String>,
 }

@@ -23,10 +23,10 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct StepArgs {
-    /// The session; the latest unfinished one if it is left out
+    /// The session; by default the latest unfinished one
     #[arg(value_name = "ID")]
     id: Option<String>,
-    /// The reply, `-` for standard input; without it, the oldest reply in the inbox
+    /// The reply, `-` for standard input; by default the oldest reply in the inbox
     #[arg(long, value_name = "FILE")]
     reply: Option<PathBuf>,
 }

@@ -25,14 +25,14 @@ Examples:
   agent undo --to 3
   agent undo ab12 --yes";
 
-/// Take back the latest round that changed files: whatever changed them
+/// Undo the latest round that changed files: whatever changed them
 #[derive(Debug, Args)]
 #[command(after_help = UNDO_EXAMPLES)]
 pub(super) struct Undo {
-    /// The session; the latest one if it is left out
+    /// The session; by default the latest one
     #[arg(value_name = "ID")]
     id: Option<String>,
-    /// Take back all rounds after this one; 0 takes back all
+    /// Undo all rounds after this one; 0 undoes all
     #[arg(long, value_name = "N")]
     to: Option<u32>,
     #[command(flatten)]
@@ -48,7 +48,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = REDO_EXAMPLES)]
 pub(super) struct Redo {
-    /// The session; the latest one if it is left out
+    /// The session; by default the latest one
     #[arg(value_name = "ID")]
     id: Option<String>,
     #[command(flatten)]
@@ -60,7 +60,7 @@ struct Consent {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
-    /// Files that were changed since too; a copy of each is kept beside it
+    /// Also restore files that were changed since; a copy of each is kept beside it
     #[arg(long)]
     force: bool,
 }

@@ -52,7 +52,7 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "handoff",
         &["handoff"],
-        "write the message anew, for another chat",
+        "rewrite the message for another chat",
     ),
     word("settings", &["config"], "the settings in force"),
     word("help", &[], "this list"),

@@ -29,12 +29,12 @@ pub(super) static TOPICS: &[Topic] = &[
     },
     Topic {
         name: "safety",
-        about: "what stands between the model and your machine",
+        about: "what protects your machine from the model",
         text: |_| Ok(safety()),
     },
     Topic {
         name: "chats",
-        about: "your chat: what to copy, what it takes, what if it was cut",
+        about: "your chat: what to copy, how much it accepts, replies that were cut off",
         text: chats,
     },
     Topic {
@@ -93,9 +93,9 @@ static PAGES: &[Page] = &[
 fn protocol() -> String {
     format!(
         "# What the model is told\n\n\
-         You need not know this: each first message says it to the model. A reply may have any words \
-         around its commands, and other forms that models fall back on are understood too. `agent \
-         parse reply.md` shows what a reply asks for and touches nothing. All of it is in \
+         You need not know this: each first message tells it to the model. A reply may have any text \
+         around its commands, and other formats that models fall back on are understood too. `agent \
+         parse reply.md` shows what a reply asks for and touches nothing. The details are in \
          `docs/protocol.md`.\n\n\
          These are the instructions; `ab12cd34` stands for the session and `#1` for the round:\n\n\
          {}\n",
@@ -104,18 +104,18 @@ fn protocol() -> String {
 }
 
 const SAFETY: &str = "\
-# What stands between the model and your machine
+# What protects your machine from the model
 
 - File commands cannot leave the workspace: `..`, absolute paths and links that lead out fail.
-- Commands run in a sandbox where this machine has one: `agent doctor` tries it and says what holds. Without one, every command needs your yes.
+- Commands run in a sandbox if this machine supports one: `agent doctor` tests it and shows what applies. Without one, every command needs your approval.
 - Rules refuse, ask or allow; the strictest wins. `agent policy` shows those in force here, `agent policy check \"<command>\"` explains one command.
 - `--approval ask` asks you before every change, `--approval edits` before every command, `--approval plan` changes nothing before you approve a plan. With `--commands off` no command runs.
 - Every round can be shown and undone: `agent diff`, `agent undo`.
 - Secrets are replaced by placeholders before a message is written.
 
-What nobody protects: the files of the workspace themselves, what you later run from it, and what you paste into the chat. Do not save replies that you do not trust. The whole of it is in `docs/security.md`.
+Not protected: the files of the workspace themselves, anything you later run from it, and what you paste into the chat. Do not save replies that you do not trust. The details are in `docs/security.md`.
 
-These rules hold in a sandbox if you set nothing:
+These rules apply in a sandbox by default:
 ";
 
 fn safety() -> String {
@@ -145,11 +145,11 @@ Any chat will do. In all of them:
 1. Paste the whole message and send it. Stay in one chat: later messages are short because the model still knows the first.
 2. Wait until the reply has ended. Its commands are in one code block.
 3. Copy with a button, of the code block or of the whole reply; never by selecting with the mouse, which loses indentation and marks.
-4. If a paste becomes an attachment, send it so.
-5. If the reply was cut, save it all the same: what is whole is carried out, and the next message asks for the rest. Or let the chat continue, and save the whole reply again.
+4. If a paste becomes an attachment, send it that way.
+5. If the reply was cut off, save it anyway: the complete commands are carried out, and the next message asks for the rest. Or let the chat continue, and save the whole reply again.
 6. If the model answers in a canvas, an artifact or a file, say: \"Answer in the chat message itself.\"
 
-`--chat NAME`, or `Chat` in the settings, names yours. Then no message is longer than it takes, and a longer one goes in parts or as a file:
+`--chat NAME`, or `Chat` in the settings, names yours. Then no message is longer than it accepts; a longer one is sent in parts or as a file:
 ";
 
 fn chats(words: &[String]) -> Result<String> {
@@ -203,14 +203,14 @@ fn page(name: &str) -> Result<&'static Page> {
 const SETTINGS: &str = "\
 # Settings
 
-You can use `agent` without any of these. `agent config` shows what is in force, and where each value comes from. Later ones win:
+You can use `agent` without any of these. `agent config` shows the current values and where each comes from. Later ones win:
 
 1. the default;
 2. `appsettings.json`, in its `Agent` section: `{\"Agent\": {\"MaxRounds\": 50}}`;
 3. the environment: `Agent__MaxRounds=50 agent new \"...\"`;
 4. an option: `agent new --max-rounds 50 \"...\"`.
 
-A settings file may have come with a project. So what permits more than the default counts from a file only if you have trusted it: you are asked once. The settings that can are marked with `*`; what is as strict as the default, or stricter, counts from any file. A session keeps what made it stricter, and its workspace. More is in `docs/settings.md`.
+A settings file may have come with a project. So a value that permits more than the default counts only if you trust the file: you are asked once. Settings with such values are marked with `*`; stricter values count from any file. A session keeps its workspace and its restrictions. More is in `docs/settings.md`.
 ";
 
 fn settings(words: &[String]) -> Result<String> {
