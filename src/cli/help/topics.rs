@@ -174,7 +174,7 @@ fn chats(words: &[String]) -> Result<String> {
 /// What a chat takes; the pages about chats have the same words.
 fn in_words(chat: &Chat) -> String {
     format!(
-        "`{}`: at most {} in one message; a longer one goes {}.",
+        "`{}`: at most {} in one message; a longer one is sent {}.",
         chat.name,
         chat.takes(),
         chat.when_too_long
