@@ -218,7 +218,7 @@ pub fn own_directory(path: &Path) -> Result<()> {
 /// Creates a private temporary directory, which is removed when the value is dropped.
 pub fn temporary_directory(prefix: &str) -> Result<tempfile::TempDir> {
     crate::platform::temporary_directory(prefix)
-        .map_err(|cause| Error::mendable("could not make a temporary directory").because(cause))
+        .map_err(|cause| Error::mendable("could not create a temporary directory").because(cause))
 }
 
 /// Fails if the path of one of our directories is a symbolic link.
@@ -230,7 +230,7 @@ pub fn refuse_link(path: &Path) -> Result<()> {
         "`{}` is a link, where `agent` needs a directory of its own",
         path.display()
     ))
-    .hint("remove the link; the directory is made again"))
+    .hint("remove the link; `agent` creates the directory again"))
 }
 
 fn in_the_way(file: &Path) -> Error {
@@ -238,7 +238,7 @@ fn in_the_way(file: &Path) -> Error {
         "`{}` is a file, where a directory is needed",
         file.display()
     ))
-    .hint("move it away; the directory is made again")
+    .hint("move it away; `agent` creates the directory again")
 }
 
 /// Removes a file or a directory tree. Succeeds if there is nothing to remove.

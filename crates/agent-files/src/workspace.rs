@@ -313,7 +313,7 @@ impl Workspace {
 
 fn missing(path: &Path) -> Error {
     Error::mendable(format!("could not open the workspace `{}`", path.display()))
-        .hint("make the directory, or name another one with `--workspace`")
+        .hint("create the directory, or name another one with `--workspace`")
 }
 
 /// Reports the file or link where a directory was expected.

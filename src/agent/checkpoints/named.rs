@@ -131,7 +131,9 @@ mod tests {
         let partly = RelPath::parse("f3").unwrap();
         let outcomes = [
             Outcome::ok("deleted"),
-            Outcome::failed("`f2` was changed by somebody else meanwhile; it stays as it is"),
+            Outcome::failed(
+                "`f2` was changed by somebody else in the meantime and was left as it is",
+            ),
             Outcome::failed("1 of 2").with_changed([partly]),
         ];
         let results: Vec<StepResult> = (steps.iter().zip(outcomes))

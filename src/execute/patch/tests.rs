@@ -185,7 +185,7 @@ fn a_change_that_fails_takes_the_others_back() {
     );
     assert_eq!(
         problem.unwrap_err().to_string(),
-        "`a/impossible` cannot be made: `a` is not a directory"
+        "`a/impossible` cannot be created: `a` is not a directory"
     );
     write(&mut staging, "e");
     holds(&stage, files);

@@ -132,8 +132,9 @@ pub(super) fn expand(
 }
 
 fn path_of(name: &[u8]) -> Result<PathBuf> {
-    let name = name_of_bytes(name)
-        .ok_or_else(|| Error::mendable("a checkpoint has a name that this system has not"))?;
+    let name = name_of_bytes(name).ok_or_else(|| {
+        Error::mendable("a checkpoint contains a file name that this system does not support")
+    })?;
     Ok(PathBuf::from(name))
 }
 

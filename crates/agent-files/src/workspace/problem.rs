@@ -17,7 +17,7 @@ pub enum FileProblem {
     #[error("`{0}` is not a regular file")]
     NotRegular(RelPath),
     /// A parent of the path is not a directory.
-    #[error("`{path}` cannot be made: `{parent}` is not a directory")]
+    #[error("`{path}` cannot be created: `{parent}` is not a directory")]
     NotInDirectory {
         /// The requested path.
         path: RelPath,
@@ -38,7 +38,7 @@ pub enum FileProblem {
     #[error("`{0}` leads out of the workspace")]
     LeavesWorkspace(RelPath),
     /// A link in the path leads to our own records.
-    #[error("`{0}` leads to what belongs to `agent` itself and is hidden")]
+    #[error("`{0}` leads to `agent`'s own files, which are hidden")]
     Hidden(RelPath),
     /// The path is or goes through a symbolic link, and links are not written through.
     #[error("`{link}` is a symbolic link: files are not changed through links")]
@@ -50,7 +50,7 @@ pub enum FileProblem {
     #[error("`{0}` exists already")]
     Exists(RelPath),
     /// The file changed since it was last checked.
-    #[error("`{0}` was changed by somebody else meanwhile; it stays as it is")]
+    #[error("`{0}` was changed by somebody else in the meantime and was left as it is")]
     Changed(RelPath),
     /// The operating system reported an error.
     #[error("could not {action} `{path}`: {cause}")]

@@ -159,7 +159,7 @@ impl Workspace {
                 "the workspace `{}` was moved or deleted",
                 self.path.display()
             ))
-            .hint("put it back, or start again with `--workspace`; `agent resume` goes on, and carries out a reply that was taken")
+            .hint("put it back, or start again with `--workspace`; `agent resume` continues, and carries out a reply that was already accepted")
         };
         let there = std::fs::metadata(&self.path).map_err(|cause| gone().because(cause))?;
         let here = (self.root.dir_metadata()).map_err(|cause| gone().because(cause))?;

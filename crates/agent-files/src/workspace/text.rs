@@ -50,7 +50,7 @@ pub struct NotText;
 /// The text contains a character that the file's encoding lacks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the file is stored as Windows-1252, which has no `{character}` (U+{code:04X}); use a character that it has, or write the whole file anew after deleting it",
+    "the file is stored as Windows-1252, which has no `{character}` (U+{code:04X}); use a character that it has, or delete the file and create it again",
     code = u32::from(*.character)
 )]
 pub struct Unencodable {
