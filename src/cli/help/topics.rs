@@ -34,7 +34,7 @@ pub(super) static TOPICS: &[Topic] = &[
     },
     Topic {
         name: "chats",
-        about: "your chat: what to copy, how much it accepts, replies that were cut off",
+        about: "your chat: what to copy, its limits, replies that were cut off",
         text: chats,
     },
     Topic {

@@ -234,7 +234,7 @@ fn a_file_is_no_directory() {
     let problem = place.workspace.write(&path("a/b/c"), b"x").unwrap_err();
     assert_eq!(
         problem.to_string(),
-        "`a/b/c` cannot be made: `a` is not a directory"
+        "`a/b/c` cannot be created: `a` is not a directory"
     );
 }
 
