@@ -1,5 +1,5 @@
 //! Private keys in other forms than PEM: PEM encoded as base64, as kubeconfigs and `base64` write
-//! it, and `PuTTY` keys.
+//! it, the base64 of a key without its begin and end lines, and `PuTTY` keys.
 //!
 //! Lines may be indented, numbered or marked by a diff, as in `pem`. A line with anything besides
 //! its base64 ends a key, so each byte between two markers is examined only a few times, however
@@ -8,11 +8,28 @@
 use std::ops::Range;
 
 use super::SecretFinding;
-use super::base64::decode;
 use super::pem::{KIND, line_at, line_behind, run};
+use super::shape::decode_base64;
 
 /// The start of the base64 of `-----BEGIN `.
 pub(super) const ENCODED: &str = "LS0tLS1CRUdJTi";
+/// Parts of the base64 of keys in DER and of OpenSSH keys: their first fields are the same in all
+/// keys of a kind. In order: RSA, P-256, P-384, P-521 and Ed25519 in PKCS#8, RSA in PKCS#1 with
+/// 1024 to 4096 bits, P-256 and P-384 in SEC 1, OpenSSH.
+pub(super) const BARE: [&str; 12] = [
+    "IBADANBgkqhkiG9w0BAQEFAASC",
+    "MIGHAgEAMBMGByqGSM49",
+    "MIG2AgEAMBAGByqGSM49",
+    "MIHuAgEAMBAGByqGSM49",
+    "MC4CAQAwBQYDK2V",
+    "IBAAKBgQ",
+    "IBAAKCAQEA",
+    "IBAAKCAYEA",
+    "IBAAKCAgEA",
+    "MHcCAQEEI",
+    "MIGkAgEBBD",
+    "b3BlbnNzaC1rZXktdjE",
+];
 /// The line before the private half of a `PuTTY` key.
 pub(super) const PUTTY: &str = "Private-Lines:";
 /// The longest key on one line, as base64 of base64; the longest keys in use have half of that.
@@ -29,23 +46,51 @@ pub(super) fn encoded_at(text: &str, start: usize) -> (Option<SecretFinding>, us
     if !begins_private_key(bytes) {
         return (None, start);
     }
-    let run = bytes.iter().take(LONGEST);
+    let finding = base64_from(text, start);
+    let end = finding.parts.last().map_or(start, |part| part.end);
+    (Some(finding), end)
+}
+
+/// The private key without begin and end lines around this position, and the position before which
+/// no other begins.
+pub(super) fn bare_at(text: &str, word: usize) -> (Option<SecretFinding>, usize) {
+    /// The header of a DER sequence before its first field.
+    const HEADER: usize = 8;
+    /// The shortest key, Ed25519, has 64 digits.
+    const SHORTEST: usize = 60;
+    let is_exact = BARE.iter().any(|mark| text[word..].starts_with(mark));
+    let before = text.as_bytes()[..word].iter().rev().take(HEADER);
+    let length = before
+        .take_while(|byte| byte.is_ascii_alphanumeric() || b"+/".contains(byte))
+        .count();
+    let start = word - length;
+    let is_start = length < HEADER && (length == 0 || text[start..].starts_with("MI"));
+    if !is_exact || !is_start {
+        return (None, word);
+    }
+    let finding = base64_from(text, start);
+    let size: usize = finding.parts.iter().map(Range::len).sum();
+    let end = finding.parts.last().map_or(word, |part| part.end);
+    ((size >= SHORTEST).then_some(finding), end)
+}
+
+/// The base64 from this position on, with the lines that follow it.
+fn base64_from(text: &str, start: usize) -> SecretFinding {
+    let run = text.as_bytes()[start..].iter().take(LONGEST);
     let length = run
         .take_while(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte))
         .count();
     let first = start..start + length;
     let rest = lines_behind(text, first.end, MAX_LINES);
     let rest = rest.take_while(|part| part.len() >= SHORTEST_LINE);
-    let parts: Vec<Range<usize>> = std::iter::once(first).chain(rest).collect();
-    let end = parts.last().map_or(start, |part| part.end);
-    (Some(SecretFinding::new(KIND, parts)), end)
+    SecretFinding::new(KIND, std::iter::once(first).chain(rest).collect())
 }
 
 /// Returns true if a text begins with the base64 of the first line of a private key.
 fn begins_private_key(bytes: &[u8]) -> bool {
     /// Enough for `-----BEGIN ENCRYPTED PRIVATE KEY`, in whole groups of four.
     const HEADER: usize = 44;
-    let Some(header) = bytes.get(..HEADER).and_then(decode) else {
+    let Some(header) = bytes.get(..HEADER).and_then(decode_base64) else {
         return false;
     };
     let label = b"PRIVATE KEY";

@@ -2,28 +2,26 @@
 //!
 //! # How it works
 //!
-//! Three detectors: token formats of vendors (`formats`), private keys (`pem`, `keys`), and values
-//! that are assigned to a telling name (`assigned` and `names`; `env` for `.env` files, `logins`
-//! for other password files). One automaton of all words that can start a secret reads the text
-//! once, and the detectors examine only its hits, so ordinary text costs little. Nothing is
-//! compiled before the first scan.
+//! One table of rules (`rules`): tokens of vendors, values at telling places, values of telling
+//! names, and files that are there to keep secrets. One automaton of all keywords reads the text
+//! once (`scan`), and only its hits are examined, so ordinary text costs little. `place` finds the
+//! value of a name, `shape` judges values, `lines` reads `.env` files and manifests, `pem` and
+//! `keys` find private keys. Nothing is compiled before the first scan.
 //!
 //! A placeholder never spans lines and never adds or removes one, so line numbers stay valid. The
 //! [`Vault`] keeps the secrets behind the placeholders. Reading files, storing the vault and
 //! telling the person are left to the callers.
 
 mod allow;
-mod assigned;
-mod base64;
 mod boundary;
-mod env;
-mod formats;
 mod keys;
-mod logins;
+mod lines;
 mod names;
-mod open;
 mod pem;
-mod plausible;
+mod place;
+mod rules;
+mod scan;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod vault;
@@ -31,8 +29,8 @@ mod vault;
 use std::ops::Range;
 
 pub use self::allow::Allow;
-pub use self::assigned::keeps_settings;
-pub use self::formats::kinds;
+pub use self::place::keeps_settings;
+pub use self::scan::kinds;
 pub use self::vault::{
     MAX_KNOWN, Misplaced, Plain, Redacted, Secret, SecretPlace, Vault, may_have_placeholders,
     nameless, placeholder_in,
@@ -84,9 +82,7 @@ impl Scanner {
 
     /// Finds the secrets of a text, in order, without overlaps.
     pub fn scan(&self, text: &str, source: TextSource<'_>) -> Vec<SecretFinding> {
-        let mut found = formats::scan(text, source);
-        found.extend(env::scan(text, source));
-        found.extend(logins::scan(text, source));
+        let mut found = scan::scan(text, source);
         found.retain(|finding| {
             let values = finding.parts.iter().map(|part| &text[part.clone()]);
             !self.allow.permits(finding.kind, values)

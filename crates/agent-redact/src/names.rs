@@ -1,305 +1,63 @@
-//! Decides by the name of a value if the value is secret, and of which kind.
+//! Decides by the name of a value if the value is secret.
 //!
 //! A name is split into words: `COMPASS` and `AUTHOR` contain no `pass` and no `auth`, and
-//! `CERT_DIR` says where a certificate is. Unmistakable words may also end a longer one
-//! (`PGPASSWORD`). All detectors that look at names use this file.
+//! `CERT_DIR` says where a certificate is. All detectors that look at names use this file.
 
-/// Parts of which every telling name contains one; `telling` decides.
-pub(super) const LEADS: [&str; 7] = ["pass", "pw", "secret", "token", "key", "credential", "auth"];
-/// Endings of words that name a secret, with its kind.
-const ENDINGS: [(&str, &str); 17] = [
-    ("password", "password"),
-    ("passwd", "password"),
-    ("passwort", "password"),
-    ("passphrase", "password"),
-    ("passcode", "password"),
-    ("pwd", "password"),
-    ("secret", "secret"),
-    ("token", "token"),
-    ("credential", "secret"),
-    ("salt", "secret"),
-    ("apikey", "key"),
-    ("accesskey", "key"),
-    ("secretkey", "key"),
-    ("privatekey", "key"),
-    ("signingkey", "key"),
-    ("encryptionkey", "key"),
-    ("masterkey", "key"),
-];
-/// Whole words that name a password after another word, and perhaps alone.
-const SHORT_PASSWORDS: [&str; 6] = ["pass", "pw", "dbpass", "userpass", "rootpass", "smtppass"];
-/// Whole words that may name a secret.
-const DOUBTFUL: [&str; 4] = ["auth", "dsn", "cert", "pin"];
-/// Words before `key` that make it secret.
-const SECRET_KEYS: [&str; 33] = [
-    "api",
-    "access",
-    "secret",
-    "private",
-    "auth",
-    "signing",
-    "sign",
-    "signature",
-    "encryption",
-    "encrypt",
-    "master",
-    "subscription",
-    "jwt",
-    "hmac",
-    // Vendors that issue API keys.
-    "ai",
-    "anthropic",
-    "aws",
-    "azure",
-    "cohere",
-    "datadog",
-    "gemini",
-    "github",
-    "gitlab",
-    "heroku",
-    "mailgun",
-    "mistral",
-    "openai",
-    "paypal",
-    "relic",
-    "sendgrid",
-    "sentry",
-    "slack",
-    "stripe",
-];
-/// Words before `key` that make it public or an index.
-const OPEN_KEYS: [&str; 38] = [
-    "public",
-    "pub",
-    "publishable",
-    "verifying",
-    "verification",
-    "verify",
-    "host",
-    "primary",
-    "foreign",
-    "unique",
-    "cache",
-    "sort",
-    "partition",
-    "row",
-    "group",
-    "index",
-    "map",
-    "object",
-    "s3",
-    "bucket",
-    "etag",
-    "build",
-    "artifact",
-    "idempotency",
-    "storage",
-    "lookup",
-    "registry",
-    "routing",
-    "sitekey",
-    "site",
-    "search",
-    "translation",
-    "hot",
-    "shortcut",
-    "recv",
-    "gpg",
-    "pgp",
-    "trusted",
-];
-/// Words before `token` that make it a position in a list.
-const OPEN_TOKENS: [&str; 5] = ["page", "next", "continuation", "sync", "cursor"];
-/// Words after a telling one that make the name about a secret, not the name of one. Those of four
-/// letters and more may start a longer word.
-const ABOUT: [&str; 58] = [
-    "type",
-    "kind",
-    "name",
-    "url",
-    "uri",
-    "path",
-    "dir",
-    "folder",
-    "file",
-    "store",
-    "field",
-    "len",
-    "length",
-    "size",
-    "count",
-    "limit",
-    "max",
-    "min",
-    "expir",
-    "ttl",
-    "lifetime",
-    "timeout",
-    "header",
-    "prefix",
-    "suffix",
-    "regex",
-    "re",
-    "pattern",
-    "format",
-    "label",
-    "title",
-    "message",
-    "msg",
-    "hint",
-    "placeholder",
-    "prompt",
-    "alg",
-    "algo",
-    "mode",
-    "fingerprint",
-    "hash",
-    "sha",
-    "digest",
-    "checksum",
-    "policy",
-    "scope",
-    "issuer",
-    "audience",
-    "provider",
-    "version",
-    "endpoint",
-    "reset",
-    "help",
-    "env",
-    "var",
-    "arn",
-    "id",
-    "ids",
-];
+use std::sync::LazyLock;
 
-/// Endings of names whose values are public, even next to names of secrets.
-const OPEN_NAMES: [&str; 28] = [
-    "tag",
-    "version",
-    "commit",
-    "revision",
-    "rev",
-    "sha",
-    "hash",
-    "digest",
-    "checksum",
-    "fingerprint",
-    "build",
-    "release",
-    "image",
-    "email",
-    "mail",
-    "mode",
-    "level",
-    "format",
-    "region",
-    "zone",
-    "bucket",
-    "host",
-    "hostname",
-    "domain",
-    "locale",
-    "timezone",
-    "feature",
-    "branch",
-];
+use regex::Regex;
 
-/// How certain it is that a name has a secret value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Certainty {
-    Sure,
-    Doubtful,
-}
+use super::rules::table::{ABOUT, OPEN, RULES};
+use super::rules::{Anchor, Rule, compile};
 
-/// The information in a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Telling {
-    pub(super) kind: &'static str,
-    pub(super) certainty: Certainty,
-}
+static NAMES: LazyLock<Vec<(Regex, &'static Rule)>> = LazyLock::new(|| {
+    let rules = RULES.iter().filter(|rule| rule.anchor == Anchor::Name);
+    rules.map(|rule| (compile(rule.pattern), rule)).collect()
+});
+static IS_ABOUT: LazyLock<Regex> = LazyLock::new(|| compile(ABOUT));
+static IS_OPEN: LazyLock<Regex> = LazyLock::new(|| compile(OPEN));
 
-/// The information about a value in one word of its name.
-enum WordMeaning {
-    Secret(Telling),
-    /// The value is public, whatever earlier words say.
-    Open,
-    Nothing,
-}
-
-/// Examines a name. `None` if it does not say that its value is secret.
-pub(super) fn telling(name: &str) -> Option<Telling> {
-    let (mut told, mut before) = (None, None);
-    for word in words(name) {
-        let word = stem(word);
-        match said(word, before) {
-            WordMeaning::Secret(telling) => told = Some(telling),
-            WordMeaning::Open => told = None,
-            WordMeaning::Nothing if is_about(word) => told = None,
-            WordMeaning::Nothing => {}
-        }
-        before = Some(word);
-    }
-    told
+/// The rule of the last telling word of a name. `None` if the name does not say that its value is
+/// secret.
+pub(super) fn telling(name: &str) -> Option<&'static Rule> {
+    let name = normal_name(name);
+    let last = |pattern: &Regex| pattern.find_iter(&name).last().map(|found| found.end());
+    let found = NAMES
+        .iter()
+        .filter_map(|(pattern, rule)| Some((last(pattern)?, *rule)));
+    // Of those that end at the same word, the first row counts.
+    let (end, rule) = found.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
+    let is_secret = !IS_ABOUT.is_match(&name[end - 1..]) && !IS_OPEN.is_match(&name);
+    is_secret.then_some(rule)
 }
 
 /// The kind of a value with this name.
 pub(super) fn kind(name: &str) -> &'static str {
-    telling(name).map_or("secret", |telling| telling.kind)
+    telling(name).map_or("secret", |rule| rule.kind)
 }
 
-/// Returns true if a name says that its value is public.
+/// Returns true if the last word of a name says that the value is public.
 pub(super) fn is_open_name(name: &str) -> bool {
-    let last = words(name).last().map(stem);
-    last.is_some_and(|last| any(&OPEN_NAMES, last))
+    let name = normal_name(name);
+    let last = name.trim_end_matches('_').rfind('_').unwrap_or_default();
+    IS_ABOUT.is_match(&name[last..])
 }
 
-/// Returns true if this is the only word of a name.
-pub(super) fn is_only_word(name: &str, word: &str) -> bool {
-    let mut words = words(name);
-    words.next().is_some_and(|one| is(one, word)) && words.next().is_none()
-}
-
-fn said(word: &str, before: Option<&str>) -> WordMeaning {
-    let secret = |kind, certainty| WordMeaning::Secret(Telling { kind, certainty });
-    if before.is_some_and(|before| is(word, "token") && any(&OPEN_TOKENS, before)) {
-        return WordMeaning::Open;
-    }
-    let ending = ENDINGS.iter().find(|(ending, _)| ends_with(word, ending));
-    if let Some((_, kind)) = ending {
-        return secret(kind, Certainty::Sure);
-    }
-    if any(&SHORT_PASSWORDS, word) {
-        return match before {
-            Some(_) => secret("password", Certainty::Sure),
-            None => secret("password", Certainty::Doubtful),
-        };
-    }
-    if any(&DOUBTFUL, word) {
-        return secret("secret", Certainty::Doubtful);
-    }
-    match before {
-        _ if is(word, "pubkey") || is(word, "publickey") => WordMeaning::Open,
-        Some(before) if is(word, "key") && any(&OPEN_KEYS, before) => WordMeaning::Open,
-        Some(before) if is(word, "key") && any(&SECRET_KEYS, before) => {
-            secret("key", Certainty::Sure)
-        }
-        Some(_) if is(word, "key") => secret("key", Certainty::Doubtful),
-        _ => WordMeaning::Nothing,
-    }
-}
-
-/// The words of a name: split at punctuation and before capital letters.
-fn words(name: &str) -> impl Iterator<Item = &str> {
-    let pieces = name.split(|c: char| !c.is_alphanumeric());
-    pieces.flat_map(|piece| {
+/// The words of a name in lower case, without plural and number, each between `_`:
+/// `_azure_open_ai_key_` for `AzureOpenAIKeys2`.
+pub(super) fn normal_name(name: &str) -> String {
+    let mut normal = String::with_capacity(name.len() + 8);
+    normal.push('_');
+    for piece in name.split(|c: char| !c.is_alphanumeric()) {
         let mut rest = piece;
-        std::iter::from_fn(move || {
+        while !rest.is_empty() {
             let (word, behind) = rest.split_at(word_length(rest));
+            normal.push_str(&stem(word).to_ascii_lowercase());
+            normal.push('_');
             rest = behind;
-            (!word.is_empty()).then_some(word)
-        })
-    })
+        }
+    }
+    normal
 }
 
 /// The length of the first word: `Open` in `OpenAIKey`, `AI` in `AIKey`.
@@ -324,45 +82,18 @@ fn stem(word: &str) -> &str {
     }
 }
 
-fn is_about(word: &str) -> bool {
-    const SHORTEST_BEGINNING: usize = 4;
-    ABOUT.iter().any(|about| {
-        is(word, about)
-            || (about.len() >= SHORTEST_BEGINNING
-                && word
-                    .get(..about.len())
-                    .is_some_and(|start| is(start, about)))
-    })
-}
-
-fn is(word: &str, other: &str) -> bool {
-    word.eq_ignore_ascii_case(other)
-}
-
-fn any(words: &[&str], word: &str) -> bool {
-    words.iter().any(|one| is(one, word))
-}
-
-fn ends_with(word: &str, ending: &str) -> bool {
-    let start = word.len().checked_sub(ending.len());
-    start
-        .and_then(|start| word.get(start..))
-        .is_some_and(|end| is(end, ending))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[track_caller]
-    fn case(name: &str, expected: Option<(&str, Certainty)>) {
-        let told = telling(name).map(|telling| (telling.kind, telling.certainty));
+    fn case(name: &str, expected: Option<(&str, bool)>) {
+        let told = telling(name).map(|rule| (rule.kind, rule.is_doubtful));
         assert_eq!(told, expected, "{name}");
     }
 
     #[test]
     fn names_are_read_word_by_word() {
-        use Certainty::{Doubtful, Sure};
         for (name, kind) in [
             ("password", "password"),
             ("PGPASSWORD", "password"),
@@ -381,14 +112,14 @@ mod tests {
             ("AzureOpenAIKey", "key"),
             ("STRIPE_KEY", "key"),
         ] {
-            case(name, Some((kind, Sure)));
+            case(name, Some((kind, false)));
         }
         for (name, kind) in [
             ("PASS", "password"),
             ("ACME_KEY", "key"),
             ("AUTH", "secret"),
         ] {
-            case(name, Some((kind, Doubtful)));
+            case(name, Some((kind, true)));
         }
         for name in [
             "AUTHOR",

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::SecretFinding;
-use super::plausible::distinct;
+use super::shape::distinct;
 
 /// The kind of these secrets.
 pub(super) const KIND: &str = "private-key";

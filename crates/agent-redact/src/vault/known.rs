@@ -14,7 +14,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use super::super::TextSource;
 use super::super::boundary::is_within_word;
 use super::super::names::telling;
-use super::super::plausible::{distinct, is_word};
+use super::super::shape::{distinct, is_word};
 use super::{Secret, Vault};
 
 /// From this length on, a secret is no ordinary word, whatever it consists of.

@@ -1,0 +1,293 @@
+//! Values that are found line by line: `.env` files, also in diffs, in search results and in the
+//! output of commands, and the data of Kubernetes secrets.
+//!
+//! In a `.env` file a telling name is enough, and so is a value that looks random under any name.
+//! Obviously harmless values stay readable, and files that are templates by their name are skipped.
+//! A line elsewhere that only looks like one (Makefiles have them) needs more: an unmistakable
+//! name, and a value that is not an ordinary word.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::names::{is_open_name, kind, telling};
+use super::pem::{line_at, line_behind};
+use super::rules::compile;
+use super::rules::table::{ENVIRONMENT, EXAMPLES};
+use super::shape::{Stop, entropy, is_address, is_digest, is_password, is_public, is_word};
+use super::{SecretFinding, TextSource};
+
+/// The maximum number of lines of a quoted value.
+const MAX_LINES: usize = 100;
+/// The shortest value; shorter ones would match parts of ordinary words.
+const SHORTEST: usize = 4;
+
+/// The origin of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LineOrigin {
+    /// A `.env` file.
+    EnvFile,
+    /// Another file, or unknown.
+    Elsewhere,
+}
+
+/// Finds the secrets of a `.env` file, or of lines of one in another text if that mentions any.
+pub(super) fn scan(text: &str, source: TextSource<'_>, mentions_any: bool) -> Vec<SecretFinding> {
+    let is_file = match source {
+        TextSource::File(path) => is_env_file(path),
+        TextSource::Text => false,
+    };
+    let mut found = Vec::new();
+    if !is_file && (source != TextSource::Text || !mentions_any) {
+        return found;
+    }
+    let (mut start, mut is_in_diff) = (0, false);
+    for line in text.split_inclusive('\n') {
+        let here = start..start + line.len();
+        start = here.end;
+        // A quoted value may have reached beyond its line.
+        let done = found.last().and_then(|last: &SecretFinding| last.parts.last());
+        if done.is_some_and(|part| part.end > here.start) {
+            continue;
+        }
+        if is_file || is_of_env_file(line, &mut is_in_diff) || is_hit(line) {
+            found.extend(value(text, here, LineOrigin::EnvFile));
+        }
+    }
+    found
+}
+
+/// Returns true if a line is one of a `.env` file in a diff; remembers if the next one may be.
+fn is_of_env_file(line: &str, is_in_diff: &mut bool) -> bool {
+    let path = |line: &str| is_env_file(line[4..].trim());
+    if line.starts_with("--- ") {
+        *is_in_diff = path(line);
+    } else if line.starts_with("+++ ") {
+        *is_in_diff |= path(line);
+    } else if line.starts_with(['+', '-', ' ']) {
+        return *is_in_diff;
+    } else if !line.starts_with(['@', '\\', '\n', '\r']) && !line.starts_with("[TRUNCATED") {
+        *is_in_diff = false;
+    }
+    false
+}
+
+/// Returns true if a path is that of a `.env` file, and not of a template for one.
+fn is_env_file(path: &str) -> bool {
+    static NAMES: LazyLock<Regex> = LazyLock::new(|| compile(ENVIRONMENT));
+    static TEMPLATES: LazyLock<Regex> = LazyLock::new(|| compile(EXAMPLES));
+    let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+    NAMES.is_match(name) && !TEMPLATES.is_match(name)
+}
+
+/// Returns true if a line is a search hit in a `.env` file: `path/.env:3: KEY=value`.
+fn is_hit(line: &str) -> bool {
+    let mut pieces = line.splitn(3, ':');
+    let path = pieces.next().unwrap_or_default();
+    let number = pieces.next().unwrap_or_default();
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number && is_env_file(path)
+}
+
+/// The value of an assignment as `cat` and `env` print it, if its name contains this word; also
+/// with the prefixes of `cat -n` and `grep`.
+pub(super) fn printed(
+    text: &str,
+    word: Range<usize>,
+    source: TextSource<'_>,
+) -> Option<SecretFinding> {
+    const LONGEST_NAME: usize = 60;
+    const LONGEST_MARK: usize = 160;
+    static MARK: LazyLock<Regex> = LazyLock::new(|| {
+        compile(r#"\A(?:[^\s"'=]*:)?(?:\s*[0-9]+\t)?(?:export )?[A-Z0-9_]*\z"#)
+    });
+    let bytes = text.as_bytes();
+    let is_name = |byte: &&u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || **byte == b'_';
+    if source != TextSource::Text || !bytes[word.clone()].iter().all(|byte| is_name(&byte)) {
+        return None;
+    }
+    let after = bytes[word.end..].iter().take(LONGEST_NAME);
+    let sign = word.end + after.take_while(is_name).count();
+    if bytes.get(sign) != Some(&b'=') {
+        return None;
+    }
+    let from = text.ceil_char_boundary(word.start.saturating_sub(LONGEST_MARK));
+    let start = text[from..word.start]
+        .rfind('\n')
+        .map_or(from, |at| from + at + 1);
+    let line = start..line_at(text, sign).end;
+    let is_printed = (start == 0 || bytes[start - 1] == b'\n') && MARK.is_match(&text[start..word.start]);
+    is_printed.then(|| value(text, line, LineOrigin::Elsewhere))?
+}
+
+/// The value of a line, if it is a secret.
+fn value(text: &str, place: Range<usize>, origin: LineOrigin) -> Option<SecretFinding> {
+    let line = &text[place.clone()];
+    let sign = line.find('=')?;
+    let words = line[..sign].trim_end();
+    let mut words = words.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let name = words.next().unwrap_or_default();
+    if name.is_empty() || line[..sign].contains('#') {
+        return None;
+    }
+    let rest = line[sign + 1..].trim_end();
+    if let Some(parts) = quoted_lines(text, place.start + sign + 1..place.start + sign + 1 + rest.len()) {
+        let is_made_up = parts.iter().any(|part| is_password(&text[part.clone()]));
+        let is_sure = telling(name).is_some_and(|rule| !rule.is_doubtful);
+        let is_secret = is_sure || (origin == LineOrigin::EnvFile && is_made_up);
+        return is_secret.then(|| SecretFinding::new(kind(name), parts));
+    }
+    let rest = match origin {
+        LineOrigin::EnvFile => rest.split(" #").next().unwrap_or_default(),
+        // A command and its arguments can follow.
+        LineOrigin::Elsewhere => first_word(rest),
+    };
+    let value = rest.trim().trim_matches(['"', '\'']);
+    let start = place.start + sign + 1 + rest.find(value).unwrap_or_default();
+    let is_secret = !is_harmless(name, value)
+        && match origin {
+            LineOrigin::EnvFile => is_secret_in_file(name, value),
+            LineOrigin::Elsewhere => is_secret_anywhere(name, value),
+        };
+    is_secret.then(|| SecretFinding {
+        is_doubtful: is_doubtful(name, value),
+        ..SecretFinding::new(kind(name), vec![start..start + value.len()])
+    })
+}
+
+/// The lines of a value whose quote is closed on a later line. Private keys are left to `pem`.
+fn quoted_lines(text: &str, first: Range<usize>) -> Option<Vec<Range<usize>>> {
+    let line = text[first.clone()].trim_start();
+    let quote = line.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let content = first.end - line.len() + 1..first.end;
+    if line[1..].contains(quote) || line.contains("-----BEGIN") {
+        return None;
+    }
+    let mut parts = vec![content];
+    let mut next = line_behind(text, line_at(text, first.end).end);
+    for _ in 0..MAX_LINES {
+        let line = line_at(text, next?);
+        let content = &text[line.clone()];
+        let end = content.find(quote);
+        let length = end.unwrap_or_else(|| content.trim_end().len());
+        parts.push(line.start..line.start + length);
+        if end.is_some() {
+            parts.retain(|part| !part.is_empty());
+            return Some(parts).filter(|parts| !parts.is_empty());
+        }
+        next = line_behind(text, line.end);
+    }
+    None
+}
+
+/// The text up to the first space outside of quotes.
+fn first_word(text: &str) -> &str {
+    let quote = text
+        .chars()
+        .next()
+        .filter(|first| matches!(first, '"' | '\''));
+    let closed = quote.and_then(|quote| text[1..].find(quote));
+    let end = match closed {
+        Some(length) => Some(length + 2),
+        None => text.find(char::is_whitespace),
+    };
+    &text[..end.unwrap_or(text.len())]
+}
+
+fn is_harmless(name: &str, value: &str) -> bool {
+    const HARMLESS: [&str; 8] = ["true", "false", "none", "null", "yes", "no", "on", "off"];
+    value.len() < SHORTEST
+        || HARMLESS.iter().any(|word| word.eq_ignore_ascii_case(value))
+        || (value.parse::<f64>().is_ok() && !is_number_password(name, value))
+        || is_variable(value)
+        || (value.starts_with('<') && value.ends_with('>'))
+        || (value.starts_with('/') && !is_password(&value[1..]))
+        // In a URL only the password is secret, and that has a rule.
+        || value.contains("://")
+        || Stop::Sample.is_match(value)
+        // A password can be anything; other secrets are generated.
+        || (kind(name) != "password" && is_address(value))
+}
+
+fn is_secret_in_file(name: &str, value: &str) -> bool {
+    let is_long = || value.len() >= 24 && !value.contains(' ') && entropy(value) >= 4.0;
+    let is_made_up = || is_password(value) || (is_long() && !is_public(value));
+    telling(name).is_some() || (!is_open_name(name) && is_made_up())
+}
+
+/// Returns true if neither the name nor the value proves that it is a secret.
+fn is_doubtful(name: &str, value: &str) -> bool {
+    let is_made_up = is_password(value) && !is_digest(value);
+    telling(name).is_some_and(|rule| rule.is_doubtful) && !is_made_up
+}
+
+fn is_secret_anywhere(name: &str, value: &str) -> bool {
+    telling(name).is_some_and(|rule| match rule.is_doubtful {
+        false => !is_word(value),
+        true => is_password(value),
+    })
+}
+
+/// Returns true if a value is a shell variable: `$NAME`, `$name`, `${...}`, `$(...)`.
+fn is_variable(value: &str) -> bool {
+    value.strip_prefix('$').is_some_and(|rest| {
+        let is_name = |test: fn(u8) -> bool| rest.bytes().all(|byte| test(byte) || byte == b'_');
+        rest.starts_with(['{', '('])
+            || is_name(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+            || is_name(|byte| byte.is_ascii_lowercase())
+    })
+}
+
+/// Returns true if the value is a number and its name is one that numbers have only if they are
+/// secret.
+fn is_number_password(name: &str, value: &str) -> bool {
+    const SHORTEST: usize = 6;
+    let is_pin = name.to_ascii_lowercase().ends_with("pin");
+    let is_password = matches!(kind(name), "password" | "secret") || is_pin;
+    value.len() >= SHORTEST && is_password && telling(name).is_some()
+}
+
+/// What says that a document is a Kubernetes secret.
+pub(super) const MANIFESTS: [&str; 4] = [
+    "kind: secret",
+    "kind: \"secret\"",
+    "\"kind\": \"secret\"",
+    "\"kind\":\"secret\"",
+];
+
+/// Adds the values of the Kubernetes secret whose kind is at this position; returns the end of its
+/// document.
+pub(super) fn manifest(text: &str, kind: Range<usize>, found: &mut Vec<SecretFinding>) -> usize {
+    const LONGEST: usize = 64 * 1024;
+    static YAML: LazyLock<Regex> = LazyLock::new(|| {
+        compile(r#"(?m)^(?:[ +-]*)(?:data|stringData):[ \t]*\r?$((?:\r?\n[+-]?(?:[ \t]+.*|[ \t]*))*)"#)
+    });
+    static YAML_VALUE: LazyLock<Regex> =
+        LazyLock::new(|| compile(r#"(?m)^[+-]?[ \t]+(?:["']?[\w.-]+["']?:[ \t]+)?["']?([^\s"'|>{$\[<][^\r\n"']{2,}?)["']?[ \t]*\r?$"#));
+    static JSON: LazyLock<Regex> =
+        LazyLock::new(|| compile(r#""(?:data|stringData)"\s*:\s*\{([^{}]*)\}"#));
+    static JSON_VALUE: LazyLock<Regex> = LazyLock::new(|| compile(r#":\s*"([^"\n]{3,})""#));
+    let bytes = text.as_bytes();
+    if bytes.get(kind.end).is_some_and(u8::is_ascii_alphanumeric) {
+        return kind.end;
+    }
+    let from = text.ceil_char_boundary(kind.start.saturating_sub(LONGEST));
+    let from = text[from..kind.start].rfind("\n---").map_or(from, |at| from + at);
+    let to = text.floor_char_boundary(kind.end.saturating_add(LONGEST));
+    let to = text[kind.end..to].find("\n---").map_or(to, |at| kind.end + at);
+    let document = &text[from..to];
+    for (blocks, values) in [(&YAML, &YAML_VALUE), (&JSON, &JSON_VALUE)] {
+        let blocks = blocks.captures_iter(document);
+        for block in blocks.filter_map(|block| block.get(1)) {
+            let values = values.captures_iter(block.as_str());
+            let values = values.filter_map(|value| value.get(1));
+            let values = values.filter(|value| !Stop::Sample.is_match(value.as_str()));
+            found.extend(values.map(|value| {
+                let start = from + block.start() + value.start();
+                SecretFinding::new("secret", vec![start..start + value.len()])
+            }));
+        }
+    }
+    to
+}

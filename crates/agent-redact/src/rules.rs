@@ -1,0 +1,153 @@
+//! The form of a rule, and the single table of them (`rules::table`).
+//!
+//! A rule is data: keywords that lead to it, a pattern, what the value must look like, stop words
+//! that make it a sample, and the names of files in which it counts. To add a form, add a row to
+//! the table and a sample to `tests::forms`. Nothing here reads a text; that is `scan`.
+
+pub(super) mod table;
+
+use regex::Regex;
+
+use super::shape::{self, Stop};
+
+/// The number of bytes from its keyword that a pattern sees, unless the rule says otherwise.
+const REACH: usize = 2048;
+
+/// How the pattern of a rule relates to its keywords and to the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Anchor {
+    /// A token that begins with the keyword, or a few bytes before it, and is a word of its own.
+    Word,
+    /// The keyword may be anywhere, also at the end of a longer word.
+    Anywhere,
+    /// The pattern is that of a name that contains the keyword, in the form of
+    /// [`place::normal_name`](super::place::normal_name); the secret is the value of the name.
+    Name,
+    /// There is no keyword: the pattern is looked for in the whole text of a file with this name.
+    File(&'static str),
+}
+
+/// What a value must look like.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Check {
+    /// The least entropy per byte, in bits.
+    pub(super) entropy: f64,
+    pub(super) look: Look,
+    /// What makes the value a sample, a template or something public.
+    pub(super) stops: &'static [Stop],
+}
+
+/// The characters that a value must have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// Any.
+    Any,
+    /// At least one digit.
+    Digit,
+    /// A digit or a character that identifiers do not have.
+    Odd,
+    /// Generated, or chosen by a careful person.
+    Password,
+    /// Certainly generated.
+    Random,
+    /// The base64 of `user:password`.
+    Login,
+}
+
+impl Check {
+    /// Returns true if a value is as the rule wants it.
+    pub(super) fn accepts(&self, value: &str) -> bool {
+        let is_odd = |byte: u8| byte.is_ascii_digit() || b"!#$%^&*?~".contains(&byte);
+        let looks = match self.look {
+            Look::Any => true,
+            Look::Digit => value.bytes().any(|byte| byte.is_ascii_digit()),
+            Look::Odd => value.bytes().any(is_odd),
+            Look::Password => shape::is_password(value),
+            Look::Random => shape::is_random(value) && !shape::is_public(value),
+            Look::Login => shape::is_login(value),
+        };
+        looks
+            && shape::entropy(value) >= self.entropy
+            && !self.stops.iter().any(|stop| stop.is_match(value))
+    }
+}
+
+/// A form of secrets.
+#[derive(Debug)]
+pub(super) struct Rule {
+    pub(super) kind: &'static str,
+    /// Words in lower case of which each secret of this form has one in it or before it.
+    pub(super) keywords: &'static [&'static str],
+    /// The secret is group 1, or the whole match.
+    pub(super) pattern: &'static str,
+    pub(super) anchor: Anchor,
+    /// The number of bytes before the keyword where the pattern may begin.
+    pub(super) before: usize,
+    /// The number of bytes from the start of the keyword that the pattern sees.
+    pub(super) reach: usize,
+    /// The pattern of each secret within the match, if there can be several.
+    pub(super) each: Option<&'static str>,
+    pub(super) check: Check,
+    /// True if the form alone does not prove a secret.
+    pub(super) is_doubtful: bool,
+}
+
+impl Rule {
+    const fn new(
+        anchor: Anchor,
+        kind: &'static str,
+        keywords: &'static [&'static str],
+        pattern: &'static str,
+        check: Check,
+    ) -> Self {
+        Self {
+            kind,
+            keywords,
+            pattern,
+            anchor,
+            before: 0,
+            reach: REACH,
+            each: None,
+            check,
+            is_doubtful: false,
+        }
+    }
+
+    /// The pattern begins up to `before` bytes before the keyword and ends up to `reach` bytes
+    /// after its start. The window is small, because such a pattern is not anchored.
+    const fn around(mut self, before: usize, reach: usize) -> Self {
+        self.before = before;
+        self.reach = reach;
+        self
+    }
+
+    const fn reach(mut self, reach: usize) -> Self {
+        self.reach = reach;
+        self
+    }
+
+    const fn each(mut self, pattern: &'static str) -> Self {
+        self.each = Some(pattern);
+        self
+    }
+
+    const fn check(mut self, check: Check) -> Self {
+        self.check = check;
+        self
+    }
+
+    const fn doubtful(mut self) -> Self {
+        self.is_doubtful = true;
+        self
+    }
+
+    /// Returns true if the secrets are longer than the default reach.
+    pub(super) const fn is_long(&self) -> bool {
+        self.reach > REACH
+    }
+}
+
+/// Compiles a pattern of the tables.
+pub(super) fn compile(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("the patterns of the tables are sound; a test compiles each")
+}
