@@ -139,7 +139,27 @@ pub fn unread(path: &RelPath) -> Option<&'static str> {
 ///
 /// Called for every name of a directory walk, so most names are dismissed by their extension.
 pub fn has_credentials(name: &str) -> bool {
-    const NAMES: [&str; 5] = [".netrc", "_netrc", ".pgpass", ".npmrc", "credentials"];
+    const NAMES: [&str; 19] = [
+        ".netrc",
+        "_netrc",
+        ".authinfo",
+        ".pgpass",
+        "pgpass.conf",
+        ".npmrc",
+        ".pypirc",
+        ".htpasswd",
+        ".my.cnf",
+        ".git-credentials",
+        ".vault-token",
+        ".vault_pass",
+        "credentials",
+        "shadow",
+        "id_rsa",
+        "id_dsa",
+        "id_ecdsa",
+        "id_ed25519",
+        "kubeconfig",
+    ];
     const EXAMPLES: [&str; 5] = ["example", "sample", "template", "dist", "schema"];
     let is_example = || EXAMPLES.iter().any(|word| name.contains(word));
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);

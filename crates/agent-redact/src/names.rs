@@ -21,10 +21,12 @@ static IS_OPEN: LazyLock<Regex> = LazyLock::new(|| compile(OPEN));
 /// secret.
 pub(super) fn telling(name: &str) -> Option<&'static Rule> {
     let name = normal_name(name);
+    let may_match = |rule: &Rule| {
+        rule.keywords.is_empty() || rule.keywords.iter().any(|word| name.contains(word))
+    };
     let last = |pattern: &Regex| pattern.find_iter(&name).last().map(|found| found.end());
-    let found = NAMES
-        .iter()
-        .filter_map(|(pattern, rule)| Some((last(pattern)?, *rule)));
+    let rules = NAMES.iter().filter(|(_, rule)| may_match(rule));
+    let found = rules.filter_map(|(pattern, rule)| Some((last(pattern)?, *rule)));
     // Of those that end at the same word, the first row counts.
     let (end, rule) = found.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
     let is_secret = !IS_ABOUT.is_match(&name[end - 1..]) && !IS_OPEN.is_match(&name);

@@ -12,7 +12,6 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
-use regex::bytes::Regex as BytesRegex;
 
 use super::names::{normal_name, telling};
 use super::rules::table::SETTINGS;
@@ -55,12 +54,6 @@ enum Setting {
     None,
 }
 
-/// What can stand between a name and its value.
-static LEAD_IN: LazyLock<BytesRegex> = LazyLock::new(|| {
-    let lead_in = r#"(?-u)\A(?:(?P<tag>>)|(?P<call>\()|["'`\]\\ \t]{0,8}(?:(?P<typed>:[A-Za-z0-9 &'_:<>]{0,23} =)|:=|=>|->|(?P<sign>[=:]))[ \t]{0,8}|[\s"',\\]{1,32}(?i:value)["'\\ \t]{0,8}[:=][ \t]{0,8}|(?P<next>["'`][\]\\ \t]{0,4},[ \t]{0,8}))"#;
-    BytesRegex::new(lead_in).expect("a fixed pattern")
-});
-
 static IS_SETTINGS: LazyLock<Regex> = LazyLock::new(|| compile(SETTINGS));
 
 /// Returns true if a path is that of a settings file, in which values are unquoted.
@@ -73,11 +66,10 @@ pub(super) fn at(text: &str, word: Range<usize>, source: TextSource<'_>) -> Opti
     let bytes = text.as_bytes();
     let after = bytes[word.end..].iter().take(LONGEST_NAME);
     let end = word.end + after.take_while(|byte| is_name(**byte)).count();
-    // Most words are followed by another word; those end here.
-    if !bytes.get(end).is_some_and(|byte| b" \t\n\r\"'`\\]>(=:-,".contains(byte)) {
+    let name = name_start(bytes, word.start)..end;
+    if !may_have_value(bytes, &name) {
         return None;
     }
-    let name = name_start(bytes, word.start)..end;
     let (range, form) = value(text, name.clone())?;
     if !LENGTHS.contains(&range.len()) {
         return None;
@@ -104,6 +96,31 @@ pub(super) fn at(text: &str, word: Range<usize>, source: TextSource<'_>) -> Opti
         is_doubtful: (!is_sure && !is_strong(content)) || (is_word && source == TextSource::Text),
         ..SecretFinding::new(rule.kind, vec![range])
     })
+}
+
+/// Returns true if a value can follow a name. A quick check, because most words are followed by
+/// another word.
+fn may_have_value(bytes: &[u8], name: &Range<usize>) -> bool {
+    const FEW: usize = 8;
+    const FARTHEST: usize = 32;
+    let rest = &bytes[name.end..];
+    let between = |byte: &&u8| b" \t\r\n\"'`]\\,".contains(byte);
+    match rest.first() {
+        Some(b'>' | b'(' | b'=' | b':') => true,
+        Some(b' ') if bytes[name.start] == b'-' || is_instruction(bytes, name.start) => true,
+        Some(b'"' | b'\'' | b'`') if rest.iter().take(FEW).any(|byte| *byte == b',') => true,
+        Some(next) if between(&next) => {
+            let behind = rest.iter().take(FARTHEST).find(|byte| !between(byte));
+            matches!(behind, Some(b'=' | b':' | b'-' | b'v' | b'V'))
+        }
+        _ => false,
+    }
+}
+
+/// Returns true if the name at this position is set by an instruction of a `Dockerfile`.
+fn is_instruction(bytes: &[u8], name: usize) -> bool {
+    let before = &bytes[name.saturating_sub(4)..name];
+    before == b"ENV " || before == b"ARG "
 }
 
 /// A value with all that is known about it.
@@ -257,13 +274,11 @@ fn is_of_parser(text: &str, name: usize) -> bool {
 
 /// The value of the name at this position, and how it is written.
 fn value(text: &str, name: Range<usize>) -> Option<(Range<usize>, ValueForm)> {
-    const LONGEST_LEAD_IN: usize = 80;
     let bytes = text.as_bytes();
     let is_flag = bytes[name.start] == b'-';
-    let before = &bytes[name.start.saturating_sub(4)..name.start];
-    let is_instruction = before == b"ENV " || before == b"ARG ";
     let next = bytes.get(name.end);
-    if (next == Some(&b' ') && (is_flag || is_instruction)) || (next == Some(&b'=') && is_flag) {
+    let is_parted = is_flag || is_instruction(bytes, name.start);
+    if (next == Some(&b' ') && is_parted) || (next == Some(&b'=') && is_flag) {
         let start = name.end + 1;
         let bare = || bare(text, start).map(|range| (range, ValueForm::Own));
         let is_value = |range: &Range<usize>| !matches!(bytes[range.start], b'-' | b'=' | b':');
@@ -271,36 +286,87 @@ fn value(text: &str, name: Range<usize>) -> Option<(Range<usize>, ValueForm)> {
             .or_else(bare)
             .filter(|(range, form)| *form == ValueForm::Quoted || is_value(range));
     }
-    let window = &bytes[name.end..(name.end + LONGEST_LEAD_IN).min(bytes.len())];
-    let lead_in = LEAD_IN.captures(window)?;
-    let start = name.end + lead_in.get(0)?.end();
-    if lead_in.name("tag").is_some() {
-        return bytes[..name.start].ends_with(b"<").then(|| between_tags(bytes, start))?;
+    let closed = name.end + spaces(bytes, name.end, b"\"'`]\\");
+    if next == Some(&b'>') {
+        let is_tag = bytes[..name.start].ends_with(b"<");
+        return is_tag.then(|| between_tags(bytes, name.end + 1))?;
     }
-    if lead_in.name("call").is_some() || lead_in.name("next").is_some() {
-        return quoted(text, start).map(|(range, _)| (range, ValueForm::Argument));
-    }
-    let sign = lead_in.name("sign").or_else(|| lead_in.name("typed"));
-    let assigns = sign.is_none_or(|sign| {
-        let next = window.get(sign.end());
-        let is_path = sign.as_bytes().starts_with(b"::");
-        // `==`, `=~` and `::` assign nothing.
-        match sign.as_bytes() {
-            b":" => next != Some(&b':'),
-            _ => !is_path && !matches!(next, Some(b'=' | b'~')),
-        }
-    });
-    if !assigns {
-        return None;
-    }
+    assigned(text, closed)
+        .or_else(|| beside(text, name.end))
+        .or_else(|| argument(text, name.end, closed))
+}
+
+/// The value after an assignment operator.
+fn assigned(text: &str, start: usize) -> Option<(Range<usize>, ValueForm)> {
+    let bytes = text.as_bytes();
+    let at = |index: usize| bytes.get(index).copied().unwrap_or(b'\n');
+    let mut is_typed = false;
+    let behind = match (at(start), at(start + 1)) {
+        (b':', b':') | (b'=', b'=' | b'~') => return None,
+        (b':', b'=') | (b'=' | b'-', b'>') => start + 2,
+        (b':', _) => match typed(bytes, start + 1) {
+            Some(behind) => {
+                is_typed = true;
+                behind
+            }
+            None => start + 1,
+        },
+        (b'=', _) => start + 1,
+        _ => return None,
+    };
+    let start = behind + spaces(bytes, behind, b"");
     quoted(text, start).or_else(|| {
         // A typed assignment is code, and strings in code are quoted.
-        let is_value = |range: &Range<usize>| {
-            lead_in.name("typed").is_none() && !is_path(&text[range.clone()])
-        };
+        let is_value = |range: &Range<usize>| !is_typed && !is_path(&text[range.clone()]);
         let range = bare(text, start).filter(is_value)?;
         Some((range, ValueForm::Bare))
     })
+}
+
+/// The position after the `=` that follows a type: ` &'static str = `.
+fn typed(bytes: &[u8], start: usize) -> Option<usize> {
+    const LONGEST_TYPE: usize = 24;
+    let rest = bytes.get(start..)?;
+    let is_type = |byte: &&u8| byte.is_ascii_alphanumeric() || b" &'_:<>".contains(byte);
+    let length = rest.iter().take(LONGEST_TYPE).take_while(is_type).count();
+    // There is a space between a type and its `=`; `Password: a=b` and base64 have none.
+    let is_type = rest[..length].ends_with(b" ")
+        && rest.get(length) == Some(&b'=')
+        && rest.get(length + 1) != Some(&b'=');
+    is_type.then_some(start + length + 1)
+}
+
+/// `name: PASSWORD` and `value: x`, on one line or two; `key="Password" value="x"`.
+fn beside(text: &str, name_end: usize) -> Option<(Range<usize>, ValueForm)> {
+    const FARTHEST: usize = 32;
+    let bytes = text.as_bytes();
+    let between = bytes[name_end..].iter().take(FARTHEST);
+    let between = between.take_while(|byte| byte.is_ascii_whitespace() || b"\"',\\".contains(byte));
+    let start = name_end + between.count();
+    let end = start + "value".len();
+    let is_value = start > name_end && bytes.get(start..end)?.eq_ignore_ascii_case(b"value");
+    is_value.then(|| assigned(text, end + spaces(bytes, end, b"\"'\\")))?
+}
+
+/// `password("x")` and `"password", "x"`.
+fn argument(text: &str, name_end: usize, closed: usize) -> Option<(Range<usize>, ValueForm)> {
+    let bytes = text.as_bytes();
+    let mut between = bytes[name_end..closed].iter();
+    let start = match bytes.get(closed)? {
+        b'(' if closed == name_end => closed + 1,
+        b',' if between.any(|byte| b"\"'`".contains(byte)) => {
+            closed + 1 + spaces(bytes, closed + 1, b"")
+        }
+        _ => return None,
+    };
+    quoted(text, start).map(|(range, _)| (range, ValueForm::Argument))
+}
+
+/// The number of spaces and of these other bytes at a position; at most 8.
+fn spaces(bytes: &[u8], start: usize, others: &[u8]) -> usize {
+    let rest = bytes.get(start..).unwrap_or_default().iter().take(8);
+    rest.take_while(|byte| matches!(byte, b' ' | b'\t') || others.contains(byte))
+        .count()
 }
 
 /// `x</password>`.

@@ -5,6 +5,7 @@
 //! runs of letters, digits, `-` and `_`. If one fails in a run, every later start in the run fails
 //! for the same reason, so each run is read once.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
@@ -38,15 +39,18 @@ enum Lead {
     EnvFile,
 }
 
-/// The automaton of all keywords, the lead of each, and the patterns, compiled on first use.
+/// The automaton of the beginnings of all keywords, the keywords with each beginning, and the
+/// patterns, compiled on first use.
+///
+/// A small automaton stays in the cache of the processor; what follows a beginning is compared.
 struct Keywords {
     automaton: AhoCorasick,
-    leads: Vec<Lead>,
+    leads: Vec<Vec<(&'static str, Lead)>>,
     patterns: Vec<OnceLock<(Regex, Option<Regex>)>>,
 }
 
 static KEYWORDS: LazyLock<Keywords> = LazyLock::new(|| {
-    let mut words: Vec<(&str, Lead)> = Vec::new();
+    let mut words: Vec<(&'static str, Lead)> = Vec::new();
     for (index, rule) in RULES.iter().enumerate() {
         let lead = match rule.anchor {
             Anchor::Name => Lead::Name,
@@ -63,64 +67,114 @@ static KEYWORDS: LazyLock<Keywords> = LazyLock::new(|| {
     ]);
     words.extend(keys::BARE.map(|word| (word, Lead::BareKey)));
     words.extend(lines::MANIFESTS.map(|word| (word, Lead::Manifest)));
-    // Several rules have the same name keywords; one hit examines all of them.
-    words.sort_by_key(|(word, lead)| (*lead == Lead::Name).then_some(*word));
-    words.dedup_by(|one, other| one.1 == Lead::Name && one == other);
+    let mut leads: BTreeMap<String, Vec<(&'static str, Lead)>> = BTreeMap::new();
+    for (word, lead) in words {
+        let leads = leads.entry(beginning(word)).or_default();
+        // Several rules have the same keyword for names; one hit examines all of them.
+        if !leads.contains(&(word, lead)) {
+            leads.push((word, lead));
+        }
+    }
     Keywords {
         automaton: AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::Standard)
             .kind(Some(AhoCorasickKind::DFA))
-            .build(words.iter().map(|(word, _)| word))
+            .build(leads.keys())
             .expect("the keywords are few and short"),
-        leads: words.into_iter().map(|(_, lead)| lead).collect(),
+        leads: leads.into_values().collect(),
         patterns: RULES.iter().map(|_| OnceLock::new()).collect(),
     }
 });
 
+/// The part of a keyword that is in the automaton. A run of one character is no beginning.
+fn beginning(word: &str) -> String {
+    const LENGTH: usize = 5;
+    let first = word.chars().next();
+    let run = word.chars().take_while(|c| Some(*c) == first).count();
+    let length = LENGTH.max(run + 1);
+    word.chars().take(length).collect::<String>().to_ascii_lowercase()
+}
+
 /// Finds the secrets that the keywords of a text lead to.
 pub(super) fn scan(text: &str, source: TextSource<'_>) -> Vec<SecretFinding> {
     let keywords = &*KEYWORDS;
-    let (mut found, mut assigned, mut marks) = (Vec::new(), Vec::new(), Vec::new());
-    // Matches of one rule can overlap; no match starts before the end of the last one.
-    let mut done = vec![0; RULES.len()];
-    let (mut done_keys, mut done_manifest) = (0, 0);
-    let mut mentions_env_file = false;
-    for word in keywords.automaton.find_overlapping_iter(text) {
-        match keywords.leads[word.pattern().as_usize()] {
-            Lead::Rule(index) if word.start() < done[index] => {}
-            Lead::Rule(index) => done[index] = keywords.token(index, text, word.start(), &mut found),
-            Lead::Name => {
-                assigned.extend(place::at(text, word.range(), source));
-                assigned.extend(lines::printed(text, word.range(), source));
+    let mut hits = Hits {
+        text,
+        source,
+        found: Vec::new(),
+        assigned: Vec::new(),
+        marks: Vec::new(),
+        done: vec![0; RULES.len()],
+        done_keys: 0,
+        done_manifest: 0,
+        mentions_env_file: false,
+    };
+    for hit in keywords.automaton.find_overlapping_iter(text) {
+        for (word, lead) in &keywords.leads[hit.pattern().as_usize()] {
+            let range = hit.start()..hit.start() + word.len();
+            let there = text.as_bytes().get(range.clone());
+            if there.is_some_and(|there| there.eq_ignore_ascii_case(word.as_bytes())) {
+                hits.follow(keywords, *lead, range);
             }
-            Lead::KeyBegins => marks.push(pem::KeyMarker::Begin(word.start())),
-            Lead::KeyEnds => marks.push(pem::KeyMarker::End(word.start())),
-            Lead::EncodedKey | Lead::BareKey | Lead::PuttyKey if word.start() < done_keys => {}
-            Lead::EncodedKey => {
-                let (finding, end) = keys::encoded_at(text, word.start());
-                done_keys = end;
-                found.extend(finding);
-            }
-            Lead::BareKey => {
-                let (finding, end) = keys::bare_at(text, word.start());
-                done_keys = end;
-                found.extend(finding);
-            }
-            Lead::PuttyKey => found.extend(keys::putty_at(text, word.end())),
-            Lead::Manifest if word.start() < done_manifest => {}
-            Lead::Manifest => done_manifest = lines::manifest(text, word.range(), &mut found),
-            Lead::EnvFile => mentions_env_file = true,
         }
     }
-    found.extend(pem::scan(text, &marks));
+    hits.found.extend(pem::scan(text, &hits.marks));
     // A known form says more than the name of a variable.
-    found.extend(assigned);
-    found.extend(lines::scan(text, source, mentions_env_file));
+    hits.found.append(&mut hits.assigned);
+    let lines = lines::scan(text, source, hits.mentions_env_file);
+    hits.found.extend(lines);
     if let TextSource::File(path) = source {
-        keywords.file(path, text, &mut found);
+        keywords.file(path, text, &mut hits.found);
     }
-    found
+    hits.found
+}
+
+/// What the keywords of a text have led to so far.
+struct Hits<'a> {
+    text: &'a str,
+    source: TextSource<'a>,
+    found: Vec<SecretFinding>,
+    assigned: Vec<SecretFinding>,
+    marks: Vec<pem::KeyMarker>,
+    /// For each rule the end of its last match: matches of one rule do not overlap.
+    done: Vec<usize>,
+    done_keys: usize,
+    done_manifest: usize,
+    mentions_env_file: bool,
+}
+
+impl Hits<'_> {
+    /// Examines a keyword at this position.
+    fn follow(&mut self, keywords: &Keywords, lead: Lead, word: Range<usize>) {
+        let text = self.text;
+        match lead {
+            Lead::Rule(index) if word.start < self.done[index] => {}
+            Lead::Rule(index) => {
+                self.done[index] = keywords.token(index, text, word.start, &mut self.found);
+            }
+            Lead::Name => {
+                self.assigned
+                    .extend(place::at(text, word.clone(), self.source));
+                self.assigned.extend(lines::printed(text, word, self.source));
+            }
+            Lead::KeyBegins => self.marks.push(pem::KeyMarker::Begin(word.start)),
+            Lead::KeyEnds => self.marks.push(pem::KeyMarker::End(word.start)),
+            Lead::EncodedKey | Lead::BareKey | Lead::PuttyKey if word.start < self.done_keys => {}
+            Lead::EncodedKey | Lead::BareKey => {
+                let (finding, end) = match lead {
+                    Lead::EncodedKey => keys::encoded_at(text, word.start),
+                    _ => keys::bare_at(text, word.start),
+                };
+                self.done_keys = end;
+                self.found.extend(finding);
+            }
+            Lead::PuttyKey => self.found.extend(keys::putty_at(text, word.end)),
+            Lead::Manifest if word.start < self.done_manifest => {}
+            Lead::Manifest => self.done_manifest = lines::manifest(text, word, &mut self.found),
+            Lead::EnvFile => self.mentions_env_file = true,
+        }
+    }
 }
 
 impl Keywords {
@@ -147,12 +201,17 @@ impl Keywords {
         let bytes = text.as_bytes();
         let start = word.saturating_sub(rule.before);
         let is_token = rule.anchor == Anchor::Word && bytes[word].is_ascii_alphanumeric();
-        if is_token && rule.before == 0 && is_within_word(bytes, word) {
+        // A pattern that begins with a letter wants that letter; a quick check.
+        let first = rule.pattern.as_bytes()[0];
+        let is_other = first.is_ascii_alphanumeric() && first != bytes[word];
+        if is_token && rule.before == 0 && (is_other || is_within_word(bytes, word)) {
             return word;
         }
         let window = &bytes[start..(word + rule.reach).min(bytes.len())];
         let (pattern, each) = self.pattern(index);
-        let captures = pattern.captures(window);
+        // Most keywords are no secrets, and groups are costly.
+        let captures = pattern.is_match(window).then(|| pattern.captures(window));
+        let captures = captures.flatten();
         let part = captures.and_then(|captures| captures.get(1).or_else(|| captures.get(0)));
         let Some(part) = part else {
             return if rule.is_long() {

@@ -232,9 +232,10 @@ pub(in super::super) static RULES: &[Rule] = &[
     place("webhook", &["maker.ifttt.com/"], r"maker\.ifttt\.com/[^\s\x22']{1,100}/key/([A-Za-z0-9_-]{20,60})").check(TOKEN),
     place("webhook", &[".make.com/"], r"hook\.[a-z0-9.]{2,8}\.make\.com/([a-z0-9]{24,40})").around(20, 60).check(TOKEN),
     place("webhook", &["open.feishu.cn/", "open.larksuite.com/"], r"(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook/([0-9a-f-]{36})").around(10, 100).check(TOKEN),
-    place("webhook", &["/cgi-bin/webhook/send?key="], r"send\?key=([0-9a-f-]{36})").around(0, 80).check(TOKEN),
+    place("webhook", &["/cgi-bin/webhook/send?key="], r"/cgi-bin/webhook/send\?key=([0-9a-f-]{36})").check(TOKEN),
     place("webhook", &["chat.googleapis.com/"], r"chat\.googleapis\.com/[^\s\x22']{1,200}[?&]token=([A-Za-z0-9_%-]{30,80})").check(TOKEN),
-    place("url-key", &["?key=", "&key=", "?api_key=", "&api_key=", "?apikey=", "&apikey=", "?token=", "&token=", "access_token=", "?code=", "?sig=", "&sig=", "?auth=", "&auth=", "?secret=", "&secret=", "?appid=", "&appid=", "?signature=", "&signature=", "access_key=", "?hapikey="], r"[?&#]?[A-Za-z_-]{3,12}=([A-Za-z0-9_.~%+-]{16,500})").check(RANDOM),
+    place("url-key", &["?key=", "&key=", "?api_key=", "&api_key=", "?apikey=", "&apikey=", "?token=", "&token=", "access_token=", "?sig=", "&sig=", "?auth=", "&auth=", "?secret=", "&secret=", "?appid=", "&appid=", "?signature=", "&signature=", "access_key=", "?hapikey="], r"[?&#]?[A-Za-z_-]{3,12}=([A-Za-z0-9_.~%+-]{16,500})").check(RANDOM),
+    place("url-key", &["azurewebsites.net/"], r"azurewebsites\.net/[^\s\x22']{0,120}[?&]code=([A-Za-z0-9_/+-]{40,80})").check(TOKEN),
     place("url-key", &["x-amz-signature=", "x-amz-security-token=", "x-goog-signature="], r"(?i:x-(?:amz|goog)-[a-z-]{5,20})=([A-Za-z0-9%_-]{40,2000})").check(TOKEN),
     place("url-password", &["?password=", "&password=", "?pwd=", "&pwd=", "?pass=", "&pass="], r"[?&][a-z]{3,8}=([^\s&\x22'<>#]{4,128})").check(ODD),
     place("cookie", &["cookie:", "cookie\x22", "cookie'"], r#"(?i)cookie["'\\]{0,3} {0,2}[:=,] {0,2}["'\\]{0,3}([^\r\n"'<>]{8,4000})"#).reach(4200).each(r"=([A-Za-z0-9_.~%+/|!:=-]{12,2000})").check(RANDOM),
@@ -270,13 +271,14 @@ pub(in super::super) static RULES: &[Rule] = &[
     // Values of telling names. The names are in the form `_db_password_`.
     name("secret", &["auth"], r"\A_auth_\z").check(LOGIN).doubtful(),
     name("password", &["pass", "pwd"], r"(?:password|passwd|passwort|passphrase|passcode|pwd)_"),
-    name("password", &["pass", "pw"], r"[a-z0-9]_(?:pass|pw)_|_(?:db|user|root|smtp|ssh|admin|become)pass_"),
+    name("password", &["pass", "pw"], r"(?:[a-z0-9]_(?:pass|pw)|_(?:db|user|root|smtp|ssh|admin|become)pass)_(?:(?:prod|dev|test|stage|staging|live|old|new)_)?\z"),
     name("secret", &["secret", "credential", "salt"], r"(?:secret|credential|salt)_"),
     name("token", &["token"], r"token_"),
     name("key", &["key"], r"(?:api|access|secret|private|signing|encryption|master)key_|_(?:api|access|secret|private|auth|sign|signing|signature|encrypt|encryption|master|subscription|jwt|hmac|preshared|ai|anthropic|aws|azure|cohere|datadog|gemini|github|gitlab|heroku|mailgun|mistral|openai|paypal|relic|sendgrid|sentry|slack|stripe)_key_"),
     name("password", &["pass", "pw"], r"\A_(?:pass|pw)_").check(RANDOM).doubtful(),
     name("key", &["key"], r"[a-z0-9]_key_").check(RANDOM).doubtful(),
-    name("secret", &["auth"], r"_(?:auth|dsn|cert|pin)_").check(RANDOM).doubtful(),
+    name("secret", &["auth"], r"_auth_").check(RANDOM).doubtful(),
+    name("secret", &[], r"_(?:dsn|cert|pin)_").check(RANDOM).doubtful(),
     // Files that are there to keep secrets.
     file("password", r"\A[._]netrc\z|\A\.authinfo\z", r#"(?m)^[^#\n]*?(?:^|\s)password\s+"?([^\s"]{4,})"#),
     file("password", r"\A\.pgpass\z|\Apgpass\.conf\z", r"(?m)^(?:[^:#\\\n]|\\.)(?:[^:\\\n]|\\.)*:(?:(?:[^:\\\n]|\\.)*:){3}(.{4,}?)\r?$"),
@@ -311,7 +313,7 @@ pub(in super::super) const SAMPLES: &str = r"(?i)example|sample|dummy|change[_-]
 pub(in super::super) const TEMPLATES: &str = r"[{}<>()\\`]|\A[$%@&]|\$\(|%s";
 
 /// Words that stand for a password.
-pub(in super::super) const STAND_INS: &str = r"(?i)\A(?:my|the|some|new|old|db|user|your)?[_-]?(?:pass|passwd|password|passwort|secret|token|user|username|test|root|admin|guest|postgres|mysql|string|text|str|varchar|required|optional|none|null|nil|true|false|yes|no|undefined|value|variable|optional|hidden|masked|prompt|default|empty|invalid|incorrect|wrong|missing|literal|foo|bar|baz|foobar|key|apikey|api_key|pwd|hash|field|bytes|object|enabled|disabled|any)[0-9]{0,3}\z|\A[.*?:_-]+\z|\A:[a-z_]+\z";
+pub(in super::super) const STAND_INS: &str = r"(?i)\A(?:my|the|some|new|old|db|user|your)?[_-]?(?:pass|passwd|password|passwort|secret|sekrit|token|user|username|test|root|admin|guest|postgres|mysql|string|text|str|varchar|required|optional|none|null|nil|true|false|yes|no|undefined|value|variable|optional|hidden|masked|prompt|default|empty|invalid|incorrect|wrong|missing|literal|foo|bar|baz|foobar|key|apikey|api_key|pwd|hash|field|bytes|object|enabled|disabled|any)[0-9]{0,3}\z|\A[.*?:_-]+\z|\A:[a-z_]+\z";
 
 /// Paths, URLs, numbers with a unit, digests and UUIDs.
 pub(in super::super) const LOCATIONS: &str = r"://|::|\A(?:\.{0,2}/|~/|0x|sha[125]|md5)|\A[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}\z";
