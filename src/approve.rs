@@ -10,6 +10,7 @@ mod decisions;
 mod dialog;
 mod earlier;
 pub mod editor;
+mod kept;
 mod kind;
 mod pending;
 mod rules;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 pub use self::decisions::Decisions;
 use self::dialog::Dialog;
 pub use self::earlier::EarlierChanges;
+pub use self::kept::KeptAnswers;
 pub use self::kind::Kind;
 pub use self::pending::Pending;
 pub use self::rules::KeptRules;
@@ -106,6 +108,26 @@ impl Question {
             shown: plan.to_owned(),
             why: "plan mode is on: nothing is changed before you approve a plan".to_owned(),
             may: words::may_work(mode).to_owned(),
+            proposal: None,
+            context: Some(String::new()),
+        }
+    }
+
+    /// Asks if values that may be no secrets are sent to the chat as they are; a line for each.
+    pub fn about_secrets(round: u32, values: &[String]) -> Self {
+        let title = match values.len() {
+            1 => "a value that may be no secret".to_owned(),
+            count => format!("{count} values that may be no secrets"),
+        };
+        Self {
+            kind: Kind::Secrets,
+            number: 1,
+            round,
+            command: "SECRETS".to_owned(),
+            title,
+            shown: values.join("\n"),
+            why: "they look like secrets, but stand only in tests or documentation, or have names that do not say so".to_owned(),
+            may: "go to the chat as they are, in this and later sessions of this project".to_owned(),
             proposal: None,
             context: Some(String::new()),
         }

@@ -1,13 +1,13 @@
 //! Keeps secrets from the chat: what goes out has placeholders, and a reply may use them where the
 //! secret itself stands (`reveal`).
 //!
-//! What is read or was printed is searched where its origin is known, and all that a message tells
-//! (`told`) before any of it is cut to its room; the whole message is searched once more before it is
-//! measured and split. What placeholders stand for is on the disk, readable by its owner only, before
-//! any message that has them.
+//! Each text is searched once where its origin is known, before it is cut to its room (`told`), and
+//! the whole message once before it is measured and split. Files that are shown are searched when
+//! they are read. What placeholders stand for is on the disk, readable by its owner only, before any
+//! message that has them. The person is asked once about secrets that may be none (`doubts`).
 
-mod clean;
 mod credentials;
+mod doubts;
 mod hits;
 mod named;
 mod reveal;
@@ -15,7 +15,6 @@ mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::clean::{Clean, mark};
 pub use self::credentials::credentials;
 use self::credentials::{Credentials, names};
 pub(super) use self::reveal::refused_placeholder;
@@ -25,7 +24,7 @@ use crate::compose::{Content, Form, Outbox, Veil};
 use crate::error::Result;
 use crate::execute::{Hidden, Hide, Shown};
 use crate::protocol::{RelPath, SessionId};
-use crate::secrets::{Scanner, TextSource, Vault, nameless};
+use crate::secrets::{FoundPlaces, Scanner, TextSource, Vault, nameless};
 use crate::session::{Session, Store};
 use crate::workspace::Workspace;
 use crate::workspace::text::TextFile;
@@ -51,8 +50,6 @@ pub(super) struct Concealed {
     standing: BTreeSet<usize>,
     /// What is known before it stands in a text.
     credentials: Credentials,
-    /// What need not be searched again.
-    clean: Clean,
 }
 
 impl Concealed {
@@ -74,23 +71,38 @@ impl Concealed {
         }
     }
 
-    /// A text without its secrets; `place` says to the person where they stood.
-    fn text(&mut self, scanner: &Scanner, text: &mut String, source: TextSource<'_>, place: &str) {
-        let mark = mark(text, source);
-        let known = self.vault.changes() + self.credentials.vault().changes();
-        if self.clean.has(&mark, known) {
-            return;
-        }
+    /// Learns the secrets of a text; returns their places in it.
+    fn learn(&mut self, scanner: &Scanner, text: &str, source: TextSource<'_>) -> FoundPlaces {
+        self.foresee(text);
+        self.vault.learn(scanner, text, source)
+    }
+
+    /// Learns those secrets of a text that files with credentials keep.
+    fn foresee(&mut self, text: &str) {
         self.vault.foresee(self.credentials.vault(), text);
-        let redacted = self.vault.redact(scanner, text, source);
-        if redacted.numbers.is_empty() && redacted.text == *text {
-            self.clean.remember(mark);
-        }
+    }
+
+    /// Puts placeholders in these places of a text, and for all secrets that are known; `place` says
+    /// to the person where they stood.
+    fn replace(
+        &mut self,
+        text: &mut String,
+        source: TextSource<'_>,
+        found: FoundPlaces,
+        place: &str,
+    ) {
+        let redacted = self.vault.replace(text, source, found);
         for number in redacted.numbers {
             let places = self.places.entry(number).or_default();
             places.insert(place.to_owned());
         }
         *text = redacted.text;
+    }
+
+    /// Puts placeholders in the place of the secrets of a text.
+    fn text(&mut self, scanner: &Scanner, text: &mut String, source: TextSource<'_>, place: &str) {
+        let found = self.learn(scanner, text, source);
+        self.replace(text, source, found, place);
     }
 
     /// The whole text of a file without its secrets.
@@ -234,6 +246,12 @@ impl Conversation<'_> {
             ),
         };
         self.agent.ui.say(&text);
+        let doubts = vault.open_doubts(places.keys().copied()).len();
+        if doubts > 0 {
+            self.agent.ui.say(&format!(
+                "  {doubts} of them may be samples or no secrets; `--allow-secrets` sends values, patterns or kinds as they are."
+            ));
+        }
     }
 }
 

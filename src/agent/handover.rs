@@ -135,12 +135,14 @@ impl Conversation<'_> {
             .collect();
         let mut diff = diff.to_owned();
         let mut session = self.session.clone();
-        self.conceal(Told {
+        let mut told = Told {
             session: &mut session,
             contents: vec![&mut contents, &mut project.contents],
             past: &mut past.rounds,
             texts: notes.iter_mut().chain([&mut diff]).collect(),
-        });
+        };
+        self.conceal(&mut told);
+        self.settle_doubts(&mut told)?;
         let material = Handover {
             session: &session,
             past: &past,

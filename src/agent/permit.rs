@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::Agent;
 use super::consult::Consulting;
-use crate::approve::{Decisions, Desk, KeptRules, Pending};
+use crate::approve::{Decisions, Desk, KeptAnswers, KeptRules, Pending};
 use crate::error::Result;
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
@@ -30,6 +30,8 @@ pub struct Permit {
     pub work_approval: Approval,
     /// What the person answered with "always".
     pub kept_rules: KeptRules,
+    /// What the person answered about values that may be no secrets.
+    pub kept_answers: KeptAnswers,
     /// How commands are confined; nothing where they are not.
     pub confinement: Option<Confinement>,
     /// Where stands, while a command runs, which repositories it found: with the person's own state,

@@ -95,12 +95,14 @@ impl Conversation<'_> {
         let mentions = self.mentions(listing, shown_before);
         let mut project = self.project_instructions(listing);
         let mut session = self.session.clone();
-        self.conceal(Told {
+        let mut told = Told {
             session: &mut session,
             contents: vec![&mut contents, &mut named, &mut other, &mut project.contents],
             past: &mut [],
             texts: vec![&mut changed],
-        });
+        };
+        self.conceal(&mut told);
+        self.settle_doubts(&mut told)?;
         let outbox = self.compose(Material {
             session: &session,
             listing,

@@ -25,7 +25,7 @@ pub(super) fn read(kind: Kind, line: &str) -> Option<Typed> {
         (Kind::Network, "y" | "Y" | "yes" | "Yes") => None,
         (_, line) => decision(line).filter(|typed| match typed {
             Typed::Verdict(verdict) => kind.takes(verdict),
-            Typed::Edit => kind != Kind::Network,
+            Typed::Edit => matches!(kind, Kind::Step | Kind::Plan),
             Typed::OneByOne => kind == Kind::Step,
         }),
     }

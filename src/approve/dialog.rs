@@ -186,6 +186,9 @@ impl<'a> Dialog<'a> {
                 "Decide with `agent approve` or `agent decline --reason \"...\"` in this directory."
                     .to_owned()
             }
+            Kind::Secrets => {
+                "Decide with `agent approve` or `agent decline` in this directory.".to_owned()
+            }
             Kind::Network => format!(
                 "Run it again with the network: `agent approve {number}`, for the whole session `agent approve {number} --always`; else `agent decline {number}`."
             ),

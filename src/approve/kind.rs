@@ -16,6 +16,8 @@ pub enum Kind {
     Network,
     /// Whether the work begins that a plan describes.
     Plan,
+    /// If values that may be no secrets are sent as they are.
+    Secrets,
 }
 
 impl Kind {
@@ -41,7 +43,7 @@ impl Kind {
     pub(super) fn takes(self, verdict: &Verdict) -> bool {
         match self {
             Self::Step => true,
-            Self::Network | Self::Plan => {
+            Self::Network | Self::Plan | Self::Secrets => {
                 matches!(verdict, Verdict::Yes | Verdict::No { .. } | Verdict::Stop)
             }
         }
@@ -57,6 +59,7 @@ impl Kind {
             Self::Plan => {
                 Some("Approve the plan? y yes, n no (say what to change), e edit, q stop")
             }
+            Self::Secrets => Some("Send them as they are? y yes, n keep them back, q stop"),
         }
     }
 }

@@ -3,35 +3,31 @@
 //! One file, `rules.json`, maps the path of a base directory to commands that are not asked about
 //! there: `{"/home/me/project": ["cargo test"]}`. It can be read and mended by hand.
 
-use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
-use std::io;
 use std::path::{Path, PathBuf};
 
+use super::kept::{PersonFile, key};
 use crate::error::{Error, Result};
-use crate::fs::{Durability, create_directory, write_atomic};
 use crate::policy::Rule;
 
-type ByBase = BTreeMap<String, Vec<String>>;
+type Texts = Vec<String>;
 
 /// The rules that this person has given.
 #[derive(Debug, Clone)]
 pub struct KeptRules {
-    /// `None` where the person has no home: then none are kept.
-    directory: Option<PathBuf>,
+    file: PersonFile<Texts>,
 }
 
 impl KeptRules {
     /// Kept in this directory, which need not exist yet; see `settings::Trust::directory`.
     pub fn kept_in(directory: Option<&Path>) -> Self {
         Self {
-            directory: directory.map(Path::to_owned),
+            file: PersonFile::new(directory, "rules"),
         }
     }
 
     /// The file that holds them, if there is a place for it.
     pub fn file(&self) -> Option<PathBuf> {
-        Some(self.directory.as_ref()?.join("rules.json"))
+        self.file.path()
     }
 
     /// The rules for a base directory.
@@ -39,7 +35,7 @@ impl KeptRules {
         let Some(file) = self.file() else {
             return Ok(Vec::new());
         };
-        let texts = read(&file)?.remove(&key(base)).unwrap_or_default();
+        let texts = self.file.load(base)?;
         let parse = |text: &String| {
             Rule::parse(text).map_err(|cause| {
                 Error::mendable(format!(
@@ -55,7 +51,7 @@ impl KeptRules {
 
     /// Keeps rules for a base directory; those that are there already stay once.
     pub fn add(&self, base: &Path, rules: &[Rule]) -> Result<()> {
-        self.change(|all| {
+        self.file.change(|all| {
             let kept = all.entry(key(base)).or_default();
             for text in rules.iter().map(Rule::text) {
                 if !kept.contains(&text) {
@@ -68,7 +64,7 @@ impl KeptRules {
     /// Takes a rule back; tells whether it was there.
     pub fn remove(&self, base: &Path, rule: &Rule) -> Result<bool> {
         let mut was_there = false;
-        self.change(|all| {
+        self.file.change(|all| {
             let kept = all.entry(key(base)).or_default();
             let before = kept.len();
             kept.retain(|text| *text != rule.text());
@@ -79,52 +75,14 @@ impl KeptRules {
         })?;
         Ok(was_there)
     }
-
-    fn change(&self, change: impl FnOnce(&mut ByBase)) -> Result<()> {
-        let (Some(directory), Some(file)) = (&self.directory, self.file()) else {
-            return Err(Error::mendable("there is no place to keep your rules")
-                .hint("set `HOME` or `XDG_STATE_HOME` to a directory of yours"));
-        };
-        create_directory(directory)?;
-        let path = directory.join("rules.lock");
-        // Two loops may learn a rule at the same time.
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(|cause| Error::file("open", &path, cause))?;
-        lock.lock()
-            .map_err(|cause| Error::file("lock", &path, cause))?;
-        let mut all = read(&file)?;
-        change(&mut all);
-        let mut json =
-            crate::json::to_lines(&all).map_err(|cause| Error::file("write", &file, cause))?;
-        json.push('\n');
-        write_atomic(&file, json.as_bytes(), Durability::Synced)
-    }
-}
-
-fn read(file: &Path) -> Result<ByBase> {
-    let json = match fs::read(file) {
-        Ok(json) => json,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(ByBase::new()),
-        Err(cause) => return Err(Error::file("read", file, cause)),
-    };
-    serde_json::from_slice(&json).map_err(|cause| {
-        Error::file("read your rules in", file, cause)
-            .hint("mend the file, or remove it to be asked again")
-    })
-}
-
-fn key(base: &Path) -> String {
-    let real = fs::canonicalize(base);
-    real.as_deref().unwrap_or(base).display().to_string()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+    use crate::fs::{Durability, write_atomic};
 
     fn rule(text: &str) -> Rule {
         Rule::parse(text).unwrap()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Permit;
-use crate::approve::KeptRules;
+use crate::approve::{KeptAnswers, KeptRules};
 use crate::checkpoint::CheckpointLimits;
 use crate::error::{Error, Result};
 use crate::fs::{Durability, create_directory, own_directory, write_atomic};
@@ -82,6 +82,7 @@ pub(super) fn permit(
         policy,
         work_approval: loaded.work_approval.parse().unwrap_or_default(),
         kept_rules: KeptRules::kept_in(trust.directory()),
+        kept_answers: KeptAnswers::kept_in(trust.directory()),
         confinement,
         kept_inventory: kept_inventory(trust, &loaded.paths.sessions),
         network: settings.network.parse().unwrap_or_default(),

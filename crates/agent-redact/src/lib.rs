@@ -32,7 +32,7 @@ pub use self::allow::Allow;
 pub use self::place::keeps_settings;
 pub use self::scan::kinds;
 pub use self::vault::{
-    MAX_KNOWN, Misplaced, Plain, Redacted, Secret, SecretPlace, Vault, may_have_placeholders,
+    FoundPlaces, MAX_KNOWN, Misplaced, Plain, Redacted, Secret, SecretPlace, Vault, may_have_placeholders,
     nameless, placeholder_in,
 };
 

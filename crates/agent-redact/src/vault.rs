@@ -13,12 +13,18 @@ mod plain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::Range;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use self::known::Everywhere;
 pub use self::plain::Plain;
+use super::rules::{compile, table};
 use super::{Scanner, TextSource, without_overlaps};
+
+/// The ranges of secrets in a text, with their kinds.
+pub type FoundPlaces = Vec<(Range<usize>, String)>;
 
 /// The maximum number of secrets that have a placeholder of their own and are kept.
 const MAX_SECRETS: usize = 500;
@@ -69,6 +75,19 @@ pub struct Secret {
     /// True if it may not be a secret.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_doubtful: bool,
+    /// The person's answer if they were asked about it: true if it is sent as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_sent: Option<bool>,
+}
+
+impl Secret {
+    /// Returns true if it may be a sample or no secret at all: it has a doubtful name, or was seen
+    /// only in tests and documentation.
+    pub fn may_be_harmless(&self) -> bool {
+        static TESTS: LazyLock<Regex> = LazyLock::new(|| compile(table::TESTS));
+        let is_of_tests = |file: &String| TESTS.is_match(file);
+        self.is_doubtful || (!self.files.is_empty() && self.files.iter().all(is_of_tests))
+    }
 }
 
 /// The serialised form of a vault.
@@ -154,8 +173,19 @@ impl Vault {
 
     /// Learns the secrets of a text and replaces them by placeholders.
     pub fn redact(&mut self, scanner: &Scanner, text: &str, source: TextSource<'_>) -> Redacted {
-        let mut places = self.learn(scanner, text, source);
+        let places = self.learn(scanner, text, source);
+        self.replace(text, source, places)
+    }
+
+    /// Replaces the secrets in these places of a text, and all that are known, by placeholders.
+    pub fn replace(
+        &mut self,
+        text: &str,
+        source: TextSource<'_>,
+        mut places: FoundPlaces,
+    ) -> Redacted {
         places.extend(self.known_in(text, source));
+        places.retain(|(range, _)| !self.is_sent(&text[range.clone()]));
         places.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
         let mut redacted = Redacted {
             text: String::with_capacity(text.len()),
@@ -176,13 +206,60 @@ impl Vault {
         redacted
     }
 
-    /// Learns the secrets of a text; returns their ranges and kinds.
-    fn learn(
+    /// The numbers among these of the secrets that the person should be asked about: they may be
+    /// harmless, and nobody was asked yet.
+    pub fn open_doubts(&self, numbers: impl IntoIterator<Item = usize>) -> Vec<usize> {
+        let is_open = |number: &usize| {
+            let secret = self.secret(*number).filter(|_| *number <= MAX_SECRETS);
+            secret.is_some_and(|secret| secret.is_sent.is_none() && secret.may_be_harmless())
+        };
+        numbers.into_iter().filter(is_open).collect()
+    }
+
+    /// Notes the person's answer about the secret with this number.
+    pub fn answer(&mut self, number: usize, is_sent: bool) {
+        let at = number.checked_sub(1);
+        if let Some(secret) = at.and_then(|at| self.secrets.get_mut(at)) {
+            secret.is_sent = Some(is_sent);
+            self.change();
+        }
+    }
+
+    /// Puts secrets that are sent back in the place of their placeholders. `None` if there are none
+    /// in the text.
+    pub fn restore_sent(&self, text: &str) -> Option<String> {
+        let mut restored = String::new();
+        let mut written = 0;
+        for range in placeholders(text) {
+            let Some((number, line)) = self.stands_for(&text[range.clone()]) else {
+                continue;
+            };
+            if self.secrets[number].is_sent == Some(true) {
+                restored.push_str(&text[written..range.start]);
+                restored.push_str(&self.secrets[number].lines[line]);
+                written = range.end;
+            }
+        }
+        if written == 0 {
+            return None;
+        }
+        restored.push_str(&text[written..]);
+        Some(restored)
+    }
+
+    /// Returns true if the person lets this value be sent as it is.
+    fn is_sent(&self, value: &str) -> bool {
+        let number = self.index.get(value);
+        number.is_some_and(|(number, _)| self.secrets[*number].is_sent == Some(true))
+    }
+
+    /// Learns the secrets of a text; returns their places.
+    pub fn learn(
         &mut self,
         scanner: &Scanner,
         text: &str,
         source: TextSource<'_>,
-    ) -> Vec<(Range<usize>, String)> {
+    ) -> FoundPlaces {
         self.learn_some(scanner, text, source, MAX_KNOWN)
     }
 
@@ -193,7 +270,7 @@ impl Vault {
         text: &str,
         source: TextSource<'_>,
         most: usize,
-    ) -> Vec<(Range<usize>, String)> {
+    ) -> FoundPlaces {
         let mut places = Vec::new();
         let before = self.secrets.len();
         for finding in scanner.scan(text, source) {
@@ -206,6 +283,7 @@ impl Vault {
                 lines: lines.collect(),
                 files: BTreeSet::new(),
                 is_doubtful: finding.is_doubtful,
+                is_sent: None,
             };
             if let TextSource::File(path) = source {
                 secret.files.insert(path.to_owned());
@@ -233,6 +311,7 @@ impl Vault {
             lines: vec![value.to_owned()],
             files: file.into_iter().collect(),
             is_doubtful: false,
+            is_sent: None,
         }]);
     }
 
@@ -285,6 +364,7 @@ impl Vault {
             kind,
             is_alone: false,
         }));
+        places.retain(|place| !self.is_sent(&text[place.range.clone()]));
         without_overlaps(places, |place| (place.range.start, place.range.end))
     }
 

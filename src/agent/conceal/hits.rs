@@ -1,24 +1,22 @@
 //! The lines that a search found, each read as a line of its file.
 
-use super::Concealed;
-use crate::secrets::{Scanner, TextSource};
+use super::told::{TextPiece, Visit};
+use crate::secrets::TextSource;
 
-impl Concealed {
-    /// What a search found, without its secrets; `place` says to the person where they stood.
-    pub(super) fn hits(&mut self, scanner: &Scanner, text: &mut String, place: &str) {
-        let lines: Vec<(&str, &str)> = text.split('\n').map(parted).collect();
-        let mut concealed: Vec<String> = Vec::with_capacity(lines.len());
-        for group in lines.chunk_by(|one, next| path_of(one.0) == path_of(next.0)) {
-            let contents: Vec<&str> = group.iter().map(|(_, content)| *content).collect();
-            let mut contents = contents.join("\n");
-            let source = path_of(group[0].0).map_or(TextSource::Text, TextSource::File);
-            self.text(scanner, &mut contents, source, place);
-            let heads = group.iter().map(|(head, _)| *head);
-            let joined = heads.zip(contents.split('\n'));
-            concealed.extend(joined.map(|(head, content)| format!("{head}{content}")));
-        }
-        *text = concealed.join("\n");
+/// Visits the lines that a search found, those of one file together and without their heads.
+pub(super) fn each_hit(text: &mut String, place: &str, visit: &mut Visit<'_>) {
+    let lines: Vec<(&str, &str)> = text.split('\n').map(parted).collect();
+    let mut visited: Vec<String> = Vec::with_capacity(lines.len());
+    for group in lines.chunk_by(|one, next| path_of(one.0) == path_of(next.0)) {
+        let contents: Vec<&str> = group.iter().map(|(_, content)| *content).collect();
+        let mut contents = contents.join("\n");
+        let source = path_of(group[0].0).map_or(TextSource::Text, TextSource::File);
+        visit(TextPiece::new(&mut contents, source, place));
+        let heads = group.iter().map(|(head, _)| *head);
+        let joined = heads.zip(contents.split('\n'));
+        visited.extend(joined.map(|(head, content)| format!("{head}{content}")));
     }
+    *text = visited.join("\n");
 }
 
 /// A line in two: `path:12: ` or `path-12- `, and what stands in the file; all of it if it is none.
@@ -41,7 +39,9 @@ fn path_of(head: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Concealed;
     use super::*;
+    use crate::secrets::Scanner;
 
     #[track_caller]
     fn case(line: &str, head: &str) {
@@ -61,7 +61,10 @@ mod tests {
     fn a_line_is_read_as_one_of_its_file() {
         let mut text =
             "conf.yml:1: a: b\nconf.yml-2- password: Xk29dkfj39dk\n--\nc.rs:1: x".to_owned();
-        Concealed::default().hits(&Scanner::default(), &mut text, "a search");
+        let (scanner, mut concealed) = (Scanner::default(), Concealed::default());
+        each_hit(&mut text, "a search", &mut |piece| {
+            concealed.text(&scanner, piece.text, piece.source, piece.place);
+        });
         assert_eq!(
             text,
             "conf.yml:1: a: b\nconf.yml-2- password: [SECRET-1 password]\n--\nc.rs:1: x"

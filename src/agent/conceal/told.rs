@@ -1,20 +1,44 @@
-//! All that a message tells, without secrets before any of it is measured, cut or split.
+//! All that a message tells, redacted before any of it is measured, cut or split: placeholders change
+//! the length, and a truncated secret would not be recognised.
 //!
-//! A placeholder is longer than many a secret, and half a secret is none that can be found: so this
-//! comes first. What one text teaches holds for all of them, also for those before it.
+//! Each text is searched once. Only then are placeholders written, because what one text teaches holds
+//! for all of them.
 
 use std::collections::BTreeSet;
 
 use super::super::{Agent, Conversation};
 use super::named::named;
+use super::hits::each_hit;
 use super::{Concealed, text_of};
 use crate::compose::Content;
 use crate::protocol::{Excerpt, Outcome, RelPath, StepResult};
 use crate::secrets::{Scanner, TextSource};
 use crate::session::{PastRound, Session};
 
-/// How often all of it is searched, as long as that teaches anything.
-const PASSES: usize = 3;
+/// A text of a message, or a part of one.
+#[derive(Debug)]
+pub(super) struct TextPiece<'a> {
+    pub(super) text: &'a mut String,
+    pub(super) source: TextSource<'a>,
+    /// Says to the person where it stands.
+    pub(super) place: &'a str,
+    /// True if it was searched when its file was read.
+    pub(super) is_searched: bool,
+}
+
+impl<'a> TextPiece<'a> {
+    pub(super) fn new(text: &'a mut String, source: TextSource<'a>, place: &'a str) -> Self {
+        Self {
+            text,
+            source,
+            place,
+            is_searched: false,
+        }
+    }
+}
+
+/// What is done with each text.
+pub(super) type Visit<'v> = dyn FnMut(TextPiece<'_>) + 'v;
 
 /// What a message is made of, as far as it is words.
 #[derive(Debug)]
@@ -31,19 +55,27 @@ pub(in crate::agent) struct Told<'a> {
 
 impl Conversation<'_> {
     /// Puts placeholders in the place of all secrets of what is told.
-    pub(in crate::agent) fn conceal(&mut self, mut told: Told<'_>) {
+    pub(in crate::agent) fn conceal(&mut self, told: &mut Told<'_>) {
         let agent = self.agent;
         let Some(scanner) = &agent.manner.secrets else {
             return;
         };
-        told.teach(agent, scanner, &mut self.concealed);
-        for _ in 0..PASSES {
-            let known = self.concealed.vault.changes();
-            told.conceal(scanner, &mut self.concealed);
-            if self.concealed.vault.changes() == known {
-                break;
-            }
-        }
+        let concealed = &mut self.concealed;
+        told.teach(agent, scanner, concealed);
+        let mut found = Vec::new();
+        told.each_text(&mut |piece| {
+            found.push(if piece.is_searched {
+                concealed.foresee(piece.text);
+                Vec::new()
+            } else {
+                concealed.learn(scanner, piece.text, piece.source)
+            });
+        });
+        let mut found = found.into_iter();
+        told.each_text(&mut |piece| {
+            let found = found.next().unwrap_or_default();
+            concealed.replace(piece.text, piece.source, found, piece.place);
+        });
     }
 }
 
@@ -76,27 +108,28 @@ impl Told<'_> {
         (concealed.credentials).learn_paths(&agent.workspace, scanner, &printed);
     }
 
-    fn conceal(&mut self, scanner: &Scanner, concealed: &mut Concealed) {
+    /// Visits each text once, always in the same order.
+    pub(super) fn each_text(&mut self, visit: &mut Visit<'_>) {
+        const MESSAGE: &str = "the message";
         let session = &mut *self.session;
         for result in &mut session.last_results {
-            concealed.result(scanner, result);
+            each_piece(result, visit);
         }
         if let Some(report) = &mut session.check {
             let text = &mut report.outcome.detail.text;
-            concealed.text(scanner, text, TextSource::Text, "the output of the check");
+            visit(TextPiece::new(text, TextSource::Text, "the output of the check"));
         }
-        let mut words = |text: &mut String| {
-            concealed.text(scanner, text, TextSource::Text, "the message");
-        };
+        let contents = self.contents.iter_mut();
+        for content in contents.flat_map(|contents| contents.iter_mut()) {
+            visit(TextPiece::new(&mut content.title, TextSource::Text, MESSAGE));
+            visit(TextPiece {
+                is_searched: true,
+                ..TextPiece::new(&mut content.text.text, TextSource::Text, MESSAGE)
+            });
+        }
+        let mut words =
+            |text: &mut String| visit(TextPiece::new(text, TextSource::Text, MESSAGE));
         session.each_word(&mut words);
-        for content in self
-            .contents
-            .iter_mut()
-            .flat_map(|contents| contents.iter_mut())
-        {
-            words(&mut content.title);
-            words(&mut content.text.text);
-        }
         for round in &mut *self.past {
             each_word(round, &mut words);
         }
@@ -120,42 +153,39 @@ fn each_word(round: &mut PastRound, clean: &mut dyn FnMut(&mut String)) {
     round.notes.iter_mut().for_each(&mut *clean);
 }
 
-impl Concealed {
-    /// What became of a step, without secrets.
-    fn result(&mut self, scanner: &Scanner, result: &mut StepResult) {
-        let place = format!("the result of step {}", result.number);
-        if result.command == "SEARCH_TEXT" {
-            self.hits(scanner, &mut result.outcome.detail.text, &place);
-        }
-        let path = about(result);
-        let outcome = &mut result.outcome;
-        let source = match &path {
-            Some(path) => TextSource::File(path.as_str()),
-            None => TextSource::Text,
-        };
-        self.text(scanner, &mut outcome.message, source, &place);
-        if outcome.excerpts.is_empty() {
-            self.text(scanner, &mut outcome.detail.text, source, &place);
-        } else {
-            self.excerpts(scanner, outcome, &place);
-        }
-        self.text(scanner, &mut result.subject, TextSource::Text, &place);
+/// Visits the texts of the result of a step.
+fn each_piece(result: &mut StepResult, visit: &mut Visit<'_>) {
+    let place = format!("the result of step {}", result.number);
+    let path = about(result);
+    let source = match &path {
+        Some(path) => TextSource::File(path.as_str()),
+        None => TextSource::Text,
+    };
+    let outcome = &mut result.outcome;
+    visit(TextPiece::new(&mut outcome.message, source, &place));
+    if !outcome.excerpts.is_empty() {
+        each_excerpt(outcome, &place, visit);
+    } else if result.command == "SEARCH_TEXT" {
+        each_hit(&mut outcome.detail.text, &place, visit);
+    } else {
+        visit(TextPiece::new(&mut outcome.detail.text, source, &place));
     }
+    visit(TextPiece::new(&mut result.subject, TextSource::Text, &place));
+}
 
-    /// A detail with lines of several files, each read as a part of its own.
-    fn excerpts(&mut self, scanner: &Scanner, outcome: &mut Outcome, place: &str) {
-        let mut lines = outcome.detail.text.split_inclusive('\n');
-        let mut whole = String::new();
-        for Excerpt { path, lines: count } in &outcome.excerpts {
-            let mut text: String = lines.by_ref().take(*count).collect();
-            self.text(scanner, &mut text, TextSource::File(path.as_str()), place);
-            whole.push_str(&text);
-        }
-        let mut rest: String = lines.collect();
-        self.text(scanner, &mut rest, TextSource::Text, place);
-        whole.push_str(&rest);
-        outcome.detail.text = whole;
+/// Visits a detail with lines of several files, each as a part of its own.
+fn each_excerpt(outcome: &mut Outcome, place: &str, visit: &mut Visit<'_>) {
+    let mut lines = outcome.detail.text.split_inclusive('\n');
+    let mut whole = String::new();
+    for Excerpt { path, lines: count } in &outcome.excerpts {
+        let mut text: String = lines.by_ref().take(*count).collect();
+        visit(TextPiece::new(&mut text, TextSource::File(path.as_str()), place));
+        whole.push_str(&text);
     }
+    let mut rest: String = lines.collect();
+    visit(TextPiece::new(&mut rest, TextSource::Text, place));
+    whole.push_str(&rest);
+    outcome.detail.text = whole;
 }
 
 /// The file whose lines the result of a step shows.

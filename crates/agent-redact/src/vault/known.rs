@@ -85,7 +85,8 @@ impl Values {
     /// The values to look for, given which secrets are from this file; `None` if there are none.
     fn of(vault: &Vault, is_here: impl Fn(&Secret) -> bool) -> Option<Self> {
         let mut beginnings: BTreeMap<&str, BTreeMap<&str, KnownValue>> = BTreeMap::new();
-        for (secret, content) in vault.secrets.iter().enumerate() {
+        let kept = vault.secrets.iter().enumerate();
+        for (secret, content) in kept.filter(|(_, secret)| secret.is_sent != Some(true)) {
             for (line, value) in content.lines.iter().enumerate() {
                 let is_weak = content.is_doubtful || vault.plain_values.contains(value);
                 let Some(reach) = RecognitionScope::of(value, is_here(content), is_weak) else {
