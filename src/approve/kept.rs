@@ -43,7 +43,9 @@ impl<T: Default + Serialize + DeserializeOwned> PersonFile<T> {
         let Some(path) = self.path() else {
             return Ok(T::default());
         };
-        Ok(read(&path, self.name)?.remove(&key(base)).unwrap_or_default())
+        Ok(read(&path, self.name)?
+            .remove(&key(base))
+            .unwrap_or_default())
     }
 
     /// Changes the values of all base directories.
@@ -133,7 +135,9 @@ mod tests {
         let answers = KeptAnswers::kept_in(Some(directory.path()));
         let (one, two) = (Path::new("/one"), Path::new("/two"));
         answers.add(one, vec!["a".to_owned()], true).unwrap();
-        answers.add(one, vec!["a".to_owned(), "b".to_owned()], false).unwrap();
+        answers
+            .add(one, vec!["a".to_owned(), "b".to_owned()], false)
+            .unwrap();
         let kept = answers.load(one).unwrap();
         assert_eq!(kept.get("a"), Some(&false));
         assert_eq!(kept.len(), 2);

@@ -165,7 +165,7 @@ fn the_first_run_asks_where_to_work_and_obeys() {
         return;
     }
     let test = Test::new(&[]).file("mine.txt", "mine\n");
-    let mut terminal = Terminal::open(test, "new task", &[]);
+    let mut terminal = Terminal::open(test, "new --base . task", &[]);
     terminal.expect("[1/2]");
     terminal.type_in("2\n");
     terminal.expect("Waiting for the reply");
@@ -243,7 +243,7 @@ fn a_decline_carries_its_reason_to_the_model() {
     }
     let test = Test::new(&[]).file("appsettings.json", "{\"Agent\": {}}");
     make_repository(&test.base().join("workspace"));
-    let mut terminal = Terminal::open(test, "new task", &[]);
+    let mut terminal = Terminal::open(test, "new --base . task", &[]);
     terminal.reply(1, "[RUN_COMMAND]\ngit push\n[/RUN_COMMAND]\n{end}\n");
     terminal.expect("git push");
     terminal.expect("why you are asked");
@@ -443,4 +443,71 @@ fn a_settings_file_is_asked_about_once_and_only_if_it_loosens() {
     let told = words.join(" ").matches("you said no to that file").count();
     assert_eq!(told, 2, "{shown}");
     assert!(!shown.contains("Approval:"), "{shown}");
+}
+
+/// A token as tests have them, in a session that shows the test.
+fn token_in_a_test() -> (String, Test) {
+    let token = format!(
+        "ey{}.ey{}.{}",
+        "JhbGciOiJIUzI1NiJ9",
+        "JzdWIiOiJib2IifQ",
+        "a1B2c3D4".repeat(5)
+    );
+    let text = format!("TOKEN = '{token}'\n");
+    let test = Test::new(&[]).file("workspace/tests/test_auth.py", text);
+    (token, test)
+}
+
+const PRINT: &str = "[RUN_COMMAND]\ncat tests/test_auth.py\n[/RUN_COMMAND]\n{end}\n";
+
+#[test]
+fn a_sample_token_is_asked_about_once_and_then_sent() {
+    if !has_script() {
+        return;
+    }
+    let (token, test) = token_in_a_test();
+    let mut terminal = Terminal::open(test, "new --base . task", &[]);
+    terminal.expect("tests/test_auth.py: ey");
+    terminal.expect("Send them as they are?");
+    terminal.type_in("y\n");
+    let (first, outbox) = wait_for_outbox(&terminal.base(), 1);
+    assert!(outbox.contains(&token), "{outbox}");
+    terminal.reply(1, PRINT);
+    let (_, outbox) = wait_for_outbox(&terminal.base(), 2);
+    assert!(outbox.contains(&token), "{outbox}");
+    terminal.reply(2, DONE);
+    terminal.child.wait().unwrap();
+    // Another session of the project knows the answer.
+    let again = agent(&terminal.base())
+        .args(["new", "--base", ".", "--no-wait", "again"])
+        .output()
+        .unwrap();
+    assert!(again.status.success(), "{again:?}");
+    let outbox = std::fs::read_dir(terminal.base().join("outbox")).unwrap();
+    let mut messages = outbox.map(|entry| entry.unwrap().path());
+    let other = messages
+        .find(|path| !path.to_string_lossy().contains(&first))
+        .unwrap();
+    let message = std::fs::read_to_string(other).unwrap();
+    assert!(message.contains(&token), "{message}");
+}
+
+#[test]
+fn a_sample_token_that_is_kept_back_is_not_asked_about_again() {
+    if !has_script() {
+        return;
+    }
+    let (token, test) = token_in_a_test();
+    let mut terminal = Terminal::open(test, "new --base . task", &[]);
+    terminal.expect("Send them as they are?");
+    terminal.type_in("n\n");
+    let (_, outbox) = wait_for_outbox(&terminal.base(), 1);
+    assert!(outbox.contains("TOKEN = '[SECRET-1 jwt]'"), "{outbox}");
+    terminal.reply(1, PRINT);
+    let (_, outbox) = wait_for_outbox(&terminal.base(), 2);
+    assert!(!outbox.contains(&token), "{outbox}");
+    terminal.reply(2, DONE);
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(!shown.contains("Send them"), "{shown}");
 }

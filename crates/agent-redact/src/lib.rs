@@ -32,8 +32,8 @@ pub use self::allow::Allow;
 pub use self::place::keeps_settings;
 pub use self::scan::kinds;
 pub use self::vault::{
-    FoundPlaces, MAX_KNOWN, Misplaced, Plain, Redacted, Secret, SecretPlace, Vault, may_have_placeholders,
-    nameless, placeholder_in,
+    FoundPlaces, MAX_KNOWN, Misplaced, Plain, Redacted, Secret, SecretPlace, Vault,
+    may_have_placeholders, nameless, placeholder_in,
 };
 
 /// A secret in a text.

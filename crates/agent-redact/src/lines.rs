@@ -47,7 +47,9 @@ pub(super) fn scan(text: &str, source: TextSource<'_>, mentions_any: bool) -> Ve
         let here = start..start + line.len();
         start = here.end;
         // A quoted value may have reached beyond its line.
-        let done = found.last().and_then(|last: &SecretFinding| last.parts.last());
+        let done = found
+            .last()
+            .and_then(|last: &SecretFinding| last.parts.last());
         if done.is_some_and(|part| part.end > here.start) {
             continue;
         }
@@ -99,9 +101,8 @@ pub(super) fn printed(
 ) -> Option<SecretFinding> {
     const LONGEST_NAME: usize = 60;
     const LONGEST_MARK: usize = 160;
-    static MARK: LazyLock<Regex> = LazyLock::new(|| {
-        compile(r#"\A(?:[^\s"'=]*:)?(?:\s*[0-9]+\t)?(?:export )?[A-Z0-9_]*\z"#)
-    });
+    static MARK: LazyLock<Regex> =
+        LazyLock::new(|| compile(r#"\A(?:[^\s"'=]*:)?(?:\s*[0-9]+\t)?(?:export )?[A-Z0-9_]*\z"#));
     let bytes = text.as_bytes();
     let is_name = |byte: &&u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || **byte == b'_';
     if source != TextSource::Text || !bytes[word.clone()].iter().all(|byte| is_name(&byte)) {
@@ -117,7 +118,8 @@ pub(super) fn printed(
         .rfind('\n')
         .map_or(from, |at| from + at + 1);
     let line = start..line_at(text, sign).end;
-    let is_printed = (start == 0 || bytes[start - 1] == b'\n') && MARK.is_match(&text[start..word.start]);
+    let is_printed =
+        (start == 0 || bytes[start - 1] == b'\n') && MARK.is_match(&text[start..word.start]);
     is_printed.then(|| value(text, line, LineOrigin::Elsewhere))?
 }
 
@@ -132,7 +134,10 @@ fn value(text: &str, place: Range<usize>, origin: LineOrigin) -> Option<SecretFi
         return None;
     }
     let rest = line[sign + 1..].trim_end();
-    if let Some(parts) = quoted_lines(text, place.start + sign + 1..place.start + sign + 1 + rest.len()) {
+    if let Some(parts) = quoted_lines(
+        text,
+        place.start + sign + 1..place.start + sign + 1 + rest.len(),
+    ) {
         let is_made_up = parts.iter().any(|part| is_password(&text[part.clone()]));
         let is_sure = telling(name).is_some_and(|rule| !rule.is_doubtful);
         let is_secret = is_sure || (origin == LineOrigin::EnvFile && is_made_up);
@@ -261,10 +266,15 @@ pub(super) const MANIFESTS: [&str; 4] = [
 pub(super) fn manifest(text: &str, kind: Range<usize>, found: &mut Vec<SecretFinding>) -> usize {
     const LONGEST: usize = 64 * 1024;
     static YAML: LazyLock<Regex> = LazyLock::new(|| {
-        compile(r#"(?m)^(?:[ +-]*)(?:data|stringData):[ \t]*\r?$((?:\r?\n[+-]?(?:[ \t]+.*|[ \t]*))*)"#)
+        compile(
+            r#"(?m)^(?:[ +-]*)(?:data|stringData):[ \t]*\r?$((?:\r?\n[+-]?(?:[ \t]+.*|[ \t]*))*)"#,
+        )
     });
-    static YAML_VALUE: LazyLock<Regex> =
-        LazyLock::new(|| compile(r#"(?m)^[+-]?[ \t]+(?:["']?[\w.-]+["']?:[ \t]+)?["']?([^\s"'|>{$\[<][^\r\n"']{2,}?)["']?[ \t]*\r?$"#));
+    static YAML_VALUE: LazyLock<Regex> = LazyLock::new(|| {
+        compile(
+            r#"(?m)^[+-]?[ \t]+(?:["']?[\w.-]+["']?:[ \t]+)?["']?([^\s"'|>{$\[<][^\r\n"']{2,}?)["']?[ \t]*\r?$"#,
+        )
+    });
     static JSON: LazyLock<Regex> =
         LazyLock::new(|| compile(r#""(?:data|stringData)"\s*:\s*\{([^{}]*)\}"#));
     static JSON_VALUE: LazyLock<Regex> = LazyLock::new(|| compile(r#":\s*"([^"\n]{3,})""#));
@@ -273,9 +283,13 @@ pub(super) fn manifest(text: &str, kind: Range<usize>, found: &mut Vec<SecretFin
         return kind.end;
     }
     let from = text.ceil_char_boundary(kind.start.saturating_sub(LONGEST));
-    let from = text[from..kind.start].rfind("\n---").map_or(from, |at| from + at);
+    let from = text[from..kind.start]
+        .rfind("\n---")
+        .map_or(from, |at| from + at);
     let to = text.floor_char_boundary(kind.end.saturating_add(LONGEST));
-    let to = text[kind.end..to].find("\n---").map_or(to, |at| kind.end + at);
+    let to = text[kind.end..to]
+        .find("\n---")
+        .map_or(to, |at| kind.end + at);
     let document = &text[from..to];
     for (blocks, values) in [(&YAML, &YAML_VALUE), (&JSON, &JSON_VALUE)] {
         let blocks = blocks.captures_iter(document);

@@ -88,10 +88,16 @@ pub(super) fn at(text: &str, word: Range<usize>, source: TextSource<'_>) -> Opti
     // A bare `pass` is a test result, a nested one is a password.
     let is_nested = matches!(normal.as_str(), "_pass_" | "_pw_") && setting == Setting::Within;
     let is_sure = !rule.is_doubtful || is_nested;
-    let judged = Judged { rule, is_sure, form, setting, name: words, content };
+    let judged = Judged {
+        rule,
+        is_sure,
+        form,
+        setting,
+        name: words,
+        content,
+    };
     let is_secret = judged.is_secret();
-    let is_word =
-        !is_secret && judged.is_plain_word() && has_neighbours(text, &name, source);
+    let is_word = !is_secret && judged.is_plain_word() && has_neighbours(text, &name, source);
     (is_secret || is_word).then(|| SecretFinding {
         is_doubtful: (!is_sure && !is_strong(content)) || (is_word && source == TextSource::Text),
         ..SecretFinding::new(rule.kind, vec![range])
@@ -250,7 +256,9 @@ fn is_indented(text: &str, name: usize) -> bool {
 fn has_neighbours(text: &str, name: &Range<usize>, source: TextSource<'_>) -> bool {
     const FARTHEST: usize = 200;
     static SETTING: LazyLock<Regex> = LazyLock::new(|| {
-        compile(r#"\A[\s+-]*(?:[\w./-]+:\d+:|\d+[:\t])?[\s-]*["']?[a-z][a-zA-Z0-9_.-]*["']?\s?[:=]\s?(?:["']?[^\s,;(){}]+["']?)?\s*\z"#)
+        compile(
+            r#"\A[\s+-]*(?:[\w./-]+:\d+:|\d+[:\t])?[\s-]*["']?[a-z][a-zA-Z0-9_.-]*["']?\s?[:=]\s?(?:["']?[^\s,;(){}]+["']?)?\s*\z"#,
+        )
     });
     if source != TextSource::Text {
         return true;
@@ -266,8 +274,9 @@ fn has_neighbours(text: &str, name: &Range<usize>, source: TextSource<'_>) -> bo
 /// Returns true if the word before this position is one that parsers use before `token`.
 fn is_of_parser(text: &str, name: usize) -> bool {
     const LONGEST: usize = 24;
-    static PARSER: LazyLock<Regex> =
-        LazyLock::new(|| compile(r"(?i)\b(?:un)?(?:expected|known)\s*\z|\b(?:illegal|stray|extra)\s*\z"));
+    static PARSER: LazyLock<Regex> = LazyLock::new(|| {
+        compile(r"(?i)\b(?:un)?(?:expected|known)\s*\z|\b(?:illegal|stray|extra)\s*\z")
+    });
     let from = text.ceil_char_boundary(name.saturating_sub(LONGEST));
     PARSER.is_match(&text[from..name])
 }

@@ -93,7 +93,10 @@ fn beginning(word: &str) -> String {
     let first = word.chars().next();
     let run = word.chars().take_while(|c| Some(*c) == first).count();
     let length = LENGTH.max(run + 1);
-    word.chars().take(length).collect::<String>().to_ascii_lowercase()
+    word.chars()
+        .take(length)
+        .collect::<String>()
+        .to_ascii_lowercase()
 }
 
 /// Finds the secrets that the keywords of a text lead to.
@@ -156,7 +159,8 @@ impl Hits<'_> {
             Lead::Name => {
                 self.assigned
                     .extend(place::at(text, word.clone(), self.source));
-                self.assigned.extend(lines::printed(text, word, self.source));
+                self.assigned
+                    .extend(lines::printed(text, word, self.source));
             }
             Lead::KeyBegins => self.marks.push(pem::KeyMarker::Begin(word.start)),
             Lead::KeyEnds => self.marks.push(pem::KeyMarker::End(word.start)),
@@ -233,7 +237,11 @@ impl Keywords {
                 let parts = each.captures_iter(&bytes[range.clone()]);
                 let parts = parts.filter_map(|captures| captures.get(1));
                 found.extend(parts.filter_map(|part| {
-                    finding(rule, text, range.start + part.start()..range.start + part.end())
+                    finding(
+                        rule,
+                        text,
+                        range.start + part.start()..range.start + part.end(),
+                    )
                 }));
             }
             None => found.extend(finding(rule, text, range)),

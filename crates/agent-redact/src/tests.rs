@@ -73,8 +73,14 @@ fn nearly_all_values_of_all_forms_are_kept_back() {
     assert!(samples(1).len() >= 195, "{}", samples(1).len());
     let kept = all - missed.len();
     println!("{} forms, {kept} of {all} kept back", samples(1).len());
-    for one in &missed { println!("MISSED {one:?}"); }
-    assert!(kept * 100 >= all * 97, "{kept} of {all}:\n{}", missed.join("\n"));
+    for one in &missed {
+        println!("MISSED {one:?}");
+    }
+    assert!(
+        kept * 100 >= all * 97,
+        "{kept} of {all}:\n{}",
+        missed.join("\n")
+    );
 }
 
 fn key(seed: u64, label: &str, lines: usize) -> String {

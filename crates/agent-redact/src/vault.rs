@@ -254,12 +254,7 @@ impl Vault {
     }
 
     /// Learns the secrets of a text; returns their places.
-    pub fn learn(
-        &mut self,
-        scanner: &Scanner,
-        text: &str,
-        source: TextSource<'_>,
-    ) -> FoundPlaces {
+    pub fn learn(&mut self, scanner: &Scanner, text: &str, source: TextSource<'_>) -> FoundPlaces {
         self.learn_some(scanner, text, source, MAX_KNOWN)
     }
 

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use super::super::{Agent, Conversation};
-use super::named::named;
 use super::hits::each_hit;
+use super::named::named;
 use super::{Concealed, text_of};
 use crate::compose::Content;
 use crate::protocol::{Excerpt, Outcome, RelPath, StepResult};
@@ -117,18 +117,25 @@ impl Told<'_> {
         }
         if let Some(report) = &mut session.check {
             let text = &mut report.outcome.detail.text;
-            visit(TextPiece::new(text, TextSource::Text, "the output of the check"));
+            visit(TextPiece::new(
+                text,
+                TextSource::Text,
+                "the output of the check",
+            ));
         }
         let contents = self.contents.iter_mut();
         for content in contents.flat_map(|contents| contents.iter_mut()) {
-            visit(TextPiece::new(&mut content.title, TextSource::Text, MESSAGE));
+            visit(TextPiece::new(
+                &mut content.title,
+                TextSource::Text,
+                MESSAGE,
+            ));
             visit(TextPiece {
                 is_searched: true,
                 ..TextPiece::new(&mut content.text.text, TextSource::Text, MESSAGE)
             });
         }
-        let mut words =
-            |text: &mut String| visit(TextPiece::new(text, TextSource::Text, MESSAGE));
+        let mut words = |text: &mut String| visit(TextPiece::new(text, TextSource::Text, MESSAGE));
         session.each_word(&mut words);
         for round in &mut *self.past {
             each_word(round, &mut words);
@@ -170,7 +177,11 @@ fn each_piece(result: &mut StepResult, visit: &mut Visit<'_>) {
     } else {
         visit(TextPiece::new(&mut outcome.detail.text, source, &place));
     }
-    visit(TextPiece::new(&mut result.subject, TextSource::Text, &place));
+    visit(TextPiece::new(
+        &mut result.subject,
+        TextSource::Text,
+        &place,
+    ));
 }
 
 /// Visits a detail with lines of several files, each as a part of its own.
@@ -179,7 +190,11 @@ fn each_excerpt(outcome: &mut Outcome, place: &str, visit: &mut Visit<'_>) {
     let mut whole = String::new();
     for Excerpt { path, lines: count } in &outcome.excerpts {
         let mut text: String = lines.by_ref().take(*count).collect();
-        visit(TextPiece::new(&mut text, TextSource::File(path.as_str()), place));
+        visit(TextPiece::new(
+            &mut text,
+            TextSource::File(path.as_str()),
+            place,
+        ));
         whole.push_str(&text);
     }
     let mut rest: String = lines.collect();

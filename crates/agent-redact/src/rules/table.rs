@@ -53,7 +53,11 @@ const fn place(
 }
 
 /// The value of a name.
-const fn name(kind: &'static str, keywords: &'static [&'static str], pattern: &'static str) -> Rule {
+const fn name(
+    kind: &'static str,
+    keywords: &'static [&'static str],
+    pattern: &'static str,
+) -> Rule {
     Rule::new(Anchor::Name, kind, keywords, pattern, PASSWORD)
 }
 
@@ -328,7 +332,8 @@ pub(in super::super) const PATHS: &str = r"\A[.~/]*(?:[A-Za-z]?[a-z]*[0-9]*[/_.-
 pub(in super::super) const LISTS: &str = r"\A(?:(?:\pL(?:\p{Ll}{0,15}|\p{Lu}{0,15}))?[,;|:_./ -])*(?:\pL(?:\p{Ll}{0,15}|\p{Lu}{0,15}))?\z|\Av?[0-9]+[.-]";
 
 /// A few words.
-pub(in super::super) const WORDS: &str = r"\A(?:(?:\pL(?:\p{Ll}+|\p{Lu}+))?[\s_./,-])*(?:\pL(?:\p{Ll}+|\p{Lu}+))?\z";
+pub(in super::super) const WORDS: &str =
+    r"\A(?:(?:\pL(?:\p{Ll}+|\p{Lu}+))?[\s_./,-])*(?:\pL(?:\p{Ll}+|\p{Lu}+))?\z";
 
 /// MD5, SHA-1 and SHA-2.
 pub(in super::super) const DIGEST: &str = r"\A(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{56}|[0-9a-fA-F]{64}|[0-9a-fA-F]{96}|[0-9a-fA-F]{128})\z";

@@ -15,13 +15,23 @@ const ALPHABETS: [(char, &str); 13] = [
     ('E', "abcdefghijklmnopqrstuvwxyz"),
     ('Z', "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L"),
     ('z', "qpzry9x8gf2tvdw0s3jn54khce6mua7l"),
-    ('Y', "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"),
+    (
+        'Y',
+        "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
+    ),
     ('J', "abcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*(-_=+)"),
     ('F', "0123456789ABCDEF"),
 ];
 
 const WORDS: [&str; 8] = [
-    "swordfish", "cinnamon", "thunder", "blueberry", "waterfall", "marigold", "lighthouse", "pineapple",
+    "swordfish",
+    "cinnamon",
+    "thunder",
+    "blueberry",
+    "waterfall",
+    "marigold",
+    "lighthouse",
+    "pineapple",
 ];
 
 /// A form with one of its values.
