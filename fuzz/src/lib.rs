@@ -5,6 +5,7 @@ pub mod dialects;
 pub mod parse;
 pub mod patch;
 pub mod policy;
+pub mod redact;
 pub mod relpath;
 pub mod replace;
 mod unchanged;
@@ -21,6 +22,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("patch", patch::check),
     ("relpath", relpath::check),
     ("policy", policy::check),
+    ("redact", redact::check),
 ];
 
 #[cfg(test)]

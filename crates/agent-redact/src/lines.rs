@@ -155,9 +155,10 @@ fn value(text: &str, place: Range<usize>, origin: LineOrigin) -> Option<SecretFi
             LineOrigin::EnvFile => is_secret_in_file(name, value),
             LineOrigin::Elsewhere => is_secret_anywhere(name, value),
         };
+    let place = start..start + value.len();
     is_secret.then(|| SecretFinding {
         is_doubtful: is_doubtful(name, value),
-        ..SecretFinding::new(kind(name), vec![start..start + value.len()])
+        ..SecretFinding::new(kind(name), vec![place])
     })
 }
 
@@ -228,9 +229,12 @@ fn is_doubtful(name: &str, value: &str) -> bool {
 }
 
 fn is_secret_anywhere(name: &str, value: &str) -> bool {
-    telling(name).is_some_and(|rule| match rule.is_doubtful {
-        false => !is_word(value),
-        true => is_password(value),
+    telling(name).is_some_and(|rule| {
+        if rule.is_doubtful {
+            is_password(value)
+        } else {
+            !is_word(value)
+        }
     })
 }
 
@@ -267,12 +271,12 @@ pub(super) fn manifest(text: &str, kind: Range<usize>, found: &mut Vec<SecretFin
     const LONGEST: usize = 64 * 1024;
     static YAML: LazyLock<Regex> = LazyLock::new(|| {
         compile(
-            r#"(?m)^(?:[ +-]*)(?:data|stringData):[ \t]*\r?$((?:\r?\n[+-]?(?:[ \t]+.*|[ \t]*))*)"#,
+            r"(?m)^(?:[ +-]*)(?:data|stringData):[ \t]*\r?$((?:\r?\n[+-]?(?:[ \t]+.*|[ \t]*))*)",
         )
     });
     static YAML_VALUE: LazyLock<Regex> = LazyLock::new(|| {
         compile(
-            r#"(?m)^[+-]?[ \t]+(?:["']?[\w.-]+["']?:[ \t]+)?["']?([^\s"'|>{$\[<][^\r\n"']{2,}?)["']?[ \t]*\r?$"#,
+            r#"(?m)^[+-]?[ \t]+(?:["']?[\w.-]+["']?:[ \t]+["']?([^\s"'|>{$\[<][^\r\n"']{2,}?)["']?|([^\s"'|>{$\[<][^\r\n"':]{2,}?))[ \t]*\r?$"#,
         )
     });
     static JSON: LazyLock<Regex> =
@@ -295,11 +299,12 @@ pub(super) fn manifest(text: &str, kind: Range<usize>, found: &mut Vec<SecretFin
         let blocks = blocks.captures_iter(document);
         for block in blocks.filter_map(|block| block.get(1)) {
             let values = values.captures_iter(block.as_str());
-            let values = values.filter_map(|value| value.get(1));
+            let values = values.filter_map(|value| value.get(1).or_else(|| value.get(2)));
             let values = values.filter(|value| !Stop::Sample.is_match(value.as_str()));
             found.extend(values.map(|value| {
                 let start = from + block.start() + value.start();
-                SecretFinding::new("secret", vec![start..start + value.len()])
+                let place = start..start + value.len();
+                SecretFinding::new("secret", vec![place])
             }));
         }
     }

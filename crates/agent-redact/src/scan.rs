@@ -288,6 +288,7 @@ fn compile_bytes(pattern: &str) -> Regex {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::forms::{Sample, samples};
     use super::*;
 
     #[test]
@@ -298,6 +299,49 @@ mod tests {
                 assert_eq!(*word, word.to_ascii_lowercase());
             }
         }
+    }
+
+    /// Returns true if the rule by itself finds the secret of a sample.
+    fn finds(index: usize, sample: &Sample) -> bool {
+        let (rule, text) = (&RULES[index], sample.text.as_str());
+        let mut found = Vec::new();
+        if let Anchor::File(_) = rule.anchor {
+            KEYWORDS.file(sample.path, text, &mut found);
+        }
+        let lower = text.to_ascii_lowercase();
+        for word in rule.keywords {
+            for (at, _) in lower.match_indices(word) {
+                if rule.anchor == Anchor::Name {
+                    let source = TextSource::File(sample.path);
+                    let finding = place::at(text, at..at + word.len(), source);
+                    found.extend(finding.filter(|finding| finding.kind == rule.kind));
+                } else {
+                    KEYWORDS.token(index, text, at, &mut found);
+                }
+            }
+        }
+        let is_secret = |finding: &SecretFinding| {
+            let value = &text[finding.parts[0].clone()];
+            sample
+                .secret
+                .iter()
+                .any(|secret| secret.contains(value) || value.contains(secret))
+        };
+        found.iter().any(is_secret)
+    }
+
+    #[test]
+    fn every_rule_has_a_sample() {
+        let samples: Vec<Sample> = (1..=4).flat_map(samples).collect();
+        let missing = RULES.iter().enumerate().filter(|(index, rule)| {
+            // Names without keywords count in `.env` files only, which have a test of their own.
+            let is_led = !rule.keywords.is_empty() || matches!(rule.anchor, Anchor::File(_));
+            is_led && !samples.iter().any(|sample| finds(*index, sample))
+        });
+        let missing: Vec<String> = missing
+            .map(|(_, rule)| format!("{} {:?} {}", rule.kind, rule.keywords, rule.pattern))
+            .collect();
+        assert!(missing.is_empty(), "{}", missing.join("\n"));
     }
 
     #[test]
