@@ -17,7 +17,7 @@ fn no_listener_outside_is_reached() {
     let place = Place::new();
     let four = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = four.local_addr().unwrap().port();
-    let shell = format!("exec 3<> /dev/tcp/127.0.0.1/{port}");
+    let shell = format!("exec 3< /dev/tcp/127.0.0.1/{port}");
     let any = connect(&format!("(\"0.0.0.0\", {port})"));
     place.withstands(&[
         (Always, &connect(&format!("(\"127.0.0.1\", {port})"))),
