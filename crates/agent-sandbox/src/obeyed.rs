@@ -134,11 +134,11 @@ mod tests {
             "[core]hooksPath=tools".to_owned(),
         )];
         let numbers = 0..=MOST;
-        let modules = (numbers.clone())
+        let modules: Vec<String> = (numbers.clone())
             .map(|number| format!("[submodule \"{number}\"]path=a/{number}\n"))
             .collect();
         files.extend(numbers.map(|number| (format!("work/a/{number}/x"), String::new())));
-        files.push(("work/.gitmodules".to_owned(), modules));
+        files.push(("work/.gitmodules".to_owned(), modules.concat()));
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         for (path, text) in &files {
