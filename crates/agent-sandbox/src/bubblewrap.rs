@@ -104,7 +104,9 @@ fn arguments(plan: &Plan, words: &[OsString]) -> Result<Vec<OsString>, String> {
     list.add(&["--dev", "/dev"]);
     let size = plan.confinement.limits.scratch.to_string();
     for (path, what) in &plan.layout {
-        list.show(path, what, &size);
+        if !is_covered(&plan.layout, path, what) {
+            list.show(path, what, &size);
+        }
     }
     list.add(&[
         OsStr::new("--ro-bind"),
@@ -123,6 +125,20 @@ fn arguments(plan: &Plan, words: &[OsString]) -> Result<Vec<OsString>, String> {
     list.0.push(inside.into());
     list.0.extend(words.iter().cloned());
     Ok(list.0)
+}
+
+/// Whether a cover lies beneath a hidden directory, in which nothing is left to be covered: `bwrap`
+/// would look for its place there.
+fn is_covered(layout: &super::Layout, path: &Path, what: &What) -> bool {
+    let is_cover = |what: &What| {
+        matches!(
+            what,
+            What::Hidden | What::Masked | What::Protected | What::Pinned
+        )
+    };
+    let mut above = path.ancestors().skip(1).filter_map(|path| layout.get(path));
+    let decides = above.find(|what| matches!(what, What::Hidden) || !is_cover(what));
+    is_cover(what) && matches!(decides, Some(What::Hidden))
 }
 
 #[derive(Default)]
@@ -194,6 +210,24 @@ mod tests {
         list.show(Path::new(path), what, "9");
         let words: Vec<_> = list.0.iter().map(|word| word.to_str().unwrap()).collect();
         assert_eq!(words.join(" "), expected);
+    }
+
+    #[test]
+    fn what_lies_in_something_hidden_is_not_looked_for() {
+        let layout: super::super::Layout = [
+            ("/h", What::Hidden),
+            ("/h/inbox", What::Hidden),
+            ("/h/work", What::Workspace),
+            ("/h/work/.git", What::Protected),
+            ("/h/work/.git/inner", What::Hidden),
+        ]
+        .map(|(path, what)| (path.into(), what))
+        .into();
+        let covered: Vec<&str> = (layout.iter())
+            .filter(|(path, what)| is_covered(&layout, path, what))
+            .map(|(path, _)| path.to_str().unwrap())
+            .collect();
+        assert_eq!(covered, ["/h/inbox"]);
     }
 
     #[test]
