@@ -29,7 +29,7 @@ fn is_meant(pattern: &str, command: &Invocation) -> bool {
         && words.all(|(at, word)| match word.strip_prefix('!') {
             Some(excluded) => !command.has(excluded),
             None if name == "git" && at == 0 => {
-                command.arguments.first().is_some_and(|a| a == word)
+                git(command).is_some_and(|git| git.subcommand == word)
             }
             None => command.has(word),
         })
@@ -38,10 +38,11 @@ fn is_meant(pattern: &str, command: &Invocation) -> bool {
 impl Invocation {
     /// Returns true if a word of a pattern is among the arguments.
     pub(super) fn has(&self, word: &str) -> bool {
+        let arguments = git(self).map_or(&self.arguments[..], |git| git.arguments);
         // What follows `--` is for the program that is run.
         let is_own = |argument: &&String| self.name == "git" || *argument != "--";
-        let mut arguments = self.arguments.iter().take_while(is_own);
-        arguments.any(|argument| self.is_word(word, argument))
+        let mut own = arguments.iter().take_while(is_own);
+        own.any(|argument| self.is_word(word, argument))
     }
 
     fn is_word(&self, word: &str, argument: &str) -> bool {

@@ -18,8 +18,8 @@ use super::targets::{KnownDirectories, resolve};
 use super::wrappers::{inner_command, program_name};
 use super::{grammar, names, windows};
 
-/// Stands in a word for text that only the running shell knows. A noncharacter of private use, so
-/// that a text with it can be read again.
+/// Stands in a word for text that only the running shell knows. A character of private use, which
+/// bash takes for a letter, so that text with it can be read again.
 pub(super) const UNKNOWN: char = '\u{10fffd}';
 
 /// The maximum depth of scripts within scripts.
@@ -43,7 +43,7 @@ pub(super) struct Invocation {
     /// The last component of the program's path, in lower case; `>` for writing to a file, `<` for
     /// reading one, `|` for a shell with unknown input, `&` for a fork bomb.
     pub name: String,
-    /// The words after it; for git without the options before the subcommand.
+    /// The words after it.
     pub arguments: Vec<String>,
     /// The directory in which it runs, if known.
     pub directory: Option<Rc<str>>,
@@ -155,18 +155,10 @@ impl<'a> ScriptReader<'a> {
     }
 
     pub(super) fn record(&mut self, name: &str, arguments: &[String]) {
-        let (mut arguments, mut directory) = (arguments, self.context.directory.clone());
-        if let Some(git) = Git::of(arguments).filter(|_| name == "git") {
-            directory = git.directory(directory.as_deref()).map(Rc::from);
-            // An alias gives any subcommand another meaning, so the options stay to be seen.
-            if !git.sets_an_alias() {
-                arguments = &arguments[arguments.len() - git.arguments.len() - 1..];
-            }
-        }
         self.reading.invocations.push(Invocation {
             name: name.to_owned(),
             arguments: arguments.to_vec(),
-            directory,
+            directory: self.context.directory.clone(),
             starts_another: false,
         });
     }
@@ -248,6 +240,11 @@ impl<'a> ScriptReader<'a> {
             }
             "iex" | "invoke-expression" => self.script(&arguments.join(" "), Dialect::PowerShell),
             "cmd" | "powershell" | "pwsh" => self.follow_windows(arguments),
+            "ssh" | "at" => {
+                if let Some(document) = self.context.document.take() {
+                    self.bash(&document);
+                }
+            }
             "find" => self.follow_find(arguments),
             "git" => self.follow_git(arguments),
             _ if names::is_shell(name) => self.follow_shell(name, arguments),

@@ -94,6 +94,7 @@ fn wrappers_do_not_hide_a_program() {
             "valgrind --tool=x sudo ls",
             "perf stat -e x sudo ls",
             "ssh host sudo ls",
+            "ssh host <<E\nsudo ls\nE",
             "ssh host 'sudo ls'",
             "tmux new-session -d 'sudo ls'",
             "screen -dm sudo ls",

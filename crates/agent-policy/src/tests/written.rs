@@ -145,6 +145,17 @@ fn the_strictest_rule_wins() {
 }
 
 #[test]
+fn a_rule_that_refuses_or_asks_may_name_options_of_git() {
+    let mut policy = policy();
+    policy.person.deny = rules(&["git -C sub", "= git -c a.b=c status"]);
+    policy.person.ask = rules(&["git log"]);
+    case(&policy, "git -C sub status", Decision::Deny);
+    case(&policy, "git -c a.b=c status", Decision::Deny);
+    case(&policy, "git -C other log", Decision::Ask);
+    case(&policy, "git -C . status", Decision::Allow);
+}
+
+#[test]
 fn a_rule_lifts_a_question_only_if_it_names_it() {
     let script = "git clean -fdx";
     case(&allowing(&["git"]), script, Decision::Ask);
