@@ -183,9 +183,12 @@ impl<'t> BashScript<'_, '_, 't> {
                     .count();
                 (at + 1 == source.len()) == (escapes % 2 == 0)
             }),
-            "word" => {
-                !without_escapes(source).contains(char::is_whitespace) && !substitutes(source)
+            "comment" => {
+                let before = self.text.get(..node.start_byte()).unwrap_or_default();
+                before.is_empty() || before.ends_with([' ', '\t', '\n', ';', '&', '|', '(', ')'])
             }
+            // A blank may be in it, as in `${x:-a b}`.
+            "word" => !without_escapes(source).contains('\n') && !substitutes(source),
             "regex" | "extglob_pattern" => {
                 !source.contains(['\n', ';', '&']) && !substitutes(source)
             }
