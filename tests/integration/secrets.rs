@@ -1,3 +1,4 @@
+use std::fmt::Write as _;
 use std::fs;
 
 use crate::harness::{Finished, Test};
@@ -352,106 +353,49 @@ fn made_up(seed: u64, length: usize, alphabet: &[u8]) -> String {
     letters.skip(8).collect()
 }
 
-/// Files with secrets in the forms that used to go out, each with its secret.
-fn forms() -> Vec<(&'static str, String, String)> {
-    let letters = |seed, length| {
-        let alphabet = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-        made_up(seed, length, alphabet)
-    };
-    let hex = |seed, length| made_up(seed, length, b"0123456789abcdef");
-    let form = |path, secret: String, text: &str| (path, text.replace("{}", &secret), secret);
+/// Letters and digits.
+fn letters(seed: u64, length: usize) -> String {
+    let alphabet = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    made_up(seed, length, alphabet)
+}
+
+fn hex(seed: u64, length: usize) -> String {
+    made_up(seed, length, b"0123456789abcdef")
+}
+
+/// A path, a text and the secret in it.
+type Form = (&'static str, String, String);
+
+fn form(path: &'static str, secret: &str, text: &str) -> Form {
+    (path, text.replace("{}", secret), secret.to_owned())
+}
+
+/// Files with secrets in the forms that used to go out.
+#[rustfmt::skip] // A table, one form a line.
+fn forms() -> Vec<Form> {
+    let hash = |method, seed, length| format!("${method}${}${}", letters(seed, 8), letters(seed + 50, length));
+    let hook = format!("T{}/B{}/{}", hex(10, 8).to_uppercase(), hex(11, 8).to_uppercase(), letters(10, 24));
+    let django = made_up(14, 50, b"abcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*(-_=+)");
+    let key = format!("MIIEv{}{}", "QIBADANBgkqhkiG9w0BAQEFAASC", letters(9, 800));
     vec![
-        form(
-            "a.sql",
-            "marigold".to_owned(),
-            "CREATE ROLE app LOGIN PASSWORD '{}';\n",
-        ),
-        form(
-            "b.sql",
-            "cinnamon".to_owned(),
-            "GRANT ALL ON x.* TO 'a'@'%' IDENTIFIED BY '{}';\n",
-        ),
-        form("dump.sh", letters(1, 12), "mysql -u root -p{} db < x.sql\n"),
-        form(
-            "c.http",
-            letters(2, 40),
-            "GET / HTTP/1.1\nCookie: theme=dark; sid={}; lang=de\n",
-        ),
-        form(
-            "d.http",
-            letters(3, 40),
-            "HTTP/1.1 200 OK\nSet-Cookie: sid={}; Path=/; HttpOnly\n",
-        ),
-        form(
-            "deploy.js",
-            format!("0x{}", hex(4, 64)),
-            "const privateKey = \"{}\";\n",
-        ),
-        form("config/master.key", hex(5, 32), "{}\n"),
-        form(
-            "k8s.yaml",
-            letters(6, 24),
-            "apiVersion: v1\nkind: Secret\ndata:\n  login: {}\n",
-        ),
-        form(
-            ".htpasswd",
-            format!("$apr1${}${}", letters(7, 8), letters(7, 22)),
-            "bob:{}\n",
-        ),
-        form(
-            "shadow",
-            format!("$6${}${}", letters(8, 8), letters(8, 86)),
-            "root:{}:19000:0:99999:7:::\n",
-        ),
-        form(
-            "key.txt",
-            format!("MIIEv{}{}", "QIBADANBgkqhkiG9w0BAQEFAASC", letters(9, 800)),
-            "{}\n",
-        ),
-        form(
-            "hook.js",
-            format!(
-                "T{}/B{}/{}",
-                hex(10, 8).to_uppercase(),
-                hex(11, 8).to_uppercase(),
-                letters(10, 24)
-            ),
-            &format!("post('https://hooks.{}/services/{{}}')\n", "slack.com"),
-        ),
-        form(
-            "map.js",
-            letters(12, 39),
-            "fetch('https://maps.corp/api/js?key={}')\n",
-        ),
-        form(
-            "appsettings.json",
-            "thunder-fall".to_owned(),
-            "{\"Db\": \"Server=db;User Id=sa;Password={};Encrypt=true\"}\n",
-        ),
-        form(
-            "kubeconfig",
-            letters(13, 600),
-            "users:\n- user:\n    client-key-data: {}\n",
-        ),
-        form(
-            "settings.py",
-            made_up(
-                14,
-                50,
-                b"abcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*(-_=+)",
-            ),
-            "SECRET_KEY = '{}'\n",
-        ),
-        form(
-            "db.yml",
-            "waterfall".to_owned(),
-            "db:\n  host: x\n  password: {}\n",
-        ),
-        form(
-            ".env",
-            format!("{}\n{}", letters(15, 20), letters(16, 20)),
-            "PORT=1\nAPI_SECRET=\"{}\"\n",
-        ),
+        form("a.sql", "marigold", "CREATE ROLE app LOGIN PASSWORD '{}';\n"),
+        form("b.sql", "cinnamon", "GRANT ALL ON x.* TO 'a'@'%' IDENTIFIED BY '{}';\n"),
+        form("dump.sh", &letters(1, 12), "mysql -u root -p{} db < x.sql\n"),
+        form("c.http", &letters(2, 40), "GET / HTTP/1.1\nCookie: theme=dark; sid={}; lang=de\n"),
+        form("d.http", &letters(3, 40), "HTTP/1.1 200 OK\nSet-Cookie: sid={}; Path=/; HttpOnly\n"),
+        form("deploy.js", &format!("0x{}", hex(4, 64)), "const privateKey = \"{}\";\n"),
+        form("config/master.key", &hex(5, 32), "{}\n"),
+        form("k8s.yaml", &letters(6, 24), "apiVersion: v1\nkind: Secret\ndata:\n  login: {}\n"),
+        form(".htpasswd", &hash("apr1", 7, 22), "bob:{}\n"),
+        form("shadow", &hash("6", 8, 86), "root:{}:19000:0:99999:7:::\n"),
+        form("key.txt", &key, "{}\n"),
+        form("hook.js", &hook, &format!("post('https://hooks.{}/services/{{}}')\n", "slack.com")),
+        form("map.js", &letters(12, 39), "fetch('https://maps.corp/api/js?key={}')\n"),
+        form("appsettings.json", "thunder-fall", "{\"Db\": \"Server=db;User Id=sa;Password={};Encrypt=true\"}\n"),
+        form("kubeconfig", &letters(13, 600), "users:\n- user:\n    client-key-data: {}\n"),
+        form("settings.py", &django, "SECRET_KEY = '{}'\n"),
+        form("db.yml", "waterfall", "db:\n  host: x\n  password: {}\n"),
+        form(".env", &format!("{}\n{}", letters(15, 20), letters(16, 20)), "PORT=1\nAPI_SECRET=\"{}\"\n"),
     ]
 }
 
@@ -463,9 +407,9 @@ fn forms_that_used_to_go_out_are_kept_back_read_printed_and_copied() {
     let (mut prints, mut copies) = (String::new(), String::new());
     for (number, (path, text, _)) in forms.iter().enumerate() {
         test = test.file(&format!("workspace/{path}"), text.clone());
-        reads += &format!("[READ_FILE path=\"{path}\"]\n");
-        prints += &format!("cat {path}\n");
-        copies += &format!("cp {path} copy{number}.txt; cat copy{number}.txt\n");
+        let _ = writeln!(reads, "[READ_FILE path=\"{path}\"]");
+        let _ = writeln!(prints, "cat {path}");
+        let _ = writeln!(copies, "cp {path} copy{number}.txt; cat copy{number}.txt");
     }
     let command = |script: &str| block(&format!("[RUN_COMMAND]\n{script}[/RUN_COMMAND]"));
     let finished = test

@@ -453,8 +453,8 @@ fn token_in_a_test() -> (String, Test) {
         "JzdWIiOiJib2IifQ",
         "a1B2c3D4".repeat(5)
     );
-    let text = format!("TOKEN = '{token}'\n");
-    let test = Test::new(&[]).file("workspace/tests/test_auth.py", text);
+    let source = format!("TOKEN = '{token}'\n");
+    let test = Test::new(&[]).file("workspace/tests/test_auth.py", source);
     (token, test)
 }
 
