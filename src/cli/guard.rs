@@ -15,7 +15,9 @@ use crate::policy::{
 };
 use crate::protocol::RelPath;
 use crate::repositories::Led;
-use crate::sandbox::{self, Backend, Confinement, Identity, Mode, ResourceLimits, Strength};
+use crate::sandbox::{
+    self, Backend, Confinement, FileIdentity, ResourceLimits, SandboxMode, Strength,
+};
 use crate::settings::{Loaded, Origin, Settings, Trust};
 use crate::ui::escape_line;
 
@@ -40,11 +42,11 @@ pub(super) fn permit(
     let settings = &loaded.settings;
     distrust_programs(loaded, workspace);
     let mode = match settings.sandbox.as_str() {
-        "required" => Mode::Required,
-        "off" => Mode::Off,
-        _ => Mode::Auto,
+        "required" => SandboxMode::Required,
+        "off" => SandboxMode::Off,
+        _ => SandboxMode::Auto,
     };
-    let strength = (mode != Mode::Off && testing != Testing::Unneeded).then(|| {
+    let strength = (mode != SandboxMode::Off && testing != Testing::Unneeded).then(|| {
         let wanted = Backend::named(&settings.sandbox_backend);
         strength(trust, testing, workspace, wanted)
     });
@@ -63,13 +65,13 @@ pub(super) fn permit(
     policy.approval = settings.approval.parse().unwrap_or_default();
     policy.strictness = settings.policy.parse().unwrap_or_default();
     policy.confinement = match (mode, &confinement) {
-        (Mode::Off, _) => policy::CommandConfinement::SwitchedOff,
+        (SandboxMode::Off, _) => policy::CommandConfinement::SwitchedOff,
         (_, Some(confinement)) if confinement.exposes_records() => {
             policy::CommandConfinement::RecordsExposed
         }
         (_, Some(_)) => policy::CommandConfinement::Sandboxed,
-        (Mode::Auto, None) => policy::CommandConfinement::Missing,
-        (Mode::Required, None) => policy::CommandConfinement::Required,
+        (SandboxMode::Auto, None) => policy::CommandConfinement::Missing,
+        (SandboxMode::Required, None) => policy::CommandConfinement::Required,
     };
     policy.grants = grants(settings);
     policy.places = policy.places.with_writable(writable(settings));
@@ -189,7 +191,7 @@ fn confinement(
     let settings = &loaded.settings;
     let grants = grants(settings);
     let mut confinement = Confinement::of_workspace(workspace);
-    confinement.identity = Identity::of(workspace);
+    confinement.identity = FileIdentity::of(workspace);
     confinement.network = grants.contains(&Grant::Network);
     confinement.git_write = grants.contains(&Grant::GitWrite);
     confinement.extra_read = paths(&settings.extra_read_paths);
@@ -322,7 +324,7 @@ fn strength(
     let now = sandbox::boot_id().map(|boot| Circumstances {
         boot,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        device: Identity::of(workspace).map(|identity| identity.device),
+        device: FileIdentity::of(workspace).map(|identity| identity.device),
         wanted,
     });
     let mut known: Vec<Tested> = file
@@ -403,7 +405,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn a_test_counts_for_its_file_system_and_backend_until_the_next_start() {
-        let device = Identity::of(&std::env::temp_dir()).map(|identity| identity.device);
+        let device = FileIdentity::of(&std::env::temp_dir()).map(|identity| identity.device);
         case(&remembered(device, None), true);
         case(&remembered(Some(u64::MAX), None), false);
         case(&remembered(device, Some(Backend::Landlock)), false);

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use agent::execute::run::End;
-use agent::sandbox::Identity;
+use agent::sandbox::FileIdentity;
 
 use super::{Place, write};
 
@@ -109,7 +109,7 @@ fn a_file_that_is_named_read_only_is() {
 #[test]
 fn another_directory_of_the_same_name_is_refused() {
     let place = Place::with(|confinement| {
-        confinement.identity = Some(Identity {
+        confinement.identity = Some(FileIdentity {
             device: 1,
             inode: 1,
         });

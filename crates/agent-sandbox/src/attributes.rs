@@ -1,11 +1,11 @@
-//! Permissions, owners and times of files, for commands that only Landlock confines.
+//! Changes permissions, owners and times of files for commands that only Landlock confines.
 //!
-//! Landlock says what can be opened and made, but not whose permissions can be changed. So the
-//! filter stops these calls, and the supervisor carries them out in their place: it finds the file
-//! that was meant, looks whether it lies in something that the command can write to, and changes
-//! that very file. Paths are read once and files are held by descriptor, so a link or a rename that
-//! comes between leads nowhere: what is changed was reached from the workspace itself, with no link
-//! on the way. All else is refused with `EPERM`.
+//! Landlock restricts which files can be opened and created, but not whose permissions can be
+//! changed. So the filter stops these calls, and the supervisor carries them out instead: it finds
+//! the file, checks that it is inside a path that the command can write to, and changes that very
+//! file. Paths are read once and files are held by descriptor, so a concurrent rename or link leads
+//! nowhere: the file is reached from the workspace itself, without a link on the way. Everything
+//! else is refused with `EPERM`.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -22,16 +22,16 @@ use super::filter;
 use crate::platform::linux::identity;
 use crate::platform::linux::notify::{CallerMemory, SyscallListener, WaitingCall};
 
-/// Files and directories that a command can write to, with all beneath them.
+/// Files and directories that a command can write to, with everything below them.
 #[derive(Debug)]
 pub(super) struct Writable(Vec<OwnedFd>);
 
-/// The file that a call is about, as the call names it.
+/// The file argument of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Named {
-    /// By a descriptor of the caller.
+enum FileArgument {
+    /// A descriptor of the caller.
     Descriptor(i32),
-    /// By the path at an address, from a directory on.
+    /// The path at an address, relative to a directory.
     Path {
         directory: i32,
         address: u64,
@@ -39,21 +39,21 @@ enum Named {
     },
 }
 
-/// What a call wants.
+/// The requested change.
 #[derive(Debug, Clone)]
-enum Change {
+enum AttributeChange {
     Mode(u32),
     Owner(u32, u32),
     Times(Timestamps),
 }
 
-/// Carries the calls out that arrive, in a thread that ends with the process.
+/// Carries out the calls that arrive, in a thread that ends with the process.
 ///
-/// It has no more rights than the command: it must not do for root's commands what these could not
-/// do themselves.
+/// It drops its capabilities first: it must not do for root's commands what they could not do
+/// themselves.
 pub(super) fn serve(listener: SyscallListener, writable: Writable) {
     std::thread::spawn(move || {
-        // Without a listener the calls fail, which is as it should be.
+        // Without a listener the calls fail, which is safe.
         if identity::drop_capabilities().is_err() {
             return;
         }
@@ -72,34 +72,37 @@ fn carry_out(
     let memory = call.memory().map_err(|_| Errno::PERM)?;
     let (named, change) = request(call, &memory)?;
     let found = find(call, &memory, named)?;
-    // Else the thread may have ended, and its number be another's by now.
+    // Otherwise the thread may have ended, and its ID may belong to another process.
     if !listener.is_waiting(call) {
         return Err(Errno::SRCH);
     }
     change.apply_to(&writable.admit(found)?)
 }
 
-/// What is wanted of which file.
-fn request(call: &WaitingCall, memory: &CallerMemory) -> Result<(Named, Change), Errno> {
+/// The file and the change that a call asks for.
+fn request(
+    call: &WaitingCall,
+    memory: &CallerMemory,
+) -> Result<(FileArgument, AttributeChange), Errno> {
     const FCHMODAT2: i64 = 452;
-    let descriptor = || Named::Descriptor(call.signed(0));
+    let descriptor = || FileArgument::Descriptor(call.signed(0));
     #[cfg(target_arch = "x86_64")]
-    let path = |flags: AtFlags| Named::Path {
+    let path = |flags: AtFlags| FileArgument::Path {
         directory: libc::AT_FDCWD,
         address: call.arguments[0],
         flags,
     };
-    let path_at = |flags: AtFlags| Named::Path {
+    let path_at = |flags: AtFlags| FileArgument::Path {
         directory: call.signed(0),
         address: call.arguments[1],
         flags,
     };
     let flags = |argument: usize| AtFlags::from_bits_retain(call.low_half(argument));
-    let mode = |argument: usize| Change::Mode(call.low_half(argument));
-    let owner = |user: usize| Change::Owner(call.low_half(user), call.low_half(user + 1));
+    let mode = |argument: usize| AttributeChange::Mode(call.low_half(argument));
+    let owner = |user: usize| AttributeChange::Owner(call.low_half(user), call.low_half(user + 1));
     let times = |argument: usize, kind: Clock| {
         let address = call.arguments[argument];
-        kind.read(memory, address).map(Change::Times)
+        kind.read(memory, address).map(AttributeChange::Times)
     };
     let is = |name: libc::c_long| call.number == name;
 
@@ -139,7 +142,7 @@ fn request(call: &WaitingCall, memory: &CallerMemory) -> Result<(Named, Change),
     })
 }
 
-/// How a call tells two times.
+/// How a call encodes its two times.
 #[derive(Debug, Clone, Copy)]
 enum Clock {
     Nanoseconds,
@@ -174,7 +177,7 @@ impl Clock {
             Self::Nanoseconds => (time(number(0)?, number(1)?), time(number(2)?, number(3)?)),
             #[cfg(target_arch = "x86_64")]
             Self::Microseconds => {
-                // What is too large stays so: it must not be taken for "now".
+                // Values out of range stay so: they must not be taken for "now".
                 let nanoseconds = |microseconds: i64| match microseconds {
                     0..1_000_000 => Ok(microseconds * 1000),
                     _ => Err(Errno::INVAL),
@@ -194,11 +197,11 @@ impl Clock {
     }
 }
 
-/// Opens what a call names, wherever it is, without any effect on it.
-fn find(call: &WaitingCall, memory: &CallerMemory, named: Named) -> Result<OwnedFd, Errno> {
+/// Opens the file that a call names, wherever it is, without side effects.
+fn find(call: &WaitingCall, memory: &CallerMemory, named: FileArgument) -> Result<OwnedFd, Errno> {
     match named {
-        Named::Descriptor(number) => open_of_caller(call, number),
-        Named::Path {
+        FileArgument::Descriptor(number) => open_of_caller(call, number),
+        FileArgument::Path {
             directory,
             address,
             flags,
@@ -212,8 +215,8 @@ fn find(call: &WaitingCall, memory: &CallerMemory, named: Named) -> Result<Owned
                     Err(Errno::NOENT)
                 };
             }
-            // The C library names a descriptor so where there is no call for it. Followed by this
-            // process, `self` would be another one.
+            // The C library uses such a path for a descriptor if there is no call for it. Resolved
+            // by this process, `self` would be the wrong process.
             if let Some(number) = own_descriptor(path)
                 && !flags.contains(AtFlags::SYMLINK_NOFOLLOW)
             {
@@ -243,7 +246,7 @@ fn own_descriptor(path: &Path) -> Option<i32> {
     rest.next()?.to_str()?.parse().ok()
 }
 
-/// What a descriptor of the caller stands for, or its working directory.
+/// The file behind a descriptor of the caller, or its working directory.
 fn open_of_caller(call: &WaitingCall, number: i32) -> Result<OwnedFd, Errno> {
     let thread = call.thread;
     let (path, missing) = if number == libc::AT_FDCWD {
@@ -256,16 +259,16 @@ fn open_of_caller(call: &WaitingCall, number: i32) -> Result<OwnedFd, Errno> {
 }
 
 impl Writable {
-    /// The workspace, as it was opened, and what lies at these paths now.
+    /// The opened workspace, and the files that are at these paths now.
     pub(super) fn new<'a>(workspace: OwnedFd, others: impl Iterator<Item = &'a Path>) -> Self {
         let how = OFlags::PATH | OFlags::CLOEXEC;
         let opened = others.filter_map(|path| rustix::fs::open(path, how, Mode::empty()).ok());
         Self(std::iter::once(workspace).chain(opened).collect())
     }
 
-    /// The same file, reached from one of these: then it lies in it.
+    /// Reaches the same file from one of these directories, which proves that it is inside.
     fn admit(&self, found: OwnedFd) -> Result<OwnedFd, Errno> {
-        /// It may be renamed while it is looked for.
+        /// It may be renamed during the search.
         const TRIES: usize = 3;
         let status = rustix::fs::fstat(&found)?;
         for _ in 0..TRIES {
@@ -287,7 +290,7 @@ impl Writable {
     }
 }
 
-/// Opens a path from one of the places that can be written to, if it lies beneath it.
+/// Opens a path below one of the writable directories.
 fn reach(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
     let above = path_of(root)?;
     let beneath = path
@@ -306,30 +309,30 @@ fn reach(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
     Ok(opened?)
 }
 
-/// Where the kernel sees an open file now.
+/// The current path of an open file, according to the kernel.
 fn path_of(file: &OwnedFd) -> io::Result<PathBuf> {
     fs::read_link(name_of(file))
 }
 
-/// A path that leads to an open file, whatever it is called elsewhere.
+/// A path that leads to an open file, whatever its name.
 fn name_of(file: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Whether a file has no name any more, or never had one: then it is in nobody else's hands.
+/// True if a file has no name any more, or never had one: nobody else can reach it.
 fn is_nameless(path: &Path, status: &rustix::fs::Stat) -> bool {
     let path = path.as_os_str().as_bytes();
     let kind = FileType::from_raw_mode(status.st_mode);
     kind == FileType::RegularFile && status.st_nlink == 0 && path.ends_with(b" (deleted)")
 }
 
-impl Change {
+impl AttributeChange {
     fn apply_to(self, file: &OwnedFd) -> Result<(), Errno> {
         match self {
             Self::Mode(mode) if mode & filter::SET_ID_BITS != 0 => Err(Errno::PERM),
             Self::Mode(mode) => {
                 let status = rustix::fs::fstat(file)?;
-                // By this name it would be followed.
+                // This name would follow the link.
                 if FileType::from_raw_mode(status.st_mode) == FileType::Symlink {
                     return Err(Errno::OPNOTSUPP);
                 }
@@ -414,8 +417,11 @@ mod tests {
         let path = directory.path().join("file");
         fs::File::create(&path).unwrap();
         let file = open(&path);
-        assert_eq!(Change::Mode(0o4755).apply_to(&file), Err(Errno::PERM));
-        assert_eq!(Change::Mode(0o751).apply_to(&file), Ok(()));
+        assert_eq!(
+            AttributeChange::Mode(0o4755).apply_to(&file),
+            Err(Errno::PERM)
+        );
+        assert_eq!(AttributeChange::Mode(0o751).apply_to(&file), Ok(()));
         let status = rustix::fs::fstat(&file).unwrap();
         assert_eq!(status.st_mode & 0o7777, 0o751);
     }

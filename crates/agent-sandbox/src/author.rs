@@ -1,23 +1,23 @@
-//! Who commits: the one part of the person's git configuration that a command gets to see.
+//! The author of commits: the only part of the person's git configuration that commands see.
 //!
-//! The rest of it may hold credentials, and programs to run.
+//! The rest may contain credentials and programs to run.
 
 use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// The name and the address that git puts into a commit.
+/// The name and e-mail address that git puts into a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
     /// The name.
     pub name: String,
-    /// The address.
+    /// The e-mail address.
     pub email: String,
 }
 
 impl Author {
-    /// What the person's own configuration says.
+    /// The author from the person's own configuration.
     pub fn of_home(home: &Path) -> Option<Self> {
         [".gitconfig", ".config/git/config"]
             .iter()
@@ -45,7 +45,7 @@ impl Author {
         })
     }
 
-    /// The same as a configuration of its own.
+    /// A git configuration with only this author.
     pub fn to_configuration(&self) -> String {
         let quoted = |text: &str| text.replace(['\\', '"', '\n', '\r'], "");
         format!(

@@ -1,8 +1,8 @@
-//! The second backend: `bwrap` builds the root, for machines that let only it do so.
+//! The second backend: `bwrap` builds the root, for machines that allow only `bwrap` to do so.
 //!
-//! `agent` is shown inside under a name of its own and goes on there: limits, the filter of system
-//! calls, and then the command. It cannot show files as owned by another user, so for root it is
-//! weaker than namespaces of our own.
+//! `agent` is visible inside under another name and finishes the setup there: limits, the system
+//! call filter, and then the command. It cannot map the owners of files, so for root it is weaker
+//! than our own namespaces.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -13,30 +13,30 @@ use std::path::Path;
 
 use rustix::process::Signal;
 
-use super::child::{NOT_STARTED, Seen, end_all, watch};
+use super::child::{NOT_STARTED, SupervisorEvent, end_all, watch};
 use super::command::{become_command, give_up_power, tell};
-use super::layout::What;
-use super::{Plan, SUBCOMMAND, landlock, root};
+use super::layout::LayoutEntry;
+use super::{SUBCOMMAND, SandboxPlan, landlock, root};
 use crate::platform::linux::{self, ForkResult};
 use agent_files::platform::programs;
 
 /// The first argument of `agent __sandbox` inside; the second is the plan.
 pub(super) const INSIDE: &str = "--inside";
 
-/// Where `agent` is inside.
+/// The path of `agent` inside.
 const OURSELVES: &str = "/run/agent-launcher";
 
-/// Fixed places, so that none is found in a workspace.
+/// Fixed paths, so that none is found in a workspace.
 const PLACES: [&str; 3] = [
     "/usr/bin/bwrap",
     "/usr/local/bin/bwrap",
     "/run/current-system/sw/bin/bwrap",
 ];
 
-/// Runs the command and gives its status; none if `agent` has ended.
+/// Runs the command and returns its status; `None` if `agent` has ended.
 pub(super) fn supervise(
     agent: &UnixStream,
-    plan: &Plan,
+    plan: &SandboxPlan,
     words: &[OsString],
 ) -> Result<Option<i32>, String> {
     let program = PLACES
@@ -44,8 +44,8 @@ pub(super) fn supervise(
         .find(|place| Path::new(place).exists())
         .ok_or("`bwrap` is not installed")?;
     root::workspace(&plan.confinement)?;
-    // What `bwrap` starts comes here if it is killed itself: else it could go on making mount points
-    // after those that were reserved are removed.
+    // Processes that `bwrap` started are reparented to this one if it is killed. Otherwise they
+    // could create mount points after the reserved names are removed.
     let own = rustix::process::getpid();
     rustix::process::set_child_subreaper(Some(own)).map_err(|error| error.to_string())?;
     let arguments = arguments(plan, words)?;
@@ -60,7 +60,7 @@ pub(super) fn supervise(
         ForkResult::Parent(process) => {
             let seen = watch(agent, process, &plan.confinement.limits)?;
             match (seen, end_all(own, process)) {
-                (Seen::Deserted, _) => Ok(None),
+                (SupervisorEvent::Deserted, _) => Ok(None),
                 (_, Some(status)) => Ok(Some(status)),
                 (_, None) => Err("`bwrap` was lost".to_owned()),
             }
@@ -68,12 +68,12 @@ pub(super) fn supervise(
     }
 }
 
-/// Inside: goes on to the command.
+/// Inside: finishes the setup and becomes the command.
 pub(super) fn go_on(agent: &UnixStream, arguments: &[OsString]) -> Result<(), String> {
     let [plan, words @ ..] = arguments else {
         return Err("the plan is missing".to_owned());
     };
-    let plan: Plan = serde_json::from_slice(plan.as_encoded_bytes())
+    let plan: SandboxPlan = serde_json::from_slice(plan.as_encoded_bytes())
         .map_err(|error| format!("could not read the plan: {error}"))?;
     linux::ignore_termination();
     if plan.confinement.network {
@@ -83,14 +83,14 @@ pub(super) fn go_on(agent: &UnixStream, arguments: &[OsString]) -> Result<(), St
     Err(become_command(&plan, words, &[], agent))
 }
 
-fn arguments(plan: &Plan, words: &[OsString]) -> Result<Vec<OsString>, String> {
+fn arguments(plan: &SandboxPlan, words: &[OsString]) -> Result<Vec<OsString>, String> {
     let ourselves = fs::read_link("/proc/self/exe").map_err(|error| error.to_string())?;
-    // Inside nothing is left to be removed, and nobody needs to know what is hidden.
+    // Nothing has to be removed inside, and the command need not know what is hidden.
     let mut inside = plan.clone();
     inside.reserved = super::Reserved::default();
     inside.layout = super::Layout::new();
     inside.confinement.hidden = Vec::new();
-    // One argument has a limit of its own.
+    // The length of a single argument is limited.
     inside.confinement.forget_found();
     let inside = serde_json::to_string(&inside).map_err(|error| error.to_string())?;
 
@@ -150,35 +150,37 @@ impl Arguments {
             .extend(words.iter().map(|word| word.as_ref().to_owned()));
     }
 
-    fn show(&mut self, path: &Path, what: &What, size: &str) {
+    fn show(&mut self, path: &Path, what: &LayoutEntry, size: &str) {
         let at = path.as_os_str();
         let word = OsStr::new;
         match what {
-            What::System => self.add(&[word("--ro-bind-try"), at, at]),
-            What::Shown(source) => self.add(&[word("--ro-bind-try"), source.as_os_str(), at]),
-            What::Open(source) => self.add(&[word("--bind-try"), source.as_os_str(), at]),
-            What::Workspace => self.add(&[word("--bind"), at, at]),
-            What::Protected if is_real(path) => self.add(&[word("--ro-bind"), at, at]),
-            What::Pinned if is_real(path) => self.add(&[word("--bind"), at, at]),
-            What::Hidden | What::Masked if is_real(path) => self.hide(path),
-            What::Scratch(mode) => {
+            LayoutEntry::System => self.add(&[word("--ro-bind-try"), at, at]),
+            LayoutEntry::Shown(source) => {
+                self.add(&[word("--ro-bind-try"), source.as_os_str(), at])
+            }
+            LayoutEntry::Open(source) => self.add(&[word("--bind-try"), source.as_os_str(), at]),
+            LayoutEntry::Workspace => self.add(&[word("--bind"), at, at]),
+            LayoutEntry::Protected if is_real(path) => self.add(&[word("--ro-bind"), at, at]),
+            LayoutEntry::Pinned if is_real(path) => self.add(&[word("--bind"), at, at]),
+            LayoutEntry::Hidden | LayoutEntry::Masked if is_real(path) => self.hide(path),
+            LayoutEntry::Scratch(mode) => {
                 let mode = format!("{mode:o}");
                 self.add(&["--perms", &mode, "--size", size, "--tmpfs"]);
                 self.add(&[at]);
             }
-            What::Empty => self.add(&[word("--dir"), at]),
-            What::Link(target) if !path.starts_with("/dev") => {
+            LayoutEntry::Empty => self.add(&[word("--dir"), at]),
+            LayoutEntry::Link(target) if !path.starts_with("/dev") => {
                 self.add(&[word("--symlink"), target.as_os_str(), at]);
             }
-            What::Processes => self.add(&[word("--proc"), at]),
-            // `--dev` brings its own devices and links; what is not there needs no cover.
-            What::Device
-            | What::Terminals
-            | What::Link(_)
-            | What::Protected
-            | What::Pinned
-            | What::Hidden
-            | What::Masked => {}
+            LayoutEntry::Processes => self.add(&[word("--proc"), at]),
+            // `--dev` brings its own devices and links; a missing path needs no cover.
+            LayoutEntry::Device
+            | LayoutEntry::Terminals
+            | LayoutEntry::Link(_)
+            | LayoutEntry::Protected
+            | LayoutEntry::Pinned
+            | LayoutEntry::Hidden
+            | LayoutEntry::Masked => {}
         }
     }
 
@@ -195,7 +197,7 @@ impl Arguments {
 fn is_real(path: &Path) -> bool {
     match path.symlink_metadata() {
         Ok(found) => !found.is_symlink(),
-        // What cannot be seen now can be there: then nothing is run.
+        // A path that cannot be examined may exist: then no command runs.
         Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
     }
 }
@@ -205,7 +207,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn case(path: &str, what: &What, expected: &str) {
+    fn case(path: &str, what: &LayoutEntry, expected: &str) {
         let mut list = Arguments::default();
         list.show(Path::new(path), what, "9");
         let words: Vec<_> = list.0.iter().map(|word| word.to_str().unwrap()).collect();
@@ -232,25 +234,29 @@ mod tests {
 
     #[test]
     fn each_entry_has_its_arguments() {
-        case("/usr", &What::System, "--ro-bind-try /usr /usr");
-        case("/w", &What::Workspace, "--bind /w /w");
+        case("/usr", &LayoutEntry::System, "--ro-bind-try /usr /usr");
+        case("/w", &LayoutEntry::Workspace, "--bind /w /w");
         case(
             "/h/.cache",
-            &What::Open("/c".into()),
+            &LayoutEntry::Open("/c".into()),
             "--bind-try /c /h/.cache",
         );
         case(
             "/tmp",
-            &What::Scratch(0o1777),
+            &LayoutEntry::Scratch(0o1777),
             "--perms 1777 --size 9 --tmpfs /tmp",
         );
-        case("/usr", &What::Hidden, "--tmpfs /usr --remount-ro /usr");
+        case(
+            "/usr",
+            &LayoutEntry::Hidden,
+            "--tmpfs /usr --remount-ro /usr",
+        );
         case(
             "/etc/passwd",
-            &What::Hidden,
+            &LayoutEntry::Hidden,
             "--ro-bind /dev/null /etc/passwd",
         );
-        case("/no/such", &What::Protected, "");
-        case("/dev/null", &What::Device, "");
+        case("/no/such", &LayoutEntry::Protected, "");
+        case("/dev/null", &LayoutEntry::Device, "");
     }
 }

@@ -7,10 +7,10 @@
 //!          `- the command
 //! ```
 //!
-//! When the command ends, process 1 ends, and the kernel kills whatever is left with it. When the
-//! supervisor or `agent` dies, however, process 1 is killed with the same effect. The supervisor
-//! makes what the command needs in the workspace, removes it in every case, and then ends the way
-//! the command ended, so `agent` needs no other report of that.
+//! When the command ends, process 1 ends, and the kernel kills everything left with it. When the
+//! supervisor or `agent` dies, process 1 is killed with the same effect. The supervisor creates
+//! what the command needs in the workspace, removes it in every case, and then ends the way the
+//! command ended, so `agent` needs no separate report.
 
 use std::ffi::OsString;
 use std::fs;
@@ -27,23 +27,24 @@ use super::command::tell;
 use super::launch::First;
 use super::memory::{self, SharedMemory};
 use super::{
-    Backend, CommandUser, Confinement, Plan, ResourceLimits, bubblewrap, landlock, namespaces,
+    Backend, CommandUser, Confinement, ResourceLimits, SandboxPlan, bubblewrap, landlock,
+    namespaces,
 };
 use crate::platform::linux::cgroups::ProcessGroup;
 use crate::platform::linux::{self, identity};
 
-/// The exit code of a supervisor that could not start its command.
+/// Exit code of a supervisor that could not start its command.
 pub(super) const NOT_STARTED: u8 = 125;
 
-/// A plan is a list of paths: more than this is none.
+/// A plan is a list of paths; a longer one is invalid.
 const MAX_PLAN_BYTES: u32 = 16 * 1024 * 1024;
 
-/// Runs a command confined; `arguments` are what comes [`First`], the program and its arguments.
+/// Runs a confined command. `arguments` are the [`First`] action, the program and its arguments.
 ///
-/// To be called by `main` before anything else, as long as there is one thread.
+/// `main` must call it before anything else, while there is only one thread.
 pub fn child_main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    // Whatever the person's shell or desktop left open is not for a command.
+    // Descriptors that the person's shell or desktop left open are not for commands.
     if linux::close_from(3).is_err() {
         return ExitCode::from(NOT_STARTED);
     }
@@ -64,7 +65,7 @@ pub fn child_main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn supervise(agent: &UnixStream, arguments: &[OsString]) -> Result<(), String> {
     let (first, words) = arguments.split_first().ok_or("no program was named")?;
     let first = First::from_word(first).ok_or("this is for `agent` to call")?;
-    // Without a controlling terminal nothing can ask for a password or write to the screen.
+    // Without a controlling terminal no program can prompt for a password or write to the screen.
     rustix::process::setsid().map_err(|error| format!("could not leave the terminal: {error}"))?;
     linux::ignore_termination();
     let power = namespaces::enter(first)?;
@@ -85,8 +86,8 @@ fn supervise(agent: &UnixStream, arguments: &[OsString]) -> Result<(), String> {
     }
 }
 
-/// A group that counts the processes of a command that no limit binds by itself; without one, where
-/// none can be made, the self-test says so.
+/// A control group that counts the processes of a command to which the per-user limit does not
+/// apply. `None` where no group can be created; the self-test reports that.
 fn group_for(confinement: &Confinement) -> Option<ProcessGroup> {
     /// This process, and those between it and the command.
     const OUR_OWN: u64 = 3;
@@ -101,7 +102,7 @@ fn group_for(confinement: &Confinement) -> Option<ProcessGroup> {
     ProcessGroup::enter(limit.saturating_add(OUR_OWN)).ok()
 }
 
-fn read_plan(mut agent: &UnixStream) -> Result<Plan, String> {
+fn read_plan(mut agent: &UnixStream) -> Result<SandboxPlan, String> {
     let mut length = [0; 4];
     let mut read = || -> io::Result<Vec<u8>> {
         agent.read_exact(&mut length)?;
@@ -114,23 +115,24 @@ fn read_plan(mut agent: &UnixStream) -> Result<Plan, String> {
     serde_json::from_slice(&plan).map_err(|error| format!("could not read the plan: {error}"))
 }
 
-/// What a supervisor has seen.
+/// An event seen by a supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
-    /// The process has ended; it is not reaped yet.
+pub(super) enum SupervisorEvent {
+    /// The process has ended and is not reaped yet.
     Ended,
-    /// `agent` has ended, or wants the command to.
+    /// `agent` has ended, or wants the command to end.
     Deserted,
-    /// It was killed because it had more shared memory than it may.
+    /// The command was killed for exceeding the limit on shared memory.
     Exhausting,
 }
 
-/// Waits for the end of the process or of `agent`, and keeps an eye on what no limit counts.
+/// Waits for the end of the process or of `agent`, and watches resources that the kernel does not
+/// limit.
 pub(super) fn watch(
     agent: &UnixStream,
     process: Pid,
     limits: &ResourceLimits,
-) -> Result<Seen, String> {
+) -> Result<SupervisorEvent, String> {
     release_output();
     let memory = SharedMemory::watch(process, limits.memory);
     let interval = memory.is_some().then(|| Timespec {
@@ -148,12 +150,12 @@ pub(super) fn watch(
             Ok(0) => {
                 if memory.as_ref().is_some_and(SharedMemory::is_exceeded) {
                     let _ = rustix::process::kill_process(process, Signal::KILL);
-                    return Ok(Seen::Exhausting);
+                    return Ok(SupervisorEvent::Exhausting);
                 }
             }
-            Ok(_) if !ready[0].revents().is_empty() => return Ok(Seen::Ended),
-            // `agent` sends nothing after the plan: this is its end.
-            Ok(_) => return Ok(Seen::Deserted),
+            Ok(_) if !ready[0].revents().is_empty() => return Ok(SupervisorEvent::Ended),
+            // `agent` sends nothing after the plan, so this is its end.
+            Ok(_) => return Ok(SupervisorEvent::Deserted),
             Err(rustix::io::Errno::INTR) => {}
             Err(errno) => return Err(cannot(errno)),
         }
@@ -166,12 +168,12 @@ pub(super) fn end_now(process: Pid) {
     let _ = rustix::process::waitpid(Some(process), WaitOptions::empty());
 }
 
-/// Kills the command and all that it left, and gives the command's status.
+/// Kills the command and everything that it left, and returns the status of the command.
 pub(super) fn end_all(own: Pid, command: Pid) -> Option<i32> {
     let mut status = None;
     loop {
         for child in children_of(own) {
-            // The command itself may have ended, and must not look as if it had been killed.
+            // The command itself may have ended, and must not appear to have been killed.
             if child != command {
                 let _ = rustix::process::kill_process(child, Signal::KILL);
             }
@@ -205,7 +207,7 @@ fn end_like(status: i32) -> ! {
     linux::exit_at_once(libc::WEXITSTATUS(status))
 }
 
-/// Lets go of the command's output, so that its end can be seen.
+/// Closes the command's output, so that its end can be seen.
 pub(super) fn release_output() {
     if let Ok(nowhere) = std::fs::File::options().write(true).open("/dev/null") {
         let _ = rustix::stdio::dup2_stdout(&nowhere);

@@ -1,27 +1,27 @@
-//! Files of the system that are not for everyone.
+//! Finds system files that are not readable by everyone.
 //!
-//! A command of an ordinary user cannot read them, and one of root's cannot where it is run as a user
-//! without any power. Where it is run as root after all, each of them is masked, whatever it is
-//! called: keys and passwords of services are files that only root may read.
+//! An ordinary user's commands cannot read them, and neither can root's if they run as an
+//! unprivileged user. If they must run as root, each of these files is masked, whatever its name:
+//! keys and passwords of services are files that only root may read.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Where a machine keeps what is its own. The rest of `/usr` comes with packages, the same for
-/// everyone, and is far too much to look through.
+/// Directories with files that are specific to a machine. The rest of `/usr` comes from packages,
+/// is the same for everyone, and is far too large to search.
 const PLACES: [&str; 3] = ["/etc", "/opt", "/usr/local"];
 
-/// The most names that are looked at: some tenths of a second.
+/// Limit on the names to look at: a few tenths of a second.
 const MAX_NAMES: usize = 100_000;
 
-/// Files and directories that others may not read, and what could not be looked through; searched
-/// for once in the life of this process.
+/// Files and directories that others may not read, and those that could not be searched. The search
+/// runs once per process.
 pub(super) fn to_others() -> &'static [PathBuf] {
     static FOUND: OnceLock<Vec<PathBuf>> = OnceLock::new();
     FOUND.get_or_init(|| {
-        let mut search = Search::allowing(MAX_NAMES);
+        let mut search = ClosedFileSearch::allowing(MAX_NAMES);
         for place in PLACES {
             search.directory(Path::new(place));
         }
@@ -30,12 +30,12 @@ pub(super) fn to_others() -> &'static [PathBuf] {
     })
 }
 
-struct Search {
+struct ClosedFileSearch {
     found: Vec<PathBuf>,
     names_left: usize,
 }
 
-impl Search {
+impl ClosedFileSearch {
     fn allowing(names: usize) -> Self {
         Self {
             found: Vec::new(),
@@ -63,7 +63,7 @@ impl Search {
         }
     }
 
-    /// What `/proc` tells about the machine, which is not in the directories of processes.
+    /// Files of `/proc` about the machine, outside the process directories.
     fn files_of_kernel(&mut self, proc: &Path) {
         for entry in fs::read_dir(proc).into_iter().flatten().flatten() {
             let is_closed = entry
@@ -106,7 +106,7 @@ mod tests {
         }
         std::os::unix::fs::symlink(at("a/open"), at("link")).unwrap();
         let found = |names: usize| {
-            let mut search = Search::allowing(names);
+            let mut search = ClosedFileSearch::allowing(names);
             search.directory(place.path());
             search.found.sort();
             search.found

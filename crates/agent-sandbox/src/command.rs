@@ -12,16 +12,16 @@ use rustix::process::{Resource, Rlimit};
 
 use super::filter::{self, Isolation};
 use super::launch::STARTED;
-use super::{Confinement, Plan, ResourceLimits};
+use super::{Confinement, ResourceLimits, SandboxPlan};
 use crate::platform::linux::{self, identity};
 
 /// Tells `agent` why the command did not start.
 pub(super) fn tell(mut agent: &UnixStream, reason: &str) {
-    // If `agent` is gone nobody is left to be told.
+    // If `agent` is gone, there is nobody to tell.
     let _ = agent.write_all(reason.as_bytes());
 }
 
-/// Gives up every capability and the system calls that a command must not make, in namespaces.
+/// Drops every capability and installs the system call filter, inside namespaces.
 pub(super) fn give_up_power() -> Result<(), String> {
     identity::drop_capabilities()
         .map_err(|error| format!("could not drop capabilities: {error}"))?;
@@ -33,9 +33,9 @@ pub(super) fn give_up_power() -> Result<(), String> {
     }
 }
 
-/// Becomes the command, within the limits; gives the reason if it cannot.
+/// Becomes the command, within the limits. Returns the reason if it cannot.
 pub(super) fn become_command(
-    plan: &Plan,
+    plan: &SandboxPlan,
     words: &[OsString],
     environment: &[(&str, &Path)],
     agent: &UnixStream,
@@ -50,9 +50,9 @@ pub(super) fn become_command(
     }
 }
 
-/// Starts the command as a child, within limits that hold for this process from now on too.
+/// Starts the command as a child, within limits that apply to this process too from now on.
 pub(super) fn start_command(
-    plan: &Plan,
+    plan: &SandboxPlan,
     words: &[OsString],
     agent: &UnixStream,
 ) -> Result<Child, String> {
@@ -64,7 +64,7 @@ pub(super) fn start_command(
     Ok(child)
 }
 
-fn prepare(plan: &Plan, words: &[OsString]) -> Result<Command, String> {
+fn prepare(plan: &SandboxPlan, words: &[OsString]) -> Result<Command, String> {
     let (program, arguments) = words.split_first().ok_or("no program was named")?;
     let directory = &plan.directory;
     std::env::set_current_dir(directory)
@@ -91,7 +91,7 @@ fn not_started(words: &[OsString], error: &io::Error) -> String {
     format!("could not start `{}`: {error}", program.display())
 }
 
-/// Tells git who commits. The home is scratch: what stands there is gone with the command.
+/// Tells git the author of commits. The home is scratch space and disappears with the command.
 fn leave_author(confinement: &Confinement) {
     let path = confinement.home.join(".gitconfig");
     if let Some(author) = &confinement.author
@@ -109,14 +109,14 @@ fn set_limits(limits: &ResourceLimits) -> io::Result<()> {
         (Resource::Fsize, limits.file_size),
         (Resource::Nofile, limits.open_files),
         (Resource::Cpu, limits.cpu_seconds),
-        // With 0, a program of the system that takes care of crashes would be started all the
-        // same, outside and with what the crashed process held. 1 is what the kernel has to stop
-        // that, and too little for a file.
+        // With 0, a crash handler of the system would still be started, outside the sandbox and
+        // with the memory of the crashed process. With 1 the kernel does not start it, and 1 is too
+        // small for a core file.
         (Resource::Core, Some(1)),
     ];
     for (resource, limit) in wanted {
         let Some(limit) = limit else { continue };
-        // A stricter one that the person lives under stays.
+        // A stricter limit of the person stays.
         let limit = rustix::process::getrlimit(resource)
             .maximum
             .map_or(limit, |maximum| maximum.min(limit));

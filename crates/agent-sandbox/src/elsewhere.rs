@@ -1,4 +1,4 @@
-//! Systems other than Linux: there is no sandbox yet, and that is said.
+//! Systems other than Linux have no sandbox yet, and say so.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,12 +8,12 @@ use super::{Backend, Confinement, Property, Strength};
 
 const REASON: &str = "there is no sandbox for this system yet";
 
-/// A confined command; here there is never one.
+/// A confined command, which does not exist here.
 #[derive(Debug)]
-pub enum Launch {}
+pub enum UnsupportedLaunch {}
 
-impl Launch {
-    /// Refuses: a command that should be confined is not run without.
+impl UnsupportedLaunch {
+    /// Fails: a command that should be confined does not run without a sandbox.
     pub fn prepare(
         _confinement: &Confinement,
         _directory: &Path,
@@ -22,17 +22,17 @@ impl Launch {
         Err(REASON.to_owned())
     }
 
-    /// There is nobody to tell.
+    /// There is no supervisor.
     pub fn send_plan(&mut self) {
         match *self {}
     }
 
-    /// There is nothing to stop.
+    /// There is no command to stop.
     pub fn stop(&self) {
         match *self {}
     }
 
-    /// There is nothing to refuse.
+    /// There is no command to refuse.
     pub fn refusal(&mut self) -> Option<String> {
         match *self {}
     }
@@ -43,7 +43,7 @@ pub fn child_main(_arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Says that there is no sandbox.
+/// Reports that there is no sandbox.
 pub fn probe(_launcher: &Path, _workspace: &Path, _wanted: Option<Backend>) -> Strength {
     Strength {
         backend: None,
@@ -52,7 +52,7 @@ pub fn probe(_launcher: &Path, _workspace: &Path, _wanted: Option<Backend>) -> S
     }
 }
 
-/// Says that there is no sandbox.
+/// Reports that there is no sandbox.
 pub fn try_out(
     _backend: Backend,
     _launcher: &Path,
@@ -61,10 +61,10 @@ pub fn try_out(
     Err(REASON.to_owned())
 }
 
-/// Removes nothing: no command made anything.
+/// Removes nothing: no command created anything.
 pub fn sweep(_confinement: &Confinement) {}
 
-/// What changes when the machine is started again, if the system tells.
+/// An ID that changes with every boot, if the system provides one.
 pub fn boot_id() -> Option<String> {
     None
 }

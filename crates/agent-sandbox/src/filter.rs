@@ -1,15 +1,15 @@
-//! Which system calls a confined command cannot make.
+//! The system calls that a confined command cannot make.
 //!
-//! Refused is what changes namespaces and mounts, what reaches into other processes or the
-//! kernel, and what the kernel's own history of defects makes a poor idea. Calls whose arguments
-//! lie in memory, where a filter cannot look, do not exist (`ENOSYS`): programs then use the
-//! older call, which is looked at.
+//! Refused are calls that change namespaces and mounts, that reach into other processes or the
+//! kernel, or that have a history of kernel bugs. Calls whose arguments are in memory, where a
+//! filter cannot look, do not exist (`ENOSYS`): programs then use the older call, which is checked.
 
 use libc::{EAFNOSUPPORT, ENOSYS, ENOTSUP, EPERM};
 
 use crate::platform::linux::seccomp::{Filter, Operand, SyscallCheck, SyscallRule};
 
-/// The newest call that was looked at: `removexattrat`. The numbers are the same on all machines.
+/// The newest call that was reviewed: `removexattrat`. The numbers are the same on all
+/// architectures.
 const LAST_KNOWN: u32 = 466;
 
 const NEW_NAMESPACES: u32 = 0x7E02_0080;
@@ -82,7 +82,7 @@ const REFUSED_HERE: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_HERE: &[i64] = &[];
 
-/// As if the kernel did not have them.
+/// Reported as missing in the kernel.
 const MISSING: &[i64] = &[
     425, // io_uring_setup
     426, // io_uring_enter
@@ -91,7 +91,7 @@ const MISSING: &[i64] = &[
     437, // openat2
 ];
 
-/// Calls that take the permissions of a file, and which argument they are.
+/// Calls with a file mode, and the index of that argument.
 const WITH_MODE: &[(i64, u8)] = &[
     (libc::SYS_fchmod, 1),
     (libc::SYS_fchmodat, 2),
@@ -108,32 +108,32 @@ const WITH_MODE_HERE: &[(i64, u8)] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const WITH_MODE_HERE: &[(i64, u8)] = &[];
 
-/// Calls that make a file only with certain flags, which argument these are, and which the
-/// permissions; without the flags the permissions are what happened to be in a register.
+/// Calls that create a file only with certain flags, and the indexes of the flags and the mode;
+/// without these flags the mode argument is undefined.
 const WITH_FLAGS: &[(i64, u8, u8)] = &[(libc::SYS_openat, 2, 3)];
 #[cfg(target_arch = "x86_64")]
 const WITH_FLAGS_HERE: &[(i64, u8, u8)] = &[(libc::SYS_open, 1, 2)];
 #[cfg(not(target_arch = "x86_64"))]
 const WITH_FLAGS_HERE: &[(i64, u8, u8)] = &[];
 
-/// `O_CREAT` and the bit that tells `O_TMPFILE` from `O_DIRECTORY`.
+/// `O_CREAT` and the bit that distinguishes `O_TMPFILE` from `O_DIRECTORY`.
 const CREATING: u32 = 0o20_000_100;
 
-/// What parts a command from the rest of the machine, besides the filter.
+/// The isolation of a command from the rest of the machine, besides the filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Isolation {
-    /// Namespaces: it has processes, sockets, files and shared memory of its own.
+    /// Namespaces: the command has its own processes, sockets, files and shared memory.
     Namespaces,
-    /// Landlock alone, which knows only which files are opened. All else that reaches other
-    /// programs is up to the filter.
+    /// Landlock alone, which restricts only which files are opened. The filter must block every
+    /// other way to reach other programs.
     Landlock {
-        /// Whether there are sockets of the Internet.
+        /// True if Internet sockets are allowed.
         network: bool,
     },
 }
 
-/// Local sockets, those of both Internets, and of the kernel's own only the list of network
-/// devices and routes: the others lead to the firewall, to audit and to much that few have tested.
+/// Local sockets, IPv4 and IPv6, and of netlink only network devices and routes: the other
+/// protocols lead to the firewall, to audit and to rarely tested kernel code.
 const SOCKETS: &[&[Operand]] = &[
     &[Operand::is(0, AF_UNIX)],
     &[Operand::is(0, AF_INET)],
@@ -141,7 +141,7 @@ const SOCKETS: &[&[Operand]] = &[
     ROUTES,
 ];
 
-/// The same without local ones, for where nothing hides those of other programs.
+/// Internet sockets only, for a sandbox that does not hide the local sockets of other programs.
 const INTERNET_SOCKETS: &[&[Operand]] = &[
     &[Operand::is(0, AF_INET)],
     &[Operand::is(0, AF_INET6)],
@@ -156,14 +156,14 @@ const AF_INET6: u32 = 10;
 const AF_NETLINK: u32 = 16;
 const NETLINK_ROUTE: u32 = 0;
 
-/// Typing into somebody's terminal, by `TIOCSTI` and by `TIOCLINUX`.
+/// Injecting input into a terminal, with `TIOCSTI` and `TIOCLINUX`.
 const TYPING: SyscallCheck = SyscallCheck::RefuseValues {
     argument: 1,
     values: &[0x5412, 0x541C],
 };
 
-/// With Landlock, as if the kernel did not have them: memory, semaphores and queues that belong to
-/// no file and are shared by all programs of a user.
+/// With Landlock, reported as missing: shared memory, semaphores and message queues without a file,
+/// which all programs of a user share.
 const SHARED_BY_KEY: &[i64] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -185,13 +185,14 @@ const SHARED_BY_KEY: &[i64] = &[
     libc::SYS_mq_getsetattr,
 ];
 
-/// With Landlock, refused: what is done to the memory of another process.
+/// With Landlock, refused: calls on the memory of another process.
 const TO_OTHERS: &[i64] = &[
     440, // process_madvise
     448, // process_mrelease
 ];
 
-/// With Landlock, as if no file system could: few tools need them, and all go on without.
+/// With Landlock, reported as unsupported by the file system: few tools need them, and all work
+/// without.
 const EXTENDED_ATTRIBUTES: &[i64] = &[
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
@@ -203,15 +204,15 @@ const EXTENDED_ATTRIBUTES: &[i64] = &[
     466, // removexattrat
 ];
 
-/// With Landlock, only for the calling thread itself: limits, priorities and processors of others
-/// could stop or kill them.
+/// With Landlock, allowed only for the calling thread: limits, priorities and CPU affinity of other
+/// processes could stop or kill them.
 const OF_ITSELF: &[(i64, &[&[Operand]])] = &[
     (libc::SYS_prlimit64, &[&[Operand::is(0, 0)]]),
     (libc::SYS_sched_setaffinity, &[&[Operand::is(0, 0)]]),
     (libc::SYS_sched_setscheduler, &[&[Operand::is(0, 0)]]),
     (libc::SYS_sched_setparam, &[&[Operand::is(0, 0)]]),
     (libc::SYS_sched_setattr, &[&[Operand::is(0, 0)]]),
-    // Their first argument says that the second is a process, not a group or a user.
+    // The first argument says that the second is a process, not a group or a user.
     (
         libc::SYS_setpriority,
         &[&[Operand::is(0, 0), Operand::is(1, 0)]],
@@ -222,7 +223,7 @@ const OF_ITSELF: &[(i64, &[&[Operand]])] = &[
     ),
 ];
 
-/// With Landlock, carried out by the supervisor, on what can be written to: the kernel asks for no
+/// With Landlock, carried out by the supervisor on writable paths: the kernel requires no access
 /// right to change these attributes (see [`super::attributes`]).
 pub(super) const ATTRIBUTES: &[i64] = &[
     libc::SYS_fchmod,
@@ -244,10 +245,10 @@ pub(super) const ATTRIBUTES_HERE: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const ATTRIBUTES_HERE: &[i64] = &[];
 
-/// With Landlock, all that there is of `ioctl`. What is opened for reading is enough for others of
-/// them to change flags of a file or to seal it, and on btrfs to make and remove directories.
+/// With Landlock, the only allowed `ioctl` requests. Others can change flags of a file or seal it
+/// with only read access, and on btrfs create and remove directories.
 const CONTROLS: &[&[Operand]] = &[
-    // What a terminal is asked and told, `TYPING` excepted, and descriptors of any kind.
+    // Terminal requests, except `TYPING`, and requests on any descriptor.
     &[masked(0xFFF0, 0x5400)],
     &[masked(0xFFF0, 0x5420)],
     &[masked(0xFFF0, 0x5450)],
@@ -262,7 +263,7 @@ const CONTROLS: &[&[Operand]] = &[
     &[Operand::is(1, 0x801C_581F)], // FS_IOC_FSGETXATTR
     &[Operand::is(1, 0xC020_660B)], // FS_IOC_FIEMAP
     &[Operand::is(1, 2)],           // FIGETBSZ
-    // They write into what is opened for writing.
+    // They write to a file that is open for writing.
     &[Operand::is(1, 0x4004_9409)], // FICLONE
     &[Operand::is(1, 0x4020_940D)], // FICLONERANGE
 ];
@@ -275,7 +276,7 @@ const fn masked(mask: u32, value: u32) -> Operand {
     }
 }
 
-/// The filter, or none on a machine whose calls are not known here.
+/// The filter, or `None` on an architecture whose call numbers are not known here.
 pub(super) fn filter(isolation: Isolation) -> Option<Filter> {
     Filter::new(&rules(isolation), LAST_KNOWN)
 }
@@ -304,7 +305,7 @@ fn rule(call: i64, check: SyscallCheck, errno: i32) -> SyscallRule {
     SyscallRule { call, check, errno }
 }
 
-/// Whatever else there is.
+/// Rules for every isolation.
 fn common_rules() -> Vec<SyscallRule> {
     let bits = |argument, bits| SyscallCheck::RefuseBits { argument, bits };
     let mut rules: Vec<SyscallRule> = Vec::new();
@@ -324,7 +325,7 @@ fn common_rules() -> Vec<SyscallRule> {
         };
         rules.push(rule(*call, check, EPERM));
     }
-    // The lowest bit of the namespaces is part of the signal in `clone`.
+    // The lowest bit of the namespace flags is part of the signal in `clone`.
     rules.push(rule(
         libc::SYS_clone,
         bits(0, NEW_NAMESPACES & !0xFF),
@@ -339,7 +340,7 @@ fn common_rules() -> Vec<SyscallRule> {
     rules
 }
 
-/// What Landlock leaves open.
+/// Rules for what Landlock does not restrict.
 fn landlock_rules(network: bool) -> Vec<SyscallRule> {
     let refused = |calls: &'static [i64], errno| {
         let rules = calls.iter();

@@ -1,10 +1,9 @@
-//! Where the repository of a workspace is.
+//! Finds the repository of a workspace.
 //!
-//! It can lie in the workspace, or elsewhere for a linked worktree, for a submodule and for a
-//! workspace below the top of a repository. A `.git` file is content of the workspace and may
-//! lie, so it only says where to look: the directory elsewhere counts if it says itself, in files
-//! that no command can write, that this workspace belongs to it. It is decided before the first
-//! command and not again.
+//! It can be in the workspace, or elsewhere for a linked worktree, a submodule, and a workspace
+//! below the top of a repository. A `.git` file is content of the workspace and may lie, so it only
+//! says where to look: the other directory counts if its own files, which no command can write, say
+//! that this workspace belongs to it. This is decided once, before the first command.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -13,7 +12,7 @@ use std::path::{Path, PathBuf};
 use super::OutsideRepository;
 use crate::repositories::{pointer, settings_of};
 
-/// The repository outside of the workspace that it belongs to.
+/// The repository outside the workspace that it belongs to.
 pub(super) fn outside(workspace: &Path, home: &Path) -> Option<OutsideRepository> {
     let own = workspace.join(".git");
     match own.symlink_metadata() {
@@ -26,7 +25,7 @@ pub(super) fn outside(workspace: &Path, home: &Path) -> Option<OutsideRepository
     }
 }
 
-/// The repository that the workspace is a part of.
+/// The repository that contains the workspace.
 fn above(workspace: &Path, home: &Path) -> Option<PathBuf> {
     workspace
         .ancestors()
@@ -36,7 +35,7 @@ fn above(workspace: &Path, home: &Path) -> Option<PathBuf> {
         .find(|git| is_repository(git))
 }
 
-/// What a `.git` file leads to: its own directory, and the one that it shares with others.
+/// The targets of a `.git` file: its own directory, and the one that it shares with others.
 fn linked(workspace: &Path, file: &Path) -> Option<OutsideRepository> {
     let workspace = workspace.canonicalize().ok()?;
     let git = resolved(&workspace, &pointer(file, "gitdir: ")?)?;
@@ -49,7 +48,7 @@ fn linked(workspace: &Path, file: &Path) -> Option<OutsideRepository> {
     }
 }
 
-/// A linked worktree: its directory lies among those of the shared repository, and points back.
+/// A linked worktree: its directory is among those of the shared repository, and points back.
 fn worktree(workspace: &Path, git: PathBuf, common: &Path) -> Option<OutsideRepository> {
     let worktrees = git.parent()?;
     let shared = worktrees.parent()?;
@@ -67,7 +66,7 @@ fn worktree(workspace: &Path, git: PathBuf, common: &Path) -> Option<OutsideRepo
     })
 }
 
-/// A submodule: the configuration says where its files are.
+/// A submodule: the configuration names its work tree.
 fn submodule(workspace: &Path, git: PathBuf) -> Option<OutsideRepository> {
     let settings = settings_of(&git.join("config"))?;
     let mut files = settings
@@ -93,7 +92,7 @@ fn is_repository(git: &Path) -> bool {
         && is("refs", fs::Metadata::is_dir)
 }
 
-/// Whether it belongs to who runs this, or to whom the workspace belongs.
+/// True if it belongs to the current user or to the owner of the workspace.
 fn is_of_person(path: &Path, workspace: &Path) -> bool {
     let owner = |path: &Path| path.metadata().ok().map(|found| found.uid());
     let found = owner(path);
@@ -106,7 +105,7 @@ fn resolved(base: &Path, path: &Path) -> Option<PathBuf> {
     base.join(path).canonicalize().ok()
 }
 
-/// The same for a file that may be gone.
+/// An absolute path without links, for a file that may be missing.
 fn resolved_parent(base: &Path, path: &Path) -> Option<PathBuf> {
     let path = base.join(path);
     Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))

@@ -1,16 +1,15 @@
-//! What a failed command ran into, read from its end and its words.
+//! Guesses why a command failed, from its exit status and output.
 //!
-//! The kernel tells a command, not us, that a limit was met or that there is no network; what the
-//! command then says is known from the usual tools. A hint is a guess, and only ever words: nothing
-//! is decided by it.
+//! The kernel tells the command, not us, that a limit was reached or that there is no network; the
+//! usual tools report it in known words. A hint is a guess for display: nothing is decided by it.
 
 use std::path::PathBuf;
 
 use super::Confinement;
 
-/// A limit that a command met.
+/// A limit that a command reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
+pub enum SandboxLimit {
     /// Processes and threads.
     Processes,
     /// Memory.
@@ -19,14 +18,14 @@ pub enum Limit {
     FileSize,
     /// Open files.
     OpenFiles,
-    /// Time of computing.
+    /// CPU time.
     Cpu,
-    /// Room in `/tmp`, `/dev/shm` and the home.
+    /// Space in `/tmp`, `/dev/shm` and the home.
     Scratch,
 }
 
-impl Limit {
-    /// What it is called, for a sentence like ``the limit of `memory` was met``.
+impl SandboxLimit {
+    /// The name for a sentence like ``the limit of `memory` was met``.
     pub fn name(self) -> &'static str {
         match self {
             Self::Processes => "processes",
@@ -39,46 +38,46 @@ impl Limit {
     }
 }
 
-/// How much of an output is looked at, from its end.
+/// Bytes to look at, from the end of the output.
 const LOOKED_AT: usize = 16 * 1024;
 
-/// Which limit a failed command probably met; `signal` is that by which it ended, or by which its
-/// code says that a part of it did (128 and the signal's number).
-pub fn limit_met(signal: Option<i32>, output: &str) -> Option<Limit> {
+/// The limit that a failed command probably reached. `signal` is the signal that ended it, or the
+/// one that its exit code reports for a part of it (128 plus the signal number).
+pub fn limit_met(signal: Option<i32>, output: &str) -> Option<SandboxLimit> {
     const SIGKILL: i32 = 9;
     const SIGXCPU: i32 = 24;
     const SIGXFSZ: i32 = 25;
-    const WORDS: [(&str, Limit); 13] = [
-        ("fork: retry: Resource temporarily", Limit::Processes),
-        ("Cannot fork", Limit::Processes),
-        ("can't start new thread", Limit::Processes),
-        ("Resource temporarily unavailable", Limit::Processes),
-        ("pthread_create failed", Limit::Processes),
-        ("Cannot allocate memory", Limit::Memory),
-        ("MemoryError", Limit::Memory),
-        ("memory allocation of ", Limit::Memory),
-        ("heap out of memory", Limit::Memory),
-        ("OutOfMemoryError", Limit::Memory),
-        ("File too large", Limit::FileSize),
-        ("Too many open files", Limit::OpenFiles),
-        ("No space left on device", Limit::Scratch),
+    const WORDS: [(&str, SandboxLimit); 13] = [
+        ("fork: retry: Resource temporarily", SandboxLimit::Processes),
+        ("Cannot fork", SandboxLimit::Processes),
+        ("can't start new thread", SandboxLimit::Processes),
+        ("Resource temporarily unavailable", SandboxLimit::Processes),
+        ("pthread_create failed", SandboxLimit::Processes),
+        ("Cannot allocate memory", SandboxLimit::Memory),
+        ("MemoryError", SandboxLimit::Memory),
+        ("memory allocation of ", SandboxLimit::Memory),
+        ("heap out of memory", SandboxLimit::Memory),
+        ("OutOfMemoryError", SandboxLimit::Memory),
+        ("File too large", SandboxLimit::FileSize),
+        ("Too many open files", SandboxLimit::OpenFiles),
+        ("No space left on device", SandboxLimit::Scratch),
     ];
     match signal {
-        Some(SIGXCPU) => return Some(Limit::Cpu),
-        Some(SIGXFSZ) => return Some(Limit::FileSize),
+        Some(SIGXCPU) => return Some(SandboxLimit::Cpu),
+        Some(SIGXFSZ) => return Some(SandboxLimit::FileSize),
         _ => {}
     }
     let end = end_of(output);
     let said = WORDS.iter().find(|(words, _)| end.contains(words));
     match said {
         Some((_, limit)) => Some(*limit),
-        // The way in which whoever has too much memory is ended, by us and by the kernel.
-        None if signal == Some(SIGKILL) => Some(Limit::Memory),
+        // We and the kernel both kill a process this way for using too much memory.
+        None if signal == Some(SIGKILL) => Some(SandboxLimit::Memory),
         None => None,
     }
 }
 
-/// Whether a failed command looks as if it had missed the network.
+/// True if a failed command seems to have needed the network.
 pub fn misses_network(output: &str) -> bool {
     const WORDS: [&str; 22] = [
         "Could not resolve host",
@@ -108,7 +107,7 @@ pub fn misses_network(output: &str) -> bool {
     WORDS.iter().any(|words| end.contains(words))
 }
 
-/// The program that was not found although the person has it, and where they have it.
+/// The program that was not found inside, and where the person has it.
 pub fn found_outside(output: &str, confinement: &Confinement) -> Option<(String, PathBuf)> {
     end_of(output).lines().rev().find_map(|line| {
         let line = line
@@ -132,11 +131,11 @@ fn end_of(output: &str) -> &str {
     &output[start..]
 }
 
-/// What is said where directories are read-only because there was too much to look through.
+/// A message about directories that are read-only because they were too large to search.
 pub fn closed_for_size(confinement: &Confinement) -> Option<String> {
     const NAMED: usize = 3;
     let unseen = &confinement.unseen;
-    // Else nothing is run at all, which says why.
+    // Otherwise no command runs at all, and the error says why.
     if unseen.is_empty() || unseen.contains(&confinement.workspace) {
         return None;
     }
@@ -164,11 +163,20 @@ mod tests {
 
     #[test]
     fn a_signal_tells_more_than_words() {
-        assert_eq!(limit_met(Some(25), "MemoryError"), Some(Limit::FileSize));
-        assert_eq!(limit_met(Some(24), ""), Some(Limit::Cpu));
-        assert_eq!(limit_met(None, "x\nMemoryError\n"), Some(Limit::Memory));
+        assert_eq!(
+            limit_met(Some(25), "MemoryError"),
+            Some(SandboxLimit::FileSize)
+        );
+        assert_eq!(limit_met(Some(24), ""), Some(SandboxLimit::Cpu));
+        assert_eq!(
+            limit_met(None, "x\nMemoryError\n"),
+            Some(SandboxLimit::Memory)
+        );
         assert_eq!(limit_met(Some(11), "all is well"), None);
-        assert_eq!(limit_met(Some(9), "all is well"), Some(Limit::Memory));
+        assert_eq!(
+            limit_met(Some(9), "all is well"),
+            Some(SandboxLimit::Memory)
+        );
     }
 
     #[test]

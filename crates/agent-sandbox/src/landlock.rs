@@ -1,12 +1,12 @@
-//! The third backend: Landlock, where no namespaces can be had.
+//! The third backend: Landlock, for machines without namespaces.
 //!
-//! It only says what can be opened: nothing is hidden by name, `.git` cannot be taken out of a
-//! workspace that can be written to, and other processes are seen. It does not part sockets either:
-//! so there are none of the Internet without a grant, and no local ones at all, because behind
-//! those of other programs lie services that run what they are told. What it does not ask about at
-//! all (attributes of files, limits and priorities of other processes, shared memory without a
-//! file) is up to the filter of system calls and to [`attributes`]. The supervisor adopts and kills
-//! what its command left.
+//! It only restricts which files can be opened: nothing is hidden by name, `.git` cannot be
+//! excluded from a writable workspace, and other processes are visible. It does not isolate sockets
+//! either. So there are no Internet sockets without permission, and no local ones at all, because
+//! services behind the sockets of other programs run what they are told. The system call filter and
+//! [`attributes`] cover what Landlock does not: file attributes, limits and priorities of other
+//! processes, shared memory without a file. The supervisor adopts and kills the processes that its
+//! command left.
 
 use std::ffi::OsString;
 use std::fs;
@@ -22,21 +22,21 @@ use landlock::{
 use rustix::process::Signal;
 
 use super::attributes::{self, Writable};
-use super::child::{NOT_STARTED, Seen, end_all, watch};
+use super::child::{NOT_STARTED, SupervisorEvent, end_all, watch};
 use super::command::{become_command, tell};
 use super::filter::{self, Isolation};
-use super::layout::{Layout, What};
-use super::{Plan, root};
+use super::layout::{Layout, LayoutEntry};
+use super::{SandboxPlan, root};
 use crate::platform::linux::notify::SyscallListener;
 use crate::platform::linux::{self, ForkResult, descriptors, identity};
 
-/// The newest version whose rights are asked for; older kernels give what they have.
+/// The newest version to request rights of; older kernels provide fewer.
 const VERSION: ABI = ABI::V6;
 
-/// Runs the command and gives its status; none if `agent` has ended.
+/// Runs the command and returns its status; `None` if `agent` has ended.
 pub(super) fn supervise(
     agent: &UnixStream,
-    plan: &Plan,
+    plan: &SandboxPlan,
     words: &[OsString],
 ) -> Result<Option<i32>, String> {
     let workspace = root::workspace(&plan.confinement)?;
@@ -52,7 +52,7 @@ pub(super) fn supervise(
             drop((outside, writable));
             let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
             linux::end_first_where_memory_is_short();
-            let task = Task {
+            let task = LandlockChild {
                 agent,
                 plan,
                 words,
@@ -64,7 +64,7 @@ pub(super) fn supervise(
         }
         ForkResult::Parent(command) => {
             drop(inside);
-            // Else it has ended already, and has told why.
+            // Otherwise it has ended already, and has reported why.
             if let Ok(listener) = descriptors::take_over(&outside) {
                 attributes::serve(SyscallListener::new(listener), writable);
             }
@@ -72,7 +72,7 @@ pub(super) fn supervise(
             let status = end_all(own, command);
             let _ = scratch.close();
             match (seen, status) {
-                (Seen::Deserted, _) => Ok(None),
+                (SupervisorEvent::Deserted, _) => Ok(None),
                 (_, Some(status)) => Ok(Some(status)),
                 (_, None) => Err("the command was lost".to_owned()),
             }
@@ -80,9 +80,9 @@ pub(super) fn supervise(
     }
 }
 
-/// The plan with a limit of processes that leaves room for those that the person has running: the
-/// kernel counts all of a user's, and only a user namespace has a count of its own.
-fn with_room_beside_others(plan: &Plan) -> Plan {
+/// The plan with a process limit that leaves room for the person's running processes: the kernel
+/// counts all processes of a user, and only a user namespace has a separate count.
+fn with_room_beside_others(plan: &SandboxPlan) -> SandboxPlan {
     let mut plan = plan.clone();
     if let Some(limit) = &mut plan.confinement.limits.processes {
         *limit = limit.saturating_add(threads_of(rustix::process::geteuid().as_raw()));
@@ -90,31 +90,31 @@ fn with_room_beside_others(plan: &Plan) -> Plan {
     plan
 }
 
-/// How many threads a user has.
+/// The number of threads of a user.
 fn threads_of(user: u32) -> u64 {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let threads = processes.filter_map(|entry| {
         let name = entry.file_name();
         name.to_str()?.parse::<u32>().ok()?;
-        // A directory has a link from each of those in it, and two of its own.
+        // A directory has a link from each of its subdirectories, and two of its own.
         let found = fs::metadata(entry.path().join("task")).ok()?;
         (found.uid() == user).then(|| found.nlink().saturating_sub(2))
     });
     threads.sum()
 }
 
-/// What the process does that becomes the command.
-struct Task<'a> {
+/// The work of the process that becomes the command.
+struct LandlockChild<'a> {
     agent: &'a UnixStream,
-    plan: &'a Plan,
+    plan: &'a SandboxPlan,
     words: &'a [OsString],
     scratch: &'a Path,
-    /// Where the supervisor waits for the listener.
+    /// The socket on which the supervisor waits for the listener.
     supervisor: UnixStream,
 }
 
-impl Task<'_> {
-    /// Becomes the command; gives the reason if it cannot.
+impl LandlockChild<'_> {
+    /// Becomes the command. Returns the reason if it cannot.
     fn confine_and_run(&self) -> String {
         let confinement = &self.plan.confinement;
         let confined = restrict(&self.plan.layout, self.scratch)
@@ -127,12 +127,12 @@ impl Task<'_> {
         become_command(self.plan, self.words, &environment, self.agent)
     }
 
-    /// Gives up every capability and the system calls that a command must not make. Some of these
-    /// the supervisor carries out from now on.
+    /// Drops every capability and installs the system call filter; from now on the supervisor
+    /// carries out some of the calls.
     fn give_up_power(&self, network: bool) -> Result<(), String> {
         identity::drop_capabilities()
             .map_err(|error| format!("could not drop capabilities: {error}"))?;
-        // Without a filter, Landlock leaves the door to other processes open.
+        // Without a filter, Landlock does not protect other processes.
         let filter = filter::filter(Isolation::Landlock { network })
             .ok_or("there is no filter of system calls for this machine")?;
         let listener = filter
@@ -143,10 +143,10 @@ impl Task<'_> {
     }
 }
 
-/// All that can be changed besides the workspace.
+/// All writable paths besides the workspace.
 fn writable_paths<'a>(layout: &'a Layout, scratch: &'a Path) -> impl Iterator<Item = &'a Path> {
     let open = layout.values().filter_map(|what| match what {
-        What::Open(source) => Some(source.as_path()),
+        LayoutEntry::Open(source) => Some(source.as_path()),
         _ => None,
     });
     open.chain([scratch])
@@ -163,13 +163,14 @@ fn restrict(layout: &Layout, scratch: &Path) -> Result<(), String> {
     rules = allow(rules, Path::new("/proc"), Right::Read).map_err(cannot)?;
     for (path, what) in layout {
         let (source, right) = match what {
-            What::System => (path, Right::Read),
-            // Those in `/dev` lead to descriptors, which need no right. One to a directory of the
-            // command's own is none here: under its name lies what belongs to all.
-            What::Link(target) if is_of_system(path, target, layout) => (path, Right::Read),
-            What::Shown(source) => (source, Right::Read),
-            What::Open(source) => (source, Right::Change),
-            What::Workspace | What::Device => (path, Right::Change),
+            LayoutEntry::System => (path, Right::Read),
+            // Links in `/dev` lead to descriptors, which need no right. A link to one of the
+            // command's own directories does not exist here: a directory shared by everybody has
+            // that name.
+            LayoutEntry::Link(target) if is_of_system(path, target, layout) => (path, Right::Read),
+            LayoutEntry::Shown(source) => (source, Right::Read),
+            LayoutEntry::Open(source) => (source, Right::Change),
+            LayoutEntry::Workspace | LayoutEntry::Device => (path, Right::Change),
             _ => continue,
         };
         rules = match right {
@@ -186,17 +187,17 @@ fn restrict(layout: &Layout, scratch: &Path) -> Result<(), String> {
 }
 
 fn is_of_system(path: &Path, target: &Path, layout: &Layout) -> bool {
-    !path.starts_with("/dev") && !matches!(layout.get(target), Some(What::Scratch(_)))
+    !path.starts_with("/dev") && !matches!(layout.get(target), Some(LayoutEntry::Scratch(_)))
 }
 
-/// Lets a path be read. What is hidden in it cannot be taken out again, so where something is,
-/// the neighbours are let in one by one.
+/// Allows reading a path. Hidden parts cannot be excluded again, so if there are any, their
+/// siblings are allowed one by one.
 fn allow_but_hidden(
     rules: RulesetCreated,
     path: &Path,
     layout: &Layout,
 ) -> Result<RulesetCreated, landlock::RulesetError> {
-    let is_hidden = |what: &What| matches!(what, What::Hidden | What::Masked);
+    let is_hidden = |what: &LayoutEntry| matches!(what, LayoutEntry::Hidden | LayoutEntry::Masked);
     if layout.get(path).is_some_and(is_hidden) {
         return Ok(rules);
     }
@@ -214,8 +215,8 @@ fn allow_but_hidden(
     Ok(rules)
 }
 
-/// Keeps the command from the local sockets without a path that a shared network brings along:
-/// those of the desktop are among them. Kernels before 6.12 cannot.
+/// Blocks abstract local sockets, which a shared network namespace brings along: those of the
+/// desktop are among them. Needs Linux 6.12.
 pub(super) fn part_sockets() {
     let parted = Ruleset::default()
         .scope(Scope::AbstractUnixSocket)
@@ -226,13 +227,14 @@ pub(super) fn part_sockets() {
 
 #[derive(Clone, Copy)]
 enum Right {
-    /// Only the names in a directory.
+    /// Only list the names in a directory.
     List,
     Read,
     Change,
 }
 
-/// Adds a path with all beneath it; one that cannot be opened is not there for the command.
+/// Allows a path with everything below it. A path that cannot be opened does not exist for the
+/// command.
 fn allow(
     rules: RulesetCreated,
     path: &Path,

@@ -1,8 +1,8 @@
-//! The side of `agent`: starts the supervisor of a confined command and hears from it.
+//! The side of `agent`: starts the supervisor of a confined command and reads its reports.
 //!
-//! The plan is made while the supervisor starts and parts itself from the machine, which takes as
-//! long; so the supervisor is told on its command line what it can do before it has a plan. Nothing
-//! is changed for a command before its supervisor knows about it.
+//! The plan is made while the supervisor starts and enters its namespaces, which takes as long. So
+//! the command line tells the supervisor what to do before it has a plan. Nothing is changed for a
+//! command before its supervisor knows about it.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
@@ -12,21 +12,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::reserve::Reserved;
-use super::{Backend, Confinement, Plan, SUBCOMMAND, layout, linked};
+use super::{Backend, Confinement, SUBCOMMAND, SandboxPlan, layout, linked};
 use agent_files::platform::programs;
 
-/// What is said right before the command takes over; anything else said is why it did not.
+/// Sent right before the command takes over; anything else is the reason why it did not.
 pub(super) const STARTED: u8 = 6;
 
-/// Why nothing is run where not even the top could be looked through.
+/// The error if not even the top directory could be searched.
 const TOO_LARGE: &str = "the workspace could not be looked through for links that lead out: too much lies in its top directory, or it cannot be read; move files into directories, or use a workspace further down";
 
-/// What a supervisor does before it has its plan: the first of its arguments.
+/// The action of a supervisor before it has its plan: its first argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum First {
-    /// Nothing.
+    /// Wait for the plan.
     Wait,
-    /// It enters namespaces of its own.
+    /// Enter new namespaces.
     Part,
 }
 
@@ -47,7 +47,7 @@ impl First {
         }
     }
 
-    /// What the argument means, if it means something.
+    /// Parses the argument.
     pub(super) fn from_word(word: &OsStr) -> Option<Self> {
         Self::ALL.into_iter().find(|first| first.word() == word)
     }
@@ -59,14 +59,14 @@ pub struct Launch {
     confinement: Confinement,
     directory: PathBuf,
     supervisor: UnixStream,
-    /// What the supervisor makes and removes, once there is a plan.
+    /// The directories that the supervisor creates and removes, once there is a plan.
     reserved: Option<Reserved>,
-    /// Why there is no plan.
+    /// The reason why there is no plan.
     failure: Option<String>,
 }
 
 impl Launch {
-    /// What starts the command and its input; the rest is told by [`Launch::send_plan`].
+    /// Prepares the supervisor's command and its input; [`Launch::send_plan`] sends the rest.
     pub fn prepare(
         confinement: &Confinement,
         directory: &Path,
@@ -91,10 +91,10 @@ impl Launch {
         Ok((command, OwnedFd::from(input).into(), launch))
     }
 
-    /// Plans the sandbox and tells the supervisor what to do, once it runs.
+    /// Plans the sandbox and sends the plan to the running supervisor.
     pub fn send_plan(&mut self) {
         match self.plan() {
-            // A supervisor that ended at once has said why.
+            // A supervisor that ended early has reported why.
             Ok(plan) => drop(self.send(&plan)),
             Err(reason) => {
                 self.failure = Some(reason);
@@ -115,7 +115,7 @@ impl Launch {
             return Err(TOO_LARGE.to_owned());
         }
         let reserved = Reserved::planned(&self.confinement);
-        let plan = Plan {
+        let plan = SandboxPlan {
             confinement: self.confinement.clone(),
             directory: self.directory.clone(),
             reserved: reserved.clone(),
@@ -131,19 +131,19 @@ impl Launch {
         self.supervisor.write_all(plan)
     }
 
-    /// Has the supervisor end the command and all that it started.
+    /// Makes the supervisor end the command and everything that it started.
     pub fn stop(&self) {
         let _ = self.supervisor.shutdown(std::net::Shutdown::Write);
     }
 
-    /// After the end: why the command did not start, if it did not.
+    /// After the end: the reason why the command did not start, if it did not.
     pub fn refusal(&mut self) -> Option<String> {
         const MAX_BYTES: u64 = 64 * 1024;
         if self.failure.is_some() {
             return self.failure.take();
         }
         let mut reason = Vec::new();
-        // Whoever could still hold the other end is not waited for.
+        // Another process may hold the other end open; do not wait for it.
         self.supervisor.set_nonblocking(true).ok()?;
         let _ = (&self.supervisor).take(MAX_BYTES).read_to_end(&mut reason);
         if reason.is_empty() {

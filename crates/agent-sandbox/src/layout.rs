@@ -1,8 +1,8 @@
-//! What a confined command sees, as a list: each entry is a path and what is there.
+//! The file system that a confined command sees: a list of paths with their content.
 //!
-//! An allow-list: the root is empty, and only what is listed here comes into it. Entries are
-//! sorted, so that a directory stands before what lies in it; of two for the same path the later
-//! one said counts.
+//! This is an allow-list: the root is empty, and contains only what is listed here. Entries are
+//! sorted, so that a directory comes before its contents; of two entries for the same path the
+//! later one counts.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,32 +16,32 @@ use super::{
     private_files, repository, reserve, tools,
 };
 
-/// What is at a path.
+/// The content of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum What {
-    /// What the system has there, read-only and with its owners.
+pub(super) enum LayoutEntry {
+    /// The system's file or directory, read-only and with its owners.
     System,
     /// A device of the system.
     Device,
-    /// What the person has here, read-only.
+    /// A file or directory of the person, read-only.
     Shown(#[serde(with = "paths")] PathBuf),
-    /// What the person has here, to be changed; no link.
+    /// A file or directory of the person, writable; not a link.
     Open(#[serde(with = "paths")] PathBuf),
     /// The workspace.
     Workspace,
-    /// What lies there already, made read-only, if it is there.
+    /// An existing path, made read-only.
     Protected,
-    /// What lies there already, made a mount so that it cannot be renamed.
+    /// An existing path, made a mount point so that it cannot be renamed.
     Pinned,
-    /// Something empty over what lies there already, if it is there.
+    /// An existing path, covered by something empty.
     Hidden,
-    /// The same, if the command could read it.
+    /// An existing path, covered by something empty if the command could read it.
     Masked,
-    /// An empty directory that can be written to, with these permissions.
+    /// An empty writable directory with these permissions.
     Scratch(u32),
     /// An empty directory.
     Empty,
-    /// A link.
+    /// A symbolic link.
     Link(#[serde(with = "paths")] PathBuf),
     /// The processes inside.
     Processes,
@@ -49,10 +49,10 @@ pub(super) enum What {
     Terminals,
 }
 
-/// What there is, by path.
-pub(super) type Layout = BTreeMap<PathBuf, What>;
+/// The layout by path.
+pub(super) type Layout = BTreeMap<PathBuf, LayoutEntry>;
 
-/// Directories of the system that every command sees.
+/// System directories that every command sees.
 const SYSTEM: &[&str] = &[
     "/usr",
     "/bin",
@@ -70,7 +70,7 @@ const SYSTEM: &[&str] = &[
 
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
 
-/// What even a readable system directory must not show, and parts of `/proc` about the machine.
+/// Parts of readable system directories that are hidden, and parts of `/proc` about the machine.
 const MASKED: &[&str] = &[
     "/etc/shadow",
     "/etc/shadow-",
@@ -99,28 +99,28 @@ const MASKED: &[&str] = &[
     "/proc/sys/fs/binfmt_misc",
 ];
 
-/// The list for this confinement, from what is on this machine now.
+/// The layout for this confinement, from what exists on this machine now.
 pub(super) fn of(confinement: &Confinement) -> Layout {
     let mut layout = Layout::new();
     let system = add_system(&mut layout);
     add_scratch(&mut layout, confinement);
     for path in tools::shown(confinement, &system) {
         for private in private_files::beneath(&path) {
-            layout.insert(private, What::Hidden);
+            layout.insert(private, LayoutEntry::Hidden);
         }
-        layout.insert(path.clone(), What::Shown(path));
+        layout.insert(path.clone(), LayoutEntry::Shown(path));
     }
     if let Some(cache) = confinement.cache.as_deref().filter(|path| is_real(path)) {
         layout.insert(
             confinement.home.join(".cache"),
-            What::Open(cache.to_owned()),
+            LayoutEntry::Open(cache.to_owned()),
         );
     }
     if confinement.network {
         add_resolver(&mut layout);
     }
     for path in existing(&confinement.extra_read) {
-        layout.insert(path.clone(), What::Shown(path.clone()));
+        layout.insert(path.clone(), LayoutEntry::Shown(path.clone()));
     }
     for path in existing(&confinement.extra_write) {
         layout.insert(path.clone(), open(path));
@@ -137,36 +137,41 @@ pub(super) fn of(confinement: &Confinement) -> Layout {
     {
         hide_credentials(&mut layout, &home);
     }
-    layout.insert(confinement.workspace.clone(), What::Workspace);
+    layout.insert(confinement.workspace.clone(), LayoutEntry::Workspace);
     add_protected(&mut layout, confinement);
     layout
 }
 
-/// Masks what others may not read, where it lies in what the system shows.
+/// Masks files that others may not read, if they are in a visible system directory.
 fn mask_closed(layout: &mut Layout) {
     for path in closed::to_others() {
-        layout.entry(path.clone()).or_insert(What::Masked);
+        layout.entry(path.clone()).or_insert(LayoutEntry::Masked);
     }
 }
 
-/// Hides what opens other doors, where it lies in something that is shown.
+/// Hides credentials that are inside visible directories.
 fn hide_credentials(layout: &mut Layout, home: &Path) {
-    let is_shown = |path: &Path| matches!(layout.get(path), Some(What::Shown(_) | What::Open(_)));
+    let is_shown = |path: &Path| {
+        matches!(
+            layout.get(path),
+            Some(LayoutEntry::Shown(_) | LayoutEntry::Open(_))
+        )
+    };
     let hidden: Vec<PathBuf> = tools::CREDENTIALS
         .iter()
         .map(|secret| home.join(secret))
-        // What the person named themselves is meant to be seen.
+        // Paths that the person named explicitly stay visible.
         .filter(|path| !is_shown(path) && path.ancestors().any(is_shown))
         .collect();
-    layout.extend(hidden.into_iter().map(|path| (path, What::Hidden)));
+    layout.extend(hidden.into_iter().map(|path| (path, LayoutEntry::Hidden)));
 }
 
-/// What the person opened, wherever a link of theirs leads; from here on no link is followed.
-pub(super) fn open(path: &Path) -> What {
-    What::Open(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
+/// A path that the person opened, with links resolved; from here on no link is followed.
+pub(super) fn open(path: &Path) -> LayoutEntry {
+    LayoutEntry::Open(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
 }
 
-/// Whether it is a directory and no link to one.
+/// True for a directory that is not a link.
 fn is_real(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
@@ -176,24 +181,24 @@ fn is_there(path: &Path) -> bool {
 }
 
 fn existing(paths: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
-    // All of the machine is not something extra.
+    // The root directory is not an extra path.
     paths
         .iter()
         .filter(|path| path.exists() && path.parent().is_some())
 }
 
-/// Adds what comes with the machine and gives the directories that are seen.
+/// Adds the system directories, and returns the visible ones.
 fn add_system(layout: &mut Layout) -> Vec<PathBuf> {
     let mut shown = Vec::new();
     for path in SYSTEM.iter().map(Path::new) {
         match path.symlink_metadata() {
             Ok(found) if found.is_dir() => {
-                layout.insert(path.to_owned(), What::System);
+                layout.insert(path.to_owned(), LayoutEntry::System);
                 shown.push(path.to_owned());
             }
             Ok(found) if found.is_symlink() => {
                 if let Ok(target) = fs::read_link(path) {
-                    layout.insert(path.to_owned(), What::Link(target));
+                    layout.insert(path.to_owned(), LayoutEntry::Link(target));
                     shown.push(path.to_owned());
                 }
             }
@@ -203,7 +208,7 @@ fn add_system(layout: &mut Layout) -> Vec<PathBuf> {
     for device in DEVICES {
         let path = Path::new("/dev").join(device);
         if path.exists() {
-            layout.insert(path, What::Device);
+            layout.insert(path, LayoutEntry::Device);
         }
     }
     for (name, target) in [
@@ -213,12 +218,15 @@ fn add_system(layout: &mut Layout) -> Vec<PathBuf> {
         ("stderr", "/proc/self/fd/2"),
         ("ptmx", "pts/ptmx"),
     ] {
-        layout.insert(Path::new("/dev").join(name), What::Link(target.into()));
+        layout.insert(
+            Path::new("/dev").join(name),
+            LayoutEntry::Link(target.into()),
+        );
     }
-    layout.insert("/proc".into(), What::Processes);
-    layout.insert("/dev/pts".into(), What::Terminals);
+    layout.insert("/proc".into(), LayoutEntry::Processes);
+    layout.insert("/dev/pts".into(), LayoutEntry::Terminals);
     for masked in MASKED.iter().map(Path::new).filter(|path| is_there(path)) {
-        layout.insert(masked.to_owned(), What::Masked);
+        layout.insert(masked.to_owned(), LayoutEntry::Masked);
     }
     shown
 }
@@ -227,28 +235,28 @@ fn add_scratch(layout: &mut Layout, confinement: &Confinement) {
     const FOR_ALL: u32 = 0o1777;
     const FOR_OWNER: u32 = 0o700;
     for path in ["/tmp", "/dev/shm"] {
-        layout.insert(path.into(), What::Scratch(FOR_ALL));
+        layout.insert(path.into(), LayoutEntry::Scratch(FOR_ALL));
     }
-    layout.insert("/var/tmp".into(), What::Link("/tmp".into()));
-    layout.insert("/run".into(), What::Empty);
+    layout.insert("/var/tmp".into(), LayoutEntry::Link("/tmp".into()));
+    layout.insert("/run".into(), LayoutEntry::Empty);
     let home = &confinement.home;
     if home.starts_with(&confinement.workspace) {
-        // The home lies in the workspace and cannot be hidden; what opens other doors can.
+        // The home is inside the workspace and cannot be hidden; credentials in it can.
         for secret in tools::CREDENTIALS {
-            layout.insert(home.join(secret), What::Hidden);
+            layout.insert(home.join(secret), LayoutEntry::Hidden);
         }
     } else if home.parent().is_some() {
-        layout.insert(home.clone(), What::Scratch(FOR_OWNER));
+        layout.insert(home.clone(), LayoutEntry::Scratch(FOR_OWNER));
     }
 }
 
-/// Where names are looked up, if the file in `/etc` is a link to somewhere else.
+/// The resolver configuration, if the file in `/etc` is a link to somewhere else.
 fn add_resolver(layout: &mut Layout) {
     let file = Path::new("/etc/resolv.conf");
     if let Ok(target) = fs::canonicalize(file)
         && target != file
     {
-        layout.insert(target.clone(), What::Shown(target));
+        layout.insert(target.clone(), LayoutEntry::Shown(target));
     }
 }
 
@@ -258,60 +266,62 @@ fn add_protected(layout: &mut Layout, confinement: &Confinement) {
         .iter()
         .chain([&".git"])
         .map(|name| workspace.join(name));
-    // Most of them are not there.
+    // Most of them do not exist.
     let workflows = WORKFLOWS.iter().map(|name| workspace.join(name));
     for path in always.chain(workflows.filter(|path| is_there(path))) {
-        layout.insert(path, What::Protected);
+        layout.insert(path, LayoutEntry::Protected);
     }
     let reserved = RESERVED_WORKFLOWS.map(|name| workspace.join(name));
-    layout.extend(reserved.map(|path| (path, What::Protected)));
+    layout.extend(reserved.map(|path| (path, LayoutEntry::Protected)));
     let parents = WORKFLOW_PARENTS.map(|name| workspace.join(name));
     for directory in parents.into_iter().filter(|path| is_there(path)) {
-        // One of the person's is open but for its workflows, and cannot be renamed: else another
-        // could be put in its place.
+        // An existing one is writable except for its workflows, and cannot be renamed: otherwise
+        // another could be put in its place.
         if !reserve::is_marked(&directory) {
-            layout.insert(directory, What::Pinned);
+            layout.insert(directory, LayoutEntry::Pinned);
         }
     }
     let git = workspace.join(".git");
-    // A file only says where the repository is.
+    // A `.git` file only says where the repository is.
     if confinement.git_write && !git.is_file() {
         layout.remove(&git);
         repository::add(layout, &git);
     }
-    layout.insert(workspace.join(STATE), What::Hidden);
+    layout.insert(workspace.join(STATE), LayoutEntry::Hidden);
     for path in &confinement.hidden {
         if workspace.starts_with(path) {
             continue;
         }
-        layout.insert(path.clone(), What::Hidden);
+        layout.insert(path.clone(), LayoutEntry::Hidden);
         let above = path.ancestors().skip(1);
         for directory in above.take_while(|path| *path != workspace && path.starts_with(workspace))
         {
-            // Else all of it could be renamed, and another put in its place.
-            layout.entry(directory.to_owned()).or_insert(What::Pinned);
+            // Otherwise all of it could be renamed and replaced.
+            layout
+                .entry(directory.to_owned())
+                .or_insert(LayoutEntry::Pinned);
         }
     }
     add_found(layout, confinement);
 }
 
-/// Adds what the search found.
+/// Adds the results of the search.
 fn add_found(layout: &mut Layout, confinement: &Confinement) {
-    // What is closed as a whole must not be opened again.
-    const CLOSED: [What; 2] = [What::Hidden, What::Protected];
-    let is = |layout: &Layout, path: &Path, closed: &[What]| {
+    // A closed directory must not be opened again.
+    const CLOSED: [LayoutEntry; 2] = [LayoutEntry::Hidden, LayoutEntry::Protected];
+    let is = |layout: &Layout, path: &Path, closed: &[LayoutEntry]| {
         let mut above = path.ancestors().filter_map(|above| layout.get(above));
         above.any(|what| closed.contains(what))
     };
     for path in &confinement.read_only {
-        // What is hidden must not come back as something read-only.
-        if !is(layout, path, &[What::Hidden]) {
-            layout.insert(path.clone(), What::Protected);
+        // A hidden path must not come back as a read-only one.
+        if !is(layout, path, &[LayoutEntry::Hidden]) {
+            layout.insert(path.clone(), LayoutEntry::Protected);
         }
     }
     for path in &confinement.pinned {
         if !is(layout, path, &CLOSED) {
-            layout.entry(path.clone()).or_insert(What::Pinned);
+            layout.entry(path.clone()).or_insert(LayoutEntry::Pinned);
         }
     }
     for path in &confinement.repositories {
@@ -335,10 +345,16 @@ mod tests {
     #[test]
     fn the_home_is_scratch_and_the_workspace_is_in_it() {
         let layout = of(&confinement());
-        assert_eq!(layout[Path::new("/home/me")], What::Scratch(0o700));
-        assert_eq!(layout[Path::new("/home/me/work")], What::Workspace);
-        assert_eq!(layout[Path::new("/home/me/work/.git")], What::Protected);
-        assert_eq!(layout[Path::new("/home/me/work/.agent")], What::Hidden);
+        assert_eq!(layout[Path::new("/home/me")], LayoutEntry::Scratch(0o700));
+        assert_eq!(layout[Path::new("/home/me/work")], LayoutEntry::Workspace);
+        assert_eq!(
+            layout[Path::new("/home/me/work/.git")],
+            LayoutEntry::Protected
+        );
+        assert_eq!(
+            layout[Path::new("/home/me/work/.agent")],
+            LayoutEntry::Hidden
+        );
         assert!(!layout.contains_key(Path::new("/sys")));
         assert!(!layout.contains_key(Path::new("/var")));
     }
@@ -361,8 +377,8 @@ mod tests {
         let mut confinement = confinement();
         confinement.workspace = "/home/me".into();
         let layout = of(&confinement);
-        assert_eq!(layout[Path::new("/home/me")], What::Workspace);
-        assert_eq!(layout[Path::new("/home/me/.ssh")], What::Hidden);
+        assert_eq!(layout[Path::new("/home/me")], LayoutEntry::Workspace);
+        assert_eq!(layout[Path::new("/home/me/.ssh")], LayoutEntry::Hidden);
     }
 
     #[test]
@@ -370,10 +386,10 @@ mod tests {
         let mut confinement = confinement();
         confinement.git_write = true;
         let layout = of(&confinement);
-        assert_eq!(layout[Path::new("/home/me/work/.git")], What::Pinned);
+        assert_eq!(layout[Path::new("/home/me/work/.git")], LayoutEntry::Pinned);
         for closed in ["hooks", "config", "config.worktree", "commondir", "modules"] {
             let path = Path::new("/home/me/work/.git").join(closed);
-            assert_eq!(layout[&path], What::Protected);
+            assert_eq!(layout[&path], LayoutEntry::Protected);
         }
     }
 
@@ -386,20 +402,20 @@ mod tests {
         confinement.pinned = vec![at("large/a"), at("small")];
         confinement.repositories = vec![at("large/a/.git"), at("small/.git")];
         let layout = of(&confinement);
-        assert_eq!(layout[&at("large")], What::Protected);
+        assert_eq!(layout[&at("large")], LayoutEntry::Protected);
         assert!(!layout.keys().any(|path| path.starts_with(at("large/a"))));
-        assert_eq!(layout[&at("small")], What::Pinned);
-        assert_eq!(layout[&at("small/.git")], What::Pinned);
-        assert_eq!(layout[&at("small/.git/worktrees")], What::Protected);
+        assert_eq!(layout[&at("small")], LayoutEntry::Pinned);
+        assert_eq!(layout[&at("small/.git")], LayoutEntry::Pinned);
+        assert_eq!(layout[&at("small/.git/worktrees")], LayoutEntry::Protected);
     }
 
     #[test]
     fn credentials_are_hidden_in_what_is_shown() {
         let home = Path::new("/home/me");
-        let shown = |path: &str| (home.join(path), What::Shown(home.join(path)));
+        let shown = |path: &str| (home.join(path), LayoutEntry::Shown(home.join(path)));
         let mut layout = Layout::from([shown(".gem"), shown(".npmrc")]);
         hide_credentials(&mut layout, home);
-        assert_eq!(layout[&home.join(".gem/credentials")], What::Hidden);
+        assert_eq!(layout[&home.join(".gem/credentials")], LayoutEntry::Hidden);
         assert_eq!(layout[&home.join(".npmrc")], shown(".npmrc").1);
         assert_eq!(layout.len(), 3);
     }
@@ -410,9 +426,9 @@ mod tests {
         confinement.hidden = vec!["/home/me/work/a/b/inbox".into()];
         let layout = of(&confinement);
         for above in ["/home/me/work/a", "/home/me/work/a/b"] {
-            assert_eq!(layout[Path::new(above)], What::Pinned);
+            assert_eq!(layout[Path::new(above)], LayoutEntry::Pinned);
         }
-        assert_eq!(layout[Path::new("/home/me/work")], What::Workspace);
+        assert_eq!(layout[Path::new("/home/me/work")], LayoutEntry::Workspace);
     }
 
     #[test]
@@ -426,7 +442,7 @@ mod tests {
         confinement.cache = Some(link);
         assert_eq!(of(&confinement).get(place), None);
         confinement.cache = Some(real.clone());
-        assert_eq!(of(&confinement)[place], What::Open(real));
+        assert_eq!(of(&confinement)[place], LayoutEntry::Open(real));
     }
 
     #[test]
@@ -434,7 +450,10 @@ mod tests {
         let mut confinement = confinement();
         confinement.hidden = vec!["/home/me".into(), "/home/me/work/inbox".into()];
         let layout = of(&confinement);
-        assert_eq!(layout[Path::new("/home/me")], What::Scratch(0o700));
-        assert_eq!(layout[Path::new("/home/me/work/inbox")], What::Hidden);
+        assert_eq!(layout[Path::new("/home/me")], LayoutEntry::Scratch(0o700));
+        assert_eq!(
+            layout[Path::new("/home/me/work/inbox")],
+            LayoutEntry::Hidden
+        );
     }
 }

@@ -61,10 +61,10 @@ pub use author::Author;
 #[cfg(target_os = "linux")]
 pub use child::child_main;
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::Launch;
+pub use elsewhere::UnsupportedLaunch as Launch;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{boot_id, child_main, probe, sweep, try_out};
-pub use hints::{Limit, closed_for_size, found_outside, limit_met, misses_network};
+pub use hints::{SandboxLimit, closed_for_size, found_outside, limit_met, misses_network};
 #[cfg(target_os = "linux")]
 pub use launch::Launch;
 #[cfg(target_os = "linux")]
@@ -82,46 +82,47 @@ pub use agent_protocol::obeyed::{TOOL_CONFIGURATION as PROTECTED, WORKFLOWS};
 /// The first argument that makes this program the supervisor of a confined command.
 pub const SUBCOMMAND: &str = "__sandbox";
 
-/// The most usual of [`WORKFLOWS`], which cannot be made either, with the directories above them.
-/// The others are protected only where they exist.
+/// The most common of [`WORKFLOWS`]. Commands cannot create these or their parent directories; the
+/// others are protected only if they exist.
 pub const RESERVED_WORKFLOWS: [&str; 3] = [".github", ".github/workflows", ".gitlab-ci.yml"];
 
-/// Our own state, which commands do not even see: it holds what was redacted elsewhere.
+/// Our own state, which is hidden from commands: it contains what is redacted elsewhere.
 pub const STATE: &str = ".agent";
 
-/// The most names that are looked at before a command: about a second.
+/// Limit on the names to look at before a command: about a second.
 pub const MAX_NAMES: usize = 1_000_000;
 
-/// Whether commands are confined.
+/// Tells if commands must be confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// By the strongest that this machine has; if it has none, each command needs approval.
+pub enum SandboxMode {
+    /// By the strongest sandbox that this machine supports; without one, each command needs
+    /// approval.
     #[default]
     Auto,
-    /// Always: without a sandbox there are no commands.
+    /// Always: without a sandbox no command runs.
     Required,
     /// Never.
     Off,
 }
 
-/// What enforces a confinement, the strongest first.
+/// The mechanism that enforces a confinement, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
-    /// Namespaces of our own.
+    /// Our own namespaces.
     Namespaces,
-    /// The program `bwrap`, which some systems allow what they deny to others.
+    /// The program `bwrap`, which some systems allow to do what they deny to others.
     Bubblewrap,
-    /// The kernel's own rules for files, with neither hiding nor parting anything.
+    /// The kernel's file access rules alone; hides and isolates nothing.
     Landlock,
 }
 
 impl Backend {
-    /// All of them, the strongest first.
+    /// All backends, strongest first.
     pub const ALL: [Self; 3] = [Self::Namespaces, Self::Bubblewrap, Self::Landlock];
 
-    /// What it is called.
+    /// The name in settings and messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Namespaces => "namespaces",
@@ -130,24 +131,24 @@ impl Backend {
         }
     }
 
-    /// The one of this name.
+    /// The backend of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|backend| backend.name() == name)
     }
 }
 
-/// Whom the kernel takes a command for.
+/// The user that the kernel sees when a command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CommandUser {
-    /// An ordinary user, or one without any power in root's place.
+    /// An ordinary user, or an unprivileged one in place of root.
     Ordinary,
-    /// Root, though without its privileges, because files cannot be shown as another's. No limit of
-    /// processes binds it by itself, and it could read what only root may.
+    /// Root without its privileges, because the file system cannot map the owners of files. The
+    /// per-user process limit does not apply to it, and it could read files that only root may.
     Root,
 }
 
-/// How much a command may use; none means without limit.
+/// Limits on the resources of a command; `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceLimits {
     /// Processes and threads at the same time.
@@ -158,7 +159,7 @@ pub struct ResourceLimits {
     pub file_size: Option<u64>,
     /// Open files of one process.
     pub open_files: Option<u64>,
-    /// Seconds of computing of one process.
+    /// CPU seconds of one process.
     pub cpu_seconds: Option<u64>,
     /// Bytes in `/tmp`, `/dev/shm` and the home together.
     pub scratch: u64,
@@ -178,17 +179,17 @@ impl Default for ResourceLimits {
     }
 }
 
-/// A file or directory, told from another of the same name.
+/// Identifies a file or directory, whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
-    /// The number of its device.
+pub struct FileIdentity {
+    /// The device number.
     pub device: u64,
-    /// Its number on the device.
+    /// The inode number.
     pub inode: u64,
 }
 
-impl Identity {
-    /// That of what lies there now, where the system tells.
+impl FileIdentity {
+    /// The identity of what is at this path now, if the system provides one.
     #[cfg(unix)]
     pub fn of(path: &Path) -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
@@ -199,14 +200,14 @@ impl Identity {
         })
     }
 
-    /// That of what lies there now, where the system tells.
+    /// The identity of what is at this path now, if the system provides one.
     #[cfg(not(unix))]
     pub fn of(_path: &Path) -> Option<Self> {
         None
     }
 }
 
-/// A repository of the person that a workspace belongs to and that lies outside of it.
+/// A repository outside the workspace that the workspace belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutsideRepository {
     /// The git directory, which a worktree shares with others.
@@ -217,75 +218,76 @@ pub struct OutsideRepository {
     pub worktree: Option<PathBuf>,
 }
 
-/// What a command may see and change, and how much it may use. All paths are absolute.
+/// The paths that a command may see and change, and its resource limits. All paths are absolute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
-    /// What enforces it.
+    /// The mechanism that enforces it.
     pub backend: Backend,
-    /// The program that knows [`SUBCOMMAND`]: this one.
+    /// The program that understands [`SUBCOMMAND`]: this one.
     #[serde(with = "paths")]
     pub launcher: PathBuf,
-    /// Can be changed, but for what is protected; seen at its own path.
+    /// Writable except for protected paths; visible at its own path.
     #[serde(with = "paths")]
     pub workspace: PathBuf,
-    /// What the workspace must be, if that is known: else another directory has taken its name.
-    pub identity: Option<Identity>,
-    /// Seen besides what every command sees.
+    /// The expected identity of the workspace, if known. A mismatch means that another directory
+    /// has taken its name.
+    pub identity: Option<FileIdentity>,
+    /// Visible in addition to what every command sees.
     #[serde(with = "paths")]
     pub extra_read: Vec<PathBuf>,
-    /// Changed besides the workspace.
+    /// Writable in addition to the workspace.
     #[serde(with = "paths")]
     pub extra_write: Vec<PathBuf>,
-    /// Whether the person's network is there; else there is only a loopback device.
+    /// True for access to the person's network; otherwise there is only a loopback device.
     pub network: bool,
-    /// Whether the repository can be written to, its hooks and configuration excepted.
+    /// True if the repository is writable, except for its hooks and configuration.
     pub git_write: bool,
-    /// Whom the kernel takes it for; [`Strength::user`] knows it.
+    /// The user that commands run as, from [`Strength::user`].
     pub user: CommandUser,
-    /// How much it may use.
+    /// Resource limits.
     pub limits: ResourceLimits,
-    /// Lasts from command to command and is seen as `~/.cache`.
+    /// A persistent directory that commands see as `~/.cache`.
     #[serde(with = "paths")]
     pub cache: Option<PathBuf>,
-    /// Seen as empty, where they lie in what is seen.
+    /// Paths that appear empty, if they are inside visible directories.
     #[serde(with = "paths")]
     pub hidden: Vec<PathBuf>,
-    /// Files and directories in the workspace that cannot be changed, besides those that are found
-    /// when a command is started: files with a hard link outside of it, repositories further down,
-    /// what tools obey there, and what could not be looked into.
+    /// Files and directories in the workspace that are read-only, besides those found when a
+    /// command starts: files hard-linked from outside, nested repositories, tool configuration, and
+    /// directories that could not be searched.
     #[serde(with = "paths")]
     pub read_only: Vec<PathBuf>,
-    /// Repositories further down that can be written to, their hooks and configuration excepted.
+    /// Nested repositories that are writable, except for their hooks and configuration.
     #[serde(with = "paths")]
     pub repositories: Vec<PathBuf>,
-    /// Directories that cannot be renamed, because repositories lie in them.
+    /// Directories that cannot be renamed, because they contain repositories.
     #[serde(with = "paths")]
     pub pinned: Vec<PathBuf>,
-    /// Directories that are read-only because there was too much to look through; the workspace
-    /// itself if it cannot be kept at all, and then nothing is run.
+    /// Directories that are read-only because they were too large to search. If the workspace
+    /// itself is among them, no command runs.
     #[serde(with = "paths")]
     pub unseen: Vec<PathBuf>,
-    /// Names in the workspace that do not exist and cannot be made.
+    /// Names in the workspace that do not exist and cannot be created.
     #[serde(with = "paths")]
     pub reserved: Vec<PathBuf>,
-    /// The repository outside of the workspace that it belongs to, as it was when the session began.
+    /// The repository outside the workspace that it belongs to, as it was when the session began.
     pub repository: Option<OutsideRepository>,
-    /// The most names that are looked at when a command is started.
+    /// Limit on the names to look at when a command starts.
     pub max_names: usize,
-    /// Whether the lists above hold what is found, so that it is not looked for again.
+    /// True if the lists above are complete, so that no search is needed.
     pub is_searched: bool,
-    /// The person's home, of which only the tools are seen.
+    /// The person's home, of which only tools are visible.
     #[serde(with = "paths")]
     pub home: PathBuf,
-    /// Where the person's programs are: `PATH`, and the places that variables of tools name.
+    /// The person's program directories: `PATH`, and the directories named by variables of tools.
     #[serde(with = "paths")]
     pub programs: Vec<PathBuf>,
-    /// Who commits, if the repository itself does not say.
+    /// The author of commits, if the repository does not name one.
     pub author: Option<Author>,
 }
 
 impl Confinement {
-    /// The confinement that holds when nobody has granted anything.
+    /// The default confinement for a workspace, without extra permissions.
     pub fn of_workspace(workspace: impl Into<PathBuf>) -> Self {
         let home = std::env::home_dir().filter(|home| home.is_absolute());
         Self {
@@ -315,8 +317,8 @@ impl Confinement {
         }
     }
 
-    /// Whether commands could change our own records: those lie in something that they can write
-    /// to, and the backend can take nothing out of that.
+    /// True if commands could change our own records: they are inside a writable path, and the
+    /// backend cannot exclude anything from that.
     pub fn exposes_records(&self) -> bool {
         let own = self.hidden.iter().chain(&self.read_only);
         let state = self.workspace.join(STATE);
@@ -334,8 +336,8 @@ impl Confinement {
         lies_in(&self.workspace) || self.extra_write.iter().any(lies_in)
     }
 
-    /// Decides which repository outside of the workspace it belongs to. To be called before the first
-    /// command: later, the workspace is what commands made of it.
+    /// Finds the repository outside the workspace that it belongs to. Call it before the first
+    /// command: later, commands may have changed the workspace.
     pub fn find_repository(&mut self) {
         #[cfg(target_os = "linux")]
         {
@@ -343,11 +345,10 @@ impl Confinement {
         }
     }
 
-    /// Looks for what lies in the workspace and must not be changed all the same; tells whether
-    /// nothing was found.
+    /// Searches the workspace for paths that must not be changed. Returns true if there are none.
     ///
-    /// Then nothing will be as long as only commands change the workspace: inside, no link to a
-    /// file outside can be made.
+    /// Then there will be none as long as only commands change the workspace: inside the sandbox no
+    /// link to a file outside can be created.
     pub fn search(&mut self) -> bool {
         self.is_searched = true;
         #[cfg(target_os = "linux")]
@@ -366,7 +367,7 @@ impl Confinement {
         true
     }
 
-    /// Forgets what was found.
+    /// Drops the results of the search.
     #[cfg(target_os = "linux")]
     fn forget_found(&mut self) {
         for list in [
@@ -380,7 +381,7 @@ impl Confinement {
         }
     }
 
-    /// What a command's environment must say for its tools to find their places inside.
+    /// Environment variables that make tools find their directories inside the sandbox.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         let cache = self.home.join(".cache");
         vec![
@@ -391,14 +392,14 @@ impl Confinement {
             ("npm_config_cache", cache.join("npm").into()),
             ("npm_config_update_notifier", "false".into()),
             ("GRADLE_USER_HOME", cache.join("gradle").into()),
-            // The repository above the workspace is a mount of its own.
+            // The repository above the workspace is a separate mount.
             ("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1".into()),
             ("PIP_DISABLE_PIP_VERSION_CHECK", "1".into()),
         ]
     }
 }
 
-/// The directories of `PATH` and those that variables of tools name.
+/// The directories of `PATH` and those named by variables of tools.
 fn programs_of(environment: impl Iterator<Item = (OsString, OsString)>) -> Vec<PathBuf> {
     const PLACES: [&str; 10] = [
         "RUSTUP_HOME",
@@ -430,17 +431,17 @@ fn programs_of(environment: impl Iterator<Item = (OsString, OsString)>) -> Vec<P
     programs
 }
 
-/// What a supervisor is told.
+/// The instructions for a supervisor.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Plan {
+struct SandboxPlan {
     confinement: Confinement,
-    /// Where the command is run.
+    /// The working directory of the command.
     #[serde(with = "paths")]
     directory: PathBuf,
-    /// What is made so that it can be protected, and removed afterwards.
+    /// Directories to create so that their names can be protected, and to remove afterwards.
     reserved: Reserved,
-    /// What the command sees.
+    /// The file system that the command sees.
     #[serde(with = "paths")]
     layout: Layout,
 }

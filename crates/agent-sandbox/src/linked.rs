@@ -1,20 +1,20 @@
-//! Protected names that are links.
+//! Refuses protected names that are links.
 //!
-//! A name is protected by a mount, and a mount on a link lies on what the link leads to: the link
-//! itself could be removed and something else be put in its place. So nothing is run while there is
-//! one. A backend without mounts protects no names at all, and is not asked.
+//! A name is protected by a mount, and a mount on a link covers the target: the link itself could
+//! be removed and replaced. So no command runs while there is one. A backend without mounts
+//! protects no names and is not checked.
 
 use std::path::{Path, PathBuf};
 
 use super::{Backend, Confinement, PROTECTED, STATE, WORKFLOWS};
 
-/// The directories of [`WORKFLOWS`] that hold other files too.
+/// The directories of [`WORKFLOWS`] that also contain other files.
 pub(super) const WORKFLOW_PARENTS: [&str; 3] = [".github", ".gitea", ".forgejo"];
 
-/// What in a repository stays closed when it can be written to.
+/// Parts of a writable repository that stay closed.
 const CLOSED_IN_GIT: [&str; 5] = ["hooks", "config", "modules", "worktrees", "commondir"];
 
-/// Why a command cannot be run, if a name that it must not change is a link.
+/// The reason to refuse a command, if a protected name is a link.
 pub(super) fn refusal(confinement: &Confinement) -> Option<String> {
     if confinement.backend == Backend::Landlock {
         return None;

@@ -1,9 +1,9 @@
-//! Shared memory of a command, which no limit of the kernel counts.
+//! Limits the shared memory of a command, which the kernel does not limit.
 //!
-//! `RLIMIT_DATA` knows the memory of one process alone: pages that several could share, and files
-//! that only lie in memory, are nobody's. So the supervisor looks from time to time how much of
-//! that the machine has. As long as this has not grown by more than the limit since the command
-//! began, the command cannot have used more; only then all its processes are looked at.
+//! `RLIMIT_DATA` covers the private memory of one process: shared pages and files in memory belong
+//! to none. So the supervisor regularly checks how much of that the machine uses. As long as this
+//! has not grown by more than the limit since the command began, the command cannot have used more;
+//! only then are all its processes examined.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,21 +12,21 @@ use std::time::Duration;
 
 use rustix::process::Pid;
 
-/// How often it is looked at: in this time no machine fills more than some hundred megabytes.
+/// Check interval: in this time no machine fills more than a few hundred megabytes.
 pub(super) const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Watches over the shared memory of a process and all that it starts.
+/// Watches the shared memory of a process and everything that it starts.
 #[derive(Debug)]
 pub(super) struct SharedMemory {
     command: Pid,
-    /// The most bytes that the command may have.
+    /// The limit in bytes.
     limit: u64,
-    /// What the machine had before.
+    /// The machine's shared memory before the command.
     before: u64,
 }
 
 impl SharedMemory {
-    /// Begins to watch; nothing where the system does not tell.
+    /// Starts watching; `None` if the system does not provide the numbers.
     pub(super) fn watch(command: Pid, limit: Option<u64>) -> Option<Self> {
         Some(Self {
             command,
@@ -35,7 +35,7 @@ impl SharedMemory {
         })
     }
 
-    /// Whether the command has more than it may.
+    /// True if the command exceeds the limit.
     pub(super) fn is_exceeded(&self) -> bool {
         let Some(machine) = Machine::now() else {
             return false;
@@ -43,13 +43,13 @@ impl SharedMemory {
         if machine.shared.saturating_sub(self.before) <= self.limit {
             return false;
         }
-        // What is on its way from one process to another is in neither of them; a machine that is
-        // about to have no memory left cannot wait for it to arrive.
+        // A descriptor in transit between two processes belongs to neither of them; a machine that
+        // is about to run out of memory cannot wait for it to arrive.
         machine.is_short() || used_by(self.command) > self.limit
     }
 }
 
-/// What the machine tells about its memory, in bytes.
+/// Memory statistics of the machine, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Machine {
     total: u64,
@@ -82,8 +82,8 @@ fn kilobytes(text: &str, name: &str) -> Option<u64> {
     Some(number * 1024)
 }
 
-/// The shared memory of a process and all that it started: what is mapped, each page counted once,
-/// and files in memory that are open.
+/// The shared memory of a process and everything that it started: mapped pages, each counted once,
+/// and open files in memory.
 fn used_by(command: Pid) -> u64 {
     let mut mapped = 0;
     let mut files = BTreeMap::new();
@@ -95,7 +95,7 @@ fn used_by(command: Pid) -> u64 {
     mapped.max(files.values().sum())
 }
 
-/// Adds the files of a process that lie in memory alone, by their number.
+/// Adds the in-memory files of a process, by inode.
 fn add_files_in_memory(process: i32, files: &mut BTreeMap<u64, u64>) {
     const BLOCK: u64 = 512;
     let open = fs::read_dir(format!("/proc/{process}/fd"));

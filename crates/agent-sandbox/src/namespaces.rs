@@ -1,4 +1,4 @@
-//! The strongest backend: namespaces of our own, with no other program needed.
+//! The strongest backend: our own namespaces, without another program.
 
 use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -8,20 +8,20 @@ use std::os::unix::net::UnixStream;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
 use rustix::thread::UnshareFlags;
 
-use super::child::{NOT_STARTED, Seen, end_now, release_output, watch};
+use super::child::{NOT_STARTED, SupervisorEvent, end_now, release_output, watch};
 use super::command::{give_up_power, start_command, tell};
 use super::launch::First;
-use super::root::{self, Built, Power};
-use super::{CommandUser, Plan, landlock};
+use super::root::{self, BuiltRoot, Power};
+use super::{CommandUser, SandboxPlan, landlock};
 use crate::platform::linux::{self, ForkResult, identity, network};
 
-/// The number inside that a command of root's has: every system knows it as `nobody`.
+/// The user ID of root's commands inside: `nobody` on every system.
 const NOBODY: u32 = 65_534;
 
-/// Runs the command and gives its status; none if it did not start or `agent` has ended.
+/// Runs the command and returns its status; `None` if it did not start or `agent` has ended.
 pub(super) fn supervise(
     agent: &UnixStream,
-    plan: &Plan,
+    plan: &SandboxPlan,
     words: &[OsString],
     power: Power,
 ) -> Result<Option<i32>, String> {
@@ -30,7 +30,7 @@ pub(super) fn supervise(
     match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
         ForkResult::Child => {
             drop((ended, outside));
-            let task = Task {
+            let task = NamespaceInit {
                 plan,
                 power,
                 words,
@@ -50,13 +50,13 @@ pub(super) fn supervise(
     }
 }
 
-/// Enters new namespaces, if that comes first, and tells whose powers there are in them.
+/// Enters new namespaces, if that comes first, and returns the privileges in them.
 pub(super) fn enter(first: First) -> Result<Option<Power>, String> {
     if first == First::Wait {
         return Ok(None);
     }
-    // That of the mounts is left to process 1: the supervisor must be able to tidy up outside.
-    // That of the network comes later, while process 1 builds its root.
+    // The mount namespace is left to process 1: the supervisor must be able to clean up outside.
+    // The network namespace comes later, while process 1 builds its root.
     let namespaces = UnshareFlags::NEWPID | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS;
     let cannot = |error: io::Error| format!("could not enter new namespaces: {error}");
     if rustix::process::geteuid().is_root() && linux::unshare(namespaces).is_ok() {
@@ -70,13 +70,13 @@ pub(super) fn enter(first: First) -> Result<Option<Power>, String> {
     Ok(Some(Power::User))
 }
 
-/// Makes the network that process 1 waits for, unless the command has the person's.
-fn part_network(plan: &Plan, process_1: &UnixStream, number: Pid) -> Result<(), String> {
+/// Creates the network namespace that process 1 waits for, unless the command uses the person's.
+fn part_network(plan: &SandboxPlan, process_1: &UnixStream, number: Pid) -> Result<(), String> {
     if plan.confinement.network {
         return Ok(());
     }
     network::part_for(process_1).map_err(|error| {
-        // It must not say that it waited in vain.
+        // It must not report that it waited in vain.
         let _ = rustix::process::kill_process(number, Signal::KILL);
         let _ = rustix::process::waitpid(Some(number), WaitOptions::empty());
         format!("could not make a network: {error}")
@@ -91,48 +91,49 @@ fn own_range(id: u32) -> identity::IdRange {
     }
 }
 
-/// Waits for the command, and sees to it that it does not outlive `agent`.
+/// Waits for the command, and ensures that it does not outlive `agent`.
 fn attend(
     agent: &UnixStream,
     process_1: Pid,
     mut ended: PipeReader,
-    plan: &Plan,
+    plan: &SandboxPlan,
 ) -> Result<Option<i32>, String> {
-    // Not for its status alone: removing what is mounted somewhere takes the kernel far longer.
+    // Wait for its end, not only for its status: removing a directory that is still mounted
+    // somewhere takes the kernel far longer.
     match watch(agent, process_1, &plan.confinement.limits)? {
-        Seen::Deserted => {
+        SupervisorEvent::Deserted => {
             end_now(process_1);
             return Ok(None);
         }
-        Seen::Exhausting => {
+        SupervisorEvent::Exhausting => {
             end_now(process_1);
             return Ok(Some(libc::SIGKILL));
         }
-        Seen::Ended => {}
+        SupervisorEvent::Ended => {}
     }
     let mut status = [0; 4];
-    // Without a status process 1 has told why, or was killed together with the command.
+    // Without a status, process 1 has reported why, or was killed together with the command.
     let is_told = ended.read_exact(&mut status).is_ok();
     Ok(is_told.then(|| i32::from_le_bytes(status)))
 }
 
-/// What process 1 is to do.
-struct Task<'a> {
-    plan: &'a Plan,
+/// The work of process 1.
+struct NamespaceInit<'a> {
+    plan: &'a SandboxPlan,
     power: Power,
     words: &'a [OsString],
     agent: &'a UnixStream,
-    /// Where the network comes from.
+    /// The socket from which the network namespace comes.
     network: UnixStream,
 }
 
-impl Task<'_> {
+impl NamespaceInit<'_> {
     fn run_as_process_1(&self, status: PipeWriter) -> Result<(), String> {
         let confinement = &self.plan.confinement;
         die_with_supervisor(status.as_fd())?;
         linux::end_first_where_memory_is_short();
         let built = root::build(&self.plan.layout, confinement, self.power)?;
-        // A host name that every machine can look up without a network.
+        // A host name that every machine can resolve without a network.
         let _ = rustix::system::sethostname(b"localhost");
         if confinement.network {
             landlock::part_sockets();
@@ -150,10 +151,10 @@ impl Task<'_> {
         self.become_nobody(&built)?;
         drop(built);
         give_up_power()?;
-        // Keeps process 1 from being looked into through `/proc/1`.
+        // Prevents access to process 1 through `/proc/1`.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .map_err(|error| format!("could not hide process 1: {error}"))?;
-        // A change of user makes the kernel forget it.
+        // The kernel clears this setting on a change of user.
         die_with_supervisor(status.as_fd())?;
         let command = start_command(self.plan, self.words, self.agent)?;
         release_output();
@@ -161,7 +162,7 @@ impl Task<'_> {
         Ok(())
     }
 
-    fn become_nobody(&self, built: &Built) -> Result<(), String> {
+    fn become_nobody(&self, built: &BuiltRoot) -> Result<(), String> {
         let context =
             |what: &'static str| move |error: io::Error| format!("could not {what}: {error}");
         if let Some(user) = built.user {
@@ -178,24 +179,24 @@ impl Task<'_> {
             identity::map_own_ids(built.proc.as_fd(), range, range)
                 .map_err(context("map the user"))?;
         }
-        // Where `/proc/sys` cannot be written the filter of calls is what forbids them.
+        // If `/proc/sys` is not writable, the system call filter forbids them.
         let _ = identity::forbid_user_namespaces(built.proc.as_fd());
         Ok(())
     }
 }
 
-/// Has the kernel kill this process when its parent ends.
+/// Makes the kernel kill this process when its parent ends.
 fn die_with_supervisor(status: BorrowedFd<'_>) -> Result<(), String> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| format!("could not tie the command to its supervisor: {error}"))?;
-    // It may have ended just before.
+    // The parent may have ended just before.
     if linux::is_deserted(status) {
         return Err("the supervisor has ended".to_owned());
     }
     Ok(())
 }
 
-/// Reaps whatever ends, until the command does, and passes its status on.
+/// Reaps every child until the command ends, and passes on its status.
 fn reap_until(command: Pid, mut status: PipeWriter) {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {

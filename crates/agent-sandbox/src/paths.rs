@@ -1,6 +1,6 @@
-//! Paths in a plan: as text where they are text, else as bytes.
+//! Serialises paths in a plan: as text if they are UTF-8, otherwise as bytes.
 //!
-//! A command can give a file any name, and the plan of the next command has to name it.
+//! A command can give a file any name, and the plan of the next command must be able to name it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,91 +8,91 @@ use std::path::PathBuf;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A path as it is written.
+/// A serialised path.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Written {
+pub(super) enum SerialisedPath {
     Text(String),
     Bytes(Vec<u8>),
 }
 
-/// Something that consists of paths.
-pub(super) trait Paths: Sized {
-    /// The same, as it is written.
-    type Written: Serialize + DeserializeOwned;
+/// A type that consists of paths.
+pub(super) trait SerialisePaths: Sized {
+    /// The serialised form.
+    type Serialised: Serialize + DeserializeOwned;
 
-    fn write(&self) -> Self::Written;
-    fn read(written: Self::Written) -> Self;
+    fn write(&self) -> Self::Serialised;
+    fn read(written: Self::Serialised) -> Self;
 }
 
-impl Paths for PathBuf {
-    type Written = Written;
+impl SerialisePaths for PathBuf {
+    type Serialised = SerialisedPath;
 
-    fn write(&self) -> Written {
+    fn write(&self) -> SerialisedPath {
         self.to_str().map_or_else(
-            || Written::Bytes(self.as_os_str().as_encoded_bytes().to_vec()),
-            |text| Written::Text(text.to_owned()),
+            || SerialisedPath::Bytes(self.as_os_str().as_encoded_bytes().to_vec()),
+            |text| SerialisedPath::Text(text.to_owned()),
         )
     }
 
-    fn read(written: Written) -> Self {
+    fn read(written: SerialisedPath) -> Self {
         match written {
-            Written::Text(text) => text.into(),
-            Written::Bytes(bytes) => from_bytes(bytes).into(),
+            SerialisedPath::Text(text) => text.into(),
+            SerialisedPath::Bytes(bytes) => from_bytes(bytes).into(),
         }
     }
 }
 
-impl Paths for Vec<PathBuf> {
-    type Written = Vec<Written>;
+impl SerialisePaths for Vec<PathBuf> {
+    type Serialised = Vec<SerialisedPath>;
 
-    fn write(&self) -> Vec<Written> {
-        self.iter().map(Paths::write).collect()
+    fn write(&self) -> Vec<SerialisedPath> {
+        self.iter().map(SerialisePaths::write).collect()
     }
 
-    fn read(written: Vec<Written>) -> Self {
-        written.into_iter().map(Paths::read).collect()
+    fn read(written: Vec<SerialisedPath>) -> Self {
+        written.into_iter().map(SerialisePaths::read).collect()
     }
 }
 
-impl Paths for Option<PathBuf> {
-    type Written = Option<Written>;
+impl SerialisePaths for Option<PathBuf> {
+    type Serialised = Option<SerialisedPath>;
 
-    fn write(&self) -> Option<Written> {
-        self.as_ref().map(Paths::write)
+    fn write(&self) -> Option<SerialisedPath> {
+        self.as_ref().map(SerialisePaths::write)
     }
 
-    fn read(written: Option<Written>) -> Self {
-        written.map(Paths::read)
+    fn read(written: Option<SerialisedPath>) -> Self {
+        written.map(SerialisePaths::read)
     }
 }
 
 #[cfg(target_os = "linux")]
-impl Paths for super::Layout {
-    type Written = Vec<(Written, super::layout::What)>;
+impl SerialisePaths for super::Layout {
+    type Serialised = Vec<(SerialisedPath, super::layout::LayoutEntry)>;
 
-    fn write(&self) -> Self::Written {
+    fn write(&self) -> Self::Serialised {
         let entries = self.iter();
         (entries.map(|(path, what)| (path.write(), what.clone()))).collect()
     }
 
-    fn read(written: Self::Written) -> Self {
+    fn read(written: Self::Serialised) -> Self {
         let entries = written.into_iter();
         (entries.map(|(path, what)| (PathBuf::read(path), what))).collect()
     }
 }
 
-pub(super) fn serialize<P: Paths, S: Serializer>(
+pub(super) fn serialize<P: SerialisePaths, S: Serializer>(
     paths: &P,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     paths.write().serialize(serializer)
 }
 
-pub(super) fn deserialize<'de, P: Paths, D: Deserializer<'de>>(
+pub(super) fn deserialize<'de, P: SerialisePaths, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<P, D::Error> {
-    P::Written::deserialize(deserializer).map(P::read)
+    P::Serialised::deserialize(deserializer).map(P::read)
 }
 
 #[cfg(unix)]

@@ -1,11 +1,11 @@
-//! Files among installed tools that are meant for their owner alone.
+//! Finds files among installed tools that are meant only for their owner.
 //!
 //! Tools keep tokens and keys beside what they installed, under names that nobody can list. What
-//! they have in common is that others may not read them, which is unusual there: so the mode
-//! decides. Files that only may hold a credential, and are often open to all, are known by name and
-//! hidden if they do hold one.
+//! these files have in common is that others may not read them, which is unusual there: so the mode
+//! decides. Files that may contain a credential, and are often readable by all, are known by name
+//! and hidden if they do contain one.
 //!
-//! Packages that were downloaded are not looked through: they are public, and there are very many.
+//! Downloaded packages are not searched: they are public, and there are very many.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, Metadata};
@@ -13,10 +13,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// How far down it is looked, from the directory of a tool.
+/// Maximum depth below the directory of a tool.
 const MAX_DEPTH: usize = 6;
 
-/// How many names are looked at beneath the directory of a tool: some milliseconds.
+/// Limit on the names to look at below the directory of a tool: a few milliseconds.
 const MAX_NAMES: usize = 4000;
 
 /// Directories of packages, sources and documentation.
@@ -49,7 +49,7 @@ const PACKAGES: &[&str] = &[
     ".git",
 ];
 
-/// Configuration in which a credential may stand.
+/// Configuration files that may contain a credential.
 const CONFIGURATION: &[&str] = &[
     "npmrc",
     ".npmrc",
@@ -64,14 +64,14 @@ const CONFIGURATION: &[&str] = &[
     "NuGet.Config",
 ];
 
-/// Words of which one stands beside most credentials; the last is how channels of conda have them.
+/// Words of which one appears beside most credentials; the last is for conda channels.
 const TELLING: &[&str] = &[
     "token", "password", "secret", "_auth", "api_key", "apikey", "/t/",
 ];
 
-/// What is to be hidden in the directory of a tool, which itself is to be shown.
+/// The paths to hide in the directory of a tool, which itself is visible.
 pub(super) fn beneath(tool: &Path) -> Vec<PathBuf> {
-    let mut search = Search {
+    let mut search = PrivateFileSearch {
         names: 0,
         modes_tell: *MODES_TELL.get_or_init(modes_tell),
         private: Vec::new(),
@@ -84,8 +84,7 @@ pub(super) fn beneath(tool: &Path) -> Vec<PathBuf> {
 
 static MODES_TELL: OnceLock<bool> = OnceLock::new();
 
-/// Whether a file that others may not read is one of few: not where the person closes all that
-/// they make.
+/// True if the modes of files are meaningful: not if the person's umask makes every file private.
 fn modes_tell() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status
@@ -95,17 +94,17 @@ fn modes_tell() -> bool {
     mask.is_none_or(|mask| mask & FOR_OTHERS != FOR_OTHERS)
 }
 
-/// The right of others to read.
+/// Read permission for group and others.
 const FOR_OTHERS: u32 = 0o044;
 const TO_EXECUTE: u32 = 0o111;
 
-struct Search {
+struct PrivateFileSearch {
     names: usize,
     modes_tell: bool,
     private: Vec<PathBuf>,
 }
 
-impl Search {
+impl PrivateFileSearch {
     fn look_into(&mut self, directory: &Path, depth: usize) {
         let Ok(entries) = fs::read_dir(directory) else {
             return;
@@ -148,14 +147,14 @@ fn is_packages(name: Option<&OsStr>) -> bool {
     name.is_some_and(|name| PACKAGES.iter().any(|known| name == *known))
 }
 
-/// Whether only its owner can read it, and it is no program.
+/// True if only the owner can read it, and it is not a program.
 fn is_closed_file(found: &Metadata) -> bool {
     let mode = found.permissions().mode();
     mode & FOR_OTHERS == 0 && mode & TO_EXECUTE == 0
 }
 
-/// Whether only its owner can look into it, and nothing but files that are no programs lies there.
-/// Tools are installed into closed directories too, but not into such.
+/// True if only the owner can enter it, and it contains nothing but files that are not programs.
+/// Tools are installed into private directories too, but never into such.
 fn is_private_directory(entry: &DirEntry) -> bool {
     let is_closed = entry
         .metadata()
@@ -175,7 +174,7 @@ fn is_private_directory(entry: &DirEntry) -> bool {
         })
 }
 
-/// Whether a credential seems to stand in a file, or cannot be ruled out.
+/// True if a file seems to contain a credential, or if that cannot be ruled out.
 fn holds_credential(path: &Path) -> bool {
     let Ok(text) = fs::read_to_string(path) else {
         return true;
@@ -206,7 +205,7 @@ mod tests {
 
     #[track_caller]
     fn hides(tool: &tempfile::TempDir, expected: &[&str]) {
-        let mut search = Search {
+        let mut search = PrivateFileSearch {
             names: 0,
             modes_tell: true,
             private: Vec::new(),
@@ -268,7 +267,7 @@ mod tests {
         for number in 0..MAX_NAMES + 10 {
             fs::File::create(directory.path().join(number.to_string())).unwrap();
         }
-        let mut search = Search {
+        let mut search = PrivateFileSearch {
             names: 0,
             modes_tell: true,
             private: Vec::new(),

@@ -1,10 +1,10 @@
-//! A live test of what this machine's sandbox holds.
+//! Tests what the sandbox of this machine enforces.
 //!
-//! Versions and settings promise what a kernel then refuses, so each property is tried: in a small
-//! home with a secret in it, a script does what it must not be able to do. What it could do is
-//! told in plain words. That is done on the file system of the workspace, because not every one can
-//! show root's files as those of a user without any power. The test takes a few hundredths of a
-//! second; what holds then holds until the machine is started again ([`boot_id`]).
+//! Versions and settings promise what a kernel then refuses, so each property is tested: in a small
+//! home with a secret in it, a script attempts what it must not be able to do. What succeeded is
+//! reported in plain words. The test runs on the file system of the workspace, because not every
+//! file system can map root's files to an unprivileged user. It takes a few hundredths of a second,
+//! and the result is valid until the next boot ([`boot_id`]).
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ const USER: (&str, &str, &str, &str) = (
     "while read -r inside outside count; do [ \"$outside\" = 0 ] && exit 0; done < /proc/self/uid_map; exit 1",
 );
 
-/// Each property: its name, what is said if it holds and if not, and what must fail inside.
+/// Each property: its name, the words if it holds and if not, and the script that must fail inside.
 const TRIALS: [(&str, &str, &str, &str); 11] = [
     (
         "home",
@@ -90,7 +90,7 @@ const TRIALS: [(&str, &str, &str, &str); 11] = [
     ),
 ];
 
-/// For root alone: others cannot read such files anyway.
+/// Only for root: other users cannot read such files anyway.
 const SYSTEM: (&str, &str, &str, &str) = (
     "system",
     "files in /etc that only root may read are hidden",
@@ -104,11 +104,11 @@ const SURVIVAL: (&str, &str, &str) = (
     "processes can outlive their command",
 );
 
-/// How long a trial may take, on a machine that is busy.
+/// Time limit of a test, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Finds the strongest sandbox that works here, or tries the one that is wanted; `launcher` is a
-/// program that knows [`SUBCOMMAND`](super::SUBCOMMAND).
+/// Finds the strongest sandbox that works here, or tests the wanted one. `launcher` is a program
+/// that understands [`SUBCOMMAND`](super::SUBCOMMAND).
 pub fn probe(launcher: &Path, workspace: &Path, wanted: Option<Backend>) -> Strength {
     let mut reasons = Vec::new();
     let backends = Backend::ALL.into_iter();
@@ -131,14 +131,14 @@ pub fn probe(launcher: &Path, workspace: &Path, wanted: Option<Backend>) -> Stre
     }
 }
 
-/// Tries one backend; gives the reason if it does not work at all.
+/// Tests one backend. Returns the reason if it does not work at all.
 pub fn try_out(
     backend: Backend,
     launcher: &Path,
     workspace: &Path,
 ) -> Result<Vec<Property>, String> {
-    let place =
-        Place::near(workspace).map_err(|error| format!("could not prepare the test: {error}"))?;
+    let place = ProbeHome::near(workspace)
+        .map_err(|error| format!("could not prepare the test: {error}"))?;
     let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(|error| error.to_string())?;
     let port = listener
         .local_addr()
@@ -156,12 +156,16 @@ pub fn try_out(
     if !runs_as_root {
         return Ok(properties);
     }
-    // What is done about it is a part of what is tried.
+    // The measures for root are part of the test.
     confinement.user = CommandUser::Root;
     try_with(&confinement, &place, port)
 }
 
-fn try_with(confinement: &Confinement, place: &Place, port: u16) -> Result<Vec<Property>, String> {
+fn try_with(
+    confinement: &Confinement,
+    place: &ProbeHome,
+    port: u16,
+) -> Result<Vec<Property>, String> {
     let is_root = rustix::process::geteuid().is_root();
     let trials: Vec<_> = (TRIALS.into_iter())
         .chain(is_root.then_some(SYSTEM))
@@ -177,10 +181,10 @@ fn try_with(confinement: &Confinement, place: &Place, port: u16) -> Result<Vec<P
     }
     for property in &mut properties {
         if property.name == FILES.0 {
-            // Inside, the file may be another one of the same name: what counts is that outside.
+            // Inside, the file may be another one of the same name: only the file outside counts.
             *property = self::property(FILES.0, FILES.1, FILES.2, place.is_unchanged());
         } else if property.name == USER.0 && !is_root {
-            // A namespace within a namespace of theirs looks like one of root's from inside.
+            // A user namespace nested in the person's own looks like root's from inside.
             *property = self::property(USER.0, USER.1, USER.2, true);
         }
     }
@@ -197,7 +201,7 @@ fn property(name: &str, good: &str, bad: &str, holds: bool) -> Property {
     }
 }
 
-/// Prints `held` or `failed` for each trial, and leaves somebody behind.
+/// Prints `held` or `failed` for each test, and leaves a process behind.
 fn script(trials: &[(&str, &str, &str, &str)], port: u16) -> String {
     let agent = std::process::id().to_string();
     let mut script = String::from("(setsid sleep 60 &)\n");
@@ -212,7 +216,7 @@ fn script(trials: &[(&str, &str, &str, &str)], port: u16) -> String {
     script
 }
 
-/// The mount that a path lies on, where the kernel tells, and the device.
+/// The mount ID of a path, if the kernel provides it, and the device.
 fn file_system(path: &Path) -> Option<(u64, u32, u32)> {
     use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
     let found = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
@@ -220,10 +224,10 @@ fn file_system(path: &Path) -> Option<(u64, u32, u32)> {
 }
 
 /// A home with a secret and a workspace, and a file beside it.
-struct Place(tempfile::TempDir);
+struct ProbeHome(tempfile::TempDir);
 
-impl Place {
-    /// Makes one on the file system of the workspace: in the usual place, beside it or in it.
+impl ProbeHome {
+    /// Creates one on the file system of the workspace: in the usual place, beside it or in it.
     fn near(workspace: &Path) -> io::Result<Self> {
         let usual = std::env::temp_dir();
         let beside = workspace.parent().unwrap_or(workspace);
@@ -296,7 +300,7 @@ fn run(confinement: &Confinement, script: &str) -> Result<Tried, String> {
             Err(error) => return Err(error.to_string()),
         }
     }
-    // With everybody gone the output comes to its end; a survivor would hold it open.
+    // The output ends when every process is gone; a survivor would hold it open.
     let nobody_is_left = has_ended && drain(&mut tree, &mut output, &mut buffer);
     tree.kill();
     match launch.refusal() {
@@ -321,7 +325,7 @@ fn drain(tree: &mut ChildTree, output: &mut Vec<u8>, buffer: &mut [u8]) -> bool 
     false
 }
 
-/// What changes when the machine is started again.
+/// An ID that changes with every boot.
 pub fn boot_id() -> Option<String> {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(id.trim().to_owned())

@@ -1,16 +1,16 @@
-//! What of a git directory stays closed although the rest of it can be written to.
+//! Protects the parts of a writable git directory that git runs or obeys.
 //!
-//! Git runs hooks, and what its configuration names; other files lead it to another configuration.
-//! What is there is read-only. Of what is missing, `hooks` is reserved; names whose mere presence
-//! would change what git does are looked for when the command has ended.
+//! Git runs hooks and programs that its configuration names; other files lead it to another
+//! configuration. Existing ones are read-only. Of the missing ones, `hooks` is reserved; names
+//! whose mere presence would change what git does are checked when the command has ended.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::layout::{Layout, What, open};
+use super::layout::{Layout, LayoutEntry, open};
 use super::{Confinement, OutsideRepository};
 
-/// What git runs, obeys, or finds other repositories by.
+/// Files that git runs, obeys, or uses to find other repositories.
 const CLOSED: [&str; 6] = [
     "hooks",
     "config",
@@ -20,28 +20,30 @@ const CLOSED: [&str; 6] = [
     "worktrees",
 ];
 
-/// The same in the directory of one worktree.
+/// Files that git obeys in the directory of one worktree.
 const CLOSED_IN_WORKTREE: [&str; 4] = ["config.worktree", "commondir", "gitdir", "modules"];
 
-/// What lies in a git directory that is closed as a whole.
+/// True for a path in a part of a git directory that is closed as a whole.
 pub(super) fn is_closed_part(path: &Path) -> bool {
     let name = path.file_name();
     name.is_some_and(|name| CLOSED.iter().any(|closed| name == *closed))
 }
 
-/// Adds a git directory that is there already and can be written to.
+/// Adds an existing, writable git directory.
 pub(super) fn add(layout: &mut Layout, directory: &Path) {
     close(layout, directory, &CLOSED);
-    layout.entry(directory.to_owned()).or_insert(What::Pinned);
+    layout
+        .entry(directory.to_owned())
+        .or_insert(LayoutEntry::Pinned);
 }
 
-/// Adds that of a workspace whose repository lies elsewhere.
+/// Adds the repository outside the workspace.
 pub(super) fn add_outside(layout: &mut Layout, outside: OutsideRepository, is_open: bool) {
     let OutsideRepository { shared, worktree } = outside;
     if !is_open {
         let beside = worktree.filter(|worktree| !worktree.starts_with(&shared));
         for directory in [Some(shared), beside].into_iter().flatten() {
-            layout.insert(directory.clone(), What::Shown(directory));
+            layout.insert(directory.clone(), LayoutEntry::Shown(directory));
         }
         return;
     }
@@ -55,18 +57,18 @@ pub(super) fn add_outside(layout: &mut Layout, outside: OutsideRepository, is_op
 
 fn close(layout: &mut Layout, directory: &Path, names: &[&str]) {
     for name in names {
-        layout.insert(directory.join(name), What::Protected);
+        layout.insert(directory.join(name), LayoutEntry::Protected);
     }
 }
 
-/// What is missing in the git directories that can be written to, and must not come.
+/// Names that are missing in the writable git directories and must not be created.
 #[derive(Debug, Default)]
 pub(super) struct Missing {
-    /// To be reserved, if it is missing.
+    /// To be reserved, if missing.
     pub(super) hooks: Vec<PathBuf>,
-    /// Not there now.
+    /// Missing now.
     pub(super) absent: Vec<PathBuf>,
-    /// The directories outside of the workspace among them.
+    /// The directories among them that are outside the workspace.
     pub(super) outside: Vec<PathBuf>,
 }
 
@@ -100,7 +102,7 @@ impl Missing {
     fn add(&mut self, directory: &Path) {
         self.hooks.push(directory.join("hooks"));
         self.absent(["commondir", "config.worktree"].map(|name| directory.join(name)));
-        // One that has no head yet is going to be made.
+        // A directory without a `HEAD` is about to become a repository.
         if directory.join("HEAD").symlink_metadata().is_ok() {
             self.absent([directory.join("config")]);
         }

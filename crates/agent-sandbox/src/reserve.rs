@@ -1,15 +1,16 @@
-//! Names in the workspace that a command must not create.
+//! Reserves names in the workspace that a command must not create.
 //!
-//! A name can only be protected by a mount, and a mount needs something to lie on: a missing name
-//! is made as an empty directory, which version control does not see, and removed afterwards. The
-//! supervisor of the command makes and removes them, because it outlives both the command and a
-//! killed `agent`. `agent` only looks: after a command, in case the supervisor itself was killed, and
-//! when a session is opened ([`sweep`]), in case both were. It knows such a directory by permissions
-//! that nobody else gives. Names inside of `.git` whose mere presence would change what git does are
-//! not made but looked for afterwards. Nothing is made or removed through a link.
+//! A name can only be protected by a mount, and a mount needs a mount point: a missing name is
+//! created as an empty directory, which version control does not see, and removed afterwards. The
+//! supervisor of the command creates and removes them, because it outlives both the command and a
+//! killed `agent`. `agent` only checks for leftovers: after a command, in case the supervisor was
+//! killed, and when a session is opened ([`sweep`]), in case both were. It recognises such a
+//! directory by permissions that nobody else uses. Names inside `.git` whose mere presence would
+//! change what git does are not created but checked afterwards. Nothing is created or removed
+//! through a link.
 //!
-//! An overlay inside of the namespace would need no mount points, but its upper layer would be the
-//! workspace itself, where it leaves whiteouts and attributes, and its work directory has to lie on
+//! An overlay inside the namespace would need no mount points. But its upper layer would be the
+//! workspace itself, where it leaves whiteouts and attributes, and its work directory must be on
 //! the same file system.
 
 use std::ffi::OsStr;
@@ -24,13 +25,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{Backend, Confinement, PROTECTED, RESERVED_WORKFLOWS, STATE, paths, repository};
 
-/// Tells a directory that was made here from all others; no usual mask takes a part of it away.
+/// Permissions that mark a directory created here; no usual umask clears a part of them.
 const MARK: u32 = 0o1500;
 
-/// How long a lock is waited for: a process that was killed still holds its own while it ends.
+/// Time limit for a lock: a killed process holds its lock until it has ended.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The names to reserve for a command, and what must not be there when it has ended.
+/// The names to reserve for a command, and those that must not exist when it has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Reserved {
     #[serde(with = "paths")]
@@ -39,17 +40,17 @@ pub(super) struct Reserved {
     names: Vec<PathBuf>,
     #[serde(with = "paths")]
     absent: Vec<PathBuf>,
-    /// Other places that are held: repositories which others use too.
+    /// Other directories to lock: repositories that others use too.
     #[serde(with = "paths")]
     outside: Vec<PathBuf>,
 }
 
-/// Holds what is reserved, against others who run commands in the same workspace.
+/// Locks the reserved names against other commands in the same workspace.
 #[derive(Debug)]
 pub(super) struct Hold(Vec<File>);
 
 impl Reserved {
-    /// The names for this confinement; nothing is made yet.
+    /// The names for this confinement; creates nothing yet.
     pub(super) fn planned(confinement: &Confinement) -> Self {
         let workspace = &confinement.workspace;
         let missing = repository::Missing::of(confinement);
@@ -67,7 +68,7 @@ impl Reserved {
         names.extend(PROTECTED.iter().map(|name| workspace.join(name)));
         names.push(workspace.join(STATE));
         for name in RESERVED_WORKFLOWS.map(|name| workspace.join(name)) {
-            // One that is made here is closed as a whole.
+            // A directory created here is closed as a whole.
             if !name.parent().is_some_and(is_marked_or_missing) {
                 names.push(name);
             }
@@ -79,7 +80,7 @@ impl Reserved {
         reserved
     }
 
-    /// Makes what is missing.
+    /// Creates the missing names.
     pub(super) fn make(&self) -> Hold {
         let hold = Hold::share(&self.workspace, &self.outside);
         for ground in Ground::of(&self.workspace, &self.outside) {
@@ -90,7 +91,7 @@ impl Reserved {
         hold
     }
 
-    /// Removes what was made and what should not have come, unless others still need it.
+    /// Removes the created names and those that must not exist, unless others still need them.
     pub(super) fn remove(&self, hold: &Hold) {
         let grounds = Ground::of(&self.workspace, &self.outside);
         for ground in &grounds {
@@ -101,7 +102,7 @@ impl Reserved {
         }
     }
 
-    /// Removes what a killed supervisor left, once nobody else needs it.
+    /// Removes leftovers of a killed supervisor, once nobody else needs them.
     pub(super) fn remove_leftovers(&self) {
         if !self.names.iter().any(|name| is_marked(name)) {
             return;
@@ -114,14 +115,14 @@ impl Reserved {
 
     fn remove_marked(&self, grounds: &[Ground<'_>]) {
         for ground in grounds {
-            // What lies in another is named after it.
+            // Children come after their parents.
             let names = self.names.iter().rev();
             names.for_each(|path| ground.remove_marked(path));
         }
     }
 }
 
-/// Removes what commands of an earlier process left in the workspace, all of which was killed.
+/// Removes leftovers of commands of an earlier process that was killed.
 pub fn sweep(confinement: &Confinement) {
     let mut everything = confinement.clone();
     everything.backend = Backend::Namespaces;
@@ -130,15 +131,15 @@ pub fn sweep(confinement: &Confinement) {
 }
 
 impl Hold {
-    /// Shares the places with others who run commands.
+    /// Takes shared locks, beside others who run commands.
     fn share(workspace: &Path, outside: &[PathBuf]) -> Self {
         let mut files = Self::open(workspace, outside);
-        // Without a lock, as on some network file systems, one counts as alone.
+        // Without a lock, as on some network file systems, a process counts as alone.
         files.retain(|file| lock(file, FlockOperation::NonBlockingLockShared));
         Self(files)
     }
 
-    /// Has the places for itself, once those who run commands there have ended.
+    /// Takes exclusive locks, once the others have ended.
     fn alone(workspace: &Path, outside: &[PathBuf]) -> Option<Self> {
         let files = Self::open(workspace, outside);
         let is_alone = files
@@ -161,8 +162,8 @@ impl Hold {
     }
 }
 
-/// Takes a lock that somebody may hold for a moment; there is no way to wait for one with a limit
-/// but to look again.
+/// Takes a lock that another process may hold for a moment. Polls, because there is no lock call
+/// with a timeout.
 fn lock(file: &File, operation: FlockOperation) -> bool {
     const LOOK: Duration = Duration::from_millis(2);
     let deadline = Instant::now() + PATIENCE;
@@ -183,8 +184,8 @@ fn is_marked_or_missing(path: &Path) -> bool {
     path.symlink_metadata().is_err() || is_marked(path)
 }
 
-/// The workspace or a repository outside, in which nothing is reached through a link: a command or a project may have made
-/// one that leads out.
+/// The workspace or a repository outside. Nothing in it is reached through a link: a command or a
+/// project may have created one that leads out.
 struct Ground<'a> {
     root: OwnedFd,
     path: &'a Path,
@@ -207,7 +208,7 @@ impl<'a> Ground<'a> {
         Some(Self { root, path })
     }
 
-    /// The directory that holds the path, and its name there.
+    /// The directory that contains the path, and the name in it.
     fn parent<'b>(&self, path: &'b Path) -> Option<(OwnedFd, &'b OsStr)> {
         let inside = path.strip_prefix(self.path).ok()?;
         let mut directory = self.root.try_clone().ok()?;
@@ -223,7 +224,7 @@ impl<'a> Ground<'a> {
 
     fn make_marked(&self, path: &Path) {
         if let Some((directory, name)) = self.parent(path) {
-            // One that exists already, as whatever, is not ours to change.
+            // An existing entry, of whatever kind, is not ours to change.
             let _ = rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(MARK));
         }
     }
@@ -249,7 +250,7 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// Whether the directory was made here.
+/// True if the directory was created here.
 pub(super) fn is_marked(path: &Path) -> bool {
     path.symlink_metadata()
         .is_ok_and(|found| found.is_dir() && found.permissions().mode() & 0o7777 == MARK)

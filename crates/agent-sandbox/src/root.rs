@@ -1,8 +1,8 @@
-//! A root of its own for a confined command, made of mounts.
+//! Builds a separate root for a confined command, from mounts.
 //!
-//! First everything that the layout names is taken by descriptor, then the process moves into an
-//! empty root, then each piece is put in its place. From the move on nothing of the outside can
-//! be named any more, so no link and no race leads out.
+//! First everything in the layout is opened by descriptor, then the process moves into an empty
+//! root, then each piece is attached. After the move nothing outside can be named any more, so no
+//! link and no race leads out.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -14,46 +14,46 @@ use std::path::Path;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::thread::UnshareFlags;
 
-use super::layout::{Layout, What};
-use super::{Confinement, Identity};
+use super::layout::{Layout, LayoutEntry};
+use super::{Confinement, FileIdentity};
 use crate::platform::linux;
 use crate::platform::linux::identity::{IdRange, namespace_for_owners};
 use crate::platform::linux::mounts::{self, Access, Links, MountTree};
 
-/// Whose powers the supervisor has.
+/// The privileges of the supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Power {
-    /// Root's: it can show files as owned by another.
+    /// Root: it can map the owners of files.
     Root,
-    /// Those of a user in a namespace of their own.
+    /// An ordinary user in a separate user namespace.
     User,
 }
 
-/// A user that owns nothing on any machine: root's commands are run as this one.
+/// A user ID that owns nothing on any machine: root's commands run as this user.
 const NOBODY_AT_ALL: u32 = 0x7000_0000;
 
-/// How many users a mapped mount knows besides the owner of the workspace.
+/// The number of users that a mapped mount knows besides the owner of the workspace.
 const OTHER_USERS: u32 = 65_536;
 
-/// Directories of ours that lie in the new root, out of the way.
+/// Our own directories in the new root.
 const EMPTY_DIRECTORY: &str = "/run/.empty/directory";
 const EMPTY_FILE: &str = "/run/.empty/file";
 
-/// What the process that built a root needs to know afterwards.
-pub(super) struct Built {
-    /// A `/proc` that can be written to; gone when this is dropped.
+/// Results of building a root.
+pub(super) struct BuiltRoot {
+    /// A writable `/proc`, which is unmounted when this is dropped.
     pub(super) proc: MountTree,
-    /// The user and the group that the command must be, if not the present ones.
+    /// The user and group ID for the command, if not the current ones.
     pub(super) user: Option<u32>,
 }
 
-/// Makes the root and moves into it.
+/// Builds the root and moves into it.
 pub(super) fn build(
     layout: &Layout,
     confinement: &Confinement,
     power: Power,
-) -> Result<Built, String> {
-    // That of the groups comes here, because the supervisor may have entered one.
+) -> Result<BuiltRoot, String> {
+    // The cgroup namespace is entered here, because the supervisor may have entered a group.
     linux::unshare(UnshareFlags::NEWNS | UnshareFlags::NEWCGROUP)
         .and_then(|()| mounts::make_private())
         .map_err(|error| format!("could not part the mounts: {error}"))?;
@@ -73,13 +73,13 @@ pub(super) fn build(
     }
     mounts::restrict_in_place(Path::new("/"), Access::Read)
         .map_err(|error| format!("could not close the root: {error}"))?;
-    Ok(Built {
+    Ok(BuiltRoot {
         proc: root.proc,
         user: owner.user,
     })
 }
 
-/// Opens the workspace and checks that it is the one that was meant.
+/// Opens the workspace and checks its identity.
 pub(super) fn workspace(confinement: &Confinement) -> Result<OwnedFd, String> {
     let path = &confinement.workspace;
     if path.parent().is_none() {
@@ -89,7 +89,7 @@ pub(super) fn workspace(confinement: &Confinement) -> Result<OwnedFd, String> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = rustix::fs::open(path, flags, Mode::empty()).map_err(|e| cannot(e.into()))?;
     let found = rustix::fs::fstat(&opened).map_err(|e| cannot(e.into()))?;
-    let identity = Identity {
+    let identity = FileIdentity {
         device: found.st_dev,
         inode: found.st_ino,
     };
@@ -102,20 +102,20 @@ pub(super) fn workspace(confinement: &Confinement) -> Result<OwnedFd, String> {
     }
 }
 
-/// Clones the workspace, its owner shown as a user without any power if that can be done.
+/// Clones the workspace, with its owner mapped to an unprivileged user if possible.
 fn take_workspace(
     confinement: &Confinement,
     power: Power,
     proc: BorrowedFd<'_>,
-) -> Result<(MountTree, Owner), String> {
+) -> Result<(MountTree, MappedOwner), String> {
     let opened = workspace(confinement)?;
-    let take = || -> io::Result<(MountTree, Owner)> {
+    let take = || -> io::Result<(MountTree, MappedOwner)> {
         let tree = MountTree::clone_of_descriptor(opened.as_fd())?;
         let user = rustix::fs::fstat(&opened)?.st_uid;
         let owner = match power {
-            Power::User => Owner::as_it_is(None),
-            Power::Root => Owner::mapped(&tree, user, proc)
-                .unwrap_or_else(|_| Owner::as_it_is(Some(user).filter(|user| *user != 0))),
+            Power::User => MappedOwner::as_it_is(None),
+            Power::Root => MappedOwner::mapped(&tree, user, proc)
+                .unwrap_or_else(|_| MappedOwner::as_it_is(Some(user).filter(|user| *user != 0))),
         };
         if owner.namespace.is_none() {
             tree.restrict(Access::Write)?;
@@ -130,14 +130,14 @@ fn take_workspace(
     })
 }
 
-/// Whom the files of the person belong to, as the command sees it.
-struct Owner {
+/// The owner of the person's files, as the command sees it.
+struct MappedOwner {
     namespace: Option<OwnedFd>,
     user: Option<u32>,
 }
 
-impl Owner {
-    /// Files keep their owners, and the command is run as this user if not as the present one.
+impl MappedOwner {
+    /// Files keep their owners, and the command runs as this user, or as the current one if `None`.
     fn as_it_is(user: Option<u32>) -> Self {
         Self {
             namespace: None,
@@ -145,7 +145,7 @@ impl Owner {
         }
     }
 
-    /// The owner of the tree is shown as a user without any power, which the command is run as.
+    /// The owner of the tree is mapped to an unprivileged user, which the command runs as.
     fn mapped(tree: &MountTree, user: u32, proc: BorrowedFd<'_>) -> io::Result<Self> {
         let namespace = namespace_for_owners(proc, &mapping_of(user))?;
         tree.restrict_and_map(Access::Write, namespace.as_fd())?;
@@ -156,7 +156,7 @@ impl Owner {
     }
 }
 
-/// The owner becomes the powerless user, all others keep apart from one another.
+/// Maps the owner to the unprivileged user, and keeps all others distinct.
 fn mapping_of(owner: u32) -> Vec<IdRange> {
     let range = |inside: u32, outside: u32, count: u32| IdRange {
         inside,
@@ -176,15 +176,17 @@ fn mapping_of(owner: u32) -> Vec<IdRange> {
 
 /// Clones everything else that comes from outside.
 ///
-/// What the person cannot read, or what has just gone, is not there for a command.
-fn take<'a>(layout: &'a Layout, owner: &Owner) -> BTreeMap<&'a Path, MountTree> {
+/// Paths that the person cannot read, or that have just disappeared, do not exist for the command.
+fn take<'a>(layout: &'a Layout, owner: &MappedOwner) -> BTreeMap<&'a Path, MountTree> {
     let mut trees = BTreeMap::new();
     for (path, what) in layout {
         let taken = match what {
-            What::System => take_one(path, Links::Follow, Access::Read, None),
-            What::Device => take_one(path, Links::Follow, Access::Device, None),
-            What::Shown(source) => take_one(source, Links::Follow, Access::Read, Some(owner)),
-            What::Open(source) => take_one(source, Links::Keep, Access::Write, Some(owner)),
+            LayoutEntry::System => take_one(path, Links::Follow, Access::Read, None),
+            LayoutEntry::Device => take_one(path, Links::Follow, Access::Device, None),
+            LayoutEntry::Shown(source) => {
+                take_one(source, Links::Follow, Access::Read, Some(owner))
+            }
+            LayoutEntry::Open(source) => take_one(source, Links::Keep, Access::Write, Some(owner)),
             _ => continue,
         };
         if let Ok(tree) = taken {
@@ -198,7 +200,7 @@ fn take_one(
     source: &Path,
     links: Links,
     access: Access,
-    owner: Option<&Owner>,
+    owner: Option<&MappedOwner>,
 ) -> io::Result<MountTree> {
     let tree = MountTree::clone_of(source, links)?;
     let users = owner.and_then(|owner| owner.namespace.as_ref());
@@ -207,7 +209,7 @@ fn take_one(
     {
         return Ok(tree);
     }
-    // A file system that cannot map shows its files with their own owners.
+    // A file system without ID mapping shows its files with their own owners.
     tree.restrict(access)?;
     Ok(tree)
 }
@@ -239,32 +241,36 @@ fn enter_empty_root(size: u64) -> Result<(), String> {
     build().map_err(|error| format!("could not make an empty root: {error}"))
 }
 
-/// The new root, while it is being filled.
+/// The new root while it is being filled.
 struct Root<'a> {
     trees: BTreeMap<&'a Path, MountTree>,
     proc: MountTree,
-    /// Whom directories are given to.
+    /// The new owner of directories.
     chown: Option<u32>,
 }
 
 impl Root<'_> {
-    fn put(&self, path: &Path, what: &What) -> io::Result<()> {
+    fn put(&self, path: &Path, what: &LayoutEntry) -> io::Result<()> {
         match what {
-            What::System | What::Shown(_) | What::Open(_) | What::Workspace | What::Device => {
-                match self.trees.get(path) {
-                    Some(tree) => self.attach(tree, path),
-                    None => Ok(()),
-                }
+            LayoutEntry::System
+            | LayoutEntry::Shown(_)
+            | LayoutEntry::Open(_)
+            | LayoutEntry::Workspace
+            | LayoutEntry::Device => match self.trees.get(path) {
+                Some(tree) => self.attach(tree, path),
+                None => Ok(()),
+            },
+            LayoutEntry::Protected => cover(path, Access::Read),
+            LayoutEntry::Pinned => cover(path, Access::Write),
+            LayoutEntry::Masked => hide(path, |mode| !self.is_closed(mode)),
+            LayoutEntry::Hidden => hide(path, |_| true),
+            LayoutEntry::Scratch(mode) => self.scratch(path, *mode),
+            LayoutEntry::Empty => self.directory(path),
+            LayoutEntry::Link(target) => {
+                self.in_parent(path, || std::os::unix::fs::symlink(target, path))
             }
-            What::Protected => cover(path, Access::Read),
-            What::Pinned => cover(path, Access::Write),
-            What::Masked => hide(path, |mode| !self.is_closed(mode)),
-            What::Hidden => hide(path, |_| true),
-            What::Scratch(mode) => self.scratch(path, *mode),
-            What::Empty => self.directory(path),
-            What::Link(target) => self.in_parent(path, || std::os::unix::fs::symlink(target, path)),
-            What::Processes => self.processes(path),
-            What::Terminals => {
+            LayoutEntry::Processes => self.processes(path),
+            LayoutEntry::Terminals => {
                 let options = [("mode", "0620"), ("ptmxmode", "0666")];
                 let tree = MountTree::new_file_system("devpts", &options, Access::Device)?;
                 self.attach(&tree, path)
@@ -272,14 +278,14 @@ impl Root<'_> {
         }
     }
 
-    /// Whether the command cannot use what has these permissions anyway, because it will be a
-    /// user without any power.
+    /// True if the command cannot use a file with this mode anyway, because it will be an
+    /// unprivileged user.
     fn is_closed(&self, mode: u32) -> bool {
         const FOR_OTHERS: u32 = 0o007;
         self.chown.is_some() && mode & FOR_OTHERS == 0
     }
 
-    /// Puts a tree in its place, which is made if it is missing.
+    /// Attaches a tree at a path, creating the mount point if it is missing.
     fn attach(&self, tree: &MountTree, path: &Path) -> io::Result<()> {
         match tree.attach(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -294,7 +300,7 @@ impl Root<'_> {
         tree.attach(path)
     }
 
-    /// A directory of the root's own that can be written to although the root cannot.
+    /// A writable directory in the root, which itself is read-only.
     fn scratch(&self, path: &Path, mode: u32) -> io::Result<()> {
         self.directory(path)?;
         fs::set_permissions(path, Permissions::from_mode(mode))?;
@@ -307,7 +313,7 @@ impl Root<'_> {
         cover(path, Access::Read)
     }
 
-    /// Makes something at the path, and first what lies above it if that is missing.
+    /// Creates something at the path, after its missing parents.
     fn in_parent(&self, path: &Path, make: impl Fn() -> io::Result<()>) -> io::Result<()> {
         match (make(), path.parent()) {
             (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
@@ -331,7 +337,7 @@ impl Root<'_> {
     }
 }
 
-/// Puts what lies at the path over itself, with this access, if it is there and is no link.
+/// Mounts an existing path over itself with this access, unless it is a link.
 fn cover(path: &Path, access: Access) -> io::Result<()> {
     use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
     match path.symlink_metadata() {
@@ -346,8 +352,8 @@ fn cover(path: &Path, access: Access) -> io::Result<()> {
     tree.attach(path)
 }
 
-/// Puts something empty over what lies at the path, if it is there, is no link and has permissions
-/// that matter.
+/// Covers an existing path with something empty, unless it is a link or its permissions do not
+/// matter.
 fn hide(path: &Path, matters: impl Fn(u32) -> bool) -> io::Result<()> {
     let empty = match path.symlink_metadata() {
         Ok(found) if !matters(found.permissions().mode()) => return Ok(()),

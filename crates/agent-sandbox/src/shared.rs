@@ -1,13 +1,14 @@
-//! What lies in a workspace and must not be changed all the same.
+//! Finds paths inside the workspace that must be mounted read-only.
 //!
-//! A file with a hard link elsewhere is the same file there: whoever changes it here changes what
-//! lies outside. Build tools link within the workspace, so only a file counts of which fewer names
-//! are found here than it has. The others are repositories further down, whose hooks and
-//! configuration git obeys when the person works there, and what editors and shells obey.
+//! A file with a hard link elsewhere is the same file there: changing it here changes a file
+//! outside. Build tools create links within the workspace, so a file counts only if fewer of its
+//! names are found here than it has. The other paths are nested repositories, whose hooks and
+//! configuration git obeys when the person works there, and the configuration of editors and
+//! shells.
 //!
-//! What always holds: what was not looked at is closed. The walk is bounded in names and in time;
-//! a directory that it did not look into, or could not, is read-only as a whole. Where more is found
-//! than can be mounted one by one, the directories that hold it stand for it.
+//! Whatever was not searched is read-only. The walk is bounded in names and in time; a directory
+//! that it did not or could not search is read-only as a whole. If there are too many paths to
+//! mount one by one, their directories are mounted instead.
 
 mod walk;
 
@@ -15,42 +16,43 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Confinement, PROTECTED, repository};
-use walk::{Linked, Seen};
+use walk::{Linked, WalkResult};
 
-/// The most paths that are mounted one by one, if directories can stand for them.
+/// Limit on the paths that are mounted one by one, if directories can take their place.
 const MAX_MOUNTS: usize = 1_000;
 
-/// The most that are mounted at all: each costs some time before every command.
+/// Limit on all mounts: each costs some time before every command.
 const MAX_AT_TOP: usize = 5_000;
 
-/// A path of more bytes than these is too near to what the kernel takes.
+/// A longer path, in bytes, is too close to the kernel's limit.
 const MAX_PATH_BYTES: usize = 4_000;
 
-/// What is kept from being changed.
+/// The paths to protect.
 #[derive(Debug, PartialEq, Eq, Default)]
-pub(super) struct Kept {
-    /// Files and directories to be made read-only.
+pub(super) struct ProtectedPaths {
+    /// Files and directories to make read-only.
     pub(super) read_only: Vec<PathBuf>,
-    /// Git directories that can be written to, but for what git runs and obeys in them.
+    /// Git directories that are writable, except for what git runs and obeys in them.
     pub(super) repositories: Vec<PathBuf>,
-    /// Directories that hold repositories and cannot be renamed: another could take their place.
+    /// Directories that contain repositories and cannot be renamed: otherwise another could take
+    /// their place.
     pub(super) pinned: Vec<PathBuf>,
-    /// Our own state further down, where somebody worked on a part of the workspace.
+    /// Our own state further down, from work on a part of the workspace.
     pub(super) hidden: Vec<PathBuf>,
-    /// All git directories that were seen, and files that lead to some.
+    /// All git directories, and files that point to one.
     pub(super) git_directories: Vec<PathBuf>,
-    /// Those of the read-only ones for which there was no time or number left, or the workspace
-    /// itself if it cannot be kept at all.
+    /// Read-only directories that were not searched for lack of time or names; the workspace itself
+    /// if it cannot be protected at all.
     pub(super) unseen: Vec<PathBuf>,
 }
 
-impl Kept {
-    /// Whether there is nothing.
+impl ProtectedPaths {
+    /// True if there is nothing to protect.
     pub(super) fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Why nothing can be kept.
+    /// The result if nothing can be protected.
     fn not_at_all(workspace: &Path) -> Self {
         Self {
             unseen: vec![workspace.to_owned()],
@@ -59,26 +61,27 @@ impl Kept {
     }
 }
 
-/// What is to be kept, from what is there now.
-pub(super) fn in_workspace(confinement: &Confinement) -> Kept {
+/// The paths to protect, from the current state of the workspace.
+pub(super) fn in_workspace(confinement: &Confinement) -> ProtectedPaths {
     let mut seen = walk::through(confinement);
     let workspace = &confinement.workspace;
     let Some(hidden) = few(std::mem::take(&mut seen.states), workspace) else {
-        return Kept::not_at_all(workspace);
+        return ProtectedPaths::not_at_all(workspace);
     };
     let git_directories = seen.git_directories();
-    let mut draft = Draft::of(seen, confinement);
+    let mut draft = ProtectedPathsDraft::of(seen, confinement);
     if !confinement.git_write {
         draft.close_repositories();
     }
-    Kept {
+    ProtectedPaths {
         hidden,
         git_directories,
         ..draft.settle(workspace, MAX_MOUNTS)
     }
 }
 
-/// These paths, or directories that hold them if they are many; nothing if there is no end to them.
+/// These paths, or the directories that contain them if there are many; `None` if there are still
+/// too many.
 fn few(mut paths: BTreeSet<PathBuf>, workspace: &Path) -> Option<Vec<PathBuf>> {
     const MOST: usize = 200;
     let top = depth(workspace) + 1;
@@ -97,20 +100,20 @@ fn is_git(path: &Path) -> bool {
         .is_some_and(|name| name.eq_ignore_ascii_case(".git"))
 }
 
-/// What is going to be kept.
+/// The paths to protect, while they are collected.
 #[derive(Debug, Default)]
-struct Draft {
+struct ProtectedPathsDraft {
     read_only: BTreeSet<PathBuf>,
     repositories: BTreeSet<PathBuf>,
-    /// Git directories and what leads to them: what lies above must not be renamed.
+    /// Git directories and files that point to them: their parents must not be renamed.
     anchors: BTreeSet<PathBuf>,
     unseen: BTreeSet<PathBuf>,
-    /// Whether the workspace itself is a git directory.
+    /// True if the workspace itself is a git directory.
     is_bare: bool,
 }
 
-impl Draft {
-    fn of(seen: Seen, confinement: &Confinement) -> Self {
+impl ProtectedPathsDraft {
+    fn of(seen: WalkResult, confinement: &Confinement) -> Self {
         let workspace = &confinement.workspace;
         let mut draft = Self {
             read_only: seen.found.into_iter().map(nameable).collect(),
@@ -136,8 +139,8 @@ impl Draft {
         draft
     }
 
-    /// Whether a file cannot be changed by this name. Then it must not be by another one either: a
-    /// hard link to `.git/config` that was made while the repository was is `.git/config`.
+    /// True if a file cannot be changed under this name. Then it must not be changed under another
+    /// one either: an old hard link to `.git/config` is `.git/config`.
     fn is_closed(&self, name: &Path, confinement: &Confinement) -> bool {
         let directory = name.parent().unwrap_or(name);
         let is_obeyed_by_git = || is_git(directory) && repository::is_closed_part(name);
@@ -158,8 +161,8 @@ impl Draft {
             .extend(repositories.into_iter().map(nameable));
     }
 
-    /// Puts directories in the place of what they hold until there are few enough.
-    fn settle(mut self, workspace: &Path, most: usize) -> Kept {
+    /// Replaces paths by their directories until there are few enough.
+    fn settle(mut self, workspace: &Path, most: usize) -> ProtectedPaths {
         let top = depth(workspace) + 1;
         loop {
             let pinned = above(&self.anchors, workspace, most);
@@ -181,12 +184,12 @@ impl Draft {
         }
     }
 
-    fn kept(self, workspace: &Path, pinned: BTreeSet<PathBuf>) -> Kept {
-        /// Of more than these the rest is not named.
+    fn kept(self, workspace: &Path, pinned: BTreeSet<PathBuf>) -> ProtectedPaths {
+        /// Limit on the paths in the result.
         const MAX_NAMED: usize = 10_000;
         let read_only = &self.read_only;
         if read_only.contains(workspace) || read_only.len() > MAX_AT_TOP {
-            return Kept::not_at_all(workspace);
+            return ProtectedPaths::not_at_all(workspace);
         }
         let is_closed = |path: &Path| path.ancestors().any(|above| read_only.contains(above));
         let lies_in_closed = |path: &Path| path.parent().is_some_and(is_closed);
@@ -198,7 +201,7 @@ impl Draft {
             .collect();
         let repositories = self.repositories.iter().filter(|path| !is_closed(path));
         let bare = self.is_bare.then(|| workspace.to_owned());
-        Kept {
+        ProtectedPaths {
             repositories: bare.into_iter().chain(repositories.cloned()).collect(),
             pinned: pinned.into_iter().filter(|path| !is_closed(path)).collect(),
             unseen: unseen.into_iter().map(Path::to_owned).collect(),
@@ -217,13 +220,13 @@ fn depth(path: &Path) -> usize {
     path.components().count()
 }
 
-/// The path, or what lies above it and can still be named to the kernel.
+/// The path, or its nearest parent that is short enough for the kernel.
 fn nameable(mut path: PathBuf) -> PathBuf {
     while path.as_os_str().len() > MAX_PATH_BYTES && path.pop() {}
     path
 }
 
-/// The directories in the workspace that lie above these; more than `most` are not counted.
+/// The parents of these paths inside the workspace, up to `most`.
 fn above(paths: &BTreeSet<PathBuf>, workspace: &Path, most: usize) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     for path in paths {
@@ -237,7 +240,7 @@ fn above(paths: &BTreeSet<PathBuf>, workspace: &Path, most: usize) -> BTreeSet<P
     found
 }
 
-/// The same, with what lies so deep replaced by the directories that it lies in.
+/// Replaces paths that are deeper than this by their parents.
 fn coarser(paths: BTreeSet<PathBuf>, deepest: usize) -> BTreeSet<PathBuf> {
     paths
         .into_iter()
@@ -295,7 +298,7 @@ mod tests {
         }
 
         #[track_caller]
-        fn kept(&self, of: fn(Kept) -> Vec<PathBuf>, expected: &[&str]) {
+        fn kept(&self, of: fn(ProtectedPaths) -> Vec<PathBuf>, expected: &[&str]) {
             let expected: Vec<_> = expected
                 .iter()
                 .map(|path| self.confinement.workspace.join(path))
@@ -420,10 +423,10 @@ mod tests {
     #[track_caller]
     fn settled(most: usize, expected: &[&str], pinned: &[&str]) {
         let set = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<BTreeSet<_>>();
-        let draft = Draft {
+        let draft = ProtectedPathsDraft {
             read_only: set(&["/w/a/b/1", "/w/a/b/2", "/w/a/3", "/w/c/.git", "/w/5"]),
             anchors: set(&["/w/c/.git"]),
-            ..Draft::default()
+            ..ProtectedPathsDraft::default()
         };
         let kept = draft.settle(Path::new("/w"), most);
         assert_eq!(

@@ -1,30 +1,30 @@
-//! What a sandbox was found to hold.
+//! The result of testing a sandbox.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Backend, CommandUser};
 
-/// The property that commands are not run as the kernel's root.
+/// Name of the property that commands do not run as the kernel's root.
 pub(super) const USER: &str = "user";
 
-/// What a sandbox holds on this machine.
+/// The properties that a sandbox enforces on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Strength {
-    /// The strongest that works, if any does.
+    /// The strongest backend that works, if any.
     pub backend: Option<Backend>,
-    /// Each property and whether it holds, for that one.
+    /// The tested properties of that backend.
     pub properties: Vec<Property>,
-    /// Why stronger ones do not work.
+    /// The reasons why stronger backends do not work.
     pub reasons: Vec<String>,
 }
 
 impl Strength {
-    /// Whether there is a sandbox and all that was tried holds.
+    /// True if there is a sandbox and all tested properties hold.
     pub fn is_whole(&self) -> bool {
         self.backend.is_some() && self.properties.iter().all(|property| property.holds)
     }
 
-    /// Whom the kernel takes commands for.
+    /// The user that the kernel sees when a command runs.
     pub fn user(&self) -> CommandUser {
         if self.holds(USER) {
             CommandUser::Ordinary
@@ -33,7 +33,7 @@ impl Strength {
         }
     }
 
-    /// Whether the property of this name holds.
+    /// True if the property of this name holds.
     pub fn holds(&self, name: &str) -> bool {
         self.properties
             .iter()
@@ -41,13 +41,13 @@ impl Strength {
     }
 }
 
-/// Something that a sandbox should do, and whether it does.
+/// A tested property of a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Property {
     /// A short name: `home`, `files`, `repository`, `network`, `processes`, `signals`,
     /// `privileges`, `calls`, `kernel`, `user`, `system`, `limits` or `survival`.
     pub name: String,
-    /// Whether it held when it was tried.
+    /// True if it held in the test.
     pub holds: bool,
     /// One line for the person.
     pub words: String,

@@ -1,15 +1,15 @@
-//! Which parts of a home and of other places a command needs to find its programs.
+//! Finds the parts of the home and other directories that commands need for their programs.
 //!
-//! The home is hidden; what is installed in it is not: the directories of `PATH`, the programs that
-//! links in them lead to, and the places where well-known tools keep toolchains and downloaded
-//! packages. Credentials are never among them, by whichever name they are reached.
+//! The home is hidden, except for installed programs: the directories of `PATH`, the programs that
+//! links in them lead to, and the directories where well-known tools keep toolchains and downloaded
+//! packages. Credentials are never among them, under whatever name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Confinement;
 
-/// Seen read-only beneath the home, where they exist.
+/// Visible read-only below the home, if they exist.
 const INSTALLED: &[&str] = &[
     ".asdf",
     ".bun/bin",
@@ -55,10 +55,10 @@ const INSTALLED: &[&str] = &[
     "miniforge3",
 ];
 
-/// Seen read-only if no secret stands in them.
+/// Visible read-only if they contain no secret.
 const CONFIGURATION: &[&str] = &[".cargo/config.toml", ".cargo/config"];
 
-/// Never seen, and hidden where they lie in what is seen.
+/// Never visible, and hidden inside visible directories.
 pub(super) const CREDENTIALS: &[&str] = &[
     ".ssh",
     ".gnupg",
@@ -94,10 +94,10 @@ pub(super) const CREDENTIALS: &[&str] = &[
     ".gemini",
 ];
 
-/// How many entries of a directory of `PATH` are looked at for links.
+/// Limit on the entries of a `PATH` directory to check for links.
 const MAX_ENTRIES: usize = 2000;
 
-/// What is shown read-only, each at its own path. `system` is what is shown already.
+/// The paths to show read-only, each at its own path. `system` is already visible.
 pub(super) fn shown(confinement: &Confinement, system: &[PathBuf]) -> Vec<PathBuf> {
     let home = &confinement.home;
     let bounds = Bounds::of(confinement, system);
@@ -120,18 +120,18 @@ pub(super) fn shown(confinement: &Confinement, system: &[PathBuf]) -> Vec<PathBu
         .collect();
     shown.extend(linked);
     shown.sort();
-    // What lies beneath another needs no mount of its own.
+    // A path below another needs no mount of its own.
     shown.dedup_by(|later, earlier| later.starts_with(earlier));
     shown
 }
 
-/// What must not be shown, under the names that it has and where it really is.
+/// The paths that must not be shown, under their names and their real paths.
 struct Bounds<'a> {
     system: &'a [PathBuf],
     workspace: &'a Path,
     home: &'a Path,
     real_home: PathBuf,
-    /// A directory that holds one of these is too much.
+    /// A directory that contains one of these must not be shown.
     whole: Vec<PathBuf>,
     secrets: Vec<PathBuf>,
 }
@@ -166,13 +166,13 @@ impl<'a> Bounds<'a> {
             let is_secret = self.secrets.iter().any(|secret| path.starts_with(secret));
             !is_too_much && !is_secret
         };
-        // Secrets in it are hidden by their own names, which they do not have behind a link.
+        // Secrets in it are hidden by name, and behind a link they have other names.
         let shows_secrets = !self.is_plain(path, &real)
             && self.secrets.iter().any(|secret| secret.starts_with(&real));
         !is_shown && is_open(path) && is_open(&real) && !shows_secrets
     }
 
-    /// Whether no link is on the way to the path, but for the home itself being one.
+    /// True if no link is on the way to the path, except for the home itself.
     fn is_plain(&self, path: &Path, real: &Path) -> bool {
         match path.strip_prefix(self.home) {
             Ok(rest) => self.real_home.join(rest) == real,
@@ -180,8 +180,8 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// What a program needs around it: where tools are installed, all of that; elsewhere in the
-    /// home, nothing, since its neighbours may be anything.
+    /// The directory that a program needs: inside a tool directory, all of that; elsewhere in the
+    /// home, nothing, because its siblings may be anything.
     fn around(&self, program: &Path) -> Option<PathBuf> {
         if program.starts_with(&self.real_home) {
             let mut installed = INSTALLED.iter().map(|path| self.real_home.join(path));
@@ -193,7 +193,7 @@ impl<'a> Bounds<'a> {
     }
 }
 
-/// Where a path leads, as far as it is there.
+/// The real path, as far as it exists.
 fn real(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -207,7 +207,7 @@ fn holds_no_secret(path: &Path) -> bool {
     })
 }
 
-/// What the links of a directory lead to.
+/// The targets of the links in a directory.
 fn targets_of_links(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else {
         return Vec::new();
@@ -216,7 +216,7 @@ fn targets_of_links(directory: &Path) -> Vec<PathBuf> {
         .take(MAX_ENTRIES)
         .flatten()
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()))
-        // A link to a neighbour leads nowhere else, and resolving it is not free.
+        // A link to a sibling leads nowhere else, and resolving links is not free.
         .filter(|entry| fs::read_link(entry.path()).is_ok_and(|to| to.components().count() > 1))
         .filter_map(|entry| fs::canonicalize(entry.path()).ok())
         // The plan of a command is text.
@@ -224,8 +224,8 @@ fn targets_of_links(directory: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The directory that a program outside of the home needs around it: that above its `bin`, or its
-/// own.
+/// The directory that a program outside the home needs: the parent of its `bin`, or its own
+/// directory.
 fn installation_of(program: &Path, may_show: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let directory = program.parent()?;
     let above = directory

@@ -1,4 +1,4 @@
-//! The walk: by levels, those with many directories shared out among threads.
+//! Walks the workspace level by level; large levels are split among threads.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -15,25 +15,25 @@ use std::time::{Duration, Instant};
 use super::is_git;
 use crate::{Confinement, PROTECTED, STATE, repository};
 
-/// How long a walk may take, on a disk or a machine that is slow.
+/// Time limit of a walk, for a slow disk or machine.
 const MAX_TIME: Duration = Duration::from_secs(5);
 
-/// How many directories are worth a second thread, and the most threads that there are.
+/// The number of directories that justifies a second thread, and the maximum number of threads.
 pub(super) const MANY_DIRECTORIES: usize = 32;
 const MAX_THREADS: usize = 4;
 
-/// Packages come with what their authors' editors obey; nobody opens them there, and package
+/// Packages contain editor configuration of their authors; nobody opens them there, and package
 /// managers must be able to remove them.
 const PACKAGES: &str = "node_modules";
 
-/// Names by which git knows a git directory.
+/// Names by which git recognises a git directory.
 const GIT_NAMES: [&str; 5] = ["HEAD", "objects", "refs", "commondir", "config"];
 
-/// A file with more names than one.
+/// A file with more than one name.
 #[derive(Default)]
 pub(super) struct Linked {
     count: u64,
-    /// The directory of each, which many share, and the name in it.
+    /// The directory of each name, which many share, and the name in it.
     names: Vec<(Arc<Path>, OsString)>,
 }
 
@@ -42,7 +42,7 @@ impl Linked {
         (self.names.len() as u64) < self.count
     }
 
-    /// Whether one of the names is such a one.
+    /// True if one of the names satisfies the condition.
     pub(super) fn has_name(&self, is_such: impl Fn(&Path) -> bool) -> bool {
         let mut names = self.names.iter();
         names.any(|(directory, name)| is_such(&directory.join(name)))
@@ -54,26 +54,27 @@ impl Linked {
     }
 }
 
-/// What a part of a walk has seen.
+/// The results of a part of a walk.
 #[derive(Default)]
-pub(super) struct Seen {
-    /// To be looked into next.
+pub(super) struct WalkResult {
+    /// Directories to search next.
     directories: Vec<PathBuf>,
     pub(super) linked: HashMap<(u64, u64), Linked>,
-    /// To be made read-only: what leads to repositories, what tools obey, what cannot be read.
+    /// Paths to make read-only: those that lead to repositories, tool configuration, unreadable
+    /// directories.
     pub(super) found: BTreeSet<PathBuf>,
-    /// Git directories further down that are called `.git`.
+    /// Nested git directories named `.git`.
     pub(super) repositories: BTreeSet<PathBuf>,
-    /// Git directories of other names: those without files of their own, and what links lead to.
+    /// Git directories with other names: bare ones, and targets of links.
     pub(super) bare: BTreeSet<PathBuf>,
-    /// Our own state, but for that at the top.
+    /// Our own state directories, except for the one at the top.
     pub(super) states: BTreeSet<PathBuf>,
-    /// Directories that were not looked into, or not to the end.
+    /// Directories that were not searched, or not completely.
     pub(super) unseen: BTreeSet<PathBuf>,
 }
 
-impl Seen {
-    /// All git directories, and files that lead to some.
+impl WalkResult {
+    /// All git directories, and files that point to one.
     pub(super) fn git_directories(&self) -> Vec<PathBuf> {
         let files = self.found.iter().filter(|path| is_git(path));
         let all = self.repositories.iter().chain(&self.bare).chain(files);
@@ -95,14 +96,14 @@ impl Seen {
     }
 }
 
-/// Walks through the workspace.
-pub(super) fn through(confinement: &Confinement) -> Seen {
-    let walk = Walk {
+/// Walks the workspace.
+pub(super) fn through(confinement: &Confinement) -> WalkResult {
+    let walk = WorkspaceWalk {
         confinement,
         left: AtomicUsize::new(confinement.max_names),
         until: Instant::now() + MAX_TIME,
     };
-    let mut seen = Seen::default();
+    let mut seen = WalkResult::default();
     let mut level = vec![confinement.workspace.clone()];
     while !level.is_empty() {
         for part in walk.look_into_level(&level) {
@@ -113,26 +114,26 @@ pub(super) fn through(confinement: &Confinement) -> Seen {
     seen
 }
 
-struct Walk<'a> {
+struct WorkspaceWalk<'a> {
     confinement: &'a Confinement,
-    /// How many names may still be looked at.
+    /// Names that may still be looked at.
     left: AtomicUsize,
     until: Instant,
 }
 
-/// A directory that is being looked into.
-struct Place<'a> {
+/// A directory that is being searched.
+struct WalkedDirectory<'a> {
     directory: &'a Path,
-    /// The same, once a file of it is remembered.
+    /// Its path, shared by the files that are remembered.
     shared: Option<Arc<Path>>,
     is_top: bool,
-    /// Whether what tools obey matters here.
+    /// True if tool configuration matters here.
     is_obeyed: bool,
-    /// Which of [`GIT_NAMES`] are in it.
+    /// The [`GIT_NAMES`] that it contains.
     git_names: [bool; GIT_NAMES.len()],
 }
 
-impl<'a> Place<'a> {
+impl<'a> WalkedDirectory<'a> {
     fn new(directory: &'a Path, workspace: &Path) -> Self {
         let inside = directory.strip_prefix(workspace).unwrap_or(directory);
         let is_top = directory == workspace;
@@ -151,13 +152,13 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Whether git would take it for a repository, whatever it is called.
+    /// True if git would take it for a repository, whatever its name.
     fn is_git_directory(&self) -> bool {
         let [head, objects, refs, common, _] = self.git_names;
         head && (common || (objects && refs))
     }
 
-    /// Whether it is the workspace, and one that lacks only what a command can put back.
+    /// True if it is the workspace and lacks only what a command could put back.
     fn is_bare_top(&self) -> bool {
         const MAX_BYTES: u64 = 64 * 1024;
         let [.., config] = self.git_names;
@@ -171,9 +172,9 @@ impl<'a> Place<'a> {
     }
 }
 
-impl Walk<'_> {
-    /// Looks into all of these, with more than one thread if they are many.
-    fn look_into_level(&self, level: &[PathBuf]) -> Vec<Seen> {
+impl WorkspaceWalk<'_> {
+    /// Searches these directories, on several threads if there are many.
+    fn look_into_level(&self, level: &[PathBuf]) -> Vec<WalkResult> {
         if level.len() < MANY_DIRECTORIES {
             return vec![self.look_into_all(level)];
         }
@@ -191,28 +192,28 @@ impl Walk<'_> {
             let mut seen = vec![self.look_into_all(own)];
             seen.extend(others.into_iter().map(|(part, thread)| match thread {
                 Ok(thread) => thread.join().unwrap_or_else(|panic| {
-                    // What was not seen would not be protected.
+                    // Paths that were missed would not be protected.
                     std::panic::resume_unwind(panic)
                 }),
-                // There are no more threads to be had.
+                // No more threads are available.
                 Err(_) => self.look_into_all(part),
             }));
             seen
         })
     }
 
-    fn look_into_all(&self, directories: &[PathBuf]) -> Seen {
-        let mut seen = Seen::default();
+    fn look_into_all(&self, directories: &[PathBuf]) -> WalkResult {
+        let mut seen = WalkResult::default();
         for directory in directories {
             let first = seen.directories.len();
             let is_in_time = Instant::now() < self.until;
             match self.look_into(directory, is_in_time, &mut seen) {
-                Ok(Look::Whole) => continue,
-                Ok(Look::Cut) => {
+                Ok(SearchExtent::Whole) => continue,
+                Ok(SearchExtent::Cut) => {
                     seen.unseen.insert(directory.clone());
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // Whoever owns it can let themselves in again.
+                // The owner can restore their own access.
                 Err(_) => {
                     seen.found.insert(directory.clone());
                 }
@@ -223,17 +224,22 @@ impl Walk<'_> {
         seen
     }
 
-    fn look_into(&self, directory: &Path, is_in_time: bool, seen: &mut Seen) -> io::Result<Look> {
+    fn look_into(
+        &self,
+        directory: &Path,
+        is_in_time: bool,
+        seen: &mut WalkResult,
+    ) -> io::Result<SearchExtent> {
         if !is_in_time {
-            return Ok(Look::Cut);
+            return Ok(SearchExtent::Cut);
         }
         let first = seen.directories.len();
-        let mut place = Place::new(directory, &self.confinement.workspace);
+        let mut place = WalkedDirectory::new(directory, &self.confinement.workspace);
         for entry in fs::read_dir(directory)? {
             let one_less = |left: usize| left.checked_sub(1);
             let order = Ordering::Relaxed;
             if self.left.fetch_update(order, order, one_less).is_err() {
-                return Ok(Look::Cut);
+                return Ok(SearchExtent::Cut);
             }
             match self.look_at(&entry?, &mut place, seen) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -243,10 +249,15 @@ impl Walk<'_> {
         if is_git(directory) || place.is_git_directory() || place.is_bare_top() {
             meet_repository(&place, first, seen);
         }
-        Ok(Look::Whole)
+        Ok(SearchExtent::Whole)
     }
 
-    fn look_at(&self, entry: &DirEntry, place: &mut Place<'_>, seen: &mut Seen) -> io::Result<()> {
+    fn look_at(
+        &self,
+        entry: &DirEntry,
+        place: &mut WalkedDirectory<'_>,
+        seen: &mut WalkResult,
+    ) -> io::Result<()> {
         let kind = entry.file_type()?;
         let name = entry.file_name();
         place.note(&name);
@@ -255,7 +266,7 @@ impl Walk<'_> {
         } else if kind.is_file() {
             look_at_file(entry, name, place, seen)?;
         } else if kind.is_symlink() && name.eq_ignore_ascii_case(".git") && !place.is_top {
-            // Nothing can be mounted on a link; what it leads to can at least be kept.
+            // Nothing can be mounted on a link, but its target can be protected.
             let workspace = &self.confinement.workspace;
             let target = fs::canonicalize(entry.path()).ok();
             let is_below = |target: &PathBuf| target.starts_with(workspace) && target != workspace;
@@ -264,8 +275,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Notes a directory that is kept, or that is to be looked into.
-    fn meet_directory(&self, path: PathBuf, place: &Place<'_>, seen: &mut Seen) {
+    /// Records a directory to protect or to search.
+    fn meet_directory(&self, path: PathBuf, place: &WalkedDirectory<'_>, seen: &mut WalkResult) {
         let confinement = self.confinement;
         let is_hidden = || confinement.hidden.contains(&path);
         if (place.is_top && path.ends_with(STATE)) || is_hidden() {
@@ -284,7 +295,7 @@ impl Walk<'_> {
                 seen.directories.push(path);
             }
         } else if is_git {
-            // One that lacks something counts too: a command can take it away and put it back.
+            // An incomplete one counts too: a command can remove a part and put it back.
             seen.repositories.insert(path.clone());
             if confinement.git_write {
                 seen.directories.push(path);
@@ -297,8 +308,8 @@ impl Walk<'_> {
     }
 }
 
-/// Notes that the place is a git directory; what is closed in it need not be looked at.
-fn meet_repository(place: &Place<'_>, first: usize, seen: &mut Seen) {
+/// Records that this is a git directory; its closed parts need not be searched.
+fn meet_repository(place: &WalkedDirectory<'_>, first: usize, seen: &mut WalkResult) {
     let beneath = seen.directories.split_off(first);
     if place.is_top || is_git(place.directory) {
         let is_open = |path: &PathBuf| !repository::is_closed_part(path);
@@ -309,21 +320,21 @@ fn meet_repository(place: &Place<'_>, first: usize, seen: &mut Seen) {
     }
 }
 
-/// How far a directory was looked into.
-enum Look {
+/// How completely a directory was searched.
+enum SearchExtent {
     Whole,
-    /// There was no time, or no number, left.
+    /// The limit on time or names was reached.
     Cut,
 }
 
 fn look_at_file(
     entry: &DirEntry,
     name: OsString,
-    place: &mut Place<'_>,
-    seen: &mut Seen,
+    place: &mut WalkedDirectory<'_>,
+    seen: &mut WalkResult,
 ) -> io::Result<()> {
     let is_git = name.eq_ignore_ascii_case(".git") && !place.is_top;
-    // That of a submodule says where its configuration is.
+    // The `.git` file of a submodule says where its configuration is.
     if is_git || (place.is_obeyed && is_tool_configuration(&name)) {
         seen.found.insert(entry.path());
         return Ok(());

@@ -359,7 +359,7 @@ mod tests {
         },
     ];
 
-    /// What the kernel's machine would say.
+    /// Runs the program as the kernel would.
     fn decide(machine: u32, call: u32, arguments: [u32; 6]) -> u32 {
         let filter = Filter::new(RULES, 400).unwrap();
         let (mut at, mut loaded) = (0, 0);
