@@ -14,7 +14,7 @@ use crate::policy::{
     self, FoundProgram, Grant, PersonRules, Policy, ProgramLookup, ProjectRules, Rule,
 };
 use crate::protocol::RelPath;
-use crate::repositories::Led;
+use crate::repositories::ConfiguredPaths;
 use crate::sandbox::{
     self, Backend, Confinement, FileIdentity, ResourceLimits, SandboxMode, Strength,
 };
@@ -252,7 +252,7 @@ pub(super) fn own_paths(loaded: &Loaded, workspace: &Path) -> Vec<RelPath> {
 /// person, names it.
 fn obeyed_by_git(workspace: &Path) -> Vec<RelPath> {
     let home = std::env::home_dir().unwrap_or_default();
-    let led = Led::in_workspace(workspace, &home);
+    let led = ConfiguredPaths::in_workspace(workspace, &home);
     let inside = led.beneath(workspace).filter_map(|path| {
         let path = path.strip_prefix(workspace).ok()?;
         RelPath::parse(path.to_str()?).ok()

@@ -66,8 +66,8 @@ pub fn write_new(path: &Path, content: &[u8]) -> Result<bool> {
     write().map_err(|cause| Error::file("write", path, cause))
 }
 
-/// Reads a file that others may put here, if it is one and has no more bytes: a pipe of that name is
-/// not waited for.
+/// Reads a regular file of at most `max_bytes` that others may have put here. Does not block on a
+/// pipe.
 pub fn read_plain(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     let mut options = File::options();
     options.read(true);

@@ -156,7 +156,7 @@ impl Arguments {
         match what {
             LayoutEntry::System => self.add(&[word("--ro-bind-try"), at, at]),
             LayoutEntry::Shown(source) => {
-                self.add(&[word("--ro-bind-try"), source.as_os_str(), at])
+                self.add(&[word("--ro-bind-try"), source.as_os_str(), at]);
             }
             LayoutEntry::Open(source) => self.add(&[word("--bind-try"), source.as_os_str(), at]),
             LayoutEntry::Workspace => self.add(&[word("--bind"), at, at]),

@@ -1,39 +1,48 @@
-//! Names outside of `.git` that git obeys, because a configuration or a list of submodules says so.
+//! Protects names outside `.git` that git obeys because a configuration or a list of submodules
+//! says so.
 //!
-//! `core.hooksPath`, `include.path`, `core.attributesFile`, links in the place of hooks and settings that
-//! name a program may lead into the workspace: what lies there is closed as `.git/hooks` is. In the
-//! directory of a submodule that is not checked out, a `.git` would be obeyed by `git status` at the
-//! top: it cannot be made. What is missing is reserved if the directory that it would lie in is there.
+//! `core.hooksPath`, `include.path`, `core.attributesFile`, links in place of hooks, and settings
+//! that name a program may lead into the workspace: their targets are closed like `.git/hooks`. In
+//! the directory of a submodule that is not checked out, `git status` at the top would obey a
+//! `.git`, so it cannot be created. Missing names are reserved if their parent directory exists.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::Confinement;
 use super::reserve::is_marked;
-use crate::repositories::{Led, plainly, settings_of};
+use crate::repositories::{ConfiguredPaths, plainly, settings_of};
 
-/// The most submodules whose repository is kept from coming: a command can write any number into
-/// `.gitmodules`, and what a configuration names must not be left out for them.
+/// Limit on the submodules whose `.git` is reserved: a command can write any number into
+/// `.gitmodules`, and they must not displace what a configuration names.
 const MOST: usize = 500;
 
-/// Closes them; tells whether there are any.
+/// Closes these names. Returns true if there are any.
 pub(super) fn protect(confinement: &mut Confinement, git_directories: &[PathBuf]) -> bool {
     let workspace = confinement.workspace.clone();
     let home = &confinement.home;
     let mut names: BTreeSet<PathBuf> = BTreeSet::new();
-    let mut add = |led: Led| names.extend(led.beneath(&workspace).cloned());
-    add(Led::in_workspace(&workspace, home));
+    let mut add = |led: ConfiguredPaths| names.extend(led.beneath(&workspace).cloned());
+    add(ConfiguredPaths::in_workspace(&workspace, home));
     if let Some(outside) = &confinement.repository {
-        add(Led::in_repository(&outside.shared, &workspace, home));
+        add(ConfiguredPaths::in_repository(
+            &outside.shared,
+            &workspace,
+            home,
+        ));
     }
     for git in git_directories.iter().filter(|git| git.is_dir()) {
-        add(Led::in_repository(git, git.parent().unwrap_or(git), home));
+        add(ConfiguredPaths::in_repository(
+            git,
+            git.parent().unwrap_or(git),
+            home,
+        ));
     }
     let tops = git_directories.iter().filter_map(|git| git.parent());
     let tops = [workspace.as_path()].into_iter().chain(tops);
     let submodules = tops.flat_map(|top| missing_submodules(top, &workspace));
     names.extend(submodules.take(MOST));
-    // What lies beneath a link is there by its own name too.
+    // A path below a link is also known under its real name.
     names.retain(|name| leads_through_no_link(name, &workspace) && !is_in_git(name, &workspace));
     let has_some = !names.is_empty();
     for name in names {
@@ -42,7 +51,7 @@ pub(super) fn protect(confinement: &mut Confinement, git_directories: &[PathBuf]
         let above = above.take_while(|path| *path != workspace);
         let above = above.filter(|path| is_there(path));
         confinement.pinned.extend(above.map(Path::to_owned));
-        // One that was left behind by a power failure is removed with the others.
+        // A leftover from a power failure is removed with the others.
         if !is_there(&name) || is_marked(&name) {
             confinement.reserved.push(name.clone());
         }
@@ -51,7 +60,7 @@ pub(super) fn protect(confinement: &mut Confinement, git_directories: &[PathBuf]
     has_some
 }
 
-/// The `.git` of each submodule that has a directory and none.
+/// The missing `.git` of each submodule that has a directory.
 fn missing_submodules(top: &Path, workspace: &Path) -> Vec<PathBuf> {
     let settings = settings_of(&top.join(".gitmodules")).unwrap_or_default();
     let paths = settings.iter().filter(|setting| {
@@ -70,7 +79,7 @@ fn leads_through_no_link(path: &Path, workspace: &Path) -> bool {
     !within.any(Path::is_symlink)
 }
 
-/// Whether it lies in the git directory of the workspace, which is closed anyway.
+/// True for a path in the git directory of the workspace, which is closed anyway.
 fn is_in_git(path: &Path, workspace: &Path) -> bool {
     path.starts_with(workspace.join(".git"))
 }

@@ -1,14 +1,15 @@
-//! Git directories in a workspace, and what git would run because of them.
+//! Finds git directories in a workspace, and disables what a command made git run.
 //!
-//! A repository's configuration and hooks name programs, and git runs them whenever somebody works
-//! there: the person, their prompt, their editor. A command can make a repository as it likes, so
-//! after each command the git directories are compared with those before it, and what is new and could
-//! run something, or lead git to another file, is taken out of force. The original stays beside it.
+//! The configuration and hooks of a repository name programs, and git runs them whenever somebody
+//! works there: the person, their prompt, their editor. A command can create any repository. So
+//! after each command the git directories are compared with those before it, and everything new
+//! that could run a program, or lead git to another file, is disabled. The original is kept beside
+//! it.
 //!
-//! What always holds: what was there before a command stays as it is, and a setting that is not known
-//! to be harmless does not stay in force. So what a repository leads to elsewhere counts only if it led
-//! there before: what newly leads there is disabled itself, or a command could have the files of others
-//! disabled by leading to them.
+//! Whatever existed before a command stays unchanged, and no setting stays active unless it is
+//! known to be harmless. A path elsewhere that a repository leads to counts only if it led there
+//! before. A new reference is itself disabled; otherwise a command could have other people's files
+//! disabled by referring to them.
 
 mod config;
 mod find;
@@ -29,25 +30,25 @@ pub use config::{Setting, parse, render};
 pub use kept::KeptInventory;
 use serde::{Deserialize, Serialize};
 
-/// The end of the name of what was taken out of force.
+/// Suffix of disabled files.
 pub const DISABLED: &str = ".disabled-by-agent";
 
-/// The largest configuration that is read; what is larger is taken out of force as a whole.
+/// The largest configuration to read, in bytes; a larger one is disabled as a whole.
 const MAX_CONFIG: u64 = 1024 * 1024;
 
-/// How much of a hook is compared.
+/// Bytes of a hook to compare.
 const MAX_HOOK: u64 = 16 * 1024 * 1024;
 
-/// How many files one configuration leads to through includes.
+/// Limit on the files that one configuration includes.
 const MAX_INCLUDES: usize = 1_000;
 
-/// What git goes on with after an interrupted rebase; a line of it can be a command of the shell.
+/// The steps of an interrupted rebase; a line of it can be a shell command.
 const REBASE: &str = "rebase-merge/git-rebase-todo";
 
-/// By how much the times of files may lag behind the clock.
+/// File times may lag behind the clock by this much.
 const CLOCK_LAG: Duration = Duration::from_secs(1);
 
-/// The last parts of settings whose values are commands, which git runs in the directory of the files.
+/// Last parts of settings whose values are commands, which git runs in the work tree.
 const PROGRAMS: [&str; 18] = [
     "askpass",
     "clean",
@@ -69,7 +70,7 @@ const PROGRAMS: [&str; 18] = [
     "tool",
 ];
 
-/// The hooks that git runs. Where they lie among other files, only these count.
+/// The hooks that git runs. Among other files, only these count.
 const HOOKS: [&str; 27] = [
     "applypatch-msg",
     "commit-msg",
@@ -100,67 +101,68 @@ const HOOKS: [&str; 27] = [
     "update",
 ];
 
-/// The git directories of a workspace, and what in them could make git run something.
+/// The git directories of a workspace, and everything in them that could make git run a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inventory {
     #[serde(with = "kept::map")]
     directories: BTreeMap<PathBuf, Repository>,
-    /// What leads to a git directory outside of the workspace, and where that is: nobody looks there.
+    /// Links and pointers to a git directory outside the workspace, with their targets, which are
+    /// not searched.
     #[serde(with = "kept::map")]
-    leading_out: BTreeMap<PathBuf, Place>,
+    leading_out: BTreeMap<PathBuf, StoredPath>,
     /// Directories that could not be listed.
     #[serde(with = "kept::set")]
     closed: BTreeSet<PathBuf>,
-    /// Whether not all of the workspace was looked through.
+    /// True if not all of the workspace was searched.
     is_cut: bool,
-    /// When this was begun.
+    /// When the search began.
     taken: SystemTime,
 }
 
-/// What git obeys in one git directory.
+/// The files that git obeys in one git directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Repository {
     #[serde(with = "kept::map")]
-    configs: BTreeMap<PathBuf, Content>,
+    configs: BTreeMap<PathBuf, ObeyedContent>,
     #[serde(with = "kept::map")]
-    hooks: BTreeMap<PathBuf, Content>,
-    /// Further configuration in the workspace, whether or not it is there.
+    hooks: BTreeMap<PathBuf, ObeyedContent>,
+    /// Further configuration in the workspace, whether or not it exists.
     #[serde(with = "kept::map")]
-    led_configs: BTreeMap<PathBuf, Option<Content>>,
-    /// Directories and files of hooks elsewhere in the workspace, with the hooks that are there.
+    led_configs: BTreeMap<PathBuf, Option<ObeyedContent>>,
+    /// Directories and files of hooks elsewhere in the workspace, with the existing hooks.
     #[serde(with = "kept::map")]
     led_hooks: BTreeMap<PathBuf, LedHooks>,
-    /// Where its files are, if its configuration says so.
-    files: Option<Place>,
+    /// The work tree, if the configuration names it.
+    files: Option<StoredPath>,
 }
 
 /// The hooks in one place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct LedHooks(#[serde(with = "kept::map")] BTreeMap<PathBuf, Content>);
+struct LedHooks(#[serde(with = "kept::map")] BTreeMap<PathBuf, ObeyedContent>);
 
-/// A path, as it is written down.
+/// A serialised path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Place(#[serde(with = "kept::path")] PathBuf);
+struct StoredPath(#[serde(with = "kept::path")] PathBuf);
 
-/// What a file holds, as far as it matters.
+/// The content of a file, as far as it matters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-enum Content {
+enum ObeyedContent {
     Bytes(#[serde(with = "kept::bytes")] Vec<u8>),
     Hash([u8; 32]),
-    /// A link, which leads there.
-    Link(Place),
-    /// Neither a file nor a link, or too large, or unreadable.
+    /// A link, with its target.
+    Link(StoredPath),
+    /// Not a file or link, or too large, or unreadable.
     Other,
 }
 
-/// Something that was taken out of force.
+/// Something that was disabled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disarmed {
-    /// The file, from the workspace.
+    /// The file, relative to the workspace.
     pub path: PathBuf,
-    /// Settings of it; none if it is the whole file.
+    /// The disabled settings; empty if the whole file was disabled.
     pub settings: Vec<String>,
-    /// Why it is still in force, if it is.
+    /// The reason why it is still active, if it is.
     pub failure: Option<String>,
 }
 
@@ -186,24 +188,24 @@ impl fmt::Display for Disarmed {
     }
 }
 
-/// What git would look for besides the repository itself, because its configuration says so.
+/// The paths that git obeys outside the repository, because its configuration says so.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Led {
+pub struct ConfiguredPaths {
     /// Directories of hooks.
     pub hooks: BTreeSet<PathBuf>,
     /// Further configuration.
     pub configs: BTreeSet<PathBuf>,
-    /// Files of attributes, which choose among the programs that a configuration names.
+    /// Attribute files, which choose among the programs that a configuration names.
     pub attributes: BTreeSet<PathBuf>,
-    /// Files that git runs besides: what hooks are links to, and what a setting names as a program or
-    /// hands to one.
+    /// Other files that git runs: targets of hooks that are links, and programs or arguments that a
+    /// setting names.
     pub run: BTreeSet<PathBuf>,
 }
 
-impl Led {
-    /// Reads where the configuration files lead: those of a repository, or of the person.
+impl ConfiguredPaths {
+    /// Reads the targets of configuration files, of a repository or of the person.
     ///
-    /// `files` is where the repository's files are; relative paths are looked for there.
+    /// `files` is the work tree of the repository, to which relative paths are relative.
     pub fn by(configs: &[PathBuf], files: &Path, home: &Path) -> Self {
         let mut led = Self::default();
         let mut next: Vec<PathBuf> = configs.to_vec();
@@ -225,7 +227,7 @@ impl Led {
                 };
                 if setting.is("core", "hookspath") {
                     for hooks in at(files) {
-                        // There husky keeps what runs the hooks beside it.
+                        // husky keeps the scripts that run the hooks beside this directory.
                         if hooks.ends_with(".husky/_") {
                             led.hooks.extend(hooks.parent().map(Path::to_owned));
                         }
@@ -236,7 +238,7 @@ impl Led {
                 } else if PROGRAMS.contains(&setting.name.as_str()) {
                     let words = text
                         .split(|letter: char| letter.is_whitespace() || "'\"!;&|".contains(letter));
-                    // A word without either is an option or a program of the system.
+                    // A word without either is an option or a system program.
                     let paths = words.filter(|word| word.contains(['/', '.']));
                     let paths = paths.map(|word| really(&files.join(word)));
                     led.run.extend(paths.filter(|path| path.is_file()));
@@ -250,7 +252,8 @@ impl Led {
         led
     }
 
-    /// Adds what the hooks of a git directory, and those that its configuration names, are links to.
+    /// Adds the targets of hooks that are links, in the git directory and in the directories that
+    /// its configuration names.
     fn and_links(mut self, git: &Path) -> Self {
         let hooks = git.join("hooks");
         if hooks.is_symlink() {
@@ -274,7 +277,8 @@ impl Led {
         self
     }
 
-    /// Where the configuration of the person, and of the repository at the top of the workspace, leads.
+    /// The targets of the configuration of the person and of the repository at the top of the
+    /// workspace.
     pub fn in_workspace(workspace: &Path, home: &Path) -> Self {
         let git = workspace.join(".git");
         let linked = pointer(&git, "gitdir: ").map(|path| workspace.join(path));
@@ -283,7 +287,7 @@ impl Led {
         Self::in_repository(shared.as_deref().unwrap_or(&git), workspace, home)
     }
 
-    /// Where the configuration of the person, and of this git directory, leads.
+    /// The targets of the configuration of the person and of this git directory.
     pub fn in_repository(git: &Path, files: &Path, home: &Path) -> Self {
         let configs = [
             home.join(".gitconfig"),
@@ -294,7 +298,7 @@ impl Led {
         Self::by(&configs, files, home).and_links(git)
     }
 
-    /// All of them that lie beneath a directory.
+    /// All of them that are below a directory.
     pub fn beneath(&self, directory: &Path) -> impl Iterator<Item = &PathBuf> {
         let all = self.hooks.iter().chain(&self.configs);
         let all = all.chain(&self.attributes).chain(&self.run);
@@ -304,12 +308,12 @@ impl Led {
 
 /// The settings of a configuration file, if it can be read.
 pub fn settings_of(file: &Path) -> Option<Vec<Setting>> {
-    match content(file, MAX_CONFIG, Keep::Bytes)? {
-        Content::Bytes(bytes) => parse(&bytes).ok(),
-        Content::Link(_) => {
+    match content(file, MAX_CONFIG, ContentForm::Bytes)? {
+        ObeyedContent::Bytes(bytes) => parse(&bytes).ok(),
+        ObeyedContent::Link(_) => {
             let real = file.canonicalize().ok()?;
-            match content(&real, MAX_CONFIG, Keep::Bytes)? {
-                Content::Bytes(bytes) => parse(&bytes).ok(),
+            match content(&real, MAX_CONFIG, ContentForm::Bytes)? {
+                ObeyedContent::Bytes(bytes) => parse(&bytes).ok(),
                 _ => None,
             }
         }
@@ -317,17 +321,17 @@ pub fn settings_of(file: &Path) -> Option<Vec<Setting>> {
     }
 }
 
-/// Whether git would take the directory for a git directory, whatever it is called.
+/// True if git would take the directory for a git directory, whatever its name.
 pub fn is_git_directory(directory: &Path) -> bool {
     find::is_git_directory(|name| directory.join(name).symlink_metadata().is_ok())
 }
 
-/// The path that stands in a `.git` file, a `commondir` or a `gitdir`, after a word.
+/// The path in a `.git` file, a `commondir` or a `gitdir`, after a keyword.
 pub fn pointer(file: &Path, word: &str) -> Option<PathBuf> {
     find::pointer(file, word)
 }
 
-/// Whether changing this path changes what git runs or obeys in a git directory that is there.
+/// True if changing this path changes what git runs or obeys in an existing git directory.
 pub fn is_obeyed_in_repository(root: &Path, path: &Path) -> bool {
     let lies_in = |depth: usize| {
         let directory = path.ancestors().nth(depth);
@@ -343,7 +347,7 @@ pub fn is_obeyed_in_repository(root: &Path, path: &Path) -> bool {
 }
 
 impl Inventory {
-    /// Looks through the workspace, but for what is `left_out`.
+    /// Searches the workspace, except for `left_out`.
     pub fn take(workspace: &Path, left_out: &[PathBuf]) -> Self {
         let taken = SystemTime::now();
         let found = find::find(workspace, left_out);
@@ -355,22 +359,25 @@ impl Inventory {
         let leading_out = found.leading_out.into_iter();
         Self {
             directories,
-            leading_out: leading_out.map(|(from, to)| (from, Place(to))).collect(),
+            leading_out: leading_out
+                .map(|(from, to)| (from, StoredPath(to)))
+                .collect(),
             closed: found.closed,
             is_cut: found.is_cut,
             taken,
         }
     }
 
-    /// Takes what came since `before` out of force; tells what it was, and what nobody looked at.
+    /// Disables everything new since `before`. Returns a message about it and about what was not
+    /// searched.
     pub fn disarm_and_tell(&mut self, before: &Self, workspace: &Path) -> Option<String> {
         let told = in_words(&self.disarm(before, workspace));
-        // One must not hide the other.
+        // One message must not hide the other.
         let told: Vec<String> = told.into_iter().chain(self.unknown(before)).collect();
         (!told.is_empty()).then(|| told.join("; "))
     }
 
-    /// Why there may be repositories that nobody looked at since `before`, if so.
+    /// The reason why there may be new repositories that were not searched, if so.
     fn unknown(&self, before: &Self) -> Option<String> {
         if let Some(closed) = self.closed.difference(&before.closed).next() {
             let path = closed.to_string_lossy();
@@ -384,7 +391,7 @@ impl Inventory {
         })
     }
 
-    /// Takes what came since `before` out of force, and tells what it was.
+    /// Disables everything new since `before`, and returns the list.
     fn disarm(&mut self, before: &Self, workspace: &Path) -> Vec<Disarmed> {
         let mut disarmed = Vec::new();
         let Ok(root) = Dir::open_ambient_dir(workspace, ambient_authority()) else {
@@ -431,22 +438,23 @@ impl Repository {
         let mut repository = Self::default();
         let own = ["config", "config.worktree"].map(|name| directory.join(name));
         let files = directory.parent().unwrap_or(directory);
-        // What `~` stands for does not lie here.
-        let led = Led::by(&own, files, Path::new("/")).and_links(directory);
+        // The target of `~` is not in the workspace.
+        let led = ConfiguredPaths::by(&own, files, Path::new("/")).and_links(directory);
         let is_here = |path: &&PathBuf| path.starts_with(workspace);
         for config in &own {
-            if let Some(content) = content(config, MAX_CONFIG, Keep::Bytes) {
+            if let Some(content) = content(config, MAX_CONFIG, ContentForm::Bytes) {
                 repository.configs.insert(config.clone(), content);
             }
         }
         for config in led.configs.iter().filter(is_here) {
-            let content = content(config, MAX_CONFIG, Keep::Bytes);
+            let content = content(config, MAX_CONFIG, ContentForm::Bytes);
             repository.led_configs.insert(config.clone(), content);
         }
         repository.hooks = hooks_in(&directory.join("hooks"), |name| !is_idle(name));
         let todo = directory.join(REBASE);
         if runs_commands(&todo) {
-            let content = content(&todo, MAX_HOOK, Keep::Hash).unwrap_or(Content::Other);
+            let content =
+                content(&todo, MAX_HOOK, ContentForm::Hash).unwrap_or(ObeyedContent::Other);
             repository.hooks.insert(todo, content);
         }
         for directory in led.hooks.iter().filter(is_here) {
@@ -454,7 +462,7 @@ impl Repository {
             (repository.led_hooks).insert(directory.clone(), LedHooks(hooks));
         }
         for file in led.run.iter().filter(is_here) {
-            let content = content(file, MAX_HOOK, Keep::Hash);
+            let content = content(file, MAX_HOOK, ContentForm::Hash);
             let hook = content.map(|content| (file.clone(), content));
             (repository.led_hooks).insert(file.clone(), LedHooks(hook.into_iter().collect()));
         }
@@ -462,11 +470,11 @@ impl Repository {
         let mut worktrees = worktrees.flatten().filter(|one| one.is("core", "worktree"));
         repository.files = worktrees
             .next_back()
-            .and_then(|setting| Some(Place(really(&directory.join(setting.text()?)))));
+            .and_then(|setting| Some(StoredPath(really(&directory.join(setting.text()?)))));
         repository
     }
 
-    /// What of it was there at a time, as far as the times of the files tell; no command can set these.
+    /// The part of it that existed at a time, judging by change times, which no command can set.
     fn older_than(&self, directory: &Path, time: SystemTime) -> Self {
         if is_changed_since(directory, time) {
             return Self::default();
@@ -483,7 +491,7 @@ impl Repository {
     }
 }
 
-/// Whether something came, or was changed or renamed, since a time.
+/// True if something was created, changed or renamed since a time.
 fn is_changed_since(path: &Path, time: SystemTime) -> bool {
     let found = path.symlink_metadata().ok();
     let changed = found.as_ref().and_then(changed);
@@ -503,7 +511,7 @@ fn changed(found: &fs::Metadata) -> Option<SystemTime> {
     found.modified().ok()
 }
 
-/// Whether one of the lines of an interrupted rebase is a command of the shell.
+/// True if a line of an interrupted rebase is a shell command.
 fn runs_commands(todo: &Path) -> bool {
     let mut text = Vec::new();
     let Ok(true) = todo.symlink_metadata().map(|found| found.is_file()) else {
@@ -521,21 +529,25 @@ fn runs_commands(todo: &Path) -> bool {
 }
 
 /// The hooks in a directory.
-fn hooks_in(directory: &Path, is_hook: impl Fn(&OsStr) -> bool) -> BTreeMap<PathBuf, Content> {
+fn hooks_in(
+    directory: &Path,
+    is_hook: impl Fn(&OsStr) -> bool,
+) -> BTreeMap<PathBuf, ObeyedContent> {
     let mut hooks = BTreeMap::new();
     match directory.symlink_metadata() {
         Ok(found) if found.is_dir() => {}
-        // A link in its place is a hook as a whole.
+        // A link in its place counts as one hook.
         Ok(_) => {
-            let link = content(directory, MAX_HOOK, Keep::Hash).unwrap_or(Content::Other);
+            let link =
+                content(directory, MAX_HOOK, ContentForm::Hash).unwrap_or(ObeyedContent::Other);
             hooks.insert(directory.to_owned(), link);
             return hooks;
         }
         Err(_) => return hooks,
     }
     let Ok(entries) = fs::read_dir(directory) else {
-        // Git needs no list of them to run one.
-        hooks.insert(directory.to_owned(), Content::Other);
+        // Git can run a hook without listing the directory.
+        hooks.insert(directory.to_owned(), ObeyedContent::Other);
         return hooks;
     };
     for entry in entries.flatten() {
@@ -543,7 +555,7 @@ fn hooks_in(directory: &Path, is_hook: impl Fn(&OsStr) -> bool) -> BTreeMap<Path
         let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if !is_dir
             && is_hook(&entry.file_name())
-            && let Some(content) = content(&path, MAX_HOOK, Keep::Hash)
+            && let Some(content) = content(&path, MAX_HOOK, ContentForm::Hash)
         {
             hooks.insert(path, content);
         }
@@ -551,13 +563,13 @@ fn hooks_in(directory: &Path, is_hook: impl Fn(&OsStr) -> bool) -> BTreeMap<Path
     hooks
 }
 
-/// Whether git runs no hook of this name.
+/// True if git runs no hook of this name.
 pub fn is_idle(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.ends_with(b".sample") || name.ends_with(DISABLED.as_bytes())
 }
 
-/// Takes things out of force in one git directory.
+/// Disables files and settings in one git directory.
 struct Disarming<'a> {
     root: &'a Dir,
     workspace: &'a Path,
@@ -567,7 +579,7 @@ struct Disarming<'a> {
 
 impl Disarming<'_> {
     fn configs(&mut self, repository: &mut Repository, known: &Repository) {
-        let led_out = |files: &Place| !files.0.starts_with(self.workspace);
+        let led_out = |files: &StoredPath| !files.0.starts_with(self.workspace);
         // The same setting can lead elsewhere through a link.
         let is_led_out =
             repository.files != known.files && repository.files.as_ref().is_some_and(led_out);
@@ -581,18 +593,18 @@ impl Disarming<'_> {
         }
     }
 
-    /// Takes settings that are new out of force, and where the files are if that led out.
+    /// Disables new settings, and the work tree if it led outside.
     fn config(
         &mut self,
         path: &Path,
-        content: &mut Content,
-        before: Option<&Content>,
+        content: &mut ObeyedContent,
+        before: Option<&ObeyedContent>,
         is_led_out: bool,
     ) {
         if before == Some(content) && !is_led_out {
             return;
         }
-        let old = before.and_then(Content::settings).unwrap_or_default();
+        let old = before.and_then(ObeyedContent::settings).unwrap_or_default();
         let is_old = |setting: &Setting| {
             old.contains(setting) && !(is_led_out && setting.is("core", "worktree"))
         };
@@ -601,7 +613,7 @@ impl Disarming<'_> {
                 .into_iter()
                 .partition(|setting| self.may_stay(setting) || is_old(setting)),
             None if before == Some(content) => return,
-            // Nobody knows what it says.
+            // Its content is unknown.
             None => (old, Vec::new()),
         };
         if dropped.is_empty() && content.settings().is_some() {
@@ -613,7 +625,7 @@ impl Disarming<'_> {
             .or_else(|cause| self.bar_way_out(path, cause))
             .err();
         if failure.is_none() {
-            *content = Content::Bytes(text);
+            *content = ObeyedContent::Bytes(text);
         }
         let mut settings: Vec<String> = dropped.iter().map(Setting::key).collect();
         settings.dedup();
@@ -630,14 +642,14 @@ impl Disarming<'_> {
         }
     }
 
-    /// Takes a file out of force that git would run or follow; tells whether it is.
+    /// Disables a file that git would run or follow. Returns true if it is disabled.
     fn hook(&mut self, path: &Path) -> bool {
         let set_aside = self.set_aside(path);
         let failure = set_aside
             .or_else(|cause| self.bar_way_out(path, cause))
             .err();
         if failure.is_some() && path.symlink_metadata().is_err() {
-            // It has two names, by a link, and went with the other.
+            // It has a second name, through a link, and was disabled under that one.
             return true;
         }
         let is_done = failure.is_none();
@@ -645,10 +657,10 @@ impl Disarming<'_> {
         is_done
     }
 
-    /// Whether a setting that was not there before may be.
+    /// True if a new setting is allowed.
     fn may_stay(&self, setting: &Setting) -> bool {
         if setting.is("core", "worktree") {
-            // That of a submodule; one elsewhere would have git change files there.
+            // A submodule's own; one elsewhere would make git change files there.
             let files = setting.text().map(|text| self.directory.join(text));
             let files = files.and_then(|files| files.canonicalize().ok());
             return files.is_some_and(|files| files.starts_with(self.workspace));
@@ -662,21 +674,21 @@ impl Disarming<'_> {
         directory.write(name, text)
     }
 
-    /// Gives the file a name that git does not know.
+    /// Renames the file to a name that git does not know.
     fn set_aside(&self, path: &Path) -> io::Result<()> {
         let (directory, name) = self.parent(path)?;
         let mut other = name.to_owned();
         other.push(DISABLED);
         let rename = || directory.rename(name, &directory, &other);
         rename()
-            // A command can close the directory, and its owner can open it again.
+            // A command can remove write permission from the directory, and its owner can restore
+            // it.
             .or_else(|_| open_up(&directory).and_then(|()| rename()))
-            // Something else that cannot be replaced has the name: better gone than in force.
+            // The name is taken by something that cannot be replaced: better removed than active.
             .or_else(|_| directory.remove_file(name))
     }
 
-    /// Takes away the link by which something is reached that lies elsewhere, or tells again why it could
-    /// not be changed.
+    /// Removes the link that leads to something elsewhere, or returns the error again.
     fn bar_way_out(&self, path: &Path, cause: io::Error) -> io::Result<()> {
         let leads_out =
             |path: &&Path| path.is_symlink() && !really(path).starts_with(self.workspace);
@@ -701,7 +713,7 @@ impl Disarming<'_> {
 
     fn tell(&mut self, path: &Path, settings: Vec<String>, failure: Option<io::Error>) {
         let path = path.strip_prefix(self.workspace).unwrap_or(path).to_owned();
-        // Worktrees and included files are met more than once.
+        // Worktrees and included files are visited more than once.
         let failure = failure.map(|cause| cause.to_string());
         let disarmed = Disarmed {
             path,
@@ -718,7 +730,7 @@ impl Disarming<'_> {
     }
 }
 
-/// Lets its owner change what is in a directory.
+/// Restores write permission on a directory for its owner.
 #[cfg(unix)]
 fn open_up(directory: &Dir) -> io::Result<()> {
     use cap_std::fs::PermissionsExt;
@@ -732,7 +744,7 @@ fn open_up(_directory: &Dir) -> io::Result<()> {
     Ok(())
 }
 
-impl Content {
+impl ObeyedContent {
     fn settings(&self) -> Option<Vec<Setting>> {
         match self {
             Self::Bytes(bytes) => parse(bytes).ok(),
@@ -743,31 +755,31 @@ impl Content {
 
 /// How a file's content is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Keep {
+enum ContentForm {
     Bytes,
     Hash,
 }
 
-/// What a file holds; nothing if there is none.
-fn content(path: &Path, max: u64, keep: Keep) -> Option<Content> {
+/// The content of a file; `None` if it does not exist.
+fn content(path: &Path, max: u64, keep: ContentForm) -> Option<ObeyedContent> {
     let found = path.symlink_metadata().ok()?;
     if found.is_symlink() {
-        let target = fs::read_link(path).map(Place);
-        return Some(target.map_or(Content::Other, Content::Link));
+        let target = fs::read_link(path).map(StoredPath);
+        return Some(target.map_or(ObeyedContent::Other, ObeyedContent::Link));
     }
     if !found.is_file() || found.len() > max {
-        return Some(Content::Other);
+        return Some(ObeyedContent::Other);
     }
     let mut bytes = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(max + 1).read_to_end(&mut bytes));
     Some(match read {
-        Ok(_) if keep == Keep::Bytes => Content::Bytes(bytes),
-        Ok(_) => Content::Hash(*blake3::hash(&bytes).as_bytes()),
-        Err(_) => Content::Other,
+        Ok(_) if keep == ContentForm::Bytes => ObeyedContent::Bytes(bytes),
+        Ok(_) => ObeyedContent::Hash(*blake3::hash(&bytes).as_bytes()),
+        Err(_) => ObeyedContent::Other,
     })
 }
 
-/// Takes `.` and `..` out of an absolute path, by its letters.
+/// Resolves `.` and `..` in an absolute path lexically.
 pub fn plainly(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
@@ -782,7 +794,7 @@ pub fn plainly(path: &Path) -> PathBuf {
     plain
 }
 
-/// A path without links, as far as it exists; the rest by its letters.
+/// Resolves links in the existing part of a path, and the rest lexically.
 pub fn really(path: &Path) -> PathBuf {
     let mut rest = Vec::new();
     let mut existing = path;
@@ -800,12 +812,12 @@ pub fn really(path: &Path) -> PathBuf {
     }
 }
 
-/// A path by its letters, and the one that it really is if that is another.
+/// The lexical path, and the real one if it differs.
 fn by_both_names(path: &Path) -> BTreeSet<PathBuf> {
     BTreeSet::from([plainly(path), really(path)])
 }
 
-/// The words about what was taken out of force; none if there is nothing.
+/// The message about disabled files; `None` if there are none.
 fn in_words(disarmed: &[Disarmed]) -> Option<String> {
     const NAMED: usize = 5;
     if disarmed.is_empty() {

@@ -54,7 +54,7 @@ pub struct KeepAside<'a> {
     pub directory: &'a Path,
     /// The state of the workspace after the undo; contents that it includes are not kept.
     pub target: Snapshot,
-    /// The hashes of contents that stand elsewhere, which are not kept either.
+    /// Hashes of contents that exist elsewhere and are not kept either.
     pub known: &'a HashSet<String>,
 }
 

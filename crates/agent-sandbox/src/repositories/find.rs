@@ -1,8 +1,8 @@
-//! Finds the git directories beneath a directory, whatever they are called.
+//! Finds the git directories below a directory, whatever their names.
 //!
-//! Only names are read: no file is looked at unless it leads to a git directory. Links to directories
-//! are not followed, but for one that is called `.git`. In a directory that cannot be listed, git still
-//! finds what it knows by name: that is looked for, and the directory is told.
+//! Only names are read: no file is opened unless it points to a git directory. Links to directories
+//! are not followed, except for one named `.git`. In a directory that cannot be listed, git still
+//! finds what it knows by name: those names are checked, and the directory is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -13,38 +13,38 @@ use std::time::{Duration, Instant};
 
 use super::really;
 
-/// The most names that are read, and how long that may take.
+/// Limits on the names to read, and on the time.
 const MAX_NAMES: usize = 1_000_000;
 const MAX_TIME: Duration = Duration::from_secs(5);
 
-/// How much is read of a file that leads to a git directory.
+/// Bytes to read of a file that points to a git directory.
 const MAX_POINTER: u64 = 1 << 20;
 
-/// Large directories in a git directory that hold no other one.
+/// Large directories in a git directory that contain no other one.
 const STORES: [&str; 5] = ["objects", "refs", "logs", "lfs", "hooks"];
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    /// Git directories, complete ones and those that are called `.git`.
+pub(super) struct FoundRepositories {
+    /// Git directories: complete ones, and those named `.git`.
     pub(super) directories: BTreeSet<PathBuf>,
-    /// Files and links that lead to a git directory elsewhere, and to which.
+    /// Files and links that point to a git directory elsewhere, with their targets.
     pub(super) leading_out: BTreeMap<PathBuf, PathBuf>,
     /// Directories that could not be listed.
     pub(super) closed: BTreeSet<PathBuf>,
-    /// Whether there was no time, or no number, left for the rest.
+    /// True if the limit on time or names was reached.
     pub(super) is_cut: bool,
 }
 
-/// Looks through a directory, but for those `left_out`.
-pub(super) fn find(root: &Path, left_out: &[PathBuf]) -> Found {
-    let mut search = Search {
+/// Searches a directory, except for `left_out`.
+pub(super) fn find(root: &Path, left_out: &[PathBuf]) -> FoundRepositories {
+    let mut search = RepositorySearch {
         root,
         left_out,
         left: MAX_NAMES,
         until: Instant::now() + MAX_TIME,
         next: vec![root.to_owned()],
-        found: Found::default(),
+        found: FoundRepositories::default(),
     };
     while let Some(directory) = search.next.pop() {
         if search.left == 0 || Instant::now() > search.until {
@@ -53,7 +53,7 @@ pub(super) fn find(root: &Path, left_out: &[PathBuf]) -> Found {
         }
         search.look_into(&directory);
     }
-    let Search { mut found, .. } = search;
+    let RepositorySearch { mut found, .. } = search;
     let mut led: Vec<PathBuf> = found.directories.iter().cloned().collect();
     while let Some(directory) = led.pop() {
         let file = directory.join("commondir");
@@ -69,25 +69,26 @@ pub(super) fn find(root: &Path, left_out: &[PathBuf]) -> Found {
     found
 }
 
-/// What a file that leads to a git directory leads to, links resolved: git reads it through a link too.
+/// The target of a file that points to a git directory, with links resolved: git also reads it
+/// through a link.
 fn pointed_to(file: &Path, word: &str, base: &Path) -> Option<PathBuf> {
     let path = pointer(&file.canonicalize().ok()?, word)?;
     Some(really(&base.join(path)))
 }
 
-/// What stands in a file that leads to a git directory.
+/// The path in a file that points to a git directory.
 pub(super) fn pointer(file: &Path, word: &str) -> Option<PathBuf> {
     if !file.symlink_metadata().ok()?.is_file() {
         return None;
     }
-    // Git passes over any number of line breaks at the end, and no path is as long as this.
+    // Git skips any number of line breaks at the end, and no path is longer than this.
     let mut text = Vec::new();
     let file = fs::File::open(file).ok()?;
     file.take(MAX_POINTER).read_to_end(&mut text).ok()?;
     let end = text
         .iter()
         .rposition(|byte| !matches!(byte, b'\n' | b'\r'))?;
-    // As git reads it: one space after the word, and all else belongs to the path.
+    // As in git: one space after the keyword, and everything else belongs to the path.
     let path = text[..=end].strip_prefix(word.as_bytes())?;
     let is_path = !path.is_empty() && !path.contains(&0);
     is_path.then(|| from_bytes(path))
@@ -104,21 +105,21 @@ pub(super) fn from_bytes(bytes: &[u8]) -> PathBuf {
     String::from_utf8_lossy(bytes).into_owned().into()
 }
 
-/// Whether git would take a directory with these names for a git directory.
+/// True if git would take a directory with these names for a git directory.
 pub(super) fn is_git_directory(has: impl Fn(&str) -> bool) -> bool {
     has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
 }
 
-struct Search<'a> {
+struct RepositorySearch<'a> {
     root: &'a Path,
     left_out: &'a [PathBuf],
     left: usize,
     until: Instant,
     next: Vec<PathBuf>,
-    found: Found,
+    found: FoundRepositories,
 }
 
-impl Search<'_> {
+impl RepositorySearch<'_> {
     fn look_into(&mut self, directory: &Path) {
         const NAMES: [&str; 4] = ["HEAD", "commondir", "objects", "refs"];
         let mut has = [false; NAMES.len()];
@@ -156,7 +157,7 @@ impl Search<'_> {
         }
     }
 
-    /// Looks into a directory that cannot be listed.
+    /// Checks the known names in a directory that cannot be listed.
     fn look_by_name(&mut self, directory: &Path, is_called_git: bool) {
         if directory.symlink_metadata().is_err() {
             return;
@@ -174,7 +175,7 @@ impl Search<'_> {
         }
     }
 
-    /// Notes where a file or a link called `.git` leads.
+    /// Records the target of a file or link named `.git`.
     fn follow(&mut self, path: &Path, is_link: bool) {
         let directory = is_link.then(|| path.canonicalize().ok()).flatten();
         let target = directory.filter(|target| target.is_dir()).or_else(|| {

@@ -1,6 +1,7 @@
-//! What a command found, on the disk: whoever comes after a kill can still tell what it made.
+//! Stores the state before a command on disk, so that the changes of a killed command can still be
+//! found.
 //!
-//! Names and configuration are written as text where they are text, else as bytes.
+//! Names and configuration are stored as text if they are UTF-8, otherwise as bytes.
 
 use std::path::{Path, PathBuf};
 
@@ -10,9 +11,9 @@ use super::{Inventory, find};
 use agent_files::error::{Error, Result};
 use agent_files::fs::{Durability, own_directory, write_atomic};
 
-/// The repositories before a command that runs now, or was running when `agent` was killed.
+/// The repositories before a command that is running, or was running when `agent` was killed.
 ///
-/// Its file must lie where neither a command nor a project can write: whoever writes it decides what
+/// Its file must be where neither a command nor a project can write: whoever writes it decides what
 /// counts as new.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct KeptInventory {
@@ -24,7 +25,7 @@ pub struct KeptInventory {
 }
 
 impl KeptInventory {
-    /// What a command finds in a workspace, but for what is `left_out`.
+    /// The state of a workspace before a command, except for `left_out`.
     pub fn new(workspace: &Path, left_out: Vec<PathBuf>, before: Inventory) -> Self {
         Self {
             workspace: workspace.to_owned(),
@@ -33,7 +34,7 @@ impl KeptInventory {
         }
     }
 
-    /// Writes it down.
+    /// Writes it to a file.
     pub fn keep(&self, file: &Path) -> Result<()> {
         if let Some(directory) = file.parent() {
             own_directory(directory)?;
@@ -42,9 +43,9 @@ impl KeptInventory {
         write_atomic(file, &json, Durability::Atomic)
     }
 
-    /// Takes out of force what a command made that nobody compared, and tells what that was.
+    /// Disables changes of a command that were never compared, and returns a message about them.
     ///
-    /// To be called while no command runs.
+    /// Call it while no command runs.
     pub fn disarm(file: &Path) -> Option<String> {
         let json = std::fs::read(file).ok()?;
         let told = match serde_json::from_slice::<Self>(&json) {
@@ -57,13 +58,13 @@ impl KeptInventory {
                     .to_owned(),
             ),
         };
-        // If it stays, this is done again, which does no harm.
+        // If the file stays, this is repeated, which is harmless.
         let _ = agent_files::fs::remove(file);
         told
     }
 }
 
-/// Bytes that mostly are text.
+/// Bytes that are mostly text.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum TextOrBytes {

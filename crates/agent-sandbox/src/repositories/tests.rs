@@ -188,7 +188,7 @@ fn where_a_configuration_leads_is_known() {
             "[includeIf \"x\"]path=again\n[core]hooksPath=/elsewhere",
         );
     let root = place.root();
-    let led = Led::by(&[root.join(".git/config")], &root, Path::new("/home/me"));
+    let led = ConfiguredPaths::by(&[root.join(".git/config")], &root, Path::new("/home/me"));
     assert_eq!(
         led.hooks,
         [PathBuf::from("/elsewhere"), root.join(".husky")].into()
@@ -437,18 +437,18 @@ fn what_the_hooks_of_the_person_are_links_to_counts_as_hooks() {
     symlink("../../scripts/check", root.join(".git/hooks/pre-commit")).unwrap();
     symlink("../../tools/hooks", root.join("sub/.git/hooks")).unwrap();
     symlink("../tools", root.join("third/link")).unwrap();
-    let led = Led::in_workspace(&root, Path::new("/nobody"));
+    let led = ConfiguredPaths::in_workspace(&root, Path::new("/nobody"));
     assert!(
         led.beneath(&root)
             .any(|path| *path == root.join("scripts/check"))
     );
-    let led = Led::in_repository(
+    let led = ConfiguredPaths::in_repository(
         &root.join("sub/.git"),
         &root.join("sub"),
         Path::new("/nobody"),
     );
     assert!(led.hooks.contains(&root.join("tools/hooks")));
-    let led = Led::in_repository(
+    let led = ConfiguredPaths::in_repository(
         &root.join("third/.git"),
         &root.join("third"),
         Path::new("/nobody"),
@@ -474,7 +474,7 @@ fn the_scripts_that_settings_name_are_known() {
         .file("own.sh", "own")
         .file("clean", "own");
     let root = place.root();
-    let led = Led::in_workspace(&root, Path::new("/nobody"));
+    let led = ConfiguredPaths::in_workspace(&root, Path::new("/nobody"));
     assert_eq!(
         led.run,
         [root.join("tools/clean.py"), root.join("watch")].into()
