@@ -96,12 +96,12 @@ pub(super) fn key(base: &Path) -> String {
 
 /// The person's answers about values that may be no secrets, by the marks of the values; true for
 /// those that are sent.
-type Answers = BTreeMap<String, bool>;
+type AnswersByQuestion = BTreeMap<String, bool>;
 
 /// The answers about values that may be no secrets, in `secrets.json`.
 #[derive(Debug, Clone)]
 pub struct KeptAnswers {
-    file: PersonFile<Answers>,
+    file: PersonFile<AnswersByQuestion>,
 }
 
 impl KeptAnswers {

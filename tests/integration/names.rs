@@ -21,7 +21,6 @@ const KNOWN_DUPLICATES: &[&str] = &[
     "Check",
     "Choice",
     "Class",
-    "Clean",
     "Consent",
     "Content",
     "Contents",

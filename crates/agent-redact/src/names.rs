@@ -8,9 +8,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::rules::table::{ABOUT, OPEN, RULES};
-use super::rules::{Anchor, Rule, compile};
+use super::rules::{Anchor, SecretRule, compile};
 
-static NAMES: LazyLock<Vec<(Regex, &'static Rule)>> = LazyLock::new(|| {
+static NAMES: LazyLock<Vec<(Regex, &'static SecretRule)>> = LazyLock::new(|| {
     let rules = RULES.iter().filter(|rule| rule.anchor == Anchor::Name);
     rules.map(|rule| (compile(rule.pattern), rule)).collect()
 });
@@ -19,9 +19,9 @@ static IS_OPEN: LazyLock<Regex> = LazyLock::new(|| compile(OPEN));
 
 /// The rule of the last telling word of a name. `None` if the name does not say that its value is
 /// secret.
-pub(super) fn telling(name: &str) -> Option<&'static Rule> {
+pub(super) fn telling(name: &str) -> Option<&'static SecretRule> {
     let name = normal_name(name);
-    let may_match = |rule: &Rule| {
+    let may_match = |rule: &SecretRule| {
         rule.keywords.is_empty() || rule.keywords.iter().any(|word| name.contains(word))
     };
     let last = |pattern: &Regex| pattern.find_iter(&name).last().map(|found| found.end());

@@ -15,7 +15,7 @@ use regex::Regex;
 
 use super::names::{normal_name, telling};
 use super::rules::table::SETTINGS;
-use super::rules::{Rule, compile};
+use super::rules::{SecretRule, compile};
 use super::shape::{Stop, is_chosen, is_password, is_random, is_strong};
 use super::{SecretFinding, TextSource};
 
@@ -88,7 +88,7 @@ pub(super) fn at(text: &str, word: Range<usize>, source: TextSource<'_>) -> Opti
     // A bare `pass` is a test result, a nested one is a password.
     let is_nested = matches!(normal.as_str(), "_pass_" | "_pw_") && setting == Setting::Within;
     let is_sure = !rule.is_doubtful || is_nested;
-    let judged = Judged {
+    let judged = JudgedValue {
         rule,
         is_sure,
         form,
@@ -130,8 +130,8 @@ fn is_instruction(bytes: &[u8], name: usize) -> bool {
 }
 
 /// A value with all that is known about it.
-struct Judged<'a> {
-    rule: &'static Rule,
+struct JudgedValue<'a> {
+    rule: &'static SecretRule,
     is_sure: bool,
     form: ValueForm,
     setting: Setting,
@@ -139,7 +139,7 @@ struct Judged<'a> {
     content: &'a str,
 }
 
-impl Judged<'_> {
+impl JudgedValue<'_> {
     fn is_secret(&self) -> bool {
         let Self { rule, content, .. } = *self;
         let is_bare = !matches!(self.form, ValueForm::Quoted | ValueForm::Argument);

@@ -74,7 +74,7 @@ impl Check {
 
 /// A form of secrets.
 #[derive(Debug)]
-pub(super) struct Rule {
+pub(super) struct SecretRule {
     pub(super) kind: &'static str,
     /// Words in lower case of which each secret of this form has one in it or before it.
     pub(super) keywords: &'static [&'static str],
@@ -92,7 +92,7 @@ pub(super) struct Rule {
     pub(super) is_doubtful: bool,
 }
 
-impl Rule {
+impl SecretRule {
     const fn new(
         anchor: Anchor,
         kind: &'static str,

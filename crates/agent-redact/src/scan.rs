@@ -14,7 +14,7 @@ use regex::bytes::Regex;
 
 use super::boundary::is_within_word;
 use super::rules::table::RULES;
-use super::rules::{Anchor, Rule, compile};
+use super::rules::{Anchor, SecretRule, compile};
 use super::{SecretFinding, TextSource, keys, lines, pem, place};
 
 /// The kinds of secrets that have a rule, each once.
@@ -268,7 +268,7 @@ impl Keywords {
     }
 }
 
-fn finding(rule: &Rule, text: &str, range: Range<usize>) -> Option<SecretFinding> {
+fn finding(rule: &SecretRule, text: &str, range: Range<usize>) -> Option<SecretFinding> {
     let value = text.get(range.clone())?;
     rule.check.accepts(value).then(|| SecretFinding {
         is_doubtful: rule.is_doubtful,

@@ -26,7 +26,7 @@ use std::time::{Duration, SystemTime};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
-pub use config::{Setting, parse, render};
+pub use config::{GitSetting, parse, render};
 pub use kept::KeptInventory;
 use serde::{Deserialize, Serialize};
 
@@ -307,7 +307,7 @@ impl ConfiguredPaths {
 }
 
 /// The settings of a configuration file, if it can be read.
-pub fn settings_of(file: &Path) -> Option<Vec<Setting>> {
+pub fn settings_of(file: &Path) -> Option<Vec<GitSetting>> {
     match content(file, MAX_CONFIG, ContentForm::Bytes)? {
         ObeyedContent::Bytes(bytes) => parse(&bytes).ok(),
         ObeyedContent::Link(_) => {
@@ -605,10 +605,10 @@ impl Disarming<'_> {
             return;
         }
         let old = before.and_then(ObeyedContent::settings).unwrap_or_default();
-        let is_old = |setting: &Setting| {
+        let is_old = |setting: &GitSetting| {
             old.contains(setting) && !(is_led_out && setting.is("core", "worktree"))
         };
-        let (kept, dropped): (Vec<Setting>, Vec<Setting>) = match content.settings() {
+        let (kept, dropped): (Vec<GitSetting>, Vec<GitSetting>) = match content.settings() {
             Some(settings) => settings
                 .into_iter()
                 .partition(|setting| self.may_stay(setting) || is_old(setting)),
@@ -627,7 +627,7 @@ impl Disarming<'_> {
         if failure.is_none() {
             *content = ObeyedContent::Bytes(text);
         }
-        let mut settings: Vec<String> = dropped.iter().map(Setting::key).collect();
+        let mut settings: Vec<String> = dropped.iter().map(GitSetting::key).collect();
         settings.dedup();
         self.tell(path, settings, failure);
     }
@@ -658,7 +658,7 @@ impl Disarming<'_> {
     }
 
     /// True if a new setting is allowed.
-    fn may_stay(&self, setting: &Setting) -> bool {
+    fn may_stay(&self, setting: &GitSetting) -> bool {
         if setting.is("core", "worktree") {
             // A submodule's own; one elsewhere would make git change files there.
             let files = setting.text().map(|text| self.directory.join(text));
@@ -745,7 +745,7 @@ fn open_up(_directory: &Dir) -> io::Result<()> {
 }
 
 impl ObeyedContent {
-    fn settings(&self) -> Option<Vec<Setting>> {
+    fn settings(&self) -> Option<Vec<GitSetting>> {
         match self {
             Self::Bytes(bytes) => parse(bytes).ok(),
             Self::Hash(_) | Self::Link(_) | Self::Other => None,

@@ -1,10 +1,10 @@
 //! The lines that a search found, each read as a line of its file.
 
-use super::told::{TextPiece, Visit};
+use super::told::{TextPiece, TextVisitor};
 use crate::secrets::TextSource;
 
 /// Visits the lines that a search found, those of one file together and without their heads.
-pub(super) fn each_hit(text: &mut String, place: &str, visit: &mut Visit<'_>) {
+pub(super) fn each_hit(text: &mut String, place: &str, visit: &mut TextVisitor<'_>) {
     let lines: Vec<(&str, &str)> = text.split('\n').map(parted).collect();
     let mut visited: Vec<String> = Vec::with_capacity(lines.len());
     for group in lines.chunk_by(|one, next| path_of(one.0) == path_of(next.0)) {

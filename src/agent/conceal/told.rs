@@ -38,7 +38,7 @@ impl<'a> TextPiece<'a> {
 }
 
 /// What is done with each text.
-pub(super) type Visit<'v> = dyn FnMut(TextPiece<'_>) + 'v;
+pub(super) type TextVisitor<'v> = dyn FnMut(TextPiece<'_>) + 'v;
 
 /// What a message is made of, as far as it is words.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ impl Told<'_> {
     }
 
     /// Visits each text once, always in the same order.
-    pub(super) fn each_text(&mut self, visit: &mut Visit<'_>) {
+    pub(super) fn each_text(&mut self, visit: &mut TextVisitor<'_>) {
         const MESSAGE: &str = "the message";
         let session = &mut *self.session;
         for result in &mut session.last_results {
@@ -161,7 +161,7 @@ fn each_word(round: &mut PastRound, clean: &mut dyn FnMut(&mut String)) {
 }
 
 /// Visits the texts of the result of a step.
-fn each_piece(result: &mut StepResult, visit: &mut Visit<'_>) {
+fn each_piece(result: &mut StepResult, visit: &mut TextVisitor<'_>) {
     let place = format!("the result of step {}", result.number);
     let path = about(result);
     let source = match &path {
@@ -185,7 +185,7 @@ fn each_piece(result: &mut StepResult, visit: &mut Visit<'_>) {
 }
 
 /// Visits a detail with lines of several files, each as a part of its own.
-fn each_excerpt(outcome: &mut Outcome, place: &str, visit: &mut Visit<'_>) {
+fn each_excerpt(outcome: &mut Outcome, place: &str, visit: &mut TextVisitor<'_>) {
     let mut lines = outcome.detail.text.split_inclusive('\n');
     let mut whole = String::new();
     for Excerpt { path, lines: count } in &outcome.excerpts {

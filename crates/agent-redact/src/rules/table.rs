@@ -4,7 +4,7 @@
 //! stands. If two rows find the same text, the first one gives the kind.
 
 use super::super::shape::Stop;
-use super::{Anchor, Check, Look, Rule};
+use super::{Anchor, Check, Look, SecretRule};
 
 const SAMPLE: &[Stop] = &[Stop::Sample];
 const FILLED_IN: &[Stop] = &[Stop::Sample, Stop::Template];
@@ -39,8 +39,8 @@ const fn token(
     kind: &'static str,
     keywords: &'static [&'static str],
     pattern: &'static str,
-) -> Rule {
-    Rule::new(Anchor::Word, kind, keywords, pattern, TOKEN)
+) -> SecretRule {
+    SecretRule::new(Anchor::Word, kind, keywords, pattern, TOKEN)
 }
 
 /// A value that is known by what stands around it.
@@ -48,8 +48,8 @@ const fn place(
     kind: &'static str,
     keywords: &'static [&'static str],
     pattern: &'static str,
-) -> Rule {
-    Rule::new(Anchor::Anywhere, kind, keywords, pattern, PASSWORD)
+) -> SecretRule {
+    SecretRule::new(Anchor::Anywhere, kind, keywords, pattern, PASSWORD)
 }
 
 /// The value of a name.
@@ -57,18 +57,18 @@ const fn name(
     kind: &'static str,
     keywords: &'static [&'static str],
     pattern: &'static str,
-) -> Rule {
-    Rule::new(Anchor::Name, kind, keywords, pattern, PASSWORD)
+) -> SecretRule {
+    SecretRule::new(Anchor::Name, kind, keywords, pattern, PASSWORD)
 }
 
 /// The contents of a file that is there to keep secrets.
-const fn file(kind: &'static str, files: &'static str, pattern: &'static str) -> Rule {
-    Rule::new(Anchor::File(files), kind, &[], pattern, CHOSEN)
+const fn file(kind: &'static str, files: &'static str, pattern: &'static str) -> SecretRule {
+    SecretRule::new(Anchor::File(files), kind, &[], pattern, CHOSEN)
 }
 
 /// The rules.
 #[rustfmt::skip] // A table, one rule a line.
-pub(in super::super) static RULES: &[Rule] = &[
+pub(in super::super) static RULES: &[SecretRule] = &[
     // Tokens of vendors.
     token("aws-access-key", &["akia", "asia", "abia", "acca"], r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}"),
     place("aws-secret-key", &["aws_secret", "aws-secret", "awssecret", "secretaccesskey"], r"(?i:aws[_-]?secret|secretaccesskey)[A-Za-z_-]{0,24}[^A-Za-z0-9/+\n]{1,12}([A-Za-z0-9/+]{40})").check(TOKEN),

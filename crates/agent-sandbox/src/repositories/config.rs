@@ -15,7 +15,7 @@ use std::slice::Iter;
 
 /// A setting in a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
+pub struct GitSetting {
     /// Section name in lower case.
     pub section: String,
     /// Subsection name as written.
@@ -45,7 +45,7 @@ const CORE: [&str; 15] = [
     "untrackedcache",
 ];
 
-impl Setting {
+impl GitSetting {
     /// The full name: `core.fsmonitor`, `remote.origin.url`.
     pub fn key(&self) -> String {
         match &self.subsection {
@@ -103,7 +103,7 @@ impl Setting {
 pub struct Unreadable;
 
 /// Parses a whole file.
-pub fn parse(text: &[u8]) -> Result<Vec<Setting>, Unreadable> {
+pub fn parse(text: &[u8]) -> Result<Vec<GitSetting>, Unreadable> {
     if text.contains(&0) {
         return Err(Unreadable);
     }
@@ -116,7 +116,7 @@ pub fn parse(text: &[u8]) -> Result<Vec<Setting>, Unreadable> {
 }
 
 /// Renders settings as a configuration file.
-pub fn render(settings: &[Setting]) -> Vec<u8> {
+pub fn render(settings: &[GitSetting]) -> Vec<u8> {
     let mut text = Vec::new();
     let mut current = None;
     for setting in settings {
@@ -180,7 +180,7 @@ impl GitConfigReader<'_> {
         }
     }
 
-    fn settings(&mut self) -> Result<Vec<Setting>, Unreadable> {
+    fn settings(&mut self) -> Result<Vec<GitSetting>, Unreadable> {
         let mut settings = Vec::new();
         while self.bytes.peek().is_some() {
             match self.next() {
@@ -234,7 +234,7 @@ impl GitConfigReader<'_> {
         }
     }
 
-    fn setting(&mut self, first: u8) -> Result<Setting, Unreadable> {
+    fn setting(&mut self, first: u8) -> Result<GitSetting, Unreadable> {
         let (section, subsection) = self.section.clone().ok_or(Unreadable)?;
         let mut name = String::from(char::from(first.to_ascii_lowercase()));
         let mut byte = self.next();
@@ -250,7 +250,7 @@ impl GitConfigReader<'_> {
             b'=' => Some(self.value()?),
             _ => return Err(Unreadable),
         };
-        Ok(Setting {
+        Ok(GitSetting {
             section,
             subsection,
             name,
@@ -378,7 +378,7 @@ mod tests {
     fn only_what_names_no_program_and_no_file_is_harmless() {
         let is_harmless = |text: &str| {
             let settings = parse(text.as_bytes()).unwrap();
-            settings.iter().all(Setting::is_harmless)
+            settings.iter().all(GitSetting::is_harmless)
         };
         for text in [
             "[core]bare=true",
@@ -416,7 +416,7 @@ mod tests {
             subsection in proptest::option::of("[^\0\n]{0,9}"),
             value in proptest::option::of("[^\0\r]{0,12}"),
         ) {
-            let setting = Setting {
+            let setting = GitSetting {
                 section: "a".to_owned(),
                 subsection: subsection.map(String::into_bytes),
                 name: "b-1".to_owned(),

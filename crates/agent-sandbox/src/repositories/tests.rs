@@ -118,7 +118,7 @@ fn what_was_there_before_stays() {
         ],
     );
     let kept = parse(place.text(".git/config").as_bytes()).unwrap();
-    let keys: Vec<String> = kept.iter().map(Setting::key).collect();
+    let keys: Vec<String> = kept.iter().map(GitSetting::key).collect();
     assert_eq!(keys, ["core.fsmonitor", "core.hookspath"]);
 }
 
