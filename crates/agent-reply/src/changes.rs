@@ -1,12 +1,10 @@
 //! The body of an `EDIT_FILE` or `APPLY_PATCH`: which dialect it is written in.
 
+use super::candidate::BlockTrouble;
 use super::code_fence::Fence;
 use super::{diff, patch, search_replace};
 use crate::trim::is_blank;
 use agent_protocol::{Command, Edit, FileChange, RelPath};
-
-/// What is wrong with a body, and what to write instead.
-type Trouble = (String, String);
 
 /// Whether the first line of a body opens a SEARCH/REPLACE block.
 ///
@@ -20,7 +18,7 @@ pub(super) fn begin_with_edits(lines: &[&str]) -> bool {
 
 /// Reads the body of an `EDIT_FILE` that is not a range of lines; `line` is where its only block
 /// is said to belong.
-pub(super) fn edits(path: RelPath, body: &str, line: Option<u32>) -> Result<Command, Trouble> {
+pub(super) fn edits(path: RelPath, body: &str, line: Option<u32>) -> Result<Command, BlockTrouble> {
     if let Some(edits) = search_replace::parse_body(body) {
         let mut edits = edits?;
         if let [only] = &mut edits[..] {
@@ -42,7 +40,7 @@ pub(super) fn edits(path: RelPath, body: &str, line: Option<u32>) -> Result<Comm
 }
 
 /// Reads the body of an `APPLY_PATCH`; `path` is the file of a diff without a header.
-pub(super) fn patch(body: &str, path: Option<&RelPath>) -> Result<Vec<FileChange>, Trouble> {
+pub(super) fn patch(body: &str, path: Option<&RelPath>) -> Result<Vec<FileChange>, BlockTrouble> {
     if patch::is_envelope(body) {
         patch::parse_body(body)
     } else {

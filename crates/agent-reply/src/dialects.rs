@@ -5,15 +5,15 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use super::found::{Found, Item};
+use super::candidate::{BlockCandidate, CandidateItem};
 use super::{diff, json, patch, search_replace, whole_file};
 
 /// Offers each line once, as the parser does, and gives the blocks with their lines in the text.
 #[track_caller]
 pub(super) fn scan(
     text: &str,
-    mut find: impl FnMut(&[&str], usize) -> Option<Found>,
-) -> Vec<Found> {
+    mut find: impl FnMut(&[&str], usize) -> Option<BlockCandidate>,
+) -> Vec<BlockCandidate> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
     let (mut start, mut at) = (0, 0);
@@ -22,14 +22,14 @@ pub(super) fn scan(
             at += 1;
             continue;
         };
-        block.lines = block.lines.start + start..block.lines.end + start;
-        assert!(block.lines.contains(&at), "line {at} is not in {block:?}");
+        block.span = block.span.start + start..block.span.end + start;
+        assert!(block.span.contains(&at), "line {at} is not in {block:?}");
         assert!(
-            block.lines.end <= lines.len(),
+            block.span.end <= lines.len(),
             "{block:?} goes beyond the end"
         );
         assert!(!block.items.is_empty(), "{block:?} is empty");
-        at = block.lines.end;
+        at = block.span.end;
         start = at;
         found.push(block);
     }
@@ -40,7 +40,7 @@ fn scan_all(text: &str) -> usize {
     let mut inherited = None;
     let blocks = scan(text, |lines, at| {
         let found = search_replace::find(lines, at, inherited.as_ref())?;
-        if let [Item::Command(command)] = &found.items[..] {
+        if let [CandidateItem::Command(command)] = &found.items[..] {
             inherited = command.path().cloned();
         }
         Some(found)

@@ -24,17 +24,14 @@ mod reader;
 
 use agent_protocol::{Command, FileChange, RelPath};
 
+use super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use super::code_fence::{self, Enclosure};
-use super::found::{Found, Item};
 use super::{file_name, script};
 use crate::trim::is_blank;
-use reader::{Reader, Surroundings};
-
-/// What is wrong, and what to write instead.
-type Trouble = (String, String);
+use reader::{DiffReader, DiffSurroundings};
 
 /// The diff that begins on the line `at`.
-pub(super) fn find(lines: &[&str], at: usize) -> Option<Found> {
+pub(super) fn find(lines: &[&str], at: usize) -> Option<BlockCandidate> {
     if !reader::begins(lines, at) {
         return None;
     }
@@ -42,20 +39,20 @@ pub(super) fn find(lines: &[&str], at: usize) -> Option<Found> {
     let start = start_of(lines, at);
     let frame = enclosure.filter(|enclosure| is_of_diff(enclosure, lines, start));
     let surroundings = match frame {
-        Some(_) => Surroundings::Own,
-        None => Surroundings::Mixed,
+        Some(_) => DiffSurroundings::Own,
+        None => DiffSurroundings::Mixed,
     };
     let name = named_above(lines, frame.map_or(start, |frame| frame.line));
     let fence = enclosure.map(|enclosure| enclosure.fence);
-    let mut reader = Reader::new(lines, at, fence, surroundings);
+    let mut reader = DiffReader::new(lines, at, fence, surroundings);
     let files = reader.read();
     let block = code_fence::widen(lines, start..reader.at, enclosure);
     let at_end = code_fence::skip_blank(lines, block.end) == lines.len();
     let unfinished = enclosure.is_some() || !reader.is_complete;
     let path = name.and_then(|name| RelPath::parse(name).ok());
-    Some(Found {
-        open: at_end && block.end == reader.at && unfinished,
-        lines: block,
+    Some(BlockCandidate {
+        certainty: BlockCertainty::open_if(at_end && block.end == reader.at && unfinished),
+        span: block,
         items: vec![item(build::changes(files, path.as_ref()))],
     })
 }
@@ -72,13 +69,16 @@ pub(super) fn ends_as_counted(lines: &[&str]) -> bool {
 }
 
 /// The changes of a diff in the body of a command; `path` is the file of a diff without a header.
-pub(super) fn parse_body(body: &str, path: Option<&RelPath>) -> Result<Vec<FileChange>, Trouble> {
+pub(super) fn parse_body(
+    body: &str,
+    path: Option<&RelPath>,
+) -> Result<Vec<FileChange>, BlockTrouble> {
     let lines: Vec<&str> = body.lines().collect();
     let Some(start) = (0..lines.len()).find(|at| reader::begins_body(&lines, *at)) else {
         return Err(not_a_diff(&lines));
     };
     let fence = code_fence::open_after(&lines[..start]).map(|enclosure| enclosure.fence);
-    let files = Reader::new(&lines, start, fence, Surroundings::Own).read();
+    let files = DiffReader::new(&lines, start, fence, DiffSurroundings::Own).read();
     build::changes(files, path)
 }
 
@@ -120,7 +120,7 @@ fn named_above<'a>(lines: &[&'a str], at: usize) -> Option<&'a str> {
     })
 }
 
-fn not_a_diff(lines: &[&str]) -> Trouble {
+fn not_a_diff(lines: &[&str]) -> BlockTrouble {
     let is_normal = lines
         .iter()
         .any(|line| line.starts_with("< ") || line.starts_with("> "));
@@ -136,14 +136,10 @@ fn unified_hint() -> String {
     "send a unified diff (`--- a/path`, `+++ b/path`, `@@ -1,3 +1,4 @@`) or a `*** Begin Patch` envelope".to_owned()
 }
 
-fn item(changes: Result<Vec<FileChange>, Trouble>) -> Item {
+fn item(changes: Result<Vec<FileChange>, BlockTrouble>) -> CandidateItem {
     match changes {
-        Ok(changes) => Item::Command(Command::ApplyPatch { changes }),
-        Err((message, hint)) => Item::Problem {
-            command: Some("APPLY_PATCH"),
-            message,
-            hint,
-        },
+        Ok(changes) => CandidateItem::Command(Command::ApplyPatch { changes }),
+        Err(trouble) => CandidateItem::problem("APPLY_PATCH", trouble),
     }
 }
 

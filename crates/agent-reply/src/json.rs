@@ -23,24 +23,28 @@ use serde_json::{Map, Value};
 
 use agent_protocol::Command;
 
+use super::candidate::{BlockCandidate, BlockCertainty, CandidateItem};
 use super::code_fence;
-use super::found::{Found, Item};
 pub(super) use curly::find_curly;
 
 use super::tools::{self, Call, CallShape};
-use extent::Extent;
+use extent::JsonExtent;
 
 /// The plan or tool call that begins on the line `at`.
-pub(super) fn find(lines: &[&str], at: usize) -> Option<Found> {
+pub(super) fn find(lines: &[&str], at: usize) -> Option<BlockCandidate> {
     find_by(items_of, lines, at)
 }
 
 /// Calls that begin on the line `at` and may as well be data, each as a problem.
-pub(super) fn find_doubtful(lines: &[&str], at: usize) -> Option<Found> {
-    find_by(doubtful_items, lines, at).filter(|found| !found.open)
+pub(super) fn find_doubtful(lines: &[&str], at: usize) -> Option<BlockCandidate> {
+    find_by(doubtful_items, lines, at).filter(|found| found.certainty == BlockCertainty::Whole)
 }
 
-fn find_by(items_of: fn(&Value) -> Option<Vec<Item>>, lines: &[&str], at: usize) -> Option<Found> {
+fn find_by(
+    items_of: fn(&Value) -> Option<Vec<CandidateItem>>,
+    lines: &[&str],
+    at: usize,
+) -> Option<BlockCandidate> {
     if !extent::may_begin(lines, at) {
         return None;
     }
@@ -50,30 +54,32 @@ fn find_by(items_of: fn(&Value) -> Option<Vec<Item>>, lines: &[&str], at: usize)
     loop {
         let extent = extent::measure(lines, (line, column));
         let text = extent.text(lines, (line, column))?;
-        let is_closed = matches!(extent, Extent::Closed(_));
+        let is_closed = matches!(extent, JsonExtent::Closed(_));
         match (
             &extent,
             read_value(&text).and_then(|value| items_of(&value)),
         ) {
-            (Extent::Closed(_), Some(found)) => items.extend(found),
+            (JsonExtent::Closed(_), Some(found)) => items.extend(found),
             (_, Some(found)) => items.extend(found.into_iter().map(without_end)),
-            (Extent::Open { .. }, None) if is_ours(&text) => items.push(cut_off()),
+            (JsonExtent::Open { .. }, None) if is_ours(&text) => items.push(cut_off()),
             _ => return None,
         }
         is_cut |= !is_closed;
         (line, column) = extent.end(lines);
         match rest_of(lines, line, column) {
-            Rest::Nothing => break,
-            Rest::Value(next) => column = next,
-            Rest::Prose => return None,
+            RestOfLine::Nothing => break,
+            RestOfLine::Value(next) => column = next,
+            RestOfLine::Prose => return None,
         }
     }
     let end = if column == 0 { line } else { line + 1 };
     let enclosure = code_fence::open_after(&lines[..at]);
     let block = code_fence::widen(lines, at..end, enclosure);
-    Some(Found {
-        open: is_cut && code_fence::skip_blank(lines, block.end) == lines.len(),
-        lines: block,
+    Some(BlockCandidate {
+        certainty: BlockCertainty::open_if(
+            is_cut && code_fence::skip_blank(lines, block.end) == lines.len(),
+        ),
+        span: block,
         items,
     })
 }
@@ -86,32 +92,32 @@ pub(super) fn begins(lines: &[&str], at: usize) -> bool {
 /// The line on which the value that begins here is closed.
 pub(super) fn last_line(lines: &[&str], at: usize) -> Option<usize> {
     match extent::measure(lines, (at, 0)) {
-        Extent::Closed((line, _)) => Some(line),
+        JsonExtent::Closed((line, _)) => Some(line),
         _ => None,
     }
 }
 
 /// What follows a value on its last line.
-enum Rest {
+enum RestOfLine {
     Nothing,
     Value(usize),
     Prose,
 }
 
-fn rest_of(lines: &[&str], line: usize, column: usize) -> Rest {
+fn rest_of(lines: &[&str], line: usize, column: usize) -> RestOfLine {
     let Some(rest) = lines.get(line).map(|text| &text[column..]) else {
-        return Rest::Nothing;
+        return RestOfLine::Nothing;
     };
     if column == 0 {
-        return Rest::Nothing;
+        return RestOfLine::Nothing;
     }
     let next = rest.trim_start_matches([' ', '\t', ',', ';']);
     if next.is_empty() {
-        Rest::Nothing
+        RestOfLine::Nothing
     } else if next.starts_with(['{', '[']) {
-        Rest::Value(column + rest.len() - next.len())
+        RestOfLine::Value(column + rest.len() - next.len())
     } else {
-        Rest::Prose
+        RestOfLine::Prose
     }
 }
 
@@ -123,7 +129,7 @@ pub(super) fn read_value(text: &str) -> Option<Value> {
 }
 
 /// The commands of a value, or `None` if it is not a plan or a call.
-fn items_of(value: &Value) -> Option<Vec<Item>> {
+fn items_of(value: &Value) -> Option<Vec<CandidateItem>> {
     match value {
         Value::Object(object) if object.contains_key("actions") => plan(object),
         Value::Object(object) => {
@@ -135,7 +141,7 @@ fn items_of(value: &Value) -> Option<Vec<Item>> {
 }
 
 /// The calls in a message as the interfaces of chats wrap them.
-fn wrapped(object: &Map<String, Value>) -> Option<Vec<Item>> {
+fn wrapped(object: &Map<String, Value>) -> Option<Vec<CandidateItem>> {
     const LISTS: [&str; 6] = [
         "tool_calls",
         "tool_uses",
@@ -180,7 +186,7 @@ pub(super) fn data_end(lines: &[&str], at: usize) -> Option<usize> {
         return None;
     }
     let extent = extent::measure(lines, (at, 0));
-    let Extent::Closed((last, _)) = extent else {
+    let JsonExtent::Closed((last, _)) = extent else {
         return None;
     };
     read_value(&extent.text(lines, (at, 0))?)?;
@@ -188,7 +194,7 @@ pub(super) fn data_end(lines: &[&str], at: usize) -> Option<usize> {
 }
 
 /// The calls of a list in which one may run something, and none is certain to be a call.
-fn doubtful_items(value: &Value) -> Option<Vec<Item>> {
+fn doubtful_items(value: &Value) -> Option<Vec<CandidateItem>> {
     let values = match value {
         Value::Object(object) => object.get("actions")?.as_array()?,
         Value::Array(values) => values,
@@ -205,12 +211,12 @@ fn doubtful_items(value: &Value) -> Option<Vec<Item>> {
 }
 
 /// Calls one after the other: where one of them is certain, so are those of unknown tools.
-fn list(values: &[Value]) -> Option<Vec<Item>> {
+fn list(values: &[Value]) -> Option<Vec<CandidateItem>> {
     judged(values, CallShape::Alone)
 }
 
 /// The actions of a list, each for itself, if one of them is certainly a call.
-fn judged(values: &[Value], shape: CallShape) -> Option<Vec<Item>> {
+fn judged(values: &[Value], shape: CallShape) -> Option<Vec<CandidateItem>> {
     let is_certain = |value: &Value| {
         let call = value.as_object().and_then(Call::read);
         call.is_some_and(|call| call.is_known() && call.is_certain(shape))
@@ -229,12 +235,12 @@ fn judged(values: &[Value], shape: CallShape) -> Option<Vec<Item>> {
     Some(actions.map(item).collect())
 }
 
-fn plan(object: &Map<String, Value>) -> Option<Vec<Item>> {
+fn plan(object: &Map<String, Value>) -> Option<Vec<CandidateItem>> {
     let actions = object.get("actions")?.as_array()?;
     let speaks = object.contains_key("thought") || object.contains_key("plan");
     let mut items = Vec::new();
     if let Some(text) = object.get("plan").and_then(plan_text) {
-        items.push(Item::Command(Command::Plan { text }));
+        items.push(CandidateItem::Command(Command::Plan { text }));
     }
     if actions.is_empty() {
         let summary = object
@@ -242,7 +248,7 @@ fn plan(object: &Map<String, Value>) -> Option<Vec<Item>> {
             .and_then(Value::as_str)
             .unwrap_or_default()
             .to_owned();
-        items.push(Item::Command(Command::Done { summary }));
+        items.push(CandidateItem::Command(Command::Done { summary }));
         return speaks.then_some(items);
     }
     if !speaks {
@@ -281,7 +287,7 @@ fn step_text(step: &Value) -> String {
     }
 }
 
-fn call(object: &Map<String, Value>, shape: CallShape) -> Option<Item> {
+fn call(object: &Map<String, Value>, shape: CallShape) -> Option<CandidateItem> {
     let call = Call::read(object)?;
     call.is_certain(shape).then(|| tools::item(&call))
 }
@@ -309,24 +315,24 @@ fn is_ours(text: &str) -> bool {
 /// What is left of an item whose value lacks its last brackets.
 ///
 /// An empty list of actions may have been meant to go on, and it would end the session.
-fn without_end(item: Item) -> Item {
+fn without_end(item: CandidateItem) -> CandidateItem {
     match item {
-        Item::Command(Command::Done { .. }) => cut_off(),
+        CandidateItem::Command(Command::Done { .. }) => cut_off(),
         item => item,
     }
 }
 
-fn without_tool(action: &Value) -> Item {
+fn without_tool(action: &Value) -> CandidateItem {
     let shown: String = action.to_string().chars().take(200).collect();
-    Item::Problem {
+    CandidateItem::Problem {
         command: None,
         message: format!("an action names no tool: `{shown}`"),
         hint: r#"write each action as {"tool": "read_file", "path": "..."}"#.to_owned(),
     }
 }
 
-fn cut_off() -> Item {
-    Item::Problem {
+fn cut_off() -> CandidateItem {
+    CandidateItem::Problem {
         command: None,
         message: "the JSON ends in the middle".to_owned(),
         hint: "send the whole object again, or the commands one by one".to_owned(),

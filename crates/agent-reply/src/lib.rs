@@ -2,17 +2,23 @@
 //!
 //! # How it is made
 //!
-//! A reply as the chat gave it, turned into typed steps.
-//!
 //! Total: any text gives a `Reply`, and what could not be understood is an `Issue` in it, for the
 //! model. Nothing here touches files, so a reply can be looked at without consequences.
+//!
+//! The text as a whole is repaired first (`repair`). Then come two phases. `scan` walks over the
+//! lines and asks the recognisers, one per dialect, each a pure function from lines to a candidate
+//! (`recognise`, `patch`, `diff`, `json`, `xml`, `tokens`, `search_replace`, `whole_file`). `arbiter`
+//! decides what the candidates come to, by an order of precedence that its head states.
+
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use agent_protocol::{EndMark, Step};
+use agent_protocol::{Command, EndMark, Step};
 pub use agent_protocol::{Issue, Repair, TruncatedReply};
 
-mod assemble;
+mod arbiter;
+mod candidate;
 mod changes;
 mod code_fence;
 mod decode;
@@ -20,7 +26,6 @@ mod decode;
 mod dialects;
 mod diff;
 mod file_name;
-mod found;
 mod invented;
 mod json;
 mod line;
@@ -28,7 +33,9 @@ mod link;
 mod own_message;
 mod patch;
 mod prose;
+mod recognise;
 mod repair;
+mod scan;
 mod script;
 mod search_replace;
 mod tags;
@@ -87,7 +94,76 @@ pub fn parse(text: &str) -> Reply {
     if let Some(width) = repair::wrapped_width(&text) {
         return wrapped(&text, width);
     }
-    assemble::assemble(&text, &done)
+    read_repaired(&text, &done)
+}
+
+/// Reads a text after its repair; `done` is what the repair did.
+fn read_repaired(text: &str, done: &[repair::Done]) -> Reply {
+    let mut lines = trim::lines(text);
+    let messages = own_message::remove(text, &mut lines);
+    let thoughts = thinking::remove(text, &mut lines);
+    let tags = tags::Tags::of(&lines);
+    let last_line = if text.ends_with('\n') {
+        scan::TextEnd::Terminated
+    } else {
+        scan::TextEnd::Unterminated
+    };
+    let scanned = scan::scan(lines, &tags, last_line);
+    let arbiter::JudgedReply {
+        mut reply,
+        lines,
+        mut blocks,
+    } = arbiter::judge(scanned);
+    let own = &mut reply.repairs;
+    add_repair(own, "left out the model's thinking", thoughts.len(), false);
+    add_repair(own, scan::OWN_MESSAGE, messages.len(), false);
+    let repairs: Vec<Repair> = done
+        .iter()
+        .map(|done| Repair {
+            what: done.what.to_owned(),
+            count: u32::try_from(done.count).unwrap_or(u32::MAX),
+            in_body: reaches_body(&done.changed, &reply.steps, &blocks),
+        })
+        .collect();
+    reply.repairs.splice(0..0, repairs);
+    blocks.extend(messages);
+    reply.prose = prose::around(&lines, &mut blocks);
+    reply
+}
+
+/// Whether a repair of the whole text reached into the body of a command.
+fn reaches_body(changed: &repair::RepairedLines, steps: &[Step], blocks: &[Range<usize>]) -> bool {
+    match changed {
+        repair::RepairedLines::Nothing => false,
+        repair::RepairedLines::Everything => steps.iter().any(|step| has_body(&step.command)),
+        repair::RepairedLines::Lines(lines) => blocks.iter().any(|block| {
+            // The tags themselves are no body.
+            let first = lines.partition_point(|line| *line <= block.start);
+            lines.get(first).is_some_and(|line| *line + 1 < block.end)
+        }),
+    }
+}
+
+fn has_body(command: &Command) -> bool {
+    command.changes_files() || matches!(command, Command::RunCommand { .. })
+}
+
+/// Whether a command does more than to look or to tell.
+fn has_effects(command: &Command) -> bool {
+    has_body(command) || matches!(command, Command::Done { .. })
+}
+
+/// A few words that tell a command from its neighbours.
+fn subject(command: &Command) -> String {
+    match command.path() {
+        Some(path) => format!("{} {path}", command.name()),
+        None => command.name().to_owned(),
+    }
+}
+
+/// A line as people count them, from 1.
+fn line_number(line: usize) -> u32 {
+    u32::try_from(line).map_or(u32::MAX, |line| line.saturating_add(1))
 }
 
 /// A reply of which nothing is done: nobody can tell where its lines went on.

@@ -28,7 +28,7 @@ pub(super) fn remove(text: &str, lines: &mut [&str]) -> Vec<Range<usize>> {
     if memchr::memmem::find(text.as_bytes(), LAST_SECTION.as_bytes()).is_none() {
         return found;
     }
-    let mut around = Surroundings::default();
+    let mut around = OpenAround::default();
     let mut at = 0;
     while at < lines.len() {
         if around.are_free() && begins(lines[at]) {
@@ -108,7 +108,7 @@ fn own_mark(lines: &[&str], at: usize) -> Option<EndMark> {
 
 /// What is open around a line.
 #[derive(Default)]
-struct Surroundings<'a> {
+struct OpenAround<'a> {
     body: Option<tags::Name>,
     fence: Option<Fence<'a>>,
     /// Whether the fence is the first line of all, as around a whole text.
@@ -116,7 +116,7 @@ struct Surroundings<'a> {
     has_text: bool,
 }
 
-impl<'a> Surroundings<'a> {
+impl<'a> OpenAround<'a> {
     fn are_free(&self) -> bool {
         self.body.is_none() && (self.fence.is_none() || self.is_frame)
     }

@@ -22,17 +22,14 @@ mod hunks;
 
 use agent_protocol::{Command, FileChange, RelPath};
 
+use super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use super::code_fence;
-use super::found::{Found, Item};
 use directive::{Directive, directive};
 use ends::Envelope;
 pub(super) use ends::{Ends, KnownEnds};
 
-/// What is wrong, and what to write instead.
-type Trouble = (String, String);
-
 /// The patch that begins on the line `at`; `ends` is what is known of lines with the same end.
-pub(super) fn find(lines: &[&str], at: usize, ends: &mut Ends) -> Option<Found> {
+pub(super) fn find(lines: &[&str], at: usize, ends: &mut Ends) -> Option<BlockCandidate> {
     if !begins(lines[at]) {
         return None;
     }
@@ -54,9 +51,9 @@ pub(super) fn find(lines: &[&str], at: usize, ends: &mut Ends) -> Option<Found> 
     let enclosure = code_fence::open_after(&lines[..start]);
     let block = code_fence::widen(lines, start..end, enclosure);
     let at_end = code_fence::skip_blank(lines, block.end) == lines.len();
-    Some(Found {
-        open: !envelope.closed && at_end && block.end == end,
-        lines: block,
+    Some(BlockCandidate {
+        certainty: BlockCertainty::open_if(!envelope.closed && at_end && block.end == end),
+        span: block,
         items: vec![item(read.changes)],
     })
 }
@@ -75,7 +72,7 @@ pub(super) fn is_envelope(body: &str) -> bool {
 }
 
 /// The changes of the envelopes in the body of a command.
-pub(super) fn parse_body(body: &str) -> Result<Vec<FileChange>, Trouble> {
+pub(super) fn parse_body(body: &str) -> Result<Vec<FileChange>, BlockTrouble> {
     let lines: Vec<&str> = body.lines().collect();
     let mut changes = Vec::new();
     let mut ends = Ends::default();
@@ -104,13 +101,13 @@ pub(super) fn parse_body(body: &str) -> Result<Vec<FileChange>, Trouble> {
 
 /// What was read, and the line after it.
 struct Read {
-    changes: Result<Vec<FileChange>, Trouble>,
+    changes: Result<Vec<FileChange>, BlockTrouble>,
     end: usize,
 }
 
 fn read_files(lines: &[&str], envelope: &Envelope, directory: &str) -> Read {
     let body = &lines[..envelope.body.end];
-    let mut files = hunks::Files::new(body, envelope.body.start, envelope.closed, directory);
+    let mut files = hunks::PatchFiles::new(body, envelope.body.start, envelope.closed, directory);
     let changes = files.read();
     let end = if envelope.closed {
         // The end of a body stands in for a missing end line.
@@ -153,7 +150,7 @@ impl<'a> Heredoc<'a> {
 }
 
 /// A path of a patch, below the directory of its heredoc.
-fn path_of(directory: &str, name: &str) -> Result<RelPath, Trouble> {
+fn path_of(directory: &str, name: &str) -> Result<RelPath, BlockTrouble> {
     let name = name.trim().trim_matches(['`', '"']);
     let parsed = if directory.is_empty() || directory == "." {
         RelPath::parse(name)
@@ -168,7 +165,7 @@ fn path_of(directory: &str, name: &str) -> Result<RelPath, Trouble> {
     })
 }
 
-fn empty() -> Trouble {
+fn empty() -> BlockTrouble {
     (
         "the patch changes no file".to_owned(),
         "write `*** Add File: path`, `*** Update File: path` or `*** Delete File: path` after `*** Begin Patch`"
@@ -176,19 +173,13 @@ fn empty() -> Trouble {
     )
 }
 
-fn item(changes: Result<Vec<FileChange>, Trouble>) -> Item {
+fn item(changes: Result<Vec<FileChange>, BlockTrouble>) -> CandidateItem {
     match changes {
-        Ok(changes) if !changes.is_empty() => Item::Command(Command::ApplyPatch { changes }),
-        Ok(_) => problem(empty()),
-        Err(trouble) => problem(trouble),
-    }
-}
-
-fn problem((message, hint): Trouble) -> Item {
-    Item::Problem {
-        command: Some("APPLY_PATCH"),
-        message,
-        hint,
+        Ok(changes) if !changes.is_empty() => {
+            CandidateItem::Command(Command::ApplyPatch { changes })
+        }
+        Ok(_) => CandidateItem::problem("APPLY_PATCH", empty()),
+        Err(trouble) => CandidateItem::problem("APPLY_PATCH", trouble),
     }
 }
 

@@ -31,12 +31,12 @@ pub(super) use wrapped::width as wrapped_width;
 pub(super) struct Done {
     pub(super) what: &'static str,
     pub(super) count: usize,
-    pub(super) changed: Changed,
+    pub(super) changed: RepairedLines,
 }
 
 /// Which lines a repair gave another content.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Changed {
+pub(super) enum RepairedLines {
     /// None: a body says the same as before.
     Nothing,
     /// Every line.

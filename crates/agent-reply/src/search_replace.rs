@@ -18,31 +18,35 @@ mod markers;
 
 use agent_protocol::{Command, Edit, RelPath, Replacement};
 
+use super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use super::code_fence::{self, Fence};
 use super::file_name;
-use super::found::{Found, Item};
 use super::tags::copy_button;
 use crate::trim::{is_blank, trim, trim_start};
-use block::{Block, Ending, Trouble};
+use block::{EditBlock, EditBlockEnd};
 
 /// How many lines above a block are looked at for the name of its file.
 const LINES_ABOVE: usize = 6;
 
 /// The block whose head is the line `at`; `inherited` is the file of the block before.
-pub(super) fn find(lines: &[&str], at: usize, inherited: Option<&RelPath>) -> Option<Found> {
+pub(super) fn find(
+    lines: &[&str],
+    at: usize,
+    inherited: Option<&RelPath>,
+) -> Option<BlockCandidate> {
     let head = markers::head(lines[at])?;
     let above = look_above(lines, at);
-    let block = Block::read(lines, at, &head);
+    let block = EditBlock::read(lines, at, &head);
     let end = match block.ending {
-        Ending::Tail => block.end,
-        Ending::NextHead => above_next(lines, at, block.end),
-        Ending::EndOfText => above
+        EditBlockEnd::Tail => block.end,
+        EditBlockEnd::NextHead => above_next(lines, at, block.end),
+        EditBlockEnd::EndOfText => above
             .fence
             .and_then(|fence| first(lines, at + 1, |line| fence.is_closed_by(line)))
             .or_else(|| first(lines, at + 1, code_fence::is_tag))
             .unwrap_or(block.end),
     };
-    let open = block.ending == Ending::EndOfText && end == lines.len();
+    let open = block.ending == EditBlockEnd::EndOfText && end == lines.len();
     let name = head.name.or(above.name);
     let item = match (block.replacement, name, inherited) {
         (Err(trouble), ..) => problem(trouble),
@@ -59,10 +63,10 @@ pub(super) fn find(lines: &[&str], at: usize, inherited: Option<&RelPath>) -> Op
         Some(line) if closes(above.fence, line) => end + 1,
         _ => end,
     };
-    Some(Found {
-        lines: above.start..end,
+    Some(BlockCandidate {
+        span: above.start..end,
         items: vec![item],
-        open,
+        certainty: BlockCertainty::open_if(open),
     })
 }
 
@@ -82,7 +86,7 @@ pub(super) fn is_tail(line: &str) -> bool {
 }
 
 /// The blocks in the body of a command that names the file itself; `None` without any.
-pub(super) fn parse_body(body: &str) -> Option<Result<Vec<Replacement>, Trouble>> {
+pub(super) fn parse_body(body: &str) -> Option<Result<Vec<Replacement>, BlockTrouble>> {
     let lines: Vec<&str> = body.lines().collect();
     let mut replacements = Vec::new();
     let mut at = 0;
@@ -91,7 +95,7 @@ pub(super) fn parse_body(body: &str) -> Option<Result<Vec<Replacement>, Trouble>
             at += 1;
             continue;
         };
-        let block = Block::read(&lines, at, &head);
+        let block = EditBlock::read(&lines, at, &head);
         match block.replacement {
             Ok(replacement) => replacements.push(replacement),
             Err(trouble) => return Some(Err(trouble)),
@@ -201,7 +205,7 @@ fn closes(fence: Option<Fence<'_>>, line: &str) -> bool {
     }
 }
 
-fn edit_of(name: &str, replacement: Replacement) -> Item {
+fn edit_of(name: &str, replacement: Replacement) -> CandidateItem {
     match RelPath::parse(name) {
         Ok(path) => edit(path, replacement),
         Err(refused) => problem((
@@ -211,8 +215,8 @@ fn edit_of(name: &str, replacement: Replacement) -> Item {
     }
 }
 
-fn edit(path: RelPath, replacement: Replacement) -> Item {
-    Item::Command(Command::EditFile {
+fn edit(path: RelPath, replacement: Replacement) -> CandidateItem {
+    CandidateItem::Command(Command::EditFile {
         path,
         edit: Edit::Replace {
             edits: vec![replacement],
@@ -220,22 +224,18 @@ fn edit(path: RelPath, replacement: Replacement) -> Item {
     })
 }
 
-fn problem((message, hint): Trouble) -> Item {
-    Item::Problem {
-        command: Some("EDIT_FILE"),
-        message,
-        hint,
-    }
+fn problem(trouble: BlockTrouble) -> CandidateItem {
+    CandidateItem::problem("EDIT_FILE", trouble)
 }
 
-fn no_file_name() -> Trouble {
+fn no_file_name() -> BlockTrouble {
     (
         "the SEARCH/REPLACE block does not say which file it changes".to_owned(),
         "write the path of the file alone on the line above the block".to_owned(),
     )
 }
 
-fn no_certain_name(name: &str) -> Trouble {
+fn no_certain_name(name: &str) -> BlockTrouble {
     (
         format!("an empty SEARCH makes a new file, and `{name}` above it may be only a word"),
         format!("send it as `[CREATE_FILE path=\"...\"]`, with `{name}` if that is the file"),

@@ -14,7 +14,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::found::{Found, Item};
+use super::candidate::{BlockCandidate, BlockCertainty, CandidateItem};
 use super::tools::{self, Call};
 use super::{code_fence, json};
 use crate::trim::{is_blank, trim};
@@ -31,7 +31,7 @@ const LEADS: [&str; 7] = [
 ];
 
 /// The calls that begin on the line `at`.
-pub(super) fn find(lines: &[&str], at: usize) -> Option<Found> {
+pub(super) fn find(lines: &[&str], at: usize) -> Option<BlockCandidate> {
     let line = trim(lines[at]);
     if line.starts_with(['<', '[']) && LEADS.iter().any(|lead| line.starts_with(lead)) {
         return between_tokens(lines, at);
@@ -39,7 +39,7 @@ pub(super) fn find(lines: &[&str], at: usize) -> Option<Found> {
     tool_code(lines, at)
 }
 
-fn between_tokens(lines: &[&str], at: usize) -> Option<Found> {
+fn between_tokens(lines: &[&str], at: usize) -> Option<BlockCandidate> {
     let end = block_end(lines, at);
     let text = plain_tokens(&lines[at..end].join("\n"));
     let items = if let Some(rest) = text.trim_start().strip_prefix("[TOOL_CALLS]") {
@@ -51,10 +51,10 @@ fn between_tokens(lines: &[&str], at: usize) -> Option<Found> {
     } else {
         delimited(&text)
     };
-    (!items.is_empty()).then_some(Found {
-        lines: at..end,
+    (!items.is_empty()).then_some(BlockCandidate {
+        span: at..end,
         items,
-        open: false,
+        certainty: BlockCertainty::Whole,
     })
 }
 
@@ -82,7 +82,7 @@ fn plain_tokens(text: &str) -> String {
 }
 
 /// Calls that each stand between a begin and an end.
-fn delimited(text: &str) -> Vec<Item> {
+fn delimited(text: &str) -> Vec<CandidateItem> {
     let mut items = Vec::new();
     for part in text.split("<|tool_call_begin|>").skip(1) {
         let call = part.split("<|tool_call_end|>").next().unwrap_or(part);
@@ -102,7 +102,7 @@ fn delimited(text: &str) -> Vec<Item> {
     items
 }
 
-fn mistral(text: &str) -> Vec<Item> {
+fn mistral(text: &str) -> Vec<CandidateItem> {
     if let Some((name, arguments)) = text.split_once("[ARGS]") {
         return vec![json_call(Some(name), arguments)];
     }
@@ -122,7 +122,7 @@ fn mistral(text: &str) -> Vec<Item> {
     }
 }
 
-fn harmony(text: &str) -> Vec<Item> {
+fn harmony(text: &str) -> Vec<CandidateItem> {
     let mut items = Vec::new();
     for part in text.split("to=functions.").skip(1) {
         let name: &str = part.split([' ', '<', '\n']).next().unwrap_or_default();
@@ -133,7 +133,7 @@ fn harmony(text: &str) -> Vec<Item> {
 }
 
 /// A call with its arguments as JSON; without a name it stands in them.
-fn json_call(name: Option<&str>, arguments: &str) -> Item {
+fn json_call(name: Option<&str>, arguments: &str) -> CandidateItem {
     let text = arguments.split("<|").next().unwrap_or_default();
     let text = text
         .trim()
@@ -153,7 +153,7 @@ fn json_call(name: Option<&str>, arguments: &str) -> Item {
 }
 
 /// The calls of a block that says `tool_code`.
-fn tool_code(lines: &[&str], at: usize) -> Option<Found> {
+fn tool_code(lines: &[&str], at: usize) -> Option<BlockCandidate> {
     let fence = code_fence::Fence::read(lines[at])?;
     if fence.info != "tool_code" {
         return None;
@@ -162,10 +162,10 @@ fn tool_code(lines: &[&str], at: usize) -> Option<Found> {
     let text = lines[at + 1..close.unwrap_or(lines.len())].join("\n");
     let mut reader = PythonCalls { text: &text, at: 0 };
     let items = reader.calls().unwrap_or_else(|| vec![problem()]);
-    Some(Found {
-        lines: at..close.map_or(lines.len(), |close| close + 1),
+    Some(BlockCandidate {
+        span: at..close.map_or(lines.len(), |close| close + 1),
         items,
-        open: close.is_none(),
+        certainty: BlockCertainty::open_if(close.is_none()),
     })
 }
 
@@ -176,7 +176,7 @@ struct PythonCalls<'a> {
 }
 
 impl PythonCalls<'_> {
-    fn calls(&mut self) -> Option<Vec<Item>> {
+    fn calls(&mut self) -> Option<Vec<CandidateItem>> {
         let mut items = Vec::new();
         loop {
             self.space();
@@ -292,8 +292,8 @@ impl PythonCalls<'_> {
     }
 }
 
-fn problem() -> Item {
-    Item::Problem {
+fn problem() -> CandidateItem {
+    CandidateItem::Problem {
         command: None,
         message: "a tool call in the format of another program cannot be read".to_owned(),
         hint: "send it as a command of the protocol, as in `[READ_FILE path=\"...\"]`".to_owned(),
@@ -308,10 +308,10 @@ mod tests {
     fn case(text: &str, count: usize) {
         let lines: Vec<&str> = text.lines().collect();
         let found = find(&lines, 0).unwrap_or_else(|| panic!("{text}"));
-        assert_eq!(found.lines, 0..lines.len(), "{text}");
-        let read = |item: &Item| match item {
-            Item::Command(command) => command.path().map(ToString::to_string),
-            Item::Problem { .. } => None,
+        assert_eq!(found.span, 0..lines.len(), "{text}");
+        let read = |item: &CandidateItem| match item {
+            CandidateItem::Command(command) => command.path().map(ToString::to_string),
+            CandidateItem::Problem { .. } => None,
         };
         let paths: Vec<_> = found.items.iter().map(read).collect();
         assert_eq!(
@@ -364,7 +364,7 @@ mod tests {
         let lines = ["```tool_code", "delete_file(path=name)", "```"];
         assert!(matches!(
             find(&lines, 0).unwrap().items[..],
-            [Item::Problem { .. }]
+            [CandidateItem::Problem { .. }]
         ));
         assert!(find(&["delete_file(path=\"a\")"], 0).is_none());
     }

@@ -9,16 +9,13 @@ use serde_json::Value;
 
 use agent_protocol::{Command, Edit, Pattern, RelPath, Replacement, Selection};
 
-use super::found::Item;
+use super::candidate::{BlockTrouble, CandidateItem};
 use super::{changes, patch, script, search_replace};
 pub(crate) use call::{Call, CallShape};
 use table::Tool;
 
 mod call;
 mod table;
-
-/// What is wrong, and what to write instead.
-type Trouble = (String, String);
 
 /// What a tool is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,13 +98,13 @@ fn is_complete(call: &Call<'_>) -> bool {
 }
 
 /// The command that a call is, or what is wrong with it.
-pub(crate) fn item(call: &Call<'_>) -> Item {
+pub(crate) fn item(call: &Call<'_>) -> CandidateItem {
     let Some(tool) = tool_of(&call.tool) else {
         return unknown(call);
     };
     match command(tool.kind, call) {
-        Ok(command) => Item::Command(command),
-        Err((message, hint)) => Item::Problem {
+        Ok(command) => CandidateItem::Command(command),
+        Err((message, hint)) => CandidateItem::Problem {
             command: tool.kind.command(),
             message,
             hint: if hint.is_empty() {
@@ -120,9 +117,9 @@ pub(crate) fn item(call: &Call<'_>) -> Item {
 }
 
 /// A call that may be data: what to write if it was meant.
-pub(crate) fn doubtful(call: &Call<'_>) -> Item {
+pub(crate) fn doubtful(call: &Call<'_>) -> CandidateItem {
     let known = tool_of(&call.tool);
-    Item::Problem {
+    CandidateItem::Problem {
         command: known.and_then(|tool| tool.kind.command()),
         message: format!(
             "`{}` stands in JSON that may be data, so it was not done",
@@ -152,7 +149,7 @@ fn letters(name: &str) -> impl Iterator<Item = u8> {
     bytes.map(|byte| byte.to_ascii_lowercase())
 }
 
-fn command(kind: ToolKind, call: &Call<'_>) -> Result<Command, Trouble> {
+fn command(kind: ToolKind, call: &Call<'_>) -> Result<Command, BlockTrouble> {
     Ok(match kind {
         ToolKind::Read => read(call)?,
         ToolKind::Create => Command::create_file(path(call)?, text(call, table::CONTENT)?),
@@ -217,7 +214,7 @@ fn command(kind: ToolKind, call: &Call<'_>) -> Result<Command, Trouble> {
     })
 }
 
-fn read(call: &Call<'_>) -> Result<Command, Trouble> {
+fn read(call: &Call<'_>) -> Result<Command, BlockTrouble> {
     let names = [table::PATH, table::PATHS].join(" ");
     let mut start_line = number(call, table::START)?;
     let mut end_line = number(call, table::END)?;
@@ -244,7 +241,7 @@ fn read(call: &Call<'_>) -> Result<Command, Trouble> {
     })
 }
 
-fn search(call: &Call<'_>) -> Result<Command, Trouble> {
+fn search(call: &Call<'_>) -> Result<Command, BlockTrouble> {
     // Elsewhere what is searched for is a regular expression, unless something else is said.
     let is_ours = is_same(&call.tool, "search_text");
     let says = call.get("is_regex regex").is_some_and(Value::is_boolean);
@@ -259,7 +256,7 @@ fn search(call: &Call<'_>) -> Result<Command, Trouble> {
 }
 
 /// An edit: a list of replacements, one by text or by regular expression, a diff, or lines by number.
-fn edit(call: &Call<'_>) -> Result<Command, Trouble> {
+fn edit(call: &Call<'_>) -> Result<Command, BlockTrouble> {
     let edits = match call.get(table::EDITS) {
         Some(Value::Array(edits)) => {
             let each = edits.iter().map(|edit| {
@@ -294,7 +291,7 @@ fn edit(call: &Call<'_>) -> Result<Command, Trouble> {
 }
 
 /// The one file that each of several edits names.
-fn common_path(call: &Call<'_>, edits: &[Value]) -> Result<RelPath, Trouble> {
+fn common_path(call: &Call<'_>, edits: &[Value]) -> Result<RelPath, BlockTrouble> {
     let mut paths = edits.iter().map(|edit| {
         let edit = edit.as_object().cloned().unwrap_or_default();
         path(&Call::certain(&call.tool, edit))
@@ -312,7 +309,7 @@ fn common_path(call: &Call<'_>, edits: &[Value]) -> Result<RelPath, Trouble> {
 }
 
 /// By text if it has the strings of one, else by regular expression.
-fn replacement(call: &Call<'_>) -> Result<Replacement, Trouble> {
+fn replacement(call: &Call<'_>) -> Result<Replacement, BlockTrouble> {
     let (old, new, pattern) = if call.get(table::OLD).is_none() {
         let old = text(call, table::PATTERN)?;
         (old, text(call, table::REPLACEMENT)?, Pattern::Regex)
@@ -332,7 +329,7 @@ fn replacement(call: &Call<'_>) -> Result<Replacement, Trouble> {
 }
 
 /// A patch of any dialect.
-fn patched(call: &Call<'_>) -> Result<Command, Trouble> {
+fn patched(call: &Call<'_>) -> Result<Command, BlockTrouble> {
     let body = text(call, table::CHANGES)?;
     let path = match call.get(table::PATH) {
         Some(_) => Some(path(call)?),
@@ -348,7 +345,7 @@ fn patched(call: &Call<'_>) -> Result<Command, Trouble> {
     Ok(Command::ApplyPatch { changes })
 }
 
-fn run(call: &Call<'_>) -> Result<Command, Trouble> {
+fn run(call: &Call<'_>) -> Result<Command, BlockTrouble> {
     let script = match call.get(table::SCRIPT) {
         Some(Value::Array(words)) => {
             let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
@@ -388,36 +385,36 @@ fn run(call: &Call<'_>) -> Result<Command, Trouble> {
     })
 }
 
-fn path(call: &Call<'_>) -> Result<RelPath, Trouble> {
+fn path(call: &Call<'_>) -> Result<RelPath, BlockTrouble> {
     path_in(call, table::PATH)
 }
 
-fn path_in(call: &Call<'_>, names: &str) -> Result<RelPath, Trouble> {
+fn path_in(call: &Call<'_>, names: &str) -> Result<RelPath, BlockTrouble> {
     RelPath::parse(text(call, names)?.trim()).map_err(|refused| refused_path(call, &refused))
 }
 
-fn directory(call: &Call<'_>) -> Result<Option<RelPath>, Trouble> {
+fn directory(call: &Call<'_>) -> Result<Option<RelPath>, BlockTrouble> {
     let Some(text) = call.text(table::PATH) else {
         return Ok(None);
     };
     RelPath::parse_directory(&text).map_err(|refused| refused_path(call, &refused))
 }
 
-fn places(call: &Call<'_>, names: &str) -> Result<Option<Selection>, Trouble> {
+fn places(call: &Call<'_>, names: &str) -> Result<Option<Selection>, BlockTrouble> {
     let Some(text) = call.text(names) else {
         return Ok(None);
     };
     Selection::parse_directory(&text).map_err(|refused| refused_path(call, &refused))
 }
 
-fn refused_path(call: &Call<'_>, refused: &agent_protocol::PathProblem) -> Trouble {
+fn refused_path(call: &Call<'_>, refused: &agent_protocol::PathProblem) -> BlockTrouble {
     (
         format!("`{}` cannot be used: {refused}", call.tool),
         "give a path relative to the workspace".to_owned(),
     )
 }
 
-fn text(call: &Call<'_>, names: &str) -> Result<String, Trouble> {
+fn text(call: &Call<'_>, names: &str) -> Result<String, BlockTrouble> {
     let name = || names.split(' ').next().unwrap_or_default();
     let text = call.text(names).ok_or_else(|| missing(call, name()))?;
     // Which line ends a file has, the file knows.
@@ -425,7 +422,7 @@ fn text(call: &Call<'_>, names: &str) -> Result<String, Trouble> {
 }
 
 /// Words for a person, without white space around them.
-fn words(call: &Call<'_>, names: &str) -> Result<String, Trouble> {
+fn words(call: &Call<'_>, names: &str) -> Result<String, BlockTrouble> {
     text(call, names).map(|text| text.trim().to_owned())
 }
 
@@ -437,7 +434,7 @@ fn ended(mut text: String) -> String {
     text
 }
 
-fn number(call: &Call<'_>, names: &str) -> Result<Option<u32>, Trouble> {
+fn number(call: &Call<'_>, names: &str) -> Result<Option<u32>, BlockTrouble> {
     call.number(names).map_err(|name| {
         (
             format!("`{name}` of `{}` is not a line number or count", call.tool),
@@ -446,11 +443,11 @@ fn number(call: &Call<'_>, names: &str) -> Result<Option<u32>, Trouble> {
     })
 }
 
-fn missing(call: &Call<'_>, name: &str) -> Trouble {
+fn missing(call: &Call<'_>, name: &str) -> BlockTrouble {
     (format!("`{}` needs `{name}`", call.tool), String::new())
 }
 
-fn unknown(call: &Call<'_>) -> Item {
+fn unknown(call: &Call<'_>) -> CandidateItem {
     let shown: String = call.tool.chars().take(60).collect();
     // What changes a part of a file is no reason to write all of it.
     let is_edit = call.get(table::OLD).is_some() || call.get(table::NEW).is_some();
@@ -472,7 +469,7 @@ fn unknown(call: &Call<'_>) -> Item {
         .filter(|tool| tool.kind != ToolKind::Unavailable && tool.kind != ToolKind::Editor)
         .map(Tool::name)
         .collect();
-    Item::Problem {
+    CandidateItem::Problem {
         command: None,
         message: format!(
             "there is no tool `{shown}`; this arrived: {}",

@@ -14,34 +14,34 @@ use std::ops::Range;
 
 use agent_protocol::{Command, ContentSource, RelPath};
 
+use super::candidate::{BlockCandidate, BlockCertainty, CandidateItem};
 use super::code_fence::Fence;
-use super::found::{Found, Item};
 use crate::trim::trim_start;
-pub(super) use end::End;
+pub(super) use end::FileBlockEnd;
 use named::{is_shortened, is_taken, labelled, named, path_in_comment};
 
 /// A code block that shows a file.
-pub(super) struct Block<'a> {
+pub(super) struct FileBlock<'a> {
     name: &'a str,
     /// All its lines, that of the name and the fences included.
     pub(super) lines: Range<usize>,
     /// The lines between its fences.
     content: Range<usize>,
-    pub(super) end: End,
+    pub(super) end: FileBlockEnd,
     /// Whether only a comment inside of it names the file.
     is_named_inside: bool,
     is_text: bool,
     indent: usize,
 }
 
-impl<'a> Block<'a> {
+impl<'a> FileBlock<'a> {
     /// The block that the fence on the line `at` begins, if it shows a file; lines before `after`
     /// belong to others.
     pub(super) fn at(lines: &[&'a str], at: usize, after: usize) -> Option<Self> {
         let fence = Fence::read(lines[at])?;
         let named = named(lines, at, after, &fence)?;
         let (end, content, below) = match end::of(lines, at, &fence, named.text) {
-            End::Closed(close) => (End::Closed(close), at + 1..close, close + 1),
+            FileBlockEnd::Closed(close) => (FileBlockEnd::Closed(close), at + 1..close, close + 1),
             other => (other, at + 1..lines.len(), lines.len()),
         };
         Some(Self {
@@ -65,21 +65,21 @@ impl<'a> Block<'a> {
         self.is_text
     }
 
-    fn found(self, lines: &[&str]) -> Found {
+    fn found(self, lines: &[&str]) -> BlockCandidate {
         let content = &lines[self.content];
         let content = match content.split_first() {
             Some((first, rest)) if labelled(first) == Some(self.name) => rest,
             _ => content,
         };
         let item = match self.end {
-            End::Uncertain => uncertain(self.name),
+            FileBlockEnd::Uncertain => uncertain(self.name),
             _ if self.is_named_inside && is_shortened(content) => part(self.name),
             _ => item(self.name, content, self.indent),
         };
-        Found {
-            lines: self.lines,
+        BlockCandidate {
+            span: self.lines,
             items: vec![item],
-            open: self.end == End::Missing,
+            certainty: BlockCertainty::open_if(self.end == FileBlockEnd::Missing),
         }
     }
 }
@@ -93,7 +93,7 @@ pub(super) fn name_of<'a>(lines: &[&'a str], at: usize, after: usize) -> Option<
 /// All files of a reply.
 ///
 /// A longer fence without a name, such as the one that the protocol asks for, is looked into.
-pub(super) fn find_all(lines: &[&str]) -> Vec<Found> {
+pub(super) fn find_all(lines: &[&str]) -> Vec<BlockCandidate> {
     let files = files(lines, Depth::Reply);
     if files.is_empty() {
         return lone_block(lines).into_iter().collect();
@@ -102,7 +102,7 @@ pub(super) fn find_all(lines: &[&str]) -> Vec<Found> {
 }
 
 /// The file of a reply's only code block, if its first line is a comment with a path.
-fn lone_block(lines: &[&str]) -> Option<Found> {
+fn lone_block(lines: &[&str]) -> Option<BlockCandidate> {
     let mut fences = lines
         .iter()
         .enumerate()
@@ -114,14 +114,14 @@ fn lone_block(lines: &[&str]) -> Option<Found> {
     let name = path_in_comment(lines.get(at + 1)?)?;
     let content = &lines[(at + 2).min(close)..close];
     let language = fence.info.split([' ', ':', '{']).next().unwrap_or_default();
-    (is_taken(language, name) && !content.is_empty()).then(|| Found {
-        lines: at..close + 1,
+    (is_taken(language, name) && !content.is_empty()).then(|| BlockCandidate {
+        span: at..close + 1,
         items: vec![if is_shortened(content) {
             part(name)
         } else {
             item(name, content, fence.indent)
         }],
-        open: false,
+        certainty: BlockCertainty::Whole,
     })
 }
 
@@ -132,7 +132,7 @@ enum Depth {
     Frame,
 }
 
-fn files(lines: &[&str], depth: Depth) -> Vec<Found> {
+fn files(lines: &[&str], depth: Depth) -> Vec<BlockCandidate> {
     let mut found = Vec::new();
     let (mut at, mut after) = (0, 0);
     while at < lines.len() {
@@ -140,7 +140,7 @@ fn files(lines: &[&str], depth: Depth) -> Vec<Found> {
             at += 1;
             continue;
         };
-        if let Some(block) = Block::at(lines, at, after) {
+        if let Some(block) = FileBlock::at(lines, at, after) {
             at = block.lines.end;
             after = at;
             found.push(block.found(lines));
@@ -154,10 +154,7 @@ fn files(lines: &[&str], depth: Depth) -> Vec<Found> {
             let start = at + 1;
             end = frame_end;
             let inner = files(&lines[start..end], Depth::Frame);
-            found.extend(inner.into_iter().map(|found| Found {
-                lines: found.lines.start + start..found.lines.end + start,
-                ..found
-            }));
+            found.extend(inner.into_iter().map(|found| found.below(start)));
         }
         at = end;
         after = end;
@@ -184,14 +181,14 @@ fn frame_end(lines: &[&str], at: usize, close: Option<usize>, fence: &Fence<'_>)
     (last > close).then_some(last)
 }
 
-fn item(name: &str, lines: &[&str], indent: usize) -> Item {
+fn item(name: &str, lines: &[&str], indent: usize) -> CandidateItem {
     match RelPath::parse(name) {
-        Ok(path) => Item::Command(Command::CreateFile {
+        Ok(path) => CandidateItem::Command(Command::CreateFile {
             path,
             content: content(lines, indent),
             source: ContentSource::CodeBlock,
         }),
-        Err(refused) => Item::Problem {
+        Err(refused) => CandidateItem::Problem {
             command: Some("CREATE_FILE"),
             message: format!("the file cannot be written: {refused}"),
             hint: "name the file relative to the workspace".to_owned(),
@@ -200,8 +197,8 @@ fn item(name: &str, lines: &[&str], indent: usize) -> Item {
 }
 
 /// A block after which fences follow that may be its own.
-pub(super) fn uncertain(name: &str) -> Item {
-    Item::Problem {
+pub(super) fn uncertain(name: &str) -> CandidateItem {
+    CandidateItem::Problem {
         command: Some("CREATE_FILE"),
         message: format!(
             "the block for `{name}` has fences in it or below it, so its end is uncertain: nothing from there on was done"
@@ -213,8 +210,8 @@ pub(super) fn uncertain(name: &str) -> Item {
 }
 
 /// A block that names its file and leaves lines out.
-fn part(name: &str) -> Item {
-    Item::Problem {
+fn part(name: &str) -> CandidateItem {
+    CandidateItem::Problem {
         command: Some("CREATE_FILE"),
         message: format!("the block for `{name}` leaves lines out, so nothing was written"),
         hint: "send the whole file, or the change with `[EDIT_FILE ...]`".to_owned(),
@@ -242,7 +239,7 @@ mod tests {
         find_all(&lines)
             .into_iter()
             .map(|found| match found.items.into_iter().next().unwrap() {
-                Item::Command(Command::CreateFile { path, content, .. }) => {
+                CandidateItem::Command(Command::CreateFile { path, content, .. }) => {
                     (path.to_string(), content)
                 }
                 other => panic!("{other:?}"),
@@ -284,7 +281,10 @@ mod tests {
         }
         let part = "```ts\n// filepath: src/a.ts\n// ...existing code...\nx\n```";
         let found = find_all(&part.lines().collect::<Vec<_>>());
-        assert!(matches!(found[0].items[..], [Item::Problem { .. }]));
+        assert!(matches!(
+            found[0].items[..],
+            [CandidateItem::Problem { .. }]
+        ));
     }
 
     #[test]
@@ -359,16 +359,16 @@ mod tests {
     fn a_block_without_an_end_is_open() {
         let lines = ["a.py", "```", "x"];
         let found = find_all(&lines);
-        assert!(found[0].open);
-        assert_eq!(found[0].lines, 0..3);
-        assert!(find_all(&["a.py", "```", "x", "```"])[0].lines == (0..4));
+        assert!(found[0].is_open());
+        assert_eq!(found[0].span, 0..3);
+        assert!(find_all(&["a.py", "```", "x", "```"])[0].span == (0..4));
     }
 
     #[test]
     fn a_path_outside_is_a_problem() {
         assert!(matches!(
             find_all(&["/etc/passwd", "```", "x", "```"])[0].items[0],
-            Item::Problem { .. }
+            CandidateItem::Problem { .. }
         ));
     }
 }

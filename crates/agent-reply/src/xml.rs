@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 
 use agent_protocol::{Command, ContentSource, RelPath};
 
-use super::found::{Found, Item};
+use super::candidate::{BlockCandidate, BlockCertainty, CandidateItem};
 use super::tools::{self, Call};
 use super::{code_fence, file_name, json};
 use crate::trim::trim;
@@ -95,7 +95,12 @@ impl<'a> Element<'a> {
 }
 
 /// The call that begins on the line `at`; `above` lines stand over these in the reply.
-pub(super) fn find(lines: &[&str], at: usize, above: usize, ends: &XmlEnds) -> Option<Found> {
+pub(super) fn find(
+    lines: &[&str],
+    at: usize,
+    above: usize,
+    ends: &XmlEnds,
+) -> Option<BlockCandidate> {
     let element = Element::read(lines[at])?;
     let name = element.name.rsplit(':').next().unwrap_or_default();
     let is_call = match name {
@@ -121,10 +126,10 @@ pub(super) fn find(lines: &[&str], at: usize, above: usize, ends: &XmlEnds) -> O
     let items = items(name, &element, &inner)
         .unwrap_or_else(|| vec![problem("it holds no call that can be read")]);
     let block = code_fence::widen(lines, at..last + 1, code_fence::open_after(&lines[..at]));
-    Some(Found {
-        lines: block,
+    Some(BlockCandidate {
+        span: block,
         items,
-        open: false,
+        certainty: BlockCertainty::Whole,
     })
 }
 
@@ -142,7 +147,7 @@ fn inner_text(lines: &[&str], at: usize, last: usize, element: &Element<'_>) -> 
 }
 
 /// A call that has no end: cut off, if it can be nothing else.
-fn unclosed(lines: &[&str], at: usize, element: &Element<'_>) -> Option<Found> {
+fn unclosed(lines: &[&str], at: usize, element: &Element<'_>) -> Option<BlockCandidate> {
     let is_certain = matches!(
         element.name,
         "invoke" | "function_calls" | "tool_call" | "boltAction"
@@ -150,14 +155,14 @@ fn unclosed(lines: &[&str], at: usize, element: &Element<'_>) -> Option<Found> {
     let end = (at + 1..lines.len())
         .find(|line| code_fence::is_bare(lines[*line]) || code_fence::is_tag(lines[*line]))
         .unwrap_or(lines.len());
-    is_certain.then(|| Found {
-        lines: at..end,
+    is_certain.then(|| BlockCandidate {
+        span: at..end,
         items: vec![problem(&format!("`</{}>` is missing", element.name))],
-        open: code_fence::skip_blank(lines, end) == lines.len(),
+        certainty: BlockCertainty::open_if(code_fence::skip_blank(lines, end) == lines.len()),
     })
 }
 
-fn items(name: &str, element: &Element<'_>, inner: &str) -> Option<Vec<Item>> {
+fn items(name: &str, element: &Element<'_>, inner: &str) -> Option<Vec<CandidateItem>> {
     Some(match name {
         "function_calls" | "tool_calls" => invocations(inner)?,
         "invoke" => vec![invocation(element.attribute("name")?, inner)],
@@ -182,7 +187,7 @@ fn items(name: &str, element: &Element<'_>, inner: &str) -> Option<Vec<Item>> {
 }
 
 /// All calls in `<function_calls>`.
-fn invocations(inner: &str) -> Option<Vec<Item>> {
+fn invocations(inner: &str) -> Option<Vec<CandidateItem>> {
     let mut items = Vec::new();
     let mut rest = inner;
     while let Some(start) = rest.find("invoke name=") {
@@ -201,12 +206,12 @@ fn invocations(inner: &str) -> Option<Vec<Item>> {
     (!items.is_empty()).then_some(items)
 }
 
-fn invocation(name: &str, inner: &str) -> Item {
+fn invocation(name: &str, inner: &str) -> CandidateItem {
     called(name, parameters(inner, "parameter name="))
 }
 
 /// A call in `<tool_call>`: JSON, the name over keys and values, or a function.
-fn tool_call(inner: &str) -> Option<Vec<Item>> {
+fn tool_call(inner: &str) -> Option<Vec<CandidateItem>> {
     let text = trim(inner);
     if let Some(rest) = text.strip_prefix("<function=") {
         let (name, body) = rest.split_once('>')?;
@@ -241,7 +246,7 @@ fn tool_call(inner: &str) -> Option<Vec<Item>> {
 }
 
 /// `<function=name>` with JSON or with parameters in it.
-fn function(name: &str, inner: &str) -> Item {
+fn function(name: &str, inner: &str) -> CandidateItem {
     let inner = inner
         .rsplit_once("</function>")
         .map_or(inner, |(inner, _)| inner);
@@ -362,7 +367,7 @@ fn value_text(value: &str) -> String {
     }
 }
 
-fn called(tool: &str, parameters: Result<Map<String, Value>, String>) -> Item {
+fn called(tool: &str, parameters: Result<Map<String, Value>, String>) -> CandidateItem {
     match parameters {
         Ok(parameters) => tools::item(&Call::certain(tool, parameters)),
         Err(trouble) => problem(&format!(
@@ -372,7 +377,7 @@ fn called(tool: &str, parameters: Result<Map<String, Value>, String>) -> Item {
     }
 }
 
-fn bolt_actions(inner: &str) -> Vec<Item> {
+fn bolt_actions(inner: &str) -> Vec<CandidateItem> {
     let mut items = Vec::new();
     for part in inner.split("<boltAction").skip(1) {
         let line = format!("<boltAction{part}");
@@ -388,7 +393,7 @@ fn bolt_actions(inner: &str) -> Vec<Item> {
     items
 }
 
-fn bolt_action(element: &Element<'_>, inner: &str) -> Item {
+fn bolt_action(element: &Element<'_>, inner: &str) -> CandidateItem {
     match (element.attribute("type"), element.attribute("filePath")) {
         (Some("file"), Some(path)) => file(path, inner, ContentSource::Command),
         (Some("shell"), _) => {
@@ -400,13 +405,13 @@ fn bolt_action(element: &Element<'_>, inner: &str) -> Item {
     }
 }
 
-fn file(path: &str, inner: &str, source: ContentSource) -> Item {
+fn file(path: &str, inner: &str, source: ContentSource) -> CandidateItem {
     let mut content = value_text(inner);
     if !content.is_empty() && !content.ends_with('\n') {
         content.push('\n');
     }
     match RelPath::parse(path) {
-        Ok(path) => Item::Command(Command::CreateFile {
+        Ok(path) => CandidateItem::Command(Command::CreateFile {
             path,
             content,
             source,
@@ -415,8 +420,8 @@ fn file(path: &str, inner: &str, source: ContentSource) -> Item {
     }
 }
 
-fn problem(message: &str) -> Item {
-    Item::Problem {
+fn problem(message: &str) -> CandidateItem {
+    CandidateItem::Problem {
         command: None,
         message: format!("a call in XML was not done: {message}"),
         hint: "send it as a command of the protocol, as in `[CREATE_FILE path=\"...\"]`".to_owned(),
@@ -427,7 +432,7 @@ fn problem(message: &str) -> Item {
 mod tests {
     use super::*;
 
-    fn items_in(text: &str) -> Vec<Item> {
+    fn items_in(text: &str) -> Vec<CandidateItem> {
         let lines: Vec<&str> = text.lines().collect();
         let ends = XmlEnds::of(&lines);
         let mut items = Vec::new();
@@ -435,7 +440,7 @@ mod tests {
         while at < lines.len() {
             match find(&lines, at, 0, &ends) {
                 Some(found) => {
-                    at = found.lines.end.max(at + 1);
+                    at = found.span.end.max(at + 1);
                     items.extend(found.items);
                 }
                 None => at += 1,
@@ -449,8 +454,8 @@ mod tests {
         let got: Vec<String> = items_in(text)
             .iter()
             .map(|item| match item {
-                Item::Command(command) => serde_json::to_string(command).unwrap(),
-                Item::Problem { message, .. } => message.clone(),
+                CandidateItem::Command(command) => serde_json::to_string(command).unwrap(),
+                CandidateItem::Problem { message, .. } => message.clone(),
             })
             .collect();
         assert_eq!(got, expected, "{text}");
@@ -547,7 +552,7 @@ mod tests {
         ] {
             let items = items_in(text);
             assert!(
-                matches!(items[..], [Item::Problem { .. }]),
+                matches!(items[..], [CandidateItem::Problem { .. }]),
                 "{text}: {items:?}"
             );
         }

@@ -5,13 +5,13 @@ use agent_protocol::{FileChange, Hunk, HunkLine, RelPath};
 use super::header::Header;
 use super::name;
 use super::reader::FileDiff;
-use super::{Trouble, unified_hint};
+use super::{BlockTrouble, unified_hint};
 
 /// All changes of a diff, or the first thing that is wrong with it.
 pub(super) fn changes(
     files: Vec<FileDiff<'_>>,
     path: Option<&RelPath>,
-) -> Result<Vec<FileChange>, Trouble> {
+) -> Result<Vec<FileChange>, BlockTrouble> {
     let is_one = files.len() == 1;
     let changes: Vec<FileChange> = files
         .into_iter()
@@ -23,7 +23,11 @@ pub(super) fn changes(
     Ok(changes)
 }
 
-fn change(file: FileDiff<'_>, path: Option<&RelPath>, is_one: bool) -> Result<FileChange, Trouble> {
+fn change(
+    file: FileDiff<'_>,
+    path: Option<&RelPath>,
+    is_one: bool,
+) -> Result<FileChange, BlockTrouble> {
     if let Some(trouble) = file.trouble {
         return Err(trouble);
     }
@@ -31,7 +35,7 @@ fn change(file: FileDiff<'_>, path: Option<&RelPath>, is_one: bool) -> Result<Fi
     let is_moved = header.rename.1.is_some() || header.copy.1.is_some();
     let names = match (names(header), path) {
         // Who names the file in the command makes the names in the diff up.
-        (_, Some(_)) if is_one && !is_moved => Names::default(),
+        (_, Some(_)) if is_one && !is_moved => HeaderNames::default(),
         (names, _) => names?,
     };
     let target = match (names.shown(), path) {
@@ -76,8 +80,10 @@ enum Side {
 }
 
 fn side(header: &Header<'_>, hunks: &[Hunk]) -> Side {
-    let is_null = |name: &Option<name::Name>| name.as_ref().is_some_and(name::Name::is_null);
-    let is_absent = |name: &Option<name::Name>| name.as_ref().is_some_and(|name| name.is_absent);
+    let is_null =
+        |name: &Option<name::HeaderName>| name.as_ref().is_some_and(name::HeaderName::is_null);
+    let is_absent =
+        |name: &Option<name::HeaderName>| name.as_ref().is_some_and(|name| name.is_absent);
     let all = |test: fn(&HunkLine) -> bool| hunks.iter().flat_map(|hunk| &hunk.lines).all(test);
     if header.added
         || is_null(&header.old)
@@ -94,7 +100,7 @@ fn side(header: &Header<'_>, hunks: &[Hunk]) -> Side {
     }
 }
 
-fn added(path: RelPath, mode: Option<u32>, hunks: &[Hunk]) -> Result<FileChange, Trouble> {
+fn added(path: RelPath, mode: Option<u32>, hunks: &[Hunk]) -> Result<FileChange, BlockTrouble> {
     let mut content = String::new();
     for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
         match line {
@@ -125,23 +131,23 @@ fn added(path: RelPath, mode: Option<u32>, hunks: &[Hunk]) -> Result<FileChange,
 
 /// The names of a file, prefixes taken off.
 #[derive(Default)]
-struct Names {
+struct HeaderNames {
     file: Option<String>,
     /// Where it goes, if it moves or is copied.
     moved: Option<String>,
 }
 
-impl Names {
+impl HeaderNames {
     fn shown(&self) -> Option<&str> {
         self.file.as_deref()
     }
 }
 
-fn names(header: &Header<'_>) -> Result<Names, Trouble> {
+fn names(header: &Header<'_>) -> Result<HeaderNames, BlockTrouble> {
     let from_lines = from_lines(header)?;
     for moved in [&header.rename, &header.copy] {
         if let (Some(from), Some(to)) = moved {
-            return Ok(Names {
+            return Ok(HeaderNames {
                 file: Some(from.clone()),
                 moved: Some(to.clone()),
             });
@@ -149,7 +155,7 @@ fn names(header: &Header<'_>) -> Result<Names, Trouble> {
     }
     let Some(git) = header.git else {
         let index = || header.index.map(str::to_owned);
-        return Ok(Names {
+        return Ok(HeaderNames {
             file: from_lines.or_else(index),
             moved: None,
         });
@@ -166,16 +172,16 @@ fn names(header: &Header<'_>) -> Result<Names, Trouble> {
             ),
             "add both lines, or use `*** Move to:` in a `*** Begin Patch` envelope".to_owned(),
         )),
-        (Some((old, _)), _) => Ok(Names {
+        (Some((old, _)), _) => Ok(HeaderNames {
             file: Some(old),
             moved: None,
         }),
-        (None, file) => Ok(Names { file, moved: None }),
+        (None, file) => Ok(HeaderNames { file, moved: None }),
     }
 }
 
 /// The file that the lines `---` and `+++` name.
-fn from_lines(header: &Header<'_>) -> Result<Option<String>, Trouble> {
+fn from_lines(header: &Header<'_>) -> Result<Option<String>, BlockTrouble> {
     let is_moved = header.rename.1.is_some() || header.copy.1.is_some();
     let (old, new) = match (&header.old, &header.new) {
         (None, None) => return Ok(None),
@@ -208,7 +214,7 @@ fn from_lines(header: &Header<'_>) -> Result<Option<String>, Trouble> {
 }
 
 /// The path of the command wins over a short name in the diff, never over another file.
-fn agreed(name: &str, path: &RelPath) -> Result<RelPath, Trouble> {
+fn agreed(name: &str, path: &RelPath) -> Result<RelPath, BlockTrouble> {
     let parsed = parse(name)?;
     let is_below = path
         .as_str()
@@ -225,7 +231,7 @@ fn agreed(name: &str, path: &RelPath) -> Result<RelPath, Trouble> {
     }
 }
 
-fn parse(name: &str) -> Result<RelPath, Trouble> {
+fn parse(name: &str) -> Result<RelPath, BlockTrouble> {
     RelPath::parse(name).map_err(|refused| {
         (
             format!("the patch cannot be used: {refused}"),
@@ -234,7 +240,7 @@ fn parse(name: &str) -> Result<RelPath, Trouble> {
     })
 }
 
-fn no_name() -> Trouble {
+fn no_name() -> BlockTrouble {
     (
         "the patch does not say which file it changes".to_owned(),
         "write `--- a/path` and `+++ b/path` above the first `@@` line".to_owned(),

@@ -1,7 +1,7 @@
 //! What stands above the hunks of a file: its names, its modes, whether it moves.
 
-use super::name::{self, Name};
-use super::{Trouble, unified_hint};
+use super::name::{self, HeaderName};
+use super::{BlockTrouble, unified_hint};
 
 /// All that a header says, not yet weighed.
 #[derive(Debug, Default)]
@@ -9,9 +9,9 @@ pub(super) struct Header<'a> {
     /// The words after `diff --git`.
     pub(super) git: Option<&'a str>,
     /// What follows `--- `.
-    pub(super) old: Option<Name>,
+    pub(super) old: Option<HeaderName>,
     /// What follows `+++ `.
-    pub(super) new: Option<Name>,
+    pub(super) new: Option<HeaderName>,
     /// What follows `Index: `.
     pub(super) index: Option<&'a str>,
     pub(super) rename: (Option<String>, Option<String>),
@@ -19,7 +19,7 @@ pub(super) struct Header<'a> {
     pub(super) new_mode: Option<u32>,
     pub(super) added: bool,
     pub(super) deleted: bool,
-    pub(super) trouble: Option<Trouble>,
+    pub(super) trouble: Option<BlockTrouble>,
 }
 
 impl Header<'_> {

@@ -3,12 +3,12 @@
 use agent_protocol::{Hunk, HunkLine};
 
 use super::super::code_fence::{self, Fence};
-use super::{Trouble, name, unified_hint};
+use super::{BlockTrouble, name, unified_hint};
 use crate::trim::{is_blank, trim_end};
 
 /// What was read.
 pub(super) struct ReadHunk {
-    pub(super) hunk: Result<Hunk, Trouble>,
+    pub(super) hunk: Result<Hunk, BlockTrouble>,
     /// The line after it.
     pub(super) end: usize,
     /// Whether it has at least the lines that its header promises.
@@ -28,7 +28,7 @@ pub(super) fn read(
         Ok(Some(range)) => end_by_counts(lines, start, range),
         _ => None,
     };
-    let walk = Walk {
+    let walk = HunkWalk {
         lines,
         fence,
         is_enclosed,
@@ -66,7 +66,7 @@ pub(super) fn read(
 }
 
 /// Refuses a hunk whose `-` a page turned into another sign, or that lost its change.
-fn check_marks(lines: &[&str], hunk: &Hunk, range: Option<&Range>) -> Result<(), Trouble> {
+fn check_marks(lines: &[&str], hunk: &Hunk, range: Option<&Range>) -> Result<(), BlockTrouble> {
     let (old, new) = sizes(hunk);
     let counts = |range: &Range| (range.old_count as usize, range.new_count as usize);
     let fits = range.is_some_and(|range| counts(range) == (old, new));
@@ -93,7 +93,7 @@ pub(crate) fn has_turned_mark(line: &str) -> bool {
 }
 
 /// What is wrong with such a line.
-pub(crate) fn turned_mark(line: &str) -> Trouble {
+pub(crate) fn turned_mark(line: &str) -> BlockTrouble {
     let shown: String = line.chars().take(60).collect();
     (
         format!("a page may have turned the `-` of this line into another sign: `{shown}`"),
@@ -115,7 +115,7 @@ pub(super) fn read_without_header(
     start: usize,
     fence: Option<&Fence<'_>>,
 ) -> Option<ReadHunk> {
-    let walk = Walk {
+    let walk = HunkWalk {
         lines,
         fence,
         is_enclosed: true,
@@ -144,7 +144,7 @@ struct Range {
 }
 
 /// Reads `@@ -1,3 +1,4 @@`; `None` where there are no numbers.
-fn range(header: &str) -> Result<Option<Range>, Trouble> {
+fn range(header: &str) -> Result<Option<Range>, BlockTrouble> {
     let text = header.trim_start_matches('@').trim_start();
     let Some(old) = text
         .strip_prefix('-')
@@ -246,7 +246,7 @@ fn is_signature(lines: &[&str], at: usize) -> bool {
 }
 
 /// Goes by the marks of the lines where there are no counts or wrong ones.
-struct Walk<'a> {
+struct HunkWalk<'a> {
     lines: &'a [&'a str],
     fence: Option<&'a Fence<'a>>,
     is_enclosed: bool,
@@ -254,7 +254,7 @@ struct Walk<'a> {
     begins_file: fn(&[&str], usize) -> bool,
 }
 
-impl Walk<'_> {
+impl HunkWalk<'_> {
     fn end_by_marks(&self, start: usize, range: Option<&Range>) -> usize {
         let mut counts =
             range.map(|range| (i64::from(range.old_count), i64::from(range.new_count)));

@@ -11,13 +11,13 @@ use crate::work;
 
 /// A name as a header gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Name {
+pub(super) struct HeaderName {
     pub(super) text: String,
     /// Whether its time is the beginning of time: `diff -N` says so of a file that is not there.
     pub(super) is_absent: bool,
 }
 
-impl Name {
+impl HeaderName {
     /// Whether there is no file on this side.
     pub(super) fn is_null(&self) -> bool {
         self.text == "/dev/null"
@@ -25,11 +25,11 @@ impl Name {
 }
 
 /// Reads what follows `--- ` or `+++ `.
-pub(super) fn read(text: &str) -> Name {
+pub(super) fn read(text: &str) -> HeaderName {
     work::count(text.len());
     let text = text.trim_end();
     if let Some((name, rest)) = text.strip_prefix('"').and_then(unquote) {
-        return Name {
+        return HeaderName {
             text: name,
             is_absent: is_epoch(rest.trim()),
         };
@@ -38,7 +38,7 @@ pub(super) fn read(text: &str) -> Name {
         Some(parts) => parts,
         None => split_time(text).unwrap_or((text, "")),
     };
-    Name {
+    HeaderName {
         text: name.trim().trim_matches('`').to_owned(),
         is_absent: is_epoch(time.trim()),
     }
@@ -252,7 +252,7 @@ mod tests {
     fn case(text: &str, name: &str, is_absent: bool) {
         assert_eq!(
             read(text),
-            Name {
+            HeaderName {
                 text: name.to_owned(),
                 is_absent
             }

@@ -2,7 +2,7 @@
 
 use super::super::code_fence::{self, Fence};
 use super::super::file_name;
-use super::Trouble;
+use super::BlockTrouble;
 use super::header::{Header, read_header};
 use super::hunk::{self, ReadHunk};
 use crate::trim::{is_blank, trim_end};
@@ -16,12 +16,12 @@ pub(super) struct FileDiff<'a> {
     pub(super) header: Header<'a>,
     pub(super) hunks: Vec<agent_protocol::Hunk>,
     /// The first thing that is wrong with it.
-    pub(super) trouble: Option<Trouble>,
+    pub(super) trouble: Option<BlockTrouble>,
 }
 
 /// What a diff stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Surroundings {
+pub(super) enum DiffSurroundings {
     /// A code block or a body of its own: what follows belongs to it, whatever it looks like.
     Own,
     /// A reply with other things in it.
@@ -29,7 +29,7 @@ pub(super) enum Surroundings {
 }
 
 /// Where a reader is.
-pub(super) struct Reader<'a> {
+pub(super) struct DiffReader<'a> {
     lines: &'a [&'a str],
     /// The line that is read next.
     pub(super) at: usize,
@@ -40,19 +40,19 @@ pub(super) struct Reader<'a> {
     pub(super) is_complete: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> DiffReader<'a> {
     /// Reads a diff that begins on the line `at`, in a code block if there is a fence.
     pub(super) fn new(
         lines: &'a [&'a str],
         at: usize,
         fence: Option<Fence<'a>>,
-        surroundings: Surroundings,
+        surroundings: DiffSurroundings,
     ) -> Self {
         Self {
             lines,
             at,
             fence,
-            is_enclosed: surroundings == Surroundings::Own,
+            is_enclosed: surroundings == DiffSurroundings::Own,
             is_complete: true,
         }
     }

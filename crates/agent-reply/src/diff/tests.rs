@@ -4,7 +4,7 @@ use super::super::dialects;
 use super::*;
 use agent_protocol::{Hunk, HunkLine};
 
-fn scan(text: &str) -> Vec<Found> {
+fn scan(text: &str) -> Vec<BlockCandidate> {
     dialects::scan(text, find)
 }
 
@@ -13,7 +13,7 @@ fn changes(text: &str) -> Vec<FileChange> {
     let found = scan(text);
     assert_eq!(found.len(), 1, "{found:?}");
     match &found[0].items[..] {
-        [Item::Command(Command::ApplyPatch { changes })] => changes.clone(),
+        [CandidateItem::Command(Command::ApplyPatch { changes })] => changes.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -72,8 +72,8 @@ fn message(text: &str) -> String {
     let found = scan(text);
     assert_eq!(found.len(), 1, "{found:?}");
     match &found[0].items[0] {
-        Item::Problem { message, .. } => message.clone(),
-        other @ Item::Command(_) => panic!("{other:?}"),
+        CandidateItem::Problem { message, .. } => message.clone(),
+        other @ CandidateItem::Command(_) => panic!("{other:?}"),
     }
 }
 
@@ -229,7 +229,7 @@ fn mail_and_prose_around_are_not_part_of_it() {
     );
     case(&text, &["update x @1 =x -old +new"]);
     let found = scan(&text);
-    assert_eq!(found[0].lines, 7..14);
+    assert_eq!(found[0].span, 7..14);
     case(
         &format!("```diff\n--- a/x\n+++ b/x\n{HUNK}```\n\n- a bullet\n"),
         &["update x @1 =x -old +new"],
@@ -241,7 +241,7 @@ fn separate_fences_are_separate_commands() {
     let one = format!("```diff\n--- a/x\n+++ b/x\n{HUNK}```\n");
     let found = scan(&format!("{one}\n{one}"));
     assert_eq!(found.len(), 2);
-    assert_eq!(found[0].lines, 0..8);
+    assert_eq!(found[0].span, 0..8);
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn a_frame_around_the_reply_is_not_the_diff() {
     let text = format!(
         "``````\nText.\n--- a/x\n+++ b/x\n{HUNK}\nMore words.\n[READ_FILE path=\"y\"]\n[END 12345678#1]\n``````\n"
     );
-    assert_eq!(scan(&text)[0].lines, 2..8);
+    assert_eq!(scan(&text)[0].span, 2..8);
     let text = format!("``````\n--- a/x\n+++ b/x\n{HUNK}[DONE]\n--- a/y\n+++ b/y\n{HUNK}``````\n");
     assert_eq!(scan(&text).len(), 2);
 }
@@ -330,8 +330,8 @@ fn a_body_may_leave_the_header_to_the_command() {
 
 #[test]
 fn a_diff_cut_at_the_end_is_open() {
-    assert!(scan("--- a/x\n+++ b/x\n@@ -1,4 +1,4 @@\n x\n-o")[0].open);
-    assert!(scan(&format!("```diff\n--- a/x\n+++ b/x\n{HUNK}"))[0].open);
-    assert!(!scan(&format!("--- a/x\n+++ b/x\n{HUNK}"))[0].open);
-    assert!(!scan("--- a/x\n+++ b/x\n@@ -1,4 +1,4 @@\n x\n-o\n[END 12345678#1]\n")[0].open);
+    assert!(scan("--- a/x\n+++ b/x\n@@ -1,4 +1,4 @@\n x\n-o")[0].is_open());
+    assert!(scan(&format!("```diff\n--- a/x\n+++ b/x\n{HUNK}"))[0].is_open());
+    assert!(!scan(&format!("--- a/x\n+++ b/x\n{HUNK}"))[0].is_open());
+    assert!(!scan("--- a/x\n+++ b/x\n@@ -1,4 +1,4 @@\n x\n-o\n[END 12345678#1]\n")[0].is_open());
 }

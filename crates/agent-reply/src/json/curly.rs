@@ -4,13 +4,13 @@
 //! JSON once every curly double quote is straight. The walk over brackets is the one of `extent`,
 //! with the same bound on depth.
 
+use super::super::candidate::{BlockCandidate, BlockCertainty, CandidateItem};
 use super::super::code_fence;
-use super::super::found::{Found, Item};
 use super::{extent, is_ours, items_of};
 use crate::trim::{trim, trim_start};
 
 /// The plan or tool call in curly quotes that begins on the line `at` and ends with a line.
-pub(crate) fn find_curly(lines: &[&str], at: usize) -> Option<Found> {
+pub(crate) fn find_curly(lines: &[&str], at: usize) -> Option<BlockCandidate> {
     if !may_begin(lines, at) {
         return None;
     }
@@ -21,10 +21,10 @@ pub(crate) fn find_curly(lines: &[&str], at: usize) -> Option<Found> {
         Err(_) if is_ours(&text) => vec![unreadable()],
         Err(_) => return None,
     };
-    Some(Found {
-        lines: at..end,
+    Some(BlockCandidate {
+        span: at..end,
         items,
-        open: false,
+        certainty: BlockCertainty::Whole,
     })
 }
 
@@ -76,8 +76,8 @@ fn is_curly(character: char) -> bool {
     matches!(character, '\u{201c}'..='\u{201f}')
 }
 
-fn unreadable() -> Item {
-    Item::Problem {
+fn unreadable() -> CandidateItem {
+    CandidateItem::Problem {
         command: None,
         message: "the JSON has curly quotes and cannot be read".to_owned(),
         hint: "send it again with straight quotes, in a code block".to_owned(),
@@ -88,7 +88,7 @@ fn unreadable() -> Item {
 mod tests {
     use super::*;
 
-    fn found(text: &str) -> Option<Found> {
+    fn found(text: &str) -> Option<BlockCandidate> {
         find_curly(&text.lines().collect::<Vec<_>>(), 0)
     }
 
@@ -101,7 +101,7 @@ mod tests {
         ] {
             let found = found(text).unwrap();
             assert!(
-                matches!(found.items[..], [Item::Command(_)]),
+                matches!(found.items[..], [CandidateItem::Command(_)]),
                 "{text}: {found:?}"
             );
         }
@@ -120,6 +120,6 @@ mod tests {
         }
         let broken =
             found("{\u{201c}tool\u{201d}: \u{201c}say \u{201c}hi\u{201d} now\u{201d}}").unwrap();
-        assert!(matches!(broken.items[..], [Item::Problem { .. }]));
+        assert!(matches!(broken.items[..], [CandidateItem::Problem { .. }]));
     }
 }

@@ -12,12 +12,12 @@ use crate::trim::trim_start;
 pub(super) const MAX_DEPTH: usize = 32;
 
 /// A place: line and byte in it.
-pub(super) type Place = (usize, usize);
+pub(super) type JsonPlace = (usize, usize);
 
 /// How a value ends.
-pub(super) enum Extent {
+pub(super) enum JsonExtent {
     /// After its last bracket.
-    Closed(Place),
+    Closed(JsonPlace),
     /// At the fence around it or at a tag, brackets missing.
     Fenced(usize),
     /// At the end of the text.
@@ -26,9 +26,9 @@ pub(super) enum Extent {
     Invalid,
 }
 
-impl Extent {
+impl JsonExtent {
     /// The text of the value that begins at `start`.
-    pub(super) fn text(&self, lines: &[&str], start: Place) -> Option<String> {
+    pub(super) fn text(&self, lines: &[&str], start: JsonPlace) -> Option<String> {
         let (end_line, end_column) = match self {
             Self::Closed(place) => *place,
             Self::Fenced(line) => (*line, 0),
@@ -52,7 +52,7 @@ impl Extent {
     }
 
     /// The place after the value; column 0 where it ends with a line.
-    pub(super) fn end(&self, lines: &[&str]) -> Place {
+    pub(super) fn end(&self, lines: &[&str]) -> JsonPlace {
         match self {
             Self::Closed(place) => *place,
             Self::Fenced(line) => (*line, 0),
@@ -83,14 +83,14 @@ pub(super) fn may_begin(lines: &[&str], at: usize) -> bool {
 }
 
 /// Finds the end of the value that begins at `start`.
-pub(super) fn measure(lines: &[&str], start: Place) -> Extent {
+pub(super) fn measure(lines: &[&str], start: JsonPlace) -> JsonExtent {
     let mut depth = 0_usize;
     let mut in_string = false;
     for (index, line) in lines.iter().enumerate().skip(start.0) {
         let from = if index == start.0 { start.1 } else { 0 };
         let is_outside = index > start.0 && !in_string;
         if is_outside && (code_fence::is_bare(line) || code_fence::is_tag(line)) {
-            return Extent::Fenced(index);
+            return JsonExtent::Fenced(index);
         }
         let bytes = line.as_bytes();
         let mut at = from;
@@ -103,13 +103,13 @@ pub(super) fn measure(lines: &[&str], start: Place) -> Extent {
                 b'{' | b'[' => {
                     depth += 1;
                     if depth > MAX_DEPTH {
-                        return Extent::Invalid;
+                        return JsonExtent::Invalid;
                     }
                 }
                 b'}' | b']' => {
                     depth = depth.saturating_sub(1);
                     if depth == 0 {
-                        return Extent::Closed((index, at + 1));
+                        return JsonExtent::Closed((index, at + 1));
                     }
                 }
                 _ => {}
@@ -117,5 +117,5 @@ pub(super) fn measure(lines: &[&str], start: Place) -> Extent {
             at += 1;
         }
     }
-    Extent::Open { lines: lines.len() }
+    JsonExtent::Open { lines: lines.len() }
 }

@@ -19,18 +19,18 @@ const MAX_DEPTH: usize = 48;
 
 /// Reads the whole text as one value.
 pub(super) fn read(text: &str) -> Option<Value> {
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = LenientReader { text, at: 0 };
     let value = reader.value(0)?;
     reader.skip_space();
     (reader.at == text.len()).then_some(value)
 }
 
-struct Reader<'a> {
+struct LenientReader<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl Reader<'_> {
+impl LenientReader<'_> {
     fn value(&mut self, depth: usize) -> Option<Value> {
         if depth > MAX_DEPTH {
             return None;

@@ -2,11 +2,11 @@ use super::super::dialects;
 use super::*;
 use agent_protocol::{FileChange, RelPath};
 
-fn scan(text: &str) -> Vec<Found> {
+fn scan(text: &str) -> Vec<BlockCandidate> {
     dialects::scan(text, find)
 }
 
-fn items(text: &str) -> Vec<Item> {
+fn items(text: &str) -> Vec<CandidateItem> {
     scan(text)
         .into_iter()
         .flat_map(|block| block.items)
@@ -18,8 +18,8 @@ fn one(text: &str) -> Command {
     let mut items = items(text);
     assert_eq!(items.len(), 1, "{text}: {items:?}");
     match items.remove(0) {
-        Item::Command(command) => command,
-        other @ Item::Problem { .. } => panic!("{other:?}"),
+        CandidateItem::Command(command) => command,
+        other @ CandidateItem::Problem { .. } => panic!("{other:?}"),
     }
 }
 
@@ -49,11 +49,11 @@ fn a_plan_is_a_list_of_commands() {
     assert_eq!(
         items(text),
         vec![
-            Item::Command(Command::Plan {
+            CandidateItem::Command(Command::Plan {
                 text: "one\ntwo".to_owned()
             }),
-            Item::Command(read("a")),
-            Item::Command(run("ls")),
+            CandidateItem::Command(read("a")),
+            CandidateItem::Command(run("ls")),
         ]
     );
     assert_eq!(
@@ -98,13 +98,16 @@ fn several_values_stand_one_after_the_other() {
     ] {
         assert_eq!(
             items(&text),
-            vec![Item::Command(read("a")), Item::Command(read("a"))],
+            vec![
+                CandidateItem::Command(read("a")),
+                CandidateItem::Command(read("a"))
+            ],
             "{text}"
         );
     }
     let found = scan(&format!("```json\n{call}\n{call}\n```\nText"));
-    assert_eq!(found[0].lines, 0..2);
-    assert_eq!(found[1].lines, 2..4);
+    assert_eq!(found[0].span, 0..2);
+    assert_eq!(found[1].span, 2..4);
 }
 
 #[test]
@@ -221,16 +224,19 @@ fn a_list_of_commands_to_run_may_be_data_or_meant() {
         assert_eq!(scan(text), vec![], "{text}");
         let found = doubtful(text);
         assert!(
-            found.iter().all(|found| !found.open) && found.len() == 1,
+            found.iter().all(|found| !found.is_open()) && found.len() == 1,
             "{text}"
         );
-        assert!(matches!(found[0].items[0], Item::Problem { .. }), "{text}");
+        assert!(
+            matches!(found[0].items[0], CandidateItem::Problem { .. }),
+            "{text}"
+        );
     }
     let mixed =
         r#"{"actions": [{"name": "read_file", "path": "a"}, {"name": "run", "command": "x"}]}"#;
     assert!(matches!(
         items(mixed)[..],
-        [Item::Command(_), Item::Problem { .. }]
+        [CandidateItem::Command(_), CandidateItem::Problem { .. }]
     ));
     for text in [
         r#"{"name": "run", "command": "npm start"}"#,
@@ -247,8 +253,8 @@ fn a_list_of_commands_to_run_may_be_data_or_meant() {
 #[test]
 fn what_is_wrong_is_told() {
     let message = |text: &str| match items(text).remove(0) {
-        Item::Problem { message, hint, .. } => format!("{message}; {hint}"),
-        other @ Item::Command(_) => panic!("{other:?}"),
+        CandidateItem::Problem { message, hint, .. } => format!("{message}; {hint}"),
+        other @ CandidateItem::Command(_) => panic!("{other:?}"),
     };
     assert!(message(r#"{"tool": "reed_file", "path": "a"}"#).contains("did you mean `read_file`"));
     assert!(
@@ -277,10 +283,13 @@ fn a_value_without_its_brackets_is_open_at_the_end_and_never_done() {
         "```json\n{\"tool\": \"read_file\", \"path\": \"a\"\n```",
     ] {
         let found = scan(text);
-        assert!(found.len() == 1 && found[0].open, "{text}: {found:?}");
+        assert!(found.len() == 1 && found[0].is_open(), "{text}: {found:?}");
     }
     let more = "```json\n{\"thought\": \"first I\", \"actions\": [\n```\nMore.";
-    assert!(matches!(items(more)[..], [Item::Problem { .. }]), "{more}");
+    assert!(
+        matches!(items(more)[..], [CandidateItem::Problem { .. }]),
+        "{more}"
+    );
 }
 
 #[test]
@@ -289,7 +298,10 @@ fn a_value_cut_at_the_end_is_open() {
         "Here:\n```json\n{\"thought\": \"x\",\n \"actions\": [{\"tool\": \"write_file\", \"content\": \"abc\n\n",
     );
     assert_eq!(found.len(), 1);
-    assert!(found[0].open);
-    assert_eq!(found[0].lines, 1..5);
-    assert!(matches!(found[0].items[..], [Item::Problem { .. }]));
+    assert!(found[0].is_open());
+    assert_eq!(found[0].span, 1..5);
+    assert!(matches!(
+        found[0].items[..],
+        [CandidateItem::Problem { .. }]
+    ));
 }

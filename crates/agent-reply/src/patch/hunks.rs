@@ -2,12 +2,12 @@
 
 use agent_protocol::{FileChange, Hunk, HunkLine};
 
-use super::{Directive, Trouble, directive, path_of};
+use super::{BlockTrouble, Directive, directive, path_of};
 use crate::diff::hunk::{has_turned_mark, turned_mark};
 use crate::trim::{is_blank, trim, trim_start};
 
 /// Reads files until the end of an envelope or, without one, until a line that is not of a patch.
-pub(super) struct Files<'a> {
+pub(super) struct PatchFiles<'a> {
     lines: &'a [&'a str],
     /// The line that is read next.
     pub(super) at: usize,
@@ -15,7 +15,7 @@ pub(super) struct Files<'a> {
     directory: &'a str,
 }
 
-impl<'a> Files<'a> {
+impl<'a> PatchFiles<'a> {
     pub(super) fn new(lines: &'a [&'a str], at: usize, closed: bool, directory: &'a str) -> Self {
         Self {
             lines,
@@ -26,7 +26,7 @@ impl<'a> Files<'a> {
     }
 
     /// All files. After trouble the rest is still read, so that `at` is the end of the patch.
-    pub(super) fn read(&mut self) -> Result<Vec<FileChange>, Trouble> {
+    pub(super) fn read(&mut self) -> Result<Vec<FileChange>, BlockTrouble> {
         let mut changes = Vec::new();
         let mut trouble = None;
         while let Some(line) = self.lines.get(self.at) {
@@ -56,7 +56,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    fn file(&mut self, line: &'a str) -> Option<Result<FileChange, Trouble>> {
+    fn file(&mut self, line: &'a str) -> Option<Result<FileChange, BlockTrouble>> {
         let next = directive(line)?;
         match next {
             Directive::Add(_) | Directive::Delete(_) | Directive::Update(_) => self.at += 1,
@@ -70,7 +70,7 @@ impl<'a> Files<'a> {
         })
     }
 
-    fn deleted(&mut self, name: &str) -> Result<FileChange, Trouble> {
+    fn deleted(&mut self, name: &str) -> Result<FileChange, BlockTrouble> {
         // Some models show what goes; the name says all that counts.
         while self.peek().is_some_and(|line| line.starts_with('-')) {
             self.at += 1;
@@ -81,7 +81,7 @@ impl<'a> Files<'a> {
         })
     }
 
-    fn added(&mut self, name: &str) -> Result<FileChange, Trouble> {
+    fn added(&mut self, name: &str) -> Result<FileChange, BlockTrouble> {
         let start = self.at;
         while let Some(line) = self.peek() {
             if directive(line).is_some()
@@ -119,7 +119,7 @@ impl<'a> Files<'a> {
         })
     }
 
-    fn updated(&mut self, name: &str) -> Result<FileChange, Trouble> {
+    fn updated(&mut self, name: &str) -> Result<FileChange, BlockTrouble> {
         let mut move_to = None;
         if let Some(Directive::MoveTo(target)) = self.peek().and_then(directive) {
             self.at += 1;
@@ -165,7 +165,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    fn hunks(&mut self, name: &str) -> Result<Vec<Hunk>, Trouble> {
+    fn hunks(&mut self, name: &str) -> Result<Vec<Hunk>, BlockTrouble> {
         let mut hunks = Vec::new();
         loop {
             let (mut hunk, has_header) = self.hunk_header();
@@ -267,7 +267,7 @@ fn without_blank_end<'a, 'b>(lines: &'b [&'a str]) -> &'b [&'a str] {
     &lines[..kept.map_or(0, |last| last + 1)]
 }
 
-fn without_hunks(name: &str) -> Trouble {
+fn without_hunks(name: &str) -> BlockTrouble {
     (
         format!(
             "`*** Update File: {name}` has no lines to change, or an `@@` without lines under it"
@@ -276,7 +276,7 @@ fn without_hunks(name: &str) -> Trouble {
     )
 }
 
-fn unknown(line: &str) -> Trouble {
+fn unknown(line: &str) -> BlockTrouble {
     let shown: String = line.trim().chars().take(80).collect();
     (
         format!("the patch has a line that belongs to no file: `{shown}`"),

@@ -2,7 +2,7 @@ use super::super::dialects;
 use super::*;
 use agent_protocol::{Hunk, HunkLine};
 
-fn scan(text: &str) -> Vec<Found> {
+fn scan(text: &str) -> Vec<BlockCandidate> {
     let mut ends = Ends::default();
     dialects::scan(text, |lines, at| find(lines, at, &mut ends))
 }
@@ -12,7 +12,7 @@ fn changes(text: &str) -> Vec<FileChange> {
     let found = scan(text);
     assert_eq!(found.len(), 1, "{found:?}");
     match &found[0].items[..] {
-        [Item::Command(Command::ApplyPatch { changes })] => changes.clone(),
+        [CandidateItem::Command(Command::ApplyPatch { changes })] => changes.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -20,8 +20,8 @@ fn changes(text: &str) -> Vec<FileChange> {
 #[track_caller]
 fn message(text: &str) -> String {
     match scan(text).remove(0).items.remove(0) {
-        Item::Problem { message, .. } => message,
-        other @ Item::Command(_) => panic!("{other:?}"),
+        CandidateItem::Problem { message, .. } => message,
+        other @ CandidateItem::Command(_) => panic!("{other:?}"),
     }
 }
 
@@ -141,8 +141,8 @@ fn the_frame_belongs_to_the_patch() {
     let found = scan(&format!(
         "Text.\n```bash\napply_patch <<'EOF'\n*** Begin Patch\n{FILES}*** End Patch\nEOF\n```\nMore.\n"
     ));
-    assert_eq!(found[0].lines, 1..12);
-    assert!(!found[0].open);
+    assert_eq!(found[0].span, 1..12);
+    assert!(!found[0].is_open());
 }
 
 #[test]
@@ -207,10 +207,10 @@ fn a_new_file_without_any_marks_is_clear() {
 
 #[test]
 fn a_patch_cut_at_the_end_is_open() {
-    assert!(scan(&format!("*** Begin Patch\n{FILES}"))[0].open);
-    assert!(scan(&format!("```\n*** Begin Patch\n{FILES}\n"))[0].open);
-    assert!(!scan(&format!("```\n*** Begin Patch\n{FILES}```\n"))[0].open);
-    assert!(!scan(&format!("*** Begin Patch\n{FILES}*** End Patch\n"))[0].open);
+    assert!(scan(&format!("*** Begin Patch\n{FILES}"))[0].is_open());
+    assert!(scan(&format!("```\n*** Begin Patch\n{FILES}\n"))[0].is_open());
+    assert!(!scan(&format!("```\n*** Begin Patch\n{FILES}```\n"))[0].is_open());
+    assert!(!scan(&format!("*** Begin Patch\n{FILES}*** End Patch\n"))[0].is_open());
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn what_is_known_of_an_end_is_true_further_down() {
     let paths: Vec<String> = scan(text)
         .iter()
         .map(|found| match &found.items[..] {
-            [Item::Command(command)] => command.path().unwrap().to_string(),
+            [CandidateItem::Command(command)] => command.path().unwrap().to_string(),
             other => panic!("{other:?}"),
         })
         .collect();

@@ -5,7 +5,7 @@
 
 use memchr::memmem;
 
-use super::{Changed, Done, Mended};
+use super::{Done, Mended, RepairedLines};
 use crate::code_fence::Fence;
 use crate::trim::{trim_end, trim_start};
 
@@ -28,7 +28,7 @@ pub(super) fn repair_entities(text: &str) -> Mended {
     let done = Done {
         what: "turned HTML entities into characters",
         count,
-        changed: Changed::Everything,
+        changed: RepairedLines::Everything,
     };
     Some((without_entities(text), done))
 }
@@ -67,7 +67,7 @@ pub(super) fn repair_backslashes(text: &str) -> Mended {
     let done = Done {
         what: "removed backslashes before Markdown characters",
         count: text.len() - mended.len(),
-        changed: Changed::Lines(changed.map(|(line, _)| line).collect()),
+        changed: RepairedLines::Lines(changed.map(|(line, _)| line).collect()),
     };
     Some((mended, done))
 }

@@ -6,7 +6,7 @@
 
 use memchr::{memchr, memchr_iter, memmem};
 
-use super::{Changed, Done, Mended};
+use super::{Done, Mended, RepairedLines};
 
 pub(super) fn repair(text: &str) -> Mended {
     let bytes = text.as_bytes();
@@ -25,7 +25,7 @@ pub(super) fn repair(text: &str) -> Mended {
     let done = Done {
         what,
         count: memchr_iter(b'\n', mended.as_bytes()).count(),
-        changed: Changed::Nothing,
+        changed: RepairedLines::Nothing,
     };
     Some((mended, done))
 }

@@ -5,7 +5,7 @@
 //! only if a line was cut, and if what is repeated opens or closes more brackets than it closes or
 //! opens: a file that really said it twice would be out of balance.
 
-use super::{Changed, Done, Mended, is_structural};
+use super::{Done, Mended, RepairedLines, is_structural};
 use crate::trim::{split, trim_start};
 
 /// The shortest text without an end mark that is taken for a second copy.
@@ -40,7 +40,7 @@ fn twice(text: &str) -> Mended {
     let done = Done {
         what: "left out a second copy of the reply",
         count: 1,
-        changed: Changed::Nothing,
+        changed: RepairedLines::Nothing,
     };
     Some((format!("{copy}\n"), done))
 }
@@ -64,7 +64,7 @@ fn overlap(text: &str) -> Mended {
         let done = Done {
             what: "left out lines that two pasted parts share",
             count: seam.len(),
-            changed: Changed::Lines(vec![seam.start]),
+            changed: RepairedLines::Lines(vec![seam.start]),
         };
         let kept = [&lines[..seam.start], &lines[seam.end..]].concat();
         (kept.join("\n"), done)

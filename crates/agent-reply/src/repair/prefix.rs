@@ -5,7 +5,7 @@
 //! numbered list, an indented quotation) stays as it is.
 
 use super::gutter::{Divider, numbered_runs, without_line_numbers, without_number_lines};
-use super::{Changed, Done, Mended, is_structural};
+use super::{Done, Mended, RepairedLines, is_structural};
 use crate::trim::is_blank;
 
 pub(super) fn repair(text: &str) -> Mended {
@@ -33,7 +33,7 @@ pub(super) fn repair(text: &str) -> Mended {
     let done = Done {
         what,
         count: lines.len(),
-        changed: Changed::Everything,
+        changed: RepairedLines::Everything,
     };
     Some((lines.join("\n"), done))
 }
@@ -115,7 +115,7 @@ pub(super) fn repair_parts(text: &str) -> Mended {
         let done = Done {
             what: "removed line numbers before the lines of a block",
             count: changed.len(),
-            changed: Changed::Lines(changed),
+            changed: RepairedLines::Lines(changed),
         };
         (lines.join("\n"), done)
     })

@@ -8,7 +8,7 @@
 //! they may belong to a word. Marks of direction and whatever else nobody sees go from tags and
 //! markers, and from the ends of lines only if every line has them: some texts need them.
 
-use super::{Changed, Done, Mended, is_structural};
+use super::{Done, Mended, RepairedLines, is_structural};
 use crate::line::is_space;
 use crate::tags;
 use crate::trim::{is_blank, trim_start};
@@ -152,7 +152,7 @@ fn by_line(text: &str, what: &'static str, mend: impl Fn(&str, &mut String)) -> 
     let done = Done {
         what,
         count: lines.len(),
-        changed: Changed::Lines(lines),
+        changed: RepairedLines::Lines(lines),
     };
     (done.count > 0).then_some((mended, done))
 }

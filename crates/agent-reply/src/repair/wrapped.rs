@@ -5,7 +5,7 @@
 //! the right edge that leaves a bracket or a quote open, with an unindented line below it: code goes
 //! on deeper than it began.
 
-use super::{Changed, Done, Mended};
+use super::{Done, Mended, RepairedLines};
 use crate::tags::{self, Kind, Name};
 use crate::trim::{is_blank, trim, trim_end};
 
@@ -40,7 +40,7 @@ pub(super) fn join_tags(text: &str) -> Mended {
         let done = Done {
             what: "put tags together that were wrapped",
             count,
-            changed: Changed::Nothing,
+            changed: RepairedLines::Nothing,
         };
         (joined, done)
     })

@@ -5,31 +5,29 @@ use std::ops::Range;
 use agent_protocol::Replacement;
 
 use super::markers::{self, Head};
+use crate::candidate::BlockTrouble;
 use crate::code_fence::{self, Fence};
 use crate::file_name;
 use crate::repair::{Divider, numbered, without_line_numbers};
 use crate::trim::is_blank;
 
-/// What is wrong, and what to write instead.
-pub(super) type Trouble = (String, String);
-
 /// What was read.
-pub(super) struct Block {
-    pub(super) replacement: Result<Replacement, Trouble>,
+pub(super) struct EditBlock {
+    pub(super) replacement: Result<Replacement, BlockTrouble>,
     /// The line after it.
     pub(super) end: usize,
-    pub(super) ending: Ending,
+    pub(super) ending: EditBlockEnd,
 }
 
 /// What a block ran into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum EditBlockEnd {
     Tail,
     NextHead,
     EndOfText,
 }
 
-impl Block {
+impl EditBlock {
     /// Reads the block whose head is the line `at`.
     pub(super) fn read(lines: &[&str], at: usize, head: &Head<'_>) -> Self {
         let mut dividers = Vec::new();
@@ -41,14 +39,14 @@ impl Block {
                 return Self {
                     replacement: divide(lines, start..index, &dividers, head.length),
                     end: index + 1,
-                    ending: Ending::Tail,
+                    ending: EditBlockEnd::Tail,
                 };
             } else if markers::head(line).is_some() {
                 let closed = closed_by_divider(lines, start, index, &dividers);
                 return closed.unwrap_or_else(|| Self {
                     replacement: Err(unfinished(&dividers)),
                     end: index,
-                    ending: Ending::NextHead,
+                    ending: EditBlockEnd::NextHead,
                 });
             }
         }
@@ -56,7 +54,7 @@ impl Block {
         closed.unwrap_or_else(|| Self {
             replacement: Err(unfinished(&dividers)),
             end: lines.len(),
-            ending: Ending::EndOfText,
+            ending: EditBlockEnd::EndOfText,
         })
     }
 }
@@ -67,7 +65,7 @@ fn closed_by_divider(
     start: usize,
     end: usize,
     dividers: &[(usize, usize)],
-) -> Option<Block> {
+) -> Option<EditBlock> {
     let [(divider, length), (tail, other)] = dividers else {
         return None;
     };
@@ -79,14 +77,14 @@ fn closed_by_divider(
             is_name || Fence::read(line).is_some() || code_fence::is_tag(line)
         }
     };
-    (length == other && is_ended).then(|| Block {
+    (length == other && is_ended).then(|| EditBlock {
         replacement: Ok(replacement(lines, start..*divider, divider + 1..*tail)),
         end: tail + 1,
-        ending: Ending::Tail,
+        ending: EditBlockEnd::Tail,
     })
 }
 
-fn unfinished(dividers: &[(usize, usize)]) -> Trouble {
+fn unfinished(dividers: &[(usize, usize)]) -> BlockTrouble {
     let missing = if dividers.is_empty() {
         "`=======` and `>>>>>>> REPLACE`"
     } else {
@@ -104,7 +102,7 @@ fn divide(
     body: Range<usize>,
     dividers: &[(usize, usize)],
     length: usize,
-) -> Result<Replacement, Trouble> {
+) -> Result<Replacement, BlockTrouble> {
     let as_long: Vec<usize> = dividers
         .iter()
         .filter(|(_, other)| *other == length)

@@ -5,11 +5,11 @@ fn path(text: &str) -> RelPath {
     RelPath::parse(text).unwrap()
 }
 
-fn scan(text: &str) -> Vec<Found> {
+fn scan(text: &str) -> Vec<BlockCandidate> {
     let mut inherited: Option<RelPath> = None;
     dialects::scan(text, |lines, at| {
         let found = find(lines, at, inherited.as_ref())?;
-        if let Item::Command(command) = &found.items[0] {
+        if let CandidateItem::Command(command) = &found.items[0] {
             inherited = command.path().cloned();
         }
         Some(found)
@@ -21,7 +21,7 @@ fn edits(text: &str) -> Vec<(String, String, String)> {
     scan(text)
         .into_iter()
         .map(|block| match block.items.into_iter().next().unwrap() {
-            Item::Command(Command::EditFile {
+            CandidateItem::Command(Command::EditFile {
                 path,
                 edit: Edit::Replace { mut edits },
             }) => {
@@ -46,8 +46,8 @@ fn case(text: &str, expected: &[(&str, &str, &str)]) {
 #[track_caller]
 fn message(text: &str) -> String {
     match scan(text).remove(0).items.remove(0) {
-        Item::Problem { message, .. } => message,
-        other @ Item::Command(_) => panic!("{other:?}"),
+        CandidateItem::Problem { message, .. } => message,
+        other @ CandidateItem::Command(_) => panic!("{other:?}"),
     }
 }
 
@@ -84,11 +84,11 @@ fn the_name_may_stand_above_in_many_dresses() {
 #[test]
 fn the_fences_and_the_name_belong_to_the_block() {
     let found = scan(&format!("Text.\n\na.py\n```python\n{BLOCK}```\n\nMore.\n"));
-    assert_eq!(found[0].lines, 2..10);
-    assert!(!found[0].open);
+    assert_eq!(found[0].span, 2..10);
+    assert!(!found[0].is_open());
     let found = scan(&format!("```python\na.py\n{BLOCK}\n{BLOCK}```\nMore.\n"));
-    assert_eq!(found[0].lines, 0..7);
-    assert_eq!(found[1].lines, 8..14);
+    assert_eq!(found[0].span, 0..7);
+    assert_eq!(found[1].span, 8..14);
 }
 
 #[test]
@@ -198,23 +198,23 @@ fn an_unfinished_block_ends_where_the_next_begins() {
         "a.py\n```\n<<<<<<< SEARCH\nold\n=======\nnew\n```\n\nb.py\n```\n{BLOCK}```\n"
     ));
     assert_eq!(found.len(), 2);
-    assert!(matches!(found[0].items[0], Item::Problem { .. }));
-    assert!(!found[0].open);
+    assert!(matches!(found[0].items[0], CandidateItem::Problem { .. }));
+    assert!(!found[0].is_open());
     assert!(
-        matches!(&found[1].items[0], Item::Command(command) if command.path() == Some(&path("b.py")))
+        matches!(&found[1].items[0], CandidateItem::Command(command) if command.path() == Some(&path("b.py")))
     );
 }
 
 #[test]
 fn a_block_cut_at_the_end_is_open() {
     let found = scan("a.py\n```python\n<<<<<<< SEARCH\nold\n=======\nne");
-    assert!(found[0].open);
-    assert_eq!(found[0].lines, 0..6);
+    assert!(found[0].is_open());
+    assert_eq!(found[0].span, 0..6);
     let found = scan("a.py\n<<<<<<< SEARCH\nold\n[END 12345678#1]\n");
-    assert_eq!((found[0].open, found[0].lines.clone()), (false, 0..3));
+    assert_eq!((found[0].is_open(), found[0].span.clone()), (false, 0..3));
     let found = scan("a.py\n```python\n<<<<<<< SEARCH\nold\n```\nThat is all.\n");
-    assert!(!found[0].open);
-    assert_eq!(found[0].lines, 0..5);
+    assert!(!found[0].is_open());
+    assert_eq!(found[0].span, 0..5);
 }
 
 #[test]

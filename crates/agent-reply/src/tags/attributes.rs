@@ -55,13 +55,13 @@ impl Attributes {
         let mut bare = None;
         while !rest.is_empty() {
             let (after, value) = attributes.read_one(rest);
-            if let (Value::None(word), Some(before)) = (value, bare) {
+            if let (AttributeValue::None(word), Some(before)) = (value, bare) {
                 attributes
                     .doubt
                     .get_or_insert_with(|| Doubt::Unquoted(format!("{before} {word}")));
             }
             bare = match value {
-                Value::Bare(written) => Some(written),
+                AttributeValue::Bare(written) => Some(written),
                 _ => None,
             };
             rest = after.trim_start_matches(is_separator);
@@ -70,7 +70,7 @@ impl Attributes {
     }
 
     /// Reads one attribute; returns what follows it, and how its value is written.
-    fn read_one<'a>(&mut self, text: &'a str) -> (&'a str, Value<'a>) {
+    fn read_one<'a>(&mut self, text: &'a str) -> (&'a str, AttributeValue<'a>) {
         let end = text
             .find(|c: char| c == '=' || is_separator(c))
             .unwrap_or(text.len());
@@ -78,36 +78,36 @@ impl Attributes {
         let after_space = rest.trim_start();
         let Some(value) = after_space.strip_prefix('=') else {
             self.push(written, None);
-            return (rest, Value::None(written));
+            return (rest, AttributeValue::None(written));
         };
         let value = value.trim_start();
-        let Some(quote) = value.chars().next().and_then(Quote::of) else {
+        let Some(quote) = value.chars().next().and_then(AttributeQuote::of) else {
             let end = value.find(is_separator).unwrap_or(value.len());
             self.push(written, Some(value[..end].to_owned()));
             let rest = &value[end..];
             let whole = &text[..text.len() - rest.len()];
-            return (rest, Value::Bare(whole));
+            return (rest, AttributeValue::Bare(whole));
         };
         let first = value.chars().next().map_or(0, char::len_utf8);
         if let Some((inner, rest, closer)) = quoted(&value[first..], quote) {
             let curly = !value.is_char_boundary(1) || !closer.is_ascii();
             self.curly += usize::from(curly);
-            let inner = if quote == Quote::Double {
+            let inner = if quote == AttributeQuote::Double {
                 inner.replace("\\\"", "\"")
             } else {
                 inner.to_owned()
             };
             self.push(written, Some(inner));
-            return (rest, Value::Quoted);
+            return (rest, AttributeValue::Quoted);
         }
         let inner = &value[first..];
-        if inner.chars().any(|c| Quote::of(c) == Some(quote)) {
+        if inner.chars().any(|c| AttributeQuote::of(c) == Some(quote)) {
             let doubt = || Doubt::Unclosed(written.to_owned());
             self.doubt.get_or_insert_with(doubt);
         }
         self.unclosed.get_or_insert_with(|| written.to_owned());
         self.push(written, Some(inner.to_owned()));
-        ("", Value::Quoted)
+        ("", AttributeValue::Quoted)
     }
 
     fn push(&mut self, written: &str, value: Option<String>) {
@@ -190,7 +190,7 @@ impl Attributes {
 
 /// How the value of an attribute is written.
 #[derive(Debug, Clone, Copy)]
-enum Value<'a> {
+enum AttributeValue<'a> {
     /// There is only this word.
     None(&'a str),
     /// Without quotes: the whole of the attribute.
@@ -210,13 +210,13 @@ fn is_separator(c: char) -> bool {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Quote {
+enum AttributeQuote {
     Double,
     Single,
     Backtick,
 }
 
-impl Quote {
+impl AttributeQuote {
     fn of(c: char) -> Option<Self> {
         match c {
             '"' | '\u{201c}'..='\u{201f}' | '\u{2033}' | '\u{ab}' | '\u{bb}' => Some(Self::Double),
@@ -228,10 +228,10 @@ impl Quote {
 }
 
 /// The text up to the quote that ends it, what follows that quote, and the quote.
-fn quoted(text: &str, quote: Quote) -> Option<(&str, &str, char)> {
+fn quoted(text: &str, quote: AttributeQuote) -> Option<(&str, &str, char)> {
     let ends = || {
         text.char_indices()
-            .filter(|(_, c)| Quote::of(*c) == Some(quote))
+            .filter(|(_, c)| AttributeQuote::of(*c) == Some(quote))
             .filter(|(at, c)| ends_value(&text[at + c.len_utf8()..]))
     };
     let (at, closer) = ends()

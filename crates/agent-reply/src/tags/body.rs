@@ -15,7 +15,7 @@
 
 use std::borrow::Cow;
 
-use super::content::Content;
+use super::content::FileContent;
 use super::copy_button;
 use crate::code_fence::Fence;
 use crate::repair::{self, Divider};
@@ -26,11 +26,11 @@ mod fences;
 
 /// What a body is for, which decides what may be taken off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum BodyPlace {
     /// The whole of a file.
-    File(Content),
+    File(FileContent),
     /// Some lines of a file.
-    Part(Content),
+    Part(FileContent),
     /// Edits or a patch.
     Changes,
     /// A shell script.
@@ -68,7 +68,7 @@ pub(crate) struct Body<'a> {
 
 impl<'a> Body<'a> {
     /// Takes off what is not part of the body.
-    pub(crate) fn new(lines: &'a [&'a str], around: Around<'_>, place: Place) -> Self {
+    pub(crate) fn new(lines: &'a [&'a str], around: Around<'_>, place: BodyPlace) -> Self {
         let mut body = Self {
             lines: Cow::Borrowed(lines),
             unescape: false,
@@ -76,7 +76,7 @@ impl<'a> Body<'a> {
         };
         body.remove_quote_marks(around.before_tag);
         body.remove_indentation(around.before_tag, place);
-        if place == Place::Words {
+        if place == BodyPlace::Words {
             body.unescape = around.escaped;
             return body;
         }
@@ -128,7 +128,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    fn remove_indentation(&mut self, before_tag: &str, place: Place) {
+    fn remove_indentation(&mut self, before_tag: &str, place: BodyPlace) {
         let own = before_tag.rsplit('>').next().unwrap_or_default();
         let own = if own.len() < before_tag.len() {
             own.strip_prefix(' ').unwrap_or(own)
@@ -137,7 +137,7 @@ impl<'a> Body<'a> {
         };
         let listed = !is_blank(own);
         let width = own.trim_end_matches(['*', '_', '`', '#']).chars().count();
-        let certain = listed || !matches!(place, Place::Part(_) | Place::Words);
+        let certain = listed || !matches!(place, BodyPlace::Part(_) | BodyPlace::Words);
         if width == 0 || !certain {
             return;
         }
@@ -159,7 +159,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    fn remove_copy_button(&mut self, place: Place) {
+    fn remove_copy_button(&mut self, place: BodyPlace) {
         let count = copy_button::labels(&self.lines, place.is_prose());
         if count > 0 {
             let rest = self.lines[count..].to_vec();
@@ -168,7 +168,7 @@ impl<'a> Body<'a> {
     }
 
     /// Takes off an enclosing fence; says whether there was one.
-    fn remove_fence(&mut self, around: Around<'_>, place: Place) -> bool {
+    fn remove_fence(&mut self, around: Around<'_>, place: BodyPlace) -> bool {
         let Some((first, last)) = outer_lines(&self.lines) else {
             return false;
         };
@@ -187,11 +187,11 @@ impl<'a> Body<'a> {
         true
     }
 
-    fn remove_line_numbers(&mut self, place: Place) {
+    fn remove_line_numbers(&mut self, place: BodyPlace) {
         // `1: "one",` may be an entry in some lines of code, and a tab divides columns.
         let dividers: &[Divider] = match place {
-            Place::File(Content::Code) => &[Divider::Bar, Divider::Colon, Divider::Dot],
-            Place::Part(Content::Code) => &[Divider::Bar],
+            BodyPlace::File(FileContent::Code) => &[Divider::Bar, Divider::Colon, Divider::Dot],
+            BodyPlace::Part(FileContent::Code) => &[Divider::Bar],
             _ => return,
         };
         let plain = repair::without_line_numbers(&self.lines, dividers);
@@ -202,11 +202,11 @@ impl<'a> Body<'a> {
     }
 }
 
-impl Place {
+impl BodyPlace {
     fn is_prose(self) -> bool {
         matches!(
             self,
-            Self::File(Content::Prose) | Self::Part(Content::Prose) | Self::Words
+            Self::File(FileContent::Prose) | Self::Part(FileContent::Prose) | Self::Words
         )
     }
 
@@ -227,16 +227,16 @@ fn outer_lines(lines: &[&str]) -> Option<(usize, usize)> {
 mod tests {
     use super::*;
 
-    const FILE: Place = Place::File(Content::Code);
-    const PROSE: Place = Place::File(Content::Prose);
+    const FILE: BodyPlace = BodyPlace::File(FileContent::Code);
+    const PROSE: BodyPlace = BodyPlace::File(FileContent::Prose);
 
     #[track_caller]
-    fn case(body: &str, place: Place, expected: &str) {
+    fn case(body: &str, place: BodyPlace, expected: &str) {
         around(body, Around::default(), place, expected);
     }
 
     #[track_caller]
-    fn around(body: &str, around: Around<'_>, place: Place, expected: &str) {
+    fn around(body: &str, around: Around<'_>, place: BodyPlace, expected: &str) {
         let lines: Vec<&str> = body.split('\n').collect();
         assert_eq!(Body::new(&lines, around, place).text(), expected, "{body}");
     }
@@ -260,7 +260,11 @@ mod tests {
             PROSE,
             "# A\n```sh\nls\n```\n",
         );
-        case("```bash\ncargo test\n```", Place::Script, "cargo test\n");
+        case(
+            "```bash\ncargo test\n```",
+            BodyPlace::Script,
+            "cargo test\n",
+        );
         case("```\n```", FILE, "");
     }
 
@@ -274,11 +278,11 @@ mod tests {
         ] {
             case(text.trim_end_matches('\n'), PROSE, text);
         }
-        let part = Place::Part(Content::Prose);
+        let part = BodyPlace::Part(FileContent::Prose);
         case("```\nls\n```", part, "```\nls\n```\n");
-        let part = Place::Part(Content::Code);
+        let part = BodyPlace::Part(FileContent::Code);
         case("  ```\n  ls\n  ```", part, "  ```\n  ls\n  ```\n");
-        case("```\nls\n```", Place::Words, "```\nls\n```\n");
+        case("```\nls\n```", BodyPlace::Words, "```\nls\n```\n");
     }
 
     #[test]
@@ -309,7 +313,7 @@ mod tests {
         };
         around("x\n```", framed, FILE, "x\n```\n");
         around("```markdown\nx", framed, PROSE, "```markdown\nx\n");
-        let part = Place::Part(Content::Code);
+        let part = BodyPlace::Part(FileContent::Code);
         around("```rust\nx", framed, part, "```rust\nx\n");
         let above = Around {
             above: Fence::read("```"),
@@ -347,7 +351,12 @@ mod tests {
             before_tag: "    ",
             ..Around::default()
         };
-        around("    a", indented, Place::Part(Content::Code), "    a\n");
+        around(
+            "    a",
+            indented,
+            BodyPlace::Part(FileContent::Code),
+            "    a\n",
+        );
     }
 
     #[test]
@@ -356,11 +365,11 @@ mod tests {
         case("1 | a\n3 | b", FILE, "1 | a\n3 | b\n");
         case("1: a\n2: b", PROSE, "1: a\n2: b\n");
         case("1: a\n2: b", FILE, "a\nb\n");
-        let part = Place::Part(Content::Code);
+        let part = BodyPlace::Part(FileContent::Code);
         case("1: a\n2: b", part, "1: a\n2: b\n");
         case("1 | a\n2 | b", part, "a\nb\n");
         case("1\ta\n2\tb", FILE, "1\ta\n2\tb\n");
-        let data = Place::File(Content::Data);
+        let data = BodyPlace::File(FileContent::Data);
         case("1 | a\n2 | b", data, "1 | a\n2 | b\n");
     }
 }

@@ -3,7 +3,7 @@
 mod values;
 
 use super::attributes::{Attributes, Doubt};
-use super::body::{Around, Place};
+use super::body::{Around, BodyPlace};
 use super::name::Name;
 use super::{damage, harmless};
 use crate::{changes, script};
@@ -11,8 +11,8 @@ use agent_protocol::{Command, Edit, PathProblem, Selection};
 
 /// What became of a tag.
 #[derive(Debug)]
-pub(crate) struct Built {
-    pub(crate) command: Result<Command, Trouble>,
+pub(crate) struct BuiltCommand {
+    pub(crate) command: Result<Command, CommandTrouble>,
     /// Attributes that mean nothing to the command.
     pub(crate) unknown: Vec<String>,
     /// How many attributes stood in curly quotes.
@@ -25,7 +25,7 @@ pub(crate) struct Built {
 
 /// What is wrong with a command, and what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Trouble {
+pub(crate) struct CommandTrouble {
     pub(crate) message: String,
     pub(crate) hint: String,
 }
@@ -84,7 +84,7 @@ impl Opening {
 }
 
 /// Turns a tag and the lines of its body, if it has one, into a command.
-pub(crate) fn build(opening: Opening, lines: Option<&[&str]>, around: Around<'_>) -> Built {
+pub(crate) fn build(opening: Opening, lines: Option<&[&str]>, around: Around<'_>) -> BuiltCommand {
     let mut tag = Tag {
         name: opening.name,
         attributes: opening.attributes,
@@ -109,7 +109,7 @@ pub(crate) fn build(opening: Opening, lines: Option<&[&str]>, around: Around<'_>
         Ok(_) => tag.attributes.unknown(),
         Err(_) => Vec::new(),
     };
-    Built {
+    BuiltCommand {
         unknown: unknown.into_iter().map(str::to_owned).collect(),
         command,
         curly: tag.attributes.curly,
@@ -156,13 +156,13 @@ struct Tag<'a> {
 
 impl Tag<'_> {
     /// What is not certain enough for a command that changes or runs something.
-    fn doubt(&self) -> Option<Trouble> {
+    fn doubt(&self) -> Option<CommandTrouble> {
         let doubt = self.attributes.doubt.as_ref();
         let message = match doubt.filter(|_| self.name.has_effects())? {
             Doubt::Unquoted(text) => format!("`{text}` can be read in two ways without quotes"),
             Doubt::Unclosed(name) => format!("the quote after `{name}=` is not closed"),
         };
-        Some(Trouble {
+        Some(CommandTrouble {
             message,
             hint: format!(
                 "Send it again with each value in quotes, as in `{}`.",
@@ -172,7 +172,7 @@ impl Tag<'_> {
     }
 
     /// What an attribute asks for that nobody knows, in a command that changes or runs something.
-    fn neglected(&self) -> Option<Trouble> {
+    fn neglected(&self) -> Option<CommandTrouble> {
         const MOST_NAMED: usize = 4;
         let mut unknown = harmless::meaningful(self.name, &self.attributes);
         unknown.truncate(MOST_NAMED);
@@ -186,7 +186,7 @@ impl Tag<'_> {
             Name::InsertText => "; the text goes below `line`",
             _ => "",
         };
-        Some(Trouble {
+        Some(CommandTrouble {
             message: format!(
                 "{named} {verb} not known here, and without {it} something else might be done"
             ),
@@ -194,7 +194,7 @@ impl Tag<'_> {
         })
     }
 
-    fn command(&mut self) -> Result<Command, Trouble> {
+    fn command(&mut self) -> Result<Command, CommandTrouble> {
         match self.name {
             Name::CreateFile => self.create(),
             Name::EditFile => self.edit(),
@@ -227,23 +227,23 @@ impl Tag<'_> {
         }
     }
 
-    fn create(&mut self) -> Result<Command, Trouble> {
+    fn create(&mut self) -> Result<Command, CommandTrouble> {
         let path = self.path()?;
-        let content = self.lines_of(&path, Place::File);
+        let content = self.lines_of(&path, BodyPlace::File);
         Ok(Command::create_file(path, content))
     }
 
-    fn edit(&mut self) -> Result<Command, Trouble> {
+    fn edit(&mut self) -> Result<Command, CommandTrouble> {
         let path = self.path()?;
         let (start, end) = self.range()?;
         if self.lines.is_some_and(changes::begin_with_edits) || (start, end) == (None, None) {
-            let body = self.text(Place::Changes);
+            let body = self.text(BodyPlace::Changes);
             return changes::edits(path, &body, start).map_err(Into::into);
         }
         let Some(start_line) = start else {
             return Err(self.trouble("`end_line` needs `start_line`"));
         };
-        let text = self.lines_of(&path, Place::Part);
+        let text = self.lines_of(&path, BodyPlace::Part);
         let edit = Edit::Lines {
             start_line,
             end_line: end.unwrap_or(start_line),
@@ -252,7 +252,7 @@ impl Tag<'_> {
         Ok(Command::EditFile { path, edit })
     }
 
-    fn insert(&mut self) -> Result<Command, Trouble> {
+    fn insert(&mut self) -> Result<Command, CommandTrouble> {
         const LINE: &[&str] = &[
             "line",
             "afterline",
@@ -265,24 +265,24 @@ impl Tag<'_> {
         let Some(line) = self.number(LINE)? else {
             return Err(self.trouble("`line` is missing"));
         };
-        let text = self.lines_of(&path, Place::Part);
+        let text = self.lines_of(&path, BodyPlace::Part);
         if text.is_empty() {
             return Err(self.trouble("there is no text to insert"));
         }
         Ok(Command::InsertText { path, line, text })
     }
 
-    fn patch(&mut self) -> Result<Command, Trouble> {
+    fn patch(&mut self) -> Result<Command, CommandTrouble> {
         let path = match self.taken_path(PATH) {
             Some(text) => Some(self.checked(&text)?),
             None => None,
         };
-        let body = self.text(Place::Changes);
+        let body = self.text(BodyPlace::Changes);
         let changes = changes::patch(&body, path.as_ref())?;
         Ok(Command::ApplyPatch { changes })
     }
 
-    fn read(&mut self) -> Result<Command, Trouble> {
+    fn read(&mut self) -> Result<Command, CommandTrouble> {
         let path = self.files()?;
         let (start_line, end_line) = self.range()?;
         let numbered = self.flag(&["numbered", "linenumbers", "numbers"])?;
@@ -294,7 +294,7 @@ impl Tag<'_> {
         })
     }
 
-    fn search(&mut self) -> Result<Command, Trouble> {
+    fn search(&mut self) -> Result<Command, CommandTrouble> {
         let pattern = self
             .attributes
             .take(&["pattern", "query", "text", "search"])
@@ -312,13 +312,13 @@ impl Tag<'_> {
         })
     }
 
-    fn outline(&mut self) -> Result<Command, Trouble> {
+    fn outline(&mut self) -> Result<Command, CommandTrouble> {
         let written = self.written_files();
         let path = Selection::parse_directory(&written).map_err(|problem| unusable(&problem))?;
         Ok(Command::Outline { path })
     }
 
-    fn context(&mut self) -> Result<u32, Trouble> {
+    fn context(&mut self) -> Result<u32, CommandTrouble> {
         let Some(text) = (self.attributes).take(&["context", "contextlines", "c"]) else {
             return Ok(0);
         };
@@ -326,7 +326,7 @@ impl Tag<'_> {
         number.map_err(|_| self.trouble(format!("`context=\"{text}\"` is not a number of lines")))
     }
 
-    fn run(&mut self) -> Result<Command, Trouble> {
+    fn run(&mut self) -> Result<Command, CommandTrouble> {
         let timeout = match self.attributes.take(&["timeout", "timeoutseconds"]) {
             Some(text) => Some(seconds(&text).ok_or_else(|| {
                 self.trouble(format!("`timeout=\"{text}\"` is not a number of seconds"))
@@ -334,7 +334,7 @@ impl Tag<'_> {
             None => None,
         };
         let given = self.attributes.take(SCRIPT);
-        let mut script = self.text(Place::Script);
+        let mut script = self.text(BodyPlace::Script);
         if let Some(given) = &given
             && ![given.trim(), ""].contains(&script.trim())
         {
@@ -360,22 +360,22 @@ impl Tag<'_> {
         Ok(Command::RunCommand { script, timeout })
     }
 
-    fn trouble(&self, message: impl Into<String>) -> Trouble {
-        Trouble {
+    fn trouble(&self, message: impl Into<String>) -> CommandTrouble {
+        CommandTrouble {
             message: message.into(),
             hint: format!("Write it as `{}`.", self.name.example()),
         }
     }
 }
 
-fn unusable(problem: &PathProblem) -> Trouble {
-    Trouble {
+fn unusable(problem: &PathProblem) -> CommandTrouble {
+    CommandTrouble {
         message: problem.to_string(),
         hint: "Name a file by its path relative to the workspace, as in `src/main.rs`.".to_owned(),
     }
 }
 
-impl From<(String, String)> for Trouble {
+impl From<(String, String)> for CommandTrouble {
     fn from((message, hint): (String, String)) -> Self {
         Self { message, hint }
     }

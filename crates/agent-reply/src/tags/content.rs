@@ -2,7 +2,7 @@
 
 /// What the lines of a file look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Content {
+pub(crate) enum FileContent {
     /// Code: no line of it begins with a fence or, a whole file through, with a number.
     Code,
     /// Words, or data that words are kept in: its lines may look like anything.
@@ -11,7 +11,7 @@ pub(crate) enum Content {
     Data,
 }
 
-impl Content {
+impl FileContent {
     /// What a file of this name holds.
     pub(crate) fn of(name: &str) -> Self {
         const PROSE: &[&str] = &[
@@ -52,15 +52,15 @@ mod tests {
     #[test]
     fn tells_by_the_extension() {
         for (name, content) in [
-            ("main.rs", Content::Code),
-            ("A.PY", Content::Code),
-            ("README.md", Content::Prose),
-            ("Makefile", Content::Prose),
-            (".gitignore", Content::Prose),
-            ("users.dat", Content::Data),
-            ("case1.expected", Content::Data),
+            ("main.rs", FileContent::Code),
+            ("A.PY", FileContent::Code),
+            ("README.md", FileContent::Prose),
+            ("Makefile", FileContent::Prose),
+            (".gitignore", FileContent::Prose),
+            ("users.dat", FileContent::Data),
+            ("case1.expected", FileContent::Data),
         ] {
-            assert_eq!(Content::of(name), content, "{name}");
+            assert_eq!(FileContent::of(name), content, "{name}");
         }
     }
 }

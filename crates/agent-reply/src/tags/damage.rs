@@ -3,14 +3,14 @@
 //! A page that renders text takes the indentation of lines and makes quotes curly. The file is
 //! written as it came, and the model is told. Only what no sound file has counts.
 
-use super::content::Content;
+use super::content::FileContent;
 
 /// What was seen, in words that follow the name of a command.
 pub(super) fn seen(name: &str, text: &str, has_curly_tag: bool) -> Option<&'static str> {
     if is_python(name) && has_lost_indentation(text) {
         return Some("its lines lost their indentation on a page, and it was written so");
     }
-    let is_code = Content::of(name) == Content::Code;
+    let is_code = FileContent::of(name) == FileContent::Code;
     (has_curly_tag && is_code && has_only_curly_quotes(text))
         .then_some("its quotes became curly on a page, and it was written so")
 }

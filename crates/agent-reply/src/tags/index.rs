@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::closer::{self, Closer};
 use super::{Kind, Name, TagLine, read};
 use crate::line::{Decoration, is_blank_or_fence};
-use clean::{Clean, all_blank, ends_text};
+use clean::{CleanTags, all_blank, ends_text};
 
 mod clean;
 
@@ -46,7 +46,7 @@ pub(crate) struct Tags<'a> {
     boundaries: Vec<usize>,
     /// Whether a command is among them that looks at something or changes it.
     has_work: bool,
-    clean: OnceCell<Clean>,
+    clean: OnceCell<CleanTags>,
     end_of_text: OnceCell<Option<usize>>,
 }
 
@@ -325,8 +325,8 @@ impl<'a> Tags<'a> {
         self.clean(lines).from(at).next() == Some(at)
     }
 
-    fn clean(&self, lines: &[&str]) -> &Clean {
-        self.clean.get_or_init(|| Clean::of(&self.list, lines))
+    fn clean(&self, lines: &[&str]) -> &CleanTags {
+        self.clean.get_or_init(|| CleanTags::of(&self.list, lines))
     }
 
     fn index_from(&self, line: usize) -> usize {

@@ -1,4 +1,4 @@
-//! The order of precedence that the head of `assemble.rs` states, row by row.
+//! The order of precedence that the head of `arbiter.rs` states, row by row.
 
 use crate::{Reply, parse};
 

@@ -12,7 +12,7 @@ use crate::work;
 
 /// How a block ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum FileBlockEnd {
     /// With the fence on this line.
     Closed(usize),
     /// Not before the end of the text.
@@ -22,9 +22,9 @@ pub(crate) enum End {
 }
 
 /// Where the block of this file ends whose fence is the line `at`.
-pub(super) fn of(lines: &[&str], at: usize, fence: &Fence<'_>, name: &str) -> End {
+pub(super) fn of(lines: &[&str], at: usize, fence: &Fence<'_>, name: &str) -> FileBlockEnd {
     let Some(close) = close_of(lines, at, fence) else {
-        return End::Missing;
+        return FileBlockEnd::Missing;
     };
     let may_go_on = may_hold_fences(name, fence);
     let mut after = close + 1;
@@ -40,10 +40,10 @@ pub(super) fn of(lines: &[&str], at: usize, fence: &Fence<'_>, name: &str) -> En
             }
             // A block of the reply that is cut.
             None if !may_go_on && !next.info.is_empty() => break,
-            _ => return End::Uncertain,
+            _ => return FileBlockEnd::Uncertain,
         }
     }
-    End::Closed(close)
+    FileBlockEnd::Closed(close)
 }
 
 /// The line that closes the block; those inside that say their language are passed over.

@@ -5,7 +5,7 @@ use super::super::file_name;
 use crate::trim::{is_blank, trim};
 
 /// A name and the line on which it stands.
-pub(super) struct Named<'a> {
+pub(super) struct NamedBlock<'a> {
     pub(super) text: &'a str,
     pub(super) line: usize,
     /// Whether it stands in a comment inside of the block.
@@ -18,10 +18,10 @@ pub(super) fn named<'a>(
     at: usize,
     after: usize,
     fence: &Fence<'a>,
-) -> Option<Named<'a>> {
+) -> Option<NamedBlock<'a>> {
     let language = fence.info.split([' ', ':', '{']).next().unwrap_or_default();
     if let Some(text) = file_name::in_info(fence.info) {
-        return is_taken(language, text).then_some(Named {
+        return is_taken(language, text).then_some(NamedBlock {
             text,
             line: at,
             is_inside: false,
@@ -42,7 +42,7 @@ pub(super) fn named<'a>(
         .take(2)
         .find(|line| !is_blank(line))
         .is_some_and(|line| leads_to_example(line));
-    (is_taken(language, text) && !is_example).then_some(Named {
+    (is_taken(language, text) && !is_example).then_some(NamedBlock {
         text,
         line,
         is_inside,

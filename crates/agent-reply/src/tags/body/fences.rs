@@ -1,32 +1,32 @@
 //! Which fences only wrap a body.
 
-use super::{Around, Place};
+use super::{Around, BodyPlace};
 use crate::code_fence::Fence;
-use crate::tags::content::Content;
+use crate::tags::content::FileContent;
 use crate::trim::is_blank;
 
 impl Around<'_> {
     /// Whether a pair of fences around all of the body can be no part of it.
-    pub(super) fn may_wrap(&self, open: &Fence<'_>, place: Place) -> bool {
+    pub(super) fn may_wrap(&self, open: &Fence<'_>, place: BodyPlace) -> bool {
         !place.is_part() || self.is_no_deeper(open)
     }
 
     /// Whether the first line of the body only opens what the line below the closing tag closes.
-    pub(super) fn may_open(&self, open: &Fence<'_>, place: Place) -> bool {
+    pub(super) fn may_open(&self, open: &Fence<'_>, place: BodyPlace) -> bool {
         let is_closed_below = self
             .below
             .is_some_and(|below| below.closes(open) && below.is_like(open))
             && !matches!((self.below, self.frame), (Some(below), Some(frame)) if below.closes(&frame));
         match place {
-            Place::Part(content) => {
-                content != Content::Prose && is_closed_below && self.is_no_deeper(open)
+            BodyPlace::Part(content) => {
+                content != FileContent::Prose && is_closed_below && self.is_no_deeper(open)
             }
             _ => is_closed_below || !place.is_prose(),
         }
     }
 
     /// Whether the last line of the body only closes what the line above the opening tag opens.
-    pub(super) fn may_close(&self, end: &Fence<'_>, place: Place) -> bool {
+    pub(super) fn may_close(&self, end: &Fence<'_>, place: BodyPlace) -> bool {
         let Some(above) = self.above.filter(|above| end.closes(above)) else {
             return false;
         };
@@ -54,7 +54,7 @@ pub(super) enum Enclosed<'a> {
 }
 
 /// Looks at lines whose first and last are not blank.
-pub(super) fn enclosing<'a>(lines: &[&'a str], place: Place) -> Option<Enclosed<'a>> {
+pub(super) fn enclosing<'a>(lines: &[&'a str], place: BodyPlace) -> Option<Enclosed<'a>> {
     let opens = lines.first().and_then(|line| Fence::read(line));
     let ends = lines.last().and_then(|line| Fence::read(line));
     if opens.is_none() && ends.is_none() {
@@ -74,7 +74,7 @@ pub(super) fn enclosing<'a>(lines: &[&'a str], place: Place) -> Option<Enclosed<
             let sure = if place.is_prose() {
                 own && enclosed
             } else {
-                enclosed || matches!(place, Place::File(_))
+                enclosed || matches!(place, BodyPlace::File(_))
             };
             sure.then_some(Enclosed::Both(open))
         }

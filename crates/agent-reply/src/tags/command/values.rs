@@ -2,17 +2,17 @@
 
 use std::borrow::Cow;
 
-use super::super::body::{Body, Place};
-use super::super::content::Content;
+use super::super::body::{Body, BodyPlace};
+use super::super::content::FileContent;
 use super::super::damage;
-use super::{DIRECTORY, END, PATH, PATHS, START, Tag, Trouble, unusable};
+use super::{CommandTrouble, DIRECTORY, END, PATH, PATHS, START, Tag, unusable};
 use crate::link;
 use agent_protocol::unseen::is_stray;
 use agent_protocol::{PathProblem, RelPath, Selection};
 
 impl Tag<'_> {
     /// The required path, which may also be all that stands in the body of a command without one.
-    pub(super) fn path(&mut self) -> Result<RelPath, Trouble> {
+    pub(super) fn path(&mut self) -> Result<RelPath, CommandTrouble> {
         if !self.name.needs_body()
             && self.attributes.peek(PATH).is_none()
             && let Some(lines) = self.lines
@@ -24,14 +24,14 @@ impl Tag<'_> {
         self.path_named(PATH)
     }
 
-    pub(super) fn path_named(&mut self, names: &[&str]) -> Result<RelPath, Trouble> {
+    pub(super) fn path_named(&mut self, names: &[&str]) -> Result<RelPath, CommandTrouble> {
         match self.taken_path(names) {
             Some(text) => self.checked(&text),
             None => Err(self.trouble(format!("`{}` is missing", names[0]))),
         }
     }
 
-    pub(super) fn checked(&mut self, text: &str) -> Result<RelPath, Trouble> {
+    pub(super) fn checked(&mut self, text: &str) -> Result<RelPath, CommandTrouble> {
         let path = RelPath::parse(text).map_err(|problem| unusable(&problem))?;
         if RelPath::is_escaped(text) {
             self.repairs.push(("read `\\_` in a path as `_`", 1));
@@ -40,7 +40,7 @@ impl Tag<'_> {
     }
 
     /// The required files.
-    pub(super) fn files(&mut self) -> Result<Selection, Trouble> {
+    pub(super) fn files(&mut self) -> Result<Selection, CommandTrouble> {
         let written = self.written_files();
         match Selection::parse(&written) {
             Ok(selection) => Ok(selection),
@@ -89,7 +89,7 @@ impl Tag<'_> {
     }
 
     /// Files and directories, where none means the whole workspace.
-    pub(super) fn places(&mut self, names: &[&str]) -> Result<Option<Selection>, Trouble> {
+    pub(super) fn places(&mut self, names: &[&str]) -> Result<Option<Selection>, CommandTrouble> {
         match self.taken_path(names) {
             Some(text) => Selection::parse_directory(&text)
                 .map_err(|problem| self.trouble(problem.to_string())),
@@ -98,7 +98,7 @@ impl Tag<'_> {
     }
 
     /// A directory, where none means the whole workspace.
-    pub(super) fn directory(&mut self) -> Result<Option<RelPath>, Trouble> {
+    pub(super) fn directory(&mut self) -> Result<Option<RelPath>, CommandTrouble> {
         match self.taken_path(DIRECTORY) {
             Some(text) => {
                 RelPath::parse_directory(&text).map_err(|problem| self.trouble(problem.to_string()))
@@ -108,7 +108,7 @@ impl Tag<'_> {
     }
 
     /// The lines that are meant, from 1: `start_line` and `end_line`, or `lines="3-7"`.
-    pub(super) fn range(&mut self) -> Result<(Option<u32>, Option<u32>), Trouble> {
+    pub(super) fn range(&mut self) -> Result<(Option<u32>, Option<u32>), CommandTrouble> {
         let (start, end) = match self.attributes.take(&["lines", "range", "linerange"]) {
             Some(range) => {
                 let (start, end) = range
@@ -136,14 +136,14 @@ impl Tag<'_> {
         Ok((start, end))
     }
 
-    pub(super) fn number(&mut self, names: &[&str]) -> Result<Option<u32>, Trouble> {
+    pub(super) fn number(&mut self, names: &[&str]) -> Result<Option<u32>, CommandTrouble> {
         match self.attributes.take(names) {
             Some(text) => self.parsed(names[0], &text).map(Some),
             None => Ok(None),
         }
     }
 
-    pub(super) fn parsed(&self, name: &str, text: &str) -> Result<u32, Trouble> {
+    pub(super) fn parsed(&self, name: &str, text: &str) -> Result<u32, CommandTrouble> {
         text.trim().parse().map_err(|_| {
             let name = match name {
                 "startline" => "start_line",
@@ -154,12 +154,12 @@ impl Tag<'_> {
         })
     }
 
-    pub(super) fn flag(&mut self, names: &[&str]) -> Result<bool, Trouble> {
+    pub(super) fn flag(&mut self, names: &[&str]) -> Result<bool, CommandTrouble> {
         let flag = self.attributes.take_flag(names);
         flag.map_err(|name| self.trouble(format!("`{name}` is `true` or `false`")))
     }
 
-    pub(super) fn text(&mut self, place: Place) -> String {
+    pub(super) fn text(&mut self, place: BodyPlace) -> String {
         let mut body = Body::new(self.lines.unwrap_or_default(), self.around, place);
         let text = body.text();
         self.repairs.append(&mut body.repairs);
@@ -167,15 +167,19 @@ impl Tag<'_> {
     }
 
     /// The text for a file, and what a page did to it.
-    pub(super) fn lines_of(&mut self, path: &RelPath, place: fn(Content) -> Place) -> String {
+    pub(super) fn lines_of(
+        &mut self,
+        path: &RelPath,
+        place: fn(FileContent) -> BodyPlace,
+    ) -> String {
         let name = path.file_name();
-        let text = self.text(place(Content::of(name)));
+        let text = self.text(place(FileContent::of(name)));
         self.damage = damage::seen(name, &text, self.attributes.curly > 0);
         text
     }
 
     pub(super) fn words(&mut self) -> String {
-        self.text(Place::Words).trim().to_owned()
+        self.text(BodyPlace::Words).trim().to_owned()
     }
 
     /// The body, or what stands in its place in the tag.

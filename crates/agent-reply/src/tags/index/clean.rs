@@ -8,12 +8,12 @@ use crate::line::is_blank_or_fence;
 use crate::work;
 
 /// The opening tags below which only whole commands stand.
-pub(super) struct Clean {
+pub(super) struct CleanTags {
     /// Of each tag: the first such tag, itself included; the number of tags where there is none.
     next: Vec<usize>,
 }
 
-impl Clean {
+impl CleanTags {
     /// Looks at all tags of a text, from the last to the first.
     pub(super) fn of(list: &[TagLine<'_>], lines: &[&str]) -> Self {
         let mut is_clean = vec![false; list.len()];

@@ -1,7 +1,7 @@
 //! What a block under a path holds: the file, an edit of it, or something else.
 
+use crate::candidate::{BlockCandidate, CandidateItem};
 use crate::code_fence::{self, Fence};
-use crate::found::{Found, Item};
 use crate::tags::copy_button;
 use crate::trim::{is_blank, trim_end};
 use crate::{diff, file_name, json, patch, search_replace};
@@ -9,7 +9,7 @@ use agent_protocol::{Command, RelPath};
 
 /// What a block under a path holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum BlockContent {
     File,
     /// Edits of that file.
     Edits,
@@ -21,7 +21,7 @@ pub(super) enum Content {
     Conflict,
 }
 
-impl Content {
+impl BlockContent {
     /// What the block of this name begins with whose fence is the first of the lines.
     pub(super) fn begun(name: &str, lines: &[&str]) -> Self {
         let mut is_named_again = false;
@@ -58,8 +58,8 @@ impl Content {
         };
         let commands = || {
             found.items.iter().filter_map(|item| match item {
-                Item::Command(command) => Some(command),
-                Item::Problem { .. } => None,
+                CandidateItem::Command(command) => Some(command),
+                CandidateItem::Problem { .. } => None,
             })
         };
         if commands().any(|command| is_for(command, name)) {
@@ -81,7 +81,7 @@ impl Content {
     }
 
     /// What the model is told of a block of this name that is neither written nor done.
-    pub(super) fn trouble(self, name: &str) -> Item {
+    pub(super) fn trouble(self, name: &str) -> CandidateItem {
         let what = match self {
             Self::Mixed => "holds an edit that is not whole or has other lines above it",
             Self::Conflict => "begins with the marker of a conflict, not with `<<<<<<< SEARCH`",
@@ -93,7 +93,7 @@ impl Content {
             }
             _ => format!("without `{name}` above it if it is not"),
         };
-        Item::Problem {
+        CandidateItem::Problem {
             command: None,
             message: format!("the block under `{name}` {what}, so it was neither written nor done"),
             hint: format!(
@@ -132,9 +132,9 @@ fn is_marked(lines: &[&str]) -> bool {
 }
 
 /// Whether nothing but other calls follows in the code block.
-fn is_whole(found: &Found, lines: &[&str]) -> bool {
-    let next = code_fence::skip_blank(lines, found.lines.end);
-    let is_closed = Fence::read(lines[found.lines.end - 1]).is_some();
+fn is_whole(found: &BlockCandidate, lines: &[&str]) -> bool {
+    let next = code_fence::skip_blank(lines, found.span.end);
+    let is_closed = Fence::read(lines[found.span.end - 1]).is_some();
     is_closed
         || lines
             .get(next)

@@ -1,0 +1,535 @@
+//! Phase two: what the offers of a reply come to.
+//!
+//! `scan` walks over the lines and asks the recognisers; here the whole reply is known, and each
+//! offer is done, told or left out. Where two readings meet, the row further up decides.
+//! `tests/precedence.rs` has a test of each row.
+//!
+//! | # | what stands there | counts as |
+//! |---|---|---|
+//! | 1 | our own prompt, the model's thinking | nothing |
+//! | 2 | a tag alone on its line | ours, in a code block and in a file that is shown too |
+//! | 3 | lines between a tag and its closing tag | the body, whatever they look like |
+//! | 4 | results that the model made up | nothing that changes or runs something |
+//! | 5 | a code block under a path | that file; an edit only if it is one of it from its first line on |
+//! | 6 | a shell block that writes files, a string or here-document in code | content |
+//! | 7 | a sound block of another dialect | itself, across lines that look like tags |
+//! | 8 | a block that is not sound and reaches over a tag | itself up to that tag |
+//! | 9 | of several dialects on one line: envelope, diff, JSON, XML, tokens, SEARCH/REPLACE | the first |
+//! | 10 | JSON that is no call | data, with all that stands in it |
+//! | 11 | whole files beside commands | shown; told unless a command changes them |
+//! | 12 | two answers to one round | neither, unless they are the same or only look |
+//! | 13 | commands in words below the end mark | told, not done |
+//! | 14 | a command in backticks or a quotation among words | told; malformed beside `DONE` if nothing does it |
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use agent_protocol::{Command, EndMark, Step};
+
+use crate::candidate::{
+    BlockCandidate, CandidateItem, DoubtedMeaning, OfferSource, ReplyOffer, Standing,
+};
+use crate::code_fence::{self, Fence};
+use crate::invented;
+use crate::recognise::quotation;
+use crate::scan::{Scanned, ShownFiles, UnclearReason};
+use crate::trim::is_blank;
+use crate::whole_file;
+use crate::{Issue, Reply, TruncatedReply, has_effects, line_number, subject};
+
+/// The most issues that are told one by one: a text of nothing but mistakes is not told a million
+/// times.
+const MAX_ISSUES: usize = 200;
+
+/// A reply without its prose, and the lines that are not prose.
+pub(super) struct JudgedReply<'a> {
+    pub(super) reply: Reply,
+    pub(super) lines: Vec<&'a str>,
+    pub(super) blocks: Vec<Range<usize>>,
+}
+
+/// Judges all offers of a reply.
+pub(super) fn judge(scanned: Scanned<'_>) -> JudgedReply<'_> {
+    let Scanned {
+        lines,
+        offers,
+        shown,
+        open_block,
+    } = scanned;
+    let mut ledger = ReplyLedger::default();
+    for offer in offers {
+        ledger.admit(offer);
+    }
+    ledger.note_open_block(open_block);
+    ledger.settle_answers(&lines);
+    ledger.settle_talk();
+    if ledger.is_empty() && ledger.reply.cut.is_none() && !ledger.has_results {
+        ledger.write_files(&lines, shown);
+    } else {
+        ledger.tell_of_files(shown);
+    }
+    ledger.number();
+    ledger.tell_of_untold();
+    JudgedReply {
+        reply: ledger.reply,
+        lines,
+        blocks: ledger.blocks,
+    }
+}
+
+/// What was decided so far.
+#[derive(Default)]
+struct ReplyLedger {
+    reply: Reply,
+    blocks: Vec<Range<usize>>,
+    /// How many commands were met, malformed ones included.
+    count: u32,
+    untold: Option<UntoldIssues>,
+    doubted: Vec<DoubtedCommand>,
+    /// The model made up results.
+    has_results: bool,
+    last_end: Option<usize>,
+    /// First line of another answer to the same round, which contradicts the one above it.
+    second_answer: Option<usize>,
+}
+
+/// Issues beyond those that are told.
+struct UntoldIssues {
+    count: usize,
+    line: u32,
+    /// Number of the first malformed command among them.
+    number: Option<u32>,
+}
+
+/// A command that was not done and is malformed unless it was only talked about.
+struct DoubtedCommand {
+    /// The line of its issue.
+    line: u32,
+    meant: DoubtedMeaning,
+}
+
+impl ReplyLedger {
+    fn admit(&mut self, offer: ReplyOffer) {
+        self.retract(&offer);
+        for repair in &offer.repairs {
+            self.repaired(&repair.what, repair.count, repair.in_body);
+        }
+        let line = offer.line;
+        match offer.standing {
+            Standing::CutOff(what) => self.cut(line, what),
+            Standing::Doubted(meant) => {
+                if self.reply.issues.len() < MAX_ISSUES {
+                    let line = line_number(line);
+                    self.doubted.push(DoubtedCommand { line, meant });
+                }
+                self.items(line, offer.items, offer.is_in_results);
+            }
+            Standing::Sound => self.items(line, offer.items, offer.is_in_results),
+        }
+        let is_news = !matches!(offer.source, OfferSource::Invention)
+            || !std::mem::replace(&mut self.has_results, true);
+        for note in offer.notes.into_iter().filter(|_| is_news) {
+            self.issue(line, None, note.command, note.message, note.hint);
+        }
+        if !offer.span.is_empty() {
+            self.blocks.push(offer.span);
+        }
+    }
+
+    /// Takes back what an offer shows to be wrong.
+    fn retract(&mut self, offer: &ReplyOffer) {
+        match &offer.source {
+            OfferSource::End { mark, above } => self.end(offer.line, mark, *above),
+            OfferSource::Stray {
+                first: Some(first), ..
+            } => {
+                self.forget_from(*first);
+            }
+            OfferSource::Restart { first } => {
+                let again = self.forget_from(*first) + 1;
+                self.repaired(
+                    "left out commands that were cut and sent again",
+                    again,
+                    false,
+                );
+            }
+            _ => {}
+        }
+    }
+
+    fn items(&mut self, line: usize, items: Vec<CandidateItem>, is_in_results: bool) {
+        for item in items {
+            match item {
+                CandidateItem::Command(command) if is_in_results && has_effects(&command) => {
+                    let (message, hint) = invented::not_done();
+                    self.malformed(line, Some(command.name()), message, hint);
+                }
+                CandidateItem::Command(command) => {
+                    let step = Step {
+                        number: self.next_number(),
+                        line: line_number(line),
+                        command,
+                    };
+                    self.reply.steps.push(step);
+                }
+                CandidateItem::Problem {
+                    command,
+                    message,
+                    hint,
+                } => self.malformed(line, command, message, hint),
+            }
+        }
+    }
+
+    /// Takes an end mark; text stands between it and the one on the line `above`, if there is one.
+    ///
+    /// A mark with another number ends another reply: what stands above the mark before it was sent
+    /// for an earlier round, and is neither done again nor shown. A further mark with the same number
+    /// ends another answer to the same round: nobody can tell which of them was meant.
+    fn end(&mut self, line: usize, mark: &EndMark, above: Option<usize>) {
+        let is_other = self.reply.end.as_ref().is_some_and(|last| last != mark);
+        match above {
+            Some(above) if is_other => self.forget_through(above),
+            Some(above) => self.compare_answers(above),
+            None => {}
+        }
+        self.reply.end = Some(mark.clone());
+        self.last_end = Some(line);
+    }
+
+    fn forget_through(&mut self, earlier: usize) {
+        let last = line_number(earlier);
+        let steps = &mut self.reply.steps;
+        let kept = steps.partition_point(|step| step.line <= last);
+        steps.drain(..kept);
+        self.reply.issues.retain(|issue| issue.line > last);
+        self.second_answer = None;
+        self.blocks.push(0..earlier + 1);
+        self.repaired(
+            "left out an earlier reply, which was pasted along",
+            1,
+            false,
+        );
+    }
+
+    /// Compares the answers above and below the end mark on this line.
+    ///
+    /// A mark above or below which no command stands is only mentioned, and to look twice is no
+    /// contradiction.
+    fn compare_answers(&mut self, earlier: usize) {
+        let last = line_number(earlier);
+        let steps = &self.reply.steps;
+        let (first, second) = steps.split_at(steps.partition_point(|step| step.line <= last));
+        if first.is_empty() || second.is_empty() {
+            return;
+        }
+        let commands = |steps: &'_ [Step]| -> Vec<Command> {
+            steps.iter().map(|step| step.command.clone()).collect()
+        };
+        if first.len() == second.len() && commands(first) == commands(second) {
+            self.forget_from(earlier + 1);
+            self.repaired("left out the same answer, pasted once more", 1, false);
+        } else if steps.iter().any(|step| has_effects(&step.command)) {
+            self.second_answer = Some(earlier + 1);
+        }
+    }
+
+    /// Takes a code block that is open at the end of a reply without an end mark for a cut, if
+    /// commands stand above it.
+    fn note_open_block(&mut self, open_block: Option<(usize, String)>) {
+        let is_whole = self.reply.end.is_some() || self.reply.cut.is_some();
+        if let Some((line, what)) = open_block
+            && !is_whole
+            && !self.is_empty()
+        {
+            self.cut(line, what);
+        }
+    }
+
+    /// Leaves out what is not certain to be the answer.
+    fn settle_answers(&mut self, lines: &[&str]) {
+        if let Some(line) = self.second_answer {
+            self.forget_from(0);
+            self.untold = None;
+            self.reply.cut = None;
+            let message =
+                "two different answers to this round stand in the reply, so neither was done";
+            let hint = "Send one answer, with one end mark as its last line.";
+            self.malformed(line, None, message.to_owned(), hint.to_owned());
+        } else if let Some(line) = self.last_end {
+            self.leave_out_below(lines, line);
+        }
+    }
+
+    /// Leaves out the commands in words below the last end mark.
+    ///
+    /// Those that follow it with nothing between belong to the answer: the mark came too early.
+    fn leave_out_below(&mut self, lines: &[&str], end: usize) {
+        let mut answer_end = end + 1;
+        for block in self.blocks.iter().filter(|block| block.start > end) {
+            let between = lines.get(answer_end..block.start).unwrap_or_default();
+            if !between.iter().all(|line| is_blank(line)) {
+                break;
+            }
+            answer_end = block.end;
+        }
+        let steps = &mut self.reply.steps;
+        if steps
+            .first()
+            .is_none_or(|first| first.line > line_number(end))
+        {
+            return;
+        }
+        let mut first = None;
+        steps.retain(|step| {
+            let is_below = step.line > line_number(answer_end).saturating_sub(1);
+            let is_out = is_below && has_effects(&step.command);
+            if is_out && first.is_none() {
+                first = Some((step.line, step.number, step.command.name()));
+            }
+            !is_out
+        });
+        if let Some((line, number, name)) = first {
+            let message = "it stands below the end mark, so it was not done, nor what follows it";
+            let hint = "Send it again above the end mark, if it was meant.";
+            let line = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
+            self.issue(
+                line,
+                Some(number),
+                Some(name),
+                message.to_owned(),
+                hint.to_owned(),
+            );
+        }
+    }
+
+    /// Takes their numbers from the commands that were only talked about.
+    fn settle_talk(&mut self) {
+        for DoubtedCommand { line, meant } in std::mem::take(&mut self.doubted) {
+            if quotation::is_failure(&meant, &self.reply.steps) {
+                continue;
+            }
+            let issues = self.reply.issues.iter_mut();
+            if let Some(issue) = issues.filter(|issue| issue.line == line).last() {
+                issue.number = None;
+            }
+        }
+    }
+
+    /// Takes files that stand under their names, in a reply that has nothing else.
+    fn write_files(&mut self, lines: &[&str], shown: ShownFiles) {
+        let mut files = whole_file::find_all(lines);
+        if files.is_empty() {
+            files = whole_file::find_all(&without_outer_fence(lines));
+        }
+        let unclear = shown.unclear.into_iter();
+        let mut unclear = unclear
+            .filter(|it| it.reason == UnclearReason::Content)
+            .peekable();
+        for mut file in files {
+            while unclear.next_if(|it| it.fence < file.span.start).is_some() {}
+            if let Some(found) = unclear.next_if(|it| it.fence < file.span.end) {
+                file.items = vec![found.item];
+            }
+            self.file(lines, file);
+        }
+    }
+
+    fn file(&mut self, lines: &[&str], file: BlockCandidate) {
+        let is_last = code_fence::skip_blank(lines, file.span.end) == lines.len();
+        if file.is_open() && is_last {
+            let what = file.items.first().and_then(|item| match item {
+                CandidateItem::Command(command) => Some(subject(command)),
+                CandidateItem::Problem { command, .. } => command.map(str::to_owned),
+            });
+            self.cut(
+                file.span.start,
+                what.unwrap_or_else(|| "an edit".to_owned()),
+            );
+        } else {
+            self.items(file.span.start, file.items, false);
+        }
+        self.blocks.push(file.span);
+    }
+
+    /// Points out the blocks under a path that were not done, in a reply that has something else.
+    ///
+    /// Beside commands in tags no block is written, so it does not matter where one ends; one for a
+    /// file that is changed elsewhere only shows what is done there. Files that no command changes
+    /// may have been meant to be written.
+    fn tell_of_files(&mut self, shown: ShownFiles) {
+        let changed = self.changed_names();
+        for unclear in shown.unclear {
+            let CandidateItem::Problem {
+                command,
+                message,
+                hint,
+            } = unclear.item
+            else {
+                continue;
+            };
+            match unclear.reason {
+                UnclearReason::End if shown.has_tags => {}
+                UnclearReason::Content if changed.contains(&unclear.name) => {
+                    self.issue(unclear.fence, None, command, message, hint);
+                }
+                _ => self.malformed(unclear.fence, command, message, hint),
+            }
+        }
+        let mut is_told = HashSet::new();
+        let ends = self.ends_session();
+        for (fence, name) in shown.files {
+            if changed.contains(&name) || !is_told.insert(name.clone()) {
+                continue;
+            }
+            let message = format!(
+                "the code block under `{name}` was not written, because the reply has commands beside it"
+            );
+            let hint = format!(
+                "Send it as `[CREATE_FILE path=\"{name}\"]` if it is the whole file, or as `[EDIT_FILE path=\"{name}\"]` if it is a change."
+            );
+            if ends {
+                self.malformed(fence, Some("CREATE_FILE"), message, hint);
+            } else {
+                self.issue(fence, None, Some("CREATE_FILE"), message, hint);
+            }
+        }
+    }
+
+    /// The files that the commands of the reply change, with and without their directories.
+    fn changed_names(&self) -> HashSet<String> {
+        let steps = self.reply.steps.iter();
+        let paths = steps.flat_map(|step| step.command.changed_paths());
+        paths
+            .flat_map(|path| [path.as_str().to_owned(), path.file_name().to_owned()])
+            .collect()
+    }
+
+    /// Whether the reply says that the work is done.
+    fn ends_session(&self) -> bool {
+        let mut commands = self.reply.steps.iter().map(|step| &step.command);
+        commands.any(|command| matches!(command, Command::Done { .. }))
+    }
+
+    /// Whether the reply has no command, malformed ones included.
+    fn is_empty(&self) -> bool {
+        let is_numbered = |issue: &Issue| issue.number.is_some();
+        self.reply.steps.is_empty()
+            && !self.reply.issues.iter().any(is_numbered)
+            && self.untold.as_ref().is_none_or(|it| it.number.is_none())
+    }
+
+    fn malformed(&mut self, line: usize, command: Option<&str>, message: String, hint: String) {
+        let number = Some(self.next_number());
+        self.issue(line, number, command, message, hint);
+    }
+
+    /// Tells of something that could not be used; `number` is that of a malformed command.
+    fn issue(
+        &mut self,
+        line: usize,
+        number: Option<u32>,
+        command: Option<&str>,
+        message: String,
+        hint: String,
+    ) {
+        let line = line_number(line);
+        if self.reply.issues.len() >= MAX_ISSUES {
+            let untold = self.untold.get_or_insert(UntoldIssues {
+                count: 0,
+                line,
+                number: None,
+            });
+            untold.count += 1;
+            untold.number = untold.number.or(number);
+            return;
+        }
+        self.reply.issues.push(Issue {
+            line,
+            number,
+            command: command.map(str::to_owned),
+            message,
+            hint,
+        });
+    }
+
+    fn next_number(&mut self) -> u32 {
+        self.count = self.count.saturating_add(1);
+        self.count
+    }
+
+    /// Numbers the commands by their lines: some were forgotten, others found late.
+    fn number(&mut self) {
+        let steps = self.reply.steps.iter_mut();
+        let steps = steps.map(|step| (step.line, &mut step.number));
+        let issues = self.reply.issues.iter_mut();
+        let issues = issues.filter_map(|issue| Some((issue.line, issue.number.as_mut()?)));
+        let untold = self.untold.iter_mut();
+        let untold = untold.filter_map(|untold| Some((untold.line, untold.number.as_mut()?)));
+        let mut numbers: Vec<(u32, &mut u32)> = steps.chain(issues).chain(untold).collect();
+        numbers.sort_by_key(|(line, number)| (*line, **number));
+        for (number, (_, place)) in (1..).zip(numbers) {
+            *place = number;
+        }
+    }
+
+    fn tell_of_untold(&mut self) {
+        if let Some(untold) = self.untold.take() {
+            self.reply.issues.push(Issue {
+                line: untold.line,
+                number: untold.number,
+                command: None,
+                message: format!("{} further problems are not told", untold.count),
+                hint: "Correct those above first.".to_owned(),
+            });
+        }
+    }
+
+    /// Forgets the commands and issues from a line on; returns how many commands they were.
+    fn forget_from(&mut self, first: usize) -> usize {
+        let from = line_number(first);
+        let mut gone = 0;
+        while self.reply.steps.pop_if(|step| step.line >= from).is_some() {
+            gone += 1;
+        }
+        while self
+            .reply
+            .issues
+            .pop_if(|issue| issue.line >= from)
+            .is_some()
+        {}
+        gone
+    }
+
+    fn cut(&mut self, line: usize, what: String) {
+        self.reply.cut = Some(TruncatedReply {
+            line: line_number(line),
+            what,
+        });
+    }
+
+    fn repaired(&mut self, what: &str, count: usize, in_body: bool) {
+        crate::add_repair(&mut self.reply.repairs, what, count, in_body);
+    }
+}
+
+/// The lines with the first and the last fence blanked, where the last one stands directly below
+/// another: they may be as long as those inside.
+fn without_outer_fence<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let mut inner = lines.to_vec();
+    let is_fence = |line: &&str| Fence::read(line).is_some();
+    let first = lines.iter().position(is_fence);
+    let last = lines.iter().rposition(is_fence);
+    if let (Some(first), Some(last)) = (first, last)
+        && code_fence::is_bare(lines[first])
+        && last > first + 1
+        && lines[..last]
+            .iter()
+            .rfind(|line| !is_blank(line))
+            .is_some_and(is_fence)
+    {
+        inner[first] = "";
+        inner[last] = "";
+    }
+    inner
+}

@@ -1,0 +1,77 @@
+//! Tags that do not count where they stand: with other text on their line, not finished on it, or
+//! with a name that no command has.
+//!
+//! What was meant for the body of such a tag is not taken for anything else.
+
+use crate::candidate::{BodyEnd, DoubtedMeaning, OfferSource, ReplyOffer};
+use crate::code_fence;
+use crate::scan::Scan;
+use crate::tags::{Crowded, Kind, Name, TagLine, crowded, led_to};
+
+/// A tag that shares its line with other text, or that goes on on the next line.
+pub(crate) fn find(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
+    let line = scan.lines[at];
+    let crowded = crowded(line).or_else(|| announced(scan, at))?;
+    let name = crowded.name.as_str();
+    let is_last = code_fence::skip_blank(&scan.lines, at + 1) == scan.lines.len();
+    if is_last && !line.contains(']') {
+        return Some(ReplyOffer::aside(at..at + 1).cut_off(name));
+    }
+    let is_closed = line.contains(&format!("[/{name}]"));
+    let closing = scan.tags.next_close(crowded.name, at);
+    let closing = closing.filter(|_| crowded.name.needs_body() && !is_closed);
+    let body = match closing {
+        Some(_) => BodyEnd::Forgotten(crowded.name),
+        None => BodyEnd::Unchanged,
+    };
+    let end = closing.unwrap_or(at) + 1;
+    let offer = ReplyOffer::new(at..end, OfferSource::Misplaced { body });
+    let message = format!("`[{name}` counts only as a whole tag alone on its line");
+    let hint = format!("Write it as `{}`.", crowded.name.example());
+    if crowded.has_attributes || closing.is_some() {
+        return Some(offer.problem(Some(name), message, hint));
+    }
+    if !crowded.name.has_effects() || crowded.name == Name::Done {
+        return Some(offer.note(Some(name), message, hint));
+    }
+    let meant = match scan.frames.open {
+        Some(_) => DoubtedMeaning::Certain,
+        None => DoubtedMeaning::announced(crowded.name, crowded.rest),
+    };
+    Some(offer.problem(Some(name), message, hint).doubted(meant))
+}
+
+/// A tag at the end of a line, if its closing tag or its attributes show that it was meant.
+fn announced<'a>(scan: &Scan<'a>, at: usize) -> Option<Crowded<'a>> {
+    let led_to = led_to(scan.lines[at])?;
+    let next = scan.tags.below(at + 1).first();
+    let is_closed = next
+        .is_some_and(|next| matches!(&next.kind, Kind::Close { name, .. } if *name == led_to.name));
+    let is_meant = if led_to.name.needs_body() {
+        is_closed
+    } else {
+        led_to.has_attributes
+    };
+    is_meant.then_some(led_to)
+}
+
+/// What looks like a command that we do not have.
+pub(super) fn unknown(
+    scan: &Scan<'_>,
+    tag: &TagLine<'_>,
+    name: &str,
+    has_attributes: bool,
+) -> Option<ReplyOffer> {
+    let closing = scan.tags.unknown_close(tag);
+    let meant = Name::meant_by(name);
+    if !has_attributes && closing.is_none() && meant.is_none() {
+        return None;
+    }
+    let hint = match meant {
+        Some(meant) => format!("Did you mean `{}`?", meant.example()),
+        None => "Use only the commands of the protocol.".to_owned(),
+    };
+    let end = closing.unwrap_or(tag.line) + 1;
+    let message = format!("there is no command `{name}`");
+    Some(ReplyOffer::aside(tag.line..end).problem(None, message, hint))
+}

@@ -1,0 +1,91 @@
+//! The dialects that are not our tags, asked in the order of precedence.
+
+use std::ops::Range;
+
+use agent_protocol::{Command, RelPath};
+
+use super::shown;
+use crate::candidate::{BlockCandidate, CandidateItem};
+use crate::scan::{Invented, Scan};
+use crate::xml::{self, XmlEnds};
+use crate::{diff, json, patch, search_replace, tokens};
+
+/// Asks each dialect for a block at a line, showing it only the lines of a window.
+pub(crate) fn find(
+    scan: &Scan<'_>,
+    at: usize,
+    window: Range<usize>,
+    last_file: Option<&RelPath>,
+) -> Option<BlockCandidate> {
+    let Range {
+        start: from,
+        end: reach,
+    } = window;
+    let lines = &scan.lines[from..reach];
+    let line = at - from;
+    let is_edit = patch::begins(lines[line])
+        || diff::begins(lines, line)
+        || search_replace::is_head(lines[line]);
+    if is_edit && shown::quoted_in_code(scan, at).is_some() {
+        return None;
+    }
+    let mut ends = scan.known.patch_ends.borrow_mut();
+    let ends = ends.up_to(reach, scan.lines.len());
+    let found = patch::find(lines, line, ends).or_else(|| diff::find(lines, line));
+    let found = found.or_else(|| {
+        if shown::is_in_program(scan, at) {
+            return None;
+        }
+        let xml_ends = || scan.known.xml_ends.get_or_init(|| XmlEnds::of(&scan.lines));
+        json::find(lines, line)
+            .or_else(|| xml::find(lines, line, from, xml_ends()))
+            .or_else(|| tokens::find(lines, line))
+    });
+    let found = found.or_else(|| search_replace::find(lines, line, last_file));
+    found.map(|found| found.below(from))
+}
+
+/// A sound block in the claimed output of a command, which is pointed out there.
+pub(crate) fn claimed(scan: &Scan<'_>, at: usize, from: usize) -> Option<BlockCandidate> {
+    let Invented::Output { end: reach, .. } = scan.invented else {
+        return None;
+    };
+    let found = find(scan, at, from..reach, scan.last_file.as_ref())?;
+    let is_cut = found.is_open() && found.span.end == scan.lines.len();
+    (found.is_sound() && !is_cut).then_some(found)
+}
+
+/// Calls in JSON whose quotes a page made curly.
+pub(crate) fn curly_json(scan: &Scan<'_>, at: usize, reach: usize) -> Option<BlockCandidate> {
+    if shown::is_in_program(scan, at) {
+        return None;
+    }
+    json::find_curly(&scan.lines[..reach], at)
+}
+
+/// Calls that may be data, in a reply that asks for nothing else.
+pub(crate) fn doubtful_json(scan: &Scan<'_>, at: usize, reach: usize) -> Option<BlockCandidate> {
+    if shown::is_in_program(scan, at) || scan.tags.has_work() {
+        return None;
+    }
+    let from = scan.free_from;
+    let found = json::find_doubtful(&scan.lines[from..reach], at - from)?;
+    Some(found.below(from))
+}
+
+/// The file of a SEARCH/REPLACE block at a line, with which the next one may go on.
+pub(crate) fn edited_file(scan: &Scan<'_>, at: usize, found: &BlockCandidate) -> Option<RelPath> {
+    match &found.items[..] {
+        [CandidateItem::Command(command)] if search_replace::is_head(scan.lines[at]) => {
+            command.path().cloned()
+        }
+        _ => None,
+    }
+}
+
+/// Whether one of the commands of a block is a patch.
+pub(crate) fn is_patch(found: &BlockCandidate) -> bool {
+    let is_patch =
+        |item: &CandidateItem| matches!(item, CandidateItem::Command(Command::ApplyPatch { .. }));
+    found.items.iter().any(is_patch)
+}

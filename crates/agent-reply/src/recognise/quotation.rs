@@ -1,0 +1,128 @@
+//! Commands in backticks that have words around them, and so are only talked about.
+
+use agent_protocol::{Command, Step};
+
+use crate::candidate::{DoubtedMeaning, ReplyOffer};
+use crate::line::is_blank_or_fence;
+use crate::scan::Scan;
+use crate::tags::{self, Around, Kind, Name, Opening, TagLine, build};
+use crate::trim::is_blank;
+use crate::work;
+
+/// Tags in backticks with only blank lines between them: what stands around all of them tells what
+/// they are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BacktickRun {
+    /// The line below.
+    end: usize,
+    is_among_words: bool,
+}
+
+/// A quoted command, which is pointed out and not done.
+///
+/// One that only looks may be done, and one whose closing tag is dressed alike is meant.
+pub(super) fn find(scan: &Scan<'_>, tag: &TagLine<'_>, name: Name) -> Option<ReplyOffer> {
+    if !tag.before.contains('`') || !is_among_words(scan, tag.line) || !name.has_effects() {
+        return None;
+    }
+    let next = scan.tags.below(tag.line + 1).first();
+    let closing =
+        next.filter(|next| matches!(&next.kind, Kind::Close { name: other, .. } if *other == name));
+    if closing.is_some_and(|closing| closing.before.contains('`')) {
+        return None;
+    }
+    let meant = match closing {
+        Some(_) => DoubtedMeaning::Named(name),
+        None => quoted(tag),
+    };
+    let offer = ReplyOffer::aside(tag.line..tag.line + 1).problem(
+        Some(name.as_str()),
+        "it stands in backticks among words, so it was taken for a quotation and not done",
+        "Send it again without backticks, in the code block, if it was meant.",
+    );
+    Some(offer.doubted(meant))
+}
+
+/// Whether words stand above or below the tags in backticks of which one is on this line.
+fn is_among_words(scan: &Scan<'_>, line: usize) -> bool {
+    if let Some(run) = scan.known.backticks.get()
+        && line < run.end
+    {
+        return run.is_among_words;
+    }
+    let is_word = |line: &str| tags::read(0, line).is_none() && !is_blank_or_fence(line);
+    let above = &scan.lines[scan.free_from.min(line)..line];
+    let above = above.iter().rfind(|line| !is_blank(line));
+    let mut end = line + 1;
+    let mut below = None;
+    for (at, text) in scan.lines.iter().enumerate().skip(line + 1) {
+        work::count(1);
+        if is_blank(text) {
+            continue;
+        }
+        if !tags::read(0, text).is_some_and(|tag| tag.before.contains('`')) {
+            below = Some(text);
+            break;
+        }
+        end = at + 1;
+    }
+    let is_among_words = above.into_iter().chain(below).any(|line| is_word(line));
+    scan.known.backticks.set(Some(BacktickRun {
+        end,
+        is_among_words,
+    }));
+    is_among_words
+}
+
+/// What a quoted tag stands for, if all of the command stands in it.
+fn quoted(tag: &TagLine<'_>) -> DoubtedMeaning {
+    let Kind::Open {
+        name,
+        attributes,
+        inline,
+    } = &tag.kind
+    else {
+        return DoubtedMeaning::Nothing;
+    };
+    let inline = inline
+        .as_deref()
+        .filter(|text| !text.is_empty())
+        .map(|text| [text]);
+    let lines = inline.as_ref().map(|text| &text[..]);
+    let opening = Opening::read(*name, attributes);
+    if *name == Name::Done || (opening.needs_body() && lines.is_none()) {
+        return DoubtedMeaning::Nothing;
+    }
+    match build(opening, lines, Around::default()).command {
+        Ok(command) if crate::has_effects(&command) => DoubtedMeaning::Command(command),
+        _ => DoubtedMeaning::Named(*name),
+    }
+}
+
+/// Whether a command that was only talked about is a failure, which keeps the session open.
+///
+/// What is done elsewhere in the reply was only announced.
+pub(crate) fn is_failure(meant: &DoubtedMeaning, steps: &[Step]) -> bool {
+    let any = |is_it: &dyn Fn(&Command) -> bool| steps.iter().any(|step| is_it(&step.command));
+    let ends = any(&|it| matches!(it, Command::Done { .. }));
+    match meant {
+        DoubtedMeaning::Nothing => false,
+        DoubtedMeaning::Certain => true,
+        DoubtedMeaning::Command(command) => ends && !any(&|it| it == command),
+        DoubtedMeaning::Named(name) => ends && !any(&|it| it.name() == name.as_str()),
+        DoubtedMeaning::Change => ends && !any(&Command::changes_files),
+        DoubtedMeaning::Announced(name, words) => {
+            !any(&|it| it.name() == name.as_str() && announces(words, it))
+        }
+    }
+}
+
+/// Whether words tell of a command that the reply has: `src/a.py with the parser`.
+fn announces(words: &str, command: &Command) -> bool {
+    if let Command::RunCommand { script, .. } = command {
+        let first = script.lines().map(str::trim).find(|line| !line.is_empty());
+        return first.is_some_and(|line| words.contains(line));
+    }
+    let paths = command.changed_paths();
+    paths.iter().any(|path| words.contains(path.as_str()))
+}

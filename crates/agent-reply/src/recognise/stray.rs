@@ -1,0 +1,63 @@
+//! Closing tags that close nothing.
+//!
+//! A body that holds its own closing tag seems to end there. What shows it is another closing tag of
+//! the same name, with text before it and no command of that name to close: then all from the
+//! opening tag to there belongs to the body, commands that seemed to stand in it included.
+
+use crate::candidate::{OfferSource, ReplyOffer};
+use crate::line_number;
+use crate::scan::Scan;
+use crate::tags::{Kind, Name, TagLine};
+use crate::work;
+
+/// A closing tag without an opening one: harmless, unless text before it was lost to it.
+pub(crate) fn find(scan: &Scan<'_>, name: Name, line: usize) -> ReplyOffer {
+    let ended = scan.bodies.get(&name);
+    let torn = ended.filter(|ended| scan.texts(ended.lines.end..line) > 0);
+    let first = torn.map(|ended| ended.first);
+    let source = OfferSource::Stray { name, first };
+    let offer = ReplyOffer::new(first.unwrap_or(line)..line + 1, source);
+    if first.is_none() {
+        return offer;
+    }
+    let (message, hint) = uncertain_end(name, line);
+    offer.problem(Some(name.as_str()), message, hint)
+}
+
+/// A closing tag above `end` that closes nothing, in what seems to be a body without an end.
+pub(super) fn above(scan: &Scan<'_>, tag: &TagLine<'_>, end: usize) -> Option<ReplyOffer> {
+    let mut opened = Vec::new();
+    let within = scan.tags.below(tag.line + 1).iter();
+    for inner in within.take_while(|inner| inner.line < end) {
+        work::count(1);
+        match &inner.kind {
+            Kind::Open { name, .. } if !opened.contains(name) => opened.push(*name),
+            Kind::Close { name, mark } if mark.is_empty() && !opened.contains(name) => {
+                let ended = scan.bodies.get(name);
+                if ended.is_some_and(|it| scan.texts(it.lines.end..inner.line) > 0) {
+                    return Some(find(scan, *name, inner.line));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+pub(super) fn uncertain_end(name: Name, last: usize) -> (String, String) {
+    let name = name.as_str();
+    (
+        format!("the body contains `[/{name}]`, so its end is uncertain"),
+        format!(
+            "Send it again with a mark of its own: `[{name} ... end=\"Q7\"]` and `[/{name} Q7]`. {}",
+            not_done_to(last)
+        ),
+    )
+}
+
+pub(super) fn not_done_to(last: usize) -> String {
+    format!(
+        "Nothing from there down to line {} was done.",
+        line_number(last)
+    )
+}
