@@ -10,4 +10,5 @@ pub(super) mod other;
 pub(super) mod quotation;
 pub(super) mod shown;
 pub(super) mod stray;
+mod table_cell;
 pub(super) mod tagged;

@@ -456,7 +456,7 @@ impl Scan<'_> {
 /// Whether a line is blank, or begins with no mark that counts and with no letter that begins a diff
 /// (`diff`, `Index:`) or the name of a button (`Copy`, `Edit`).
 fn begins_nothing(line: &str) -> bool {
-    const MARKS: &[u8] = b"*-+@{[<>=#`~dICES";
+    const MARKS: &[u8] = b"*-+@{[<>=#`~|dICES";
     lead(line)
         .is_none_or(|lead| lead.is_ascii() && !lead.is_ascii_digit() && !MARKS.contains(&lead))
 }

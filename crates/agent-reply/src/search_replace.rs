@@ -3,9 +3,9 @@
 //! ```text
 //! block   = head [":start_line:" number] [":end_line:" number] ["-------"]
 //!           line* divider line* tail
-//! head    = 3..9 "<" or "-", "SEARCH" or "ORIGINAL", [">"] [path]
-//! divider = 3..9 "="
-//! tail    = 3..9 ">" or "+", "REPLACE" or "UPDATED", [">"]
+//! head    = 3..40 "<" or "-", "SEARCH" or "ORIGINAL", [">"] [path]
+//! divider = 3..9 "=", or as many as the head has
+//! tail    = 3..40 ">" or "+", "REPLACE" or "UPDATED", [">"]
 //! ```
 //!
 //! The file is named by the head, by a line above it (a fence may stand between), by the fence

@@ -7,7 +7,8 @@
 //! function = "<function=" name ">" (json | ("<parameter=" key ">" value "</parameter>")*) "</function>"
 //! element = "<" tool ">" ("<" key ">" value "</" key ">")* "</" tool ">"
 //! script = "<execute_bash>" text "</execute_bash>"
-//! file   = "<file path=" name ">" text "</file>"
+//! file   = "<file path=" name ">" text "</file>"       and the elements of `ARTIFACTS`
+//!        | name, on its own line, "<source>" text "</source>"
 //!        | "<boltAction type=" ("file" | "shell") ["filePath=" name] ">" text "</boltAction>"
 //! ```
 //!
@@ -23,7 +24,7 @@ use agent_protocol::{Command, ContentSource, RelPath};
 
 use super::candidate::{BlockCandidate, BlockCertainty, CandidateItem};
 use super::tools::{self, Call};
-use super::{code_fence, file_name, json};
+use super::{code_fence, file_name, json, search_replace};
 use crate::trim::trim;
 use crate::work;
 
@@ -69,6 +70,8 @@ struct Element<'a> {
     attributes: &'a str,
     /// What follows it on its line.
     rest: &'a str,
+    /// It closes itself: `<lov-delete file_path="a" />`.
+    is_empty: bool,
 }
 
 impl<'a> Element<'a> {
@@ -80,10 +83,11 @@ impl<'a> Element<'a> {
             .unwrap_or(tag.len());
         let (name, attributes) = tag.split_at(end);
         let divided = attributes.is_empty() || attributes.starts_with([' ', '=']);
-        (!name.is_empty() && divided && !attributes.ends_with('/')).then_some(Self {
+        (!name.is_empty() && divided).then_some(Self {
             name,
             attributes,
             rest,
+            is_empty: attributes.ends_with('/'),
         })
     }
 
@@ -92,6 +96,65 @@ impl<'a> Element<'a> {
         let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
         rest[1..].split_once(quote).map(|(value, _)| value)
     }
+}
+
+/// Elements with which pages that build programs write, delete and rename files: the tool that each
+/// one is, and its attributes with the parameters that they are.
+const ARTIFACTS: [(&str, &str, &[(&str, &str)]); 8] = [
+    ("dyad-write", "create_file", &[("path", "path")]),
+    ("dyad-delete", "delete_file", &[("path", "path")]),
+    (
+        "dyad-rename",
+        "move_file",
+        &[("from", "source"), ("to", "destination")],
+    ),
+    ("lov-write", "create_file", &[("file_path", "path")]),
+    ("lov-delete", "delete_file", &[("file_path", "path")]),
+    (
+        "lov-rename",
+        "move_file",
+        &[
+            ("original_file_path", "source"),
+            ("new_file_path", "destination"),
+        ],
+    ),
+    ("write_file", "create_file", &[("path", "path")]),
+    ("create_file", "create_file", &[("path", "path")]),
+];
+
+/// The call of an element of `ARTIFACTS`, if it has all of its attributes.
+fn artifact(element: &Element<'_>, inner: &str) -> Option<CandidateItem> {
+    let artifacts = ARTIFACTS.iter();
+    let (_, tool, attributes) = artifacts
+        .copied()
+        .find(|(name, ..)| *name == element.name)?;
+    let mut parameters = Map::new();
+    for (attribute, parameter) in attributes {
+        let value = Value::from(element.attribute(attribute)?);
+        parameters.insert((*parameter).to_owned(), value);
+    }
+    if tool == "create_file" {
+        parameters.insert("content".to_owned(), Value::from(value_text(inner)));
+    }
+    Some(tools::item(&Call::certain(tool, parameters)))
+}
+
+/// The file that an element shows: an attribute names it, or the line above.
+fn shown_path<'a>(lines: &[&'a str], at: usize, element: &Element<'a>) -> Option<&'a str> {
+    let named = match element.name {
+        "file" => element.attribute("path").or(element.attribute("name")),
+        "antArtifact" | "artifact" => element.attribute("path").or(element.attribute("title")),
+        "source" if element.attributes.is_empty() => {
+            let is_edit = lines
+                .get(at + 1)
+                .is_some_and(|line| search_replace::is_head(line));
+            at.checked_sub(1)
+                .filter(|_| !is_edit)
+                .and_then(|above| file_name::alone(lines[above]))
+        }
+        _ => None,
+    };
+    named.filter(|name| file_name::is_unmistakable(name))
 }
 
 /// The call that begins on the line `at`; `above` lines stand over these in the reply.
@@ -103,14 +166,22 @@ pub(super) fn find(
 ) -> Option<BlockCandidate> {
     let element = Element::read(lines[at])?;
     let name = element.name.rsplit(':').next().unwrap_or_default();
+    let path = shown_path(lines, at, &element);
+    let is_artifact = artifact(&element, "").is_some();
+    if is_artifact && element.is_empty {
+        return Some(BlockCandidate {
+            span: at..at + 1,
+            items: artifact(&element, "").into_iter().collect(),
+            certainty: BlockCertainty::Whole,
+        });
+    }
     let is_call = match name {
+        _ if element.is_empty => false,
         "function_calls" | "tool_calls" | "invoke" | "tool_call" | "boltArtifact"
         | "boltAction" => true,
         "function" => element.attributes.starts_with('='),
-        "file" => element
-            .attribute("path")
-            .or(element.attribute("name"))
-            .is_some_and(file_name::is_unmistakable),
+        "file" | "antArtifact" | "artifact" | "source" => path.is_some(),
+        _ if is_artifact => true,
         name => name.contains('_') && tools::is_known(name) && element.attributes.is_empty(),
     };
     if !is_call {
@@ -123,9 +194,19 @@ pub(super) fn find(
     let inner = inner_text(lines, at, last, &element);
     work::count(last - at);
     // What holds no call is passed over as a whole, so that nothing in it is looked at twice.
-    let items = items(name, &element, &inner)
-        .unwrap_or_else(|| vec![problem("it holds no call that can be read")]);
-    let block = code_fence::widen(lines, at..last + 1, code_fence::open_after(&lines[..at]));
+    let items = match path {
+        Some(path) => Some(vec![file(path, &inner, ContentSource::CodeBlock)]),
+        None => artifact(&element, &inner)
+            .map(|item| vec![item])
+            .or_else(|| items(name, &element, &inner)),
+    };
+    let items = items.unwrap_or_else(|| vec![problem("it holds no call that can be read")]);
+    let start = at - usize::from(name == "source");
+    let block = code_fence::widen(
+        lines,
+        start..last + 1,
+        code_fence::open_after(&lines[..start]),
+    );
     Some(BlockCandidate {
         span: block,
         items,
@@ -173,10 +254,6 @@ fn items(name: &str, element: &Element<'_>, inner: &str) -> Option<Vec<Candidate
         }
         "boltArtifact" => bolt_actions(inner),
         "boltAction" => vec![bolt_action(element, inner)],
-        "file" => {
-            let path = element.attribute("path").or(element.attribute("name"))?;
-            vec![file(path, inner, ContentSource::CodeBlock)]
-        }
         "execute_bash" | "bash_command" if !inner.trim_start().starts_with('<') => {
             let mut parameters = Map::new();
             parameters.insert("command".to_owned(), Value::from(value_text(inner)));

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use agent_protocol::{Command, RelPath};
 
-use super::shown;
+use super::{shown, table_cell};
 use crate::candidate::{BlockCandidate, CandidateItem};
 use crate::scan::{Invented, Scan};
 use crate::xml::{self, XmlEnds};
@@ -41,7 +41,9 @@ pub(crate) fn find(
             .or_else(|| xml::find(lines, line, from, xml_ends()))
             .or_else(|| tokens::find(lines, line))
     });
-    let found = found.or_else(|| search_replace::find(lines, line, last_file));
+    let found = found
+        .or_else(|| search_replace::find(lines, line, last_file))
+        .or_else(|| table_cell::find(lines, line));
     found.map(|found| found.below(from))
 }
 

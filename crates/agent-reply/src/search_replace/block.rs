@@ -33,7 +33,7 @@ impl EditBlock {
         let mut dividers = Vec::new();
         let start = at + 1;
         for (index, line) in lines.iter().enumerate().skip(start) {
-            if let Some(length) = markers::divider(line) {
+            if let Some(length) = markers::divider(line, head.length) {
                 dividers.push((index, length));
             } else if markers::is_tail(line) {
                 return Self {

@@ -1,10 +1,15 @@
 //! The three marker lines of a SEARCH/REPLACE block.
 
+use std::ops::RangeInclusive;
+
 use super::file_name;
 use crate::trim::trim;
 
 /// How many characters a marker has.
-const LENGTH: std::ops::RangeInclusive<usize> = 3..=9;
+const LENGTH: RangeInclusive<usize> = 3..=40;
+
+/// How many characters a divider has that is not as long as its head: longer ones underline headings.
+const SHORT: RangeInclusive<usize> = 3..=9;
 
 /// The first line of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,16 +37,17 @@ pub(super) fn is_tail(line: &str) -> bool {
         .is_some_and(|(_, rest)| matches!(rest.trim(), "" | ">"))
 }
 
-/// The length of a line of nothing but `=`.
-pub(super) fn divider(line: &str) -> Option<usize> {
+/// The length of a line of nothing but `=`, in a block with a head of this length.
+pub(super) fn divider(line: &str, head: usize) -> Option<usize> {
     let text = trim(line);
-    (LENGTH.contains(&text.len()) && text.bytes().all(|byte| byte == b'=')).then_some(text.len())
+    let is_meant = SHORT.contains(&text.len()) || (text.len() == head && text.len() > 2);
+    (is_meant && text.bytes().all(|byte| byte == b'=')).then_some(text.len())
 }
 
 /// Whether the line is the rule under Roo's `:start_line:`.
 pub(super) fn is_rule(line: &str) -> bool {
     let text = trim(line);
-    LENGTH.contains(&text.len()) && text.bytes().all(|byte| byte == b'-')
+    SHORT.contains(&text.len()) && text.bytes().all(|byte| byte == b'-')
 }
 
 /// A line of the contents, without the backslash that keeps it from being a marker.
@@ -51,7 +57,7 @@ pub(super) fn unescape(line: &str) -> &str {
     };
     let is_marker = head(rest).is_some()
         || is_tail(rest)
-        || divider(rest).is_some()
+        || divider(rest, 0).is_some()
         || is_rule(rest)
         || is_conflict_marker(rest)
         || rest.starts_with(":start_line:")
@@ -109,7 +115,7 @@ mod tests {
         assert_eq!(head("<<<<<<< SEARCH a/b.py").unwrap().name, Some("a/b.py"));
         for line in [
             "<< SEARCH",
-            "<<<<<<<<<< SEARCH",
+            "<< SEARCH",
             "<<<<<<< HEAD",
             "<<<<<<< SEARCHING",
             "<<<<<<< SEARCH for this",
@@ -126,8 +132,9 @@ mod tests {
         ] {
             assert!(is_tail(line), "{line}");
         }
-        assert_eq!(divider("======= "), Some(7));
-        assert_eq!(divider("=========="), None);
+        assert_eq!(divider("======= ", 7), Some(7));
+        assert_eq!(divider("==========", 7), None);
+        assert_eq!(divider("==========", 10), Some(10));
     }
 
     #[test]

@@ -104,6 +104,14 @@ fn a_block_without_a_name_inherits_it() {
 }
 
 #[test]
+fn the_underline_of_a_heading_is_no_divider() {
+    case(
+        "a.rst\n<<<<<<< SEARCH\nTitle\n==========\n=======\nOther\n==========\n>>>>>>> REPLACE\n",
+        &[("a.rst", "Title\n==========\n", "Other\n==========\n")],
+    );
+}
+
+#[test]
 fn without_any_name_it_is_a_problem() {
     assert!(message(&format!("Here is the change:\n\n```text\n{BLOCK}```")).contains("which file"));
     assert!(message(&format!("../x.py\n{BLOCK}")).contains("leaves the workspace"));
@@ -117,6 +125,12 @@ fn markers_come_in_several_shapes() {
         ("<<< SEARCH", "===", ">>> REPLACE"),
         ("<<<<<<<<< SEARCH>", "=========", ">>>>>>>>> REPLACE"),
         ("<<<<<<< SEARCH", "=====", ">>>>>> REPLACE"),
+        (
+            "<<<<<<<<<<<< SEARCH",
+            "============",
+            ">>>>>>>>>>>> REPLACE",
+        ),
+        ("------------ SEARCH", "=======", "++++++++++++ REPLACE"),
     ] {
         case(
             &format!("a.py\n{head}\nold\n{divider}\nnew\n{tail}\n"),

@@ -285,3 +285,62 @@ fn records_and_data_are_no_calls() {
         assert_eq!(names(&parse(text)), Vec::<&str>::new(), "{text}");
     }
 }
+
+#[test]
+fn a_block_in_a_table_cell_is_read() {
+    edits(
+        "| file | change |\n|---|---|\n| `src/a.py` | <<<<<<< SEARCH<br>x<br>=======<br>y<br>>>>>>>> REPLACE |\n",
+        1,
+    );
+    patches(
+        "| 1 | --- a/src/a.py<br/>+++ b/src/a.py<br/>@@ -1 +1 @@<br/>-x \\| z<br/>+y |\n",
+        1,
+    );
+    let reply = parse("| a | one<br>two |\n| `b.py` | it has<br>- a list<br>- of words |\n");
+    assert!(
+        reply.steps.is_empty() && reply.issues.is_empty(),
+        "{reply:?}"
+    );
+}
+
+#[test]
+fn elements_of_pages_that_build_programs_are_read() {
+    for text in [
+        "<dyad-write path=\"a.py\" description=\"x\">\nx\n</dyad-write>\n",
+        "<lov-write file_path=\"a.py\">\nx\n</lov-write>\n",
+        "<antArtifact identifier=\"i\" type=\"application/vnd.ant.code\" title=\"a.py\">\nx\n</antArtifact>\n",
+        "a.py\n<source>\nx\n</source>\n",
+    ] {
+        let reply = parse(text);
+        let [step] = &reply.steps[..] else {
+            panic!("{text}: {reply:?}");
+        };
+        let Command::CreateFile { path, content, .. } = &step.command else {
+            panic!("{step:?}");
+        };
+        assert_eq!((path.as_str(), content.as_str()), ("a.py", "x\n"), "{text}");
+    }
+    let deletion = parse(
+        "<lov-delete file_path=\"a.py\" />\n<dyad-rename from=\"b\" to=\"c\"></dyad-rename>\n",
+    );
+    assert_eq!(
+        names(&deletion),
+        ["DELETE_FILE", "MOVE_FILE"],
+        "{deletion:?}"
+    );
+    edits(
+        "src/a.py\n<source>\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n</source>\n",
+        1,
+    );
+    for text in [
+        "<antArtifact identifier=\"i\" title=\"A clock\">\nx\n</antArtifact>\n",
+        "<source src=\"a.mp4\">\n",
+        "Some words\n<source>\nx\n</source>\n",
+    ] {
+        let reply = parse(text);
+        assert!(
+            reply.steps.is_empty() && reply.issues.is_empty(),
+            "{text}: {reply:?}"
+        );
+    }
+}
