@@ -11,7 +11,7 @@ use super::{Agent, Conversation};
 use crate::error::Result;
 use crate::mailbox::{self, Candidate, Reading};
 use crate::protocol::SessionId;
-use crate::reply::{self, Reply};
+use crate::reply::{self, Repair, Reply};
 use crate::ui::{Takes, escape_line};
 
 /// What becomes of a file in the inbox.
@@ -105,7 +105,7 @@ impl Conversation<'_> {
             Reading::NotText => return Ok(Verdict::Reject(NO_TEXT.to_owned())),
             Reading::Gone => return Ok(Verdict::Gone),
         };
-        let (text, reply) = reply::read(&bytes);
+        let (text, reply) = reply::read_in(self.agent.workspace.path(), &bytes);
         if text.trim().is_empty() {
             return Ok(Verdict::Reject("it holds no text".to_owned()));
         }
@@ -138,6 +138,9 @@ impl Conversation<'_> {
         let identity = identity(&text);
         if let Some(why) = self.mismatch(&reply, &identity, candidate) {
             return Ok(Verdict::Reject(why));
+        }
+        for Repair { what, count, .. } in &reply.repairs {
+            tracing::debug!(what, count, "reply repaired");
         }
         Ok(Verdict::Take(Judged { reply, identity }))
     }

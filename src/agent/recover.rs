@@ -145,7 +145,7 @@ impl<'a> Conversation<'a> {
         let Some(file) = self.agent.mailbox.claimed(id, sequence) else {
             return Ok(None);
         };
-        let taken = reread(file)?;
+        let taken = reread(self.agent, file)?;
         Ok(Some(ClaimedReply {
             file: file_name(&taken.file),
             identity: taken.identity,
@@ -186,7 +186,7 @@ impl<'a> Conversation<'a> {
             self.agent
                 .ui
                 .say("A reply had been taken when `agent` stopped; it is executed now.");
-            return self.step(reread(file)?, patience);
+            return self.step(reread(self.agent, file)?, patience);
         };
         self.agent.ui.say(
             "A reply was being executed when `agent` stopped. What is done stays, what was under way is settled, and nothing is run twice.",
@@ -258,7 +258,7 @@ impl Conversation<'_> {
         if !file.exists() {
             return Ok(None);
         }
-        let taken = reread(file)?;
+        let taken = reread(self.agent, file)?;
         Ok(Some(taken).filter(|taken| taken.identity == claimed.identity))
     }
 
@@ -513,9 +513,9 @@ fn is_harmless(command: &Command) -> bool {
     !command.changes_files() && !matches!(command, Command::RunCommand { .. })
 }
 
-fn reread(file: PathBuf) -> Result<Taken> {
+fn reread(agent: &Agent, file: PathBuf) -> Result<Taken> {
     let bytes = fs::read(&file).map_err(|cause| Error::file("read", &file, cause))?;
-    let (text, reply) = reply::read(&bytes);
+    let (text, reply) = reply::read_in(agent.workspace.path(), &bytes);
     Ok(Taken {
         name: file_name(&file),
         reply,

@@ -72,13 +72,14 @@ struct Summary {
 
 impl Apply {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let (mark, reply) = read(&self.reply)?;
-        let testing = if runs_programs(&reply) {
+        let bytes = step::read(&self.reply)?;
+        let testing = if runs_programs(&checked(reply::read(&bytes))?.1) {
             Testing::Unremembered
         } else {
             Testing::Unneeded
         };
         let place = open::place(common, ui, testing)?;
+        let (mark, reply) = checked(reply::read_in(place.workspace.path(), &bytes))?;
         let interrupt = Interrupt::from_signals()?;
         let applying = Applying {
             base: &place.base,
@@ -114,9 +115,8 @@ impl Apply {
     }
 }
 
-/// The reply, and what tells it from others.
-fn read(file: &std::path::Path) -> Result<(String, Reply)> {
-    let (text, reply) = reply::read(&step::read(file)?);
+/// What tells the reply from others, and the reply, if it asks for something.
+fn checked((text, reply): (String, Reply)) -> Result<(String, Reply)> {
     if reply::is_outbox(&text) {
         return Err(Error::new(
             Kind::NotApplied,

@@ -53,7 +53,8 @@ impl LineTarget {
             }
             Self::After(line) => {
                 let gap = book.gap(line).map_err(|problem| refusal(&problem))?;
-                Ok((edit::insert_lines(text, number(gap), new)?, None))
+                let edited = edit::insert_lines(text, number(gap), new)?;
+                Ok((edited, edit::restore_copy(text, "", new).remark()))
             }
         }
     }

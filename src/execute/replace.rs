@@ -31,6 +31,8 @@ impl Execution<'_> {
         let edits = with_lines_of_now(edits, &opened.known);
         let replaced = edit::replace(&opened.file.text, &edits);
         tracing::debug!(levels = %tally(replaced.levels.iter().flatten()), "edit matched");
+        let brings_typography =
+            !is_prose(path) && edit::brings_typography(&opened.file.text, &replaced.edited.text);
         let stored = match self.store(path, opened, &replaced.edited) {
             Ok(stored) => stored,
             Err(outcome) => return outcome,
@@ -41,6 +43,11 @@ impl Execution<'_> {
             Outcome::failed(failure(path, &replaced))
                 .with_detail(capped(&refusals(&replaced), self.limits.max_output))
         };
+        if brings_typography {
+            outcome
+                .message
+                .push_str("; unlike before it has curly quotes, long dashes or unusual spaces");
+        }
         if replaced.refusals.len() < edits.len() {
             outcome.level = Some(replaced.edited.level);
         }
@@ -49,6 +56,15 @@ impl Execution<'_> {
         }
         outcome
     }
+}
+
+/// Whether a file holds words, where such characters are at home.
+fn is_prose(path: &RelPath) -> bool {
+    const PROSE: [&str; 9] = [
+        "adoc", "htm", "html", "markdown", "md", "mdx", "rst", "tex", "txt",
+    ];
+    let extension = path.file_name().rsplit_once('.');
+    extension.is_some_and(|(_, extension)| PROSE.contains(&extension))
 }
 
 /// The line that a block names is one of the beginning of the reply, like all line numbers.

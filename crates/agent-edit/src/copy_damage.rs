@@ -114,6 +114,14 @@ pub fn restore_copy<'t>(file: &str, old: &str, new: &'t str) -> RestoredCopy<'t>
     restored
 }
 
+/// Whether an edit brought curly quotes, long dashes or unusual spaces into a text that had none of
+/// that kind.
+pub fn brings_typography(before: &str, after: &str) -> bool {
+    !before.is_empty()
+        && !after.is_ascii()
+        && !fold::fancy(after.lines(), std::iter::once(before)).is_empty()
+}
+
 /// Looks for one kind of damage.
 type DamageFinder = fn(&Compared<'_>) -> DamageFinding;
 
@@ -340,6 +348,17 @@ fn indentation(compared: &Compared<'_>) -> DamageFinding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn new_typography_is_noticed() {
+        assert!(brings_typography("x = 'a'\n", "x = \u{2018}a\u{2019}\n"));
+        assert!(!brings_typography(
+            "\u{2018}a\u{2019}\n",
+            "\u{2018}b\u{2019}\n"
+        ));
+        assert!(!brings_typography("x = 'a'\n", "x = '\u{e9}'\n"));
+        assert!(!brings_typography("", "\u{2018}a\u{2019}\n"));
+    }
 
     const PYTHON: &str = "import os\n\n\ndef first(a):\n    if a < 1:\n        return \"x\"\n\n    return 'y'\n\n\ndef second(b):\n    return b\n";
 

@@ -46,8 +46,9 @@ pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
 
 /// Tells whether a line may stand for lines that somebody did not want to write.
 fn stands_for_lines(line: &str) -> bool {
-    const SIGNS: [&str; 8] = [
+    const SIGNS: [&str; 9] = [
         "existing",
+        "same",
         "rest",
         "remaining",
         "remainder",
@@ -131,7 +132,8 @@ const WORDS: &str = "the rest of this that your our all other others existing re
     stay remains remain is are was it same as before above here goes unchanged \
     unmodified omitted for brevity not changed in and components handlers helpers props \
     properties routes options settings variables constants types definitions declarations \
-    styles rules cases parameters arguments attributes columns entries";
+    styles rules cases parameters arguments attributes columns entries keep keeps kept jsx html \
+    css markup hooks state states providers middleware endpoints queries exports includes etc";
 
 /// The characters of an ellipsis.
 const DOTS: [char; 2] = ['.', '\u{2026}'];
@@ -352,5 +354,39 @@ mod tests {
         assert!(drops_most(&long, &"line\n".repeat(20)));
         assert!(!drops_most(&long, &"other\n".repeat(21)));
         assert!(!drops_most(&"line\n".repeat(40), ""));
+    }
+
+    #[test]
+    fn remarks_in_the_place_of_lines_are_omissions() {
+        let old = "import os\nimport sys\nimport json\n\ndef f():\n    return 1\n";
+        for sign in [
+            "// existing imports",
+            "# existing imports",
+            "# (existing imports)",
+            "/* existing imports */",
+            "# Existing imports here",
+            "# keep existing imports",
+            "# existing imports and helpers",
+            "# your existing imports",
+            "# previous imports",
+            "# imports stay the same",
+            "# same imports as before",
+            "# imports unchanged",
+            "{/* existing JSX */}",
+            "-- existing columns",
+            "<!-- existing content -->",
+            "# --- existing imports ---",
+        ] {
+            let new = format!("{sign}\n\ndef f():\n    return 2\n");
+            assert!(omission_in_file(old, &new).is_some(), "{sign}");
+        }
+        for remark in [
+            "# existing users keep their tokens",
+            "# imports are sorted",
+            "# the rest of the day",
+        ] {
+            let new = format!("{remark}\n\ndef f():\n    return 2\n");
+            assert_eq!(omission_in_file(old, &new), None, "{remark}");
+        }
     }
 }

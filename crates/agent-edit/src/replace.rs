@@ -9,6 +9,8 @@
 //! 5. all of this once more without the line numbers before its lines, if it has them and neither
 //!    it nor its new text is there as it is written.
 //!
+//! 6. as lines of the file that were wrapped at a column.
+//!
 //! If nothing is found and the new text is there, the edit was applied before.
 //!
 //! A passage that was in the text before the first replacement is not looked for more loosely, or
@@ -22,7 +24,7 @@ use super::lines::lines_of;
 use super::patch::changes;
 use super::quote::QuotedPassage;
 use super::refuse::{self, QuotedPiece};
-use super::{Edited, Refusal, guard, regular};
+use super::{Edited, Refusal, guard, regular, unwrap};
 use agent_protocol::{Level, Pattern, Replacement};
 
 /// How many lines of the text the refused replacements may have been compared with, all together.
@@ -158,6 +160,11 @@ fn apply<'a>(
         && !quote.has_numbered_result(document, unnumbered)
     {
         return Ok(apply(document, original, unnumbered)?.max(Level::LineNumbers));
+    }
+    if let Some(whole) = unwrap::unwrapped(document, &quote.search, &quote.new)? {
+        let lines = whole.lines.into_iter().map(Cow::Owned).collect();
+        document.splice(whole.start - 1, whole.removed, lines);
+        return Ok(Level::Whitespace);
     }
     if let Some(dots) = quote.search.iter().find(|line| guard::is_elision(line)) {
         return Err(Refusal::new(format!(

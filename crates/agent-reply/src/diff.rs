@@ -26,7 +26,7 @@ use agent_protocol::{Command, FileChange, RelPath};
 
 use super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use super::code_fence::{self, Enclosure};
-use super::{file_name, script};
+use super::{file_name, script, workspace_root};
 use crate::trim::is_blank;
 use reader::{DiffReader, DiffSurroundings};
 
@@ -49,7 +49,7 @@ pub(super) fn find(lines: &[&str], at: usize) -> Option<BlockCandidate> {
     let block = code_fence::widen(lines, start..reader.at, enclosure);
     let at_end = code_fence::skip_blank(lines, block.end) == lines.len();
     let unfinished = enclosure.is_some() || !reader.is_complete;
-    let path = name.and_then(|name| RelPath::parse(name).ok());
+    let path = name.and_then(|name| RelPath::parse(&workspace_root::relative(name)).ok());
     Some(BlockCandidate {
         certainty: BlockCertainty::open_if(at_end && block.end == reader.at && unfinished),
         span: block,

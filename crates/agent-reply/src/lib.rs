@@ -11,6 +11,7 @@
 //! decides what the candidates come to, by an order of precedence that its head states.
 
 use std::ops::Range;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,7 @@ mod tools;
 mod trim;
 mod whole_file;
 mod work;
+mod workspace_root;
 mod xml;
 
 pub use decode::decode;
@@ -72,6 +74,11 @@ pub fn read(bytes: &[u8]) -> (String, Reply) {
     let mut reply = parse(&text);
     reply.repairs.splice(0..0, decoded);
     (text, reply)
+}
+
+/// Reads as `read` does, where an absolute path that lies in the workspace is that path.
+pub fn read_in(workspace: &Path, bytes: &[u8]) -> (String, Reply) {
+    workspace_root::with_root(workspace, || read(bytes))
 }
 
 /// Reads a reply: undoes the damage, then takes every command in whatever dialect it comes.

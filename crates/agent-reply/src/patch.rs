@@ -23,7 +23,7 @@ mod hunks;
 use agent_protocol::{Command, FileChange, RelPath};
 
 use super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
-use super::code_fence;
+use super::{code_fence, workspace_root};
 use directive::{Directive, directive};
 use ends::Envelope;
 pub(super) use ends::{Ends, KnownEnds};
@@ -151,9 +151,10 @@ impl<'a> Heredoc<'a> {
 
 /// A path of a patch, below the directory of its heredoc.
 fn path_of(directory: &str, name: &str) -> Result<RelPath, BlockTrouble> {
-    let name = name.trim().trim_matches(['`', '"']);
+    let name = workspace_root::relative(name.trim().trim_matches(['`', '"']));
+    let directory = workspace_root::relative(directory);
     let parsed = if directory.is_empty() || directory == "." {
-        RelPath::parse(name)
+        RelPath::parse(&name)
     } else {
         RelPath::parse(&format!("{directory}/{name}"))
     };

@@ -20,8 +20,8 @@ use agent_protocol::{Command, Edit, RelPath, Replacement};
 
 use super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use super::code_fence::{self, Fence};
-use super::file_name;
 use super::tags::copy_button;
+use super::{file_name, workspace_root};
 use crate::trim::{is_blank, trim, trim_start};
 use block::{EditBlock, EditBlockEnd};
 
@@ -206,7 +206,7 @@ fn closes(fence: Option<Fence<'_>>, line: &str) -> bool {
 }
 
 fn edit_of(name: &str, replacement: Replacement) -> CandidateItem {
-    match RelPath::parse(name) {
+    match RelPath::parse(&workspace_root::relative(name)) {
         Ok(path) => edit(path, replacement),
         Err(refused) => problem((
             format!("the SEARCH/REPLACE block cannot be used: {refused}"),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use agent_protocol::{Command, Edit, Pattern, RelPath, Replacement, Selection};
 
 use super::candidate::{BlockTrouble, CandidateItem};
-use super::{changes, patch, script, search_replace};
+use super::{changes, patch, script, search_replace, workspace_root};
 pub(crate) use call::{Call, CallShape};
 use table::Tool;
 
@@ -233,7 +233,7 @@ fn read(call: &Call<'_>) -> Result<Command, BlockTrouble> {
         end_line = Some(first.saturating_add(limit.max(1) - 1));
     }
     Ok(Command::ReadFile {
-        path: Selection::parse(&text(call, &names)?)
+        path: Selection::parse(&workspace_root::relative(&text(call, &names)?))
             .map_err(|refused| refused_path(call, &refused))?,
         start_line,
         end_line,
@@ -390,21 +390,24 @@ fn path(call: &Call<'_>) -> Result<RelPath, BlockTrouble> {
 }
 
 fn path_in(call: &Call<'_>, names: &str) -> Result<RelPath, BlockTrouble> {
-    RelPath::parse(text(call, names)?.trim()).map_err(|refused| refused_path(call, &refused))
+    RelPath::parse(&workspace_root::relative(text(call, names)?.trim()))
+        .map_err(|refused| refused_path(call, &refused))
 }
 
 fn directory(call: &Call<'_>) -> Result<Option<RelPath>, BlockTrouble> {
     let Some(text) = call.text(table::PATH) else {
         return Ok(None);
     };
-    RelPath::parse_directory(&text).map_err(|refused| refused_path(call, &refused))
+    RelPath::parse_directory(&workspace_root::relative(&text))
+        .map_err(|refused| refused_path(call, &refused))
 }
 
 fn places(call: &Call<'_>, names: &str) -> Result<Option<Selection>, BlockTrouble> {
     let Some(text) = call.text(names) else {
         return Ok(None);
     };
-    Selection::parse_directory(&text).map_err(|refused| refused_path(call, &refused))
+    Selection::parse_directory(&workspace_root::relative(&text))
+        .map_err(|refused| refused_path(call, &refused))
 }
 
 fn refused_path(call: &Call<'_>, refused: &agent_protocol::PathProblem) -> BlockTrouble {

@@ -16,6 +16,7 @@ use agent_protocol::{Command, ContentSource, RelPath};
 
 use super::candidate::{BlockCandidate, BlockCertainty, CandidateItem};
 use super::code_fence::Fence;
+use super::workspace_root;
 use crate::trim::trim_start;
 pub(super) use end::FileBlockEnd;
 use named::{is_shortened, is_taken, labelled, named, path_in_comment};
@@ -182,7 +183,7 @@ fn frame_end(lines: &[&str], at: usize, close: Option<usize>, fence: &Fence<'_>)
 }
 
 fn item(name: &str, lines: &[&str], indent: usize) -> CandidateItem {
-    match RelPath::parse(name) {
+    match RelPath::parse(&workspace_root::relative(name)) {
         Ok(path) => CandidateItem::Command(Command::CreateFile {
             path,
             content: content(lines, indent),

@@ -24,7 +24,7 @@ use agent_protocol::{Command, ContentSource, RelPath};
 
 use super::candidate::{BlockCandidate, BlockCertainty, CandidateItem};
 use super::tools::{self, Call};
-use super::{code_fence, file_name, json, search_replace};
+use super::{code_fence, file_name, json, search_replace, workspace_root};
 use crate::trim::trim;
 use crate::work;
 
@@ -98,9 +98,15 @@ impl<'a> Element<'a> {
     }
 }
 
-/// Elements with which pages that build programs write, delete and rename files: the tool that each
-/// one is, and its attributes with the parameters that they are.
-const ARTIFACTS: [(&str, &str, &[(&str, &str)]); 8] = [
+/// The name of an element, the tool that it is, and its attributes with their parameters.
+type Artifact = (
+    &'static str,
+    &'static str,
+    &'static [(&'static str, &'static str)],
+);
+
+/// Elements with which pages that build programs write, delete and rename files.
+const ARTIFACTS: [Artifact; 8] = [
     ("dyad-write", "create_file", &[("path", "path")]),
     ("dyad-delete", "delete_file", &[("path", "path")]),
     (
@@ -487,7 +493,7 @@ fn file(path: &str, inner: &str, source: ContentSource) -> CandidateItem {
     if !content.is_empty() && !content.ends_with('\n') {
         content.push('\n');
     }
-    match RelPath::parse(path) {
+    match RelPath::parse(&workspace_root::relative(path)) {
         Ok(path) => CandidateItem::Command(Command::CreateFile {
             path,
             content,

@@ -6,6 +6,7 @@ use super::header::Header;
 use super::name;
 use super::reader::FileDiff;
 use super::{BlockTrouble, unified_hint};
+use crate::workspace_root;
 
 /// All changes of a diff, or the first thing that is wrong with it.
 pub(super) fn changes(
@@ -232,7 +233,7 @@ fn agreed(name: &str, path: &RelPath) -> Result<RelPath, BlockTrouble> {
 }
 
 fn parse(name: &str) -> Result<RelPath, BlockTrouble> {
-    RelPath::parse(name).map_err(|refused| {
+    RelPath::parse(&workspace_root::relative(name)).map_err(|refused| {
         (
             format!("the patch cannot be used: {refused}"),
             "name every file relative to the workspace".to_owned(),

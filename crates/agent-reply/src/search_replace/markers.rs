@@ -115,7 +115,6 @@ mod tests {
         assert_eq!(head("<<<<<<< SEARCH a/b.py").unwrap().name, Some("a/b.py"));
         for line in [
             "<< SEARCH",
-            "<< SEARCH",
             "<<<<<<< HEAD",
             "<<<<<<< SEARCHING",
             "<<<<<<< SEARCH for this",

@@ -6,7 +6,7 @@ use super::attributes::{Attributes, Doubt};
 use super::body::{Around, BodyPlace};
 use super::name::Name;
 use super::{damage, harmless};
-use crate::{changes, script};
+use crate::{changes, script, workspace_root};
 use agent_protocol::{Command, Edit, PathProblem, Selection};
 
 /// What became of a tag.
@@ -314,7 +314,8 @@ impl Tag<'_> {
 
     fn outline(&mut self) -> Result<Command, CommandTrouble> {
         let written = self.written_files();
-        let path = Selection::parse_directory(&written).map_err(|problem| unusable(&problem))?;
+        let path = Selection::parse_directory(&workspace_root::relative(&written))
+            .map_err(|problem| unusable(&problem))?;
         Ok(Command::Outline { path })
     }
 

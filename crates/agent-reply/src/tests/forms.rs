@@ -344,3 +344,33 @@ fn elements_of_pages_that_build_programs_are_read() {
         );
     }
 }
+
+#[test]
+fn an_absolute_path_in_the_workspace_is_that_path() {
+    let root = std::path::Path::new("/home/u/proj");
+    for text in [
+        "[READ_FILE path=\"/home/u/proj/src/a.py\"]\n",
+        "[DELETE_FILE path=\"/home/u/proj/src/a.py\"]\n",
+        "{\"tool\": \"read_file\", \"path\": \"/home/u/proj/src/a.py\"}\n",
+        "/home/u/proj/src/a.py\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n",
+        "--- /home/u/proj/src/a.py\n+++ /home/u/proj/src/a.py\n@@ -1 +1 @@\n-x\n+y\n",
+        "*** Begin Patch\n*** Update File: /home/u/proj/src/a.py\n@@\n-x\n+y\n*** End Patch\n",
+        "<write_to_file>\n<path>/home/u/proj/src/a.py</path>\n<content>\nx\n</content>\n</write_to_file>\n",
+        "/home/u/proj/src/a.py\n```python\nx\n```\n",
+    ] {
+        let (_, reply) = crate::read_in(root, text.as_bytes());
+        assert_eq!(
+            (reply.steps.len(), &reply.issues[..]),
+            (1, &[][..]),
+            "{text}"
+        );
+        let command = serde_json::to_string(&reply.steps[0].command).unwrap();
+        assert!(command.contains("\"src/a.py\""), "{command}");
+        let outside = text.replace("/home/u/proj/", "/home/u/other/");
+        let (_, reply) = crate::read_in(root, outside.as_bytes());
+        assert!(
+            reply.steps.is_empty() && !reply.issues.is_empty(),
+            "{outside}"
+        );
+    }
+}

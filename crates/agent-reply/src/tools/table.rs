@@ -194,3 +194,56 @@ pub(super) const RECORD: &str = "\
     timestamp time ts date created_at level severity logger source result stdout stderr \
     exit_code returncode duration elapsed status success error observation event user author \
     response";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of names in `docs/protocol.md`, as it follows from the one here.
+    fn documented() -> String {
+        let row = |tool: &Tool| {
+            let command = match tool.kind {
+                Editor => "the command that its `command` names",
+                kind => kind.command().unwrap_or("none: reported to the model"),
+            };
+            let names = tool.names.split_whitespace();
+            let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+            format!("| {command} | {} |\n", names.join(", "))
+        };
+        let rows: String = TOOLS.iter().map(row).collect();
+        format!("| command | names of tools |\n|---|---|\n{rows}")
+    }
+
+    #[test]
+    fn the_documents_name_every_tool() {
+        let page = include_str!("../../../../docs/protocol.md");
+        let table = documented();
+        assert!(
+            page.contains(&table),
+            "docs/protocol.md should have:\n{table}"
+        );
+    }
+
+    #[test]
+    fn what_the_documents_promise_is_in_the_table() {
+        let page = include_str!("../../../../docs/protocol.md");
+        let (_, formats) = page.split_once("### Formats of other programs").unwrap();
+        let row = |start: &str| {
+            let row = formats.lines().find(|line| line.starts_with(start));
+            row.unwrap_or_else(|| panic!("no row {start}"))
+        };
+        let is_none =
+            |name: &str| super::super::tool_of(name).is_none_or(|it| it.kind == Unavailable);
+        let names = |row: &str| -> Vec<String> {
+            let format = row.split(" | ").next().unwrap();
+            let quoted = format.split('`').skip(1).step_by(2);
+            quoted.map(str::to_owned).collect()
+        };
+        for name in names(row("| JSON under the names")) {
+            assert!(!is_none(&name), "{name}");
+        }
+        for name in names(row("| `browser_action`")) {
+            assert!(is_none(&name), "{name}");
+        }
+    }
+}

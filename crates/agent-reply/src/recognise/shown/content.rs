@@ -4,7 +4,7 @@ use crate::candidate::{BlockCandidate, CandidateItem};
 use crate::code_fence::{self, Fence};
 use crate::tags::copy_button;
 use crate::trim::{is_blank, trim_end};
-use crate::{diff, file_name, json, patch, search_replace};
+use crate::{diff, file_name, json, patch, search_replace, workspace_root};
 use agent_protocol::{Command, RelPath};
 
 /// What a block under a path holds.
@@ -143,7 +143,7 @@ fn is_whole(found: &BlockCandidate, lines: &[&str]) -> bool {
 
 /// Whether a command is about the file of this name.
 fn is_for(command: &Command, name: &str) -> bool {
-    let Ok(name) = RelPath::parse(name) else {
+    let Ok(name) = RelPath::parse(&workspace_root::relative(name)) else {
         return false;
     };
     let ends = |long: &RelPath, short: &RelPath| {

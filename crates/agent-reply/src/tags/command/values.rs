@@ -6,7 +6,7 @@ use super::super::body::{Body, BodyPlace};
 use super::super::content::FileContent;
 use super::super::damage;
 use super::{CommandTrouble, DIRECTORY, END, PATH, PATHS, START, Tag, unusable};
-use crate::link;
+use crate::{link, workspace_root};
 use agent_protocol::unseen::is_stray;
 use agent_protocol::{PathProblem, RelPath, Selection};
 
@@ -32,7 +32,8 @@ impl Tag<'_> {
     }
 
     pub(super) fn checked(&mut self, text: &str) -> Result<RelPath, CommandTrouble> {
-        let path = RelPath::parse(text).map_err(|problem| unusable(&problem))?;
+        let path = RelPath::parse(&workspace_root::relative(text))
+            .map_err(|problem| unusable(&problem))?;
         if RelPath::is_escaped(text) {
             self.repairs.push(("read `\\_` in a path as `_`", 1));
         }
@@ -42,7 +43,7 @@ impl Tag<'_> {
     /// The required files.
     pub(super) fn files(&mut self) -> Result<Selection, CommandTrouble> {
         let written = self.written_files();
-        match Selection::parse(&written) {
+        match Selection::parse(&workspace_root::relative(&written)) {
             Ok(selection) => Ok(selection),
             Err(PathProblem::Empty) if written.trim().is_empty() => {
                 Err(self.trouble("`path` is missing"))
@@ -91,7 +92,7 @@ impl Tag<'_> {
     /// Files and directories, where none means the whole workspace.
     pub(super) fn places(&mut self, names: &[&str]) -> Result<Option<Selection>, CommandTrouble> {
         match self.taken_path(names) {
-            Some(text) => Selection::parse_directory(&text)
+            Some(text) => Selection::parse_directory(&workspace_root::relative(&text))
                 .map_err(|problem| self.trouble(problem.to_string())),
             None => Ok(None),
         }
@@ -100,9 +101,8 @@ impl Tag<'_> {
     /// A directory, where none means the whole workspace.
     pub(super) fn directory(&mut self) -> Result<Option<RelPath>, CommandTrouble> {
         match self.taken_path(DIRECTORY) {
-            Some(text) => {
-                RelPath::parse_directory(&text).map_err(|problem| self.trouble(problem.to_string()))
-            }
+            Some(text) => RelPath::parse_directory(&workspace_root::relative(&text))
+                .map_err(|problem| self.trouble(problem.to_string())),
             None => Ok(None),
         }
     }

@@ -1,0 +1,151 @@
+//! A passage that a terminal or an editor wrapped at a column.
+//!
+//! The file proves it: joined, its lines are lines of the file, in one place only. The new text is
+//! unwrapped where it repeats those lines. Any other line of it that reaches the edge may have been
+//! wrapped as well, and nobody can tell, so then the edit is refused.
+
+use super::document::{Document, LineNumber};
+use super::{Refusal, refuse};
+
+/// How far from the edge a line may end because the next word did not fit.
+const RAGGED: usize = 20;
+
+/// The narrowest line that may have been cut off at its end.
+const NARROWEST: usize = 40;
+
+/// Lines of a passage that are one line of the file.
+struct WrappedLine<'t> {
+    parts: &'t [&'t str],
+    whole: String,
+}
+
+/// Whole lines in the place of a passage that was wrapped.
+pub(super) struct Unwrapped {
+    /// First line of the passage.
+    pub(super) start: LineNumber,
+    pub(super) removed: usize,
+    pub(super) lines: Vec<String>,
+}
+
+/// The place of a search text that was wrapped, and its new text; nothing if it was not.
+pub(super) fn unwrapped(
+    document: &Document<'_>,
+    search: &[&str],
+    new: &[&str],
+) -> Result<Option<Unwrapped>, Refusal> {
+    let width = search.iter().map(|line| line.chars().count()).max();
+    let Some(width) = width.filter(|width| *width >= NARROWEST && search.len() > 1) else {
+        return Ok(None);
+    };
+    let starts = (1..=document.len()).filter(|&start| begins(document.text(start), search[0]));
+    let mut places = starts.filter_map(|start| Some((start, wrapped_at(document, start, search)?)));
+    let (Some((start, lines)), None) = (places.next(), places.next()) else {
+        return Ok(None);
+    };
+    let mut whole = Vec::new();
+    let mut at = 0;
+    while at < new.len() {
+        let rest = &new[at..];
+        let repeated = lines.iter().find(|line| {
+            let parts = rest.iter().zip(line.parts);
+            rest.len() >= line.parts.len() && parts.clone().all(|(one, other)| same(one, other))
+        });
+        if let Some(line) = repeated {
+            whole.push(line.whole.clone());
+            at += line.parts.len();
+        } else if new[at].chars().count() + RAGGED > width && at + 1 < new.len() {
+            return Err(Refusal::new(format!(
+                "the SEARCH text was wrapped at about {width} columns, and where `{}` goes on is not certain; copy the reply with the chat's own copy button",
+                refuse::shortened(new[at].trim(), 60)
+            )));
+        } else {
+            whole.push(new[at].to_owned());
+            at += 1;
+        }
+    }
+    Ok(Some(Unwrapped {
+        start,
+        removed: lines.len(),
+        lines: whole,
+    }))
+}
+
+fn begins(line: &str, part: &str) -> bool {
+    !part.trim().is_empty() && line.starts_with(part.trim_end())
+}
+
+fn same(one: &str, other: &str) -> bool {
+    one.trim_end() == other.trim_end()
+}
+
+/// The lines of the file from `start` on that the passage is, if some of them were wrapped in it.
+fn wrapped_at<'t>(
+    document: &Document<'_>,
+    start: usize,
+    search: &'t [&'t str],
+) -> Option<Vec<WrappedLine<'t>>> {
+    let mut lines = Vec::new();
+    let mut at = 0;
+    let mut file = document.lines_from(start);
+    while at < search.len() {
+        let whole = file.next()?;
+        let first = at;
+        let mut rest = whole.strip_prefix(search[at].trim_end())?;
+        at += 1;
+        while !rest.trim().is_empty() {
+            let part = search.get(at)?.trim();
+            rest = rest.trim_start().strip_prefix(part)?;
+            (!part.is_empty()).then_some(())?;
+            at += 1;
+        }
+        lines.push(WrappedLine {
+            parts: &search[first..at],
+            whole: whole.to_owned(),
+        });
+    }
+    lines
+        .iter()
+        .any(|line| line.parts.len() > 1)
+        .then_some(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::replace;
+    use agent_protocol::{Pattern, Replacement};
+
+    const FILE: &str = "def total(items, discount, currency, rounding=None):\n    return sum(item.price * item.count for item in items) * (1 - discount)\n\nprint(total([], 0, 'EUR'))\n";
+
+    fn edit(search: &str, new: &str) -> Replacement {
+        Replacement {
+            search: search.to_owned(),
+            replace: new.to_owned(),
+            pattern: Pattern::Lines,
+            all: false,
+            line: None,
+            unnumbered: None,
+        }
+    }
+
+    const WRAPPED: &str =
+        "    return sum(item.price * item.count for item in\nitems) * (1 - discount)\n";
+
+    #[test]
+    fn the_file_proves_where_a_line_went_on() {
+        let new = format!("{WRAPPED}    # checked\n");
+        let replaced = replace(FILE, &[edit(WRAPPED, &new)]);
+        assert!(replaced.refusals.is_empty(), "{:?}", replaced.refusals);
+        let expected = FILE.replace("discount)\n\n", "discount)\n    # checked\n\n");
+        assert_eq!(replaced.edited.text, expected);
+        let replaced = replace(FILE, &[edit(WRAPPED, "    return 0\n")]);
+        assert!(replaced.edited.text.contains("    return 0\n\nprint"));
+    }
+
+    #[test]
+    fn a_new_line_at_the_edge_is_not_guessed() {
+        let new = "    return sum(item.price * item.count for item in\nshop.items)\n";
+        let replaced = replace(FILE, &[edit(WRAPPED, new)]);
+        assert_eq!(replaced.edited.text, FILE);
+        assert!(replaced.refusals[0].1.message.contains("wrapped"));
+    }
+}
