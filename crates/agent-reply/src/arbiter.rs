@@ -19,12 +19,14 @@
 //! | 11 | whole files beside commands | shown; told unless a command changes them |
 //! | 12 | two answers to one round | neither, unless they are the same or only look |
 //! | 13 | commands in words below the end mark | told, not done |
-//! | 14 | a command in backticks or a quotation among words | told; malformed beside `DONE` if nothing does it |
+//! | 14 | a document: front matter, or headings and code blocks that ask for nothing | told, not done |
+//! | 15 | two contents for one file in a reply of whole files | neither |
+//! | 16 | a command in backticks or a quotation among words | told; malformed beside `DONE` if nothing does it |
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use agent_protocol::{Command, EndMark, Step};
+use agent_protocol::{Command, EndMark, RelPath, Step};
 
 use crate::candidate::{
     BlockCandidate, CandidateItem, DoubtedMeaning, OfferSource, ReplyOffer, Standing,
@@ -63,10 +65,14 @@ pub(super) fn judge(scanned: Scanned<'_>) -> JudgedReply<'_> {
     ledger.note_open_block(open_block);
     ledger.settle_answers(&lines);
     ledger.settle_talk();
+    let has_tags = shown.has_tags;
     if ledger.is_empty() && ledger.reply.cut.is_none() && !ledger.has_results {
         ledger.write_files(&lines, shown);
     } else {
         ledger.tell_of_files(shown);
+    }
+    if !has_tags && ledger.reply.end.is_none() {
+        ledger.refuse_document(&lines);
     }
     ledger.number();
     ledger.tell_of_untold();
@@ -326,10 +332,20 @@ impl ReplyLedger {
         let mut unclear = unclear
             .filter(|it| it.reason == UnclearReason::Content)
             .peekable();
+        let twice = told_twice(&files);
         for mut file in files {
             while unclear.next_if(|it| it.fence < file.span.start).is_some() {}
             if let Some(found) = unclear.next_if(|it| it.fence < file.span.end) {
                 file.items = vec![found.item];
+            }
+            if let [CandidateItem::Command(Command::CreateFile { path, .. })] = &file.items[..]
+                && twice.contains(path)
+            {
+                let message = format!(
+                    "the reply has two different contents for `{path}`, so neither was written"
+                );
+                let hint = format!("Send the whole file once, as `[CREATE_FILE path=\"{path}\"]`.");
+                file.items = vec![CandidateItem::problem("CREATE_FILE", (message, hint))];
             }
             self.file(lines, file);
         }
@@ -350,6 +366,29 @@ impl ReplyLedger {
             self.items(file.span.start, file.items, false);
         }
         self.blocks.push(file.span);
+    }
+
+    /// Leaves out what a document asks for, which somebody saved in the place of a reply.
+    fn refuse_document(&mut self, lines: &[&str]) {
+        let is_work = |step: &&Step| crate::has_body(&step.command);
+        let asked = self.reply.steps.iter().filter(is_work).count();
+        if asked == 0 || !DocumentSigns::read(lines, &self.blocks).show_document(asked) {
+            return;
+        }
+        let steps = std::mem::take(&mut self.reply.steps);
+        for step in steps {
+            if !has_effects(&step.command) {
+                self.reply.steps.push(step);
+                continue;
+            }
+            self.issue(
+                usize::try_from(step.line - 1).unwrap_or_default(),
+                Some(step.number),
+                Some(step.command.name()),
+                "the reply reads like a document, so this was not done".to_owned(),
+                "Send only the commands, in one code block, if they were meant.".to_owned(),
+            );
+        }
     }
 
     /// Points out the blocks under a path that were not done, in a reply that has something else.
@@ -510,6 +549,86 @@ impl ReplyLedger {
 
     fn repaired(&mut self, what: &str, count: usize, in_body: bool) {
         crate::add_repair(&mut self.reply.repairs, what, count, in_body);
+    }
+}
+
+/// The files that blocks show with different contents.
+fn told_twice(files: &[BlockCandidate]) -> HashSet<RelPath> {
+    let mut contents: HashMap<&RelPath, &str> = HashMap::new();
+    let mut twice = HashSet::new();
+    for item in files.iter().flat_map(|file| &file.items) {
+        if let CandidateItem::Command(Command::CreateFile { path, content, .. }) = item
+            && contents
+                .insert(path, content)
+                .is_some_and(|other| other != content)
+        {
+            twice.insert(path.clone());
+        }
+    }
+    twice
+}
+
+/// What tells a document of some project from a reply.
+#[derive(Default)]
+struct DocumentSigns {
+    has_front_matter: bool,
+    /// It has elements of MDX, such as `<Tabs>`.
+    has_components: bool,
+    /// Headings outside of blocks.
+    headings: usize,
+    code_blocks: usize,
+}
+
+impl DocumentSigns {
+    fn read(lines: &[&str], blocks: &[Range<usize>]) -> Self {
+        let is_key = |line: &&str| {
+            line.split_once(':')
+                .is_some_and(|(key, _)| !key.contains(' '))
+        };
+        let mut signs = Self {
+            has_front_matter: lines.first().is_some_and(|line| line.trim_end() == "---")
+                && lines.get(1).is_some_and(is_key),
+            ..Self::default()
+        };
+        let mut blocks = blocks.to_vec();
+        blocks.sort_unstable_by_key(|block| block.start);
+        let mut blocks = blocks.into_iter().peekable();
+        let mut taken_to = 0;
+        let mut open: Option<Fence<'_>> = None;
+        for (at, line) in lines.iter().enumerate() {
+            while let Some(block) = blocks.next_if(|block| block.start <= at) {
+                taken_to = taken_to.max(block.end);
+            }
+            if let Some(fence) = Fence::read(line) {
+                signs.code_blocks += usize::from(open.is_none());
+                open = match open {
+                    Some(open) if fence.closes(&open) => None,
+                    None => Some(fence),
+                    open => open,
+                };
+            } else if open.is_none() && at >= taken_to {
+                let name = line.trim_start_matches('#');
+                signs.headings += usize::from(name.len() < line.len() && name.starts_with(' '));
+                let mut element = line
+                    .trim_start()
+                    .strip_prefix('<')
+                    .unwrap_or_default()
+                    .chars();
+                signs.has_components |= element.next().is_some_and(char::is_uppercase)
+                    && element.next().is_some_and(char::is_lowercase);
+            }
+        }
+        signs
+    }
+
+    /// Whether a text with these signs that seems to ask for so much is no reply.
+    fn show_document(&self, asked: usize) -> bool {
+        // A reply explains what it does; a document shows more than it could ask for.
+        self.has_front_matter
+            || self.has_components
+            || self.headings >= 12
+            || (self.headings >= 4 && asked * 2 <= self.code_blocks)
+            || (self.code_blocks >= 8 && asked * 4 < self.code_blocks)
     }
 }
 

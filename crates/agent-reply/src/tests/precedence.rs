@@ -137,6 +137,28 @@ fn below_the_end_mark_nothing_is_done() {
 }
 
 #[test]
+fn a_document_is_told_and_not_done() {
+    let file = "a.py\n```\nx\n```\n";
+    row(&format!("---\ntitle: A page\n---\n\n{file}"), &[], 1);
+    row(&format!("<Tabs>\n{file}</Tabs>\n"), &[], 1);
+    let example = "```js\ny\n```\n";
+    let page = format!("# A\n## B\n{file}## C\n{example}{example}## D\n{example}");
+    row(&page, &[], 1);
+    row(&format!("{page}[GIT_STATUS]\n"), &["GIT_STATUS"], 1);
+    row(&format!("## A\n{file}"), &["CREATE_FILE"], 0);
+}
+
+#[test]
+fn of_two_contents_neither_is_written() {
+    row("a.py\n```\nx\n```\nor\n\na.py\n```\ny\n```\n", &[], 2);
+    row(
+        "a.py\n```\nx\n```\nonce more\n\na.py\n```\nx\n```\n",
+        &["CREATE_FILE", "CREATE_FILE"],
+        0,
+    );
+}
+
+#[test]
 fn a_quotation_is_told_and_keeps_the_session_open() {
     let quoted = "I remove the file:\n`[DELETE_FILE path=\"a\"]`\nas you said.\n";
     let reply = row(&format!("{quoted}[GIT_STATUS]\n"), &["GIT_STATUS"], 1);
