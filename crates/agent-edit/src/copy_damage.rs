@@ -114,8 +114,8 @@ pub fn restore_copy<'t>(file: &str, old: &str, new: &'t str) -> RestoredCopy<'t>
     restored
 }
 
-/// Whether an edit brought curly quotes, long dashes or unusual spaces into a text that had none of
-/// that kind.
+/// Returns true if an edit brought curly quotes, long dashes or unusual spaces into a text that had
+/// none of that kind.
 pub fn brings_typography(before: &str, after: &str) -> bool {
     !before.is_empty()
         && !after.is_ascii()

@@ -83,7 +83,7 @@ pub(super) fn judge(scanned: Scanned<'_>) -> JudgedReply<'_> {
     }
 }
 
-/// What was decided so far.
+/// Decisions so far.
 #[derive(Default)]
 struct ReplyLedger {
     reply: Reply,
@@ -444,13 +444,13 @@ impl ReplyLedger {
             .collect()
     }
 
-    /// Whether the reply says that the work is done.
+    /// Returns true if the reply says that the work is done.
     fn ends_session(&self) -> bool {
         let mut commands = self.reply.steps.iter().map(|step| &step.command);
         commands.any(|command| matches!(command, Command::Done { .. }))
     }
 
-    /// Whether the reply has no command, malformed ones included.
+    /// Returns true if the reply has no command, malformed ones included.
     fn is_empty(&self) -> bool {
         let is_numbered = |issue: &Issue| issue.number.is_some();
         self.reply.steps.is_empty()
@@ -568,7 +568,7 @@ fn told_twice(files: &[BlockCandidate]) -> HashSet<RelPath> {
     twice
 }
 
-/// What tells a document of some project from a reply.
+/// Signs that a text is a document of some project and not a reply.
 #[derive(Default)]
 struct DocumentSigns {
     has_front_matter: bool,
@@ -621,7 +621,7 @@ impl DocumentSigns {
         signs
     }
 
-    /// Whether a text with these signs that seems to ask for so much is no reply.
+    /// Returns true if a text with these signs that seems to ask for so much is no reply.
     fn show_document(&self, asked: usize) -> bool {
         // A reply explains what it does; a document shows more than it could ask for.
         self.has_front_matter

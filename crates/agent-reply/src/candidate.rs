@@ -1,4 +1,4 @@
-//! What recognisers hand to the arbiter.
+//! Candidates: the findings that recognisers hand to the arbiter.
 //!
 //! A recogniser is a pure function from the lines of a reply to a `Candidate`: the lines that it
 //! takes, what it asks for, and how certain its end is. It knows no other recogniser. The walk of
@@ -16,7 +16,7 @@ use crate::tags::Name;
 pub(super) struct BlockCandidate {
     /// Its lines, from 0, half open, with the fences and the file name that belong to it.
     pub(super) span: Range<usize>,
-    /// What it asks for, in order.
+    /// Its commands and problems, in order.
     pub(super) items: Vec<CandidateItem>,
     pub(super) certainty: BlockCertainty,
 }
@@ -41,7 +41,7 @@ pub(super) enum CandidateItem {
     },
 }
 
-/// What is wrong with a block, and what to write instead.
+/// A message about a block that cannot be used, and a hint how to write it.
 pub(super) type BlockTrouble = (String, String);
 
 impl CandidateItem {
@@ -69,7 +69,7 @@ impl BlockCandidate {
         self.certainty == BlockCertainty::Open
     }
 
-    /// Whether nothing is wrong with any of its items.
+    /// Returns true if nothing is wrong with any of its items.
     pub(super) fn is_sound(&self) -> bool {
         let is_command = |item: &CandidateItem| matches!(item, CandidateItem::Command(_));
         self.items.iter().all(is_command)
@@ -148,7 +148,7 @@ pub(super) enum OfferSource {
     Restart { first: usize },
 }
 
-/// What the walk remembers of the body of a command.
+/// A change of the walk's memory of bodies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BodyEnd {
     Unchanged,

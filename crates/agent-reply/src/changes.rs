@@ -6,7 +6,7 @@ use super::{diff, patch, search_replace};
 use crate::trim::is_blank;
 use agent_protocol::{Command, Edit, FileChange, RelPath};
 
-/// Whether the first line of a body opens a SEARCH/REPLACE block.
+/// Returns true if the first line of a body opens a SEARCH/REPLACE block.
 ///
 /// Then line numbers in the tag only say where the block belongs: nobody wants its marks in a file.
 pub(super) fn begin_with_edits(lines: &[&str]) -> bool {

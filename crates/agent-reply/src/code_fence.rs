@@ -1,4 +1,4 @@
-//! What stands around blocks: Markdown code fences and our own tags.
+//! Surroundings of blocks: Markdown code fences and our own tags.
 //!
 //! A fence closes only what stands at least as far to the right: a fence line inside a diff has a
 //! mark before it and does not end the block.
@@ -14,7 +14,7 @@ pub(super) struct Fence<'a> {
     length: usize,
     /// How many bytes of white space stand before it.
     pub(super) indent: usize,
-    /// What follows the marks: a language, perhaps a file name.
+    /// The words behind the marks: a language, perhaps a file name.
     pub(super) info: &'a str,
 }
 
@@ -40,37 +40,38 @@ impl<'a> Fence<'a> {
         })
     }
 
-    /// Whether it is longer than a plain one, so that plain ones may stand inside.
+    /// Returns true if it is longer than a plain one, so that plain ones may stand inside.
     pub(super) fn is_long(&self) -> bool {
         self.length > 3
     }
 
-    /// Whether it is one as the instructions ask for around all commands.
+    /// Returns true if it is one as the instructions ask for around all commands.
     pub(super) fn is_frame(&self) -> bool {
         self.is_long() && matches!(self.info, "" | "text")
     }
 
-    /// Whether it has the same mark at least as often.
+    /// Returns true if it has the same mark at least as often.
     pub(super) fn is_as_long_as(&self, other: &Fence<'_>) -> bool {
         self.mark == other.mark && self.length >= other.length
     }
 
-    /// Whether it has the same mark as often.
+    /// Returns true if it has the same mark as often.
     pub(super) fn is_like(&self, other: &Fence<'_>) -> bool {
         self.mark == other.mark && self.length == other.length
     }
 
-    /// Whether the line ends the block that this one began.
+    /// Returns true if the line ends the block that this one began.
     pub(super) fn is_closed_by(&self, line: &str) -> bool {
         Fence::read(line).is_some_and(|other| other.closes(self))
     }
 
-    /// Whether the end of a block that `inner` begins would be taken for the end of this one.
+    /// Returns true if the end of a block that `inner` begins would be taken for the end of this
+    /// one.
     pub(super) fn may_hold(&self, inner: &Fence<'_>) -> bool {
         self.mark == inner.mark && self.length <= inner.length && !inner.info.is_empty()
     }
 
-    /// Whether this line ends the block that `open` began.
+    /// Returns true if this line ends the block that `open` began.
     pub(super) fn closes(&self, open: &Fence<'_>) -> bool {
         self.mark == open.mark
             && self.length >= open.length
@@ -79,13 +80,13 @@ impl<'a> Fence<'a> {
     }
 }
 
-/// Whether the line is a fence without a word after it: most often the end of a block.
+/// Returns true if the line is a fence without a word after it: most often the end of a block.
 pub(super) fn is_bare(line: &str) -> bool {
     Fence::read(line).is_some_and(|fence| fence.info.is_empty())
 }
 
-/// Whether the line is a tag of our own protocol: no other dialect goes on beyond one unnoticed.
-/// `[TODO]` and `[EOF]` are words of files.
+/// Returns true if the line is a tag of our own protocol: no other dialect goes on beyond one
+/// unnoticed. `[TODO]` and `[EOF]` are words of files.
 pub(super) fn is_tag(line: &str) -> bool {
     let text = trim(line);
     let Some(rest) = text.strip_prefix('[').filter(|_| text.ends_with(']')) else {

@@ -1,4 +1,4 @@
-//! What holds for every dialect: no panic, no block that is empty or out of place, no input that
+//! Properties of every dialect: no panic, no block that is empty or out of place, no input that
 //! takes more than linear time.
 
 use std::time::{Duration, Instant};

@@ -57,12 +57,13 @@ pub(super) fn find(lines: &[&str], at: usize) -> Option<BlockCandidate> {
     })
 }
 
-/// Whether a diff begins on this line.
+/// Returns true if a diff begins on this line.
 pub(super) fn begins(lines: &[&str], at: usize) -> bool {
     reader::begins(lines, at)
 }
 
-/// Whether the last hunk of a diff has the lines that its header counts, and nothing follows it.
+/// Returns true if the last hunk of a diff has the lines that its header counts, and nothing
+/// follows it.
 pub(super) fn ends_as_counted(lines: &[&str]) -> bool {
     let last = lines.iter().rposition(|line| line.starts_with("@@"));
     last.is_some_and(|at| hunk::is_as_counted(&lines[at..]))
@@ -82,7 +83,7 @@ pub(super) fn parse_body(
     build::changes(files, path)
 }
 
-/// Whether a code block is there for the diff and not around the whole reply.
+/// Returns true if a code block is there for the diff and not around the whole reply.
 fn is_of_diff(enclosure: &Enclosure<'_>, lines: &[&str], start: usize) -> bool {
     let language = enclosure
         .fence

@@ -164,8 +164,8 @@ fn undecorate(text: &str) -> (&str, bool) {
     (text, false)
 }
 
-/// Whether a remark behind a name says that only some lines of the file follow: `lines 5-7`, `L12`,
-/// `excerpt`.
+/// Returns true if a remark behind a name says that only some lines of the file follow: `lines
+/// 5-7`, `L12`, `excerpt`.
 fn names_lines(remark: &str) -> bool {
     const WORDS: [&str; 8] = [
         "line", "lines", "excerpt", "snippet", "part", "partial", "around", "example",
@@ -210,7 +210,7 @@ fn without_number(text: &str) -> Option<&str> {
     rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "))
 }
 
-/// Whether the text could be a name at all.
+/// Returns true if the text could be a name at all.
 fn is_possible(text: &str) -> bool {
     let strange = ['<', '>', '|', '*', '?', '"', '`', '=', ';', ','];
     let is_variable = text.contains("$(") || text.contains("${") || text.starts_with("$ ");
@@ -223,8 +223,8 @@ fn is_possible(text: &str) -> bool {
         && text.contains(char::is_alphanumeric)
 }
 
-/// Whether a text leads to a line of a file rather than to the file: `src/main.rs:5`, `a.py:5-7`,
-/// `a.py#L12`.
+/// Returns true if a text leads to a line of a file rather than to the file: `src/main.rs:5`,
+/// `a.py:5-7`, `a.py#L12`.
 fn names_a_line(text: &str) -> bool {
     let Some((name, place)) = text.rsplit_once([':', '#']) else {
         return false;
@@ -234,7 +234,7 @@ fn names_a_line(text: &str) -> bool {
     name.len() > 1 && !place.is_empty() && place.bytes().all(is_place)
 }
 
-/// Whether the text cannot well be anything but a path.
+/// Returns true if the text cannot well be anything but a path.
 pub(super) fn is_unmistakable(text: &str) -> bool {
     is_possible(text)
         && (text.contains(['/', '\\'])
@@ -243,14 +243,14 @@ pub(super) fn is_unmistakable(text: &str) -> bool {
             || is_hidden_file(text))
 }
 
-/// Whether the text is a name such as `.gitignore`: `.python` is the class of a code block.
+/// Returns true if the text is a name such as `.gitignore`: `.python` is the class of a code block.
 fn is_hidden_file(text: &str) -> bool {
     let stem = text.strip_prefix('.').unwrap_or_default();
     stem.len() > 1 && !stem.starts_with('.') && !crate::tags::copy_button::is_language(stem)
 }
 
-/// Whether a name over a code block is that of a file: `RegExp.prototype.test` has a dot and
-/// `Debian/Ubuntu` a slash.
+/// Returns true if a name over a code block is that of a file: `RegExp.prototype.test` has a dot
+/// and `Debian/Ubuntu` a slash.
 pub(super) fn names_file(text: &str) -> bool {
     let has_lower = |text: &str| !text.bytes().any(|byte| byte.is_ascii_uppercase());
     let last = last_component(text);
@@ -262,7 +262,8 @@ pub(super) fn names_file(text: &str) -> bool {
         || (text.contains(' ') && extension(text).is_some())
 }
 
-/// Whether the text is a file even inside a sentence, where `os.path` and `and/or` may stand too.
+/// Returns true if the text is a file even inside a sentence, where `os.path` and `and/or` may
+/// stand too.
 fn is_file(text: &str) -> bool {
     is_possible(text)
         && !text.starts_with('/')

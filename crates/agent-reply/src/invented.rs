@@ -3,17 +3,17 @@
 use super::own_message::{FIRST_SECTION, LAST_SECTION};
 use crate::trim::trim;
 
-/// What the model is told.
+/// The message to the model.
 pub(super) const MESSAGE: &str = "the reply contains results, which only the person's machine has";
 const HINT: &str = "Send commands only; their results come with the next message. What you wrote as \
     results was ignored, and no command in it that would change or run something was done.";
 
-/// What the model is told of the first of them, and what to do.
+/// Message and hint for the first made-up result.
 pub(super) fn told() -> (String, String) {
     (MESSAGE.to_owned(), HINT.to_owned())
 }
 
-/// What the model is told of a command among them.
+/// Message and hint for a command among made-up results.
 pub(super) fn not_done() -> (String, String) {
     (
         "it stands in what you wrote as results, so it was not done".to_owned(),
@@ -21,7 +21,7 @@ pub(super) fn not_done() -> (String, String) {
     )
 }
 
-/// Whether a line is the heading of a section that only we write.
+/// Returns true if a line is the heading of a section that only we write.
 pub(super) fn is_heading(line: &str) -> bool {
     let text = trim(line);
     match text.as_bytes().first() {
@@ -51,7 +51,8 @@ pub(super) fn claim(line: &str) -> Option<&str> {
     Some(words.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '`')))
 }
 
-/// Whether a line is one of our results: `[OK] CREATE_FILE: ...`, perhaps with a number before it.
+/// Returns true if a line is one of our results: `[OK] CREATE_FILE: ...`, perhaps with a number
+/// before it.
 pub(super) fn is_outcome(line: &str) -> bool {
     let text = trim(line);
     if !text.starts_with(|c: char| c == '[' || c.is_ascii_digit()) {

@@ -84,7 +84,7 @@ fn find_by(
     })
 }
 
-/// Whether a line begins with what a plan or a call begins with.
+/// Returns true if a line begins with what a plan or a call begins with.
 pub(super) fn begins(lines: &[&str], at: usize) -> bool {
     extent::may_begin(lines, at)
 }
@@ -97,7 +97,7 @@ pub(super) fn last_line(lines: &[&str], at: usize) -> Option<usize> {
     }
 }
 
-/// What follows a value on its last line.
+/// The rest of the line on which a value ends.
 enum RestOfLine {
     Nothing,
     Value(usize),
@@ -164,7 +164,7 @@ fn wrapped(object: &Map<String, Value>) -> Option<Vec<CandidateItem>> {
     (!calls.is_empty()).then(|| calls.iter().map(tools::item).collect())
 }
 
-/// Whether `{"command": [...]}` is the call of a shell and nothing else.
+/// Returns true if `{"command": [...]}` is the call of a shell and nothing else.
 fn is_shell_call(object: &Map<String, Value>, words: &[Value]) -> bool {
     let first = words.first().and_then(Value::as_str);
     let mut keys = object.keys();
@@ -292,7 +292,7 @@ fn call(object: &Map<String, Value>, shape: CallShape) -> Option<CandidateItem> 
     call.is_certain(shape).then(|| tools::item(&call))
 }
 
-/// Whether the beginning of an unfinished value is clearly one of ours.
+/// Returns true if the beginning of an unfinished value is clearly one of ours.
 fn is_ours(text: &str) -> bool {
     /// Enough to see the first key and its value.
     const LOOKED_AT: usize = 200;
@@ -312,7 +312,7 @@ fn is_ours(text: &str) -> bool {
             .any(|key| start.starts_with(key))
 }
 
-/// What is left of an item whose value lacks its last brackets.
+/// An item whose value lacks its last brackets, as far as it is certain.
 ///
 /// An empty list of actions may have been meant to go on, and it would end the session.
 fn without_end(item: CandidateItem) -> CandidateItem {

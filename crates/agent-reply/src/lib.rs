@@ -56,9 +56,9 @@ pub use decode::decode;
 pub struct Reply {
     /// The commands, in their order.
     pub steps: Vec<Step>,
-    /// What looked like a command or a format of ours and could not be used.
+    /// Everything that looked like a command or a format of ours and could not be used.
     pub issues: Vec<Issue>,
-    /// What was undone of the damage by chat page and copying.
+    /// Damage by chat page and copying that was undone.
     pub repairs: Vec<Repair>,
     /// The text around the commands, for the person.
     pub prose: String,
@@ -138,7 +138,7 @@ fn read_repaired(text: &str, done: &[repair::Done]) -> Reply {
     reply
 }
 
-/// Whether a repair of the whole text reached into the body of a command.
+/// Returns true if a repair of the whole text reached into the body of a command.
 fn reaches_body(changed: &repair::RepairedLines, steps: &[Step], blocks: &[Range<usize>]) -> bool {
     match changed {
         repair::RepairedLines::Nothing => false,
@@ -155,7 +155,7 @@ fn has_body(command: &Command) -> bool {
     command.changes_files() || matches!(command, Command::RunCommand { .. })
 }
 
-/// Whether a command does more than to look or to tell.
+/// Returns true if a command does more than to look or to tell.
 fn has_effects(command: &Command) -> bool {
     has_body(command) || matches!(command, Command::Done { .. })
 }
@@ -204,8 +204,8 @@ pub fn end_mark(tail: &str) -> Option<EndMark> {
     }
 }
 
-/// Whether a text is one of our own prompts, carried back instead of the answer: nothing stands
-/// below it.
+/// Returns true if a text is one of our own prompts, carried back instead of the answer: nothing
+/// stands below it.
 pub fn is_outbox(text: &str) -> bool {
     let mut lines = text.lines().map(|line| line.trim_matches(is_decoration));
     let Some(first) = lines.find(|line| !line.is_empty()) else {
@@ -237,8 +237,8 @@ pub fn acknowledged_part(text: &str) -> Option<(u32, u32)> {
     Some((number.trim().parse().ok()?, total.parse().ok()?))
 }
 
-/// Whether a text only says that it waits for more of a message that goes in parts, in whatever
-/// words.
+/// Returns true if a text only says that it waits for more of a message that goes in parts, in
+/// whatever words.
 pub fn awaits_part(text: &str) -> bool {
     const LONGEST: usize = 400;
     const SIGNS: [&str; 7] = [

@@ -1,15 +1,15 @@
-//! What Markdown puts around a tag on its line.
+//! Takes off the marks that Markdown puts around a tag on its line.
 
 use super::code_fence::Fence;
 use crate::trim::{is_blank, trim_start};
 use agent_protocol::unseen::is_stray;
 
-/// Whether a line holds nothing: only white space, or only a fence.
+/// Returns true if a line holds nothing: only white space, or only a fence.
 pub(super) fn is_blank_or_fence(line: &str) -> bool {
     is_blank(line) || Fence::read(line).is_some()
 }
 
-/// What stands around a tag on its line.
+/// Marks around a tag on its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decoration {
     /// White space only: so many columns before it.
@@ -88,7 +88,7 @@ fn without_citations(text: &str) -> &str {
     if rest.ends_with(']') { rest } else { text }
 }
 
-/// What stands before the citation that a text ends with.
+/// The text before the citation at its end.
 fn citation(text: &str) -> Option<&str> {
     if let Some(inner) = text.strip_suffix('】') {
         return inner.rsplit_once('【').map(|(before, _)| before);
@@ -103,7 +103,7 @@ fn citation(text: &str) -> Option<&str> {
     is_number.then_some(before)
 }
 
-/// What follows a quote mark, heading mark, bullet, number or backticks.
+/// The text behind a quote mark, heading mark, bullet, number or backticks.
 fn opener(rest: &str) -> Option<&str> {
     match rest.as_bytes()[0] {
         b'>' => Some(&rest[1..]),
@@ -122,13 +122,13 @@ fn opener(rest: &str) -> Option<&str> {
     }
 }
 
-/// What follows signs that are no letters of any language, such as a check mark.
+/// The text behind signs that are no letters of any language, such as a check mark.
 fn symbol(rest: &str) -> Option<&str> {
     let after = rest.trim_start_matches(is_symbol);
     (after.len() < rest.len()).then_some(after)
 }
 
-/// Whether a character is a sign that is neither a letter nor a quote.
+/// Returns true if a character is a sign that is neither a letter nor a quote.
 pub(super) fn is_symbol(c: char) -> bool {
     let is_quote =
         matches!(c, '\u{ab}' | '\u{bb}' | '\u{2018}'..='\u{201f}' | '\u{300a}'..='\u{301f}');

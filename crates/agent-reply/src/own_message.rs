@@ -46,12 +46,12 @@ pub(super) fn remove(text: &str, lines: &mut [&str]) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a message of ours may begin on this line.
+/// Returns true if a message of ours may begin on this line.
 pub(super) fn begins(line: &str) -> bool {
     trim(line) == FIRST_SECTION || is_part(line)
 }
 
-/// Whether this is the heading of a part of a message.
+/// Returns true if this is the heading of a part of a message.
 pub(super) fn is_part(line: &str) -> bool {
     let text = trim(line);
     text.starts_with("=== PART ") && text.ends_with(" ===")
@@ -65,7 +65,7 @@ pub(super) fn end(lines: &[&str], at: usize) -> Option<usize> {
     marked_end(lines, at).or_else(|| heading().map(|heading| heading + 1))
 }
 
-/// Whether something stands below the message that begins on this line.
+/// Returns true if something stands below the message that begins on this line.
 pub(super) fn is_answered(lines: &[&str], at: usize) -> bool {
     let is_nothing = |line: &str| is_blank(line) || copy_button::is_button(trim(line));
     marked_end(lines, at).is_some_and(|end| !lines[end..].iter().all(|line| is_nothing(line)))
@@ -106,12 +106,12 @@ fn own_mark(lines: &[&str], at: usize) -> Option<EndMark> {
     })
 }
 
-/// What is open around a line.
+/// Bodies and code blocks that are open around a line.
 #[derive(Default)]
 struct OpenAround<'a> {
     body: Option<tags::Name>,
     fence: Option<Fence<'a>>,
-    /// Whether the fence is the first line of all, as around a whole text.
+    /// True if the fence is the first line of all, as around a whole text.
     is_frame: bool,
     has_text: bool,
 }

@@ -58,7 +58,7 @@ pub(super) fn find(lines: &[&str], at: usize, ends: &mut Ends) -> Option<BlockCa
     })
 }
 
-/// Whether a patch begins with this line.
+/// Returns true if a patch begins with this line.
 pub(super) fn begins(line: &str) -> bool {
     matches!(
         directive(line),
@@ -66,7 +66,7 @@ pub(super) fn begins(line: &str) -> bool {
     )
 }
 
-/// Whether the text has a line of an envelope, so that it is not a diff.
+/// Returns true if the text has a line of an envelope, so that it is not a diff.
 pub(super) fn is_envelope(body: &str) -> bool {
     body.lines().any(|line| directive(line).is_some())
 }
@@ -99,7 +99,7 @@ pub(super) fn parse_body(body: &str) -> Result<Vec<FileChange>, BlockTrouble> {
     Ok(changes)
 }
 
-/// What was read, and the line after it.
+/// Changes that were read, and the line after them.
 struct Read {
     changes: Result<Vec<FileChange>, BlockTrouble>,
     end: usize,

@@ -1,4 +1,4 @@
-//! What chat pages and copying do to text, and its undoing.
+//! Undoes what chat pages and copying do to text.
 //!
 //! Each repair is done only where the text itself shows that it is one: a prefix only if every
 //! line has it, entities and backslashes only if tags or markers arrived with them, spaces only
@@ -75,7 +75,7 @@ pub(super) fn repair(text: &str) -> (Cow<'_, str>, Vec<Done>) {
     (text, done)
 }
 
-/// Whether a line begins something of ours or of another dialect.
+/// Returns true if a line begins something of ours or of another dialect.
 ///
 /// Used to tell a prefix that copying brought from lines that only look alike.
 fn is_structural(line: &str) -> bool {

@@ -194,7 +194,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether a line begins as nothing does that any recogniser looks for, as most lines do.
+    /// Returns true if a line begins as nothing does that any recogniser looks for, as most lines
+    /// do.
     fn is_plain(&self, at: usize) -> bool {
         let line = self.lines[at];
         !self.has_just_run && begins_nothing(line) && !ends_as_tag(line)
@@ -308,8 +309,8 @@ impl Scan<'_> {
         self.adopt(offer)
     }
 
-    /// Whether a diff ends with an added line that may be only the beginning of one: its counts do
-    /// not say that this line is its last.
+    /// Returns true if a diff ends with an added line that may be only the beginning of one: its
+    /// counts do not say that this line is its last.
     fn is_cut_in_last_line(&self, found: &BlockCandidate) -> bool {
         self.last_line == TextEnd::Unterminated
             && found.span.end == self.lines.len()
@@ -421,7 +422,7 @@ impl Scan<'_> {
         self.has_just_run = false;
     }
 
-    /// Whether a line stands in results that the model made up.
+    /// Returns true if a line stands in results that the model made up.
     pub(super) fn is_in_results(&self, line: usize) -> bool {
         match self.invented {
             Invented::Nothing => false,
@@ -453,15 +454,15 @@ impl Scan<'_> {
     }
 }
 
-/// Whether a line is blank, or begins with no mark that counts and with no letter that begins a diff
-/// (`diff`, `Index:`) or the name of a button (`Copy`, `Edit`).
+/// Returns true if a line is blank, or begins with no mark that counts and with no letter that
+/// begins a diff (`diff`, `Index:`) or the name of a button (`Copy`, `Edit`).
 fn begins_nothing(line: &str) -> bool {
     const MARKS: &[u8] = b"*-+@{[<>=#`~|dICES";
     lead(line)
         .is_none_or(|lead| lead.is_ascii() && !lead.is_ascii_digit() && !MARKS.contains(&lead))
 }
 
-/// Whether a line may end with a tag, decoration aside.
+/// Returns true if a line may end with a tag, decoration aside.
 fn ends_as_tag(line: &str) -> bool {
     crate::trim::trim_end(line)
         .trim_end_matches(['*', '`'])

@@ -59,7 +59,7 @@ pub(super) fn straightened(script: &str) -> Option<String> {
     })
 }
 
-/// Whether a line of a script hands the lines below it to a program that applies patches.
+/// Returns true if a line of a script hands the lines below it to a program that applies patches.
 pub(super) fn feeds_patch(line: &str) -> bool {
     const PROGRAMS: [&str; 4] = ["apply_patch", "applypatch", "git apply", "patch -p"];
     line.contains("<<") && PROGRAMS.iter().any(|program| line.contains(program))

@@ -70,17 +70,17 @@ pub(super) fn find(
     })
 }
 
-/// Whether the line opens a block.
+/// Returns true if the line opens a block.
 pub(super) fn is_head(line: &str) -> bool {
     markers::head(line).is_some()
 }
 
-/// Whether the line begins a conflict as git writes it, which is no block.
+/// Returns true if the line begins a conflict as git writes it, which is no block.
 pub(super) fn is_conflict(line: &str) -> bool {
     markers::is_conflict_marker(line) && line.starts_with('<') && !is_head(line)
 }
 
-/// Whether the line ends a block.
+/// Returns true if the line ends a block.
 pub(super) fn is_tail(line: &str) -> bool {
     markers::is_tail(line)
 }
@@ -105,7 +105,7 @@ pub(super) fn parse_body(body: &str) -> Option<Result<Vec<Replacement>, BlockTro
     (!replacements.is_empty()).then_some(Ok(replacements))
 }
 
-/// What stands above the head of a block.
+/// Lines above the head of a block.
 #[derive(Default)]
 struct Above<'a> {
     name: Option<&'a str>,

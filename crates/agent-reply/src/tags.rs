@@ -49,14 +49,14 @@ pub(super) use name::Name;
 pub(super) struct TagLine<'a> {
     pub(super) line: usize,
     pub(super) kind: Kind<'a>,
-    /// What Markdown put before it.
+    /// Marks of Markdown before it.
     pub(super) before: &'a str,
     decoration: Decoration,
-    /// What the chat page did to the tag itself.
+    /// Damage that the chat page did to the tag itself.
     pub(super) damage: Damage,
 }
 
-/// What a chat page did to a tag.
+/// Damage that a chat page does to tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Damage {
     #[default]
@@ -67,7 +67,7 @@ pub(super) enum Damage {
     Entities,
 }
 
-/// What a tag says.
+/// The meaning of a tag.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Kind<'a> {
     /// `[NAME ...]`, perhaps with body and closing tag on the same line.
@@ -157,7 +157,7 @@ fn owned(kind: Kind<'_>) -> Kind<'static> {
     }
 }
 
-/// What a text in brackets says, if it is a tag.
+/// Reads a text in brackets as a tag.
 fn kind(text: &str) -> Option<Kind<'_>> {
     let inner = text.strip_prefix('[')?.strip_suffix(']')?;
     if let Some(closing) = inner.strip_prefix('/') {
@@ -227,7 +227,8 @@ fn split_inline<'a>(
     None
 }
 
-/// Whether a tag ends before its line does, and another one follows on it: `"a"] text [/NAME`.
+/// Returns true if a tag ends before its line does, and another one follows on it: `"a"] text
+/// [/NAME`.
 ///
 /// A value may hold brackets and quotes of its own, as a pattern does.
 fn goes_on(rest: &str) -> bool {
@@ -262,7 +263,7 @@ fn last_tag(text: &str, is_meant: impl Fn(&str) -> bool) -> Option<usize> {
     })
 }
 
-/// Whether a name is written in the protocol's own letters.
+/// Returns true if a name is written in the protocol's own letters.
 fn is_own(written: &str) -> bool {
     written == "END" || Name::read(written).is_some_and(|name| name.as_str() == written)
 }
@@ -270,7 +271,7 @@ fn is_own(written: &str) -> bool {
 /// A tag in the protocol's own letters with something else on its line.
 pub(super) struct Crowded<'a> {
     pub(super) name: Name,
-    /// What follows the name.
+    /// The text behind the name.
     pub(super) rest: &'a str,
     pub(super) has_attributes: bool,
 }

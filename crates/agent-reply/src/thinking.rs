@@ -1,6 +1,6 @@
 //! A model's thinking, which is no part of its answer: `<think> ... </think>`.
 //!
-//! What stands in it is never a command. It counts only before the first command, in whatever
+//! Nothing in it is ever a command. It counts only before the first command, in whatever
 //! dialect, and outside of code blocks, the frame around a whole reply aside, so that a file about
 //! such tags survives.
 
@@ -15,7 +15,7 @@ const NAMES: [&str; 3] = ["think", "thinking", "reasoning"];
 
 /// Blanks the lines of a reply that are thinking, and tells which.
 ///
-/// What follows a closing tag on its line stays, and stands there alone. `text` is the same as the
+/// Text behind a closing tag stays, alone on its line. `text` is the same as the
 /// lines: without a closing tag in it they need not be looked at.
 pub(super) fn remove(text: &str, lines: &mut [&str]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
@@ -56,7 +56,7 @@ pub(super) fn remove(text: &str, lines: &mut [&str]) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a block of another dialect begins here.
+/// Returns true if a block of another dialect begins here.
 fn begins_block(lines: &[&str], at: usize) -> bool {
     let line = lines[at];
     search_replace::is_head(line)
@@ -96,7 +96,7 @@ fn thought(lines: &mut [&str], at: usize) -> Thought {
     Thought::Endless
 }
 
-/// Whether a fence at the top is one that people and chats put around a whole reply.
+/// Returns true if a fence at the top is one that people and chats put around a whole reply.
 fn is_frame(fence: &Fence<'_>) -> bool {
     ["", "text", "plaintext", "markdown", "md"].contains(&fence.info)
 }
@@ -160,7 +160,7 @@ fn headless(lines: &[&str]) -> Option<Range<usize>> {
 struct Blocks {
     /// The line below the last one that was seen to begin.
     end: usize,
-    /// Whether it is known that no SEARCH/REPLACE block ends any more.
+    /// True if it is known that no SEARCH/REPLACE block ends any more.
     is_endless: bool,
     /// Whose closing tags in angle brackets do not follow any more.
     unclosed: Vec<Name>,
@@ -192,7 +192,7 @@ impl Blocks {
     }
 }
 
-/// Whether commands follow, and none of them closes a body that was `open` before.
+/// Returns true if commands follow, and none of them closes a body that was `open` before.
 fn is_answered(lines: &[&str], open: &[Name]) -> bool {
     let mut again = Vec::new();
     let mut has_commands = false;
@@ -213,14 +213,14 @@ fn is_answered(lines: &[&str], open: &[Name]) -> bool {
     has_commands
 }
 
-/// Whether a line is a closing tag and nothing else.
+/// Returns true if a line is a closing tag and nothing else.
 fn is_lone_closing(line: &str) -> bool {
     let text = trim_end(line);
     let is_closed = |name: &&str| after_closing(text, name).is_some_and(str::is_empty);
     text.starts_with("</") && NAMES.iter().any(is_closed)
 }
 
-/// Whether a text begins with `<name>` or, with a slash, `</name>`.
+/// Returns true if a text begins with `<name>` or, with a slash, `</name>`.
 fn is_tag(text: &str, name: &str, slash: &str) -> bool {
     text.strip_prefix('<')
         .and_then(|text| text.strip_prefix(slash))
@@ -228,7 +228,7 @@ fn is_tag(text: &str, name: &str, slash: &str) -> bool {
         .is_some_and(|(word, rest)| word.eq_ignore_ascii_case(name) && rest.starts_with('>'))
 }
 
-/// What follows `</name>` on a line.
+/// The rest of a line behind `</name>`.
 fn after_closing<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     memchr::memmem::find_iter(line.as_bytes(), b"</")
         .map(|at| &line[at..])

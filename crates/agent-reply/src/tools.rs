@@ -17,7 +17,7 @@ use table::Tool;
 mod call;
 mod table;
 
-/// What a tool is for.
+/// The purpose of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ToolKind {
     Read,
@@ -70,7 +70,7 @@ impl ToolKind {
 }
 
 impl Tool {
-    /// Whether it runs a command.
+    /// Returns true if it runs a command.
     ///
     /// Tasks of editors and builds have a `name` and a `command` too: that alone runs nothing.
     fn runs(&self) -> bool {
@@ -82,12 +82,12 @@ impl Tool {
     }
 }
 
-/// Whether a tool of this name is in the table.
+/// Returns true if a tool of this name is in the table.
 pub(crate) fn is_known(name: &str) -> bool {
     tool_of(name).is_some()
 }
 
-/// Whether the call has all that its tool needs.
+/// Returns true if the call has all that its tool needs.
 fn is_complete(call: &Call<'_>) -> bool {
     use ToolKind::{Done, GitDiff, GitStatus, List, Unavailable};
     // Without parameters there is nothing to tell a call from data by.
@@ -136,7 +136,7 @@ fn tool_of(name: &str) -> Option<&'static Tool> {
     table::TOOLS.iter().find(is_named)
 }
 
-/// Whether two names are the same in different spellings.
+/// Returns true if two names are the same in different spellings.
 fn is_same(one: &str, other: &str) -> bool {
     letters(one).eq(letters(other))
 }

@@ -10,7 +10,7 @@ pub(super) fn lines(text: &str) -> Vec<&str> {
     lines
 }
 
-/// What stands between the line ends of a text, and before and behind them.
+/// The parts of a text between its line ends, the first and the last one included.
 pub(super) fn split(text: &str) -> Vec<&str> {
     // Counting costs little; growing, where most lines are blank, costs much.
     let count = memchr::memchr_iter(b'\n', text.as_bytes()).count();
@@ -58,7 +58,7 @@ pub(super) fn trim_end(line: &str) -> &str {
     }
 }
 
-/// Whether a line is only white space.
+/// Returns true if a line is only white space.
 #[inline]
 pub(super) fn is_blank(line: &str) -> bool {
     trim_start(line).is_empty()

@@ -29,7 +29,7 @@ pub(super) struct FileBlock<'a> {
     /// The lines between its fences.
     content: Range<usize>,
     pub(super) end: FileBlockEnd,
-    /// Whether only a comment inside of it names the file.
+    /// True if only a comment inside of it names the file.
     is_named_inside: bool,
     is_text: bool,
     indent: usize,
@@ -61,7 +61,7 @@ impl<'a> FileBlock<'a> {
         &lines[self.content.clone()]
     }
 
-    /// Whether the file is a text, which may show edits of others.
+    /// Returns true if the file is a text, which may show edits of others.
     pub(super) fn is_text(&self) -> bool {
         self.is_text
     }
@@ -126,7 +126,7 @@ fn lone_block(lines: &[&str]) -> Option<BlockCandidate> {
     })
 }
 
-/// Whether a code block may be a frame around others.
+/// Tells whether a code block may be a frame around others.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
     Reply,

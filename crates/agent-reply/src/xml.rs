@@ -66,9 +66,9 @@ fn last_closed(text: &str) -> Option<&str> {
 /// The opening tag of an element.
 struct Element<'a> {
     name: &'a str,
-    /// What stands between its name and `>`.
+    /// Everything between its name and `>`.
     attributes: &'a str,
-    /// What follows it on its line.
+    /// The rest of its line.
     rest: &'a str,
     /// It closes itself: `<lov-delete file_path="a" />`.
     is_empty: bool,
@@ -220,7 +220,7 @@ pub(super) fn find(
     })
 }
 
-/// What stands between the tags of an element, which ends on the line `last`.
+/// Text between the tags of an element, which ends on the line `last`.
 fn inner_text(lines: &[&str], at: usize, last: usize, element: &Element<'_>) -> String {
     let closing = format!("</{}>", element.name);
     let mut inner = element.rest.to_owned();
@@ -358,7 +358,7 @@ fn parameters(inner: &str, tag: &str) -> Result<Map<String, Value>, String> {
     Ok(map)
 }
 
-/// What stands behind the last `<` of a text: the prefix of the tag that follows.
+/// The prefix of the tag that follows: the text behind the last `<`.
 fn last_tag_prefix(text: &str) -> &str {
     text.rsplit_once('<').map_or("", |(_, prefix)| prefix)
 }

@@ -1,4 +1,4 @@
-//! What stands above the hunks of a file: its names, its modes, whether it moves.
+//! The header above the hunks of a file: its names, its modes, whether it moves.
 
 use super::name::{self, HeaderName};
 use super::{BlockTrouble, unified_hint};
@@ -8,11 +8,11 @@ use super::{BlockTrouble, unified_hint};
 pub(super) struct Header<'a> {
     /// The words after `diff --git`.
     pub(super) git: Option<&'a str>,
-    /// What follows `--- `.
+    /// The name behind `--- `.
     pub(super) old: Option<HeaderName>,
-    /// What follows `+++ `.
+    /// The name behind `+++ `.
     pub(super) new: Option<HeaderName>,
-    /// What follows `Index: `.
+    /// The name behind `Index: `.
     pub(super) index: Option<&'a str>,
     pub(super) rename: (Option<String>, Option<String>),
     pub(super) copy: (Option<String>, Option<String>),
@@ -23,7 +23,7 @@ pub(super) struct Header<'a> {
 }
 
 impl Header<'_> {
-    /// Whether it asks for something even without hunks.
+    /// Returns true if it asks for something even without hunks.
     pub(super) fn acts_alone(&self) -> bool {
         self.added
             || self.deleted

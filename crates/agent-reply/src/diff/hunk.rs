@@ -6,12 +6,12 @@ use super::super::code_fence::{self, Fence};
 use super::{BlockTrouble, name, unified_hint};
 use crate::trim::{is_blank, trim_end};
 
-/// What was read.
+/// A block as it was read.
 pub(super) struct ReadHunk {
     pub(super) hunk: Result<Hunk, BlockTrouble>,
     /// The line after it.
     pub(super) end: usize,
-    /// Whether it has at least the lines that its header promises.
+    /// True if it has at least the lines that its header promises.
     pub(super) is_complete: bool,
 }
 
@@ -87,12 +87,12 @@ fn check_marks(lines: &[&str], hunk: &Hunk, range: Option<&Range>) -> Result<(),
     Ok(())
 }
 
-/// Whether a line begins with a sign that pages put in the place of `-`.
+/// Returns true if a line begins with a sign that pages put in the place of `-`.
 pub(crate) fn has_turned_mark(line: &str) -> bool {
     line.starts_with(['\u{2022}', '\u{2212}', '\u{2013}', '\u{2014}'])
 }
 
-/// What is wrong with such a line.
+/// Message and hint for such a line.
 pub(crate) fn turned_mark(line: &str) -> BlockTrouble {
     let shown: String = line.chars().take(60).collect();
     (
@@ -101,7 +101,7 @@ pub(crate) fn turned_mark(line: &str) -> BlockTrouble {
     )
 }
 
-/// Whether these lines are a header and as many lines as it counts.
+/// Returns true if these lines are a header and as many lines as it counts.
 pub(super) fn is_as_counted(lines: &[&str]) -> bool {
     let range = lines.first().and_then(|header| range(header).ok()?);
     range.is_some_and(|range| end_by_counts(lines, 1, &range) == Some(lines.len()))
@@ -216,7 +216,7 @@ fn end_by_counts(lines: &[&str], start: usize, range: &Range) -> Option<usize> {
     (is_sound && !swallowed_header(lines, start, at)).then_some(at)
 }
 
-/// Whether the counts reach over the header of the next file, which then ends what is read.
+/// Returns true if the counts reach over the header of the next file, which then ends what is read.
 fn swallowed_header(lines: &[&str], start: usize, end: usize) -> bool {
     end >= start + 3 && is_header(lines, end - 2) && {
         let old = name::read(&lines[end - 2][4..]).text;
@@ -226,7 +226,7 @@ fn swallowed_header(lines: &[&str], start: usize, end: usize) -> bool {
     }
 }
 
-/// Whether the header of another file stands here.
+/// Returns true if the header of another file stands here.
 fn is_header(lines: &[&str], at: usize) -> bool {
     are_names(lines, at) && (lines.get(at + 2)).is_some_and(|line| line.starts_with("@@"))
 }
@@ -236,7 +236,7 @@ fn are_names(lines: &[&str], at: usize) -> bool {
     starts(at, "--- ") && starts(at + 1, "+++ ")
 }
 
-/// Whether the end of a mail stands here: `-- ` over a version.
+/// Returns true if the end of a mail stands here: `-- ` over a version.
 fn is_signature(lines: &[&str], at: usize) -> bool {
     trim_end(lines[at]) == "--"
         && lines.get(at + 1).is_none_or(|next| {
@@ -250,7 +250,7 @@ struct HunkWalk<'a> {
     lines: &'a [&'a str],
     fence: Option<&'a Fence<'a>>,
     is_enclosed: bool,
-    /// Whether the next file begins on a line.
+    /// True if the next file begins on a line.
     begins_file: fn(&[&str], usize) -> bool,
 }
 

@@ -13,12 +13,12 @@ use crate::work;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HeaderName {
     pub(super) text: String,
-    /// Whether its time is the beginning of time: `diff -N` says so of a file that is not there.
+    /// True if its time is the beginning of time: `diff -N` says so of a file that is not there.
     pub(super) is_absent: bool,
 }
 
 impl HeaderName {
-    /// Whether there is no file on this side.
+    /// Returns true if there is no file on this side.
     pub(super) fn is_null(&self) -> bool {
         self.text == "/dev/null"
     }
@@ -126,7 +126,7 @@ fn date(text: &str) -> Option<(&str, &str)> {
     (shape && rest.starts_with([' ', 'T'])).then(|| (date, &rest[1..]))
 }
 
-/// Whether a time, with its zone, is 1970-01-01 00:00:00 in UTC.
+/// Returns true if a time, with its zone, is 1970-01-01 00:00:00 in UTC.
 fn is_epoch(time: &str) -> bool {
     let Some((date, rest)) = date(time) else {
         return false;

@@ -19,7 +19,7 @@ pub(super) struct FileDiff<'a> {
     pub(super) trouble: Option<BlockTrouble>,
 }
 
-/// What a diff stands in.
+/// The text around a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DiffSurroundings {
     /// A code block or a body of its own: what follows belongs to it, whatever it looks like.
@@ -34,9 +34,10 @@ pub(super) struct DiffReader<'a> {
     /// The line that is read next.
     pub(super) at: usize,
     fence: Option<Fence<'a>>,
-    /// Whether everything up to the end belongs to the diff: in a fence or in the body of a command.
+    /// True if everything up to the end belongs to the diff: in a fence or in the body of a
+    /// command.
     is_enclosed: bool,
-    /// Whether the last hunk has as many lines as its header says.
+    /// True if the last hunk has as many lines as its header says.
     pub(super) is_complete: bool,
 }
 
@@ -172,7 +173,7 @@ impl<'a> DiffReader<'a> {
     }
 }
 
-/// Whether a diff or the next file of one begins on this line.
+/// Returns true if a diff or the next file of one begins on this line.
 pub(super) fn begins(lines: &[&str], at: usize) -> bool {
     let line = lines[at];
     match line.as_bytes().first() {
@@ -196,7 +197,8 @@ pub(super) fn begins(lines: &[&str], at: usize) -> bool {
     }
 }
 
-/// The same in a body that is known to be a diff, where a header may be shorter.
+/// Returns true if a file begins on this line of a body that is known to be a diff, where a header
+/// may be shorter.
 pub(super) fn begins_body(lines: &[&str], at: usize) -> bool {
     let line = lines[at];
     begins(lines, at)
@@ -208,7 +210,7 @@ fn follows(lines: &[&str], at: usize, start: &str) -> bool {
     lines.get(at).is_some_and(|line| line.starts_with(start))
 }
 
-/// Whether only one of the two names stands over a hunk: it must look like one.
+/// Returns true if only one of the two names stands over a hunk: it must look like one.
 fn is_lone_name(lines: &[&str], at: usize, mark: &str) -> bool {
     let name = lines[at].strip_prefix(mark).unwrap_or_default();
     lines.get(at + 1).is_some_and(|next| is_hunk_header(next)) && file_name::alone(name).is_some()

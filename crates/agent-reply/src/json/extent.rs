@@ -62,8 +62,8 @@ impl JsonExtent {
     }
 }
 
-/// Whether the line begins with what a plan or a call begins with: `{"`, `[{` or a bracket alone
-/// over one of these.
+/// Returns true if the line begins with what a plan or a call begins with: `{"`, `[{` or a bracket
+/// alone over one of these.
 pub(super) fn may_begin(lines: &[&str], at: usize) -> bool {
     if !trim_start(lines[at]).starts_with(['{', '[']) {
         return false;

@@ -68,7 +68,7 @@ impl LenientReader<'_> {
         Some(Value::Array(values))
     }
 
-    /// Whether the object or array ends here; the end of the text ends it too.
+    /// Returns true if the object or array ends here; the end of the text ends it too.
     fn closes(&mut self, bracket: u8) -> Option<bool> {
         self.skip_space();
         match self.peek() {

@@ -2,7 +2,7 @@
 
 use crate::trim::trim_start;
 
-/// What such a line says.
+/// A line of an envelope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Directive<'a> {
     Begin,

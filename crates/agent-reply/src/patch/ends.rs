@@ -12,11 +12,11 @@ use crate::work;
 pub(super) struct Envelope {
     /// The lines of its files.
     pub(super) body: Range<usize>,
-    /// Whether there is an end line: then every line before it belongs to the patch.
+    /// True if there is an end line: then every line before it belongs to the patch.
     pub(super) closed: bool,
 }
 
-/// What is known about the ends of the envelopes in some lines.
+/// Known ends of the envelopes in some lines.
 ///
 /// For lines that end at the same place only: it counts from their end, so that they may begin
 /// anywhere.
@@ -37,7 +37,7 @@ struct Stretch {
     padded: Option<usize>,
 }
 
-/// What is known of all lines, and of those up to another one.
+/// Known ends in all lines, and in those up to another one.
 #[derive(Debug, Default)]
 pub(crate) struct KnownEnds {
     all: Ends,
@@ -46,7 +46,7 @@ pub(crate) struct KnownEnds {
 }
 
 impl KnownEnds {
-    /// What is known of the lines before `reach`, where all of them end at `end`.
+    /// Known ends in the lines before `reach`, where all of them end at `end`.
     pub(crate) fn up_to(&mut self, reach: usize, end: usize) -> &mut Ends {
         if reach == end {
             return &mut self.all;
@@ -103,7 +103,7 @@ impl Ends {
 }
 
 impl Stretch {
-    /// What is known of it from a line on, so many lines before the end of all.
+    /// The part of the stretch from a line on, so many lines before the end of all.
     fn below(self, lines: &[&str], from: usize) -> Self {
         let padded = match self.padded {
             Some(padded) if padded > from => {

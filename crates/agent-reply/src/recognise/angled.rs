@@ -80,7 +80,7 @@ fn end(scan: &Scan<'_>, at: usize, name: Name) -> AngledEnd {
     AngledEnd::MissingBefore(scan.lines.len())
 }
 
-/// Whether a tag in angle brackets stands anywhere that can be nothing else.
+/// Returns true if a tag in angle brackets stands anywhere that can be nothing else.
 fn has_angled(scan: &Scan<'_>) -> bool {
     let is_certain = |line: &&str| {
         let kind = read_angled(0, line).map(|tag| tag.kind);

@@ -1,7 +1,7 @@
 //! Tags that do not count where they stand: with other text on their line, not finished on it, or
 //! with a name that no command has.
 //!
-//! What was meant for the body of such a tag is not taken for anything else.
+//! Lines that were meant for the body of such a tag are not taken for anything else.
 
 use crate::candidate::{BodyEnd, DoubtedMeaning, OfferSource, ReplyOffer};
 use crate::code_fence;
@@ -55,7 +55,7 @@ fn announced<'a>(scan: &Scan<'a>, at: usize) -> Option<Crowded<'a>> {
     is_meant.then_some(led_to)
 }
 
-/// What looks like a command that we do not have.
+/// A tag that looks like a command that we do not have.
 pub(super) fn unknown(
     scan: &Scan<'_>,
     tag: &TagLine<'_>,

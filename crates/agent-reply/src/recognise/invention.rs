@@ -89,7 +89,8 @@ fn claimed_block(scan: &Scan<'_>, at: usize, words: &str) -> Range<usize> {
     start..close.map_or(lines.len(), |close| close + 1)
 }
 
-/// Whether a command of whatever dialect begins on a line, or the name of its file stands there.
+/// Returns true if a command of whatever dialect begins on a line, or the name of its file stands
+/// there.
 fn begins_command(lines: &[&str], at: usize) -> bool {
     let line = lines[at];
     tags::read(0, line).is_some()

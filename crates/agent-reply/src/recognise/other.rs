@@ -85,7 +85,7 @@ pub(crate) fn edited_file(scan: &Scan<'_>, at: usize, found: &BlockCandidate) ->
     }
 }
 
-/// Whether one of the commands of a block is a patch.
+/// Returns true if one of the commands of a block is a patch.
 pub(crate) fn is_patch(found: &BlockCandidate) -> bool {
     let is_patch =
         |item: &CandidateItem| matches!(item, CandidateItem::Command(Command::ApplyPatch { .. }));

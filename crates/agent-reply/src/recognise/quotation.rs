@@ -43,7 +43,7 @@ pub(super) fn find(scan: &Scan<'_>, tag: &TagLine<'_>, name: Name) -> Option<Rep
     Some(offer.doubted(meant))
 }
 
-/// Whether words stand above or below the tags in backticks of which one is on this line.
+/// Returns true if words stand above or below the tags in backticks of which one is on this line.
 fn is_among_words(scan: &Scan<'_>, line: usize) -> bool {
     if let Some(run) = scan.known.backticks.get()
         && line < run.end
@@ -74,7 +74,7 @@ fn is_among_words(scan: &Scan<'_>, line: usize) -> bool {
     is_among_words
 }
 
-/// What a quoted tag stands for, if all of the command stands in it.
+/// The command that a quoted tag stands for, if it is all there.
 fn quoted(tag: &TagLine<'_>) -> DoubtedMeaning {
     let Kind::Open {
         name,
@@ -99,9 +99,9 @@ fn quoted(tag: &TagLine<'_>) -> DoubtedMeaning {
     }
 }
 
-/// Whether a command that was only talked about is a failure, which keeps the session open.
+/// Returns true if a command that was only talked about is a failure, which keeps the session open.
 ///
-/// What is done elsewhere in the reply was only announced.
+/// A command that the reply has elsewhere was only announced.
 pub(crate) fn is_failure(meant: &DoubtedMeaning, steps: &[Step]) -> bool {
     let any = |is_it: &dyn Fn(&Command) -> bool| steps.iter().any(|step| is_it(&step.command));
     let ends = any(&|it| matches!(it, Command::Done { .. }));
@@ -117,7 +117,7 @@ pub(crate) fn is_failure(meant: &DoubtedMeaning, steps: &[Step]) -> bool {
     }
 }
 
-/// Whether words tell of a command that the reply has: `src/a.py with the parser`.
+/// Returns true if words tell of a command that the reply has: `src/a.py with the parser`.
 fn announces(words: &str, command: &Command) -> bool {
     if let Command::RunCommand { script, .. } = command {
         let first = script.lines().map(str::trim).find(|line| !line.is_empty());

@@ -1,6 +1,6 @@
 //! Files that are shown: code blocks under an unmistakable path.
 //!
-//! What stands in one is its content, whatever it looks like: no dialect looks into it, unless the
+//! Its lines are content, whatever they look like: no dialect looks into them, unless the
 //! block is an edit of that file from its first line on. Tags count there as everywhere. A block
 //! that is an edit or a call for something else is neither written nor done.
 
@@ -22,7 +22,7 @@ const PROGRAMS: &str = "bash c cpp cs csharp go html java javascript js kotlin l
 /// Languages of blocks that are scripts for a shell, or say nothing.
 const SHELLS: &str = "bash sh shell zsh console terminal text";
 
-/// What an edit is part of in its code block.
+/// The text that an edit is part of in its code block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum QuotedIn {
     /// A string or a here-document: certainly content.
@@ -132,8 +132,8 @@ fn script(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
     })
 }
 
-/// Whether an edit on a line is part of the text around it in its code block: of a string, of a
-/// here-document, of a program.
+/// Returns true if an edit on a line is part of the text around it in its code block: of a string,
+/// of a here-document, of a program.
 pub(crate) fn quoted_in_code(scan: &Scan<'_>, at: usize) -> Option<QuotedIn> {
     const MOST_LABELS: usize = 6;
     const QUOTES: [&str; 5] = ["\"\"\"", "'''", "`", "\"", "r#\""];
@@ -174,7 +174,8 @@ pub(crate) fn edit_in_program(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> 
     Some(offer.doubted(DoubtedMeaning::Change))
 }
 
-/// Whether a line is within code that does not begin with it: there a call is data of a program.
+/// Returns true if a line is within code that does not begin with it: there a call is data of a
+/// program.
 pub(crate) fn is_in_program(scan: &Scan<'_>, at: usize) -> bool {
     let Some(open) = scan.code.open.last() else {
         return false;

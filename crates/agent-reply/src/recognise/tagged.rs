@@ -1,4 +1,4 @@
-//! What begins with one of our tags.
+//! Commands and marks that begin with one of our tags.
 
 use super::stray::{self, not_done_to, uncertain_end};
 use super::{crowded, quotation};
@@ -276,8 +276,8 @@ fn unknown_attributes(attributes: &[String]) -> Option<String> {
     })
 }
 
-/// Whether the frame of a reply ends inside of a body: two parts of it were pasted one after the
-/// other, and what stands between them is no part of the file.
+/// Returns true if the frame of a reply ends inside of a body: two parts of it were pasted one
+/// after the other, and what stands between them is no part of the file.
 ///
 /// Only a long fence tells: shorter ones may be the body's own. At the end of a body it only
 /// crosses the closing tag.

@@ -84,7 +84,7 @@ fn is_marker(line: &str) -> bool {
         .any(|mark| line.starts_with(mark))
 }
 
-/// Whether a text between tags that were escaped was escaped like them.
+/// Returns true if a text between tags that were escaped was escaped like them.
 ///
 /// It was not if it still has a bare character that would have got a backslash, as the contents
 /// of a code block have.

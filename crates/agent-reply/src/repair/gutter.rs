@@ -1,6 +1,6 @@
 //! Line numbers before every line, as editors and listings show them.
 
-/// What stands between a line's number and its text.
+/// The sign between a line's number and its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Divider {
     Bar,

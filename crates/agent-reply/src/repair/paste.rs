@@ -71,7 +71,7 @@ fn overlap(text: &str) -> Mended {
     })
 }
 
-/// Whether the lines from `before` up to `at` stand once more from `at` on.
+/// Returns true if the lines from `before` up to `at` stand once more from `at` on.
 fn repeats(lines: &[&str], before: usize, at: usize) -> bool {
     let length = at - before;
     let Some(again) = lines.get(at..at + length) else {

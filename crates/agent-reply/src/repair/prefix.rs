@@ -1,4 +1,4 @@
-//! The same thing before every line: a quote mark, line numbers, a sign, an indentation.
+//! Prefixes that stand before every line: a quote mark, line numbers, a sign, an indentation.
 //!
 //! It goes only if every line that is not blank has it. All but the quote mark must also bring
 //! something to the front that we know, a tag or a marker, so that a text of its own kind (a
@@ -59,14 +59,14 @@ pub(crate) fn without_quote_marks<'a>(lines: &[&'a str], is_spaced: bool) -> Opt
     Some(spaced.unwrap_or(bare))
 }
 
-/// Whether something we know stands behind a quote mark and a space: then a line without the space
-/// lost it, as before a tab.
+/// Returns true if something we know stands behind a quote mark and a space: then a line without
+/// the space lost it, as before a tab.
 pub(crate) fn is_spaced_quotation(lines: &[&str]) -> bool {
     let mut behind = lines.iter().filter_map(|line| marked(line));
     behind.any(|line| line.strip_prefix(' ').is_some_and(is_structural))
 }
 
-/// What stands behind the quote mark of a line.
+/// The line behind its quote mark.
 fn marked(line: &str) -> Option<&str> {
     let rest = line.trim_start_matches(' ');
     let is_margin = line.len() - rest.len() <= 3;
@@ -121,7 +121,8 @@ pub(super) fn repair_parts(text: &str) -> Mended {
     })
 }
 
-/// Whether a line marks a block that has a body: a closing tag, a marker of SEARCH/REPLACE, a hunk.
+/// Returns true if a line marks a block that has a body: a closing tag, a marker of SEARCH/REPLACE,
+/// a hunk.
 fn is_marker(line: &str) -> bool {
     [
         "<<<<<<< SEARCH",

@@ -96,7 +96,7 @@ pub(super) fn restore_spaces(text: &str) -> Mended {
     )
 }
 
-/// Whether a line with non-breaking spaces is a tag or a marker without them.
+/// Returns true if a line with non-breaking spaces is a tag or a marker without them.
 fn is_marker(line: &str) -> bool {
     let plain = line.replace(NO_BREAK, " ");
     let start = trim_start(&plain);

@@ -111,7 +111,7 @@ pub(crate) fn width(text: &str) -> Option<usize> {
     })
 }
 
-/// Whether a line of code was cut off at its end and goes on at the margin.
+/// Returns true if a line of code was cut off at its end and goes on at the margin.
 fn goes_on(line: &str, next: &str) -> bool {
     let is_indented = line.starts_with([' ', '\t']);
     let is_at_margin =
@@ -119,7 +119,7 @@ fn goes_on(line: &str, next: &str) -> bool {
     is_indented && is_at_margin && line.len() >= NARROWEST && is_open(line)
 }
 
-/// Whether a line opens a bracket or a quote that it does not close.
+/// Returns true if a line opens a bracket or a quote that it does not close.
 fn is_open(line: &str) -> bool {
     let mut depth = 0_i32;
     let mut quote = None;

@@ -79,7 +79,7 @@ impl OpenBlock<'_> {
 }
 
 impl Scan<'_> {
-    /// Whether a line is of a file that is shown.
+    /// Returns true if a line is of a file that is shown.
     pub(crate) fn is_shown(&self, at: usize) -> bool {
         let shown = &self.code.shown;
         shown.as_ref().is_some_and(|(end, _)| at < *end)

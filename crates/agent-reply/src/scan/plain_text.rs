@@ -19,7 +19,7 @@ use crate::tags::read_angled;
 use crate::trim::is_blank;
 use crate::work;
 
-/// What a run of quoted or indented lines holds.
+/// The content of a run of quoted or indented lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RunContent {
     Nothing,
@@ -150,7 +150,7 @@ impl<'a> Scan<'a> {
         content
     }
 
-    /// Whether a code block is open that is more than the frame around a whole reply.
+    /// Returns true if a code block is open that is more than the frame around a whole reply.
     fn is_in_file(&self, at: usize) -> bool {
         let open = code_fence::open_after(&self.lines[self.free_from..at]);
         let is_file = open.is_some_and(|open| !open.fence.is_frame());
@@ -161,7 +161,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Whether a line has one quote mark; two of them may be the end of a block or a prompt.
+/// Returns true if a line has one quote mark; two of them may be the end of a block or a prompt.
 pub(super) fn is_quoted(line: &str) -> bool {
     let rest = line.trim_start_matches(' ');
     line.len() - rest.len() <= 3 && rest.starts_with('>') && !rest.starts_with(">>")

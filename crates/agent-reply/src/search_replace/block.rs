@@ -11,7 +11,7 @@ use crate::file_name;
 use crate::repair::{Divider, numbered, without_line_numbers};
 use crate::trim::is_blank;
 
-/// What was read.
+/// A block as it was read.
 pub(super) struct EditBlock {
     pub(super) replacement: Result<Replacement, BlockTrouble>,
     /// The line after it.
@@ -19,7 +19,7 @@ pub(super) struct EditBlock {
     pub(super) ending: EditBlockEnd,
 }
 
-/// What a block ran into.
+/// The line that ended a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EditBlockEnd {
     Tail,

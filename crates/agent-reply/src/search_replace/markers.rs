@@ -31,7 +31,7 @@ pub(super) fn head(line: &str) -> Option<Head<'_>> {
     Some(Head { length, name })
 }
 
-/// Whether the line is `>>>>>>> REPLACE` or its like.
+/// Returns true if the line is `>>>>>>> REPLACE` or its like.
 pub(super) fn is_tail(line: &str) -> bool {
     marker(line, b">+", &["REPLACE", "UPDATED"])
         .is_some_and(|(_, rest)| matches!(rest.trim(), "" | ">"))
@@ -44,7 +44,7 @@ pub(super) fn divider(line: &str, head: usize) -> Option<usize> {
     (is_meant && text.bytes().all(|byte| byte == b'=')).then_some(text.len())
 }
 
-/// Whether the line is the rule under Roo's `:start_line:`.
+/// Returns true if the line is the rule under Roo's `:start_line:`.
 pub(super) fn is_rule(line: &str) -> bool {
     let text = trim(line);
     SHORT.contains(&text.len()) && text.bytes().all(|byte| byte == b'-')
@@ -65,7 +65,8 @@ pub(super) fn unescape(line: &str) -> &str {
     if is_marker { rest } else { line }
 }
 
-/// Whether the line begins or ends a conflict as git writes it: models are taught to escape them.
+/// Returns true if the line begins or ends a conflict as git writes it: models are taught to escape
+/// them.
 pub(super) fn is_conflict_marker(line: &str) -> bool {
     ["<<<<<<<", ">>>>>>>"].iter().any(|mark| {
         line.strip_prefix(mark)

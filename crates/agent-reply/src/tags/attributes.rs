@@ -21,7 +21,7 @@ pub(super) struct Attributes {
     pub(super) curly: usize,
     /// The name of an attribute whose quote is never closed.
     pub(super) unclosed: Option<String>,
-    /// What can be read in two ways, if anything.
+    /// The first attribute that can be read in two ways.
     pub(super) doubt: Option<Doubt>,
 }
 
@@ -168,12 +168,13 @@ impl Attributes {
         found.value.as_deref()
     }
 
-    /// What nobody asked for.
+    /// Attributes that no command took.
     pub(super) fn left(&self) -> impl Iterator<Item = &Attribute> {
         self.left.iter()
     }
 
-    /// Whether another attribute has this value already, or ends with it as a path with its name.
+    /// Returns true if another attribute has this value already, or ends with it as a path with its
+    /// name.
     pub(super) fn says_again(&self, value: &str) -> bool {
         let is_same = |taken: &String| {
             let before = taken.strip_suffix(value);
@@ -182,7 +183,7 @@ impl Attributes {
         !value.is_empty() && self.taken.iter().any(is_same)
     }
 
-    /// What nobody asked for, as it was written.
+    /// Attributes that no command took, as they were written.
     pub(super) fn unknown(&self) -> Vec<&str> {
         self.left.iter().map(|it| it.written.as_str()).collect()
     }
@@ -240,7 +241,7 @@ fn quoted(text: &str, quote: AttributeQuote) -> Option<(&str, &str, char)> {
     Some((&text[..at], &text[at + closer.len_utf8()..], closer))
 }
 
-/// Whether another attribute or nothing follows.
+/// Returns true if another attribute or nothing follows.
 fn ends_value(rest: &str) -> bool {
     let next = rest.trim_start_matches(is_separator);
     if next.is_empty() {

@@ -1,4 +1,4 @@
-//! What lies between an opening and a closing tag, without what only wrapped it.
+//! The text between an opening and a closing tag, without the marks that only wrapped it.
 //!
 //! A body is verbatim. Taken off is only what certainly is not part of it:
 //!
@@ -24,7 +24,7 @@ use fences::{Enclosed, enclosing};
 
 mod fences;
 
-/// What a body is for, which decides what may be taken off.
+/// The use of a body, which decides what may be taken off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyPlace {
     /// The whole of a file.
@@ -42,7 +42,7 @@ pub(crate) enum BodyPlace {
 /// The lines around a body, and the marks before its tag.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Around<'a> {
-    /// What Markdown put before the opening tag.
+    /// Marks of Markdown before the opening tag.
     pub(crate) before_tag: &'a str,
     /// The fence on the line above the opening tag.
     pub(crate) above: Option<Fence<'a>>,
@@ -50,7 +50,7 @@ pub(crate) struct Around<'a> {
     pub(crate) below: Option<Fence<'a>>,
     /// The fence of the code block that the opening tag stands in.
     pub(crate) frame: Option<Fence<'a>>,
-    /// Whether the tags arrived with backslashes before Markdown characters.
+    /// True if the tags arrived with backslashes before Markdown characters.
     pub(crate) escaped: bool,
 }
 
@@ -62,7 +62,7 @@ const DEEPEST_QUOTE: usize = 3;
 pub(crate) struct Body<'a> {
     lines: Cow<'a, [&'a str]>,
     unescape: bool,
-    /// What was undone, and on how many lines.
+    /// Repairs, and on how many lines.
     pub(crate) repairs: Vec<(&'static str, usize)>,
 }
 

@@ -65,7 +65,7 @@ fn between(text: &str, before: char, after: char) -> Option<&str> {
     (inner.len() <= MAX_BYTES).then(|| inner.trim())
 }
 
-/// Whether a name is this one, dividers and letter case aside.
+/// Returns true if a name is this one, dividers and letter case aside.
 fn is_same(text: &str, name: &str) -> bool {
     text.len() == name.len()
         && text

@@ -9,7 +9,7 @@ use super::{damage, harmless};
 use crate::{changes, script, workspace_root};
 use agent_protocol::{Command, Edit, PathProblem, Selection};
 
-/// What became of a tag.
+/// A command made of a tag.
 #[derive(Debug)]
 pub(crate) struct BuiltCommand {
     pub(crate) command: Result<Command, CommandTrouble>,
@@ -17,13 +17,13 @@ pub(crate) struct BuiltCommand {
     pub(crate) unknown: Vec<String>,
     /// How many attributes stood in curly quotes.
     pub(crate) curly: usize,
-    /// What was undone in the body, and on how many lines.
+    /// Repairs in the body, and on how many lines.
     pub(crate) repairs: Vec<(&'static str, usize)>,
-    /// What a page did to the body and nobody can undo.
+    /// Damage to the body that nobody can undo.
     pub(crate) damage: Option<&'static str>,
 }
 
-/// What is wrong with a command, and what to write instead.
+/// A message about a command that cannot be used, and a hint how to write it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CommandTrouble {
     pub(crate) message: String,
@@ -59,13 +59,13 @@ impl Opening {
         }
     }
 
-    /// Whether the lines below it must be its body.
+    /// Returns true if the lines below it must be its body.
     pub(crate) fn needs_body(&self) -> bool {
         self.name.needs_body()
             && !(self.name == Name::RunCommand && self.attributes.peek(SCRIPT).is_some())
     }
 
-    /// Whether several lines below it can be its body, although it can do without.
+    /// Returns true if several lines below it can be its body, although it can do without.
     pub(crate) fn may_have_lines(&self) -> bool {
         match self.name {
             Name::Done => true,
@@ -155,7 +155,7 @@ struct Tag<'a> {
 }
 
 impl Tag<'_> {
-    /// What is not certain enough for a command that changes or runs something.
+    /// The trouble with a command that changes or runs something and is not certain enough.
     fn doubt(&self) -> Option<CommandTrouble> {
         let doubt = self.attributes.doubt.as_ref();
         let message = match doubt.filter(|_| self.name.has_effects())? {
@@ -171,7 +171,7 @@ impl Tag<'_> {
         })
     }
 
-    /// What an attribute asks for that nobody knows, in a command that changes or runs something.
+    /// The trouble with unknown attributes of a command that changes or runs something.
     fn neglected(&self) -> Option<CommandTrouble> {
         const MOST_NAMED: usize = 4;
         let mut unknown = harmless::meaningful(self.name, &self.attributes);

@@ -1,6 +1,6 @@
-//! What a file holds, as its name tells: it decides what may be taken off its lines.
+//! The kind of a file, as its name tells. It decides what may be taken off its lines.
 
-/// What the lines of a file look like.
+/// Kinds of files by what their lines look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileContent {
     /// Code: no line of it begins with a fence or, a whole file through, with a number.
@@ -12,7 +12,7 @@ pub(crate) enum FileContent {
 }
 
 impl FileContent {
-    /// What a file of this name holds.
+    /// The kind of a file with this name.
     pub(crate) fn of(name: &str) -> Self {
         const PROSE: &[&str] = &[
             "md", "markdown", "mdx", "mdc", "mkd", "qmd", "rmd", "txt", "text", "rst", "adoc",

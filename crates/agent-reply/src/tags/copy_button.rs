@@ -73,13 +73,13 @@ fn below_language(lines: &[&str], at: usize) -> Range<usize> {
     at..if is_sure { end } else { at + 1 }
 }
 
-/// Whether a line makes a heading of the one above it.
+/// Returns true if a line makes a heading of the one above it.
 fn is_underline(line: &str) -> bool {
     line.len() > 1
         && (line.bytes().all(|byte| byte == b'=') || line.bytes().all(|byte| byte == b'-'))
 }
 
-/// Whether a line is a word that pages show beside a copy button.
+/// Returns true if a line is a word that pages show beside a copy button.
 fn is_other(line: &str) -> bool {
     matches!(
         line,
@@ -97,7 +97,7 @@ fn is_other(line: &str) -> bool {
     )
 }
 
-/// Whether a line is only the name of a button.
+/// Returns true if a line is only the name of a button.
 pub(crate) fn is_button(line: &str) -> bool {
     matches!(
         line,
@@ -111,7 +111,7 @@ pub(crate) fn is_button(line: &str) -> bool {
     )
 }
 
-/// Whether a line is only the name of a language.
+/// Returns true if a line is only the name of a language.
 pub(crate) fn is_language(line: &str) -> bool {
     const LANGUAGES: &[&str] = &[
         "bash",

@@ -1,11 +1,11 @@
-//! What a page did to a body and nobody can undo, seen from the body itself.
+//! Damage that a page did to a body and nobody can undo, seen from the body itself.
 //!
 //! A page that renders text takes the indentation of lines and makes quotes curly. The file is
 //! written as it came, and the model is told. Only what no sound file has counts.
 
 use super::content::FileContent;
 
-/// What was seen, in words that follow the name of a command.
+/// The damage, in words that follow the name of a command.
 pub(super) fn seen(name: &str, text: &str, has_curly_tag: bool) -> Option<&'static str> {
     if is_python(name) && has_lost_indentation(text) {
         return Some("its lines lost their indentation on a page, and it was written so");
@@ -15,7 +15,7 @@ pub(super) fn seen(name: &str, text: &str, has_curly_tag: bool) -> Option<&'stat
         .then_some("its quotes became curly on a page, and it was written so")
 }
 
-/// Whether no quote of a kind is straight, as after a page that turns them all.
+/// Returns true if no quote of a kind is straight, as after a page that turns them all.
 pub(super) fn has_only_curly_quotes(text: &str) -> bool {
     let double = text.contains(['\u{201c}', '\u{201d}']) && !text.contains('"');
     let single = text.contains(['\u{2018}', '\u{2019}']) && !text.contains(['\'', '"']);
@@ -27,7 +27,7 @@ fn is_python(name: &str) -> bool {
     matches!(extension, "py" | "pyi")
 }
 
-/// Whether no line is indented, although one begins a block and others follow it.
+/// Returns true if no line is indented, although one begins a block and others follow it.
 fn has_lost_indentation(text: &str) -> bool {
     let mut begins_block = false;
     let mut is_found = false;
@@ -48,7 +48,7 @@ fn has_lost_indentation(text: &str) -> bool {
     is_found
 }
 
-/// Whether a line must be followed by one that is indented.
+/// Returns true if a line must be followed by one that is indented.
 fn is_head(line: &str) -> bool {
     const WORDS: [&str; 13] = [
         "def", "class", "if", "elif", "else", "for", "while", "with", "try", "except", "finally",

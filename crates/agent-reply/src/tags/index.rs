@@ -44,7 +44,7 @@ pub(crate) struct Tags<'a> {
     openers: HashMap<Name, Vec<usize>>,
     /// The lines that no other dialect reaches beyond.
     boundaries: Vec<usize>,
-    /// Whether a command is among them that looks at something or changes it.
+    /// True if a command is among them that looks at something or changes it.
     has_work: bool,
     clean: OnceCell<CleanTags>,
     end_of_text: OnceCell<Option<usize>>,
@@ -108,7 +108,7 @@ impl<'a> Tags<'a> {
         &self.list[self.index_from(line)..]
     }
 
-    /// Whether one of them begins a command that looks at something or changes it.
+    /// Returns true if one of them begins a command that looks at something or changes it.
     pub(crate) fn has_work(&self) -> bool {
         self.has_work
     }
@@ -255,8 +255,8 @@ impl<'a> Tags<'a> {
         outermost.map_or(Close::Contested(line), Close::Nested)
     }
 
-    /// Whether nothing that may belong to a body stands below this line: only fences and blank
-    /// lines before the next command, the end mark or the end of the text.
+    /// Returns true if nothing that may belong to a body stands below this line: only fences and
+    /// blank lines before the next command, the end mark or the end of the text.
     fn is_last_of_body(&self, lines: &[&str], line: usize) -> bool {
         let mut below = (line + 1..lines.len()).take(PATIENCE);
         let Some(next) = below.find(|at| !is_blank_or_fence(lines[*at])) else {
@@ -348,7 +348,7 @@ impl<'a> Tags<'a> {
     }
 }
 
-/// Whether a tag inside of a body stands so that it may belong to the opening tag.
+/// Returns true if a tag inside of a body stands so that it may belong to the opening tag.
 fn stands_like(inner: Decoration, opening: Decoration) -> bool {
     match (inner, opening) {
         (Decoration::Indented(inner), Decoration::Indented(opening)) => inner <= opening + DEEPER,
@@ -357,8 +357,8 @@ fn stands_like(inner: Decoration, opening: Decoration) -> bool {
     }
 }
 
-/// Whether the lines from `again` on say the same as those from `first` up to `again`, the last of
-/// which may have been cut.
+/// Returns true if the lines from `again` on say the same as those from `first` up to `again`, the
+/// last of which may have been cut.
 fn repeats(lines: &[&str], first: usize, again: usize) -> bool {
     if again - first > LONGEST_REPEAT {
         return false;

@@ -101,12 +101,12 @@ impl Name {
             .map_or("", |(_, text)| text)
     }
 
-    /// Whether it has two words, so that hardly anything else is called so.
+    /// Returns true if it has two words, so that hardly anything else is called so.
     pub(crate) fn is_compound(self) -> bool {
         self.as_str().contains('_')
     }
 
-    /// Whether it is only a word to the person.
+    /// Returns true if it is only a word to the person.
     pub(crate) fn only_tells(self) -> bool {
         matches!(
             self,
@@ -114,7 +114,7 @@ impl Name {
         )
     }
 
-    /// Whether it means nothing without a body.
+    /// Returns true if it means nothing without a body.
     pub(crate) fn needs_body(self) -> bool {
         matches!(
             self,
@@ -129,7 +129,7 @@ impl Name {
         )
     }
 
-    /// Whether it changes files, runs something or ends the session.
+    /// Returns true if it changes files, runs something or ends the session.
     pub(crate) fn has_effects(self) -> bool {
         !matches!(
             self,

@@ -4,7 +4,7 @@ use super::{case, create, path, shown_file};
 use crate::{Reply, parse, work};
 use agent_protocol::{Command, RelPath};
 
-/// What a reply that must change nothing says is wrong.
+/// The issues of a reply that must change nothing.
 #[track_caller]
 fn refused(text: &str) -> Reply {
     let reply = parse(text);

@@ -17,7 +17,7 @@ pub(crate) enum CallShape {
     InPlan,
 }
 
-/// What tells a call of a tool that is not known from data about tools.
+/// Signs that tell a call of an unknown tool from data about tools.
 const PARAMETERS: &str = "path file_path content command pattern patch diff text query url";
 
 /// How much an object looks like a call, from a little to very.
@@ -37,9 +37,9 @@ pub(crate) struct Call<'a> {
     pub(super) tool: Cow<'a, str>,
     parameters: Cow<'a, Map<String, Value>>,
     evidence: CallEvidence,
-    /// Whether keys stand beside the name that no tool has as a parameter.
+    /// True if keys stand beside the name that no tool has as a parameter.
     has_foreign_keys: bool,
-    /// Whether it tells of a call that was made: when, by whom, with which result.
+    /// True if it tells of a call that was made: when, by whom, with which result.
     is_record: bool,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Whether it is a call rather than data that looks like one.
+    /// Returns true if it is a call rather than data that looks like one.
     pub(crate) fn is_certain(&self, shape: CallShape) -> bool {
         let tool = tool_of(&self.tool);
         match shape {
@@ -116,7 +116,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Whether it says all that a call to run something needs, as a task of an editor does too.
+    /// Returns true if it says all that a call to run something needs, as a task of an editor does
+    /// too.
     pub(crate) fn is_doubtful(&self) -> bool {
         tool_of(&self.tool).is_some_and(super::table::Tool::runs)
             && self.evidence < CallEvidence::Tool
@@ -124,7 +125,7 @@ impl<'a> Call<'a> {
             && super::is_complete(self)
     }
 
-    /// Whether a tool of its name is in the table.
+    /// Returns true if a tool of its name is in the table.
     pub(crate) fn is_known(&self) -> bool {
         tool_of(&self.tool).is_some()
     }
@@ -181,7 +182,7 @@ impl<'a> Call<'a> {
         number.map(Some).ok_or_else(name)
     }
 
-    /// Whether a parameter is true, which may be written as a string.
+    /// Returns true if a parameter is true, which may be written as a string.
     pub(super) fn is_true(&self, names: &str) -> bool {
         match self.get(names) {
             Some(Value::Bool(value)) => *value,
@@ -204,7 +205,7 @@ fn plain_name(name: &str) -> &str {
     }
 }
 
-/// Whether a key is of data rather than of a call.
+/// Returns true if a key is of data rather than of a call.
 fn is_foreign(key: &str) -> bool {
     const OTHERS: &str = "line from to replacement output question summary timeout old_string \
         new_string start_line end_line search replace old_str new_str file_text";

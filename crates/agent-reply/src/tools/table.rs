@@ -174,7 +174,7 @@ pub(super) const TIMEOUT: &str = "timeout timeout_seconds";
 pub(super) const WORDS: &str = "text message content";
 pub(super) const QUESTION: &str = "question text questions";
 pub(super) const SUMMARY: &str = "output summary text result message";
-/// What an editor with several commands is to do.
+/// The parameter that chooses between several commands of an editor.
 pub(super) const SUBCOMMAND: &str = "command";
 
 /// Keys under which the parameters of a call stand by themselves.

@@ -74,7 +74,7 @@ fn next_fence<'a>(lines: &[&'a str], from: usize, fence: &Fence<'_>) -> Option<(
     own.next()
 }
 
-/// Whether the line above, blank ones aside, leads to what follows: `Run it:`.
+/// Returns true if the line above, blank ones aside, leads to what follows: `Run it:`.
 fn is_led(lines: &[&str], at: usize) -> bool {
     let above = lines[..at]
         .iter()
@@ -84,7 +84,7 @@ fn is_led(lines: &[&str], at: usize) -> bool {
     above.is_some_and(|line| trim_end(line).ends_with(':'))
 }
 
-/// Whether the file is a text, which may show code itself.
+/// Returns true if the file is a text, which may show code itself.
 pub(super) fn may_hold_fences(name: &str, fence: &Fence<'_>) -> bool {
     const TEXTS: [&str; 9] = [
         "adoc", "markdown", "md", "mdx", "org", "prompt", "rst", "text", "txt",

@@ -8,7 +8,7 @@ use crate::trim::{is_blank, trim};
 pub(super) struct NamedBlock<'a> {
     pub(super) text: &'a str,
     pub(super) line: usize,
-    /// Whether it stands in a comment inside of the block.
+    /// True if it stands in a comment inside of the block.
     pub(super) is_inside: bool,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn named<'a>(
     })
 }
 
-/// Whether a name below this line is the end of a sentence that began there.
+/// Returns true if a name below this line is the end of a sentence that began there.
 fn ends_sentence(above: Option<&&str>) -> bool {
     above.is_some_and(|line| {
         let text = trim(line);
@@ -60,7 +60,7 @@ fn ends_sentence(above: Option<&&str>) -> bool {
     })
 }
 
-/// Whether a line leads to an example, which is no file: `For example:`.
+/// Returns true if a line leads to an example, which is no file: `For example:`.
 fn leads_to_example(line: &str) -> bool {
     const WORDS: [&str; 6] = [
         "example",
@@ -111,7 +111,7 @@ pub(super) fn path_in_comment(line: &str) -> Option<&str> {
     (name.contains('/') && file_name::extension(name).is_some()).then_some(name)
 }
 
-/// Whether a comment says that lines were left out: `// ...existing code...`.
+/// Returns true if a comment says that lines were left out: `// ...existing code...`.
 pub(super) fn is_shortened(lines: &[&str]) -> bool {
     lines.iter().any(|line| {
         let text = trim(line);
@@ -203,7 +203,7 @@ fn announced(line: &str) -> Option<&str> {
     (announces && !is_part).then_some(name)
 }
 
-/// Whether a block of this language can be that file.
+/// Returns true if a block of this language can be that file.
 pub(super) fn is_taken(language: &str, name: &str) -> bool {
     const SHELLS: [&str; 12] = [
         "bash",

@@ -1,4 +1,4 @@
-//! What a block under a path holds: the file, an edit of it, or something else.
+//! Tells apart what a block under a path holds: the file, an edit of it, or something else.
 
 use crate::candidate::{BlockCandidate, CandidateItem};
 use crate::code_fence::{self, Fence};
@@ -7,7 +7,7 @@ use crate::trim::{is_blank, trim_end};
 use crate::{diff, file_name, json, patch, search_replace, workspace_root};
 use agent_protocol::{Command, RelPath};
 
-/// What a block under a path holds.
+/// The content of a block under a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlockContent {
     File,
@@ -22,7 +22,7 @@ pub(super) enum BlockContent {
 }
 
 impl BlockContent {
-    /// What the block of this name begins with whose fence is the first of the lines.
+    /// Looks at the beginning of a block of this name; its fence is the first of the lines.
     pub(super) fn begun(name: &str, lines: &[&str]) -> Self {
         let mut is_named_again = false;
         let is_content = |line: &&str| {
@@ -74,13 +74,13 @@ impl BlockContent {
         }
     }
 
-    /// What the lines of a block of this name are that begins as a file.
+    /// Looks at all lines of a block of this name that begins as a file.
     pub(super) fn of_file(name: &str, lines: &[&str]) -> Self {
         let is_mixed = !is_of_kind(name, &DIFFS) && (holds_edit(lines) || is_marked(lines));
         if is_mixed { Self::Mixed } else { Self::File }
     }
 
-    /// What the model is told of a block of this name that is neither written nor done.
+    /// The problem of a block of this name that is neither written nor done.
     pub(super) fn trouble(self, name: &str) -> CandidateItem {
         let what = match self {
             Self::Mixed => "holds an edit that is not whole or has other lines above it",
@@ -110,7 +110,7 @@ fn is_of_kind(name: &str, extensions: &[&str]) -> bool {
     extensions.contains(&extension.to_ascii_lowercase().as_str())
 }
 
-/// Whether an edit in one of the dialects begins on any of the lines.
+/// Returns true if an edit in one of the dialects begins on any of the lines.
 fn holds_edit(lines: &[&str]) -> bool {
     let changes = |line: &str| line.starts_with(['+', '-']);
     let last_tail = lines.iter().rposition(|line| search_replace::is_tail(line));
@@ -124,14 +124,14 @@ fn holds_edit(lines: &[&str]) -> bool {
     })
 }
 
-/// Whether every line has the mark of a diff, and lines are added and removed.
+/// Returns true if every line has the mark of a diff, and lines are added and removed.
 fn is_marked(lines: &[&str]) -> bool {
     let begins = |mark: char| lines.iter().any(|line| line.starts_with(mark));
     let is_marked = |line: &&str| is_blank(line) || line.starts_with(['+', '-', ' ']);
     begins('+') && begins('-') && lines.iter().all(is_marked)
 }
 
-/// Whether nothing but other calls follows in the code block.
+/// Returns true if nothing but other calls follows in the code block.
 fn is_whole(found: &BlockCandidate, lines: &[&str]) -> bool {
     let next = code_fence::skip_blank(lines, found.span.end);
     let is_closed = Fence::read(lines[found.span.end - 1]).is_some();
@@ -141,7 +141,7 @@ fn is_whole(found: &BlockCandidate, lines: &[&str]) -> bool {
             .is_none_or(|line| code_fence::is_bare(line) || json::begins(lines, next))
 }
 
-/// Whether a command is about the file of this name.
+/// Returns true if a command is about the file of this name.
 fn is_for(command: &Command, name: &str) -> bool {
     let Ok(name) = RelPath::parse(&workspace_root::relative(name)) else {
         return false;

@@ -6,12 +6,13 @@ use crate::tags::content::FileContent;
 use crate::trim::is_blank;
 
 impl Around<'_> {
-    /// Whether a pair of fences around all of the body can be no part of it.
+    /// Returns true if a pair of fences around all of the body can be no part of it.
     pub(super) fn may_wrap(&self, open: &Fence<'_>, place: BodyPlace) -> bool {
         !place.is_part() || self.is_no_deeper(open)
     }
 
-    /// Whether the first line of the body only opens what the line below the closing tag closes.
+    /// Returns true if the first line of the body only opens what the line below the closing tag
+    /// closes.
     pub(super) fn may_open(&self, open: &Fence<'_>, place: BodyPlace) -> bool {
         let is_closed_below = self
             .below
@@ -25,7 +26,8 @@ impl Around<'_> {
         }
     }
 
-    /// Whether the last line of the body only closes what the line above the opening tag opens.
+    /// Returns true if the last line of the body only closes what the line above the opening tag
+    /// opens.
     pub(super) fn may_close(&self, end: &Fence<'_>, place: BodyPlace) -> bool {
         let Some(above) = self.above.filter(|above| end.closes(above)) else {
             return false;
@@ -35,7 +37,7 @@ impl Around<'_> {
         !may_be_its_own
     }
 
-    /// Whether a fence stands no deeper than the opening tag.
+    /// Returns true if a fence stands no deeper than the opening tag.
     fn is_no_deeper(&self, fence: &Fence<'_>) -> bool {
         let own = self.before_tag.rsplit('>').next().unwrap_or_default();
         let indent = if is_blank(own) { own.len() } else { 0 };
@@ -87,7 +89,7 @@ pub(super) fn enclosing<'a>(lines: &[&'a str], place: BodyPlace) -> Option<Enclo
     }
 }
 
-/// Whether the fence that opened stays open throughout `middle`.
+/// Returns true if the fence that opened stays open throughout `middle`.
 ///
 /// A fence with a language opens another block inside, and one without closes the innermost.
 /// Where Markdown's own rule, by which nothing nests, also has every fence closed, that rule wins.

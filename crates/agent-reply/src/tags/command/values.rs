@@ -1,4 +1,4 @@
-//! What a tag says in its attributes and in its body: paths, ranges, numbers, words.
+//! Reads paths, ranges, numbers and words from the attributes and the body of a tag.
 
 use std::borrow::Cow;
 

@@ -64,12 +64,12 @@ fn after_whole(list: &[TagLine<'_>], at: usize) -> Option<usize> {
     }
 }
 
-/// Whether this is an end mark with nothing below it.
+/// Returns true if this is an end mark with nothing below it.
 pub(super) fn ends_text(lines: &[&str], tag: &TagLine<'_>) -> bool {
     matches!(tag.kind, Kind::End(_)) && all_blank(&lines[tag.line + 1..])
 }
 
-/// Whether only blank lines and fences stand here.
+/// Returns true if only blank lines and fences stand here.
 pub(super) fn all_blank(lines: &[&str]) -> bool {
     let mut passed = lines.iter().inspect(|_| work::count(1));
     passed.all(|line| is_blank_or_fence(line))
