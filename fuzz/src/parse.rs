@@ -1,17 +1,17 @@
 //! Any bytes are a reply: decoding, repairing and all dialects.
 
-use agent::reply::{self, Reply};
+use agent_reply::Reply;
 
 /// Bytes as they come from a file.
 pub fn check(bytes: &[u8]) {
-    let (text, _) = reply::decode(bytes);
+    let (text, _) = agent_reply::decode(bytes);
     let first = check_text(&text);
-    assert_eq!(first, reply::parse(&text), "the same text, read twice");
+    assert_eq!(first, agent_reply::parse(&text), "the same text, read twice");
 }
 
 /// A text, with all that holds of any reply.
 pub fn check_text(text: &str) -> Reply {
-    let reply = reply::parse(text);
+    let reply = agent_reply::parse(text);
     let lines = u32::try_from(text.split(['\n', '\r']).count()).expect("inputs are small");
     let mut last = 0;
     for step in &reply.steps {
@@ -48,6 +48,6 @@ pub fn check_text(text: &str) -> Reply {
         );
     }
     // The tail is enough to find the mark: the mailbox relies on it.
-    let _ = reply::end_mark(text);
+    let _ = agent_reply::end_mark(text);
     reply
 }

@@ -1,8 +1,6 @@
 //! Hunks on texts of a small vocabulary; and differences between two texts, which must apply.
 
-use agent::edit;
-use agent::protocol::{Command, FileChange, Hunk, HunkLine, Level};
-use agent::reply;
+use agent_protocol::{Command, FileChange, Hunk, HunkLine, Level};
 use similar::TextDiff;
 
 use crate::unchanged::assert_unchanged_elsewhere;
@@ -23,13 +21,13 @@ fn any_hunks(mut bytes: &[u8]) {
     while !bytes.is_empty() && hunks.len() < 4 {
         hunks.push(hunk(&mut bytes));
     }
-    if let Ok(edited) = edit::patch(&text, &hunks) {
+    if let Ok(edited) = agent_edit::patch(&text, &hunks) {
         assert_unchanged_elsewhere(&text, &edited);
         if edited.level == Level::AlreadyApplied {
             assert_eq!(edited.text, text);
         }
     }
-    let _ = edit::check_patch_old(&text, &hunks);
+    let _ = agent_edit::check_patch_old(&text, &hunks);
 }
 
 fn hunk(bytes: &mut &[u8]) -> Hunk {
@@ -89,7 +87,7 @@ fn round_trip(bytes: &[u8]) {
         .iter()
         .map(|group| hunk_of(&diff, group))
         .collect();
-    let edited = edit::patch(&old, &hunks)
+    let edited = agent_edit::patch(&old, &hunks)
         .unwrap_or_else(|refusal| panic!("{refusal:?}\n{old:?}\n{new:?}\n{hunks:?}"));
     assert_eq!(edited.text, new, "{old:?} {hunks:?}");
     assert_eq!(edited.level, Level::Exact, "{old:?} {hunks:?}");
@@ -138,7 +136,7 @@ fn round_trip_as_text(bytes: &[u8]) {
         .context_radius(radius)
         .header("a/f.rs", "b/f.rs")
         .to_string();
-    let reply = reply::parse(&format!(
+    let reply = agent_reply::parse(&format!(
         "Here it is.\n\n``````diff\n{text}``````\n\nThat is all.\n"
     ));
     let [step] = &reply.steps[..] else {
@@ -149,7 +147,7 @@ fn round_trip_as_text(bytes: &[u8]) {
     };
     match &changes[..] {
         [FileChange::Update { hunks, .. }] => {
-            let edited = edit::patch(&old, hunks)
+            let edited = agent_edit::patch(&old, hunks)
                 .unwrap_or_else(|refusal| panic!("{refusal:?}\n{old:?}\n{new:?}\n{text}"));
             assert_eq!(edited.text, new, "{old:?}\n{text}");
         }

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path};
 
-use agent::protocol::RelPath;
+use agent_protocol::RelPath;
 
 /// Any text as a path.
 pub fn check(bytes: &[u8]) {

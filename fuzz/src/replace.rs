@@ -1,7 +1,7 @@
 //! SEARCH/REPLACE on texts of a small vocabulary, and on any texts.
 
-use agent::edit::{self, Replaced};
-use agent::protocol::{Level, Pattern, Replacement};
+use agent_edit::Replaced;
+use agent_protocol::{Level, Pattern, Replacement};
 
 use crate::unchanged::assert_unchanged_elsewhere;
 use crate::words::{self, Kind};
@@ -13,7 +13,7 @@ pub fn check(mut bytes: &[u8]) {
     } else {
         given(bytes)
     };
-    let replaced = edit::replace(&text, &edits);
+    let replaced = agent_edit::replace(&text, &edits);
     assert_eq!(replaced.levels.len(), edits.len());
     let refused: Vec<usize> = replaced
         .refusals

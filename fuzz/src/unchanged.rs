@@ -1,6 +1,6 @@
 //! An edit changes nothing outside of the lines that it reports.
 
-use agent::edit::Edited;
+use agent_edit::Edited;
 
 /// Checks that every line of the old text that is not in a change stands in the new one, in order.
 pub fn assert_unchanged_elsewhere(old: &str, edited: &Edited) {

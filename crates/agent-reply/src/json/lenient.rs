@@ -11,6 +11,10 @@
 //! Beyond strict JSON: trailing commas, comments, characters below space inside strings, an escape
 //! that JSON does not know (kept with its backslash), and closing brackets that are missing at the
 //! very end. A string that does not end is never completed: its content would be a guess.
+//!
+//! Written here because no crate does this and no more: `json5` refuses line ends in strings, and
+//! the crates that repair JSON complete strings, values and brackets, so that data would become
+//! calls.
 
 use serde_json::{Map, Number, Value};
 
