@@ -82,7 +82,6 @@ const KNOWN_DUPLICATES: &[&str] = &[
     "Told",
     "Trouble",
     "Unasked",
-    "Value",
     "Veil",
     "Verb",
     "Verdict",
