@@ -3,6 +3,7 @@
 //! Everything here gives the text of a name; whether it is a path in the workspace is decided by
 //! `RelPath`, and a name that is refused there is news for the model rather than prose.
 
+use crate::line::has_word;
 use crate::link;
 use crate::trim::trim;
 
@@ -271,7 +272,7 @@ fn is_file(text: &str) -> bool {
         && (WELL_KNOWN.contains(&last_component(text))
             || extension(text).is_some_and(|extension| {
                 let lower = extension.to_ascii_lowercase();
-                EXTENSIONS.split(' ').any(|known| known == lower)
+                has_word(EXTENSIONS, &lower)
             }))
 }
 

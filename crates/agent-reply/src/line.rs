@@ -140,6 +140,14 @@ fn bullet(rest: &str) -> Option<&str> {
         .strip_prefix([' ', '\u{a0}'])
 }
 
+/// Returns true if a word is one of these, which single spaces divide.
+pub(super) fn has_word(words: &str, word: &str) -> bool {
+    let bytes = words.as_bytes();
+    let is_end = |at: usize| bytes.get(at).is_none_or(|byte| *byte == b' ');
+    let is_whole = |at: usize| at.checked_sub(1).is_none_or(&is_end) && is_end(at + word.len());
+    !word.is_empty() && memchr::memmem::find_iter(bytes, word).any(is_whole)
+}
+
 /// White space, also of the kinds that chat pages put in its place, and what nobody sees.
 pub(super) fn is_space(c: char) -> bool {
     c.is_whitespace() || is_stray(c)
@@ -193,6 +201,16 @@ mod tests {
             "[[1]]",
         ] {
             case(line, line, Decoration::Indented(0));
+        }
+    }
+
+    #[test]
+    fn finds_whole_words() {
+        for word in ["a", "ab", "abc"] {
+            assert!(has_word("a ab abc", word), "{word}");
+        }
+        for word in ["", "b", "bc", "abcd", "a b"] {
+            assert!(!has_word("a ab abc", word), "{word}");
         }
     }
 

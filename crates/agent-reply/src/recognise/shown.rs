@@ -6,6 +6,7 @@
 
 use crate::candidate::{DoubtedMeaning, ReplyOffer};
 use crate::code_fence::{self, Fence};
+use crate::line::has_word;
 use crate::scan::{Scan, UnclearBlock, UnclearReason};
 use crate::tags::{Name, copy_button};
 use crate::trim::{is_blank, trim, trim_end};
@@ -180,13 +181,11 @@ pub(crate) fn is_in_program(scan: &Scan<'_>, at: usize) -> bool {
     let Some(open) = scan.code.open.last() else {
         return false;
     };
-    let language = open.fence.info.split([' ', ':', '{']).next();
-    let language = language.unwrap_or_default().to_ascii_lowercase();
-    has_word(PROGRAMS, &language)
-        && open.line >= scan.free_from
-        && open.first_line(&scan.lines) < at
+    open.is_program && open.line >= scan.free_from && open.first_line(&scan.lines) < at
 }
 
-fn has_word(words: &str, word: &str) -> bool {
-    words.split(' ').any(|other| other == word)
+/// Returns true if a code block with this fence holds a program.
+pub(crate) fn is_program(fence: &Fence<'_>) -> bool {
+    let language = fence.info.split([' ', ':', '{']).next();
+    has_word(PROGRAMS, &language.unwrap_or_default().to_ascii_lowercase())
 }

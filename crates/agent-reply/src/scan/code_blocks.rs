@@ -53,6 +53,7 @@ pub(crate) enum UnclearReason {
 pub(crate) struct OpenBlock<'a> {
     pub(crate) fence: Fence<'a>,
     pub(crate) line: usize,
+    pub(crate) is_program: bool,
     /// Its first line that is not blank, once somebody asked.
     first: Cell<Option<usize>>,
     /// Last line of the text that can close it, once somebody asked.
@@ -100,6 +101,7 @@ impl Scan<'_> {
         let open = OpenBlock {
             fence,
             line: at,
+            is_program: shown::is_program(&fence),
             first: Cell::new(None),
             last_close: Cell::new(None),
         };
