@@ -239,10 +239,13 @@ fn unclosed(lines: &[&str], at: usize, element: &Element<'_>) -> Option<BlockCan
         element.name,
         "invoke" | "function_calls" | "tool_call" | "boltAction"
     ) || tools::is_known(element.name);
+    if !is_certain {
+        return None;
+    }
     let end = (at + 1..lines.len())
         .find(|line| code_fence::is_bare(lines[*line]) || code_fence::is_tag(lines[*line]))
         .unwrap_or(lines.len());
-    is_certain.then(|| BlockCandidate {
+    Some(BlockCandidate {
         span: at..end,
         items: vec![problem(&format!("`</{}>` is missing", element.name))],
         certainty: BlockCertainty::open_if(code_fence::skip_blank(lines, end) == lines.len()),
