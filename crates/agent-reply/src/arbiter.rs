@@ -581,13 +581,17 @@ struct DocumentSigns {
 
 impl DocumentSigns {
     fn read(lines: &[&str], blocks: &[Range<usize>]) -> Self {
+        const MOST_KEYS: usize = 40;
         let is_key = |line: &&str| {
             line.split_once(':')
                 .is_some_and(|(key, _)| !key.contains(' '))
         };
+        let is_rule = |line: &&str| line.trim_end() == "---";
+        let mut keys = lines.iter().skip(2).take(MOST_KEYS);
         let mut signs = Self {
-            has_front_matter: lines.first().is_some_and(|line| line.trim_end() == "---")
-                && lines.get(1).is_some_and(is_key),
+            has_front_matter: lines.first().is_some_and(is_rule)
+                && lines.get(1).is_some_and(is_key)
+                && keys.any(is_rule),
             ..Self::default()
         };
         let mut blocks = blocks.to_vec();

@@ -8,30 +8,10 @@ use crate::link;
 use crate::trim::trim;
 
 /// Files that are known without an extension.
-const WELL_KNOWN: [&str; 22] = [
-    "Makefile",
-    "makefile",
-    "GNUmakefile",
-    "Dockerfile",
-    "Containerfile",
-    "Justfile",
-    "justfile",
-    "Rakefile",
-    "Gemfile",
-    "Procfile",
-    "Vagrantfile",
-    "Jenkinsfile",
-    "Brewfile",
-    "Caddyfile",
-    "Tiltfile",
-    "BUILD",
-    "WORKSPACE",
-    "LICENSE",
-    "README",
-    "CHANGELOG",
-    "CODEOWNERS",
-    "Kconfig",
-];
+const WELL_KNOWN: &str = "\
+    Makefile makefile GNUmakefile Dockerfile Containerfile Justfile justfile Rakefile Gemfile \
+    Procfile Vagrantfile Jenkinsfile Brewfile Caddyfile Tiltfile BUILD WORKSPACE LICENSE README \
+    CHANGELOG CODEOWNERS Kconfig";
 
 /// Extensions that make a word in prose a file: `console.log` is code, `console.ts` is a file.
 const EXTENSIONS: &str = "\
@@ -239,7 +219,7 @@ fn names_a_line(text: &str) -> bool {
 pub(super) fn is_unmistakable(text: &str) -> bool {
     is_possible(text)
         && (text.contains(['/', '\\'])
-            || WELL_KNOWN.contains(&text)
+            || has_word(WELL_KNOWN, text)
             || extension(text).is_some()
             || is_hidden_file(text))
 }
@@ -257,7 +237,7 @@ pub(super) fn names_file(text: &str) -> bool {
     let last = last_component(text);
     is_file(text)
         || text.starts_with('/')
-        || WELL_KNOWN.contains(&last)
+        || has_word(WELL_KNOWN, last)
         || is_hidden_file(last)
         || (text.contains(['/', '\\']) && (extension(text).is_some() || has_lower(text)))
         || (text.contains(' ') && extension(text).is_some())
@@ -269,7 +249,7 @@ fn is_file(text: &str) -> bool {
     is_possible(text)
         && !text.starts_with('/')
         && !text.contains(char::is_whitespace)
-        && (WELL_KNOWN.contains(&last_component(text))
+        && (has_word(WELL_KNOWN, last_component(text))
             || extension(text).is_some_and(|extension| {
                 let lower = extension.to_ascii_lowercase();
                 has_word(EXTENSIONS, &lower)

@@ -10,6 +10,7 @@
 use std::ops::Range;
 
 use crate::code_fence::Fence;
+use crate::line::has_word;
 use crate::trim::trim;
 
 /// The most lines that labels take.
@@ -113,61 +114,12 @@ pub(crate) fn is_button(line: &str) -> bool {
 
 /// Returns true if a line is only the name of a language.
 pub(crate) fn is_language(line: &str) -> bool {
-    const LANGUAGES: &[&str] = &[
-        "bash",
-        "c",
-        "c#",
-        "c++",
-        "console",
-        "cpp",
-        "csharp",
-        "css",
-        "diff",
-        "dockerfile",
-        "go",
-        "haskell",
-        "html",
-        "java",
-        "javascript",
-        "js",
-        "json",
-        "jsx",
-        "kotlin",
-        "lua",
-        "makefile",
-        "markdown",
-        "md",
-        "perl",
-        "php",
-        "plaintext",
-        "powershell",
-        "py",
-        "python",
-        "r",
-        "ruby",
-        "rust",
-        "scala",
-        "scss",
-        "sh",
-        "shell",
-        "sql",
-        "swift",
-        "text",
-        "toml",
-        "ts",
-        "tsx",
-        "txt",
-        "typescript",
-        "xml",
-        "yaml",
-        "yml",
-        "zsh",
-    ];
+    const LANGUAGES: &str = "\
+        bash c c# c++ console cpp csharp css diff dockerfile go haskell html java javascript js \
+        json jsx kotlin lua makefile markdown md perl php plaintext powershell py python r ruby \
+        rust scala scss sh shell sql swift text toml ts tsx txt typescript xml yaml yml zsh";
     let longest = 10;
-    line.len() <= longest
-        && LANGUAGES
-            .iter()
-            .any(|known| known.eq_ignore_ascii_case(line))
+    line.len() <= longest && has_word(LANGUAGES, &line.to_ascii_lowercase())
 }
 
 #[cfg(test)]

@@ -5,55 +5,17 @@
 
 use super::attributes::{Attribute, Attributes};
 use super::name::Name;
+use crate::line::has_word;
 
 /// Names that say something and ask for nothing, written plain.
-const NOTES: &[&str] = &[
-    "comment",
-    "contenttype",
-    "desc",
-    "description",
-    "explanation",
-    "filetype",
-    "goal",
-    "id",
-    "intent",
-    "label",
-    "lang",
-    "language",
-    "message",
-    "note",
-    "purpose",
-    "rationale",
-    "reason",
-    "step",
-    "summary",
-    "syntax",
-    "thought",
-    "timeoutms",
-    "title",
-    "why",
-];
+const NOTES: &str = "\
+    comment contenttype desc description explanation filetype goal id intent label lang language \
+    message note purpose rationale reason step summary syntax thought timeoutms title why";
 
 /// Names for a file or for lines, which may be named once more.
-const PLACES: &[&str] = &[
-    "after",
-    "afterline",
-    "at",
-    "end",
-    "endline",
-    "file",
-    "filename",
-    "filepath",
-    "from",
-    "line",
-    "name",
-    "path",
-    "start",
-    "startline",
-    "stop",
-    "target",
-    "to",
-];
+const PLACES: &str = "\
+    after afterline at end endline file filename filepath from line name path start startline \
+    stop target to";
 
 /// Names with the values that ask for what is done anyway.
 const AS_DONE: &[(&str, &[&str])] = &[
@@ -92,9 +54,9 @@ pub(super) fn meaningful(name: Name, attributes: &Attributes) -> Vec<&str> {
     let left = attributes.left();
     let is_harmless = |it: &&Attribute| {
         let value = it.value.as_deref().unwrap_or_default().trim();
-        NOTES.contains(&it.name.as_str())
+        has_word(NOTES, &it.name)
             || is_as_done(&it.name, value)
-            || (PLACES.contains(&it.name.as_str()) && attributes.says_again(value))
+            || (has_word(PLACES, &it.name) && attributes.says_again(value))
     };
     let meaningful = left.filter(|it| !is_harmless(it));
     meaningful.map(|it| it.written.as_str()).collect()

@@ -2,6 +2,7 @@
 
 use super::super::code_fence::Fence;
 use super::super::file_name;
+use crate::line::has_word;
 use crate::trim::{is_blank, trim};
 
 /// A name and the line on which it stands.
@@ -142,43 +143,12 @@ fn bare_word(line: &str) -> Option<&str> {
 
 /// The file of a sentence that says that the whole of it follows.
 fn announced(line: &str) -> Option<&str> {
-    const BEFORE: &[&str] = &[
-        "a",
-        "an",
-        "and",
-        "code",
-        "complete",
-        "content",
-        "contents",
-        "corrected",
-        "entire",
-        "file",
-        "final",
-        "fixed",
-        "for",
-        "full",
-        "here",
-        "here's",
-        "is",
-        "modified",
-        "new",
-        "now",
-        "of",
-        "our",
-        "revised",
-        "rewritten",
-        "the",
-        "then",
-        "this",
-        "updated",
-        "version",
-        "whole",
-        "your",
-    ];
-    const PARTIAL: &[&str] = &[
-        "change", "changes", "excerpt", "lines", "output", "part", "run", "section", "snippet",
-        "usage", "use",
-    ];
+    const BEFORE: &str = "\
+        a an and code complete content contents corrected entire file final fixed for full here \
+        here's is modified new now of our revised rewritten the then this updated version whole \
+        your";
+    const PARTIAL: &str = "\
+        change changes excerpt lines output part run section snippet usage use";
     let text = trim(line);
     let name = file_name::in_sentence(text).filter(|_| text.ends_with(':'))?;
     let (before, after) = text.split_once(name)?;
@@ -196,34 +166,20 @@ fn announced(line: &str) -> Option<&str> {
     };
     let before = words(before);
     let announces = before.iter().any(|word| word.starts_with("here"))
-        && before.iter().all(|word| BEFORE.contains(&word.as_str()));
-    let is_part = words(after)
-        .iter()
-        .any(|word| PARTIAL.contains(&word.as_str()));
+        && before.iter().all(|word| has_word(BEFORE, word));
+    let is_part = words(after).iter().any(|word| has_word(PARTIAL, word));
     (announces && !is_part).then_some(name)
 }
 
 /// Returns true if a block of this language can be that file.
 pub(super) fn is_taken(language: &str, name: &str) -> bool {
-    const SHELLS: [&str; 12] = [
-        "bash",
-        "bat",
-        "cmd",
-        "console",
-        "fish",
-        "powershell",
-        "ps1",
-        "sh",
-        "shell",
-        "shellsession",
-        "terminal",
-        "zsh",
-    ];
+    const SHELLS: &str = "\
+        bash bat cmd console fish powershell ps1 sh shell shellsession terminal zsh";
     const SCRIPTS: [&str; 7] = ["bash", "bat", "cmd", "fish", "ps1", "sh", "zsh"];
     let language = language.to_ascii_lowercase();
     if language == "diff" || language == "patch" {
         return matches!(file_name::extension(name), Some("diff" | "patch"));
     }
-    !SHELLS.contains(&language.as_str())
+    !has_word(SHELLS, &language)
         || file_name::extension(name).is_some_and(|extension| SCRIPTS.contains(&extension))
 }
