@@ -129,16 +129,19 @@ fn arguments(plan: &SandboxPlan, words: &[OsString]) -> Result<Vec<OsString>, St
 
 /// Whether a cover lies beneath a hidden directory, in which nothing is left to be covered: `bwrap`
 /// would look for its place there.
-fn is_covered(layout: &super::Layout, path: &Path, what: &What) -> bool {
-    let is_cover = |what: &What| {
+fn is_covered(layout: &super::Layout, path: &Path, what: &LayoutEntry) -> bool {
+    let is_cover = |what: &LayoutEntry| {
         matches!(
             what,
-            What::Hidden | What::Masked | What::Protected | What::Pinned
+            LayoutEntry::Hidden
+                | LayoutEntry::Masked
+                | LayoutEntry::Protected
+                | LayoutEntry::Pinned
         )
     };
     let mut above = path.ancestors().skip(1).filter_map(|path| layout.get(path));
-    let decides = above.find(|what| matches!(what, What::Hidden) || !is_cover(what));
-    is_cover(what) && matches!(decides, Some(What::Hidden))
+    let decides = above.find(|what| matches!(what, LayoutEntry::Hidden) || !is_cover(what));
+    is_cover(what) && matches!(decides, Some(LayoutEntry::Hidden))
 }
 
 #[derive(Default)]
@@ -217,11 +220,11 @@ mod tests {
     #[test]
     fn what_lies_in_something_hidden_is_not_looked_for() {
         let layout: super::super::Layout = [
-            ("/h", What::Hidden),
-            ("/h/inbox", What::Hidden),
-            ("/h/work", What::Workspace),
-            ("/h/work/.git", What::Protected),
-            ("/h/work/.git/inner", What::Hidden),
+            ("/h", LayoutEntry::Hidden),
+            ("/h/inbox", LayoutEntry::Hidden),
+            ("/h/work", LayoutEntry::Workspace),
+            ("/h/work/.git", LayoutEntry::Protected),
+            ("/h/work/.git/inner", LayoutEntry::Hidden),
         ]
         .map(|(path, what)| (path.into(), what))
         .into();

@@ -145,8 +145,7 @@ mod tests {
         let numbers = 0..=MOST;
         let modules: Vec<String> = (numbers.clone())
             .map(|number| format!("[submodule \"{number}\"]path=a/{number}\n"))
-            .collect::<Vec<_>>()
-            .concat();
+            .collect();
         files.extend(numbers.map(|number| (format!("work/a/{number}/x"), String::new())));
         files.push(("work/.gitmodules".to_owned(), modules.concat()));
         let directory = tempfile::tempdir().unwrap();
