@@ -51,6 +51,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         &[
             "edit",
             "excerpt",
+            "fs",
             "platform",
             "repositories",
             "sandbox",

@@ -73,7 +73,6 @@ const KNOWN_DUPLICATES: &[&str] = &[
     "Veil",
     "Verb",
     "Verdict",
-    "Walk",
     "Watch",
     "Way",
     "Which",

@@ -165,7 +165,7 @@ fn the_first_run_asks_where_to_work_and_obeys() {
         return;
     }
     let test = Test::new(&[]).file("mine.txt", "mine\n");
-    let mut terminal = Terminal::open(test, "new --base . task", &[]);
+    let mut terminal = Terminal::open(test, "new task", &[]);
     terminal.expect("[1/2]");
     terminal.type_in("2\n");
     terminal.expect("Waiting for the reply");
@@ -243,7 +243,7 @@ fn a_decline_carries_its_reason_to_the_model() {
     }
     let test = Test::new(&[]).file("appsettings.json", "{\"Agent\": {}}");
     make_repository(&test.base().join("workspace"));
-    let mut terminal = Terminal::open(test, "new --base . task", &[]);
+    let mut terminal = Terminal::open(test, "new task", &[]);
     terminal.reply(1, "[RUN_COMMAND]\ngit push\n[/RUN_COMMAND]\n{end}\n");
     terminal.expect("git push");
     terminal.expect("why you are asked");
