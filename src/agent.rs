@@ -15,6 +15,7 @@ mod differences;
 pub mod fork;
 mod handover;
 mod instruct;
+mod live_output;
 mod network;
 mod permit;
 mod planning;
@@ -30,6 +31,7 @@ mod whereabouts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use self::accept::{ANYWAY, identity};
 use self::accept::{Judged, Verdict};
@@ -37,23 +39,24 @@ pub use self::check::Check;
 use self::checkpoints::Checkpoints;
 use self::conceal::Concealed;
 pub use self::conceal::{credentials, kept_secrets};
+pub use self::live_output::announce;
 pub use self::permit::Permit;
 use self::publish::Requested;
 pub use self::publish::message_of;
 use self::questions::Answered;
 use self::steps::Begun;
+use crate::approve::Person;
 use crate::checkpoint::{Before, CheckpointLimits};
 use crate::compose::{Carriage, Listing};
 use crate::error::Result;
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
-use crate::mailbox::{Arrival, Candidate, Inbox, Mailbox};
-use crate::protocol::RelPath;
+use crate::mailbox::{Arrival, Candidate, Inbox, Mailbox, Notice};
+use crate::protocol::{Event, Recovery, RelPath};
 use crate::reply::Reply;
 use crate::secrets;
 use crate::session::{CheckProgress, Choices, Journal, Record, Session, Store};
 use crate::settings::{Chat, OnFailure};
-use crate::ui::{Event, Ui};
 use crate::workspace::Workspace;
 
 /// All that a session works with; it outlives the session.
@@ -73,8 +76,8 @@ pub struct Agent {
     pub covered: CheckpointLimits,
     /// The bounds of what an outbox may hold, and how failures are taken.
     pub manner: Manner,
-    /// The voice.
-    pub ui: Ui,
+    /// Who hears what happens, and is asked.
+    pub person: Arc<dyn Person>,
     /// Whether the person wants to stop.
     pub interrupt: Interrupt,
 }
@@ -159,6 +162,28 @@ struct Written {
 }
 
 impl Agent {
+    /// Tells what happened.
+    pub fn tell(&self, event: Event) {
+        self.person.emit(event);
+    }
+
+    /// Tells that a session begins or goes on.
+    pub fn tell_session(&self, session: &Session, resumed: bool) {
+        self.tell(Event::Session {
+            id: session.session_id.clone(),
+            task: session.task.clone(),
+            base: text_of(&self.base),
+            workspace: text_of(self.workspace.path()),
+            resumed,
+        });
+    }
+
+    /// Tells what is the matter with the inbox.
+    pub fn tell_notice(&self, notice: Notice) {
+        let Notice { message, hint } = notice;
+        self.tell(Event::Inbox { message, hint });
+    }
+
     /// Carries a session on until it ends, its rounds are used up or the person stops it.
     pub fn run(&self, session: Session) -> Result<Ending> {
         self.tell_confinement();
@@ -203,9 +228,9 @@ impl Agent {
             return Ok(ending);
         }
         if conversation.session.sequence_number != sequence {
-            conversation.agent.ui.say(
-                "A round that had been interrupted is finished now; no other reply was taken.",
-            );
+            conversation
+                .agent
+                .tell(Event::Recovery(Recovery::RoundFinished));
             return Ok(Ending::Stepped);
         }
         let Some(candidate) = find(&conversation.session)? else {
@@ -289,7 +314,7 @@ impl Conversation<'_> {
                         return Ok(Some(taken));
                     }
                 }
-                Arrival::Notice(notice) => self.agent.ui.say(&notice.to_string()),
+                Arrival::Notice(notice) => self.agent.tell_notice(notice),
                 Arrival::Woken => {}
             }
         }
@@ -301,7 +326,7 @@ impl Conversation<'_> {
         let mailbox = &self.agent.mailbox;
         let verdict = self.judge(candidate).unwrap_or_else(|trouble| {
             // One file that cannot be read is no reason to stop; it is told once a round.
-            self.agent.ui.error(&trouble);
+            self.agent.tell(Event::from(&trouble));
             Verdict::Gone
         });
         match verdict {
@@ -318,11 +343,10 @@ impl Conversation<'_> {
             }
             Verdict::Reject(why) => {
                 if let Some(moved_to) = mailbox.reject(candidate, &why)? {
-                    let name = &candidate.name;
-                    self.agent.ui.tell(&Event::Rejected {
-                        name,
-                        why: &why,
-                        moved_to: &moved_to,
+                    self.agent.tell(Event::Rejected {
+                        name: candidate.name.clone(),
+                        why,
+                        moved_to: text_of(&moved_to),
                     });
                 }
                 Ok(None)
@@ -374,44 +398,48 @@ impl Conversation<'_> {
     }
 
     fn announce(&self, taken: &Taken) {
-        let (ui, reply) = (&self.agent.ui, &taken.reply);
-        ui.tell(&Event::Reply {
-            name: &taken.name,
+        let (agent, reply) = (self.agent, &taken.reply);
+        agent.tell(Event::Reply {
+            name: taken.name.clone(),
+            file: text_of(&taken.file),
             sequence: self.session.sequence_number,
             commands: reply.steps.len(),
         });
-        ui.tell(&Event::Detail {
-            text: &format!("  kept as {}", taken.file.display()),
-        });
-        for repair in &reply.repairs {
-            ui.tell(&Event::Repaired { repair });
+        for repair in reply.repairs.iter().cloned() {
+            agent.tell(Event::Repaired { repair });
         }
         if !reply.prose.trim().is_empty() {
-            ui.tell(&Event::Prose { text: &reply.prose });
+            let text = reply.prose.clone();
+            agent.tell(Event::Prose { text });
         }
-        for issue in &reply.issues {
-            ui.tell(&Event::Issue { issue });
+        for issue in reply.issues.iter().cloned() {
+            agent.tell(Event::Issue { issue });
         }
         if let Some(cut) = &reply.cut {
-            ui.tell(&Event::Cut {
+            agent.tell(Event::Cut {
                 line: cut.line,
-                what: &cut.what,
+                what: cut.what.clone(),
             });
         }
     }
 
     fn stopped(&self, ending: Ending) -> Ending {
-        let id = self.session.session_id.as_str();
+        let id = self.session.session_id.clone();
         match ending {
-            Ending::RoundLimit => self.agent.ui.tell(&Event::RoundLimit {
+            Ending::RoundLimit => self.agent.tell(Event::RoundLimit {
                 id,
                 rounds: self.session.sequence_number - 1,
             }),
-            Ending::Interrupted => self.agent.ui.tell(&Event::Interrupted { id }),
+            Ending::Interrupted => self.agent.tell(Event::Interrupted { id }),
             Ending::Done | Ending::Stepped | Ending::Rejected => {}
         }
         ending
     }
+}
+
+/// A path as an event has it.
+fn text_of(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
 
 fn file_name(path: &Path) -> String {

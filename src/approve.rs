@@ -1,48 +1,46 @@
 //! The person decides what the policy ruled `Ask`.
 //!
-//! All questions of a round are put at once, before its first step is carried out: on the terminal
-//! and as files, and whoever answers first wins. A question shows what it is about whole; the voice
-//! escapes it. What is decided lies on the disk, so a loop that was killed asks nothing twice. This
-//! stage carries out nothing, and judges nothing by itself.
+//! All questions of a round are put at once, before its first step is carried out: as files, and
+//! whoever answers first wins, at the terminal or elsewhere. A question shows what it is about whole,
+//! not escaped. What is decided lies on the disk, so a loop that was killed asks nothing twice. This
+//! stage carries out nothing, judges nothing by itself and knows no terminal: the front end is a
+//! [`Person`].
 
-mod answer;
 mod decisions;
-mod dialog;
 mod earlier;
-pub mod editor;
 mod kept;
-mod kind;
 mod pending;
+mod person;
 mod rules;
 mod verdict;
 mod words;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::decisions::Decisions;
-use self::dialog::Dialog;
 pub use self::earlier::EarlierChanges;
 pub use self::kept::KeptAnswers;
-pub use self::kind::Kind;
 pub use self::pending::Pending;
+pub use self::person::{Answer, Answers, Attending, Input, Inquiry, Person, Takes};
 pub use self::rules::KeptRules;
 pub use self::verdict::Verdict;
-pub use self::words::difference;
+pub use self::words::{difference, script_title};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
+use crate::mailbox::Doorbell;
 use crate::policy::{Approval, Policy, Rule, Ruling};
-use crate::protocol::{Command, Step};
-use crate::ui::{Input, Ui};
+use crate::protocol::{ApprovalKind, Command, Event, Step};
 
 /// A question, as it lies in `pending/<number>.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
     /// What is decided.
-    #[serde(default, skip_serializing_if = "Kind::is_step")]
-    pub kind: Kind,
+    #[serde(default, skip_serializing_if = "ApprovalKind::is_step")]
+    pub kind: ApprovalKind,
     /// The step in the reply.
     pub number: u32,
     /// The round whose reply it is.
@@ -97,10 +95,36 @@ impl Question {
         blake3::hash(&json).to_hex().to_string()
     }
 
+    /// The event that tells of the question.
+    pub fn event(&self) -> Event {
+        Event::Approval {
+            kind: self.kind,
+            number: self.number,
+            round: self.round,
+            command: self.command.clone(),
+            title: self.title.clone(),
+            shown: self.shown.clone(),
+            why: self.why.clone(),
+            may: self.may.clone(),
+            proposal: self.proposal.clone(),
+        }
+    }
+
+    /// The event that tells of the decision.
+    pub fn decided(&self, verdict: &Verdict) -> Event {
+        Event::Decided {
+            number: self.number,
+            command: self.command.clone(),
+            title: self.title.clone(),
+            decision: verdict.word_for(self.kind).to_owned(),
+            reason: verdict.reason().map(str::to_owned),
+        }
+    }
+
     /// Whether the work begins that a plan describes, in this mode.
     pub fn about_plan(number: u32, round: u32, plan: &str, mode: Approval) -> Self {
         Self {
-            kind: Kind::Plan,
+            kind: ApprovalKind::Plan,
             number,
             round,
             command: "PLAN".to_owned(),
@@ -120,7 +144,7 @@ impl Question {
             count => format!("{count} values that may be no secrets"),
         };
         Self {
-            kind: Kind::Secrets,
+            kind: ApprovalKind::Secrets,
             number: 1,
             round,
             command: "SECRETS".to_owned(),
@@ -136,7 +160,7 @@ impl Question {
     /// Whether a command that failed for want of the network, as it seems, is run again with it.
     pub fn about_network(number: u32, round: u32, script: &str) -> Self {
         Self {
-            kind: Kind::Network,
+            kind: ApprovalKind::Network,
             number,
             round,
             command: "RUN_COMMAND".to_owned(),
@@ -200,7 +224,7 @@ impl<'a> Asked<'a> {
     fn question(&self, round: u32) -> Question {
         let rules: Vec<String> = self.proposal.iter().map(ToString::to_string).collect();
         Question {
-            kind: Kind::Step,
+            kind: ApprovalKind::Step,
             number: self.step.number,
             round,
             command: self.step.command.name().to_owned(),
@@ -217,8 +241,8 @@ impl<'a> Asked<'a> {
 /// Where questions are put and decisions come in.
 #[derive(Debug)]
 pub struct Desk<'a> {
-    /// The voice.
-    pub ui: &'a Ui,
+    /// Who is asked.
+    pub person: &'a dyn Person,
     /// Whether the person wants to stop.
     pub interrupt: &'a Interrupt,
     /// The questions as files.
@@ -243,7 +267,7 @@ pub fn ask(desk: &Desk<'_>, round: u32, asked: &[Asked<'_>]) -> Result<Option<De
     for question in &questions {
         desk.pending.put(question)?;
     }
-    let Some(verdicts) = decide(desk.ui, desk.interrupt, desk.pending, &questions)? else {
+    let Some(verdicts) = decide(desk.person, desk.interrupt, desk.pending, &questions)? else {
         return Ok(None);
     };
     let always = asked.iter().zip(&verdicts);
@@ -277,12 +301,12 @@ fn decided_before(desk: &Desk<'_>, round: u32, asked: &[Asked<'_>]) -> Decisions
     Decisions::by_person(verdicts, rules).and_by_nobody(open)
 }
 
-/// Waits for a decision about each question, on the terminal and as files; nothing if the person
+/// Waits for a decision about each question, from wherever it comes; nothing if the person
 /// interrupts.
 ///
 /// The questions must have been put.
 pub fn decide(
-    ui: &Ui,
+    person: &dyn Person,
     interrupt: &Interrupt,
     pending: &Pending,
     questions: &[Question],
@@ -290,7 +314,118 @@ pub fn decide(
     if questions.is_empty() {
         return Ok(Some(Vec::new()));
     }
-    Dialog::new(ui, interrupt, pending, questions).run()
+    let bell = Doorbell::on(pending.directory()?);
+    let waker = bell.waker();
+    interrupt.on_raise(move || waker.wake());
+    let mut told = Told::default();
+    let mut verdicts = decided(pending, questions)?;
+    told.tell(person, pending, questions, &verdicts);
+    let mut attending = None;
+    if !is_over(&verdicts) {
+        for (question, _) in open(questions, &verdicts) {
+            person.emit(question.event());
+        }
+        attending = person.attend(pending, questions, interrupt);
+    }
+    while !is_over(&verdicts) {
+        if interrupt.is_raised() {
+            return Ok(None);
+        }
+        bell.wait();
+        verdicts = decided(pending, questions)?;
+        told.tell(person, pending, questions, &verdicts);
+    }
+    drop(attending);
+    let verdicts = verdicts.into_iter();
+    Ok(Some(
+        verdicts
+            .map(|verdict| verdict.unwrap_or(Verdict::Skip))
+            .collect(),
+    ))
+}
+
+/// Reads what is decided about each question; an answer that covers others decides these too.
+pub fn decided(pending: &Pending, questions: &[Question]) -> Result<Vec<Option<Verdict>>> {
+    loop {
+        let verdicts: Vec<Option<Verdict>> = questions
+            .iter()
+            .map(|question| pending.decided(question.number))
+            .collect();
+        let mut is_new = false;
+        for (open, _) in open(questions, &verdicts) {
+            if is_covered(open, questions, &verdicts) {
+                is_new |= pending.decide(open, &Verdict::Yes)?;
+            }
+        }
+        if !is_new {
+            return Ok(verdicts);
+        }
+    }
+}
+
+/// Returns true if nothing more is waited for.
+pub fn is_over(verdicts: &[Option<Verdict>]) -> bool {
+    verdicts.iter().all(Option::is_some) || verdicts.contains(&Some(Verdict::Stop))
+}
+
+/// The questions that nobody has decided, with their places.
+fn open<'q>(
+    questions: &'q [Question],
+    verdicts: &'q [Option<Verdict>],
+) -> impl Iterator<Item = (&'q Question, usize)> {
+    let all = questions.iter().zip(0..);
+    all.filter(|(_, at)| verdicts[*at].is_none())
+}
+
+/// Returns true if the answer to another question decides this one too.
+fn is_covered(one: &Question, questions: &[Question], verdicts: &[Option<Verdict>]) -> bool {
+    questions
+        .iter()
+        .zip(verdicts)
+        .any(|(other, verdict)| match verdict {
+            Some(Verdict::AllOfThisRound) => true,
+            // What its like runs may have changed since: that is asked about by itself.
+            Some(Verdict::Always) => {
+                other.proposal.is_some()
+                    && one.proposal == other.proposal
+                    && one.context == other.context
+            }
+            _ => false,
+        })
+}
+
+/// The numbers of the questions whose decisions were told, good ones and bad ones.
+#[derive(Debug, Default)]
+struct Told {
+    decided: BTreeSet<u32>,
+    unreadable: BTreeSet<u32>,
+}
+
+impl Told {
+    /// Tells what is new.
+    fn tell(
+        &mut self,
+        person: &dyn Person,
+        pending: &Pending,
+        questions: &[Question],
+        verdicts: &[Option<Verdict>],
+    ) {
+        for (question, verdict) in questions.iter().zip(verdicts) {
+            let number = question.number;
+            match verdict {
+                Some(verdict) => {
+                    if self.decided.insert(number) {
+                        person.emit(question.decided(verdict));
+                    }
+                }
+                None => {
+                    if pending.is_unreadable(number) && self.unreadable.insert(number) {
+                        person.emit(Event::BadDecision { number });
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Keeps what was answered with "always"; that it cannot be kept is no reason to lose the answer.
@@ -301,15 +436,15 @@ fn keep(desk: &Desk<'_>, rules: &[Rule]) {
     }
     match kept.add(base, rules) {
         Ok(()) => {
+            let file = kept.file().unwrap_or_default().display().to_string();
             for rule in rules {
-                let file = kept.file().unwrap_or_default();
-                desk.ui.say(&format!(
-                    "Not asked about here any more: {rule}. The rule is kept in `{}`.",
-                    file.display()
-                ));
+                desk.person.emit(Event::RuleKept {
+                    rule: rule.to_string(),
+                    file: file.clone(),
+                });
             }
         }
-        Err(error) => desk.ui.error(&error),
+        Err(error) => desk.person.emit(Event::from(&error)),
     }
 }
 
@@ -317,12 +452,12 @@ fn keep(desk: &Desk<'_>, rules: &[Rule]) {
 pub(crate) mod tests {
     use super::*;
     use crate::policy::{CommandConfinement, Decision, FoundProgram, ProgramLookup};
+    use crate::protocol::EventSink;
     use crate::protocol::Status;
-    use crate::ui::{Form, Volume};
 
     pub(crate) fn question(number: u32, script: &str) -> Question {
         Question {
-            kind: Kind::Step,
+            kind: ApprovalKind::Step,
             number,
             round: 1,
             command: "RUN_COMMAND".to_owned(),
@@ -335,8 +470,30 @@ pub(crate) mod tests {
         }
     }
 
-    pub(crate) fn quiet() -> Ui {
-        Ui::new(Volume::Quiet, Form::Lines, anstream::ColorChoice::Never)
+    /// Nobody: hears events and answers nothing.
+    #[derive(Debug, Default)]
+    pub(crate) struct Absent(pub(crate) std::sync::Mutex<Vec<Event>>);
+
+    impl EventSink for Absent {
+        fn emit(&self, event: Event) {
+            self.0.lock().unwrap().push(event);
+        }
+    }
+
+    impl Person for Absent {
+        fn input(&self) -> Input {
+            Input::Wait
+        }
+
+        fn is_interactive(&self) -> bool {
+            false
+        }
+
+        fn inquire(&self, _: &Inquiry, _: &Answers) {}
+
+        fn attend(&self, _: &Pending, _: &[Question], _: &Interrupt) -> Option<Attending> {
+            None
+        }
     }
 
     fn step(number: u32, script: &str) -> Step {
@@ -393,9 +550,9 @@ pub(crate) mod tests {
             }
         }
         decide(&pending);
-        let (ui, interrupt) = (quiet(), Interrupt::default());
+        let (person, interrupt) = (Absent::default(), Interrupt::default());
         let desk = Desk {
-            ui: &ui,
+            person: &person,
             interrupt: &interrupt,
             pending: &pending,
             rules: (&rules, directory),

@@ -47,9 +47,10 @@ use std::process::ExitCode;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueEnum};
 
 use crate::agent::Ending;
+use crate::approve::Input;
 use crate::error::{Error, Kind, Result};
 use crate::settings::{KEYS, Overrides};
-use crate::ui::{Form, Input, Ui, Volume};
+use crate::ui::{Form, Ui, Volume};
 
 /// What was typed; how it is read is told by `help`.
 #[derive(Debug)]
@@ -246,27 +247,27 @@ impl Cli {
 impl Verb {
     fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
         match self {
-            Self::New(verb) => verb.run(common, ui),
-            Self::Resume(verb) => verb.run(common, ui),
-            Self::Step(verb) => verb.run(common, ui),
+            Self::New(verb) => verb.run(common, &ui),
+            Self::Resume(verb) => verb.run(common, &ui),
+            Self::Step(verb) => verb.run(common, &ui),
             Self::Apply(verb) => verb.run(common, &ui),
             Self::Parse(verb) => verb.run(&ui),
             Self::Status(verb) => verb.run(common, ui),
             Self::List(_) => list::run(common, ui),
             Self::Show(verb) => verb.run(common, ui),
             Self::Plan(verb) => verb.run(common, ui),
-            Self::Diff(verb) => verb.run(common, ui),
-            Self::Undo(verb) => verb.run(common, ui),
-            Self::Redo(verb) => verb.run(common, ui),
+            Self::Diff(verb) => verb.run(common, &ui),
+            Self::Undo(verb) => verb.run(common, &ui),
+            Self::Redo(verb) => verb.run(common, &ui),
             Self::Copy(verb) => verb.run(common, ui),
             Self::Paste(verb) => verb.run(common, ui),
             Self::Say(verb) => verb.run(common, ui),
             Self::Approve(verb) => verb.run(common, ui),
             Self::Decline(verb) => verb.run(common, ui),
-            Self::Check(_) => check::Check::run(common, ui),
-            Self::End(verb) => verb.run(common, ui),
-            Self::Handoff(verb) => verb.run(common, ui),
-            Self::Fork(verb) => verb.run(common, ui),
+            Self::Check(_) => check::Check::run(common, &ui),
+            Self::End(verb) => verb.run(common, &ui),
+            Self::Handoff(verb) => verb.run(common, &ui),
+            Self::Fork(verb) => verb.run(common, &ui),
             Self::Export(verb) => verb.run(common, ui),
             Self::Rm(verb) => verb.run(common, ui),
             Self::Config(_) => config::run(common, &ui),
@@ -277,7 +278,7 @@ impl Verb {
             Self::Man(verb) => verb.run(&ui),
             Self::Help(verb) => verb.run(&ui),
             Self::Init(verb) => verb.run(&ui),
-            Self::Demo(_) => demo::run(ui),
+            Self::Demo(_) => demo::run(&ui),
         }
     }
 }

@@ -43,6 +43,7 @@ pub mod settings;
 pub mod ui;
 
 pub use agent_files::{error, fs};
+pub mod escape;
 pub mod interrupt;
 pub mod json;
 pub mod number;

@@ -7,11 +7,12 @@
 mod activity;
 mod approval;
 mod ask;
+mod dialog;
 mod diff;
-mod escape;
-mod event;
+pub mod editor;
 mod live;
 mod markdown;
+mod news;
 mod outbox;
 mod plain;
 mod prompt;
@@ -22,19 +23,16 @@ mod width;
 mod wrap;
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 
-pub use self::activity::Activity;
-pub use self::ask::{Answer, Answers, Takes};
-pub use self::diff::Difference;
-pub use self::escape::{escape_line, escape_text};
-pub use self::event::Event;
+use self::activity::Activity;
+use self::ask::PromptQuestion;
 pub use self::outbox::{length, space};
-use self::plain::Look;
+use self::plain::{Look, RenderContext};
 pub use self::plain::{count, heading, quoted, shown};
 pub(crate) use self::prompt::is_open as has_prompt;
 pub use self::prompt::{Entry, Listener, MAX_HISTORY, Pasted, Prompt, lend_terminal};
@@ -42,9 +40,13 @@ pub use self::step::step_lines;
 pub use self::unread::Unread;
 pub use self::width::shortened;
 pub use self::wrap::fold;
+use crate::approve::{
+    Answer, Answers, Attending, Input, Inquiry, Pending, Person, Question, Takes,
+};
 use crate::error::Error;
+pub use crate::escape::{escape_line, escape_text};
 use crate::interrupt::Interrupt;
-use crate::protocol::Command;
+use crate::protocol::{EVENT_SCHEMA, Envelope, Event, EventSink};
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -68,34 +70,31 @@ pub enum Form {
     Json,
 }
 
-/// Whether the person can be waited for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Input {
-    /// What only the person can decide waits for them, here or in another terminal.
-    #[default]
-    Wait,
-    /// Nobody is asked: what would be asked is refused (`--no-input`).
-    Refuse,
-}
-
-/// The version of the events: it grows when a field goes or means something else.
-const SCHEMA: u32 = 1;
-
-/// An event as a script reads it.
+/// An event as a script reads it; without number, time and session if it is not one of a session.
 #[derive(Serialize)]
-struct Told<'a> {
-    #[serde(flatten)]
-    event: &'a Event<'a>,
-    schema: u32,
+#[serde(untagged)]
+enum Told<'a> {
+    Recorded {
+        #[serde(flatten)]
+        envelope: &'a Envelope,
+        schema: u32,
+    },
+    Other {
+        #[serde(flatten)]
+        event: &'a Event,
+        schema: u32,
+    },
 }
 
-/// The voice of the program.
-#[derive(Debug)]
+/// The terminal, or what stands in its place: renders events, and asks.
+#[derive(Debug, Clone)]
 pub struct Ui {
     volume: Volume,
     form: Form,
     color: ColorChoice,
     input: Input,
+    /// The command that runs, where a line at the foot of the terminal tells of it.
+    activity: Arc<Mutex<Option<Activity>>>,
 }
 
 impl Ui {
@@ -106,6 +105,7 @@ impl Ui {
             form,
             color,
             input: Input::default(),
+            activity: Arc::default(),
         }
     }
 
@@ -114,6 +114,17 @@ impl Ui {
     pub fn with_input(mut self, input: Input) -> Self {
         self.input = input;
         self
+    }
+
+    /// One that is heard only where something fails, and asks nobody.
+    #[must_use]
+    pub fn muted(&self) -> Self {
+        Self {
+            volume: Volume::Quiet,
+            form: Form::Lines,
+            input: Input::Refuse,
+            ..self.clone()
+        }
     }
 
     /// Whether the person can be waited for.
@@ -153,54 +164,71 @@ impl Ui {
     }
 
     /// Tells what happened.
-    pub fn tell(&self, event: &Event<'_>) {
+    pub fn tell(&self, event: &Event) {
+        let schema = EVENT_SCHEMA;
+        self.tell_as(event, &Told::Other { event, schema });
+    }
+
+    /// Tells what happened in a session, here or elsewhere.
+    pub fn show(&self, envelope: &Envelope) {
+        let schema = EVENT_SCHEMA;
+        self.tell_as(&envelope.event, &Told::Recorded { envelope, schema });
+    }
+
+    fn tell_as(&self, event: &Event, told: &Told<'_>) {
         tracing::debug!(event = %trace::trace(event));
-        match self.form {
-            Form::Json => self.data(&Told {
-                event,
-                schema: SCHEMA,
-            }),
-            // On a terminal its line at the foot says it.
-            Form::Lines if matches!(event, Event::Running { .. }) && live::has_terminal() => {}
-            Form::Lines if event.volume() <= self.volume => {
-                let text = plain::render(event, self.look());
-                // What the person decides about is shown exactly as it is.
-                if matches!(event, Event::Approval { .. }) {
-                    self.talk(&text);
-                } else {
-                    self.talk_folded(&text);
-                }
-            }
-            Form::Lines => {}
+        if self.form == Form::Json {
+            return self.data(told);
+        }
+        self.follow_command(event);
+        // On a terminal its line at the foot says it.
+        let is_at_foot = matches!(event, Event::Running { .. }) && live::has_terminal();
+        if is_at_foot || news::volume(event) > self.volume {
+            return;
+        }
+        let text = plain::render(event, &self.context());
+        // What the person decides about is shown exactly as it is.
+        if matches!(event, Event::Approval { .. }) {
+            self.talk(&text);
+        } else {
+            self.talk_folded(&text);
         }
     }
 
-    /// Tells of a step that is about to be carried out, where it is more than its result.
-    pub fn announce(&self, command: &Command) {
-        match command {
-            Command::RunCommand { script, .. } => self.tell(&Event::Running { script }),
-            Command::Plan { text } => self.tell(&Event::Plan { text }),
-            Command::Message { text } => self.tell(&Event::Message { text }),
+    /// Keeps a line at the foot of the terminal as long as a command runs.
+    fn follow_command(&self, event: &Event) {
+        match event {
+            Event::Running { script, .. } => {
+                // The line of the command before must be gone first.
+                self.activity().take();
+                if self.volume > Volume::Quiet && live::has_terminal() {
+                    let name = script.trim().lines().next().unwrap_or_default();
+                    let begun = Activity::begin(name, self.colour_of_talk());
+                    *self.activity() = Some(begun);
+                }
+            }
+            Event::Output { text, .. } => {
+                if let Some(activity) = self.activity().as_ref() {
+                    activity.printed(text);
+                }
+            }
+            // Whatever is told next, the command has ended.
+            Event::Step { .. } | Event::Check { .. } | Event::Interrupted { .. } => {
+                self.activity().take();
+            }
             _ => {}
         }
     }
 
-    /// Tells of a command as long as it runs, where there is a terminal to tell it on.
-    pub fn activity(&self, script: &str) -> Option<Activity> {
-        let is_told =
-            self.form == Form::Lines && self.volume > Volume::Quiet && live::has_terminal();
-        let name = script.trim().lines().next().unwrap_or_default();
-        is_told.then(|| Activity::begin(name, self.colour_of_talk()))
-    }
-
-    /// Whether differences are shown as they are made: to a person at a terminal.
-    pub fn shows_differences(&self) -> bool {
-        self.form == Form::Lines && self.volume > Volume::Quiet && io::stderr().is_terminal()
+    fn activity(&self) -> MutexGuard<'_, Option<Activity>> {
+        self.activity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says a sentence of ours.
     pub fn say(&self, text: &str) {
-        self.tell(&Event::Notice { text });
+        self.tell(&Event::Notice {
+            text: text.to_owned(),
+        });
     }
 
     /// How many columns the terminal has that data goes to; nothing if it goes elsewhere.
@@ -300,12 +328,19 @@ impl Ui {
             return;
         }
         // First: whoever answers as soon as they see it must be heard.
-        if answers.at_prompt(question) {
+        let is_at_prompt = prompt::ask(PromptQuestion {
+            number: answers.number(),
+            text: question.to_owned(),
+            takes: answers.takes(),
+            sender: answers.sender(),
+        });
+        if is_at_prompt {
+            answers.on_withdraw(prompt::withdraw);
             self.talk_folded(&format!("{}\n", escape_text(question.trim_end())));
         } else {
             unread::discard();
             self.talk(&plain::question(question));
-            answers.read_line();
+            ask::read_line(answers.sender());
         }
     }
 
@@ -343,6 +378,15 @@ impl Ui {
         }
     }
 
+    /// How and what is shown where talk goes.
+    fn context(&self) -> RenderContext {
+        RenderContext {
+            look: self.look(),
+            is_verbose: self.volume == Volume::Verbose,
+            is_interactive: self.is_interactive(),
+        }
+    }
+
     /// How lines look where talk goes.
     fn look(&self) -> Look {
         if live::has_terminal() && self.colour_of_talk() == live::Colour::On {
@@ -371,6 +415,36 @@ impl Ui {
             chosen => chosen,
         };
         AutoStream::new(stream, choice)
+    }
+}
+
+impl EventSink for Ui {
+    fn emit(&self, event: Event) {
+        self.tell(&event);
+    }
+}
+
+impl Person for Ui {
+    fn input(&self) -> Input {
+        Ui::input(self)
+    }
+
+    fn is_interactive(&self) -> bool {
+        Ui::is_interactive(self)
+    }
+
+    fn inquire(&self, inquiry: &Inquiry, answers: &Answers) {
+        self.prompt(&news::inquiry(inquiry), answers);
+    }
+
+    fn attend(
+        &self,
+        pending: &Pending,
+        questions: &[Question],
+        interrupt: &Interrupt,
+    ) -> Option<Attending> {
+        self.is_interactive()
+            .then(|| dialog::attend(self.clone(), pending, questions, interrupt))
     }
 }
 

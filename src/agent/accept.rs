@@ -8,11 +8,11 @@ use std::path::Path;
 
 use super::round::continues;
 use super::{Agent, Conversation};
+use crate::approve::Inquiry;
 use crate::error::Result;
 use crate::mailbox::{self, Candidate, Reading};
-use crate::protocol::SessionId;
+use crate::protocol::{Event, SessionId};
 use crate::reply::{self, Repair, Reply};
-use crate::ui::{Takes, escape_line};
 
 /// What becomes of a file in the inbox.
 #[derive(Debug)]
@@ -79,10 +79,10 @@ impl Agent {
 
     /// Says that a reply stays in the inbox for the session that it answers.
     pub fn tell_left(&self, name: &str, other: &SessionId) {
-        self.ui.say(&format!(
-            "`{}` answers session {other}, which is not finished: it stays in the inbox, and `agent resume {other}` takes it.",
-            escape_line(name)
-        ));
+        self.tell(Event::LeftInInbox {
+            name: name.to_owned(),
+            answers: other.clone(),
+        });
     }
 
     fn awaited_elsewhere(&self, id: &SessionId, reply: &Reply) -> Option<SessionId> {
@@ -199,15 +199,11 @@ impl Conversation<'_> {
 
     fn ask_about_number(&self, says: u32, candidate: &Candidate) -> Option<String> {
         let is = self.session.sequence_number;
-        let name = &candidate.name;
-        let question = format!(
-            "The reply `{name}` says round {says}, this is round {is}. Use it anyway? [y/N]"
-        );
+        let name = candidate.name.clone();
         let agent = self.agent;
         let is_wanted = || {
-            (agent.ui)
-                .ask(&question, Takes::YesOrNo, &agent.interrupt)
-                .is_yes()
+            let inquiry = Inquiry::EarlierRound { name, says, is };
+            agent.person.ask(&inquiry, &agent.interrupt).is_yes()
         };
         if !self.has_another_reply(candidate) && is_wanted() {
             return None;

@@ -13,10 +13,11 @@ use std::time::{Duration, Instant};
 pub use self::rehearsal::{Difference, Rehearsal};
 use super::Permit;
 use super::conceal::{self, refused_placeholder};
+use super::live_output::LiveOutput;
 use super::network::{self, Offered, ran_twice};
 use super::permit::{Asking, Consent, Permission};
 use super::round::{read_requests, reason_to_skip};
-use crate::approve::{Pending, Question};
+use crate::approve::{Input, Pending, Person, Question};
 use crate::compose::{self, Content};
 use crate::error::Result;
 use crate::execute::{self, Execution, Limits};
@@ -25,7 +26,6 @@ use crate::policy::Grant;
 use crate::protocol::{Command, Outcome, SeenFiles, Status, Step, StepResult};
 use crate::reply::Reply;
 use crate::settings::OnFailure;
-use crate::ui::{Activity, Input, Ui};
 use crate::workspace::Workspace;
 
 /// How much is printed of the files that a reply asks to read, in characters.
@@ -43,7 +43,7 @@ pub struct Applying<'a> {
     /// What the person permits.
     pub permit: &'a Permit,
     /// Who asks the person.
-    pub ui: &'a Ui,
+    pub person: &'a dyn Person,
     /// What becomes of commands after a failed change.
     pub on_failure: OnFailure,
     /// Whether the person wants to stop.
@@ -64,10 +64,14 @@ impl Applying<'_> {
             return Ok(Vec::new());
         };
         let mut seen = SeenFiles::default();
-        let activity = RefCell::new(None::<Activity>);
+        let live = RefCell::new(None::<LiveOutput>);
         let mut on_output = |text: &str| {
-            if let Some(activity) = activity.borrow().as_ref() {
-                activity.printed(text);
+            let due = live
+                .borrow_mut()
+                .as_mut()
+                .and_then(|live| live.printed(text));
+            if let Some(event) = due {
+                self.person.emit(event);
             }
         };
         let mut execution = Execution::begin(self.workspace, self.limits, &mut seen, &reply.steps)
@@ -83,9 +87,9 @@ impl Applying<'_> {
                     tell(step, None);
                     let grants = grant.into_iter().chain(has_network);
                     execution.confine(self.permit.confinement(grants));
-                    activity.replace(self.activity(&step.command));
+                    live.replace(Some(LiveOutput::of_step(step.number)));
                     let outcome = consent.carry_out(step, |step| execution.step(step));
-                    activity.take();
+                    live.take();
                     match self.offered(step, &consent, &mut execution)? {
                         Offered::No => outcome,
                         offered => {
@@ -94,9 +98,9 @@ impl Applying<'_> {
                             tell(step, None);
                             let grants = grant.into_iter().chain([Grant::Network]);
                             execution.confine(self.permit.confinement(grants));
-                            activity.replace(self.activity(&step.command));
+                            live.replace(Some(LiveOutput::of_step(step.number)));
                             let outcome = consent.carry_out(step, |step| execution.step(step));
-                            activity.take();
+                            live.take();
                             ran_twice(outcome)
                         }
                     }
@@ -146,13 +150,6 @@ impl Applying<'_> {
         Ok(results)
     }
 
-    fn activity(&self, command: &Command) -> Option<Activity> {
-        match command {
-            Command::RunCommand { script, .. } => self.ui.activity(script),
-            _ => None,
-        }
-    }
-
     /// Offers a command again that missed the network, where there is a terminal.
     fn offered(
         &self,
@@ -163,11 +160,11 @@ impl Applying<'_> {
         let missed = execution.take_missed_network();
         let revised = consent.revised(step);
         match network::script(&revised) {
-            Some(script) if missed && self.permit.offers_network(self.ui, consent.input()) => {
+            Some(script) if missed && self.permit.offers_network(self.person, consent.input()) => {
                 let directory = pending_directory()?;
                 let question = Question::about_network(step.number, 1, script);
                 let pending = Pending::of(directory.path());
-                network::offer(self.ui, self.interrupt, &pending, &question)
+                network::offer(self.person, self.interrupt, &pending, &question)
             }
             _ => Ok(Offered::No),
         }
@@ -175,8 +172,8 @@ impl Applying<'_> {
 
     /// Asks the person about the steps that need it, where there is a terminal.
     fn consent(&self, reply: &Reply) -> Result<Option<Consent>> {
-        let input = if self.ui.is_interactive() {
-            self.ui.input()
+        let input = if self.person.is_interactive() {
+            self.person.input()
         } else {
             Input::Refuse
         };
@@ -192,7 +189,7 @@ impl Applying<'_> {
             workspace: self.workspace,
             limits: self.limits,
             seen: &SeenFiles::default(),
-            ui: self.ui,
+            person: self.person,
             interrupt: self.interrupt,
             base: self.base,
             approval: self.permit.policy.approval,

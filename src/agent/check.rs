@@ -7,15 +7,15 @@
 
 use std::time::Duration;
 
+use super::live_output::{LiveOutput, announce};
 use super::{Agent, Conversation};
 use crate::checkpoint::Before;
 use crate::compose::Listing;
 use crate::error::Result;
 use crate::execute::{Execution, Limits};
 use crate::policy::Grant;
-use crate::protocol::{Command, Outcome, SeenFiles, Status, Step, StepResult};
+use crate::protocol::{Command, Event, Outcome, SeenFiles, Status, Step, StepResult};
 use crate::session::{CheckProgress, CheckReport, CheckedWhen, Printed, Record, Sync};
-use crate::ui::Event;
 
 /// The number of the check among the steps of a round, which count from 1.
 const NUMBER: u32 = 0;
@@ -62,18 +62,16 @@ impl Agent {
         if ruling.decision == crate::policy::Decision::Deny {
             return Some(Outcome::refused(ruling.why));
         }
-        self.ui.tell(&Event::Running {
-            script: &check.command,
-        });
+        announce(&*self.person, &step);
         let limits = Limits {
             command_timeout: check.timeout,
             max_command_timeout: check.timeout,
             ..self.limits.clone()
         };
-        let activity = self.ui.activity(&check.command);
+        let mut live = LiveOutput::of_step(NUMBER);
         let mut on_output = |text: &str| {
-            if let Some(activity) = &activity {
-                activity.printed(text);
+            if let Some(event) = live.printed(text) {
+                self.tell(event);
             }
             on_output(text);
         };
@@ -193,9 +191,9 @@ impl Conversation<'_> {
             },
             _ => return false,
         };
-        self.agent.ui.tell(&Event::Check {
-            command: &report.command,
-            outcome: &report.outcome,
+        self.agent.tell(Event::Check {
+            command: report.command.clone(),
+            outcome: report.outcome.clone(),
         });
         self.session.check = Some(report);
         true
@@ -284,9 +282,9 @@ impl Conversation<'_> {
         };
         self.journal.append(&[ended], Sync::Later)?;
         printed.finish();
-        agent.ui.tell(&Event::Check {
-            command: &report.command,
-            outcome: &report.outcome,
+        agent.tell(Event::Check {
+            command: report.command.clone(),
+            outcome: report.outcome.clone(),
         });
         self.session.check = Some(report);
         Ok(true)

@@ -15,7 +15,6 @@ mod untold;
 
 use std::collections::BTreeSet;
 use std::error::Error as _;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -24,9 +23,9 @@ use jiff::{SignedDuration, Timestamp};
 use self::glimpses::Glimpses;
 use self::known::kept_known;
 use self::named::{CoveredBefore, named_by, written_by};
-use super::Conversation;
 use super::report::{Hooks, hooks_of};
 use super::round::runs;
+use super::{Conversation, text_of};
 use crate::checkpoint::{
     Before, ChangeKind, CheckpointStore, PassedOver, Reach, Reason, Snapshot, TakenSnapshot,
     WantedSnapshots, is_ignore_file,
@@ -34,12 +33,13 @@ use crate::checkpoint::{
 use crate::error::Result;
 use crate::fs::{Durability, write_atomic};
 use crate::protocol::generated::is_generated;
-use crate::protocol::{RelPath, Status, Step, StepResult};
+use crate::protocol::{
+    Bounded, Event, Housekeeping, RelPath, Status, Step, StepResult, UncoveredFile,
+};
 use crate::session::{Checkpoint, REMEMBERED_FILES, Record, RoundLock, Session, Sync, now};
-use crate::ui::{Event, escape_line};
 
 /// How many files are named that checkpoints pass over.
-const NAMED: usize = 5;
+const NAMED: usize = 50;
 /// For how long the rounds of a session that has ended can still be undone.
 const KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// How often what nobody needs any more is looked for.
@@ -179,9 +179,7 @@ impl Conversation<'_> {
         }
         if is_named {
             // A whole one would take for the round's what others did.
-            self.agent.ui.say(
-                "No checkpoint could be taken after the round, so that undo does not cover it.",
-            );
+            self.agent.tell(Event::NoCheckpoint { cause: None });
             return None;
         }
         let after = self.checkpoint_all(steps);
@@ -280,10 +278,8 @@ impl Conversation<'_> {
             }
             Err(error) => {
                 let cause = error.source().map(|cause| format!(": {cause}"));
-                self.agent.ui.say(&format!(
-                    "No checkpoint could be taken, so that undo does not cover what happens now: {error}{}",
-                    cause.unwrap_or_default()
-                ));
+                let cause = Some(format!("{error}{}", cause.unwrap_or_default()));
+                self.agent.tell(Event::NoCheckpoint { cause });
                 None
             }
         }
@@ -329,15 +325,12 @@ impl Conversation<'_> {
         if new.is_empty() {
             return;
         }
-        let mut text = "Undo does not cover these:".to_owned();
-        for one in new.iter().take(NAMED) {
-            let path = escape_line(&one.path.to_string_lossy());
-            let _ = write!(text, "\n  `{path}` {}", one.reason.words());
-        }
-        if new.len() > NAMED {
-            let _ = write!(text, "\n  and {} more", new.len() - NAMED);
-        }
-        self.agent.ui.say(&text);
+        let files = new.iter().map(|one| UncoveredFile {
+            path: text_of(&one.path),
+            reason: one.reason.words().to_string(),
+        });
+        let files = Bounded::new(NAMED, files);
+        self.agent.tell(Event::NotCovered { files });
     }
 
     /// Removes what nobody needs any more: of the journal when it has grown long, checkpoints once a
@@ -366,8 +359,9 @@ impl Conversation<'_> {
             tidied
         };
         if let Err(error) = marked {
-            let text = format!("Old checkpoints could not be tidied away: {error}");
-            self.agent.ui.say(&text);
+            let cause = error.to_string();
+            let news = Housekeeping::CheckpointsNotTidied { cause };
+            self.agent.tell(Event::Housekeeping(news));
         }
     }
 
@@ -376,15 +370,13 @@ impl Conversation<'_> {
             return;
         }
         let compacted = self.alone().and_then(|_alone| self.journal.compact());
-        match compacted {
-            Ok(bytes) => self.agent.ui.tell(&Event::Detail {
-                text: &format!("  the journal was compacted by {bytes} bytes"),
-            }),
-            Err(error) => {
-                let text = format!("The journal could not be compacted: {error}");
-                self.agent.ui.say(&text);
-            }
-        }
+        let news = match compacted {
+            Ok(bytes) => Housekeeping::JournalCompacted { bytes },
+            Err(error) => Housekeeping::JournalNotCompacted {
+                cause: error.to_string(),
+            },
+        };
+        self.agent.tell(Event::Housekeeping(news));
     }
 
     /// Whether the checkpoints take more than they may, and enough more than after the last try
@@ -406,26 +398,27 @@ impl Conversation<'_> {
             &mut self.checkpoints.tidied_to,
             is_over.then_some(tidied.left),
         );
-        let megabytes = limit >> 20;
+        let limit_megabytes = limit >> 20;
+        let tell = |news| self.agent.tell(Event::Housekeeping(news));
         if tidied.given_up > 0 {
-            self.agent.ui.say(&format!(
-                "The checkpoints took more than {megabytes} MB (`MaxUndoMegabytes`). Those of the oldest {} were removed, and these cannot be undone any more.",
-                counted(tidied.given_up, "round")
-            ));
+            tell(Housekeeping::RoundsGivenUp {
+                rounds: tidied.given_up,
+                limit_megabytes,
+            });
         }
         if is_over && was_over.is_none() {
-            self.agent.ui.say(&format!(
-                "The checkpoints take {} MB, more than the {megabytes} MB of `MaxUndoMegabytes`: what is under way needs them.",
-                tidied.left >> 20
-            ));
+            tell(Housekeeping::OverLimit {
+                megabytes: tidied.left >> 20,
+                limit_megabytes,
+            });
         }
         self.agent.store.remove_drafts(SystemTime::now())?;
         let lost = removed::prune(&self.agent.store, limit, SystemTime::now())?;
         if lost > 0 {
-            self.agent.ui.say(&format!(
-                "ChangeKind undo had removed took more than {megabytes} MB (`MaxUndoMegabytes`): what was kept of the oldest {} is gone.",
-                counted(lost, "undo")
-            ));
+            tell(Housekeeping::RemovedFilesGivenUp {
+                undos: lost,
+                limit_megabytes,
+            });
         }
         Ok(())
     }
@@ -461,12 +454,6 @@ impl Conversation<'_> {
         }
         Ok(wanted)
     }
-}
-
-/// `1 round`, `2 rounds`.
-fn counted(count: usize, what: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{s}")
 }
 
 fn needs_checkpoints(session: &Session, now: Timestamp) -> bool {

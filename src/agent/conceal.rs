@@ -23,7 +23,7 @@ use super::{Agent, Conversation};
 use crate::compose::{Content, Form, Outbox, Veil};
 use crate::error::Result;
 use crate::execute::{Hidden, Hide, Shown};
-use crate::protocol::{RelPath, SessionId};
+use crate::protocol::{Event, KeptSecret, RelPath, SessionId};
 use crate::secrets::{FoundPlaces, Scanner, TextSource, Vault, nameless};
 use crate::session::{Session, Store};
 use crate::workspace::Workspace;
@@ -211,47 +211,26 @@ impl Conversation<'_> {
             return;
         }
         let vault = &self.concealed.vault;
-        let mut told: Vec<(String, usize)> = Vec::new();
+        let mut secrets: Vec<KeptSecret> = Vec::new();
         for (number, places) in &places {
             let kind = vault
                 .secret(*number)
                 .map_or("secret", |secret| &secret.kind);
             // A place of its own tells more than that it stood in the message.
             let own = places.iter().filter(|place| *place != "the message");
-            let own: Vec<&str> = own.map(String::as_str).collect();
-            let words = match own.as_slice() {
-                [] => format!("{kind} in your words"),
-                own => format!("{kind} in {}", own.join(", ")),
-            };
-            match told.iter_mut().find(|(told, _)| *told == words) {
-                Some((_, count)) => *count += 1,
-                None => told.push((words, 1)),
+            let own: Vec<String> = own.cloned().collect();
+            let is_same = |told: &&mut KeptSecret| told.kind == *kind && told.places == own;
+            match secrets.iter_mut().find(is_same) {
+                Some(told) => told.count += 1,
+                None => secrets.push(KeptSecret {
+                    kind: kind.to_owned(),
+                    places: own,
+                    count: 1,
+                }),
             }
         }
-        let list: Vec<String> = told
-            .into_iter()
-            .map(|(words, count)| match count {
-                1 => words,
-                count => format!("{count} × {words}"),
-            })
-            .collect();
-        let text = match places.len() {
-            1 => format!(
-                "A secret stays here; the message has a placeholder for it: {}",
-                list.join("; ")
-            ),
-            count => format!(
-                "{count} secrets stay here; the message has placeholders for them: {}",
-                list.join("; ")
-            ),
-        };
-        self.agent.ui.say(&text);
         let doubts = vault.open_doubts(places.keys().copied()).len();
-        if doubts > 0 {
-            self.agent.ui.say(&format!(
-                "  {doubts} of them may be samples or no secrets; `--allow-secrets` sends values, patterns or kinds as they are."
-            ));
-        }
+        self.agent.tell(Event::SecretsKept { secrets, doubts });
     }
 }
 

@@ -7,12 +7,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::apply::Rehearsal;
-use crate::approve::{self, Asked, Decisions, Desk, EarlierChanges, difference};
+use crate::approve::{self, Asked, Decisions, Desk, EarlierChanges, Input, difference};
 use crate::error::Result;
 use crate::execute::{Execution, Limits};
 use crate::policy::{Decision, Policy, Ruling};
 use crate::protocol::{SeenFiles, Status, Step};
-use crate::ui::Input;
 use crate::workspace::Workspace;
 
 /// What questions about steps are made from.

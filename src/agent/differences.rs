@@ -1,32 +1,69 @@
-//! What prepared steps are about to change, to be shown to a person at a terminal.
+//! What prepared steps are about to change, for the events that tell of them.
 //!
 //! Read before the changes are made, while both versions lie there. It is a courtesy: a file that
-//! cannot be read, is large or is no text is left out, and nothing depends on it.
+//! cannot be read, is large or is no text is left out, so is all that would take long, and nothing
+//! depends on it.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
+
+use similar::{ChangeTag, TextDiff};
 
 use super::Conversation;
-use crate::protocol::{RelPath, StagedChange, StagedStep};
-use crate::ui::Difference;
+use crate::protocol::{RelPath, ShownDifference, StagedChange, StagedStep};
 
 /// The largest file that is compared, in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
+/// How many equal lines are shown around a change.
+const CONTEXT: usize = 1;
+/// How many lines of hunks are told; longer ones are only counted.
+const MAX_LINES: usize = 40;
+/// The longest hunks that are told, in bytes.
+const MAX_HUNKS: usize = 8 * 1024;
+/// After which time a difference need not be the smallest any more.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// How much time a group of steps gets for it.
+const MAX_TIME: Duration = Duration::from_millis(300);
 
 /// What each step changes, by its number.
-pub(super) type Differences = BTreeMap<u32, Vec<Difference>>;
+pub(super) type Differences = BTreeMap<u32, Vec<ShownDifference>>;
+
+/// The difference between two versions of a file; one that is missing is no file.
+fn between(before: Option<&str>, after: Option<&str>) -> ShownDifference {
+    let diff = TextDiff::configure()
+        .timeout(PATIENCE)
+        .diff_lines(before.unwrap_or_default(), after.unwrap_or_default());
+    let count = |tag| {
+        diff.iter_all_changes()
+            .filter(|one| one.tag() == tag)
+            .count()
+    };
+    let is_edit = before.is_some() && after.is_some();
+    let hunks = if is_edit {
+        diff.unified_diff().context_radius(CONTEXT).to_string()
+    } else {
+        String::new()
+    };
+    let is_short = hunks.len() <= MAX_HUNKS && hunks.lines().count() <= MAX_LINES;
+    ShownDifference {
+        added: count(ChangeTag::Insert),
+        removed: count(ChangeTag::Delete),
+        is_edit,
+        hunks: if is_short { hunks } else { String::new() },
+    }
+}
 
 impl Conversation<'_> {
-    /// What these steps change; nothing if nobody is shown it.
+    /// What these steps change.
     pub(super) fn differences(&self, staged: &[StagedStep]) -> Differences {
         let mut differences = Differences::new();
-        if !self.agent.ui.shows_differences() {
-            return differences;
-        }
+        let began = Instant::now();
         // A file that two steps change is read once: what the first wrote lies aside.
         let mut contents: HashMap<&str, String> = HashMap::new();
         for step in staged {
             let own = step.changes.iter();
-            let own: Vec<Difference> = own
+            let own: Vec<ShownDifference> = own
+                .take_while(|_| began.elapsed() < MAX_TIME)
                 .filter_map(|change| self.difference(change, &mut contents))
                 .collect();
             if !own.is_empty() {
@@ -40,7 +77,7 @@ impl Conversation<'_> {
         &self,
         change: &'s StagedChange,
         contents: &mut HashMap<&'s str, String>,
-    ) -> Option<Difference> {
+    ) -> Option<ShownDifference> {
         let mut text = |hash: &'s str, lies: &RelPath| -> Option<String> {
             if let Some(text) = contents.get(hash) {
                 return Some(text.clone());
@@ -61,10 +98,10 @@ impl Conversation<'_> {
                     None => None,
                 };
                 let after = text(after, staged)?;
-                Some(Difference::between(before.as_deref(), Some(&after)))
+                Some(between(before.as_deref(), Some(&after)))
             }
             StagedChange::Remove { path, before } => {
-                Some(Difference::between(Some(&text(before, path)?), None))
+                Some(between(Some(&text(before, path)?), None))
             }
             StagedChange::Rename { .. } => None,
         }
@@ -73,5 +110,21 @@ impl Conversation<'_> {
     fn text_of(&self, path: &RelPath) -> Option<String> {
         let bytes = self.agent.workspace.read(path, MAX_BYTES).ok()?;
         String::from_utf8(bytes).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edit_is_told_with_its_hunks_and_a_long_one_only_counted() {
+        let edit = between(Some("one\ntwo\n"), Some("one\n2\n3\n"));
+        assert_eq!((edit.added, edit.removed, edit.is_edit), (2, 1, true));
+        assert_eq!(edit.hunks, "@@ -1,2 +1,3 @@\n one\n-two\n+2\n+3\n");
+        let long = between(Some(""), Some(&"x\n".repeat(50)));
+        assert_eq!((long.added, long.hunks.as_str()), (50, ""));
+        let new = between(None, Some("x\n"));
+        assert_eq!((new.added, new.is_edit, new.hunks.as_str()), (1, false, ""));
     }
 }

@@ -9,10 +9,10 @@ use super::undo::{obstacle, tidied};
 use super::{Agent, Conversation};
 use crate::checkpoint::{CheckpointStore, Conflict, ConflictReason, Restored, Snapshot};
 use crate::error::{Error, Result};
+use crate::escape::escape_line;
 use crate::protocol::SessionId;
 use crate::secrets::Vault;
 use crate::session::{Past, Record, RoundLock, Session, Sync, now};
-use crate::ui::escape_line;
 
 /// A point of a session from which another one can go on.
 #[derive(Debug)]

@@ -4,16 +4,16 @@
 //! whoever reads its result learns that it ran twice. The journal knows at every moment what was
 //! done: the first result before the person is asked, the second start before it happens.
 
+use super::live_output::announce;
 use super::permit::Consent;
 use super::{Conversation, Permit};
-use crate::approve::{self, Kind, Pending, Question, Verdict};
+use crate::approve::{self, Input, Pending, Person, Question, Verdict};
 use crate::error::Result;
 use crate::execute::Execution;
 use crate::interrupt::Interrupt;
 use crate::policy::{Grant, Network};
-use crate::protocol::{Command, Outcome, Step, StepResult};
+use crate::protocol::{ApprovalKind, Command, Outcome, Step, StepResult};
 use crate::session::{Record, Recovered};
-use crate::ui::{Input, Ui};
 
 /// What the person says to the offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,24 +28,24 @@ pub(super) enum Offered {
 
 impl Permit {
     /// Whether a command that seems to have missed the network is offered again.
-    pub(super) fn offers_network(&self, ui: &Ui, input: Input) -> bool {
+    pub(super) fn offers_network(&self, person: &dyn Person, input: Input) -> bool {
         match self.network {
-            Network::Off => ui.is_interactive(),
+            Network::Off => person.is_interactive(),
             Network::Ask => input == Input::Wait,
             Network::On => false,
         }
     }
 }
 
-/// Puts the offer to the person, on the terminal and as a file.
+/// Puts the offer to the person.
 pub(super) fn offer(
-    ui: &Ui,
+    person: &dyn Person,
     interrupt: &Interrupt,
     pending: &Pending,
     question: &Question,
 ) -> Result<Offered> {
     pending.put(question)?;
-    let verdicts = approve::decide(ui, interrupt, pending, std::slice::from_ref(question))?;
+    let verdicts = approve::decide(person, interrupt, pending, std::slice::from_ref(question))?;
     let verdict = verdicts.and_then(|verdicts| verdicts.into_iter().next());
     Ok(match verdict {
         Some(Verdict::Yes | Verdict::AllOfThisRound) => Offered::Once,
@@ -93,7 +93,7 @@ impl Conversation<'_> {
         let agent = self.agent;
         let permit = &agent.manner.permit;
         let missed = execution.take_missed_network();
-        if !missed || !permit.offers_network(&agent.ui, consent.input()) {
+        if !missed || !permit.offers_network(&*agent.person, consent.input()) {
             return Ok(None);
         }
         let revised = consent.revised(step);
@@ -106,7 +106,7 @@ impl Conversation<'_> {
             return Ok(None);
         }
         self.begin_again(step.number)?;
-        agent.ui.announce(&revised.command);
+        announce(&*agent.person, &revised);
         let grants = consent.needed(step).into_iter().chain([Grant::Network]);
         execution.confine(permit.confinement(grants));
         let outcome = consent.carry_out(step, |step| execution.step(step));
@@ -129,13 +129,13 @@ impl Conversation<'_> {
             let is_finished = |result: &StepResult| result.number == question.number;
             let starts = recovered.started.iter();
             let starts = starts.filter(|number| **number == question.number);
-            question.kind == Kind::Network
+            question.kind == ApprovalKind::Network
                 && question.round == round
                 // Begun twice, it was run again already.
                 && starts.count() == 1
                 && recovered.finished.iter().any(is_finished)
         });
-        let Some(question) = open.filter(|_| permit.offers_network(&agent.ui, input)) else {
+        let Some(question) = open.filter(|_| permit.offers_network(&*agent.person, input)) else {
             return Ok(());
         };
         let at = steps.iter().position(|step| step.number == question.number);
@@ -155,7 +155,7 @@ impl Conversation<'_> {
             ..steps[at].clone()
         };
         self.begin_again(step.number)?;
-        agent.ui.announce(&step.command);
+        announce(&*agent.person, &step);
         let needs = permit.policy.rule_on(&step.command).needs;
         let mut seen = std::mem::take(&mut self.session.seen);
         let mut on_output = |_: &str| {};
@@ -174,7 +174,7 @@ impl Conversation<'_> {
     /// Asks the person, and remembers what they gave for the whole session.
     fn is_given(&mut self, question: &Question) -> Result<bool> {
         let agent = self.agent;
-        let offered = offer(&agent.ui, &agent.interrupt, &self.pending(), question)?;
+        let offered = offer(&*agent.person, &agent.interrupt, &self.pending(), question)?;
         self.session.network_granted |= offered == Offered::ForTheSession;
         Ok(offered != Offered::No)
     }

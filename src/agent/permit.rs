@@ -8,15 +8,14 @@ use std::path::{Path, PathBuf};
 
 use super::Agent;
 use super::consult::Consulting;
-use crate::approve::{Decisions, Desk, KeptAnswers, KeptRules, Pending};
+use crate::approve::{Decisions, Desk, Input, KeptAnswers, KeptRules, Pending, Person};
 use crate::error::Result;
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
 use crate::policy::{Approval, Decision, Grant, Network, Policy};
-use crate::protocol::{Command, Outcome, SeenFiles, Step};
+use crate::protocol::{Command, Event, Outcome, SandboxProperty, SeenFiles, Step};
 use crate::sandbox::{Confinement, Strength};
 use crate::settings::Commands;
-use crate::ui::{Event, Input, Ui};
 use crate::workspace::Workspace;
 
 /// What may be executed, and how commands are confined.
@@ -49,7 +48,7 @@ pub(super) struct Asking<'a> {
     pub(super) workspace: &'a Workspace,
     pub(super) limits: &'a Limits,
     pub(super) seen: &'a SeenFiles,
-    pub(super) ui: &'a Ui,
+    pub(super) person: &'a dyn Person,
     pub(super) interrupt: &'a Interrupt,
     pub(super) base: &'a Path,
     pub(super) pending: &'a Pending,
@@ -101,7 +100,7 @@ impl Permit {
             reply,
         };
         let desk = Desk {
-            ui: asking.ui,
+            person: asking.person,
             interrupt: asking.interrupt,
             pending: asking.pending,
             rules: (&self.kept_rules, asking.base),
@@ -202,45 +201,25 @@ impl Consent {
 }
 
 impl Agent {
-    /// Says how commands are confined.
+    /// Tells how commands are confined.
     pub(super) fn tell_confinement(&self) {
         let permit = &self.manner.permit;
-        if !permit.runs_commands() {
-            self.ui
-                .say("The model runs no commands: `Commands` is `off`.");
-            return;
-        }
-        let Some(confinement) = &permit.confinement else {
-            self.ui.say("Commands are not confined: each one needs your yes, unless a rule of yours allows it.");
-            return;
-        };
-        let network = if confinement.network {
-            "with the network"
-        } else {
-            "without the network"
-        };
-        self.ui.say(&format!(
-            "Commands run in a sandbox ({}), {network}.",
-            confinement.backend.name()
-        ));
-        for property in permit
-            .strength
-            .iter()
-            .flat_map(|strength| &strength.properties)
-        {
-            let holds = if property.holds {
-                "holds"
-            } else {
-                "does not hold"
-            };
-            let text = format!("  {holds}: {}", property.words);
-            let event = if property.holds {
-                Event::Detail { text: &text }
-            } else {
-                Event::Notice { text: &text }
-            };
-            self.ui.tell(&event);
-        }
+        let commands = permit.runs_commands();
+        let confinement = permit.confinement.as_ref().filter(|_| commands);
+        let properties = permit.strength.iter().filter(|_| confinement.is_some());
+        let properties = properties.flat_map(|strength| &strength.properties);
+        self.tell(Event::Confinement {
+            commands,
+            backend: confinement.map(|confinement| confinement.backend.name().to_owned()),
+            network: confinement.is_some_and(|confinement| confinement.network),
+            properties: properties
+                .map(|property| SandboxProperty {
+                    name: property.name.clone(),
+                    holds: property.holds,
+                    words: property.words.clone(),
+                })
+                .collect(),
+        });
     }
 }
 

@@ -7,11 +7,11 @@ use super::Conversation;
 use super::Patience;
 use super::questions::Answered;
 use super::round::bounded;
-use crate::approve::{self, Question, Verdict};
+use crate::approve::{self, Input, Question, Verdict};
 use crate::error::Result;
 use crate::policy::Approval;
+use crate::protocol::{ApprovalKind, Event};
 use crate::session::{Instructions, PlanNews, Planning};
-use crate::ui::Input;
 
 impl Conversation<'_> {
     /// When the person is asked, now.
@@ -37,9 +37,7 @@ impl Conversation<'_> {
     /// Says that nothing is going to be changed, if so.
     pub(super) fn tell_planning(&self) {
         if self.session.planning.is_open() {
-            self.agent
-                .ui
-                .say("Plan mode: nothing is changed before you approve a plan.");
+            self.agent.tell(Event::PlanMode);
         }
     }
 
@@ -53,22 +51,23 @@ impl Conversation<'_> {
         if self.session.planning != Planning::Proposed {
             return Ok(Answered::Yes);
         }
-        let ui = &self.agent.ui;
-        if ui.input() == Input::Refuse {
+        let person = &self.agent.person;
+        if person.input() == Input::Refuse {
             let reason = Some("nobody can be asked about it now".to_owned());
             return self.settle_plan(Verdict::No { reason });
         }
         let question = self.question_about(&plan);
         let pending = self.pending();
         pending.put(&question)?;
-        if patience == Patience::OneReply && !ui.is_interactive() {
+        if patience == Patience::OneReply && !person.is_interactive() {
             if let Some(verdict) = pending.decided(question.number) {
                 return self.settle_plan(verdict);
             }
-            ui.say("The plan waits for your decision: `agent approve`, or `agent decline --reason \"...\"`.");
+            let kind = ApprovalKind::Plan;
+            self.agent.tell(Event::Waiting { kind });
             return Ok(Answered::Yes);
         }
-        let verdicts = approve::decide(ui, &self.agent.interrupt, &pending, &[question])?;
+        let verdicts = approve::decide(&**person, &self.agent.interrupt, &pending, &[question])?;
         match verdicts.and_then(|verdicts| verdicts.into_iter().next()) {
             Some(verdict) => self.settle_plan(verdict),
             None => Ok(Answered::Interrupted),

@@ -8,7 +8,7 @@ use std::thread;
 use super::conceal::{self, Told};
 use super::context::Unasked;
 use super::project::Project;
-use super::{Agent, Conversation, Manner, Patience};
+use super::{Agent, Conversation, Manner, Patience, text_of};
 use crate::compose::{
     self, Carriage, Content, Facts, Form, Listed, Listing, Material, Outbox, parts,
 };
@@ -16,8 +16,7 @@ use crate::error::Result;
 use crate::execute;
 use crate::mailbox::Posted;
 use crate::protocol::generated::generated_directory;
-use crate::protocol::{KnownExtent, RelPath, SeenFiles, SessionId, StepResult};
-use crate::ui::Event;
+use crate::protocol::{Event, KnownExtent, RelPath, SeenFiles, SessionId, StepResult};
 use crate::workspace::walk::Walked;
 
 /// Where the listing of an outbox is kept, beside the session.
@@ -192,10 +191,11 @@ impl Conversation<'_> {
         if let Some(most) = chat.memory(carriage.limit.tokens).tokens
             && all >= most / 5 * 4
         {
-            self.agent.ui.say(&format!(
-                "With this message the chat has to remember ~{all} tokens, of the ~{most} that `{}` can. `agent handoff` writes a message with which a new chat goes on.",
-                chat.name
-            ));
+            self.agent.tell(Event::ChatMemory {
+                tokens: all,
+                limit: most,
+                chat: chat.name.clone(),
+            });
         }
     }
 
@@ -299,9 +299,8 @@ impl Conversation<'_> {
                 listing_of(walked, self.agent.workspace.is_repository())
             }
             Err(problem) => {
-                self.agent
-                    .ui
-                    .say(&format!("The workspace could not be listed: {problem}"));
+                let problem = problem.to_string();
+                self.agent.tell(Event::Unlistable { problem });
                 Listing::default()
             }
         }
@@ -333,23 +332,26 @@ impl Agent {
         let Manner { carriage, chat, .. } = &self.manner;
         let meter = compose::measure(text);
         let takes = meter.takes.iter();
-        self.ui.tell(&Event::Outbox {
-            path: &posted.pastes[0],
-            pastes: &posted.pastes,
-            attachment: posted.attachment.as_deref(),
-            inbox: self.mailbox.inbox(),
+        let pastes: Vec<String> = posted.pastes.iter().map(|path| text_of(path)).collect();
+        self.tell(Event::Outbox {
+            path: text_of(&posted.pastes[0]),
+            pastes,
+            attachment: posted.attachment.as_deref().map(text_of),
+            inbox: text_of(self.mailbox.inbox()),
             sequence,
             characters: meter.characters,
             tokens: meter.tokens,
-            takes: takes.map(|takes| (takes.what, takes.characters)).collect(),
-            chat: &chat.name,
+            takes: takes
+                .map(|takes| (takes.what.to_owned(), takes.characters))
+                .collect(),
+            chat: chat.name.clone(),
             percent: carriage
                 .limit_of(posted.attachment.as_deref())
                 .percent(&meter),
             becomes_file: chat
                 .attaches_above
                 .is_some_and(|most| meter.characters > most),
-            cuts,
+            cuts: cuts.to_vec(),
             is_waiting,
         });
     }

@@ -6,10 +6,11 @@ use std::sync::mpsc::Sender;
 use std::thread;
 
 use super::{Conversation, Patience};
+use crate::approve::{Answer, Answers, Inquiry};
 use crate::error::Result;
 use crate::mailbox::Doorbell;
+use crate::protocol::Event;
 use crate::session::{Note, Notes, Source};
-use crate::ui::{Answer, Answers, Event};
 
 /// Whether every question has its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,22 +22,12 @@ pub(super) enum Answered {
 }
 
 impl Conversation<'_> {
-    /// Gets the answers: on the terminal, or from `agent say` in another one.
+    /// Gets the answers: from whoever is asked here, or from `agent say`.
     pub(super) fn answer_questions(&mut self, patience: Patience) -> Result<Answered> {
         while let Some(question) = self.session.open_question() {
             let question = question.question.clone();
-            let ui = &self.agent.ui;
-            let is_interactive = ui.is_interactive();
-            let how = if is_interactive {
-                ""
-            } else {
-                "Answer with `agent say \"...\"` in this directory."
-            };
-            ui.tell(&Event::Question {
-                question: &question,
-                how,
-            });
-            if patience == Patience::OneReply && !is_interactive {
+            self.agent.tell(Event::Question { question });
+            if patience == Patience::OneReply && !self.agent.person.is_interactive() {
                 return Ok(Answered::Yes);
             }
             let answer = match self.first_answer()? {
@@ -87,7 +78,7 @@ impl Conversation<'_> {
         let is_over = Arc::new(AtomicBool::new(false));
         let (over, sender) = (Arc::clone(&is_over), answers.sender());
         let watcher = thread::spawn(move || watch_notes(&notes, &bell, &over, &sender));
-        agent.ui.prompt("Your answer:", &answers);
+        agent.person.inquire(&Inquiry::ModelQuestion, &answers);
         let answer = match answers.first() {
             // The input has ended: a note can still come.
             Answer::Nobody => answers.first(),

@@ -23,7 +23,7 @@ use crate::execute::{self, Execution};
 use crate::fs::{Durability, free_name, own_directory, write_atomic};
 use crate::mailbox::shortened;
 use crate::protocol::{
-    Command, Outcome, RelPath, SeenFiles, StagedFile, StagedStep, Step, StepResult,
+    Command, Event, Outcome, Recovery, RelPath, SeenFiles, StagedFile, StagedStep, Step, StepResult,
 };
 use crate::reply::{self, Issue, Reply};
 use crate::repositories::KeptInventory;
@@ -45,9 +45,8 @@ impl Agent {
             return;
         };
         if let Some(told) = KeptInventory::disarm(file) {
-            (self.ui).say(&format!(
-                "A command was running when `agent` stopped: {told}."
-            ));
+            let told = told.to_string();
+            self.tell(Event::Recovery(Recovery::Disarmed { told }));
         }
     }
 }
@@ -81,9 +80,7 @@ impl<'a> Conversation<'a> {
                 if is_behind {
                     given.clone()
                 } else {
-                    agent.ui.say(
-                        "The session file was not what the journal says; the journal was used.",
-                    );
+                    agent.tell(Event::Recovery(Recovery::SessionReplaced));
                     agent.store.save(&recorded)?;
                     recorded
                 }
@@ -183,14 +180,10 @@ impl<'a> Conversation<'a> {
             let Some(file) = self.agent.mailbox.claimed(id, sequence) else {
                 return Ok(());
             };
-            self.agent
-                .ui
-                .say("A reply had been taken when `agent` stopped; it is executed now.");
+            self.agent.tell(Event::Recovery(Recovery::ReplyTaken));
             return self.step(reread(self.agent, file)?, patience);
         };
-        self.agent.ui.say(
-            "A reply was being executed when `agent` stopped. What is done stays, what was under way is settled, and nothing is run twice.",
-        );
+        self.agent.tell(Event::Recovery(Recovery::ReplyUnderWay));
         let Some(taken) = self.same_reply(claimed)? else {
             let _alone = self.alone()?;
             return self.conclude_without_reply(claimed, recovered);
@@ -269,9 +262,8 @@ impl Conversation<'_> {
         recovered: &Recovered,
     ) -> Result<()> {
         let ClaimedReply { file, identity } = claimed;
-        self.agent.ui.say(&format!(
-            "That reply, `{file}` in `inbox/processed`, is gone or was changed. What the journal knows of it is told to the model; nothing more of it is carried out."
-        ));
+        let file_gone = Recovery::ReplyGone { file: file.clone() };
+        self.agent.tell(Event::Recovery(file_gone));
         let (mut results, _) = self.settle_files(recovered);
         let settled: Vec<u32> = results.iter().map(|result| result.number).collect();
         let finished = recovered.finished.iter();
@@ -403,10 +395,13 @@ impl Conversation<'_> {
             self.has_unsynced_files = true;
             let settled = execute::settle(&self.agent.workspace, batch, &mut |path, content| {
                 self.keep(path, content).map_err(|error| {
-                    self.agent.ui.say(&format!(
-                        "`{path}` was changed while `agent` was stopped in the middle of changing it. It stays as it is; what the model meant could not be kept elsewhere and stays beside it, under a name that begins with `.agent-`: {error}"
-                    ));
-                    error.to_string()
+                    let problem = error.to_string();
+                    self.agent.tell(Event::Recovery(Recovery::FileChanged {
+                        path: path.as_str().to_owned(),
+                        kept: None,
+                        problem: Some(problem.clone()),
+                    }));
+                    problem
                 })
             });
             self.note_written(&with_results(&batch.steps, &settled.results));
@@ -427,9 +422,11 @@ impl Conversation<'_> {
         write_atomic(&place, content, Durability::Durable)?;
         let shown = place.strip_prefix(&self.agent.base).unwrap_or(&place);
         let shown = shown.display().to_string();
-        self.agent.ui.say(&format!(
-            "`{path}` was changed while `agent` was stopped in the middle of changing it. It stays as it is; what the model meant is kept in `{shown}`."
-        ));
+        self.agent.tell(Event::Recovery(Recovery::FileChanged {
+            path: path.as_str().to_owned(),
+            kept: Some(shown.clone()),
+            problem: None,
+        }));
         Ok(shown)
     }
 }
@@ -437,25 +434,19 @@ impl Conversation<'_> {
 impl Agent {
     /// Tells what the journal of a session has lost.
     fn tell_missing(&self, session: &Session, recovered: &Recovered) {
-        let (id, torn) = (&session.session_id, recovered.torn_bytes);
+        let torn = recovered.torn_bytes;
+        let tell = |news| self.tell(Event::Recovery(news));
         if torn > 0 {
-            self.ui.say(&format!(
-                "The journal of session {id} ended in the middle of a line; {torn} bytes were cut off."
-            ));
+            tell(Recovery::JournalTorn { bytes: torn });
         }
         match &recovered.session {
-            None if session.sequence_number > 1 => self.ui.say(&format!(
-                "The journal of session {id} is missing or empty and begins anew; what its earlier rounds did can neither be shown nor undone."
-            )),
+            None if session.sequence_number > 1 => tell(Recovery::JournalMissing),
             Some(recorded) if recorded.sequence_number < session.sequence_number => {
-                self.ui.say(&format!(
-                    "The journal of session {id} has lost its latest rounds; the session file was used, and what these rounds did can neither be shown nor undone."
-                ));
+                tell(Recovery::JournalBehind);
             }
-            _ if recovered.lost_bytes > torn => self.ui.say(&format!(
-                "The journal of session {id} is shorter than it was: {} bytes are missing at its end.",
-                recovered.lost_bytes
-            )),
+            _ if recovered.lost_bytes > torn => tell(Recovery::JournalShort {
+                bytes: recovered.lost_bytes,
+            }),
             _ => {}
         }
     }

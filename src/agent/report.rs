@@ -6,22 +6,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
-use super::Conversation;
+use super::{Conversation, text_of};
 use crate::checkpoint::{Node, Snapshot, SnapshotChange};
 use crate::error::Result;
 use crate::protocol::obeyed::{
     OTHER_CONFIGURATION, OTHER_CONFIGURATION_ENDS, TOOL_CONFIGURATION, WORKFLOWS,
 };
+use crate::protocol::{Bounded, Event, OutwardLink};
 use crate::repositories;
-use crate::ui::escape_line;
 
-/// How many of a kind are named.
-const NAMED: usize = 5;
+/// How many of a kind are told.
+const TOLD: usize = 50;
 /// In how many new directories a repository is looked for.
 const MAX_DIRECTORIES: usize = 1_000;
 /// Directories whose files hook managers run.
@@ -58,51 +57,36 @@ struct Report {
     hooks: Vec<String>,
     obeyed: Vec<String>,
     executables: Vec<String>,
-    links: Vec<String>,
+    links: Vec<OutwardLink>,
 }
 
 impl Report {
     /// Sorts a change in; `target` is where a link leads.
     fn add(&mut self, workspace: &Path, change: &SnapshotChange, target: Option<&Path>) {
-        let shown = escape_line(&change.path.to_string_lossy());
+        let path = text_of(&change.path);
         let is_left = change.after.is_some_and(|node| !node.is_directory());
         if is_left && is_obeyed(&change.path) {
-            self.obeyed.push(format!("`{shown}`"));
+            self.obeyed.push(path.clone());
         }
         if let Some(target) = target {
             if leads_out(workspace, &change.path, target) {
-                let target = escape_line(&target.to_string_lossy());
-                self.links.push(format!("`{shown}` (to `{target}`)"));
+                let target = text_of(target);
+                self.links.push(OutwardLink { path, target });
             }
         } else if is_hook(&change.path) && change.after.is_some() {
-            self.hooks.push(format!("`{shown}`"));
+            self.hooks.push(path);
         } else if is_executable(change.after) && !is_executable(change.before) {
-            self.executables.push(format!("`{shown}`"));
+            self.executables.push(path);
         }
     }
 
-    /// The words; none if there is nothing to tell.
-    fn words(&self) -> String {
-        let mut text = String::new();
-        for (what, names) in [
-            ("Git or a hook manager would run", &self.hooks),
-            (
-                "Editors, shells, other tools or build services would obey",
-                &self.obeyed,
-            ),
-            ("New executables:", &self.executables),
-            ("Links that lead out of the workspace:", &self.links),
-        ] {
-            if names.is_empty() {
-                continue;
-            }
-            let mut shown = names[..names.len().min(NAMED)].join(", ");
-            if names.len() > NAMED {
-                let _ = write!(shown, " and {} more", names.len() - NAMED);
-            }
-            let _ = writeln!(text, "{what} {shown}");
+    fn event(self) -> Event {
+        Event::LeftBehind {
+            hooks: Bounded::new(TOLD, self.hooks),
+            obeyed: Bounded::new(TOLD, self.obeyed),
+            executables: Bounded::new(TOLD, self.executables),
+            links: Bounded::new(TOLD, self.links),
         }
-        text
     }
 }
 
@@ -162,7 +146,7 @@ impl Conversation<'_> {
         if let Ok(report) = self.reported(before, after, hooks)
             && report != Report::default()
         {
-            self.agent.ui.say(report.words().trim_end());
+            self.agent.tell(report.event());
         }
     }
 
@@ -207,8 +191,8 @@ impl Conversation<'_> {
             found.extend(own.filter(|(path, mark)| known.get(path) != Some(mark)));
         }
         let names = found.into_keys().map(|path| {
-            let path = path.strip_prefix(workspace).unwrap_or(&path).to_owned();
-            format!("`{}`", escape_line(&path.to_string_lossy()))
+            let path = path.strip_prefix(workspace).unwrap_or(&path);
+            text_of(path)
         });
         report.hooks.extend(names);
         Ok(report)
@@ -237,17 +221,5 @@ mod tests {
         assert!(case(".github/workflows/ci.yml") && case("Jenkinsfile"));
         assert!(case("sub/.claude/settings.json") && case("x.Code-Workspace") && case(".zshenv"));
         assert!(!case("vscode/x") && !case("packages/x/Jenkinsfile") && !case(".github/x"));
-    }
-
-    #[test]
-    fn many_are_counted() {
-        let report = Report {
-            executables: (0..9).map(|number| format!("`x{number}`")).collect(),
-            ..Report::default()
-        };
-        assert_eq!(
-            report.words(),
-            "New executables: `x0`, `x1`, `x2`, `x3`, `x4` and 4 more\n"
-        );
     }
 }

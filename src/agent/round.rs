@@ -7,17 +7,16 @@ use jiff::Timestamp;
 use super::check::Checked;
 use super::permit::{Asking, Consent};
 use super::{Conversation, Patience, Taken};
-use crate::approve::Pending;
+use crate::approve::{Input, Pending};
 use crate::error::{Error, Result};
 use crate::execute;
-use crate::protocol::{Command, Outcome, ReadRequest, RelPath, Status, Step, StepResult};
+use crate::protocol::{Circling, Command, Event, Outcome, ReadRequest, Status, Step, StepResult};
 use crate::reply::{Issue, Reply};
 use crate::session::{
     CheckReport, CheckedWhen, Circle, CutReply, Instructions, Note, Planning, Question, Record,
     Session, Source, now,
 };
 use crate::settings::OnFailure;
-use crate::ui::{Event, Input};
 use crate::workspace::Workspace;
 
 /// After how many rounds the full instructions come back, because a chat forgets.
@@ -51,7 +50,7 @@ impl Conversation<'_> {
             workspace: &agent.workspace,
             limits: &agent.limits,
             seen: &self.session.seen,
-            ui: &agent.ui,
+            person: &*agent.person,
             interrupt: &agent.interrupt,
             base: &agent.base,
             approval: self.approval(),
@@ -66,9 +65,9 @@ impl Conversation<'_> {
 
     /// Whether the person is waited for.
     pub(super) fn input(&self, patience: Patience) -> Input {
-        let ui = &self.agent.ui;
-        if patience == Patience::Session || ui.is_interactive() {
-            ui.input()
+        let person = &self.agent.person;
+        if patience == Patience::Session || person.is_interactive() {
+            person.input()
         } else {
             Input::Refuse
         }
@@ -204,15 +203,13 @@ impl Conversation<'_> {
             result.command == "DONE" && result.outcome.status == Status::Refused
         };
         for result in results.iter().filter(is_refused) {
-            self.agent.ui.tell(&Event::Step {
-                result,
-                differences: &[],
+            self.agent.tell(Event::Step {
+                result: result.clone(),
+                differences: Vec::new(),
             });
         }
         if reply.steps.is_empty() && reply.issues.is_empty() && reply.cut.is_none() {
-            self.agent
-                .ui
-                .say("  There is no command in it; the next message asks the model for one.");
+            self.agent.tell(Event::NoCommands);
         }
     }
 
@@ -220,13 +217,10 @@ impl Conversation<'_> {
         if circles.is_empty() {
             return;
         }
-        let told: Vec<&str> = (circles.iter())
-            .map(|circle| circle.for_person.as_str())
+        let circles: Vec<Circling> = (circles.iter())
+            .map(|circle| circle.for_person.clone())
             .collect();
-        self.agent.ui.say(&format!(
-            "The model goes in circles: {}. It is told so; `agent say \"...\"` tells it what you know.",
-            told.join("; ")
-        ));
+        self.agent.tell(Event::Circles { circles });
     }
 
     /// About how many tokens the message of this round and its reply have, by their lengths.
@@ -262,20 +256,18 @@ impl Conversation<'_> {
 
     fn say_done(&self, notes: &[Note]) {
         let session = &self.session;
-        self.agent.ui.tell(&Event::Done {
-            id: session.session_id.as_str(),
-            summary: session.summary.as_deref().unwrap_or_default(),
+        let files = session.changed_files.iter();
+        self.agent.tell(Event::Done {
+            id: session.session_id.clone(),
+            summary: session.summary.clone().unwrap_or_default(),
             rounds: session.sequence_number - 1,
             changed: session.changed_files.len(),
-            files: session.changed_files.iter().map(RelPath::as_str).collect(),
+            files: files.map(|path| path.as_str().to_owned()).collect(),
             seconds: seconds_since(session.created_at),
         });
         for note in notes.iter().filter(|note| note.source == Source::Person) {
-            let text = format!(
-                "The session ended before your note was sent: {}\nContinue with it: agent resume \"...\"",
-                note.text
-            );
-            self.agent.ui.say(&text);
+            let text = note.text.clone();
+            self.agent.tell(Event::NoteUnsent { text });
         }
     }
 }

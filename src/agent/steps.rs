@@ -10,6 +10,7 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use super::differences::Differences;
+use super::live_output::{LiveOutput, announce};
 use super::permit::{Consent, Permission};
 use super::round::{reason_to_skip, runs};
 use super::{Conversation, Taken, Written};
@@ -17,10 +18,10 @@ use crate::error::{Error, Result};
 use crate::execute::Execution;
 use crate::policy::Grant;
 use crate::protocol::{
-    Command, Outcome, StagedBatch, StagedChange, StagedFile, StagedStep, Status, Step, StepResult,
+    Command, Event, Outcome, StagedBatch, StagedChange, StagedFile, StagedStep, Status, Step,
+    StepResult,
 };
 use crate::session::{Printed, Record, Sync};
-use crate::ui::{Activity, Event};
 
 /// What is done of a round already.
 #[derive(Debug, Default)]
@@ -44,8 +45,8 @@ struct Progress<'r> {
     results: Vec<StepResult>,
     /// Keeps what the command that runs prints.
     printed: &'r RefCell<Option<Printed>>,
-    /// Tells the person that it runs.
-    activity: &'r RefCell<Option<Activity>>,
+    /// Tells what it prints.
+    live: &'r RefCell<Option<LiveOutput>>,
     /// What the steps that are about to be told change, by their numbers.
     differences: Differences,
 }
@@ -74,10 +75,14 @@ impl Conversation<'_> {
         let agent = self.agent;
         let steps = &taken.reply.steps;
         let printed = RefCell::new(None::<Printed>);
-        let activity = RefCell::new(None::<Activity>);
+        let live = RefCell::new(None::<LiveOutput>);
         let mut on_output = |text: &str| {
-            if let Some(activity) = activity.borrow().as_ref() {
-                activity.printed(text);
+            let due = live
+                .borrow_mut()
+                .as_mut()
+                .and_then(|live| live.printed(text));
+            if let Some(event) = due {
+                agent.tell(event);
             }
             if let Some(printed) = printed.borrow_mut().as_mut() {
                 printed.push(text);
@@ -99,7 +104,7 @@ impl Conversation<'_> {
             records: begun.records,
             results: begun.results,
             printed: &printed,
-            activity: &activity,
+            live: &live,
             differences: Differences::new(),
         };
         for group in left.chunk_by(|one, next| !runs(one) && !runs(next)) {
@@ -152,7 +157,7 @@ impl Conversation<'_> {
                     batch: None,
                 });
                 self.record(&std::mem::take(&mut progress.records))?;
-                self.agent.ui.announce(&step.command);
+                announce(&*self.agent.person, &step);
                 let grants = grant.into_iter().chain(self.granted());
                 execution.confine(self.agent.manner.permit.confinement(grants));
                 let folder = self.agent.store.folder(&self.session.session_id);
@@ -162,12 +167,16 @@ impl Conversation<'_> {
                 self.has_unsynced_files = true;
                 if let Command::RunCommand { script, .. } = &step.command {
                     self.agent.learn_named(&mut self.concealed, script);
-                    progress.activity.replace(self.agent.ui.activity(script));
                 }
+                progress
+                    .live
+                    .replace(Some(LiveOutput::of_step(step.number)));
                 let outcome = progress
                     .consent
                     .carry_out(&step, |step| execution.step(step));
-                progress.activity.take();
+                if let Some(event) = progress.live.take().and_then(LiveOutput::finish) {
+                    self.agent.tell(event);
+                }
                 outcome
             }
         };
@@ -261,7 +270,7 @@ impl Conversation<'_> {
             Err(outcome) => outcome,
             Ok((step, _)) => {
                 if !self.is_proposal(&step) {
-                    self.agent.ui.announce(&step.command);
+                    announce(&*self.agent.person, &step);
                 }
                 progress.consent.carry_out(&step, |step| {
                     let (outcome, prepared) = execution.stage(step);
@@ -299,7 +308,7 @@ impl Conversation<'_> {
         let outcome = match self.allowed(progress, step) {
             Err(outcome) => outcome,
             Ok((step, grant)) => {
-                self.agent.ui.announce(&step.command);
+                announce(&*self.agent.person, &step);
                 execution.confine(self.agent.manner.permit.confinement(grant));
                 (progress.consent).carry_out(&step, |step| execution.step(step))
             }
@@ -339,12 +348,11 @@ impl Conversation<'_> {
         let mut records = std::mem::take(&mut progress.records);
         records.extend(self.finished_records(&results));
         self.journal.append(&records, Sync::Later)?;
-        let differences = std::mem::take(&mut progress.differences);
+        let mut differences = std::mem::take(&mut progress.differences);
         for result in &results {
-            let own = differences.get(&result.number);
-            self.agent.ui.tell(&Event::Step {
-                result,
-                differences: own.map_or(&[], Vec::as_slice),
+            self.agent.tell(Event::Step {
+                result: result.clone(),
+                differences: differences.remove(&result.number).unwrap_or_default(),
             });
         }
         progress.results.extend(results);
@@ -355,9 +363,9 @@ impl Conversation<'_> {
     pub(super) fn finished(&mut self, result: &StepResult) -> Result<()> {
         let records = self.finished_records(std::slice::from_ref(result));
         self.journal.append(&records, Sync::Later)?;
-        self.agent.ui.tell(&Event::Step {
-            result,
-            differences: &[],
+        self.agent.tell(Event::Step {
+            result: result.clone(),
+            differences: Vec::new(),
         });
         Ok(())
     }

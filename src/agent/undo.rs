@@ -15,9 +15,9 @@ use crate::checkpoint::{
     RestorePlan, RestoreStep, Restored, Snapshot, Turn,
 };
 use crate::error::{Error, Result};
+use crate::escape::escape_line;
 use crate::protocol::SessionId;
 use crate::session::{Checkpoint, History, Journal, Record, RoundLock, Source, Sync, Way};
-use crate::ui::escape_line;
 
 /// Where undo keeps what it removes, in the folder of a session.
 pub(super) const REMOVED: &str = "removed";

@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::Agent;
+use crate::protocol::Event;
 use crate::session::Session;
 
 impl Agent {
@@ -40,10 +41,9 @@ impl Agent {
         let confinement = self.manner.permit.confinement.as_mut();
         let left = confinement.and_then(|confinement| confinement.repository.take());
         if let Some(outside) = left {
-            self.ui.say(&format!(
-                "The workspace did not belong to the repository `{}` when this session began, so commands do not see that one. A new session will show it to them.",
-                outside.shared.display()
-            ));
+            self.tell(Event::RepositoryHidden {
+                repository: outside.shared.display().to_string(),
+            });
         }
     }
 }

@@ -117,7 +117,7 @@ impl Pending {
 
     /// Decides the question of this number as it lies there.
     #[cfg(test)]
-    pub(super) fn decide_put(&self, number: u32, verdict: &Verdict) -> Result<bool> {
+    pub(crate) fn decide_put(&self, number: u32, verdict: &Verdict) -> Result<bool> {
         let put = read(&self.question(number), MAX_QUESTION).expect("it was put");
         self.decide(&put, verdict)
     }

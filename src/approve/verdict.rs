@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::protocol::ApprovalKind;
+
 /// A decision of the person.
 ///
 /// As JSON: `{"decision": "yes"}`, `{"decision": "no", "reason": "use cargo"}`,
@@ -46,6 +48,15 @@ impl Verdict {
             Self::Edit { .. } => "edit",
             Self::Skip => "skip",
             Self::Stop => "stop",
+        }
+    }
+
+    /// The word for a decision about this kind of question, as the person is told it.
+    pub fn word_for(&self, kind: ApprovalKind) -> &'static str {
+        match (kind, self) {
+            (ApprovalKind::Network, Self::Yes) => "once",
+            (ApprovalKind::Network, Self::Always) => "session",
+            _ => self.word(),
         }
     }
 

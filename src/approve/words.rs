@@ -23,7 +23,7 @@ pub(super) fn title(command: &Command) -> String {
 }
 
 /// A script by its first line.
-pub(super) fn script_title(script: &str) -> String {
+pub fn script_title(script: &str) -> String {
     let mut lines = script.trim().lines();
     let first = lines.next().unwrap_or_default();
     let mut short: String = first.chars().take(MAX_TITLE).collect();

@@ -8,12 +8,13 @@ use serde::Serialize;
 
 use super::guard::Testing;
 use super::{Common, open, step};
+use crate::agent::announce;
 use crate::agent::apply::{Applying, Difference, Rehearsal, is_complete};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
-use crate::protocol::{Command, Level, Status, Step, StepResult};
+use crate::protocol::{Command, Event, Level, Status, Step, StepResult};
 use crate::reply::{self, Issue, Repair, Reply, TruncatedReply};
-use crate::ui::{Event, Ui};
+use crate::ui::Ui;
 use crate::workspace::Workspace;
 
 const EXAMPLES: &str = "\
@@ -81,12 +82,14 @@ impl Apply {
         let place = open::place(common, ui, testing)?;
         let (mark, reply) = checked(reply::read_in(place.workspace.path(), &bytes))?;
         let interrupt = Interrupt::from_signals()?;
+        // A script gets the results, and no events.
+        let person = if common.json { ui.muted() } else { ui.clone() };
         let applying = Applying {
             base: &place.base,
             workspace: &place.workspace,
             limits: &place.limits,
             permit: &place.permit,
-            ui,
+            person: &person,
             on_failure: place.on_failure,
             interrupt: &interrupt,
             mark,
@@ -177,10 +180,10 @@ impl Teller<'_> {
         if self.json {
             return;
         }
-        for repair in &reply.repairs {
+        for repair in reply.repairs.iter().cloned() {
             self.ui.tell(&Event::Repaired { repair });
         }
-        for issue in &reply.issues {
+        for issue in reply.issues.iter().cloned() {
             self.ui.tell(&Event::Issue { issue });
         }
         if let Some(cut) = &reply.cut {
@@ -188,14 +191,14 @@ impl Teller<'_> {
                 "  cut off in {} (line {}): it was not applied. Ask the chat for the rest.",
                 cut.what, cut.line
             );
-            self.ui.tell(&Event::Notice { text: &text });
+            self.ui.say(&text);
         }
     }
 
     fn step(&self, step: &Step, result: Option<&StepResult>) {
         let Some(result) = result else {
             if !self.json {
-                self.ui.announce(&step.command);
+                announce(self.ui, step);
             }
             return;
         };
@@ -212,8 +215,8 @@ impl Teller<'_> {
             return;
         }
         self.ui.tell(&Event::Step {
-            result,
-            differences: &[],
+            result: result.clone(),
+            differences: Vec::new(),
         });
         let shows_output = result.outcome.status == Status::Ok && !step.command.changes_files();
         if shows_output && !result.outcome.detail.is_empty() {

@@ -10,7 +10,7 @@ use super::{Common, open, resume};
 use crate::approve::{Pending, Question, Verdict};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
-use crate::ui::{Event, Ui};
+use crate::ui::Ui;
 
 const APPROVE_EXAMPLES: &str = "\
 Examples:
@@ -105,13 +105,7 @@ impl Choice {
             if !pending.decide(question, verdict)? {
                 return Err(decided_already(question.number));
             }
-            agent.ui.tell(&Event::Decided {
-                number: question.number,
-                command: &question.command,
-                title: &question.title,
-                decision: question.kind.word(verdict),
-                reason: verdict.reason(),
-            });
+            agent.ui.tell(&question.decided(verdict));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -172,17 +166,7 @@ fn decided_already(number: u32) -> Error {
 pub(super) fn show_pending(agent: &Files, id: &SessionId) -> usize {
     let open = Pending::of(&agent.store.folder(id)).open_questions();
     for question in &open {
-        agent.ui.tell(&Event::Approval {
-            number: question.number,
-            round: question.round,
-            command: &question.command,
-            title: &question.title,
-            shown: &question.shown,
-            why: &question.why,
-            may: &question.may,
-            proposal: question.proposal.as_deref(),
-            how: "",
-        });
+        agent.ui.tell(&question.event());
     }
     open.len()
 }

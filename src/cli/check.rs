@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::{Common, open};
 use crate::error::{Error, Kind, Result};
-use crate::protocol::{Capped, Status};
-use crate::ui::{Event, Ui};
+use crate::protocol::{Capped, Event, Status};
+use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,8 +20,8 @@ Examples:
 pub(super) struct Check {}
 
 impl Check {
-    pub(super) fn run(common: &Common, ui: Ui) -> Result<ExitCode> {
-        let agent = open::agent(common, ui)?;
+    pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
+        let agent = open::agent(common, ui.clone())?;
         let (Some(check), Some(outcome)) = (&agent.manner.check, agent.check([], &mut |_| {}))
         else {
             return Err(Error::mendable("no check command is set").hint(
@@ -30,13 +30,13 @@ impl Check {
         };
         let mut told = outcome.clone();
         if !common.json {
-            agent.ui.text(&outcome.detail.text);
+            ui.text(&outcome.detail.text);
             // It is there in full already.
             told.detail = Capped::default();
         }
-        agent.ui.tell(&Event::Check {
-            command: &check.command,
-            outcome: &told,
+        ui.tell(&Event::Check {
+            command: check.command.clone(),
+            outcome: told,
         });
         Ok(match outcome.status {
             Status::Ok => ExitCode::SUCCESS,

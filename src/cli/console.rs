@@ -84,7 +84,8 @@ pub(super) fn open(
         words: Mutex::new(words),
         commands: Mutex::new(commands),
     });
-    let prompt = agent.ui.open_prompt(lines, listener, &agent.interrupt)?;
+    let ui = common.ui();
+    let prompt = ui.open_prompt(lines, listener, &agent.interrupt)?;
     let current = Current::default();
     let hand = Arc::new(Hand {
         common: common.clone(),

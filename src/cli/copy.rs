@@ -10,11 +10,12 @@ use clap::Args;
 
 use super::{Common, carry, open, resume};
 use crate::agent::message_of;
+use crate::approve::{Answer, Takes};
 use crate::courier::{Clipboard, Message, Surroundings};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::mailbox::{Doorbell, Mailbox};
-use crate::ui::{Answer, Takes, Ui};
+use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
 Examples:

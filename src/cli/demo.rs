@@ -15,7 +15,7 @@ use crate::mailbox::Doorbell;
 use crate::protocol::{EndMark, SessionId};
 use crate::session::Session;
 use crate::settings::{self, Base, Overrides, Trust};
-use crate::ui::{Event, Ui};
+use crate::ui::Ui;
 
 const TASK: &str =
     "Write a script `count.sh` that prints how many lines each .txt file has, and test it.";
@@ -31,9 +31,9 @@ const REPLIES: [&str; 3] = [
 #[derive(Debug, Args)]
 pub(super) struct Demo {}
 
-pub(super) fn run(ui: Ui) -> Result<ExitCode> {
+pub(super) fn run(ui: &Ui) -> Result<ExitCode> {
     let directory = crate::fs::temporary_directory("agent-demo-")?;
-    let agent = agent(directory.path(), ui)?;
+    let agent = agent(directory.path(), ui.clone())?;
     let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
     let session = Session::new(
         id.clone(),
@@ -42,16 +42,8 @@ pub(super) fn run(ui: Ui) -> Result<ExitCode> {
         crate::session::now(),
     );
     agent.store.save(&session)?;
-    agent
-        .ui
-        .say("A demonstration: a script plays you and the chat. Everything else is real.\n");
-    agent.ui.tell(&Event::Session {
-        id: id.as_str(),
-        task: TASK,
-        base: &agent.base,
-        workspace: agent.workspace.path(),
-        resumed: false,
-    });
+    ui.say("A demonstration: a script plays you and the chat. Everything else is real.\n");
+    agent.tell_session(&session, false);
     let ending = thread::scope(|scope| {
         scope.spawn(|| chat(&agent, &id));
         let ending = agent.run(session);
@@ -59,9 +51,7 @@ pub(super) fn run(ui: Ui) -> Result<ExitCode> {
         ending
     })?;
     if ending == Ending::Done {
-        agent
-            .ui
-            .say("\nThat is all there is to it; its folder is gone again. Now with a chat of yours: agent new \"<task>\"");
+        ui.say("\nThat is all there is to it; its folder is gone again. Now with a chat of yours: agent new \"<task>\"");
     }
     Ok(exit_code(ending))
 }

@@ -48,9 +48,9 @@ struct Row {
 }
 
 impl Diff {
-    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let find = |store: &Store, ui: &Ui| resume::find_any(store, ui, self.id.as_deref());
-        let opened = open::session(common, ui, find)?;
+        let opened = open::session(common, ui.clone(), find)?;
         let (agent, id) = (opened.agent, opened.session.session_id);
         let Checkpoint {
             round,
@@ -63,14 +63,14 @@ impl Diff {
             for stat in store.stat(&before, &after, &limits).map_err(tidied)? {
                 let row = row(round, &stat);
                 if common.json {
-                    agent.ui.data(&row);
+                    ui.data(&row);
                 } else {
-                    agent.ui.line(&line(&row));
+                    ui.line(&line(&row));
                 }
             }
         } else {
             let text = store.diff(&before, &after, &limits).map_err(tidied)?;
-            agent.ui.patch(&text);
+            ui.patch(&text);
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -99,9 +99,7 @@ impl Diff {
             ""
         };
         if !common.json {
-            agent
-                .ui
-                .say(&format!("Round {round} of session {id}{back}:"));
+            (common.ui()).say(&format!("Round {round} of session {id}{back}:"));
         }
         Ok(found)
     }

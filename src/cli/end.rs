@@ -24,20 +24,20 @@ pub(super) struct End {
 }
 
 impl End {
-    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let mut lock = None;
-        let opened = open::session(common, ui, |store, ui| {
+        let opened = open::session(common, ui.clone(), |store, ui| {
             lock = Some(LoopLock::take(store.directory())?);
             resume::find(store, ui, self.id.as_deref())
         })?;
         let (agent, session) = (opened.agent, opened.session);
         let id = session.session_id.clone();
         if session.is_complete {
-            agent.ui.say(&format!("Session {id} has ended already."));
+            ui.say(&format!("Session {id} has ended already."));
             return Ok(ExitCode::SUCCESS);
         }
         agent.end(session)?;
-        agent.ui.say(&format!(
+        ui.say(&format!(
             "Session {id} has ended. The files stay as they are."
         ));
         Ok(ExitCode::SUCCESS)

@@ -64,24 +64,24 @@ struct Row<'a> {
 }
 
 impl Fork {
-    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let find = |store: &Store, _: &Ui| {
             let (session, _) = store.load_or_rebuild(&store.named(&self.id)?)?;
             Ok(session)
         };
-        let opened = open::session(common, ui, find)?;
+        let opened = open::session(common, ui.clone(), find)?;
         let (agent, from) = (opened.agent, opened.session.session_id);
         let further = resume::instruction(&self.instruction)?;
         let point = agent.fork_point(&from, self.round)?;
         let round = point.round;
         let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
         if self.in_place {
-            if !self.take_back(&agent, &point)? {
-                agent.ui.say("Nothing was done.");
+            if !self.take_back(&agent, ui, &point)? {
+                ui.say("Nothing was done.");
                 return Ok(ExitCode::SUCCESS);
             }
             let forked = agent.fork(point, id, further)?;
-            tell(common, &agent, &forked, (&from, round));
+            tell(ui, common.json, &agent, &forked, (&from, round));
             return Ok(ExitCode::SUCCESS);
         }
         let directory = match &self.into {
@@ -91,13 +91,13 @@ impl Fork {
         let target = open::another(common, &directory, &agent)?;
         let restored = agent.copy_files(&point.files, &target)?;
         let forked = target.fork(point, id, further)?;
-        tell_missing(&agent, &restored);
-        tell(common, &target, &forked, (&from, round));
+        tell_missing(ui, &restored);
+        tell(ui, common.json, &target, &forked, (&from, round));
         Ok(ExitCode::SUCCESS)
     }
 
     /// Takes back what rounds after the point changed; tells whether the files are as they were.
-    fn take_back(&self, agent: &Agent, point: &ForkPoint) -> Result<bool> {
+    fn take_back(&self, agent: &Agent, ui: &Ui, point: &ForkPoint) -> Result<bool> {
         let history = agent.store.history(&point.session)?;
         let is_later = |round: &Checkpoint| round.round > point.round;
         // What an earlier try could not restore is still to be undone.
@@ -107,12 +107,12 @@ impl Fork {
             return Ok(true);
         }
         let reversal = agent.plan(&point.session, Wish::UndoTo(point.round))?;
-        undo::show(agent, &point.session, &reversal, Force::Skip);
-        if !self.yes && !undo::is_agreed(agent)? {
+        undo::show(ui, &point.session, &reversal, Force::Skip);
+        if !self.yes && !undo::is_agreed(agent, ui)? {
             return Ok(false);
         }
         let restored = agent.carry_out(&point.session, &reversal, Force::Skip)?;
-        undo::tell(agent, &point.session, &reversal, &restored);
+        undo::tell(agent, ui, &point.session, &reversal, &restored);
         ensure_restored(&restored)?;
         Ok(true)
     }
@@ -133,9 +133,9 @@ fn beside(base: &Path, id: &SessionId) -> Result<PathBuf> {
     }
 }
 
-fn tell_missing(agent: &Agent, restored: &Restored) {
+fn tell_missing(ui: &Ui, restored: &Restored) {
     if let Some(first) = restored.skipped.first() {
-        agent.ui.say(&format!(
+        ui.say(&format!(
             "{} not copied, such as `{}`.",
             count(restored.skipped.len(), "file"),
             escape_line(&first.path.to_string_lossy())
@@ -143,10 +143,10 @@ fn tell_missing(agent: &Agent, restored: &Restored) {
     }
 }
 
-fn tell(common: &Common, agent: &Agent, forked: &Forked, (from, round): (&SessionId, u32)) {
+fn tell(ui: &Ui, is_json: bool, agent: &Agent, forked: &Forked, (from, round): (&SessionId, u32)) {
     let id = &forked.id;
-    if common.json {
-        agent.ui.data(&Row {
+    if is_json {
+        ui.data(&Row {
             id: id.as_str(),
             from: from.as_str(),
             round,
@@ -163,7 +163,7 @@ fn tell(common: &Common, agent: &Agent, forked: &Forked, (from, round): (&Sessio
     } else {
         format!("cd {} && ", crate::settings::quoted(&agent.base))
     };
-    agent.ui.say(&format!(
+    ui.say(&format!(
         "Session {id} goes on from session {from} after round {round}.\nWorkspace: {}\nMessage for a new chat: {}\nTo go on: {place}agent resume {id}",
         shown(agent.workspace.path()),
         shown(&forked.message.posted.pastes[0]),

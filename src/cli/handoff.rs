@@ -28,9 +28,9 @@ pub(super) struct Handoff {
 }
 
 impl Handoff {
-    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let find = |store: &Store, ui: &Ui| resume::find(store, ui, self.id.as_deref());
-        let opened = open::session(common, ui, find)?;
+        let opened = open::session(common, ui.clone(), find)?;
         let (agent, id) = (opened.agent, opened.session.session_id);
         let handed = agent.hand_over(&id)?;
         agent.tell_outbox(
@@ -47,7 +47,7 @@ impl Handoff {
         } else {
             format!("`agent resume {id}` waits for the reply.")
         };
-        agent.ui.say(&format!(
+        ui.say(&format!(
             "It has all that a new chat must know; the old chat is not needed any more. {next}"
         ));
         Ok(ExitCode::SUCCESS)

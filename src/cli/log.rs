@@ -10,12 +10,13 @@ use tracing_subscriber::EnvFilter;
 use crate::agent::Agent;
 use crate::secrets;
 use crate::session::Session;
+use crate::ui::Ui;
 
 /// The variable that says what is traced, as in `AGENT_LOG=agent=trace`.
 const VARIABLE: &str = "AGENT_LOG";
 
 /// Begins the trace; a session without one is as good as with it, so trouble is only told.
-pub(super) fn start(agent: &Agent, session: &Session) {
+pub(super) fn start(agent: &Agent, session: &Session, ui: &Ui) {
     let path = agent.store.folder(&session.session_id).join("agent.log");
     let mut options = OpenOptions::new();
     options.create(true).append(true);
@@ -23,9 +24,7 @@ pub(super) fn start(agent: &Agent, session: &Session) {
     let file = match options.open(&path) {
         Ok(file) => file,
         Err(cause) => {
-            agent
-                .ui
-                .say(&format!("No log is written: `{}`: {cause}", path.display()));
+            ui.say(&format!("No log is written: `{}`: {cause}", path.display()));
             return;
         }
     };

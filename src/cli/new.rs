@@ -8,7 +8,7 @@ use super::{Common, carry, exit_code, log, open, prompts, read_standard_input};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
 use crate::session::{LoopLock, Session};
-use crate::ui::{Event, Ui};
+use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,9 +35,9 @@ pub(super) struct New {
 }
 
 impl New {
-    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let task = self.task(common, &ui)?;
-        let (agent, wishes) = open::agent_and_wishes(common, ui)?;
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
+        let task = self.task(common, ui)?;
+        let (agent, wishes) = open::agent_and_wishes(common, ui.clone())?;
         let longest = agent.manner.carriage.limit.characters / 2;
         if task.chars().count() > longest {
             return Err(
@@ -53,14 +53,8 @@ impl New {
         session.outside_repository = agent.repository_from_workspace();
         agent.store.save(&session)?;
         lock.works_on(agent.store.directory(), Some(&session.session_id))?;
-        log::start(&agent, &session);
-        agent.ui.tell(&Event::Session {
-            id: session.session_id.as_str(),
-            task: &session.task,
-            base: &agent.base,
-            workspace: agent.workspace.path(),
-            resumed: false,
-        });
+        log::start(&agent, &session, ui);
+        agent.tell_session(&session, false);
         let stay = carry::Stay::of(self.no_wait);
         let wishes = carry::copying(wishes, self.copy);
         carry::run(&agent, session, stay, wishes, common).map(exit_code)

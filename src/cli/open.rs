@@ -3,12 +3,14 @@
 mod opened;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) use self::opened::{agent, agent_and_wishes, session};
 use super::apply::Place;
 use super::{Common, choices, guard, workspace};
 use crate::agent::{Agent, Check, Manner};
+use crate::approve::{Answer, Takes};
 use crate::compose::{Carriage, FileLimit, Limit, TooLong};
 use crate::error::{Error, Kind, Result};
 use crate::execute::Limits;
@@ -21,7 +23,7 @@ use crate::settings::{
     self, Attach, Base, Chat, Found, KeepsContext, Loaded, Origin, Overrides, Paths, Secrets,
     Settings, Switch, Trust, WhenTooLong,
 };
-use crate::ui::{Answer, Takes, Ui};
+use crate::ui::Ui;
 use crate::workspace::Workspace;
 
 /// What happens in a directory where `agent` was never used.
@@ -148,7 +150,7 @@ pub(super) fn assemble(
         },
         workspace,
         base,
-        ui,
+        person: Arc::new(ui),
         interrupt,
     };
     agent.disarm_left();
@@ -198,7 +200,7 @@ pub(super) fn another(common: &Common, directory: &Path, agent: &Agent) -> Resul
         .hint("unset `Agent__WorkspaceDir`, or fork with `--in-place`"));
     }
     for notice in &loaded.notices {
-        agent.ui.say(notice);
+        common.ui().say(notice);
     }
     let interrupt = agent.interrupt.clone();
     let mut fork = assemble(base.directory, &loaded, &trust, common.ui(), interrupt)?;

@@ -8,12 +8,12 @@ use clap::Args;
 
 use super::{Common, open, step};
 use crate::agent::ANYWAY;
-use crate::approve::editor::{self, Draft};
 use crate::courier::{Clipboard, Surroundings};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, write_atomic};
 use crate::mailbox::{MAX_REPLY, Mailbox};
 use crate::reply;
+use crate::ui::editor::{self, Draft};
 use crate::ui::{Ui, count, escape_line, has_prompt, shortened};
 
 const EXAMPLES: &str = "\

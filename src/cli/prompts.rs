@@ -7,11 +7,12 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{Common, open};
+use crate::approve::{Answer, Takes};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::prompts::{Owner, Prompt, Shelves};
 use crate::settings::{Base, Found, quoted};
-use crate::ui::{Answer, Takes, Ui, escape_line, escape_text, shortened};
+use crate::ui::{Ui, escape_line, escape_text, shortened};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -8,7 +8,7 @@ use super::{Common, carry, choices, exit_code, log, open, read_standard_input, s
 use crate::agent::Ending;
 use crate::error::{Error, Result};
 use crate::session::{LoopLock, Session, Store};
-use crate::ui::{Event, Ui};
+use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,10 +42,10 @@ pub(super) struct Resume {
 const MAX_INSTRUCTION: usize = 4_000;
 
 impl Resume {
-    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let (id, instruction) = self.understood()?;
         let mut lock = None;
-        let opened = open::session(common, ui, |store, ui| {
+        let opened = open::session(common, ui.clone(), |store, ui| {
             lock = Some(LoopLock::take(store.directory())?);
             match &instruction {
                 Some(_) => find_any(store, ui, id.as_deref()),
@@ -53,7 +53,7 @@ impl Resume {
             }
         })?;
         let (agent, mut session) = (opened.agent, opened.session);
-        choices::tell_not_kept(&agent.ui, &opened.not_kept);
+        choices::tell_not_kept(ui, &opened.not_kept);
         if session.is_at_limit() {
             let rounds = session.sequence_number.saturating_sub(1);
             session.round_limit = rounds.saturating_add(agent.manner.max_rounds);
@@ -61,24 +61,18 @@ impl Resume {
         if let Some(lock) = &lock {
             lock.works_on(agent.store.directory(), Some(&session.session_id))?;
         }
-        log::start(&agent, &session);
-        agent.ui.tell(&Event::Session {
-            id: session.session_id.as_str(),
-            task: &session.task,
-            base: &agent.base,
-            workspace: agent.workspace.path(),
-            resumed: true,
-        });
+        log::start(&agent, &session, ui);
+        agent.tell_session(&session, true);
         if id.is_none()
             && let Some(line) = status::waiting::others(&agent.store, &session)
         {
-            agent.ui.say(&line);
+            ui.say(&line);
         }
         let check = agent.manner.check.as_ref();
         let check =
             check.and_then(|check| choices::check_line(&agent.store, &check.command, &session));
         if let Some(line) = check {
-            agent.ui.say(&format!("{line}."));
+            ui.say(&format!("{line}."));
         }
         let is_instructed = instruction.is_some();
         if let Some(instruction) = instruction {
@@ -100,9 +94,7 @@ impl Resume {
         if known.is_some() && is_same() {
             // It was written and told in an earlier run.
             let inbox = agent.mailbox.inbox();
-            agent
-                .ui
-                .say(&status::paste(known.as_ref(), inbox).join("\n"));
+            ui.say(&status::paste(known.as_ref(), inbox).join("\n"));
         }
         Ok(exit_code(ending))
     }

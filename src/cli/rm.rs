@@ -6,11 +6,12 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{Common, open};
+use crate::approve::{Answer, Takes};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::protocol::SessionId;
 use crate::session::{LoopLock, RoundLock};
-use crate::ui::{Answer, Takes, Ui, count, escape_line};
+use crate::ui::{Ui, count, escape_line};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -222,7 +222,11 @@ impl std::fmt::Display for Message<'_> {
             length(self.meter.characters, self.meter.tokens),
             self.percent,
             self.chat,
-            space(&takes.map(|takes| (takes.what, takes.characters)).collect())
+            space(
+                &takes
+                    .map(|takes| (takes.what.to_owned(), takes.characters))
+                    .collect()
+            )
         )
     }
 }

@@ -32,15 +32,15 @@ pub(super) struct StepArgs {
 }
 
 impl StepArgs {
-    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let mut lock = None;
-        let opened = open::session(common, ui, |store, ui| {
+        let opened = open::session(common, ui.clone(), |store, ui| {
             lock = Some(LoopLock::take(store.directory())?);
             resume::find_open(store, ui, self.id.as_deref())
         })?;
         let (agent, session) = (opened.agent, opened.session);
-        choices::tell_not_kept(&agent.ui, &opened.not_kept);
-        log::start(&agent, &session);
+        choices::tell_not_kept(ui, &opened.not_kept);
+        log::start(&agent, &session, ui);
         let find = |session: &Session| match &self.reply {
             Some(file) => {
                 let path = paste::put(&agent.mailbox, &read(file)?, paste::Number::MustMatch)?;
@@ -63,7 +63,7 @@ fn waiting(agent: &Agent, session: &Session) -> Result<Candidate> {
                     None => return Ok(candidate),
                 }
             }
-            Arrival::Notice(notice) => agent.ui.say(&notice.to_string()),
+            Arrival::Notice(notice) => agent.tell_notice(notice),
             Arrival::Woken => {}
         }
     }

@@ -10,11 +10,12 @@ use serde::Serialize;
 use super::{Common, open, resume};
 use crate::agent::Agent;
 use crate::agent::undo::{Reversal, Wish, ensure_restored, files, named, obstacle};
+use crate::approve::{Answer, Takes};
 use crate::checkpoint::{Force, Restored};
 use crate::error::{Error, Kind, Result};
 use crate::protocol::SessionId;
 use crate::session::Store;
-use crate::ui::{Answer, Takes, Ui, escape_line};
+use crate::ui::{Ui, escape_line};
 
 /// How many files of a kind are named on the terminal.
 const SHOWN: usize = 100;
@@ -66,14 +67,14 @@ struct Consent {
 }
 
 impl Undo {
-    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let wish = self.to.map_or(Wish::UndoLatest, Wish::UndoTo);
         reverse(common, ui, self.id.as_deref(), wish, &self.consent)
     }
 }
 
 impl Redo {
-    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         reverse(common, ui, self.id.as_deref(), Wish::Redo, &self.consent)
     }
 }
@@ -81,13 +82,13 @@ impl Redo {
 /// Shows what would change, asks, and does it.
 fn reverse(
     common: &Common,
-    ui: Ui,
+    ui: &Ui,
     id: Option<&str>,
     wish: Wish,
     consent: &Consent,
 ) -> Result<ExitCode> {
     let find = |store: &Store, ui: &Ui| resume::find_any(store, ui, id);
-    let opened = open::session(common, ui, find)?;
+    let opened = open::session(common, ui.clone(), find)?;
     let (agent, id) = (opened.agent, opened.session.session_id);
     let reversal = agent.plan(&id, wish)?;
     let force = if consent.force {
@@ -95,25 +96,25 @@ fn reverse(
     } else {
         Force::Skip
     };
-    show(&agent, &id, &reversal, force);
+    show(ui, &id, &reversal, force);
     // Nothing of it can be done: that is told at once, instead of asking first.
     let plan = &reversal.plan;
     let is_vain = force == Force::Skip && plan.steps.is_empty() && !plan.conflicts.is_empty();
-    if !consent.yes && !is_vain && !is_agreed(&agent)? {
-        agent.ui.say("Nothing was done.");
+    if !consent.yes && !is_vain && !is_agreed(&agent, ui)? {
+        ui.say("Nothing was done.");
         return Ok(ExitCode::SUCCESS);
     }
     let restored = agent.carry_out(&id, &reversal, force)?;
-    tell(&agent, &id, &reversal, &restored);
+    tell(&agent, ui, &id, &reversal, &restored);
     if common.json {
-        agent.ui.data(&UndoOutcome::of(&reversal, &restored));
+        ui.data(&UndoOutcome::of(&reversal, &restored));
     }
     ensure_restored(&restored)?;
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn is_agreed(agent: &Agent) -> Result<bool> {
-    match (agent.ui).ask("Do it? [y/N]", Takes::YesOrNo, &agent.interrupt) {
+pub(super) fn is_agreed(agent: &Agent, ui: &Ui) -> Result<bool> {
+    match ui.ask("Do it? [y/N]", Takes::YesOrNo, &agent.interrupt) {
         answer @ Answer::Text(_) => Ok(answer.is_yes()),
         Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
         Answer::Nobody => Err(Error::mendable(
@@ -123,7 +124,7 @@ pub(super) fn is_agreed(agent: &Agent) -> Result<bool> {
     }
 }
 
-pub(super) fn show(agent: &Agent, id: &SessionId, reversal: &Reversal, force: Force) {
+pub(super) fn show(ui: &Ui, id: &SessionId, reversal: &Reversal, force: Force) {
     let rounds = named(&reversal.rounds);
     let plan = &reversal.plan;
     let mut text = match reversal.wish {
@@ -162,7 +163,7 @@ pub(super) fn show(agent: &Agent, id: &SessionId, reversal: &Reversal, force: Fo
             "\nWhat {stay} changed stays as it is: no checkpoint could be taken."
         );
     }
-    agent.ui.say(&text);
+    ui.say(&text);
 }
 
 fn more(count: usize) -> String {
@@ -176,7 +177,13 @@ fn item(path: &Path, what: &str) -> String {
     format!("\n  {} {what}", escape_line(&path.to_string_lossy()))
 }
 
-pub(super) fn tell(agent: &Agent, id: &SessionId, reversal: &Reversal, restored: &Restored) {
+pub(super) fn tell(
+    agent: &Agent,
+    ui: &Ui,
+    id: &SessionId,
+    reversal: &Reversal,
+    restored: &Restored,
+) {
     let rounds = named(&reversal.rounds);
     let it = if reversal.rounds.len() == 1 {
         "it"
@@ -222,7 +229,7 @@ pub(super) fn tell(agent: &Agent, id: &SessionId, reversal: &Reversal, restored:
     } else {
         text.push_str("\nThe model hears of it in the next message but one.");
     }
-    agent.ui.say(&text);
+    ui.say(&text);
 }
 
 fn counted(files: usize) -> String {

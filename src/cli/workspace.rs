@@ -6,10 +6,11 @@
 use std::path::{Path, PathBuf};
 
 use super::Common;
+use crate::approve::{Answer, Takes};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::settings::{self, Base, Trust};
-use crate::ui::{Answer, Takes, Ui};
+use crate::ui::Ui;
 
 /// The directory that `--workspace` names, if it does.
 pub(super) fn named(common: &Common, here: &Path) -> Option<PathBuf> {

@@ -13,12 +13,13 @@ use std::time::Duration;
 use super::observe::Observer;
 use super::sight::{self, Sight};
 use super::{Clipboard, Found, Message, Surroundings, Use, Wishes, notice};
+use crate::approve::{Answer, Answers, Takes};
 use crate::error::Result;
 use crate::fs::{Durability, create_directory, write_atomic};
 use crate::interrupt::Interrupt;
 use crate::mailbox::{Doorbell, Mailbox, Waker};
-use crate::protocol::SessionId;
-use crate::ui::{Answer, Answers, Takes, Ui};
+use crate::protocol::{ClipboardNews, Event, EventSink, SessionId};
+use crate::ui::Ui;
 
 /// How long the loop gets to tell of a message before a courier tells what became of it.
 const AFTER_THE_LOOP: Duration = Duration::from_millis(150);
@@ -40,6 +41,7 @@ impl Couriers {
         mailbox: &Mailbox,
         session: &SessionId,
         ui: Ui,
+        events: Arc<dyn EventSink>,
         interrupt: &Interrupt,
     ) -> Option<Self> {
         if wishes.are_none() {
@@ -58,6 +60,7 @@ impl Couriers {
             waker: bell.waker(),
             wishes,
             ui,
+            events,
             round: None,
         };
         let over = Arc::clone(&is_over);
@@ -91,6 +94,7 @@ struct Courier {
     waker: Waker,
     wishes: Wishes,
     ui: Ui,
+    events: Arc<dyn EventSink>,
     round: Option<Round>,
 }
 
@@ -195,16 +199,19 @@ impl Courier {
         let Round { message, next, .. } = round;
         let text = match message.paste(*next) {
             Ok(text) => text,
-            Err(trouble) => return self.ui.error(&trouble),
+            Err(trouble) => return self.events.emit(Event::from(&trouble)),
         };
         let name = message.name(*next);
         match self.clipboard.put(&text, &self.ui) {
-            Ok(sent) => self.ui.say(&format!("{} is {sent}.", capital(&name))),
+            Ok(sent) => self.tell(ClipboardNews::Copied {
+                message: name,
+                how: sent.to_string(),
+            }),
             Err(failure) => {
-                let name = capital(&name);
-                return self
-                    .ui
-                    .say(&format!("{name} is not on the clipboard: {failure}."));
+                return self.tell(ClipboardNews::NotCopied {
+                    message: name,
+                    why: failure.to_string(),
+                });
             }
         }
         *next += 1;
@@ -216,8 +223,10 @@ impl Courier {
             let question = format!("Paste it and send it, then press Enter for {name}.");
             round.asked = Some(self.ask(Question::NextPart, &question));
         } else {
-            self.ui
-                .say(&format!("`agent copy --part {next}` copies {name}."));
+            self.tell(ClipboardNews::NextPart {
+                message: name,
+                part: *next,
+            });
         }
     }
 
@@ -260,7 +269,7 @@ impl Courier {
                     self.copy_next(round);
                     // Where there is no prompt, every line comes here.
                     if !text.trim().is_empty() && !answer.is_yes() {
-                        self.ui.say("What you typed counted as Enter; `agent say` tells something to the model.");
+                        self.tell(ClipboardNews::TypedCounted);
                     }
                 }
             }
@@ -284,17 +293,13 @@ impl Courier {
     }
 
     fn tell_unwatched(&self) {
-        let again = self
+        let remembered_in = self
             .wishes
             .memory
             .as_deref()
             .filter(|file| file.exists())
-            .map_or_else(String::new, |file| {
-                format!(" Remove `{}` to be asked again.", file.display())
-            });
-        self.ui.say(&format!(
-            "The clipboard is not looked at; `agent paste` takes a reply from it.{again}"
-        ));
+            .map(|file| file.display().to_string());
+        self.tell(ClipboardNews::Unwatched { remembered_in });
     }
 
     /// Looks at the clipboard once; with the reply in hand the watching ends.
@@ -311,30 +316,27 @@ impl Courier {
                 if self.ui.is_interactive() {
                     round.asked = Some(self.ask(Question::MayUse(text), &question));
                 } else {
-                    self.ui
-                        .say("The clipboard has the reply: `agent paste` takes it.");
+                    self.tell(ClipboardNews::HasReply);
                 }
             }
             Sight::Reply => self.use_reply(round, &text),
             Sight::Unmarked if !round.has_named_unmarked => {
                 round.has_named_unmarked = true;
-                self.ui.say(
-                    "The clipboard has commands, but not this round's end mark at its end: `agent paste` takes it.",
-                );
+                self.tell(ClipboardNews::HasUnmarked);
             }
             Sight::Unmarked | Sight::Nothing => {}
         }
     }
 
     fn use_reply(&mut self, round: &mut Round, text: &str) {
-        self.ui.say(&format!(
-            "Taken from the clipboard: {}, ending with `{}`.",
-            size(text),
-            round.message.mark
-        ));
+        self.tell(ClipboardNews::Taken {
+            characters: text.chars().count(),
+            lines: text.lines().count(),
+            mark: round.message.mark.to_string(),
+        });
         round.observer = None;
         if let Err(trouble) = put(&self.mailbox, text) {
-            self.ui.error(&trouble);
+            self.events.emit(Event::from(&trouble));
         }
     }
 
@@ -360,6 +362,10 @@ impl Courier {
         }
     }
 
+    fn tell(&self, news: ClipboardNews) {
+        self.events.emit(Event::Clipboard(news));
+    }
+
     fn may_look(&self) -> bool {
         self.remembered() == Some(true)
     }
@@ -374,7 +380,7 @@ impl Courier {
         let word: &[u8] = if may_look { b"yes\n" } else { b"no\n" };
         let kept = self.wishes.memory.as_deref().map(|path| keep(path, word));
         if let Some(Err(trouble)) = kept {
-            self.ui.error(&trouble);
+            self.events.emit(Event::from(&trouble));
         }
     }
 }
@@ -405,11 +411,4 @@ fn size(text: &str) -> String {
         crate::ui::count(text.chars().count(), "character"),
         crate::ui::count(lines, "line")
     )
-}
-
-/// A sentence begins with a capital letter; the names of messages do not.
-pub(super) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }

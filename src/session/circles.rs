@@ -14,8 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use self::alike::{identity, identity_without_numbers};
 use super::CheckReport;
-use crate::protocol::Issue;
-use crate::protocol::{RelPath, Status, StepResult};
+use crate::protocol::{Circling, Issue, RelPath, Status, StepResult};
 
 /// How many failures are remembered.
 const FAILURES: usize = 40;
@@ -58,13 +57,13 @@ struct State {
     is_return: bool,
 }
 
-/// A circle, as each of the two is told of it; no full stop at the end.
+/// A circle, as each of the two is told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Circle {
-    /// What the model must know, and what it shall do instead.
+    /// What the model must know, and what it shall do instead; no full stop at the end.
     pub for_model: String,
     /// What the person must know.
-    pub for_person: String,
+    pub for_person: Circling,
 }
 
 impl Circles {
@@ -110,9 +109,11 @@ impl Circles {
                     for_model: format!(
                         "{command} was not understood {times} times for the same reason ({message}). Do not write it that way again: see the form in the protocol above, or use another command"
                     ),
-                    for_person: format!(
-                        "it wrote {command} wrongly {times} times in the same way ({message})"
-                    ),
+                    for_person: Circling::Misspelt {
+                        command: command.to_owned(),
+                        message: message.to_owned(),
+                        times,
+                    },
                 });
                 told.push(identity);
             }
@@ -137,9 +138,10 @@ impl Circles {
             for_model: format!(
                 "the check `{command}` has failed {times} times in a row with the same output, so your changes do not reach what fails. Read the places that it names and find the cause first, or ask the user with ASK_USER"
             ),
-            for_person: format!(
-                "the check `{command}` has failed {times} times in a row with the same output"
-            ),
+            for_person: Circling::CheckFails {
+                command: command.clone(),
+                times,
+            },
         })
     }
 
@@ -181,9 +183,9 @@ impl Circles {
             for_model: format!(
                 "`{path}` goes back to versions that it had before: your edits undo each other. Read it, decide which one is right, or ask the user with ASK_USER"
             ),
-            for_person: format!(
-                "it writes `{path}` back and forth between the same versions"
-            ),
+            for_person: Circling::FileReturns {
+                path: path.as_str().to_owned(),
+            },
         })
     }
 
@@ -212,16 +214,22 @@ fn of_step(result: &StepResult, times: usize) -> Circle {
             for_model: format!(
                 "step {number} ({command} `{subject}`) has been refused {times} times for the same reason. Do not send it again: try another way, or ask the user with ASK_USER"
             ),
-            for_person: format!(
-                "{command} `{subject}` has been refused {times} times, and it keeps sending it"
-            ),
+            for_person: Circling::StepRefused {
+                command: command.clone(),
+                subject: subject.clone(),
+                times,
+            },
         };
     }
     Circle {
         for_model: format!(
             "step {number} ({command} `{subject}`) has failed {times} times in the same way. Do not send it again: read the file or the whole output first, try another way, or ask the user with ASK_USER"
         ),
-        for_person: format!("{command} `{subject}` has failed {times} times in the same way"),
+        for_person: Circling::StepFails {
+            command: command.clone(),
+            subject: subject.clone(),
+            times,
+        },
     }
 }
 
@@ -257,7 +265,8 @@ mod tests {
             told[0].for_model.contains("failed 3 times in the same way"),
             "{told:?}"
         );
-        assert!(!told[0].for_person.contains("Do not"), "{told:?}");
+        let fails = matches!(told[0].for_person, Circling::StepFails { times: 3, .. });
+        assert!(fails, "{told:?}");
     }
 
     #[test]

@@ -25,7 +25,7 @@ const DIM: Style = Style::new().dimmed();
 
 /// A command that runs; its line goes when this is dropped.
 #[derive(Debug)]
-pub struct Activity {
+pub(super) struct Activity {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -110,7 +110,7 @@ impl Activity {
     }
 
     /// Tells what the command printed.
-    pub fn printed(&self, text: &str) {
+    pub(super) fn printed(&self, text: &str) {
         self.shared.state().printed.push(text);
     }
 }

@@ -6,7 +6,8 @@ use anstyle::{AnsiColor, Style};
 
 use super::plain::count;
 use super::wrap::{cut, folded};
-use super::{Event, diff, escape_line, escape_text};
+use super::{diff, escape_line, escape_text};
+use crate::protocol::{ApprovalKind, Event};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -15,21 +16,21 @@ const YELLOW: Style = AnsiColor::Yellow.on_default();
 
 /// A step that waits for a decision; on a terminal what goes on in the next row is marked, so that
 /// no part of a script looks like a word of ours.
-pub(super) fn asked(event: &Event<'_>, columns: Option<usize>) -> String {
+pub(super) fn asked(event: &Event, columns: Option<usize>, is_interactive: bool) -> String {
     let Event::Approval {
+        kind,
         number,
         command,
         title,
         shown,
         why,
         may,
-        how,
         ..
     } = event
     else {
         return String::new();
     };
-    let is_script = *command == "RUN_COMMAND";
+    let is_script = command == "RUN_COMMAND";
     let size = if is_script {
         format!(
             " ({}, {})",
@@ -48,7 +49,7 @@ pub(super) fn asked(event: &Event<'_>, columns: Option<usize>) -> String {
         escape_line(command),
         escape_line(title)
     ));
-    let body = if is_script || *command == "PLAN" {
+    let body = if is_script || command == "PLAN" {
         escape_text(shown)
     } else {
         diff::colored(shown)
@@ -65,14 +66,33 @@ pub(super) fn asked(event: &Event<'_>, columns: Option<usize>) -> String {
     if !may.is_empty() {
         let _ = writeln!(words, "  what it may do: {}", escape_line(may));
     }
-    if !how.is_empty() {
-        let _ = writeln!(words, "  {}", escape_line(how));
+    if !is_interactive {
+        let _ = writeln!(words, "  {}", how(*kind, *number));
     }
     text + &fitting(words)
 }
 
+/// How to decide from elsewhere.
+fn how(kind: ApprovalKind, number: u32) -> String {
+    match kind {
+        ApprovalKind::Step => format!(
+            "Decide with `agent approve {number}` or `agent decline {number} --reason \"...\"` in this directory."
+        ),
+        ApprovalKind::Plan => {
+            "Decide with `agent approve` or `agent decline --reason \"...\"` in this directory."
+                .to_owned()
+        }
+        ApprovalKind::Secrets => {
+            "Decide with `agent approve` or `agent decline` in this directory.".to_owned()
+        }
+        ApprovalKind::Network => format!(
+            "Run it again with the network: `agent approve {number}`, for the whole session `agent approve {number} --always`; else `agent decline {number}`."
+        ),
+    }
+}
+
 /// What the person decided.
-pub(super) fn decided(event: &Event<'_>) -> String {
+pub(super) fn decided(event: &Event) -> String {
     let Event::Decided {
         number,
         command,
@@ -83,11 +103,11 @@ pub(super) fn decided(event: &Event<'_>) -> String {
     else {
         return String::new();
     };
-    let style = match *decision {
+    let style = match decision.as_str() {
         "yes" | "all" | "always" | "edit" | "once" | "session" => GREEN,
         _ => YELLOW,
     };
-    let word = match *decision {
+    let word = match decision.as_str() {
         "yes" | "all" => "approved",
         "always" => "approved, now and always",
         "once" => "again with the network:",
@@ -98,6 +118,7 @@ pub(super) fn decided(event: &Event<'_>) -> String {
         "stop" => "stopped",
         other => other,
     };
+    let reason = reason.as_ref();
     let reason = reason.map_or_else(String::new, |reason| format!(": {}", escape_line(reason)));
     format!(
         "  {style}{word}{style:#} {number}. {} {}{reason}\n",
@@ -116,17 +137,17 @@ mod tests {
 
     fn on(columns: Option<usize>, command: &str, shown: &str) -> String {
         let event = Event::Approval {
+            kind: ApprovalKind::Step,
             number: 3,
             round: 2,
-            command,
-            title: "cargo add serde",
-            shown,
-            why: "it uses the network",
-            may: "use the network",
+            command: command.to_owned(),
+            title: "cargo add serde".to_owned(),
+            shown: shown.to_owned(),
+            why: "it uses the network".to_owned(),
+            may: "use the network".to_owned(),
             proposal: None,
-            how: "",
         };
-        let text = asked(&event, columns);
+        let text = asked(&event, columns, true);
         anstream::adapter::strip_str(&text).to_string()
     }
 

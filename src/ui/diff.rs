@@ -1,7 +1,6 @@
 //! Differences between two versions of a text, in colour.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use similar::{ChangeTag, TextDiff};
@@ -15,47 +14,6 @@ const ADDED: Style = AnsiColor::Green.on_default();
 
 /// How many equal lines are shown around a change.
 const CONTEXT: usize = 3;
-/// How many of them where only a glance is wanted.
-const GLANCE: usize = 1;
-/// After which time a difference need not be the smallest any more.
-const PATIENCE: Duration = Duration::from_millis(100);
-
-/// What a step did to a file, as far as a person is shown it at once.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
-    pub(super) added: usize,
-    pub(super) removed: usize,
-    /// Whether the file was there before and after.
-    pub(super) is_edit: bool,
-    /// The hunks of a unified diff.
-    pub(super) hunks: String,
-}
-
-impl Difference {
-    /// The difference between two versions of a file; one that is missing is no file.
-    pub fn between(before: Option<&str>, after: Option<&str>) -> Self {
-        let diff = TextDiff::configure()
-            .timeout(PATIENCE)
-            .diff_lines(before.unwrap_or_default(), after.unwrap_or_default());
-        let count = |tag| {
-            diff.iter_all_changes()
-                .filter(|one| one.tag() == tag)
-                .count()
-        };
-        let is_edit = before.is_some() && after.is_some();
-        let hunks = if is_edit {
-            diff.unified_diff().context_radius(GLANCE).to_string()
-        } else {
-            String::new()
-        };
-        Self {
-            added: count(ChangeTag::Insert),
-            removed: count(ChangeTag::Delete),
-            is_edit,
-            hunks,
-        }
-    }
-}
 
 /// A unified diff; a version that is missing is `/dev/null`.
 pub(super) fn unified(path: &str, before: Option<&str>, after: Option<&str>) -> String {

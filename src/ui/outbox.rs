@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 
+use super::escape_line;
 use super::plain::{BOLD, DIM, YELLOW, count, shown};
-use super::{Event, escape_line};
 use crate::number::grouped;
+use crate::protocol::Event;
 
 /// More lines than these about what was left out nobody reads.
 const MOST_CUTS: usize = 8;
@@ -42,7 +42,7 @@ impl Way {
 }
 
 /// The lines of an outbox event.
-pub(super) fn ready(event: &Event<'_>, way: Way) -> String {
+pub(super) fn ready(event: &Event, way: Way) -> String {
     let Event::Outbox {
         pastes,
         attachment,
@@ -63,7 +63,7 @@ pub(super) fn ready(event: &Event<'_>, way: Way) -> String {
         return text;
     }
     let inbox = shown(inbox);
-    match (attachment, pastes) {
+    match (attachment, pastes.as_slice()) {
         (Some(file), _) => with_file(&mut text, file, &way.words(&inbox)),
         (None, [_, _, ..]) => in_parts(&mut text, pastes, &inbox, way),
         _ if *sequence == 1 => {
@@ -112,7 +112,7 @@ fn left_out(text: &mut String, cuts: &[String]) {
 }
 
 /// What the message is: its files.
-fn what(event: &Event<'_>) -> String {
+fn what(event: &Event) -> String {
     let Event::Outbox {
         path,
         pastes,
@@ -132,7 +132,7 @@ fn what(event: &Event<'_>) -> String {
         (None, 0 | 1) => format!("your message is {}", shown(path)),
         (None, parts) => format!(
             "your message has {parts} parts, because {} not take it at once",
-            match *chat {
+            match chat.as_str() {
                 "generic" => "most chats do".to_owned(),
                 chat => format!("`{}` does", escape_line(chat)),
             }
@@ -141,7 +141,7 @@ fn what(event: &Event<'_>) -> String {
 }
 
 /// How long it is, and what takes the space.
-fn how_long(event: &Event<'_>) -> String {
+fn how_long(event: &Event) -> String {
     let Event::Outbox {
         characters,
         tokens,
@@ -154,7 +154,7 @@ fn how_long(event: &Event<'_>) -> String {
         return String::new();
     };
     // Nobody chose this one, so nobody knows what it is.
-    let taken = match *chat {
+    let taken = match chat.as_str() {
         "generic" => "most chats take".to_owned(),
         chat => format!("`{}` takes", escape_line(chat)),
     };
@@ -175,7 +175,7 @@ pub fn length(characters: usize, tokens: usize) -> String {
 }
 
 /// What takes the space, in characters, the most first.
-pub fn space(takes: &BTreeMap<&'static str, usize>) -> String {
+pub fn space(takes: &BTreeMap<String, usize>) -> String {
     let mut takes: Vec<_> = takes.iter().collect();
     takes.sort_by_key(|(_, characters)| std::cmp::Reverse(**characters));
     let takes: Vec<String> = takes
@@ -185,7 +185,7 @@ pub fn space(takes: &BTreeMap<&'static str, usize>) -> String {
     takes.join(", ")
 }
 
-fn with_file(text: &mut String, file: &Path, reply: &str) {
+fn with_file(text: &mut String, file: &str, reply: &str) {
     let _ = writeln!(
         text,
         "  1. Paste the message into your chat and drag {} into it, then send.\n  2. {reply}",
@@ -193,7 +193,7 @@ fn with_file(text: &mut String, file: &Path, reply: &str) {
     );
 }
 
-fn in_parts(text: &mut String, pastes: &[PathBuf], inbox: &str, way: Way) {
+fn in_parts(text: &mut String, pastes: &[String], inbox: &str, way: Way) {
     let total = pastes.len();
     for (number, path) in (1..).zip(pastes) {
         let answer = if number < total {
@@ -221,20 +221,21 @@ mod tests {
     use super::*;
 
     fn plain(pastes: &[&str], attachment: Option<&str>, cuts: &[String]) -> String {
-        let pastes: Vec<PathBuf> = pastes.iter().map(PathBuf::from).collect();
+        let pastes: Vec<String> = pastes.iter().map(|path| (*path).to_owned()).collect();
+        let takes = [("instructions", 3_000), ("listing", 9_345)];
         let event = Event::Outbox {
-            path: &pastes[0],
-            pastes: &pastes,
-            attachment: attachment.map(Path::new),
-            inbox: Path::new("inbox"),
+            path: pastes[0].clone(),
+            pastes,
+            attachment: attachment.map(str::to_owned),
+            inbox: "inbox".to_owned(),
             sequence: 1,
             characters: 12_345,
             tokens: 3_456,
-            takes: [("instructions", 3_000), ("listing", 9_345)].into(),
-            chat: "chatgpt-free",
+            takes: takes.map(|(what, length)| (what.to_owned(), length)).into(),
+            chat: "chatgpt-free".to_owned(),
             percent: 13,
             becomes_file: true,
-            cuts,
+            cuts: cuts.to_vec(),
             is_waiting: true,
         };
         let text = ready(&event, Way::Files);

@@ -1,6 +1,5 @@
 //! Events as lines for a person.
 
-use std::error::Error as _;
 use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -9,11 +8,10 @@ use anstyle::{AnsiColor, Style};
 
 use super::step::{FAILURE_LINES, elapsed, step, tail};
 use super::wrap::fold;
-use super::{Event, approval, escape_line, escape_text, live, markdown, outbox};
+use super::{approval, escape_line, escape_text, live, markdown, news, outbox};
 use crate::error::{Error, Kind};
 use crate::number::grouped;
-use crate::protocol::{Issue, Repair};
-use crate::protocol::{Outcome, Status};
+use crate::protocol::{Event, Issue, Outcome, Repair, Status};
 
 pub(super) const BOLD: Style = Style::new().bold();
 pub(super) const DIM: Style = Style::new().dimmed();
@@ -40,8 +38,19 @@ pub(super) enum Look {
     Rich { columns: usize },
 }
 
-/// The lines of an event, each with its line break.
-pub(super) fn render(event: &Event<'_>, look: Look) -> String {
+/// What lines are made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RenderContext {
+    pub(super) look: Look,
+    /// True if details are wanted.
+    pub(super) is_verbose: bool,
+    /// True if the person can answer here, so that no other way is told.
+    pub(super) is_interactive: bool,
+}
+
+/// The lines of an event, each with its line break; most have words of their own in `news`.
+pub(super) fn render(event: &Event, view: &RenderContext) -> String {
+    let look = view.look;
     match event {
         Event::Session {
             id,
@@ -49,15 +58,14 @@ pub(super) fn render(event: &Event<'_>, look: Look) -> String {
             workspace,
             resumed,
             ..
-        } => session(id, task, workspace, *resumed),
+        } => session(id.as_str(), task, Path::new(workspace), *resumed),
         Event::Outbox { .. } => outbox::ready(event, outbox::Way::of_now()),
-        Event::Reply { name, commands, .. } => {
-            format!(
-                "\nReply `{}`: {}\n",
-                escape_line(name),
-                count(*commands, "command")
-            )
-        }
+        Event::Reply {
+            name,
+            commands,
+            file,
+            ..
+        } => reply(name, *commands, file, view),
         Event::Repaired { repair } => repaired(repair),
         Event::Prose { text } => prose(text, look),
         Event::Issue { issue } => told(issue),
@@ -65,24 +73,31 @@ pub(super) fn render(event: &Event<'_>, look: Look) -> String {
             "  {YELLOW}cut off{YELLOW:#} in {} (line {line}): the model is asked to send the rest.\n",
             escape_line(what)
         ),
-        Event::Running { script } => running(script),
+        Event::Running { script, .. } => running(script),
         Event::Check { command, outcome } => check(command, outcome),
         Event::Step {
             result,
             differences,
-        } => step(result, differences, look),
+        } => {
+            // A pipe gets the lines that it always got.
+            let is_terminal = columns_of_talk().is_some();
+            step(result, if is_terminal { differences } else { &[] }, look)
+        }
         Event::Plan { text } => block("Plan", text, look),
         Event::Message { text } => block("The model says", text, look),
-        Event::Question { question, how } => asked(question, how, look),
-        Event::Approval { .. } => approval::asked(event, columns_of_talk()),
+        Event::Question { question } => asked(question, view),
+        Event::Approval { .. } => approval::asked(event, columns_of_talk(), view.is_interactive),
         Event::Decided { .. } => approval::decided(event),
         Event::Rejected {
             name,
             why,
             moved_to,
-        } => rejected(name, why, moved_to),
-        Event::Notice { text } => format!("{}\n", escape_text(text)),
-        Event::Detail { text } => format!("{DIM}{}{DIM:#}\n", escape_text(text)),
+        } => rejected(name, why, Path::new(moved_to)),
+        Event::Trouble {
+            message,
+            causes,
+            hints,
+        } => trouble("error", message, causes, hints),
         Event::Done { .. } => done(event, look),
         Event::RoundLimit { id, rounds } => format!(
             "\n{YELLOW}Stopped{YELLOW:#} after {}: that is the limit (`MaxRounds`).\n`agent resume {id}` grants as many again.\n",
@@ -91,7 +106,20 @@ pub(super) fn render(event: &Event<'_>, look: Look) -> String {
         Event::Interrupted { id } => {
             format!("\nInterrupted. Nothing is lost: `agent resume {id}` goes on.\n")
         }
+        other => news::words(other, view),
     }
+}
+
+fn reply(name: &str, commands: usize, file: &str, view: &RenderContext) -> String {
+    let mut text = format!(
+        "\nReply `{}`: {}\n",
+        escape_line(name),
+        count(commands, "command")
+    );
+    if view.is_verbose {
+        let _ = writeln!(text, "{DIM}  kept as {}{DIM:#}", escape_line(file));
+    }
+    text
 }
 
 fn told(issue: &Issue) -> String {
@@ -122,10 +150,10 @@ fn repaired(repair: &Repair) -> String {
     format!("  repaired: {}{times}\n", escape_line(&repair.what))
 }
 
-fn asked(question: &str, how: &str, look: Look) -> String {
-    let mut text = block("The model asks", question, look);
-    if !how.is_empty() {
-        let _ = writeln!(text, "  {}", escape_line(how));
+fn asked(question: &str, view: &RenderContext) -> String {
+    let mut text = block("The model asks", question, view.look);
+    if !view.is_interactive {
+        text.push_str("  Answer with `agent say \"...\"` in this directory.\n");
     }
     text
 }
@@ -146,19 +174,26 @@ pub(super) fn error(error: &Error) -> String {
     } else {
         "error"
     };
-    let mut text = format!(
-        "{RED}{heading}{RED:#}: {}\n",
-        escape_text(&error.to_string())
-    );
-    let mut cause = error.source();
-    while let Some(source) = cause {
-        let _ = writeln!(text, "Caused by: {}", escape_text(&source.to_string()));
-        cause = source.source();
+    let Event::Trouble {
+        message,
+        causes,
+        hints,
+    } = Event::from(error)
+    else {
+        return String::new();
+    };
+    trouble(heading, &message, &causes, &hints)
+}
+
+fn trouble(heading: &str, message: &str, causes: &[String], hints: &[String]) -> String {
+    let mut text = format!("{RED}{heading}{RED:#}: {}\n", escape_text(message));
+    for cause in causes {
+        let _ = writeln!(text, "Caused by: {}", escape_text(cause));
     }
-    if !error.hints().is_empty() {
+    if !hints.is_empty() {
         text.push('\n');
     }
-    for hint in error.hints() {
+    for hint in hints {
         let _ = writeln!(text, "{CYAN}hint{CYAN:#}: {}", escape_text(hint));
     }
     text
@@ -275,7 +310,7 @@ pub(super) fn spoken(text: &str, look: Look, indent: &str) -> String {
     block
 }
 
-fn done(event: &Event<'_>, look: Look) -> String {
+fn done(event: &Event, look: Look) -> String {
     let Event::Done {
         id,
         summary,
@@ -314,7 +349,8 @@ fn done(event: &Event<'_>, look: Look) -> String {
 }
 
 /// A path, from the current directory where it lies beneath it.
-pub fn shown(path: &Path) -> String {
+pub fn shown(path: impl AsRef<Path>) -> String {
+    let path = path.as_ref();
     let here = std::env::current_dir().unwrap_or_default();
     let path = path
         .strip_prefix(&here)
@@ -356,9 +392,14 @@ mod tests {
     fn a_model_cannot_forge_our_lines() {
         for look in [Look::Plain, Look::Rich { columns: 80 }] {
             let event = Event::Message {
-                text: "ok\r\x1b[2K  1. ok CREATE_FILE",
+                text: "ok\r\x1b[2K  1. ok CREATE_FILE".to_owned(),
             };
-            let text = render(&event, look);
+            let view = RenderContext {
+                look,
+                is_verbose: true,
+                is_interactive: false,
+            };
+            let text = render(&event, &view);
             assert!(
                 !text.contains('\r') && !text.contains("\x1b[2K"),
                 "{text:?}"

@@ -26,7 +26,7 @@ use self::keys::{Key, Screen};
 pub use self::past::MAX_HISTORY;
 use self::turn::Mode;
 pub use self::turn::lend_terminal;
-use super::ask::Question;
+use super::ask::PromptQuestion;
 use super::live::{self, Colour};
 use super::{Answer, escape_text};
 use crate::interrupt::Interrupt;
@@ -156,7 +156,7 @@ pub(crate) fn is_open() -> bool {
 }
 
 /// Lets the next line be the answer to a question; tells whether there is a prompt for it.
-pub(super) fn ask(question: Question) -> bool {
+pub(super) fn ask(question: PromptQuestion) -> bool {
     let mut prompt = prompt();
     let Some(open) = prompt.as_mut().filter(|open| open.mode != Mode::Closed) else {
         return false;

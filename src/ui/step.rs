@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::diff::{self, Difference};
+use super::diff;
 use super::plain::{DIM, GREEN, Look, RED, YELLOW};
 use super::{escape_line, shortened};
-use crate::protocol::{Status, StepResult};
+use crate::protocol::{ShownDifference, Status, StepResult};
 
 /// How many lines of a failed step's detail are shown.
 pub(super) const FAILURE_LINES: usize = 8;
@@ -21,7 +21,7 @@ pub fn step_lines(result: &StepResult) -> String {
     step(result, &[], Look::Plain)
 }
 
-pub(super) fn step(result: &StepResult, differences: &[Difference], look: Look) -> String {
+pub(super) fn step(result: &StepResult, differences: &[ShownDifference], look: Look) -> String {
     let outcome = &result.outcome;
     // These have been told in full already, or will be.
     let is_told = matches!(
@@ -73,7 +73,7 @@ fn subject(result: &StepResult, look: Look, message: usize) -> String {
 }
 
 /// ` +12 -3`, over all files of the step.
-fn counted(differences: &[Difference]) -> String {
+fn counted(differences: &[ShownDifference]) -> String {
     if differences.is_empty() {
         return String::new();
     }
@@ -92,7 +92,7 @@ fn time(result: &StepResult) -> String {
 }
 
 /// What was changed in files that were there, if it is short.
-fn short_difference(differences: &[Difference], columns: usize) -> String {
+fn short_difference(differences: &[ShownDifference], columns: usize) -> String {
     let lines: Vec<&str> = differences
         .iter()
         .filter(|one| one.is_edit)
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use crate::protocol::{Command, Outcome, RelPath, Step};
 
-    fn shown(differences: &[Difference], look: Look) -> String {
+    fn shown(differences: &[ShownDifference], look: Look) -> String {
         let step = Step {
             number: 2,
             line: 1,
@@ -187,7 +187,12 @@ mod tests {
 
     #[test]
     fn a_step_tells_what_where_how_much_and_how_long() {
-        let edit = Difference::between(Some("one\ntwo\n"), Some("one\n2\n3\n"));
+        let edit = ShownDifference {
+            added: 2,
+            removed: 1,
+            is_edit: true,
+            hunks: "@@ -1,2 +1,3 @@\n one\n-two\n+2\n+3\n".to_owned(),
+        };
         assert_eq!(
             shown(&[edit], Look::Rich { columns: 80 }),
             "   2. ok DELETE_FILE: edited a.txt +2 -1 1.2 s\n      @@ -1,2 +1,3 @@\n       one\n      -two\n      +2\n      +3\n"
@@ -200,8 +205,18 @@ mod tests {
 
     #[test]
     fn a_long_difference_and_a_new_file_are_only_counted() {
-        let long = Difference::between(Some(""), Some(&"x\n".repeat(50)));
-        let new = Difference::between(None, Some("x\n"));
+        let long = ShownDifference {
+            added: 50,
+            removed: 0,
+            is_edit: true,
+            hunks: "+x\n".repeat(20),
+        };
+        let new = ShownDifference {
+            added: 1,
+            removed: 0,
+            is_edit: false,
+            hunks: String::new(),
+        };
         let shown = shown(&[long, new], Look::Rich { columns: 80 });
         assert_eq!(shown, "   2. ok DELETE_FILE: edited a.txt +51 -0 1.2 s\n");
     }

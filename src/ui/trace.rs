@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::Event;
+use crate::protocol::Event;
 
 /// The fields whose texts are our own, or names of files.
 const OURS: [&str; 24] = [
@@ -40,12 +40,12 @@ const OURS: [&str; 24] = [
 const QUOTES: &str = "this arrived:";
 
 /// The event as it is logged, in JSON.
-pub(super) fn trace(event: &Event<'_>) -> String {
+pub(super) fn trace(event: &Event) -> String {
     let Ok(mut value) = serde_json::to_value(event) else {
         return String::new();
     };
     match event {
-        Event::Notice { .. } | Event::Detail { .. } => {}
+        Event::Notice { .. } => {}
         Event::Issue { .. } => {
             for name in ["message", "hint"] {
                 if let Some(Value::String(text)) = value.pointer_mut(&format!("/issue/{name}")) {
@@ -92,7 +92,7 @@ mod tests {
     use crate::protocol::{Outcome, StepResult};
 
     #[track_caller]
-    fn case(event: &Event<'_>, expected: &str) {
+    fn case(event: &Event, expected: &str) {
         assert_eq!(trace(event), expected);
     }
 
@@ -100,20 +100,20 @@ mod tests {
     fn the_log_has_our_words_and_of_others_the_length() {
         case(
             &Event::Notice {
-                text: "A secret stays here",
+                text: "A secret stays here".to_owned(),
             },
             r#"{"event":"notice","text":"A secret stays here"}"#,
         );
         case(
             &Event::Message {
-                text: "it is hunter2",
+                text: "it is hunter2".to_owned(),
             },
             r#"{"event":"message","text":"(13 characters)"}"#,
         );
         case(
             &Event::Check {
-                command: "PGPASSWORD=hunter2 psql",
-                outcome: &Outcome::ok("exit code 0 in 1 s").with_detail("hunter2\n"),
+                command: "PGPASSWORD=hunter2 psql".to_owned(),
+                outcome: Outcome::ok("exit code 0 in 1 s").with_detail("hunter2\n"),
             },
             r#"{"event":"check","command":"(23 characters)","outcome":{"status":"ok","message":"exit code 0 in 1 s","detail":{"text":"(8 characters)"}}}"#,
         );
@@ -125,7 +125,7 @@ mod tests {
             hint: String::new(),
         };
         case(
-            &Event::Issue { issue: &issue },
+            &Event::Issue { issue },
             r#"{"event":"issue","issue":{"line":1,"message":"there is no tool `x`; this arrived:"}}"#,
         );
         let result = StepResult {
@@ -136,8 +136,8 @@ mod tests {
             outcome: Outcome::ok("exit code 0 in 3 ms").with_detail("hunter2\n"),
         };
         let step = Event::Step {
-            result: &result,
-            differences: &[],
+            result,
+            differences: Vec::new(),
         };
         assert!(!trace(&step).contains("hunter2"), "{}", trace(&step));
         assert!(trace(&step).contains("exit code 0 in 3 ms"));

@@ -132,7 +132,7 @@ fn json_gives_nothing_but_json_on_standard_output() {
     for line in finished.stdout.lines() {
         let event: serde_json::Value =
             serde_json::from_str(line).unwrap_or_else(|cause| panic!("{cause}: {line}"));
-        assert_eq!(event["schema"], 1, "{line}");
+        assert_eq!(event["schema"], 2, "{line}");
         events.push(
             event["event"]
                 .as_str()

@@ -32,6 +32,8 @@ mod clipboard;
 mod console;
 /// Replies and patches collected from other programs, where they are at hand.
 mod corpus;
+/// The events of a session: their page, their file, and who watches.
+mod events;
 /// Bases that earlier versions left.
 #[cfg(unix)]
 mod fixtures;

@@ -176,7 +176,7 @@ fn every_verb_is_in_the_guide() {
 
 #[test]
 fn every_event_is_described() {
-    let source = page("src/ui/event.rs");
+    let source = page("crates/agent-protocol/src/event.rs");
     let described = page("docs/events.md");
     // A variant of the enum is indented once and begins with a capital; its event is camelCase.
     let variants = source
@@ -184,9 +184,11 @@ fn every_event_is_described() {
         .skip_while(|line| !line.starts_with("pub enum Event"))
         .take_while(|line| *line != "}")
         .filter_map(|line| line.strip_prefix("    "))
-        .filter(|line| line.starts_with(|first: char| first.is_ascii_uppercase()));
+        .filter(|line| line.starts_with(|first: char| first.is_ascii_uppercase()))
+        // What a reader makes of an event of a later version; it is never told.
+        .filter(|line| !line.starts_with("Unknown"));
     let names = variants.map(|line| {
-        let name = line.split([' ', ',']).next().unwrap_or_default();
+        let name = line.split([' ', ',', '(']).next().unwrap_or_default();
         name[..1].to_ascii_lowercase() + &name[1..]
     });
     let mut count = 0;

@@ -571,7 +571,7 @@ fn what_the_person_did_while_agent_was_down_is_never_taken_back() {
         .reply_second(DONE)
         .run()
         .code(0)
-        .said("last sign of life")
+        .said("around the time `agent` was killed")
         .said("novel.txt");
     let undone = undo(resumed)
         .said("delete ran.txt")

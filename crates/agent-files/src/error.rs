@@ -6,6 +6,8 @@
 use std::fmt;
 use std::path::Path;
 
+use agent_protocol::Event;
+
 /// A result whose error is shown to the person.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -145,6 +147,19 @@ fn remedy(kind: std::io::ErrorKind) -> Option<&'static str> {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
+    }
+}
+
+/// Trouble that does not stop the work: the message, its causes and the hints.
+impl From<&Error> for Event {
+    fn from(error: &Error) -> Self {
+        let first = std::error::Error::source(error);
+        let causes = std::iter::successors(first, |cause| cause.source());
+        Self::Trouble {
+            message: error.to_string(),
+            causes: causes.map(ToString::to_string).collect(),
+            hints: error.hints.clone(),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod command;
+mod event;
 pub mod generated;
 mod lines;
 pub mod obeyed;
@@ -15,6 +16,11 @@ mod staged;
 pub mod unseen;
 
 pub use command::{Command, ContentSource, Edit, Pattern, Replacement, Step};
+pub use event::{
+    ApprovalKind, Bounded, Circling, ClipboardNews, EVENT_SCHEMA, Envelope, Event, EventSink,
+    Housekeeping, KeptSecret, OutwardLink, Recovery, SandboxProperty, ShownDifference,
+    UncoveredFile,
+};
 pub use lines::{LineWindow, truncated_lines};
 
 pub use outcome::{Capped, Excerpt, Level, Outcome, Status, StepResult};

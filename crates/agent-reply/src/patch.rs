@@ -25,7 +25,7 @@ use agent_protocol::{Command, FileChange, RelPath};
 use super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use super::{code_fence, workspace_root};
 use directive::{Directive, directive};
-use ends::Envelope;
+use ends::PatchEnvelope;
 pub(super) use ends::{Ends, KnownEnds};
 
 /// The patch that begins on the line `at`; `ends` is what is known of lines with the same end.
@@ -105,7 +105,7 @@ struct Read {
     end: usize,
 }
 
-fn read_files(lines: &[&str], envelope: &Envelope, directory: &str) -> Read {
+fn read_files(lines: &[&str], envelope: &PatchEnvelope, directory: &str) -> Read {
     let body = &lines[..envelope.body.end];
     let mut files = hunks::PatchFiles::new(body, envelope.body.start, envelope.closed, directory);
     let changes = files.read();

@@ -6,18 +6,16 @@
 //! own work, by its hash, is clear whenever it was made.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fmt::Write as _;
 use std::path::Path;
 use std::time::SystemTime;
 
 use super::NAMED;
 use super::named::named_by;
-use crate::agent::Conversation;
+use crate::agent::{Conversation, text_of};
 use crate::checkpoint::{Before, Node, PassedOver, Reach, Reason, Snapshot};
 use crate::error::Result;
-use crate::protocol::{RelPath, Step};
+use crate::protocol::{Bounded, Event, Recovery, RelPath, Step};
 use crate::session::{Printed, Record, Recovered, Sync};
-use crate::ui::escape_line;
 use crate::workspace::survey::FileStat;
 
 /// What is known of a round that was under way.
@@ -89,14 +87,10 @@ impl Conversation<'_> {
     }
 
     fn tell_unclear(&self, unclear: &[PassedOver]) {
-        let mut text = "These were changed after that round had shown its last sign of life, by its command or by somebody else. `agent undo` will leave them as they are:".to_owned();
-        for one in unclear.iter().take(NAMED) {
-            let _ = write!(text, "\n  `{}`", escape_line(&one.path.to_string_lossy()));
-        }
-        if unclear.len() > NAMED {
-            let _ = write!(text, "\n  and {} more", unclear.len() - NAMED);
-        }
-        self.agent.ui.say(&text);
+        let files = unclear.iter().map(|one| text_of(&one.path));
+        let files = Bounded::new(NAMED, files);
+        self.agent
+            .tell(Event::Recovery(Recovery::Unclear { files }));
     }
 }
 

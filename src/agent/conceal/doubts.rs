@@ -8,6 +8,7 @@ use super::super::Conversation;
 use super::told::Told;
 use crate::approve::{self, Question, Verdict};
 use crate::error::Result;
+use crate::protocol::Event;
 use crate::secrets::Secret;
 
 /// The longest part of a value that is shown, in characters.
@@ -24,7 +25,7 @@ impl Conversation<'_> {
         }
         self.recall_answers(&doubts);
         let left = self.concealed.vault.open_doubts(doubts.iter().copied());
-        if !left.is_empty() && self.agent.ui.is_interactive() {
+        if !left.is_empty() && self.agent.person.is_interactive() {
             self.ask_about(&left)?;
         }
         let vault = &self.concealed.vault;
@@ -41,7 +42,7 @@ impl Conversation<'_> {
         let agent = self.agent;
         let kept = match agent.manner.permit.kept_answers.load(&agent.base) {
             Ok(kept) => kept,
-            Err(error) => return agent.ui.error(&error),
+            Err(error) => return agent.tell(Event::from(&error)),
         };
         let vault = &mut self.concealed.vault;
         for number in numbers {
@@ -63,7 +64,7 @@ impl Conversation<'_> {
         let question = Question::about_secrets(round, &shown);
         let pending = approve::Pending::of(&agent.store.folder(&self.session.session_id));
         pending.put(&question)?;
-        let verdicts = approve::decide(&agent.ui, &agent.interrupt, &pending, &[question])?;
+        let verdicts = approve::decide(&*agent.person, &agent.interrupt, &pending, &[question])?;
         let is_sent = match verdicts.as_deref().and_then(<[Verdict]>::first) {
             Some(Verdict::Yes | Verdict::AllOfThisRound | Verdict::Always) => true,
             Some(Verdict::No { .. }) => false,
@@ -80,7 +81,7 @@ impl Conversation<'_> {
         // That the answer cannot be kept for later sessions is no reason to lose it for this one.
         let answers = &agent.manner.permit.kept_answers;
         if let Err(error) = answers.add(&agent.base, marks, is_sent) {
-            agent.ui.error(&error);
+            agent.tell(Event::from(&error));
         }
         pending.clear()
     }

@@ -10,7 +10,7 @@ use super::line::Line;
 use super::past::Past;
 use super::view::View;
 use super::{Entry, Listener, Pasted};
-use crate::ui::ask::Question;
+use crate::ui::ask::PromptQuestion;
 use crate::ui::live::Rows;
 use crate::ui::{Answer, count};
 
@@ -55,7 +55,7 @@ struct Held {
 /// A question that waits for a line.
 #[derive(Debug)]
 struct Asked {
-    question: Question,
+    question: PromptQuestion,
     /// What was being typed when it was asked: no answer to it, and not to be lost.
     draft: Line,
 }
@@ -103,7 +103,7 @@ impl Desk {
     }
 
     /// Puts a question in front of all others; tells whether the person may be away.
-    pub(super) fn ask(&mut self, question: Question) -> bool {
+    pub(super) fn ask(&mut self, question: PromptQuestion) -> bool {
         let draft = match self.place_of(question.number) {
             Some(at) => self.asked.remove(at).draft,
             None => std::mem::take(&mut self.line),
@@ -132,7 +132,7 @@ impl Desk {
     }
 
     /// Takes a question out; what was being typed before it comes back after those asked since.
-    fn take_question(&mut self, at: usize) -> Question {
+    fn take_question(&mut self, at: usize) -> PromptQuestion {
         let Asked { question, draft } = self.asked.remove(at);
         let place = match self.asked.get_mut(at) {
             Some(later) => &mut later.draft,

@@ -9,7 +9,7 @@ use super::directive::{Directive, directive};
 use crate::work;
 
 /// Where the lines of a patch stand.
-pub(super) struct Envelope {
+pub(super) struct PatchEnvelope {
     /// The lines of its files.
     pub(super) body: Range<usize>,
     /// True if there is an end line: then every line before it belongs to the patch.
@@ -63,7 +63,7 @@ impl Ends {
     ///
     /// Another begin ends the search. Without a begin line an end far below may belong to something
     /// else, so there a line that is not of a patch ends it too.
-    pub(super) fn envelope(&mut self, lines: &[&str], at: usize) -> Envelope {
+    pub(super) fn envelope(&mut self, lines: &[&str], at: usize) -> PatchEnvelope {
         let begins = matches!(directive(lines[at]), Some(Directive::Begin));
         let known = if begins {
             &mut self.begun
@@ -77,7 +77,7 @@ impl Ends {
             Some(stretch) => stretch.below(lines, from),
             None => match search(lines, start, begins) {
                 Ok(end) => {
-                    return Envelope {
+                    return PatchEnvelope {
                         body: start..end,
                         closed: true,
                     };
@@ -87,7 +87,7 @@ impl Ends {
         };
         *known = Some(stretch);
         let end = stretch.padded.unwrap_or(stretch.rest);
-        Envelope {
+        PatchEnvelope {
             body: start..lines.len() - end,
             closed: stretch.padded.is_some(),
         }

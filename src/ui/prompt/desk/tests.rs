@@ -62,8 +62,8 @@ fn entered(act: Act) -> Entry {
     }
 }
 
-fn question(number: u64, text: &str, takes: Takes) -> Question {
-    Question {
+fn question(number: u64, text: &str, takes: Takes) -> PromptQuestion {
+    PromptQuestion {
         number,
         text: text.to_owned(),
         takes,

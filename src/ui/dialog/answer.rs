@@ -4,7 +4,8 @@
 //! understood, rather than taken for a yes. What approves more than one step takes a whole word, so
 //! that no slip of a finger does it. Whether an answer is offered now is for the dialog to say.
 
-use super::{Kind, Verdict};
+use crate::approve::Verdict;
+use crate::protocol::ApprovalKind;
 
 /// What the person wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,16 +19,26 @@ pub(super) enum Typed {
 }
 
 /// Reads a line as an answer to this kind of question; nothing if it is none.
-pub(super) fn read(kind: Kind, line: &str) -> Option<Typed> {
+pub(super) fn read(kind: ApprovalKind, line: &str) -> Option<Typed> {
     match (kind, line.trim()) {
-        (Kind::Network, "o" | "once") => Some(Typed::Verdict(Verdict::Yes)),
-        (Kind::Network, "s" | "session") => Some(Typed::Verdict(Verdict::Always)),
-        (Kind::Network, "y" | "Y" | "yes" | "Yes") => None,
+        (ApprovalKind::Network, "o" | "once") => Some(Typed::Verdict(Verdict::Yes)),
+        (ApprovalKind::Network, "s" | "session") => Some(Typed::Verdict(Verdict::Always)),
+        (ApprovalKind::Network, "y" | "Y" | "yes" | "Yes") => None,
         (_, line) => decision(line).filter(|typed| match typed {
-            Typed::Verdict(verdict) => kind.takes(verdict),
-            Typed::Edit => matches!(kind, Kind::Step | Kind::Plan),
-            Typed::OneByOne => kind == Kind::Step,
+            Typed::Verdict(verdict) => takes(kind, verdict),
+            Typed::Edit => matches!(kind, ApprovalKind::Step | ApprovalKind::Plan),
+            Typed::OneByOne => kind == ApprovalKind::Step,
         }),
+    }
+}
+
+/// Returns true if a typed decision is one of the answers to this kind of question.
+fn takes(kind: ApprovalKind, verdict: &Verdict) -> bool {
+    match kind {
+        ApprovalKind::Step => true,
+        ApprovalKind::Network | ApprovalKind::Plan | ApprovalKind::Secrets => {
+            matches!(verdict, Verdict::Yes | Verdict::No { .. } | Verdict::Stop)
+        }
     }
 }
 
@@ -59,7 +70,7 @@ mod tests {
     #[track_caller]
     fn case(line: &str, expected: Option<Verdict>) {
         assert_eq!(
-            read(Kind::Step, line),
+            read(ApprovalKind::Step, line),
             expected.map(Typed::Verdict),
             "{line}"
         );
@@ -78,7 +89,7 @@ mod tests {
                 reason: Some("use cargo instead".to_owned()),
             }),
         );
-        assert_eq!(read(Kind::Step, "e"), Some(Typed::Edit));
+        assert_eq!(read(ApprovalKind::Step, "e"), Some(Typed::Edit));
     }
 
     #[test]
@@ -101,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_network_is_given_once_for_the_session_or_not() {
-        let network = |line| read(Kind::Network, line);
+        let network = |line| read(ApprovalKind::Network, line);
         for (line, expected) in [
             ("o", Verdict::Yes),
             ("once", Verdict::Yes),

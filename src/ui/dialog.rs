@@ -1,20 +1,26 @@
-//! Gets the decisions of one round: typed here, or written as files by whoever is faster.
+//! Asks for the decisions of one round at the terminal.
 //!
-//! A typed answer becomes a decision file like any other, so that there is one place that says who
-//! was first and nothing is asked again after a crash.
+//! A typed answer becomes a decision file like any other: the files say who was first. Whatever
+//! others decide meanwhile is noticed there, too.
 
+mod answer;
 mod watcher;
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
+use self::answer::Typed;
 use self::watcher::Watcher;
-use super::answer::{self, Typed};
-use super::{Kind, Pending, Question, Verdict, editor, words};
+use super::{Ui, editor};
+use crate::approve::{
+    Answer, Answers, Attending, Pending, Question, Verdict, decided, is_over, script_title,
+};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::mailbox::Doorbell;
-use crate::ui::{Answer, Answers, Event, Ui};
+use crate::protocol::ApprovalKind;
 
 /// How many questions are answered at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +33,6 @@ enum Manner {
 #[derive(Debug)]
 struct Item {
     question: Question,
-    /// The question as it was put, whatever the person made of it since.
-    put: Question,
     verdict: Option<Verdict>,
     /// Whether the person has changed the script, which then stands in the question.
     is_edited: bool,
@@ -36,60 +40,82 @@ struct Item {
 
 /// The conversation about the questions of one round.
 #[derive(Debug)]
-pub(super) struct Dialog<'a> {
-    ui: &'a Ui,
-    interrupt: &'a Interrupt,
-    pending: &'a Pending,
+pub(super) struct Dialog {
+    ui: Ui,
+    interrupt: Interrupt,
+    pending: Pending,
+    /// As they were put; an edit changes only the item.
+    questions: Vec<Question>,
     items: Vec<Item>,
     manner: Manner,
     answers: Answers,
     /// The prompt that stands on the terminal is still the right one.
     is_prompted: bool,
     last_shown: Option<u32>,
-    complained: BTreeSet<u32>,
     editor: Option<String>,
+    is_withdrawn: Arc<AtomicBool>,
 }
 
-impl<'a> Dialog<'a> {
+/// Lets the person decide until the returned value is dropped; the questions were shown.
+pub(super) fn attend(
+    ui: Ui,
+    pending: &Pending,
+    questions: &[Question],
+    interrupt: &Interrupt,
+) -> Attending {
+    let dialog = Dialog::new(ui, interrupt, pending, questions);
+    let is_withdrawn = Arc::clone(&dialog.is_withdrawn);
+    let sender = dialog.answers.sender();
+    let thread = thread::spawn(move || {
+        let ui = dialog.ui.clone();
+        if let Err(trouble) = dialog.run() {
+            ui.error(&trouble);
+        }
+    });
+    Attending::until(move || {
+        is_withdrawn.store(true, Ordering::SeqCst);
+        let _ = sender.send(Answer::Nobody);
+        let _ = thread.join();
+    })
+}
+
+impl Dialog {
     pub(super) fn new(
-        ui: &'a Ui,
-        interrupt: &'a Interrupt,
-        pending: &'a Pending,
+        ui: Ui,
+        interrupt: &Interrupt,
+        pending: &Pending,
         questions: &[Question],
     ) -> Self {
         let items = questions.iter().map(|question| Item {
             question: question.clone(),
-            put: question.clone(),
             verdict: None,
             is_edited: false,
         });
         Self {
             ui,
-            interrupt,
-            pending,
+            interrupt: interrupt.clone(),
+            pending: pending.clone(),
+            questions: questions.to_vec(),
             items: items.collect(),
             manner: Manner::Together,
             answers: Answers::until(interrupt),
             is_prompted: false,
             last_shown: None,
-            complained: BTreeSet::new(),
             editor: editor::of_this_person(|name| std::env::var_os(name)),
+            is_withdrawn: Arc::default(),
         }
     }
 
-    /// Asks until all is decided or the person stops; nothing if they interrupt.
-    pub(super) fn run(mut self) -> Result<Option<Vec<Verdict>>> {
+    /// Asks until all is decided, or the question is taken back, or the person stops.
+    pub(super) fn run(mut self) -> Result<()> {
         let bell = Doorbell::on(self.pending.directory()?);
         let _watcher = Watcher::start(bell, self.answers.sender());
         self.collect()?;
-        if !self.is_over() {
-            for at in self.open() {
-                self.show(at);
-            }
-        }
+        // The engine has just told of these, in their order.
+        self.last_shown = self.open().last().map(|at| self.items[*at].question.number);
         while !self.is_over() {
             if self.interrupt.is_raised() {
-                return Ok(None);
+                return Ok(());
             }
             self.prompt();
             match self.answers.first() {
@@ -97,18 +123,13 @@ impl<'a> Dialog<'a> {
                     self.is_prompted = false;
                     self.hear(&line)?;
                 }
-                Answer::Interrupted => return Ok(None),
+                Answer::Interrupted => return Ok(()),
                 // A file has changed, or the terminal has nothing more to say: a file still can.
                 Answer::Nobody => {}
             }
             self.collect()?;
         }
-        let verdicts = self.items.into_iter().map(|item| item.verdict);
-        Ok(Some(
-            verdicts
-                .map(|verdict| verdict.unwrap_or(Verdict::Skip))
-                .collect(),
-        ))
+        Ok(())
     }
 
     fn open(&self) -> Vec<usize> {
@@ -118,93 +139,26 @@ impl<'a> Dialog<'a> {
     }
 
     fn is_over(&self) -> bool {
-        let stops = |item: &Item| item.verdict == Some(Verdict::Stop);
-        self.open().is_empty() || self.items.iter().any(stops)
+        let verdicts: Vec<_> = self.items.iter().map(|item| item.verdict.clone()).collect();
+        self.is_withdrawn.load(Ordering::SeqCst) || is_over(&verdicts)
     }
 
     /// Takes in what the decision files say.
     fn collect(&mut self) -> Result<()> {
-        let mut more = true;
-        while more {
-            more = false;
-            for at in self.open() {
-                let number = self.items[at].question.number;
-                if let Some(verdict) = self.pending.decided(number) {
-                    more |= self.take(at, &verdict)?;
-                } else if self.pending.is_unreadable(number) && self.complained.insert(number) {
-                    self.ui.say(&format!(
-                        "`pending/{number}.decision.json` holds no decision; it could say {{\"decision\": \"yes\"}} or {{\"decision\": \"no\", \"reason\": \"...\"}}."
-                    ));
-                }
+        let verdicts = decided(&self.pending, &self.questions)?;
+        for (item, verdict) in self.items.iter_mut().zip(verdicts) {
+            if verdict.is_some() && item.verdict.is_none() {
+                item.verdict = verdict;
+                self.is_prompted = false;
             }
         }
         Ok(())
     }
 
-    /// Takes a decision in; tells whether it decides others too.
-    fn take(&mut self, at: usize, verdict: &Verdict) -> Result<bool> {
-        let question = &self.items[at].question;
-        self.ui.tell(&Event::Decided {
-            number: question.number,
-            command: &question.command,
-            title: &question.title,
-            decision: question.kind.word(verdict),
-            reason: verdict.reason(),
-        });
-        let (proposal, context) = (question.proposal.clone(), question.context.clone());
-        self.items[at].verdict = Some(verdict.clone());
-        self.is_prompted = false;
-        let is_covered = |other: &Item| match verdict {
-            Verdict::AllOfThisRound => true,
-            // What its like runs may have changed since: that is asked about by itself.
-            Verdict::Always => {
-                proposal.is_some()
-                    && other.question.proposal == proposal
-                    && other.question.context == context
-            }
-            _ => false,
-        };
-        let covered: Vec<usize> = self
-            .open()
-            .into_iter()
-            .filter(|other| is_covered(&self.items[*other]))
-            .collect();
-        for at in &covered {
-            (self.pending).decide(&self.items[*at].put, &Verdict::Yes)?;
-        }
-        Ok(!covered.is_empty())
-    }
-
     fn show(&mut self, at: usize) {
         let question = &self.items[at].question;
-        let number = question.number;
-        let how = match question.kind {
-            Kind::Step => format!(
-                "Decide with `agent approve {number}` or `agent decline {number} --reason \"...\"` in this directory."
-            ),
-            Kind::Plan => {
-                "Decide with `agent approve` or `agent decline --reason \"...\"` in this directory."
-                    .to_owned()
-            }
-            Kind::Secrets => {
-                "Decide with `agent approve` or `agent decline` in this directory.".to_owned()
-            }
-            Kind::Network => format!(
-                "Run it again with the network: `agent approve {number}`, for the whole session `agent approve {number} --always`; else `agent decline {number}`."
-            ),
-        };
-        self.ui.tell(&Event::Approval {
-            number,
-            round: question.round,
-            command: &question.command,
-            title: &question.title,
-            shown: &question.shown,
-            why: &question.why,
-            may: &question.may,
-            proposal: question.proposal.as_deref(),
-            how: if self.ui.is_interactive() { "" } else { &how },
-        });
-        self.last_shown = Some(number);
+        self.ui.tell(&question.event());
+        self.last_shown = Some(question.number);
     }
 
     fn prompt(&mut self) {
@@ -218,9 +172,7 @@ impl<'a> Dialog<'a> {
             [_, _, ..] if self.manner == Manner::Together => self.joint_prompt(&open),
             [first, ..] => {
                 let first = *first;
-                if self.ui.is_interactive()
-                    && self.last_shown != Some(self.items[first].question.number)
-                {
+                if self.last_shown != Some(self.items[first].question.number) {
                     self.show(first);
                 }
                 single_prompt(&self.items[first], open.len())
@@ -340,14 +292,14 @@ impl<'a> Dialog<'a> {
             verdict
         };
         (self.pending)
-            .decide(&self.items[at].put, &verdict)
+            .decide(&self.questions[at], &verdict)
             .map(|_| ())
     }
 
     /// Lets the person change the script, which is then asked about anew.
     fn edit(&mut self, at: usize) {
         let question = &self.items[at].question;
-        let is_plan = question.kind == Kind::Plan;
+        let is_plan = question.kind == ApprovalKind::Plan;
         if question.command != "RUN_COMMAND" && !is_plan {
             self.ui
                 .say("Only scripts can be edited; say `n` and why to have a change made.");
@@ -364,7 +316,7 @@ impl<'a> Dialog<'a> {
             Ok(script) if script == question.shown => self.ui.say("It is as it was."),
             Ok(script) => {
                 if !is_plan {
-                    self.items[at].question.title = words::script_title(&script);
+                    self.items[at].question.title = script_title(&script);
                 }
                 self.items[at].question.shown = script;
                 self.items[at].is_edited = true;
@@ -376,8 +328,17 @@ impl<'a> Dialog<'a> {
 }
 
 fn single_prompt(item: &Item, open: usize) -> String {
-    if let Some(prompt) = item.question.kind.prompt() {
-        return prompt.to_owned();
+    match item.question.kind {
+        ApprovalKind::Step => {}
+        ApprovalKind::Network => {
+            return "Run again with the network? o once, s this session, n no, q stop".to_owned();
+        }
+        ApprovalKind::Secrets => {
+            return "Send them as they are? y yes, n keep them back, q stop".to_owned();
+        }
+        ApprovalKind::Plan => {
+            return "Approve the plan? y yes, n no (say what to change), e edit, q stop".to_owned();
+        }
     }
     let mut choices = vec!["y yes".to_owned(), "n no (a reason may follow)".to_owned()];
     if open > 1 {

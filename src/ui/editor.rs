@@ -54,7 +54,7 @@ pub fn edit_draft(editor: &str, draft: Draft<'_>) -> Result<String> {
     let path = directory.path().join(draft.file_name);
     crate::fs::write_atomic(&path, draft.text.as_bytes(), crate::fs::Durability::Atomic)?;
     let mut command = programs::command(program).map_err(|cause| failed().because(cause))?;
-    let _terminal = crate::ui::lend_terminal();
+    let _terminal = super::lend_terminal();
     let status = command
         .args(arguments)
         .arg(&path)

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 
+use crate::approve::Answer;
 use crate::mailbox::{Doorbell, Waker};
-use crate::ui::Answer;
 
 /// Rings when something happens to the decision files.
 #[derive(Debug)]

@@ -3,7 +3,13 @@
 use std::thread;
 
 use super::*;
-use crate::approve::tests::{question, quiet};
+use crate::approve::tests::{Absent, question};
+use crate::approve::{self, Input};
+use crate::ui::{Form, Volume};
+
+fn quiet() -> Ui {
+    Ui::new(Volume::Quiet, Form::Lines, anstream::ColorChoice::Never).with_input(Input::Wait)
+}
 
 /// Answers `questions` with typed lines, none of which is ever read twice.
 #[track_caller]
@@ -14,13 +20,17 @@ fn typed(questions: &[Question], lines: &[&str]) -> Vec<Verdict> {
         pending.put(question).unwrap();
     }
     let (ui, interrupt) = (quiet(), Interrupt::default());
-    let mut dialog = Dialog::new(&ui, &interrupt, &pending, questions);
+    let mut dialog = Dialog::new(ui, &interrupt, &pending, questions);
     dialog.editor = Some("sed -i s/ls/pwd/".to_owned());
     for line in lines {
         let answer = Answer::Text((*line).to_owned());
         dialog.answers.sender().send(answer).unwrap();
     }
-    dialog.run().unwrap().unwrap()
+    dialog.run().unwrap();
+    let verdicts = decided(&pending, questions).unwrap().into_iter();
+    verdicts
+        .map(|verdict| verdict.unwrap_or(Verdict::Skip))
+        .collect()
 }
 
 fn no(reason: &str) -> Verdict {
@@ -94,13 +104,10 @@ fn a_decision_from_elsewhere_ends_the_wait() {
     for question in &questions {
         pending.put(question).unwrap();
     }
-    let (ui, interrupt) = (quiet(), Interrupt::default());
+    let (person, interrupt) = (Absent::default(), Interrupt::default());
     let verdicts = thread::scope(|scope| {
-        let waiting = scope.spawn(|| {
-            Dialog::new(&ui, &interrupt, &pending, &questions)
-                .run()
-                .unwrap()
-        });
+        let waiting =
+            scope.spawn(|| approve::decide(&person, &interrupt, &pending, &questions).unwrap());
         pending.decide_put(2, &no("first")).unwrap();
         pending.decide_put(1, &Verdict::Yes).unwrap();
         waiting.join().unwrap()
@@ -115,7 +122,7 @@ fn the_faster_decision_counts() {
     let questions = [question(1, "ls")];
     pending.put(&questions[0]).unwrap();
     let (ui, interrupt) = (quiet(), Interrupt::default());
-    let mut dialog = Dialog::new(&ui, &interrupt, &pending, &questions);
+    let mut dialog = Dialog::new(ui, &interrupt, &pending, &questions);
     pending.decide_put(1, &no("first")).unwrap();
     dialog.hear("y").unwrap();
     dialog.collect().unwrap();
@@ -128,9 +135,9 @@ fn an_interrupt_decides_nothing() {
     let pending = Pending::of(directory.path());
     let questions = [question(1, "ls")];
     pending.put(&questions[0]).unwrap();
-    let (ui, interrupt) = (quiet(), Interrupt::default());
-    let dialog = Dialog::new(&ui, &interrupt, &pending, &questions);
+    let (person, interrupt) = (Absent::default(), Interrupt::default());
     interrupt.raise();
-    assert_eq!(dialog.run().unwrap(), None);
+    let verdicts = approve::decide(&person, &interrupt, &pending, &questions).unwrap();
+    assert_eq!(verdicts, None);
     assert_eq!(pending.open_questions().len(), 1, "it is asked again");
 }

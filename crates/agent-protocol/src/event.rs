@@ -1,0 +1,537 @@
+//! What happens in a session, as data: written to its event file, printed by `--json`, rendered by
+//! front ends.
+//!
+//! An event has typed fields and no sentences of ours: whoever shows it finds the words. Texts of
+//! others (the model, a program, the person) are as they came; escape them before you print them.
+//! The names are the documented JSON (`docs/events.md`).
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{Issue, Outcome, Repair, SessionId, StepResult};
+
+/// The version of the events: it grows when an event or a field goes, or means something else.
+pub const EVENT_SCHEMA: u32 = 2;
+
+/// Where the engine tells what happens.
+pub trait EventSink: Debug + Send + Sync {
+    /// Tells an event.
+    fn emit(&self, event: Event);
+}
+
+/// An event with its place in the session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Envelope {
+    /// Counts the events of a session, from 1, over all processes that work on it.
+    pub seq: u64,
+    /// When it happened.
+    pub at: Timestamp,
+    /// The session.
+    pub session: SessionId,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    tag = "event",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+#[expect(missing_docs, reason = "the fields are the documented JSON events")]
+pub enum Event {
+    /// A session begins or goes on.
+    Session {
+        id: SessionId,
+        task: String,
+        base: String,
+        workspace: String,
+        resumed: bool,
+    },
+    /// How commands are confined.
+    Confinement {
+        commands: bool,
+        backend: Option<String>,
+        network: bool,
+        properties: Vec<SandboxProperty>,
+    },
+    /// Commands do not see a repository outside that the session did not begin with.
+    RepositoryHidden { repository: String },
+    /// Nothing is changed before a plan is approved.
+    PlanMode,
+    /// A message is ready to be pasted.
+    Outbox {
+        path: String,
+        pastes: Vec<String>,
+        attachment: Option<String>,
+        inbox: String,
+        sequence: u32,
+        characters: usize,
+        tokens: usize,
+        takes: BTreeMap<String, usize>,
+        chat: String,
+        percent: usize,
+        becomes_file: bool,
+        cuts: Vec<String>,
+        is_waiting: bool,
+    },
+    /// The chat has to remember nearly all that it can.
+    ChatMemory {
+        tokens: usize,
+        limit: usize,
+        chat: String,
+    },
+    /// Secrets were replaced by placeholders in the message.
+    SecretsKept {
+        secrets: Vec<KeptSecret>,
+        doubts: usize,
+    },
+    /// What becomes of the clipboard.
+    Clipboard(ClipboardNews),
+    /// Something is wrong with the inbox, or with a file in it.
+    Inbox { message: String, hint: String },
+    /// A file in the inbox answers another session, which will take it.
+    LeftInInbox { name: String, answers: SessionId },
+    /// A file in the inbox was not used.
+    Rejected {
+        name: String,
+        why: String,
+        moved_to: String,
+    },
+    /// A reply was taken.
+    Reply {
+        name: String,
+        file: String,
+        sequence: u32,
+        commands: usize,
+    },
+    /// Damage done by the chat page or by copying was undone.
+    Repaired { repair: Repair },
+    /// Text of the reply around its commands.
+    Prose { text: String },
+    /// A part of the reply that could not be used.
+    Issue { issue: Issue },
+    /// The reply ended too early.
+    Cut { line: u32, what: String },
+    /// The reply has no command at all.
+    NoCommands,
+    /// A command begins to run; step 0 is the check.
+    Running { number: u32, script: String },
+    /// Output of the command that runs: the latest of it, if there is much.
+    Output {
+        number: u32,
+        text: String,
+        omitted: usize,
+    },
+    /// The person's check was run.
+    Check { command: String, outcome: Outcome },
+    /// A step was executed.
+    Step {
+        result: StepResult,
+        differences: Vec<ShownDifference>,
+    },
+    /// The model's plan.
+    Plan { text: String },
+    /// A word from the model to the person.
+    Message { text: String },
+    /// The model asks the person.
+    Question { question: String },
+    /// A step, a plan or an offer that waits for the person's decision.
+    Approval {
+        kind: ApprovalKind,
+        number: u32,
+        round: u32,
+        command: String,
+        title: String,
+        shown: String,
+        why: String,
+        may: String,
+        proposal: Option<String>,
+    },
+    /// The work stops here until somebody decides.
+    Waiting { kind: ApprovalKind },
+    /// The person decided.
+    Decided {
+        number: u32,
+        command: String,
+        title: String,
+        decision: String,
+        reason: Option<String>,
+    },
+    /// A file lies where a decision belongs and is none.
+    BadDecision { number: u32 },
+    /// A rule of the person is kept: such commands are not asked about again.
+    RuleKept { rule: String, file: String },
+    /// The model goes in circles.
+    Circles { circles: Vec<Circling> },
+    /// A note of the person for the model.
+    Note { text: String },
+    /// The session ended before a note was sent.
+    NoteUnsent { text: String },
+    /// Files that a round left and that other programs would run or obey.
+    LeftBehind {
+        hooks: Bounded<String>,
+        obeyed: Bounded<String>,
+        executables: Bounded<String>,
+        links: Bounded<OutwardLink>,
+    },
+    /// Files that undo does not cover.
+    NotCovered { files: Bounded<UncoveredFile> },
+    /// No checkpoint could be taken, so that undo does not cover the round.
+    NoCheckpoint { cause: Option<String> },
+    /// Rounds were undone or redone.
+    Reversed {
+        redone: bool,
+        rounds: Vec<u32>,
+        restored: Bounded<String>,
+        skipped: Bounded<String>,
+    },
+    /// Old records were removed, or could not be.
+    Housekeeping(Housekeeping),
+    /// What a killed process left was settled.
+    Recovery(Recovery),
+    /// The files of the workspace could not be listed.
+    Unlistable { problem: String },
+    /// Something failed, and the work goes on without it.
+    Trouble {
+        message: String,
+        causes: Vec<String>,
+        hints: Vec<String>,
+    },
+    /// A word of the front end, about something that is no event of the session.
+    Notice { text: String },
+    /// The session ended.
+    Done {
+        id: SessionId,
+        summary: String,
+        rounds: u32,
+        changed: usize,
+        files: Vec<String>,
+        seconds: u64,
+    },
+    /// The person ended the session.
+    Ended { id: SessionId },
+    /// The round limit stopped it.
+    RoundLimit { id: SessionId, rounds: u32 },
+    /// The person stopped it.
+    Interrupted { id: SessionId },
+    /// Events before this one are not kept any more: a reader loads the session anew.
+    Reset,
+    /// An event that was too long to be kept.
+    Omitted { name: String, bytes: usize },
+    /// An event of a later version.
+    #[serde(other)]
+    Unknown,
+}
+
+/// The first of a list, and how many more there are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounded<T> {
+    /// The first of them.
+    pub first: Vec<T>,
+    /// How many are left out.
+    pub more: usize,
+}
+
+impl<T> Bounded<T> {
+    /// Keeps at most so many.
+    pub fn new(most: usize, all: impl IntoIterator<Item = T>) -> Self {
+        let mut all = all.into_iter();
+        Self {
+            first: all.by_ref().take(most).collect(),
+            more: all.count(),
+        }
+    }
+
+    /// Returns true if there is nothing in the list.
+    pub fn is_empty(&self) -> bool {
+        self.first.is_empty() && self.more == 0
+    }
+}
+
+/// A property of the sandbox, and whether it held when it was tried.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are the documented JSON events")]
+pub struct SandboxProperty {
+    pub name: String,
+    pub holds: bool,
+    pub words: String,
+}
+
+/// Secrets of one kind that stand in the same places.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are the documented JSON events")]
+pub struct KeptSecret {
+    pub kind: String,
+    /// Files and results that have it; empty if it stands in words of the person.
+    pub places: Vec<String>,
+    pub count: usize,
+}
+
+/// A file that a step changed, as far as a person is shown it at once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShownDifference {
+    /// How many lines were added.
+    pub added: usize,
+    /// How many lines were removed.
+    pub removed: usize,
+    /// True if the file was there before and after.
+    pub is_edit: bool,
+    /// The hunks of a unified diff; empty if they are long, or if the file is new or gone.
+    pub hunks: String,
+}
+
+/// The kinds of decision that a person makes about the work of the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalKind {
+    /// A step, before it is carried out.
+    #[default]
+    Step,
+    /// A command that was run, and may run again with the network: `yes` is once, `always` is for
+    /// the rest of the session.
+    Network,
+    /// A plan, before the work begins.
+    Plan,
+    /// Values that may be no secrets, before they are sent as they are.
+    Secrets,
+}
+
+impl ApprovalKind {
+    /// Returns true for the usual kind, which is left out of question files.
+    pub fn is_step(&self) -> bool {
+        *self == Self::Step
+    }
+}
+
+/// A sign that the model goes in circles.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "sign", rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the fields are the documented JSON events")]
+pub enum Circling {
+    /// A step fails in the same way again and again.
+    StepFails {
+        command: String,
+        subject: String,
+        times: usize,
+    },
+    /// A step is refused for the same reason again and again.
+    StepRefused {
+        command: String,
+        subject: String,
+        times: usize,
+    },
+    /// A command is written wrongly in the same way again and again.
+    Misspelt {
+        command: String,
+        message: String,
+        times: usize,
+    },
+    /// The check fails with the same output again and again.
+    CheckFails { command: String, times: usize },
+    /// A file is written back and forth between the same versions.
+    FileReturns { path: String },
+}
+
+/// A link that leads out of the workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are the documented JSON events")]
+pub struct OutwardLink {
+    pub path: String,
+    pub target: String,
+}
+
+/// A file that checkpoints pass over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are the documented JSON events")]
+pub struct UncoveredFile {
+    pub path: String,
+    /// Follows the name of the file: `is larger than 10 MB`.
+    pub reason: String,
+}
+
+/// Records that were removed to save space, or could not be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    tag = "what",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+#[expect(missing_docs, reason = "the fields are the documented JSON events")]
+pub enum Housekeeping {
+    /// The journal became shorter.
+    JournalCompacted {
+        bytes: u64,
+    },
+    JournalNotCompacted {
+        cause: String,
+    },
+    /// Old checkpoints could not be removed.
+    CheckpointsNotTidied {
+        cause: String,
+    },
+    /// The oldest rounds cannot be undone any more.
+    RoundsGivenUp {
+        rounds: usize,
+        limit_megabytes: u64,
+    },
+    /// The checkpoints take more than they may, and all are needed.
+    OverLimit {
+        megabytes: u64,
+        limit_megabytes: u64,
+    },
+    /// What the oldest undos had removed is gone.
+    RemovedFilesGivenUp {
+        undos: usize,
+        limit_megabytes: u64,
+    },
+}
+
+/// What was found and settled after a process was killed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    tag = "what",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+#[expect(missing_docs, reason = "the fields are the documented JSON events")]
+pub enum Recovery {
+    /// A reply was being executed.
+    ReplyUnderWay,
+    /// A reply had been taken and not begun.
+    ReplyTaken,
+    /// The round that was interrupted is finished, and no other reply was taken.
+    RoundFinished,
+    /// The reply that was being executed is gone or was changed.
+    ReplyGone { file: String },
+    /// The session file was replaced from the journal.
+    SessionReplaced,
+    /// The journal ended in the middle of a line.
+    JournalTorn { bytes: u64 },
+    /// The journal is missing or empty.
+    JournalMissing,
+    /// The journal has lost its latest rounds.
+    JournalBehind,
+    /// The journal is shorter than it was.
+    JournalShort { bytes: u64 },
+    /// Somebody else changed a file that a step was changing; `kept` has what the model meant.
+    FileChanged {
+        path: String,
+        kept: Option<String>,
+        problem: Option<String>,
+    },
+    /// What a command made git run or obey was disabled.
+    Disarmed { told: String },
+    /// Files that changed around the time of the kill; undo leaves them as they are.
+    Unclear { files: Bounded<String> },
+}
+
+/// What becomes of the clipboard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    tag = "what",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+#[expect(missing_docs, reason = "the fields are the documented JSON events")]
+pub enum ClipboardNews {
+    /// A message, or a part of it, was copied; `how` says by which way, and what that means.
+    Copied { message: String, how: String },
+    /// It could not be copied.
+    NotCopied { message: String, why: String },
+    /// The person copies the next part themselves.
+    NextPart { message: String, part: usize },
+    /// The clipboard is not looked at.
+    Unwatched { remembered_in: Option<String> },
+    /// The reply is on the clipboard, and nobody can be asked about it.
+    HasReply,
+    /// Commands are on the clipboard, without the end mark of this round.
+    HasUnmarked,
+    /// The reply was taken from the clipboard.
+    Taken {
+        characters: usize,
+        lines: usize,
+        mark: String,
+    },
+    /// A line that was typed counted as Enter.
+    TypedCounted,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn case(event: Event) {
+        let envelope = Envelope {
+            seq: 7,
+            at: Timestamp::from_second(1_700_000_000).unwrap(),
+            session: SessionId::parse("ab12cd34").unwrap(),
+            event,
+        };
+        let json = serde_json::to_string(&envelope).unwrap();
+        let read: Envelope = serde_json::from_str(&json).unwrap();
+        assert_eq!(read, envelope, "{json}");
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        case(Event::PlanMode);
+        case(Event::Recovery(Recovery::JournalTorn { bytes: 3 }));
+        case(Event::Recovery(Recovery::ReplyUnderWay));
+        case(Event::Housekeeping(Housekeeping::OverLimit {
+            megabytes: 2,
+            limit_megabytes: 1,
+        }));
+        case(Event::Circles {
+            circles: vec![Circling::FileReturns {
+                path: "a".to_owned(),
+            }],
+        });
+        case(Event::Approval {
+            kind: ApprovalKind::Plan,
+            number: 1,
+            round: 1,
+            command: "PLAN".to_owned(),
+            title: String::new(),
+            shown: "x\n".to_owned(),
+            why: String::new(),
+            may: String::new(),
+            proposal: None,
+        });
+        case(Event::Outbox {
+            path: "/a".to_owned(),
+            pastes: vec!["/a".to_owned()],
+            attachment: None,
+            inbox: "/i".to_owned(),
+            sequence: 1,
+            characters: 1,
+            tokens: 1,
+            takes: BTreeMap::from([("the task".to_owned(), 3)]),
+            chat: "generic".to_owned(),
+            percent: 1,
+            becomes_file: false,
+            cuts: Vec::new(),
+            is_waiting: true,
+        });
+    }
+
+    #[test]
+    fn an_event_of_a_later_version_is_read_as_unknown() {
+        let json = r#"{"seq":1,"at":"2026-01-01T00:00:00Z","session":"ab12cd34","event":"teleported","to":"x"}"#;
+        let read: Envelope = serde_json::from_str(json).unwrap();
+        assert_eq!(read.event, Event::Unknown);
+    }
+
+    #[test]
+    fn a_long_list_is_counted() {
+        let list = Bounded::new(2, 1..=5);
+        assert_eq!((list.first, list.more), (vec![1, 2], 3));
+    }
+}

@@ -1,0 +1,515 @@
+//! The words for what happened, where an event is told in a sentence or two.
+
+use std::fmt::Write as _;
+
+use super::plain::{DIM, RenderContext, count};
+use super::{Volume, escape_line, escape_text};
+use crate::approve::Inquiry;
+use crate::protocol::{
+    ApprovalKind, Bounded, Circling, ClipboardNews, Event, Housekeeping, KeptSecret, OutwardLink,
+    Recovery, SandboxProperty, UncoveredFile,
+};
+
+/// How many files of a kind are named.
+const NAMED: usize = 5;
+
+/// The least volume at which an event is told.
+pub(super) fn volume(event: &Event) -> Volume {
+    match event {
+        Event::Outbox { .. }
+        | Event::Question { .. }
+        | Event::Approval { .. }
+        | Event::Rejected { .. }
+        | Event::Trouble { .. }
+        | Event::Done { .. }
+        | Event::RoundLimit { .. }
+        | Event::Interrupted { .. } => Volume::Quiet,
+        Event::Housekeeping(Housekeeping::JournalCompacted { .. }) => Volume::Verbose,
+        _ => Volume::Normal,
+    }
+}
+
+/// A question that is asked on the spot.
+pub(super) fn inquiry(inquiry: &Inquiry) -> String {
+    match inquiry {
+        Inquiry::ModelQuestion => "Your answer:".to_owned(),
+        Inquiry::EarlierRound { name, says, is } => format!(
+            "The reply `{name}` says round {says}, this is round {is}. Use it anyway? [y/N]"
+        ),
+    }
+}
+
+/// The words of an event, with line breaks at their ends; nothing if there is nothing to say.
+pub(super) fn words(event: &Event, view: &RenderContext) -> String {
+    let text = sentences(event, view);
+    if text.is_empty() {
+        return text;
+    }
+    match event {
+        Event::Housekeeping(Housekeeping::JournalCompacted { .. }) => {
+            format!("{DIM}{text}{DIM:#}\n")
+        }
+        _ => format!("{text}\n"),
+    }
+}
+
+fn sentences(event: &Event, view: &RenderContext) -> String {
+    match event {
+        Event::Confinement {
+            commands,
+            backend,
+            network,
+            properties,
+        } => confinement(*commands, backend.as_deref(), *network, properties, view),
+        Event::PlanMode => "Plan mode: nothing is changed before you approve a plan.".to_owned(),
+        Event::ChatMemory {
+            tokens,
+            limit,
+            chat,
+        } => format!(
+            "With this message the chat has to remember ~{tokens} tokens, of the ~{limit} that `{}` can. `agent handoff` writes a message with which a new chat goes on.",
+            escape_line(chat)
+        ),
+        Event::RepositoryHidden { repository } => format!(
+            "The workspace did not belong to the repository `{}` when this session began, so commands do not see that one. A new session will show it to them.",
+            escape_line(repository)
+        ),
+        Event::SecretsKept { secrets, doubts } => secrets_kept(secrets, *doubts),
+        Event::Clipboard(news) => clipboard(news),
+        Event::Inbox { message, hint } => escape_text(&format!("{message}: {hint}")),
+        Event::LeftInInbox { name, answers } => format!(
+            "`{}` answers session {answers}, which is not finished: it stays in the inbox, and `agent resume {answers}` takes it.",
+            escape_line(name)
+        ),
+        Event::NoCommands => {
+            "  There is no command in it; the next message asks the model for one.".to_owned()
+        }
+        Event::Waiting { kind } => waiting(*kind).to_owned(),
+        Event::BadDecision { number } => format!(
+            "`pending/{number}.decision.json` holds no decision; it could say {{\"decision\": \"yes\"}} or {{\"decision\": \"no\", \"reason\": \"...\"}}."
+        ),
+        Event::RuleKept { rule, file } => format!(
+            "Not asked about here any more: {}. The rule is kept in `{}`.",
+            escape_line(rule),
+            escape_line(file)
+        ),
+        Event::Circles { circles } => circling(circles),
+        Event::Note { text } => format!("You to the model: {}", escape_text(text)),
+        Event::NoteUnsent { text } => format!(
+            "The session ended before your note was sent: {}\nContinue with it: agent resume \"...\"",
+            escape_text(text)
+        ),
+        Event::LeftBehind {
+            hooks,
+            obeyed,
+            executables,
+            links,
+        } => left_behind(hooks, obeyed, executables, links),
+        Event::NotCovered { files } => not_covered(files),
+        Event::NoCheckpoint { cause: None } => {
+            "No checkpoint could be taken after the round, so that undo does not cover it."
+                .to_owned()
+        }
+        Event::NoCheckpoint { cause: Some(cause) } => format!(
+            "No checkpoint could be taken, so that undo does not cover what happens now: {}",
+            escape_text(cause)
+        ),
+        Event::Reversed {
+            redone,
+            rounds,
+            restored,
+            skipped,
+        } => reversed(*redone, rounds, restored, skipped),
+        Event::Housekeeping(news) => housekeeping(news),
+        Event::Recovery(news) => recovery(news),
+        Event::Unlistable { problem } => format!(
+            "The workspace could not be listed: {}",
+            escape_text(problem)
+        ),
+        Event::Notice { text } => escape_text(text),
+        Event::Ended { id } => format!("\nSession {id} was ended by you."),
+        Event::Reset => {
+            "Earlier events are not kept any more; `agent show` tells the whole session.".to_owned()
+        }
+        Event::Omitted { name, bytes } => format!(
+            "  (an event `{}` of {bytes} bytes was too long to be kept)",
+            escape_line(name)
+        ),
+        _ => String::new(),
+    }
+}
+
+fn waiting(kind: ApprovalKind) -> &'static str {
+    match kind {
+        ApprovalKind::Plan => {
+            "The plan waits for your decision: `agent approve`, or `agent decline --reason \"...\"`."
+        }
+        ApprovalKind::Step | ApprovalKind::Network | ApprovalKind::Secrets => {
+            "Something waits for your decision: `agent approve`, or `agent decline --reason \"...\"`."
+        }
+    }
+}
+
+fn confinement(
+    commands: bool,
+    backend: Option<&str>,
+    network: bool,
+    properties: &[SandboxProperty],
+    view: &RenderContext,
+) -> String {
+    if !commands {
+        return "The model runs no commands: `Commands` is `off`.".to_owned();
+    }
+    let Some(backend) = backend else {
+        return "Commands are not confined: each one needs your yes, unless a rule of yours allows it."
+            .to_owned();
+    };
+    let with = if network { "with" } else { "without" };
+    let mut text = format!(
+        "Commands run in a sandbox ({}), {with} the network.",
+        escape_line(backend)
+    );
+    for property in properties {
+        let words = escape_line(&property.words);
+        if !property.holds {
+            let _ = write!(text, "\n  does not hold: {words}");
+        } else if view.is_verbose {
+            let _ = write!(text, "\n{DIM}  holds: {words}{DIM:#}");
+        }
+    }
+    text
+}
+
+fn secrets_kept(secrets: &[KeptSecret], doubts: usize) -> String {
+    let list: Vec<String> = secrets
+        .iter()
+        .map(|secret| {
+            let kind = escape_line(&secret.kind);
+            let words = match secret.places.as_slice() {
+                [] => format!("{kind} in your words"),
+                places => format!("{kind} in {}", escape_line(&places.join(", "))),
+            };
+            match secret.count {
+                1 => words,
+                count => format!("{count} × {words}"),
+            }
+        })
+        .collect();
+    let list = list.join("; ");
+    let doubtful = match doubts {
+        0 => String::new(),
+        doubts => format!(
+            "\n  {doubts} of them may be samples or no secrets; `--allow-secrets` sends values, patterns or kinds as they are."
+        ),
+    };
+    match secrets.iter().map(|secret| secret.count).sum::<usize>() {
+        1 => format!("A secret stays here; the message has a placeholder for it: {list}{doubtful}"),
+        count => format!(
+            "{count} secrets stay here; the message has placeholders for them: {list}{doubtful}"
+        ),
+    }
+}
+
+fn clipboard(news: &ClipboardNews) -> String {
+    match news {
+        ClipboardNews::Copied { message, how } => {
+            format!("{} is {}.", capital(&escape_line(message)), escape_line(how))
+        }
+        ClipboardNews::NotCopied { message, why } => format!(
+            "{} is not on the clipboard: {}.",
+            capital(&escape_line(message)),
+            escape_text(why)
+        ),
+        ClipboardNews::NextPart { message, part } => {
+            format!("`agent copy --part {part}` copies {}.", escape_line(message))
+        }
+        ClipboardNews::Unwatched { remembered_in } => {
+            let again = remembered_in.as_ref().map_or_else(String::new, |file| {
+                format!(" Remove `{}` to be asked again.", escape_line(file))
+            });
+            format!("The clipboard is not looked at; `agent paste` takes a reply from it.{again}")
+        }
+        ClipboardNews::HasReply => "The clipboard has the reply: `agent paste` takes it.".to_owned(),
+        ClipboardNews::HasUnmarked => {
+            "The clipboard has commands, but not this round's end mark at its end: `agent paste` takes it.".to_owned()
+        }
+        ClipboardNews::Taken {
+            characters,
+            lines,
+            mark,
+        } => format!(
+            "Taken from the clipboard: {}, {}, ending with `{}`.",
+            count(*characters, "character"),
+            count(*lines, "line"),
+            escape_line(mark)
+        ),
+        ClipboardNews::TypedCounted => {
+            "What you typed counted as Enter; `agent say` tells something to the model.".to_owned()
+        }
+    }
+}
+
+/// A sentence begins with a capital letter; the names of messages do not.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+fn circling(circles: &[Circling]) -> String {
+    let told: Vec<String> = circles
+        .iter()
+        .map(|circle| match circle {
+            Circling::StepFails {
+                command,
+                subject,
+                times,
+            } => format!("{command} `{subject}` has failed {times} times in the same way"),
+            Circling::StepRefused {
+                command,
+                subject,
+                times,
+            } => format!(
+                "{command} `{subject}` has been refused {times} times, and it keeps sending it"
+            ),
+            Circling::Misspelt {
+                command,
+                message,
+                times,
+            } => format!("it wrote {command} wrongly {times} times in the same way ({message})"),
+            Circling::CheckFails { command, times } => format!(
+                "the check `{command}` has failed {times} times in a row with the same output"
+            ),
+            Circling::FileReturns { path } => {
+                format!("it writes `{path}` back and forth between the same versions")
+            }
+        })
+        .collect();
+    escape_text(&format!(
+        "The model goes in circles: {}. It is told so; `agent say \"...\"` tells it what you know.",
+        told.join("; ")
+    ))
+}
+
+fn left_behind(
+    hooks: &Bounded<String>,
+    obeyed: &Bounded<String>,
+    executables: &Bounded<String>,
+    links: &Bounded<OutwardLink>,
+) -> String {
+    let quoted = |path: &String| format!("`{}`", escape_line(path));
+    let link = |link: &OutwardLink| {
+        format!(
+            "`{}` (to `{}`)",
+            escape_line(&link.path),
+            escape_line(&link.target)
+        )
+    };
+    let kinds = [
+        ("Git or a hook manager would run", named(hooks, quoted)),
+        (
+            "Editors, shells, other tools or build services would obey",
+            named(obeyed, quoted),
+        ),
+        ("New executables:", named(executables, quoted)),
+        ("Links that lead out of the workspace:", named(links, link)),
+    ];
+    let kinds = kinds.iter().filter(|(_, names)| !names.is_empty());
+    let told: Vec<String> = kinds
+        .map(|(what, names)| format!("{what} {names}"))
+        .collect();
+    told.join("\n")
+}
+
+/// The first few of a list in one line, and how many more there are.
+fn named<T>(list: &Bounded<T>, name: impl Fn(&T) -> String) -> String {
+    let names: Vec<String> = list.first.iter().take(NAMED).map(name).collect();
+    let more = list.more + list.first.len() - names.len();
+    let mut text = names.join(", ");
+    if more > 0 {
+        let _ = write!(text, " and {more} more");
+    }
+    text
+}
+
+fn not_covered(files: &Bounded<UncoveredFile>) -> String {
+    let mut text = "Undo does not cover these:".to_owned();
+    for file in files.first.iter().take(NAMED) {
+        let path = escape_line(&file.path);
+        let _ = write!(text, "\n  `{path}` {}", escape_line(&file.reason));
+    }
+    text + &more_lines(files)
+}
+
+fn more_lines<T>(list: &Bounded<T>) -> String {
+    match list.more + list.first.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!("\n  and {more} more"),
+    }
+}
+
+fn reversed(
+    redone: bool,
+    rounds: &[u32],
+    restored: &Bounded<String>,
+    skipped: &Bounded<String>,
+) -> String {
+    let verb = if redone { "Redid" } else { "Undid" };
+    let quoted = |path: &String| format!("`{}`", escape_line(path));
+    let numbers: Vec<String> = rounds.iter().map(ToString::to_string).collect();
+    let s = if rounds.len() == 1 { "" } else { "s" };
+    let mut text = format!("{verb} round{s} {}.", numbers.join(", "));
+    if !restored.is_empty() {
+        let _ = write!(text, " Restored: {}.", named(restored, quoted));
+    }
+    if !skipped.is_empty() {
+        let _ = write!(text, " Left as they are: {}.", named(skipped, quoted));
+    }
+    text
+}
+
+fn housekeeping(news: &Housekeeping) -> String {
+    match news {
+        Housekeeping::JournalCompacted { bytes } => {
+            format!("  the journal was compacted by {bytes} bytes")
+        }
+        Housekeeping::JournalNotCompacted { cause } => {
+            format!("The journal could not be compacted: {}", escape_text(cause))
+        }
+        Housekeeping::CheckpointsNotTidied { cause } => format!(
+            "Old checkpoints could not be tidied away: {}",
+            escape_text(cause)
+        ),
+        Housekeeping::RoundsGivenUp {
+            rounds,
+            limit_megabytes,
+        } => format!(
+            "The checkpoints took more than {limit_megabytes} MB (`MaxUndoMegabytes`). Those of the oldest {} were removed, and these cannot be undone any more.",
+            count(*rounds, "round")
+        ),
+        Housekeeping::OverLimit {
+            megabytes,
+            limit_megabytes,
+        } => format!(
+            "The checkpoints take {megabytes} MB, more than the {limit_megabytes} MB of `MaxUndoMegabytes`: what is under way needs them."
+        ),
+        Housekeeping::RemovedFilesGivenUp {
+            undos,
+            limit_megabytes,
+        } => format!(
+            "What undo had removed took more than {limit_megabytes} MB (`MaxUndoMegabytes`): what was kept of the oldest {} is gone.",
+            count(*undos, "undo")
+        ),
+    }
+}
+
+fn recovery(news: &Recovery) -> String {
+    match news {
+        Recovery::ReplyUnderWay => "A reply was being executed when `agent` stopped. What is done stays, what was under way is settled, and nothing is run twice.".to_owned(),
+        Recovery::ReplyTaken => {
+            "A reply had been taken when `agent` stopped; it is executed now.".to_owned()
+        }
+        Recovery::RoundFinished => {
+            "A round that had been interrupted is finished now; no other reply was taken.".to_owned()
+        }
+        Recovery::ReplyGone { file } => format!(
+            "That reply, `{}` in `inbox/processed`, is gone or was changed. What the journal knows of it is told to the model; nothing more of it is carried out.",
+            escape_line(file)
+        ),
+        Recovery::SessionReplaced => {
+            "The session file was not what the journal says; the journal was used.".to_owned()
+        }
+        Recovery::JournalTorn { bytes } => format!(
+            "The journal of the session ended in the middle of a line; {bytes} bytes were cut off."
+        ),
+        Recovery::JournalMissing => "The journal of the session is missing or empty and begins anew; what its earlier rounds did can neither be shown nor undone.".to_owned(),
+        Recovery::JournalBehind => "The journal of the session has lost its latest rounds; the session file was used, and what these rounds did can neither be shown nor undone.".to_owned(),
+        Recovery::JournalShort { bytes } => format!(
+            "The journal of the session is shorter than it was: {bytes} bytes are missing at its end."
+        ),
+        Recovery::FileChanged {
+            path,
+            kept,
+            problem,
+        } => file_changed(path, kept.as_deref(), problem.as_deref()),
+        Recovery::Disarmed { told } => format!(
+            "A command was running when `agent` stopped: {}.",
+            escape_text(told)
+        ),
+        Recovery::Unclear { files } => unclear(files),
+    }
+}
+
+fn file_changed(path: &str, kept: Option<&str>, problem: Option<&str>) -> String {
+    let path = escape_line(path);
+    let start = format!(
+        "`{path}` was changed while `agent` was stopped in the middle of changing it. It stays as it is; what the model meant"
+    );
+    match (kept, problem) {
+        (Some(kept), _) => format!("{start} is kept in `{}`.", escape_line(kept)),
+        (None, problem) => format!(
+            "{start} could not be kept elsewhere and stays beside it, under a name that begins with `.agent-`: {}",
+            escape_text(problem.unwrap_or_default())
+        ),
+    }
+}
+
+fn unclear(files: &Bounded<String>) -> String {
+    let mut text = "These files changed around the time `agent` was killed; it is unclear who changed them. `agent undo` will leave them as they are:".to_owned();
+    for path in files.first.iter().take(NAMED) {
+        let _ = write!(text, "\n  `{}`", escape_line(path));
+    }
+    text + &more_lines(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::plain::Look;
+
+    fn told(event: &Event) -> String {
+        let view = RenderContext {
+            look: Look::Plain,
+            is_verbose: false,
+            is_interactive: false,
+        };
+        anstream::adapter::strip_str(&words(event, &view)).to_string()
+    }
+
+    #[test]
+    fn many_files_are_counted() {
+        let none = || Bounded::new(0, Vec::<String>::new());
+        let event = Event::LeftBehind {
+            hooks: none(),
+            obeyed: none(),
+            executables: Bounded::new(7, (0..9).map(|number| format!("x{number}"))),
+            links: Bounded::new(0, Vec::new()),
+        };
+        assert_eq!(
+            told(&event),
+            "New executables: `x0`, `x1`, `x2`, `x3`, `x4` and 4 more\n"
+        );
+    }
+
+    #[test]
+    fn names_of_files_cannot_forge_our_lines() {
+        let files = Bounded::new(9, ["a\n  1. ok CREATE_FILE\u{1b}[2J".to_owned()]);
+        let text = told(&Event::Recovery(Recovery::Unclear { files }));
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+    }
+
+    #[test]
+    fn secrets_are_counted_by_kind_and_place() {
+        let secret = |places: &[&str], count| KeptSecret {
+            kind: "token".to_owned(),
+            places: places.iter().map(|place| (*place).to_owned()).collect(),
+            count,
+        };
+        let secrets = vec![secret(&[".env", "a"], 2), secret(&[], 1)];
+        assert_eq!(
+            told(&Event::SecretsKept { secrets, doubts: 1 }),
+            "3 secrets stay here; the message has placeholders for them: 2 × token in .env, a; token in your words\n  1 of them may be samples or no secrets; `--allow-secrets` sends values, patterns or kinds as they are.\n"
+        );
+    }
+}
