@@ -22,6 +22,7 @@ mod planning;
 mod project;
 mod publish;
 mod questions;
+mod recorder;
 mod recover;
 mod report;
 mod round;
@@ -44,15 +45,15 @@ pub use self::permit::Permit;
 use self::publish::Requested;
 pub use self::publish::message_of;
 use self::questions::Answered;
+pub use self::recorder::Recorder;
 use self::steps::Begun;
-use crate::approve::Person;
 use crate::checkpoint::{Before, CheckpointLimits};
 use crate::compose::{Carriage, Listing};
 use crate::error::Result;
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
 use crate::mailbox::{Arrival, Candidate, Inbox, Mailbox, Notice};
-use crate::protocol::{Event, Recovery, RelPath};
+use crate::protocol::{Event, EventSink as _, Recovery, RelPath, SessionId};
 use crate::reply::Reply;
 use crate::secrets;
 use crate::session::{CheckProgress, Choices, Journal, Record, Session, Store};
@@ -77,7 +78,7 @@ pub struct Agent {
     /// The bounds of what an outbox may hold, and how failures are taken.
     pub manner: Manner,
     /// Who hears what happens, and is asked.
-    pub person: Arc<dyn Person>,
+    pub person: Arc<Recorder>,
     /// Whether the person wants to stop.
     pub interrupt: Interrupt,
 }
@@ -167,8 +168,14 @@ impl Agent {
         self.person.emit(event);
     }
 
+    /// Keeps the events from now on with this session.
+    pub(crate) fn record_events_of(&self, id: &SessionId) {
+        self.person.record(&self.store, id);
+    }
+
     /// Tells that a session begins or goes on.
     pub fn tell_session(&self, session: &Session, resumed: bool) {
+        self.record_events_of(&session.session_id);
         self.tell(Event::Session {
             id: session.session_id.clone(),
             task: session.task.clone(),
@@ -265,7 +272,10 @@ impl Agent {
         let _alone = conversation.alone()?;
         conversation.break_off(&recovered)?;
         conversation.session.is_complete = true;
-        conversation.save()
+        conversation.save()?;
+        let id = conversation.session.session_id.clone();
+        self.store.events(&id).append(Event::Ended { id });
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ mod choices;
 mod circles;
 mod clock;
 mod created;
+mod events;
 mod find;
 mod history;
 mod journal;
@@ -30,6 +31,7 @@ pub use self::check::{CheckReport, CheckedWhen};
 pub use self::choices::Choices;
 pub use self::circles::{Circle, Circles};
 pub use self::clock::now;
+pub use self::events::{EventLog, EventReader};
 pub use self::history::{Checkpoint, History, Way};
 pub use self::journal::{
     CheckProgress, ClaimedReply, Journal, JournalEnd, JsonDelta, KeptSession, MissingRecords,

@@ -433,6 +433,10 @@ impl Person for Ui {
         Ui::is_interactive(self)
     }
 
+    fn hear(&self, envelope: &Envelope) {
+        self.show(envelope);
+    }
+
     fn inquire(&self, inquiry: &Inquiry, answers: &Answers) {
         self.prompt(&news::inquiry(inquiry), answers);
     }

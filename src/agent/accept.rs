@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::round::continues;
 use super::{Agent, Conversation};
-use crate::approve::Inquiry;
+use crate::approve::{Inquiry, Person as _};
 use crate::error::Result;
 use crate::mailbox::{self, Candidate, Reading};
 use crate::protocol::{Event, SessionId};

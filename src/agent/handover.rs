@@ -88,6 +88,7 @@ impl Agent {
     }
 
     pub(super) fn conversation(&self, session: Session, journal: Journal) -> Conversation<'_> {
+        self.record_events_of(&session.session_id);
         Conversation {
             agent: self,
             concealed: Concealed::of(&self.store, &session),

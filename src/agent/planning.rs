@@ -7,7 +7,7 @@ use super::Conversation;
 use super::Patience;
 use super::questions::Answered;
 use super::round::bounded;
-use crate::approve::{self, Input, Question, Verdict};
+use crate::approve::{self, Input, Person as _, Question, Verdict};
 use crate::error::Result;
 use crate::policy::Approval;
 use crate::protocol::{ApprovalKind, Event};

@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use std::thread;
 
 use super::{Conversation, Patience};
-use crate::approve::{Answer, Answers, Inquiry};
+use crate::approve::{Answer, Answers, Inquiry, Person as _};
 use crate::error::Result;
 use crate::mailbox::Doorbell;
 use crate::protocol::Event;

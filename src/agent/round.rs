@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::check::Checked;
 use super::permit::{Asking, Consent};
 use super::{Conversation, Patience, Taken};
-use crate::approve::{Input, Pending};
+use crate::approve::{Input, Pending, Person as _};
 use crate::error::{Error, Result};
 use crate::execute;
 use crate::protocol::{Circling, Command, Event, Outcome, ReadRequest, Status, Step, StepResult};

@@ -16,7 +16,7 @@ use crate::checkpoint::{
 };
 use crate::error::{Error, Result};
 use crate::escape::escape_line;
-use crate::protocol::SessionId;
+use crate::protocol::{Bounded, Event, SessionId};
 use crate::session::{Checkpoint, History, Journal, Record, RoundLock, Source, Sync, Way};
 
 /// Where undo keeps what it removes, in the folder of a session.
@@ -116,11 +116,21 @@ impl Agent {
             notes.add(Source::Undo, &note)?;
         }
         let rounds = reversal.rounds;
+        let path_of = |path: &std::path::Path| path.to_string_lossy().into_owned();
+        let done = restored.done.iter().map(|step| path_of(&step.path));
+        let skipped = restored.skipped.iter().map(|one| path_of(&one.path));
+        let reversed = Event::Reversed {
+            redone: reversal.wish == Wish::Redo,
+            rounds: rounds.clone(),
+            restored: Bounded::new(NAMED, done),
+            skipped: Bounded::new(NAMED, skipped),
+        };
         let record = match reversal.wish {
             Wish::UndoLatest | Wish::UndoTo(_) => Record::Undone { rounds, open },
             Wish::Redo => Record::Redone { rounds, open },
         };
         journal.append(&[record], Sync::Now)?;
+        self.store.events(id).append(reversed);
         Ok(restored)
     }
 

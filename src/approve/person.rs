@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use super::{Pending, Question};
 use crate::interrupt::Interrupt;
-use crate::protocol::EventSink;
+use crate::protocol::{Envelope, EventSink};
 
 /// Says if the person can be waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,6 +55,11 @@ pub trait Person: EventSink {
 
     /// Returns true if somebody can be asked here and now.
     fn is_interactive(&self) -> bool;
+
+    /// Tells an event that has its number already.
+    fn hear(&self, envelope: &Envelope) {
+        self.emit(envelope.event.clone());
+    }
 
     /// Lets the person answer, where they can be asked here, and does not wait for it.
     fn inquire(&self, inquiry: &Inquiry, answers: &Answers);

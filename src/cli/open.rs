@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(super) use self::opened::{agent, agent_and_wishes, session};
 use super::apply::Place;
 use super::{Common, choices, guard, workspace};
-use crate::agent::{Agent, Check, Manner};
+use crate::agent::{Agent, Check, Manner, Recorder};
 use crate::approve::{Answer, Takes};
 use crate::compose::{Carriage, FileLimit, Limit, TooLong};
 use crate::error::{Error, Kind, Result};
@@ -150,7 +150,7 @@ pub(super) fn assemble(
         },
         workspace,
         base,
-        person: Arc::new(ui),
+        person: Arc::new(Recorder::new(ui)),
         interrupt,
     };
     agent.disarm_left();

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::{Common, open, resume};
 use crate::error::{Error, Result};
+use crate::protocol::Event;
 use crate::session::{LoopLock, Source};
 use crate::ui::Ui;
 
@@ -47,6 +48,8 @@ fn tell_in(common: &Common, ui: Ui, session: Option<&str>, text: &str) -> Result
     let mut session = resume::find(&agent.store, &agent.ui, session)?;
     let notes = agent.store.notes(&session.session_id);
     notes.add(Source::Person, text.trim())?;
+    let text = text.trim().to_owned();
+    (agent.store.events(&session.session_id)).append(Event::Note { text });
     let is_running = LoopLock::is_at_work_on(agent.store.directory(), &session.session_id);
     let what = match session.open_question() {
         Some(question) if is_running => format!("Answers: {}", question.question.trim()),

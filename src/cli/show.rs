@@ -2,21 +2,31 @@
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Args;
 use jiff::tz::TimeZone;
 
+use super::open::Files;
 use super::{Common, list, open, resume};
-use crate::error::{Error, Result};
-use crate::session::{Session, Summary};
+use crate::approve::Input;
+use crate::error::{Error, Kind, Result};
+use crate::interrupt::Interrupt;
+use crate::mailbox::Doorbell;
+use crate::protocol::{Envelope, Event};
+use crate::session::{EventReader, Session, Summary};
 use crate::transcript::{Letter, Round, Transcript};
-use crate::ui::{Ui, count, escape_line, escape_text, heading, quoted, step_lines};
+use crate::ui::{Ui, count, escape_line, escape_text, has_prompt, heading, quoted, step_lines};
+
+/// How often a session is looked at where nothing reports changes.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "\
 Examples:
   agent show latest
   agent show ab12 --round 3
   agent show ab12 --json | jq .results
+  agent show --follow
 
 Without `--round` each round is summarised; with it you see the full message, reply and results of \
 that round.";
@@ -31,12 +41,22 @@ pub(super) struct Show {
     /// Only this round, in full
     #[arg(long, value_name = "N")]
     round: Option<u32>,
+    /// Watch the session from another terminal: what happened in this round, and then what happens,
+    /// until the session ends
+    #[arg(long, conflicts_with = "round")]
+    follow: bool,
+    /// With `--follow`, begin with the event of this number
+    #[arg(long, value_name = "SEQ", requires = "follow")]
+    from: Option<u64>,
 }
 
 impl Show {
     pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
         let files = open::files(common, ui)?;
         let session = resume::find_any(&files.store, &files.ui, self.id.as_deref())?;
+        if self.follow {
+            return follow(files, &session, self.from);
+        }
         let transcript = Transcript::gather(&session, &files.store, &files.mailbox, self.round)?;
         if let (Some(number), true) = (self.round, transcript.rounds.is_empty()) {
             return Err(no_round(&session, number));
@@ -59,6 +79,47 @@ impl Show {
         };
         files.ui.folded_page(&text);
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Shows events as they come, until the session ends or the person stops.
+fn follow(files: Files, session: &Session, from: Option<u64>) -> Result<ExitCode> {
+    if has_prompt() {
+        return Err(Error::usage("this terminal shows what happens already")
+            .hint("`agent show --follow` watches a session from another one"));
+    }
+    let folder = files.store.folder(&session.session_id);
+    // Nobody is asked here: how to decide elsewhere is told instead.
+    let ui = files.ui.with_input(Input::Refuse);
+    let interrupt = Interrupt::from_signals()?;
+    let bell = Doorbell::on(&folder);
+    let waker = bell.waker();
+    interrupt.on_raise(move || waker.wake());
+    let mut reader = EventReader::starting_at(&folder, from.unwrap_or(1));
+    let mut news = reader.read();
+    if from.is_none() {
+        let is_outbox = |envelope: &Envelope| matches!(envelope.event, Event::Outbox { .. });
+        let round = news.iter().rposition(is_outbox).unwrap_or(0);
+        news.drain(..round);
+    }
+    let mut is_over = session.is_complete;
+    loop {
+        for envelope in &news {
+            ui.show(envelope);
+            match envelope.event {
+                Event::Done { .. } | Event::Ended { .. } => is_over = true,
+                Event::Session { .. } => is_over = false,
+                _ => {}
+            }
+        }
+        if is_over {
+            return Ok(ExitCode::SUCCESS);
+        }
+        if interrupt.is_raised() {
+            return Ok(Kind::Interrupted.exit_code().into());
+        }
+        bell.wait_for(LOOK_EVERY);
+        news = reader.read();
     }
 }
 

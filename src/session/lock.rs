@@ -93,7 +93,7 @@ impl LoopLock {
 const DYING: Duration = Duration::from_millis(700);
 
 /// Takes a lock, waiting a moment for a process that is just going.
-fn lock_soon(file: &File) -> std::result::Result<(), TryLockError> {
+pub(super) fn lock_soon(file: &File) -> std::result::Result<(), TryLockError> {
     let since = Instant::now();
     loop {
         match file.try_lock() {

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{History, Journal, JournalEnd, Notes, Recovered, SCHEMA, Session};
+use super::{EventLog, History, Journal, JournalEnd, Notes, Recovered, SCHEMA, Session};
 use crate::error::{Error, Result};
 use crate::fs::{AtomicFile, Durability, TEMPORARY, own_directory, refuse_link, write_atomic};
 use crate::protocol::SessionId;
@@ -152,6 +152,11 @@ impl Store {
             crate::fs::remove(&path)?;
         }
         Ok(())
+    }
+
+    /// The events of a session.
+    pub fn events(&self, id: &SessionId) -> EventLog {
+        EventLog::of(self.folder(id), id.clone())
     }
 
     /// The notes of the person that no outbox has told yet.

@@ -1,11 +1,17 @@
 //! The events of a session: their page, their file, and who watches.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use agent::protocol::{
     ApprovalKind, Bounded, ClipboardNews, Command, EVENT_SCHEMA, Event, Housekeeping, Issue,
     Outcome, Recovery, RelPath, Repair, SessionId, Step, StepResult,
 };
+use serde_json::Value;
+
+use crate::harness::{Save, Test, agent, save_reply, wait_for_outbox, wait_until};
 
 fn text() -> String {
     "text".to_owned()
@@ -321,4 +327,135 @@ fn the_page_names_the_version() {
     let page = page();
     assert!(page.contains(&format!("the version of this page: **{EVENT_SCHEMA}**")));
     assert!(page.contains(&format!("\"schema\":{EVENT_SCHEMA}}}")));
+}
+
+const EDIT: &str = "[CREATE_FILE path=\"a.txt\"]\nhello\n[/CREATE_FILE]\n{end}\n";
+const RUN: &str = "[RUN_COMMAND]\necho printed\n[/RUN_COMMAND]\n{end}\n";
+const DONE: &str = "[DONE]\nready\n[/DONE]\n{end}\n";
+
+fn lines(text: &str) -> Vec<Value> {
+    let read = |line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"));
+    text.lines().map(read).collect()
+}
+
+/// The file with the events of the only session.
+fn event_file(base: &Path) -> PathBuf {
+    let sessions = fs::read_dir(base.join("sessions")).unwrap();
+    let mut files = sessions.map(|entry| entry.unwrap().path().join("events.jsonl"));
+    files.find(|file| file.exists()).unwrap()
+}
+
+/// Waits for a message, and gives the mark with which its reply ends.
+fn mark_of(base: &Path, sequence: u32) -> String {
+    let (id, _) = wait_for_outbox(base, sequence);
+    format!("[END {id}#{sequence}]")
+}
+
+fn numbers(events: &[Value]) -> Vec<u64> {
+    let numbered = events.iter().filter_map(|event| event["seq"].as_u64());
+    numbered.collect()
+}
+
+#[test]
+fn the_file_has_what_json_prints_and_others_go_on_with_its_numbers() {
+    let finished = Test::new(&["new", "--json", "task"])
+        .reply(EDIT)
+        .reply(RUN)
+        .reply(DONE)
+        .run()
+        .code(0);
+    let told = lines(&finished.stdout);
+    let told: Vec<Value> = told
+        .into_iter()
+        .filter(|event| event["seq"].is_u64())
+        .collect();
+    let file = event_file(&finished.base());
+    let kept = lines(&fs::read_to_string(&file).unwrap());
+    assert_eq!(told, kept);
+    let all: Vec<u64> = (1..=kept.len() as u64).collect();
+    assert_eq!(numbers(&kept), all);
+    let is_printed = |event: &Value| event["event"] == "output" && event["text"] == "printed\n";
+    assert!(kept.iter().any(is_printed), "{kept:?}");
+    let step = kept.iter().find(|event| event["event"] == "step").unwrap();
+    assert_eq!(step["differences"][0]["added"], 1, "{step}");
+
+    let finished = Test::after(finished, &["undo", "--yes", "--to", "0"])
+        .run()
+        .code(0);
+    let kept = lines(&fs::read_to_string(&file).unwrap());
+    let last = kept.last().unwrap();
+    assert_eq!(last["event"], "reversed", "{last}");
+    assert_eq!(last["restored"]["first"][0], "a.txt", "{last}");
+    assert_eq!(last["seq"], kept.len() as u64);
+    drop(finished);
+}
+
+#[test]
+fn another_terminal_follows_what_one_does() {
+    let running = Test::new(&["new", "task"]).start();
+    let base = running.base();
+    let mark = mark_of(&base, 1);
+    let follower = agent(&base)
+        .args(["show", "--follow", "--from", "1", "--json"])
+        .stdin(Stdio::null())
+        .spawn()
+        .unwrap();
+    let reply = |name: &str, text: &str, mark: &str| {
+        let path = base.join("inbox").join(name);
+        save_reply(&path, Save::Write, text.replace("{end}", mark).as_bytes());
+    };
+    reply("one.md", RUN, &mark);
+    let mark = mark_of(&base, 2);
+    let said = agent(&base).args(["say", "use tabs"]).output().unwrap();
+    assert!(said.status.success());
+    reply("two.md", DONE, &mark);
+    running.wait().code(0);
+    let followed = follower.wait_with_output().unwrap();
+    assert!(followed.status.success());
+    let seen = lines(&String::from_utf8(followed.stdout).unwrap());
+    let kept = lines(&fs::read_to_string(event_file(&base)).unwrap());
+    // What is told after the end is not waited for.
+    assert_eq!(seen, kept[..seen.len()]);
+    assert!(seen.iter().any(|event| event["event"] == "done"));
+    let is_note = |event: &Value| event["event"] == "note" && event["text"] == "use tabs";
+    assert!(seen.iter().any(is_note), "{seen:?}");
+}
+
+#[test]
+fn a_follower_sees_words_and_how_to_decide() {
+    let running = Test::new(&["new", "--approval", "edits", "task"]).start();
+    let base = running.base();
+    let mark = mark_of(&base, 1);
+    let text = RUN.replace("{end}", &mark);
+    save_reply(&base.join("inbox/one.md"), Save::Write, text.as_bytes());
+    wait_until("a question", || {
+        let sessions = fs::read_dir(base.join("sessions")).into_iter().flatten();
+        let mut folders = sessions.flatten().map(|entry| entry.path());
+        folders.any(|folder| folder.join("pending/1.json").exists())
+    });
+    wait_until("its event", || {
+        let kept = fs::read_to_string(event_file(&base)).unwrap();
+        kept.contains("\"event\":\"approval\"")
+    });
+    let follower = agent(&base)
+        .args(["show", "--follow"])
+        .stdin(Stdio::null())
+        .spawn()
+        .unwrap();
+    let approved = agent(&base).args(["approve", "1"]).output().unwrap();
+    assert!(approved.status.success());
+    let mark = mark_of(&base, 2);
+    let text = DONE.replace("{end}", &mark);
+    save_reply(&base.join("inbox/two.md"), Save::Write, text.as_bytes());
+    running.wait().code(0);
+    let followed = follower.wait_with_output().unwrap();
+    let said = String::from_utf8(followed.stderr).unwrap();
+    for words in [
+        "Round 1: your message is",
+        "Decide with `agent approve 1`",
+        "approved 1. RUN_COMMAND",
+        "Done: session",
+    ] {
+        assert!(said.contains(words), "`{words}` is missing: {said}");
+    }
 }

@@ -6,7 +6,7 @@
 
 use super::super::Conversation;
 use super::told::Told;
-use crate::approve::{self, Question, Verdict};
+use crate::approve::{self, Person as _, Question, Verdict};
 use crate::error::Result;
 use crate::protocol::Event;
 use crate::secrets::Secret;

@@ -1,0 +1,450 @@
+//! The events of a session as a file, `sessions/<id>/events.jsonl`: one envelope a line.
+//!
+//! Whoever works on the session appends: the loop, `agent undo`, `agent say`. A lock of its own
+//! (`events.lock`) makes the numbers unique, because events are told inside and outside of the round
+//! lock. Nothing depends on the file, so it is not synced, and what cannot be written is only not
+//! kept. It is bounded: the oldest events go, and the numbers go on. A line that a kill cut off is
+//! removed by the next append.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::lock::lock_soon;
+use super::now;
+use crate::error::Error;
+use crate::fs::{Durability, own_directory, write_atomic};
+use crate::protocol::{EVENT_SCHEMA, Envelope, Event, SessionId};
+
+/// The size from which on the oldest events are removed, in bytes.
+const MAX_FILE: u64 = 4 * 1024 * 1024;
+/// How much is kept then.
+const KEPT: usize = 1024 * 1024;
+/// The longest line, in bytes; the texts of longer ones are cut.
+const MAX_LINE: usize = 256 * 1024;
+/// The longest text in a line that was too long.
+const MAX_TEXT: usize = 8 * 1024;
+/// How much of the end of the file is read first to find the last number.
+const TAIL: u64 = 16 * 1024;
+
+/// A line of the file: what `--json` prints.
+#[derive(Serialize)]
+struct EventLine<'a> {
+    #[serde(flatten)]
+    envelope: &'a Envelope,
+    schema: u32,
+}
+
+/// Only the number of a line, whatever version wrote the rest.
+#[derive(Deserialize)]
+struct Numbered {
+    seq: u64,
+}
+
+/// Numbers the events of a session and keeps them.
+#[derive(Debug)]
+pub struct EventLog {
+    session: SessionId,
+    folder: PathBuf,
+    /// The last number that this process gave, in case the file cannot be read.
+    last: u64,
+}
+
+impl EventLog {
+    /// The events of a session, in its folder.
+    pub fn of(folder: PathBuf, session: SessionId) -> Self {
+        Self {
+            session,
+            folder,
+            last: 0,
+        }
+    }
+
+    /// The session whose events these are.
+    pub fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// Gives an event its number and its time, and keeps it.
+    pub fn append(&mut self, event: Event) -> Envelope {
+        let mut envelope = Envelope {
+            seq: self.last + 1,
+            at: now(),
+            session: self.session.clone(),
+            event,
+        };
+        if let Err(cause) = self.try_append(&mut envelope) {
+            tracing::debug!(%cause, "an event was not kept");
+        }
+        self.last = envelope.seq;
+        envelope
+    }
+
+    fn try_append(&self, envelope: &mut Envelope) -> io::Result<()> {
+        own_directory(&self.folder).map_err(io::Error::other)?;
+        let _lock = self.lock()?;
+        let path = path_in(&self.folder);
+        let mut options = OpenOptions::new();
+        options.create(true).read(true).append(true);
+        crate::platform::ours(&mut options);
+        let mut file = options.open(&path)?;
+        let end = End::find(&mut file)?;
+        if end.is_torn {
+            file.set_len(end.length)?;
+        }
+        envelope.seq = end.seq.max(self.last) + 1;
+        let line = line_of(envelope)?;
+        if end.length + line.len() as u64 > MAX_FILE {
+            return trim(&path, &mut file, &line);
+        }
+        file.write_all(line.as_bytes()).inspect_err(|_| {
+            let _ = file.set_len(end.length);
+        })
+    }
+
+    /// Keeps others from appending; where there are no locks, only one program at a time is safe.
+    fn lock(&self) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        crate::platform::ours(&mut options);
+        let file = options.open(self.folder.join("events.lock"))?;
+        match lock_soon(&file) {
+            Err(fs::TryLockError::Error(cause)) if cause.kind() == io::ErrorKind::Unsupported => {}
+            other => other?,
+        }
+        Ok(file)
+    }
+}
+
+fn path_in(folder: &Path) -> PathBuf {
+    folder.join("events.jsonl")
+}
+
+/// Where the whole lines of the file end, and the number of the last one.
+struct End {
+    length: u64,
+    seq: u64,
+    is_torn: bool,
+}
+
+impl End {
+    fn find(file: &mut File) -> io::Result<Self> {
+        let size = file.metadata()?.len();
+        let mut tail = TAIL;
+        loop {
+            let start = size.saturating_sub(tail);
+            file.seek(SeekFrom::Start(start))?;
+            let mut bytes = Vec::new();
+            file.take(size - start).read_to_end(&mut bytes)?;
+            let whole = bytes.iter().rposition(|byte| *byte == b'\n');
+            let whole = whole.map_or(0, |at| at + 1);
+            let seq = bytes[..whole]
+                .rsplit(|byte| *byte == b'\n')
+                .find_map(|line| serde_json::from_slice::<Numbered>(line).ok());
+            if seq.is_some() || start == 0 {
+                return Ok(Self {
+                    length: start + whole as u64,
+                    seq: seq.map_or(0, |numbered| numbered.seq),
+                    is_torn: whole < bytes.len(),
+                });
+            }
+            tail = tail.saturating_mul(8);
+        }
+    }
+}
+
+/// The line of an event, with its line break; one that is too long has less in it.
+fn line_of(envelope: &Envelope) -> io::Result<String> {
+    let schema = EVENT_SCHEMA;
+    let json = |value: &EventLine<'_>| crate::json::to_line(value).map_err(io::Error::other);
+    let mut line = json(&EventLine { envelope, schema })?;
+    if line.len() > MAX_LINE {
+        line = shortened(envelope, &line)?;
+    }
+    line.push('\n');
+    Ok(line)
+}
+
+fn shortened(envelope: &Envelope, line: &str) -> io::Result<String> {
+    let mut value: Value = serde_json::from_str(line)?;
+    cut_texts(&mut value);
+    let short = crate::json::escaped(value.to_string());
+    if short.len() <= MAX_LINE {
+        return Ok(short);
+    }
+    let name = value["event"].as_str().unwrap_or_default().to_owned();
+    let bytes = line.len();
+    let envelope = Envelope {
+        event: Event::Omitted { name, bytes },
+        ..envelope.clone()
+    };
+    let schema = EVENT_SCHEMA;
+    let omitted = EventLine {
+        envelope: &envelope,
+        schema,
+    };
+    crate::json::to_line(&omitted).map_err(io::Error::other)
+}
+
+fn cut_texts(value: &mut Value) {
+    match value {
+        Value::String(text) if text.len() > MAX_TEXT => {
+            let kept = text.floor_char_boundary(MAX_TEXT);
+            let left_out = text.len() - kept;
+            *text = format!("{} [... {left_out} bytes left out]", &text[..kept]);
+        }
+        Value::Array(values) => values.iter_mut().for_each(cut_texts),
+        Value::Object(fields) => fields.values_mut().for_each(cut_texts),
+        _ => {}
+    }
+}
+
+/// Puts the latest events and a new one in the place of all.
+fn trim(path: &Path, file: &mut File, line: &str) -> io::Result<()> {
+    let size = file.metadata()?.len();
+    let start = size.saturating_sub(KEPT as u64);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE).read_to_end(&mut bytes)?;
+    // Where the middle of a line was met, the next one begins behind its break.
+    let begin = bytes.iter().position(|byte| *byte == b'\n');
+    let mut content = bytes.split_off(begin.map_or(bytes.len(), |at| at + 1));
+    content.extend_from_slice(line.as_bytes());
+    write_atomic(path, &content, Durability::Atomic).map_err(|error: Error| io::Error::other(error))
+}
+
+/// Reads the events of a session as they come.
+#[derive(Debug)]
+pub struct EventReader {
+    path: PathBuf,
+    /// The first number that was not given out yet.
+    next: u64,
+    /// Up to where the file was read.
+    offset: u64,
+    /// The number of its first line then: another one means that the file was trimmed.
+    first: Option<u64>,
+}
+
+impl EventReader {
+    /// Begins with the event of this number.
+    pub fn starting_at(folder: &Path, seq: u64) -> Self {
+        Self {
+            path: path_in(folder),
+            next: seq.max(1),
+            offset: 0,
+            first: None,
+        }
+    }
+
+    /// Gives the events that are new. Where some are not kept any more, a `reset` comes in their
+    /// place.
+    pub fn read(&mut self) -> Vec<Envelope> {
+        self.try_read().unwrap_or_default()
+    }
+
+    fn try_read(&mut self) -> io::Result<Vec<Envelope>> {
+        let mut options = OpenOptions::new();
+        options.read(true);
+        crate::platform::ours(&mut options);
+        let mut file = BufReader::new(options.open(&self.path)?);
+        let mut line = Vec::new();
+        file.by_ref()
+            .take(2 * MAX_LINE as u64)
+            .read_until(b'\n', &mut line)?;
+        let first = serde_json::from_slice::<Numbered>(&line).ok();
+        let first = first.map(|numbered| numbered.seq);
+        let size = file.get_ref().metadata()?.len();
+        let is_other = first != self.first || size < self.offset;
+        if is_other {
+            self.offset = 0;
+            self.first = first;
+        }
+        file.seek(SeekFrom::Start(self.offset))?;
+        let mut bytes = Vec::new();
+        file.take(2 * MAX_FILE).read_to_end(&mut bytes)?;
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n');
+        bytes.truncate(whole.map_or(0, |at| at + 1));
+        self.offset += bytes.len() as u64;
+        let lines = bytes.split(|byte| *byte == b'\n');
+        let all: Vec<Envelope> = lines
+            .filter_map(|line| serde_json::from_slice(line).ok())
+            .collect();
+        let mut news = Vec::new();
+        // A file that was lost and begun anew counts from 1 again.
+        if is_other
+            && let [begin, .., end] = all.as_slice()
+            && end.seq + 1 < self.next
+        {
+            self.next = begin.seq;
+            news.push(reset_before(begin));
+        }
+        for envelope in all {
+            if envelope.seq < self.next {
+                continue;
+            }
+            if envelope.seq > self.next {
+                news.push(reset_before(&envelope));
+            }
+            self.next = envelope.seq + 1;
+            news.push(envelope);
+        }
+        Ok(news)
+    }
+}
+
+/// Says that the events before this one are not kept.
+fn reset_before(envelope: &Envelope) -> Envelope {
+    Envelope {
+        seq: envelope.seq.saturating_sub(1),
+        event: Event::Reset,
+        ..envelope.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(folder: &Path) -> EventLog {
+        EventLog::of(folder.to_owned(), SessionId::parse("ab12cd34").unwrap())
+    }
+
+    fn note(text: &str) -> Event {
+        let text = text.to_owned();
+        Event::Note { text }
+    }
+
+    fn numbers(folder: &Path, from: u64) -> Vec<u64> {
+        let read = EventReader::starting_at(folder, from).read();
+        read.iter().map(|envelope| envelope.seq).collect()
+    }
+
+    #[test]
+    fn numbers_go_on_over_processes() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut one, mut other) = (log(folder.path()), log(folder.path()));
+        assert_eq!(one.append(note("a")).seq, 1);
+        assert_eq!(other.append(note("b")).seq, 2);
+        assert_eq!(one.append(note("c")).seq, 3);
+        assert_eq!(log(folder.path()).append(note("d")).seq, 4);
+        assert_eq!(numbers(folder.path(), 1), [1, 2, 3, 4]);
+        assert_eq!(numbers(folder.path(), 3), [3, 4]);
+    }
+
+    #[test]
+    fn many_who_append_at_once_get_numbers_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let mut log = log(folder.path());
+                    for _ in 0..25 {
+                        log.append(note("x"));
+                    }
+                });
+            }
+        });
+        let expected: Vec<u64> = (1..=100).collect();
+        assert_eq!(numbers(folder.path(), 1), expected);
+    }
+
+    #[test]
+    fn a_kill_at_every_byte_of_a_write_loses_no_more_than_that_event() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = path_in(folder.path());
+        let mut first = log(folder.path());
+        first.append(note("one"));
+        first.append(note("two"));
+        let before = fs::read(&path).unwrap();
+        first.append(note("three"));
+        let after = fs::read(&path).unwrap();
+        for cut in before.len()..=after.len() {
+            write_atomic(&path, &after[..cut], Durability::Atomic).unwrap();
+            let mut reader = EventReader::starting_at(folder.path(), 1);
+            let seen = reader.read().len();
+            let next = log(folder.path()).append(note("next"));
+            let is_whole = cut == after.len();
+            assert_eq!(seen, if is_whole { 3 } else { 2 }, "cut at {cut}");
+            assert_eq!(next.seq, if is_whole { 4 } else { 3 }, "cut at {cut}");
+            // A reader that watched meanwhile sees the next one, and nothing twice.
+            assert_eq!(reader.read(), [next], "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn the_file_is_bounded_and_a_reader_of_what_is_gone_is_told_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = log(folder.path());
+        let text = "x".repeat(100_000);
+        let mut reader = EventReader::starting_at(folder.path(), 1);
+        let mut seen = Vec::new();
+        for _ in 0..100 {
+            log.append(note(&text));
+            seen.extend(reader.read());
+        }
+        let size = fs::metadata(path_in(folder.path())).unwrap().len();
+        assert!(size <= MAX_FILE, "{size}");
+        // Whoever followed missed nothing.
+        let seqs: Vec<u64> = seen.iter().map(|envelope| envelope.seq).collect();
+        assert_eq!(seqs, (1..=100).collect::<Vec<u64>>());
+        let late = EventReader::starting_at(folder.path(), 1).read();
+        assert_eq!(late[0].event, Event::Reset);
+        assert_eq!(late.last().unwrap().seq, 100);
+        assert!(late.windows(2).all(|two| two[0].seq + 1 == two[1].seq));
+    }
+
+    #[test]
+    fn a_long_event_is_kept_in_short_and_told_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let whole = note(&"é".repeat(MAX_LINE));
+        let told = log(folder.path()).append(whole.clone());
+        assert_eq!(told.event, whole);
+        let kept = EventReader::starting_at(folder.path(), 1).read();
+        let Event::Note { text } = &kept[0].event else {
+            panic!("{:?}", kept[0]);
+        };
+        assert!(text.ends_with("bytes left out]") && text.len() < MAX_LINE);
+        let files = vec!["a/long/name".repeat(20); 10_000];
+        let id = SessionId::parse("ab12cd34").unwrap();
+        log(folder.path()).append(Event::Done {
+            id,
+            summary: String::new(),
+            rounds: 1,
+            changed: 1,
+            files,
+            seconds: 1,
+        });
+        let kept = EventReader::starting_at(folder.path(), 2).read();
+        assert!(matches!(&kept[0].event, Event::Omitted { name, .. } if name == "done"));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_stops_nobody() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(path_in(folder.path())).unwrap();
+        let mut log = log(folder.path());
+        assert_eq!(log.append(note("a")).seq, 1);
+        assert_eq!(log.append(note("b")).seq, 2);
+    }
+
+    #[test]
+    fn a_file_that_was_lost_begins_anew_and_readers_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut reader = EventReader::starting_at(folder.path(), 1);
+        let mut log_before = log(folder.path());
+        for _ in 0..5 {
+            log_before.append(note("a"));
+        }
+        assert_eq!(reader.read().len(), 5);
+        fs::remove_file(path_in(folder.path())).unwrap();
+        let mut log = log(folder.path());
+        log.append(note("b"));
+        log.append(note("c"));
+        let news = reader.read();
+        assert_eq!(news.len(), 3, "{news:?}");
+        assert_eq!(news[0].event, Event::Reset);
+    }
+}
