@@ -60,8 +60,15 @@ impl Pending {
         let before = read::<Question>(&self.question(question.number), MAX_QUESTION);
         match before {
             Some(before) if before.identity() == question.identity() => return Ok(()),
-            // Another version put it in other words.
-            Some(before) if before.decides_like(question) => {}
+            // Another version put it in other words, and what was decided holds. The decision goes
+            // first: a kill between the two leaves one that the next call brings together.
+            Some(before) if before.decides_like(question) => {
+                if let Some(verdict) = self.decided(question.number) {
+                    let path = self.decision(question.number);
+                    let json = decision_json(&path, question, &verdict)?;
+                    write_atomic(&path, json.as_bytes(), Durability::Synced)?;
+                }
+            }
             _ => remove(&self.decision(question.number))?,
         }
         let path = self.directory()?.join(format!("{}.json", question.number));
@@ -97,13 +104,7 @@ impl Pending {
     pub fn decide(&self, question: &Question, verdict: &Verdict) -> Result<bool> {
         let number = question.number;
         let path = self.directory()?.join(format!("{number}.decision.json"));
-        let decision = KeptDecision {
-            verdict: verdict.clone(),
-            about: Some(question.identity()),
-        };
-        let mut json =
-            crate::json::to_line(&decision).map_err(|cause| Error::file("write", &path, cause))?;
-        json.push('\n');
+        let json = decision_json(&path, question, verdict)?;
         if write_new(&path, json.as_bytes())? {
             return Ok(true);
         }
@@ -185,6 +186,16 @@ impl Pending {
     fn decision(&self, number: u32) -> PathBuf {
         self.directory.join(format!("{number}.decision.json"))
     }
+}
+
+/// A decision on this question, as it is kept in this file.
+fn decision_json(path: &Path, question: &Question, verdict: &Verdict) -> Result<String> {
+    let decision = KeptDecision {
+        verdict: verdict.clone(),
+        about: Some(question.identity()),
+    };
+    let json = crate::json::to_line(&decision);
+    Ok(json.map_err(|cause| Error::file("write", path, cause))? + "\n")
 }
 
 fn read<T: DeserializeOwned>(path: &Path, max_bytes: u64) -> Option<T> {
@@ -272,6 +283,20 @@ mod tests {
         assert_eq!(pending.decided(1), Some(Verdict::Yes));
         pending.put(&question(1, "rm -r .")).unwrap();
         assert_eq!(pending.decided(1), None);
+    }
+
+    #[test]
+    fn a_decision_on_a_question_of_an_earlier_version_holds() {
+        let (_directory, pending) = pending();
+        let earlier = Question {
+            context: None,
+            ..question(1, "ls")
+        };
+        pending.put(&earlier).unwrap();
+        pending.decide_put(1, &Verdict::Yes).unwrap();
+        pending.put(&question(1, "ls")).unwrap();
+        assert_eq!(pending.decided(1), Some(Verdict::Yes));
+        assert!(!pending.decide(&question(1, "ls"), &Verdict::Skip).unwrap());
     }
 
     #[test]
