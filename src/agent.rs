@@ -175,7 +175,10 @@ impl Agent {
 
     /// Tells that a session begins or goes on.
     pub fn tell_session(&self, session: &Session, resumed: bool) {
-        self.record_events_of(&session.session_id);
+        // Beside a journal of a newer version nothing is written.
+        if self.store.journal(&session.session_id).is_ok() {
+            self.record_events_of(&session.session_id);
+        }
         self.tell(Event::Session {
             id: session.session_id.clone(),
             task: session.task.clone(),

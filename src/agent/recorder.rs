@@ -66,3 +66,74 @@ impl Person for Recorder {
         self.person.attend(pending, questions, interrupt)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::protocol::Envelope;
+    use crate::session::EventReader;
+
+    /// A front end without a terminal, which collects what it is told.
+    #[derive(Debug, Default, Clone)]
+    struct CollectingPerson {
+        envelopes: Arc<Mutex<Vec<Envelope>>>,
+        others: Arc<Mutex<Vec<Event>>>,
+    }
+
+    impl EventSink for CollectingPerson {
+        fn emit(&self, event: Event) {
+            self.others.lock().unwrap().push(event);
+        }
+    }
+
+    impl Person for CollectingPerson {
+        fn input(&self) -> Input {
+            Input::Refuse
+        }
+
+        fn is_interactive(&self) -> bool {
+            false
+        }
+
+        fn hear(&self, envelope: &Envelope) {
+            self.envelopes.lock().unwrap().push(envelope.clone());
+        }
+
+        fn inquire(&self, _: &Inquiry, _: &Answers) {}
+
+        fn attend(&self, _: &Pending, _: &[Question], _: &Interrupt) -> Option<Attending> {
+            None
+        }
+    }
+
+    #[test]
+    fn events_are_kept_with_their_session_and_heard_in_the_same_order() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path().join("sessions")).unwrap();
+        let person = CollectingPerson::default();
+        let recorder = Recorder::new(person.clone());
+        recorder.emit(Event::PlanMode);
+        assert_eq!(*person.others.lock().unwrap(), [Event::PlanMode]);
+        let (one, other) = ("ab12cd34", "ef56ab78");
+        let (one, other) = (
+            SessionId::parse(one).unwrap(),
+            SessionId::parse(other).unwrap(),
+        );
+        recorder.record(&store, &one);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..10).for_each(|_| recorder.emit(Event::NoCommands)));
+            }
+        });
+        recorder.record(&store, &other);
+        recorder.emit(Event::NoCommands);
+        let heard = person.envelopes.lock().unwrap().clone();
+        let numbers: Vec<u64> = heard.iter().map(|envelope| envelope.seq).collect();
+        let expected: Vec<u64> = (1..=40).chain([1]).collect();
+        assert_eq!(numbers, expected);
+        let kept = |id| EventReader::starting_at(&store.folder(id), 1).read();
+        assert_eq!([kept(&one), kept(&other)].concat(), heard);
+    }
+}

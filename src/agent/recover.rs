@@ -69,9 +69,9 @@ impl<'a> Conversation<'a> {
 
     /// Opens a session as it was last saved, and tells what was under way.
     pub(super) fn restore(agent: &'a Agent, session: Session) -> Result<(Self, Recovered)> {
-        agent.record_events_of(&session.session_id);
         let _alone = RoundLock::wait(agent.store.directory())?;
         let (journal, mut recovered) = agent.store.journal(&session.session_id)?;
+        agent.record_events_of(&session.session_id);
         agent.tell_missing(&session, &recovered);
         let given = session;
         let is_known = |recorded: &Session| recorded.sequence_number >= given.sequence_number;

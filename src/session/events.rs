@@ -40,7 +40,7 @@ struct EventLine<'a> {
 
 /// Only the number of a line, whatever version wrote the rest.
 #[derive(Deserialize)]
-struct Numbered {
+struct EventNumber {
     seq: u64,
 }
 
@@ -143,11 +143,11 @@ impl End {
             let whole = whole.map_or(0, |at| at + 1);
             let seq = bytes[..whole]
                 .rsplit(|byte| *byte == b'\n')
-                .find_map(|line| serde_json::from_slice::<Numbered>(line).ok());
+                .find_map(|line| serde_json::from_slice::<EventNumber>(line).ok());
             if seq.is_some() || start == 0 {
                 return Ok(Self {
                     length: start + whole as u64,
-                    seq: seq.map_or(0, |numbered| numbered.seq),
+                    seq: seq.map_or(0, |number| number.seq),
                     is_torn: whole < bytes.len(),
                 });
             }
@@ -254,8 +254,8 @@ impl EventReader {
         file.by_ref()
             .take(2 * MAX_LINE as u64)
             .read_until(b'\n', &mut line)?;
-        let first = serde_json::from_slice::<Numbered>(&line).ok();
-        let first = first.map(|numbered| numbered.seq);
+        let first = serde_json::from_slice::<EventNumber>(&line).ok();
+        let first = first.map(|number| number.seq);
         let size = file.get_ref().metadata()?.len();
         let is_other = first != self.first || size < self.offset;
         if is_other {

@@ -409,7 +409,7 @@ fn another_terminal_follows_what_one_does() {
     let said = agent(&base).args(["say", "use tabs"]).output().unwrap();
     assert!(said.status.success());
     reply("two.md", DONE, &mark);
-    running.wait().code(0);
+    let _finished = running.wait().code(0);
     let followed = follower.wait_with_output().unwrap();
     assert!(followed.status.success());
     let seen = lines(&String::from_utf8(followed.stdout).unwrap());
@@ -447,7 +447,7 @@ fn a_follower_sees_words_and_how_to_decide() {
     let mark = mark_of(&base, 2);
     let text = DONE.replace("{end}", &mark);
     save_reply(&base.join("inbox/two.md"), Save::Write, text.as_bytes());
-    running.wait().code(0);
+    let _finished = running.wait().code(0);
     let followed = follower.wait_with_output().unwrap();
     let said = String::from_utf8(followed.stderr).unwrap();
     for words in [
