@@ -45,7 +45,6 @@ impl Agent {
             return;
         };
         if let Some(told) = KeptInventory::disarm(file) {
-            let told = told.to_string();
             self.tell(Event::Recovery(Recovery::Disarmed { told }));
         }
     }

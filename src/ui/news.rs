@@ -106,14 +106,7 @@ fn sentences(event: &Event, view: &RenderContext) -> String {
             links,
         } => left_behind(hooks, obeyed, executables, links),
         Event::NotCovered { files } => not_covered(files),
-        Event::NoCheckpoint { cause: None } => {
-            "No checkpoint could be taken after the round, so that undo does not cover it."
-                .to_owned()
-        }
-        Event::NoCheckpoint { cause: Some(cause) } => format!(
-            "No checkpoint could be taken, so that undo does not cover what happens now: {}",
-            escape_text(cause)
-        ),
+        Event::NoCheckpoint { cause } => no_checkpoint(cause.as_deref()),
         Event::Reversed {
             redone,
             rounds,
@@ -136,6 +129,18 @@ fn sentences(event: &Event, view: &RenderContext) -> String {
             escape_line(name)
         ),
         _ => String::new(),
+    }
+}
+
+fn no_checkpoint(cause: Option<&str>) -> String {
+    match cause {
+        None => {
+            "No checkpoint could be taken after the round, so undo does not cover it.".to_owned()
+        }
+        Some(cause) => format!(
+            "No checkpoint could be taken, so undo does not cover what happens now: {}",
+            escape_text(cause)
+        ),
     }
 }
 

@@ -410,9 +410,9 @@ fn another_terminal_follows_what_one_does() {
     assert!(said.status.success());
     reply("two.md", DONE, &mark);
     let _finished = running.wait().code(0);
-    let followed = follower.wait_with_output().unwrap();
-    assert!(followed.status.success());
-    let seen = lines(&String::from_utf8(followed.stdout).unwrap());
+    let shown = follower.wait_with_output().unwrap();
+    assert!(shown.status.success());
+    let seen = lines(&String::from_utf8(shown.stdout).unwrap());
     let kept = lines(&fs::read_to_string(event_file(&base)).unwrap());
     // What is told after the end is not waited for.
     assert_eq!(seen, kept[..seen.len()]);
@@ -448,8 +448,8 @@ fn a_follower_sees_words_and_how_to_decide() {
     let text = DONE.replace("{end}", &mark);
     save_reply(&base.join("inbox/two.md"), Save::Write, text.as_bytes());
     let _finished = running.wait().code(0);
-    let followed = follower.wait_with_output().unwrap();
-    let said = String::from_utf8(followed.stderr).unwrap();
+    let shown = follower.wait_with_output().unwrap();
+    let said = String::from_utf8(shown.stderr).unwrap();
     for words in [
         "Round 1: your message is",
         "Decide with `agent approve 1`",
