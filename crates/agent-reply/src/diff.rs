@@ -36,7 +36,9 @@ pub(super) fn find(lines: &[&str], at: usize) -> Option<BlockCandidate> {
         return None;
     }
     let enclosure = code_fence::open_after(&lines[..at]);
-    let start = start_of(lines, at);
+    // The line above may be the fence itself, with a command as its info.
+    let inside = enclosure.map_or(0, |enclosure| enclosure.line + 1);
+    let start = start_of(lines, at).max(inside);
     let frame = enclosure.filter(|enclosure| is_of_diff(enclosure, lines, start));
     let surroundings = match frame {
         Some(_) => DiffSurroundings::Own,

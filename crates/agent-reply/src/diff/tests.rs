@@ -335,3 +335,9 @@ fn a_diff_cut_at_the_end_is_open() {
     assert!(!scan(&format!("--- a/x\n+++ b/x\n{HUNK}"))[0].is_open());
     assert!(!scan("--- a/x\n+++ b/x\n@@ -1,4 +1,4 @@\n x\n-o\n[END 12345678#1]\n")[0].is_open());
 }
+
+#[test]
+fn a_fence_with_a_command_is_no_line_of_the_diff() {
+    let text = format!("``` git apply <<EOF\n--- a/x\n+++ b/x\n{HUNK}```\n");
+    assert_eq!(changes(&text).len(), 1);
+}
