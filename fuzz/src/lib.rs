@@ -2,12 +2,14 @@
 //! an ordinary test as well: `cargo test` in this directory goes through `regressions/`.
 
 pub mod dialects;
+pub mod git_config;
 pub mod parse;
 pub mod patch;
 pub mod policy;
 pub mod redact;
 pub mod relpath;
 pub mod replace;
+pub mod text;
 mod unchanged;
 mod words;
 
@@ -23,6 +25,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("relpath", relpath::check),
     ("policy", policy::check),
     ("redact", redact::check),
+    ("text", text::check),
+    ("git_config", git_config::check),
 ];
 
 #[cfg(test)]

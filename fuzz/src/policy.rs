@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use agent::policy::{CommandConfinement, Decision, Dialect, MAX_BYTES, Policy, Strictness};
-use agent::protocol::Command;
+use agent_policy::{CommandConfinement, Decision, Dialect, MAX_BYTES, Policy, Strictness};
+use agent_protocol::Command;
 
 /// Any text as a script, for both shells.
 pub fn check(bytes: &[u8]) {

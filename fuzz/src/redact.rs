@@ -1,6 +1,6 @@
 //! Whatever a text is, redaction does not panic, keeps its lines, and leads back.
 
-use agent::secrets::{Scanner, TextSource, Vault};
+use agent_redact::{Scanner, TextSource, Vault};
 
 /// The first byte chooses where the text comes from.
 pub fn check(bytes: &[u8]) {
