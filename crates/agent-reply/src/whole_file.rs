@@ -91,6 +91,18 @@ pub(super) fn name_of<'a>(lines: &[&'a str], at: usize, after: usize) -> Option<
     named(lines, at, after, &fence).map(|named| named.text)
 }
 
+/// The file that a comment on the first line of the block at this fence names, and the line of the
+/// closing fence.
+pub(super) fn named_in_comment<'a>(lines: &[&'a str], at: usize) -> Option<(&'a str, usize)> {
+    let fence = Fence::read(lines[at])?;
+    let name = path_in_comment(lines.get(at + 1)?)?;
+    let language = fence.info.split([' ', ':', '{']).next().unwrap_or_default();
+    let mut below = lines.iter().enumerate().skip(at + 1);
+    let (close, end) = below.find_map(|(at, line)| Some((at, Fence::read(line)?)))?;
+    let is_file = is_taken(language, name) && end.closes(&fence) && close > at + 2;
+    is_file.then_some((name, close))
+}
+
 /// All files of a reply.
 ///
 /// A longer fence without a name, such as the one that the protocol asks for, is looked into.
@@ -112,10 +124,9 @@ fn lone_block(lines: &[&str]) -> Option<BlockCandidate> {
     if fences.next().is_some() || !end.closes(&fence) {
         return None;
     }
-    let name = path_in_comment(lines.get(at + 1)?)?;
-    let content = &lines[(at + 2).min(close)..close];
-    let language = fence.info.split([' ', ':', '{']).next().unwrap_or_default();
-    (is_taken(language, name) && !content.is_empty()).then(|| BlockCandidate {
+    let (name, _) = named_in_comment(lines, at)?;
+    let content = &lines[at + 2..close];
+    Some(BlockCandidate {
         span: at..close + 1,
         items: vec![if is_shortened(content) {
             part(name)

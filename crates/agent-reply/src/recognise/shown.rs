@@ -57,7 +57,27 @@ pub(crate) enum ShownBlock {
 
 /// The block to be left alone that begins with the fence on a line.
 pub(crate) fn find(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
-    file(scan, at).or_else(|| script(scan, at, fence))
+    file(scan, at)
+        .or_else(|| script(scan, at, fence))
+        .or_else(|| commented(scan, at, fence))
+}
+
+/// The file that only a comment in the block here names: `# src/app.py`. A block with anything of a
+/// command or an edit in it is not one.
+fn commented(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
+    if fence.is_frame() || !scan.code.open.is_empty() {
+        return None;
+    }
+    let (name, close) = whole_file::named_in_comment(&scan.lines, at)?;
+    let is_work = |line: &&str| line.starts_with(['[', '<', '@', '*', '+', '-', '{']);
+    if scan.lines[at + 2..close].iter().any(is_work) {
+        return None;
+    }
+    let name = name.to_owned();
+    Some(ShownBlock::File {
+        end: close + 1,
+        name,
+    })
 }
 
 /// The file that the fence here begins to show.

@@ -287,3 +287,16 @@ fn a_path_outside_is_refused_where_it_is_shown() {
     assert_eq!(reply.issues.len(), 1);
     assert!(RelPath::parse("/etc/passwd").is_err());
 }
+
+#[test]
+fn a_file_that_only_a_comment_names_is_pointed_out_beside_commands() {
+    let reply = parse(
+        "[CREATE_FILE path=\"a.txt\"]\nx\n[/CREATE_FILE]\n\n```python\n# tests/test_a.py\nimport a\n\nassert a\n```\n\n[DONE]\n",
+    );
+    assert_eq!(reply.steps.len(), 2);
+    let [issue] = &reply.issues[..] else {
+        panic!("{:?}", reply.issues);
+    };
+    assert!(issue.message.contains("`tests/test_a.py` was not written"));
+    assert!(issue.number.is_some(), "`[DONE]` must not count");
+}
