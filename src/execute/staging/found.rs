@@ -72,6 +72,7 @@ mod tests {
                 modified,
                 changed,
                 inode: 1,
+                links: 1,
             };
             shows_changes(&stat, now)
         };

@@ -326,6 +326,9 @@ impl Restoring<'_> {
         self.ensure_same(step)?;
         let (workspace, path) = (self.workspace, step.path.as_path());
         self.keep(step, KeptBy::Copied)?;
+        let stat = workspace.stat_exact(path).map_err(failed)?;
+        // A file with several names is written anew: its other names may keep their mode.
+        let is_shared = stat.is_some_and(|stat| stat.links > 1);
         match (step.then, step.now) {
             (Some(Node::Directory { .. }), now) => {
                 if now.is_some() {
@@ -334,14 +337,13 @@ impl Restoring<'_> {
                 workspace.make_directory_exact(path).map_err(failed)
             }
             (Some(Node::File { content, mode, .. }), Some(Node::File { content: same, .. }))
-                if content == same =>
+                if content == same && !is_shared =>
             {
                 workspace
                     .set_mode_exact(path, u32::from(mode))
                     .map_err(failed)
             }
             (Some(then @ Node::File { content, mode, .. }), _) => {
-                let stat = workspace.stat_exact(path).map_err(failed)?;
                 let replaced = stat.map(|stat| (stat.inode, then));
                 let linked = replaced.and_then(|replaced| self.put.get(&replaced));
                 if linked.is_some_and(|first| workspace.hard_link_exact(first, path).is_ok()) {

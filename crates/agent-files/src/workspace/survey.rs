@@ -39,6 +39,8 @@ pub struct FileStat {
     pub changed: i64,
     /// Inode number; 0 on systems without one.
     pub inode: u64,
+    /// The number of names of the file; 1 on systems that do not tell.
+    pub links: u64,
     /// Creation time, in nanoseconds since 1970, if the file system records it. A rename does not
     /// change it.
     pub born: Option<i64>,
@@ -371,6 +373,7 @@ impl FileStat {
             modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
             changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
             inode: metadata.ino(),
+            links: metadata.nlink(),
             born: born(metadata),
         }
     }
@@ -394,6 +397,7 @@ impl FileStat {
             modified: nanoseconds(metadata.modified()),
             changed: nanoseconds(metadata.created()),
             inode: 0,
+            links: 1,
             born: born(metadata),
         }
     }

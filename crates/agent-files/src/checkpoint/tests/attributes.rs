@@ -61,6 +61,18 @@ fn names_of_one_file_stay_names_of_one_file() {
     assert_ne!(inode("a"), inode("other"));
 }
 
+#[test]
+fn the_mode_of_one_name_is_restored_without_the_others() {
+    let mut bench = bench();
+    bench.shell("printf 1 > a; chmod 644 a; printf 1 > b; chmod 755 b; : > x; chmod 644 x; ln x y");
+    let (before, held) = (bench.take(), bench.held());
+    bench.shell("rm b; ln a b; chmod 755 x");
+    let after = bench.take();
+    let restored = bench.go(after, before);
+    assert_eq!(restored.skipped, []);
+    assert_eq!(bench.held(), held);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn owner_and_extended_attributes_of_a_changed_file_stay() {
