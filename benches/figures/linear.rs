@@ -8,7 +8,7 @@ use crate::measure::{ratio, shortest_processor_time};
 use crate::table::{Goal, Row, Table, megabytes, milliseconds};
 
 /// The size that is compared with its double.
-const SIZE: usize = 1_000_000;
+const SIZE: usize = 500_000;
 
 /// The size with which the look for a slow input begins.
 const FIRST: usize = SIZE / 64;

@@ -1,4 +1,4 @@
-//! Parsing and repairing a reply of 10 MB, beside copying it and counting its lines.
+//! Parsing and repairing a reply of 1 MB, beside copying it and counting its lines.
 
 use std::num::TryFromIntError;
 
@@ -8,12 +8,12 @@ use crate::replies;
 use crate::table::{Goal, Row, Table};
 
 /// Bytes of a reply; a megabyte is a million.
-const SIZE: usize = 10_000_000;
+const SIZE: usize = 1_000_000;
 
 /// Megabytes in a second.
 const GOAL: f64 = 100.0;
 
-const RUNS: usize = 5;
+const RUNS: usize = 15;
 
 /// A dialect and what makes a reply in it.
 type Sample = (&'static str, fn(usize) -> String);
@@ -44,7 +44,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
             (copy, lines)
         })?;
         table.add(&Row {
-            what: format!("parse 10 MB: {name} ({understood})"),
+            what: format!("parse 1 MB: {name} ({understood})"),
             ours: format!("{ours:.0} MB/s"),
             beside: format!("copy + count {copying:.0} MB/s"),
             ratio: Some(ours / copying),
