@@ -181,7 +181,9 @@ impl<'a> Conversation<'a> {
                 return Ok(());
             };
             self.agent.tell(Event::Recovery(Recovery::ReplyTaken));
-            return self.step(reread(self.agent, file)?, patience);
+            let taken = reread(self.agent, file)?;
+            self.remove_staged(&taken.reply.steps, recovered);
+            return self.step(taken, patience);
         };
         self.agent.tell(Event::Recovery(Recovery::ReplyUnderWay));
         let Some(taken) = self.same_reply(claimed)? else {
@@ -321,6 +323,7 @@ impl Conversation<'_> {
         let (agent, sequence) = (self.agent, self.session.sequence_number);
         let folder = agent.store.folder(&self.session.session_id);
         let (settled, files) = self.settle_files(recovered);
+        self.remove_staged(steps, recovered);
         let known = recovered.finished.iter().chain(&settled);
         let known: BTreeMap<u32, &StepResult> = known.map(|known| (known.number, known)).collect();
         let is_finished = |number: u32| (recovered.finished.iter()).any(|one| one.number == number);
@@ -342,9 +345,6 @@ impl Conversation<'_> {
                 interrupted(step, Printed::left(&folder, sequence, step.number))
             } else if is_unknown {
                 is_stopped = true;
-                if recovered.missing == Some(MissingRecords::NotActedOn) {
-                    self.remove_staged(step);
-                }
                 unknown(step)
             } else if is_stopped {
                 let outcome = Outcome::skipped(
@@ -370,12 +370,28 @@ impl Conversation<'_> {
         })
     }
 
-    /// Removes what was prepared for a step that was never begun.
-    fn remove_staged(&self, step: &Step) {
-        let mark = format!("{}-{}-", self.staging_mark(), step.number);
-        for path in step.command.changed_paths() {
-            self.agent.workspace.remove_left_overs(path, &mark);
+    /// Removes what a killed process prepared for steps that it never began. Of a step that it began
+    /// the temporary name can hold the old content, which the journal tells apart; if records that
+    /// were acted on are missing, nobody can.
+    fn remove_staged(&self, steps: &[Step], recovered: &Recovered) {
+        if recovered.missing == Some(MissingRecords::ActedOn) {
+            return;
         }
+        let is_recorded = |step: &&Step| {
+            let batches = recovered.batches.iter().flat_map(|batch| &batch.steps);
+            batches
+                .map(|recorded| &recorded.result)
+                .any(|result| result.number == step.number)
+        };
+        let unrecorded = || steps.iter().filter(|step| !is_recorded(step));
+        let marks: Vec<String> = unrecorded()
+            .map(|step| format!("{}-{}-", self.staging_mark(), step.number))
+            .collect();
+        let paths: Vec<&RelPath> = unrecorded()
+            .flat_map(|step| step.command.changed_paths())
+            .collect();
+        let is_left_over = |mark: &str| marks.iter().any(|prefix| mark.starts_with(prefix));
+        (self.agent.workspace).remove_left_overs(&paths, is_left_over);
     }
 
     /// Brings the file steps to their end that were under way, and tells what is known of the files

@@ -3,6 +3,7 @@
 //! Staged content is not visible to anyone. Many staged files can be synced at once before they are
 //! renamed, so that a crash can only come between renames.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -136,17 +137,31 @@ impl Workspace {
         }
     }
 
-    /// Removes unused staged contents of a file whose temporary names contain this mark.
-    pub fn remove_left_overs(&self, path: &RelPath, mark: &str) {
-        let prefix = format!("{TEMPORARY}{mark}");
-        let Ok((directory, _)) = self.nearest_directory(path) else {
-            return;
-        };
-        for entry in directory.entries().into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            if name.to_string_lossy().starts_with(&prefix) {
-                // One that stays has a name that no listing shows.
-                let _ = directory.remove_file(name);
+    /// Removes staged contents of these files by the marks in their temporary names. They are in the
+    /// directory of the file or in one above it, which was the nearest when they were staged.
+    pub fn remove_left_overs(&self, paths: &[&RelPath], is_left_over: impl Fn(&str) -> bool) {
+        let mut directories: BTreeSet<Option<RelPath>> = BTreeSet::new();
+        for path in paths {
+            let mut above = path.parent();
+            while directories.insert(above.clone()) {
+                above = above.and_then(|directory| directory.parent());
+            }
+        }
+        for path in directories {
+            let opened = match &path {
+                Some(path) => self.directory(path).ok(),
+                None => self.root.try_clone().ok(),
+            };
+            let Some(directory) = opened else { continue };
+            for entry in directory.entries().into_iter().flatten().flatten() {
+                let name = entry.file_name();
+                let mark = (name.to_str())
+                    .and_then(|name| name.strip_prefix(TEMPORARY)?.strip_suffix(".tmp"));
+                if mark.is_some_and(&is_left_over) {
+                    // One that stays after the second attempt has a name that no listing shows.
+                    let again = |_| directory.remove_file(&name);
+                    let _ = directory.remove_file(&name).or_else(again);
+                }
             }
         }
     }
