@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
-use similar::{ChangeTag, TextDiff};
+use agent_files::line_diff::LineDiff;
 
 use super::Conversation;
 use crate::protocol::{RelPath, ShownDifference, StagedChange, StagedStep};
@@ -30,24 +30,22 @@ pub(super) type Differences = BTreeMap<u32, Vec<ShownDifference>>;
 
 /// The difference between two versions of a file; one that is missing is no file.
 fn between(before: Option<&str>, after: Option<&str>) -> ShownDifference {
-    let diff = TextDiff::configure()
-        .timeout(PATIENCE)
-        .diff_lines(before.unwrap_or_default(), after.unwrap_or_default());
-    let count = |tag| {
-        diff.iter_all_changes()
-            .filter(|one| one.tag() == tag)
-            .count()
-    };
+    let diff = LineDiff::new(
+        before.unwrap_or_default(),
+        after.unwrap_or_default(),
+        PATIENCE,
+    );
     let is_edit = before.is_some() && after.is_some();
     let hunks = if is_edit {
-        diff.unified_diff().context_radius(CONTEXT).to_string()
+        diff.unified(CONTEXT, None)
     } else {
         String::new()
     };
     let is_short = hunks.len() <= MAX_HUNKS && hunks.lines().count() <= MAX_LINES;
+    let lines = diff.lines();
     ShownDifference {
-        added: count(ChangeTag::Insert),
-        removed: count(ChangeTag::Delete),
+        added: lines.added,
+        removed: lines.removed,
         is_edit,
         hunks: if is_short { hunks } else { String::new() },
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use similar::TextDiff;
+use agent_files::line_diff::{DiffNames, LineDiff};
 
 use crate::policy::{Approval, CommandConfinement, Grant, Policy, Ruling};
 use crate::protocol::{Command, RelPath};
@@ -94,12 +94,16 @@ pub fn difference(path: &RelPath, before: Option<&str>, after: Option<&str>) -> 
         Some(_) => format!("{side}/{path}"),
         None => "/dev/null".to_owned(),
     };
-    TextDiff::configure()
-        .timeout(MAX_TIME)
-        .diff_lines(before.unwrap_or_default(), after.unwrap_or_default())
-        .unified_diff()
-        .header(&name("a", before), &name("b", after))
-        .to_string()
+    let names = DiffNames {
+        old: &name("a", before),
+        new: &name("b", after),
+    };
+    LineDiff::new(
+        before.unwrap_or_default(),
+        after.unwrap_or_default(),
+        MAX_TIME,
+    )
+    .unified(3, Some(names))
 }
 
 fn listed(paths: &[&RelPath]) -> String {

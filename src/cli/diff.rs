@@ -43,8 +43,8 @@ struct Row {
     change: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
-    added: Option<u64>,
-    removed: Option<u64>,
+    added: Option<usize>,
+    removed: Option<usize>,
 }
 
 impl Diff {
@@ -126,7 +126,7 @@ fn row(round: u32, stat: &DiffStat) -> Row {
 }
 
 fn line(row: &Row) -> String {
-    let count = |sign: char, number: Option<u64>| {
+    let count = |sign: char, number: Option<usize>| {
         number.map_or_else(String::new, |number| format!("{sign}{number}"))
     };
     let from = row

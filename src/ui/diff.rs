@@ -1,9 +1,10 @@
 //! Differences between two versions of a text, in colour.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
+use agent_files::line_diff::{DiffNames, LineDiff};
 use anstyle::{AnsiColor, Style};
-use similar::{ChangeTag, TextDiff};
 
 use super::{escape_line, escape_text};
 
@@ -15,45 +16,36 @@ const ADDED: Style = AnsiColor::Green.on_default();
 /// How many equal lines are shown around a change.
 const CONTEXT: usize = 3;
 
+/// After this time a difference is no longer made smaller.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// A unified diff; a version that is missing is `/dev/null`.
 pub(super) fn unified(path: &str, before: Option<&str>, after: Option<&str>) -> String {
-    let path = escape_line(path);
-    let old = if before.is_some() {
-        format!("a/{path}")
-    } else {
-        "/dev/null".to_owned()
+    let name = |side: &str, text: Option<&str>| match text {
+        Some(_) => format!("{side}/{}", escape_line(path)),
+        None => "/dev/null".to_owned(),
     };
-    let new = if after.is_some() {
-        format!("b/{path}")
-    } else {
-        "/dev/null".to_owned()
+    let names = DiffNames {
+        old: &name("a", before),
+        new: &name("b", after),
     };
-    let mut text = format!("{HEADER}--- {old}{HEADER:#}\n{HEADER}+++ {new}{HEADER:#}\n");
-    let diff = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
-    for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
-        let _ = writeln!(text, "{PLACE}{}{PLACE:#}", hunk.header());
-        for change in hunk.iter_changes() {
-            let (sign, style) = match change.tag() {
-                ChangeTag::Delete => ('-', REMOVED),
-                ChangeTag::Insert => ('+', ADDED),
-                ChangeTag::Equal => (' ', Style::new()),
-            };
-            let line = change.value().trim_end_matches(['\n', '\r']);
-            let _ = writeln!(text, "{style}{sign}{}{style:#}", escape_text(line));
-            if change.missing_newline() {
-                text.push_str("\\ No newline at end of file\n");
-            }
-        }
-    }
-    text
+    let diff = LineDiff::new(
+        before.unwrap_or_default(),
+        after.unwrap_or_default(),
+        PATIENCE,
+    );
+    colored(&diff.unified(CONTEXT, Some(names)))
 }
 
-/// A unified diff that is a text already, in the colours of the other one and escaped.
+/// Colours and escapes a unified diff.
 pub(super) fn colored(diff: &str) -> String {
     let mut text = String::with_capacity(diff.len());
+    let mut is_header = true;
     for line in diff.split_terminator('\n') {
+        // A removed line can begin with `--` too.
+        is_header = line.starts_with("diff ") || (is_header && !line.starts_with("@@"));
         let style = match line.as_bytes() {
-            [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] => HEADER,
+            [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] if is_header => HEADER,
             [b'@', b'@', ..] => PLACE,
             [b'-', ..] => REMOVED,
             [b'+', ..] => ADDED,
@@ -80,6 +72,8 @@ mod tests {
         assert!(shown.contains(&format!("{ADDED}+y{ADDED:#}")), "{shown}");
         assert_eq!(anstream::adapter::strip_str(&shown).to_string(), patch);
         assert!(!colored("+\u{1b}[2J").contains("\u{1b}[2J"));
+        let comment = colored("--- a/a\n+++ b/a\n@@ -1 +0,0 @@\n--- gone\n");
+        assert!(comment.contains(&format!("{REMOVED}--- gone")), "{comment}");
     }
 
     #[test]

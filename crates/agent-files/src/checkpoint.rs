@@ -43,7 +43,7 @@ use blake3::Hash;
 use serde::{Deserialize, Serialize};
 
 pub use changes::{ChangeKind, SnapshotChange, SnapshotDifference};
-pub use diff::{DiffLimits, DiffStat, Lines};
+pub use diff::{DiffLimits, DiffStat};
 pub use plan::{Conflict, ConflictReason, RestorePlan, RestoreStep};
 pub use restore::{Force, KeepAside, KeptCopy, Restored};
 pub use take::is_ignore_file;

@@ -3,5 +3,6 @@
 pub mod checkpoint;
 pub mod error;
 pub mod fs;
+pub mod line_diff;
 pub mod platform;
 pub mod workspace;

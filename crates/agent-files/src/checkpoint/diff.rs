@@ -7,12 +7,11 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use similar::{Algorithm, ChangeTag, TextDiff};
-
 use super::changes::{ChangeKind, SnapshotChange};
 use super::objects::Objects;
 use super::tree::Node;
 use crate::error::Result;
+use crate::line_diff::{DiffNames, LineDiff, Lines};
 
 /// Limits on the size of a diff.
 #[derive(Debug, Clone, Copy)]
@@ -39,15 +38,6 @@ pub struct DiffStat {
     pub change: SnapshotChange,
     /// The line counts; `None` if the file is binary, too large or not covered.
     pub lines: Option<Lines>,
-}
-
-/// Line counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Lines {
-    /// Added lines.
-    pub added: u64,
-    /// Removed lines.
-    pub removed: u64,
 }
 
 /// Time limit for comparing files that have little in common; the diff is then less minimal.
@@ -82,29 +72,10 @@ pub(super) fn stat(
             Sides::Text { old, new } => Some((old, new)),
             Sides::Binary | Sides::TooLarge => None,
         };
-        let lines = texts.map(|(old, new)| count(&old, &new));
+        let lines = texts.map(|(old, new)| LineDiff::new(&old, &new, PATIENCE).lines());
         Ok(DiffStat { change, lines })
     };
     changes.into_iter().map(count).collect()
-}
-
-fn count(old: &str, new: &str) -> Lines {
-    let mut lines = Lines::default();
-    for change in compare(old, new).iter_all_changes() {
-        match change.tag() {
-            ChangeTag::Insert => lines.added += 1,
-            ChangeTag::Delete => lines.removed += 1,
-            ChangeTag::Equal => {}
-        }
-    }
-    lines
-}
-
-fn compare<'a>(old: &'a str, new: &'a str) -> TextDiff<'a, 'a, str> {
-    TextDiff::configure()
-        .algorithm(Algorithm::Myers)
-        .timeout(PATIENCE)
-        .diff_lines(old, new)
 }
 
 enum Sides {
@@ -172,13 +143,11 @@ fn show(
     };
     match sides(objects, change, limits)? {
         Sides::Text { old, new } => {
-            let diff = compare(&old, &new);
-            let hunks = diff
-                .unified_diff()
-                .context_radius(3)
-                .header(old_side, new_side)
-                .to_string();
-            text.push_str(&hunks);
+            let names = DiffNames {
+                old: old_side,
+                new: new_side,
+            };
+            text.push_str(&LineDiff::new(&old, &new, PATIENCE).unified(3, Some(names)));
         }
         Sides::Binary => {
             let _ = writeln!(text, "Binary files {old_side} and {new_side} differ");

@@ -1,6 +1,7 @@
 //! Changes between two snapshots, and their diffs.
 
 use super::*;
+use crate::line_diff::Lines;
 
 #[test]
 fn renames_are_recognised_by_content() {
