@@ -12,6 +12,7 @@ mod found;
 mod progress;
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use super::staging::carry_out::{Stats, discard, make};
 use crate::protocol::{
@@ -74,11 +75,15 @@ fn told(step: &StagedStep, troubles: &[String], unsettled: &BTreeSet<&RelPath>) 
     if !troubles.is_empty() {
         let changed = result.outcome.changed.drain(..);
         let changed: Vec<RelPath> = changed.filter(|path| !unsettled.contains(path)).collect();
-        result.outcome = Outcome::failed(format!(
+        let mut message = format!(
             "interrupted: `agent` was stopped while this was under way; {}",
             troubles.join("; ")
-        ))
-        .with_changed(changed);
+        );
+        if !changed.is_empty() {
+            let names: Vec<String> = changed.iter().map(|path| format!("`{path}`")).collect();
+            let _ = write!(message, "; these are changed: {}", names.join(", "));
+        }
+        result.outcome = Outcome::failed(message).with_changed(changed);
     }
     result
 }
@@ -101,7 +106,9 @@ fn bring_to_its_end(
         }
         (None, _) => {
             let made = MadeDirectories::default();
-            make(workspace, change, &Stats::new(), &made).map_err(|problem| {
+            let make = || make(workspace, change, &Stats::new(), &made);
+            // Half a patch is worse than a second attempt.
+            make().or_else(|_| make()).map_err(|problem| {
                 workspace.remove_made(made);
                 match problem {
                     FileProblem::Changed(path) => conflict(workspace, found, change, &path, keep),

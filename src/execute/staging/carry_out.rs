@@ -83,10 +83,7 @@ pub(in super::super) fn carry_out(
     }
     for inverse in &undo {
         if let Inverse::Exchange { staged, .. } = inverse {
-            // What fails once may work the next time; what stays behind has a name that nobody is
-            // shown.
-            let again = |_| workspace.remove_staged(staged);
-            let _ = workspace.remove_staged(staged).or_else(again);
+            workspace.remove_staged(staged);
         }
     }
     Ok(())
@@ -186,8 +183,7 @@ pub(in super::super) fn discard<'a>(
 ) {
     for change in changes {
         if let StagedChange::Write { staged, .. } = change {
-            // What stays behind has a name that nobody is shown.
-            let _ = workspace.remove_staged(staged);
+            workspace.remove_staged(staged);
         }
     }
 }

@@ -75,8 +75,7 @@ impl Workspace {
         match write() {
             Ok(ownership) => Ok((staged, ownership)),
             Err(cause) => {
-                // The leftover is useless; report the first error.
-                let _ = directory.remove_file(&name);
+                remove_unwanted(&directory, &name);
                 Err(failed(cause))
             }
         }
@@ -132,8 +131,7 @@ impl Workspace {
     /// Removes a leftover of a killed process under the temporary name of a file.
     pub fn remove_left_over(&self, path: &RelPath, mark: &str) {
         if let Ok(directory) = self.parent(path) {
-            // Usually there is none, and one that stays has a name that no listing shows.
-            let _ = directory.remove_file(temporary_name(mark));
+            remove_unwanted(&directory, &temporary_name(mark));
         }
     }
 
@@ -155,22 +153,20 @@ impl Workspace {
             let Some(directory) = opened else { continue };
             for entry in directory.entries().into_iter().flatten().flatten() {
                 let name = entry.file_name();
-                let mark = (name.to_str())
-                    .and_then(|name| name.strip_prefix(TEMPORARY)?.strip_suffix(".tmp"));
-                if mark.is_some_and(&is_left_over) {
-                    // One that stays after the second attempt has a name that no listing shows.
-                    let again = |_| directory.remove_file(&name);
-                    let _ = directory.remove_file(&name).or_else(again);
+                let Some(name) = name.to_str() else { continue };
+                let mark = || name.strip_prefix(TEMPORARY)?.strip_suffix(".tmp");
+                if mark().is_some_and(&is_left_over) {
+                    remove_unwanted(&directory, name);
                 }
             }
         }
     }
 
-    /// Removes staged content.
-    pub fn remove_staged(&self, staged: &RelPath) -> Result<(), FileProblem> {
-        self.parent(staged)?
-            .remove_file(staged.file_name())
-            .map_err(|cause| FileProblem::from_io("delete", staged, cause))
+    /// Removes staged content, if it is there.
+    pub fn remove_staged(&self, staged: &RelPath) {
+        if let Ok(directory) = self.parent(staged) {
+            remove_unwanted(&directory, staged.file_name());
+        }
     }
 
     /// The metadata of a file; `None` if it does not exist.
@@ -265,6 +261,18 @@ fn hashed(path: &RelPath, file: File) -> Result<String, FileProblem> {
 /// The metadata of a file that a rename does not change.
 fn identity(stat: &FileStat) -> String {
     format!("{IDENTITY}{}-{}-{}", stat.size, stat.modified, stat.inode)
+}
+
+/// Removes a temporary file that may be missing. An error may be over a moment later; after that the
+/// file stays, under a name that no listing shows.
+fn remove_unwanted(directory: &Dir, name: &str) {
+    let is_gone = |removed: io::Result<()>| match removed {
+        Ok(()) => true,
+        Err(cause) => cause.kind() == io::ErrorKind::NotFound,
+    };
+    if !is_gone(directory.remove_file(name)) {
+        let _ = directory.remove_file(name);
+    }
 }
 
 fn temporary_name(mark: &str) -> String {

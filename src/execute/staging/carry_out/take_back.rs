@@ -53,8 +53,7 @@ fn bring_back(workspace: &Workspace, inverse: &Inverse<'_>) -> Result<(), FilePr
             let is_ours = |_: &_| Ok(workspace.digest(path)?.as_deref() == Some(*after));
             match workspace.exchange(staged, path, is_ours) {
                 Ok(true) => {
-                    // What stays behind has a name that nobody is shown.
-                    let _ = workspace.remove_staged(staged);
+                    workspace.remove_staged(staged);
                     Ok(())
                 }
                 // What was possible once is possible again; if not, the old content takes its name.
