@@ -79,9 +79,12 @@ fn told(step: &StagedStep, troubles: &[String], unsettled: &BTreeSet<&RelPath>) 
             "interrupted: `agent` was stopped while this was under way; {}",
             troubles.join("; ")
         );
-        if !changed.is_empty() {
-            let names: Vec<String> = changed.iter().map(|path| format!("`{path}`")).collect();
-            let _ = write!(message, "; these are changed: {}", names.join(", "));
+        match changed.len() {
+            0 => {}
+            1 => message.push_str("; its other file is changed"),
+            more => {
+                let _ = write!(message, "; its other {more} files are changed");
+            }
         }
         result.outcome = Outcome::failed(message).with_changed(changed);
     }
