@@ -31,27 +31,27 @@ pub fn notify(notify: Notify, text: &str, ui: &crate::ui::Ui) {
     }
 }
 
-/// What the person wants of the couriers.
+/// The person's choices for the couriers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wishes {
-    /// What the clipboard is used for.
+    /// The use of the clipboard.
     pub clipboard: Use,
     /// How they are told that it is their turn.
     pub notify: Notify,
-    /// What happens to a reply that is found on the clipboard.
+    /// How a reply on the clipboard is handled.
     pub found: Found,
     /// Where is kept whether they let us look at the clipboard; nowhere if they have no home.
     pub memory: Option<PathBuf>,
 }
 
 impl Wishes {
-    /// Whether there is nothing to do for a courier.
+    /// True if there is nothing to do for a courier.
     pub fn are_none(&self) -> bool {
         self.clipboard == Use::Off && self.notify == Notify::Off
     }
 }
 
-/// What the clipboard is used for.
+/// The use of the clipboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
     /// Nothing.
@@ -73,7 +73,7 @@ pub enum Notify {
     Desktop,
 }
 
-/// What happens to a reply that is found on the clipboard.
+/// How a reply on the clipboard is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// It is used, with a word about it.

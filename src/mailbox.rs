@@ -95,7 +95,7 @@ impl Candidate {
     }
 }
 
-/// What a wait for a reply gave.
+/// The result of waiting for a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Arrival {
     /// A whole reply.
@@ -111,9 +111,9 @@ pub enum Arrival {
 /// Names of files in it are as they are: whoever prints it escapes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// What is the matter.
+    /// The problem.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub hint: String,
 }
 

@@ -71,11 +71,11 @@ pub struct Session {
     pub schema: u32,
     /// Its name.
     pub session_id: SessionId,
-    /// What the person wants.
+    /// The task.
     pub task: String,
     /// The number of the current outbox, from 1.
     pub sequence_number: u32,
-    /// Whether it has ended.
+    /// True if it has ended.
     pub is_complete: bool,
     /// When it began.
     pub created_at: Timestamp,
@@ -83,9 +83,9 @@ pub struct Session {
     pub updated_at: Timestamp,
     /// The outbox number at which the round limit stops it.
     pub round_limit: u32,
-    /// What became of the last reply's steps.
+    /// The results of the last reply's steps.
     pub last_results: Vec<StepResult>,
-    /// What of the last reply could not be used.
+    /// The parts of the last reply that could not be used.
     #[serde(default)]
     pub last_issues: Vec<Issue>,
     /// Repairs that changed the body of a command, in words.
@@ -96,7 +96,7 @@ pub struct Session {
     pub last_cut: Option<CutReply>,
     /// The files whose contents the next outbox shows.
     pub read_file_requests: Vec<ReadRequest>,
-    /// What the person says to the model in the next outbox.
+    /// The person's notes for the next message.
     #[serde(default)]
     pub notes: Vec<String>,
     /// Questions of the model; the next outbox tells the answers.
@@ -105,10 +105,10 @@ pub struct Session {
     /// The model's latest plan.
     #[serde(default)]
     pub plan: Option<String>,
-    /// Whether the plan must be approved before anything is changed, and whether it was.
+    /// If the plan must be approved before anything is changed, and if it was.
     #[serde(default)]
     pub planning: Planning,
-    /// What the person last decided about a plan.
+    /// The person's last decision about a plan.
     #[serde(default)]
     pub plan_news: Option<PlanNews>,
     /// How the model summed up its work.
@@ -119,7 +119,7 @@ pub struct Session {
     /// How much the chat has to remember, messages and replies of the rounds before, in estimated tokens.
     #[serde(default)]
     pub chat_tokens: usize,
-    /// What is remembered to see that it goes in circles.
+    /// The memory that notices a session going in circles.
     #[serde(default)]
     pub circles: Circles,
     /// Circles that the last round showed, in words for the model.
@@ -128,7 +128,7 @@ pub struct Session {
     /// How the person's check stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckReport>,
-    /// What the person chose by flag: it holds until a flag says otherwise.
+    /// The person's choices by flag, which hold until another flag.
     #[serde(default, skip_serializing_if = "Choices::is_empty")]
     pub choices: Choices,
     /// Where it works: from the base directory where one lies in the other, else absolute.
@@ -138,13 +138,13 @@ pub struct Session {
     /// workspace: its git directory, and that of the worktree. Nothing in sessions of version 0.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside_repository: Option<Vec<String>>,
-    /// What confined its commands when it last ran, if anything did.
+    /// The sandbox of its commands when it last ran.
     #[serde(default)]
     pub sandbox: Option<String>,
-    /// Whether the person gave commands the network for the rest of the session.
+    /// True if the person allowed the network for the rest of the session.
     #[serde(default)]
     pub network_granted: bool,
-    /// What the model last saw of each file.
+    /// The state of each file as the model last saw it.
     #[serde(default)]
     pub seen: SeenFiles,
     /// The files that its steps changed, as far as there are not too many to remember.
@@ -156,20 +156,20 @@ pub struct Session {
     /// The workspace around the latest rounds that changed it, oldest first.
     #[serde(default)]
     pub checkpoints: VecDeque<Checkpoint>,
-    /// What the latest rounds did, in short.
+    /// A summary of the latest rounds.
     #[serde(default)]
     pub history: Recap,
-    /// What the person wants beyond the task, the latest last.
+    /// Follow-up tasks, the latest last.
     #[serde(default)]
     pub further: VecDeque<Further>,
 }
 
-/// What the person wants beyond the task, said when they went on with the session.
+/// A follow-up task, given when the session was resumed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Further {
     /// The outbox that told it first.
     pub sequence: u32,
-    /// What they said.
+    /// The text.
     pub text: String,
 }
 
@@ -186,9 +186,9 @@ pub enum Instructions {
 /// A question of the model to the person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
-    /// What it asks.
+    /// The question.
     pub question: String,
-    /// What the person said, once they did.
+    /// The person's answer, if there is one.
     pub answer: Option<String>,
 }
 
@@ -253,13 +253,13 @@ impl Session {
         }
     }
 
-    /// What the current outbox tells of the person's decision about the plan.
+    /// The decision about the plan, as the current message reports it.
     pub fn plan_word(&self) -> Option<&str> {
         let news = self.plan_news.as_ref()?;
         (news.sequence == self.sequence_number).then_some(&news.text)
     }
 
-    /// Whether all its rounds are used up.
+    /// True if all its rounds are used up.
     pub fn is_at_limit(&self) -> bool {
         self.sequence_number > self.round_limit
     }

@@ -31,15 +31,15 @@ pub use self::markdown::markdown;
 pub struct Transcript {
     /// Its name.
     pub id: SessionId,
-    /// What the person wants.
+    /// The task.
     pub task: String,
-    /// What they wanted besides, later.
+    /// Follow-up tasks.
     #[serde(skip_serializing_if = "VecDeque::is_empty")]
     pub further: VecDeque<Further>,
     /// From which session it was forked, and after which of its rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<Origin>,
-    /// Whether it has ended.
+    /// True if it has ended.
     pub is_complete: bool,
     /// How the model summed up its work.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,30 +73,30 @@ pub struct Round {
     /// When it was over; nothing if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    /// Whether the person took it back.
+    /// True if the person undid it.
     pub is_undone: bool,
-    /// What was sent.
+    /// The message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Letter>,
-    /// What came.
+    /// The reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply: Option<Letter>,
-    /// What the reply says around its commands.
+    /// The text around the commands.
     pub prose: String,
-    /// What the model said to the person in commands: plans, messages, questions, the summary.
+    /// Words of the model in commands: plans, messages, questions, the summary.
     pub said: Vec<Said>,
-    /// What became of its steps.
+    /// The results of its steps.
     pub results: Vec<StepResult>,
-    /// What of the reply could not be used.
+    /// The parts of the reply that could not be used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<Issue>,
-    /// What the model asked, and what the person said.
+    /// The model's questions and the person's answers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Question>,
-    /// What the person said besides.
+    /// The person's notes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What it changed, as a unified diff; nothing if it changed nothing or nobody knows any more.
+    /// Its changes as a unified diff; `None` if there are none or they are no longer known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
     #[serde(skip)]
@@ -108,7 +108,7 @@ pub struct Round {
 pub struct Letter {
     /// The name of its file.
     pub file: String,
-    /// What it says.
+    /// The text.
     pub text: String,
 }
 
@@ -119,7 +119,7 @@ pub struct Said {
     pub number: u32,
     /// The command, such as `PLAN`.
     pub command: &'static str,
-    /// What it says.
+    /// The text.
     pub text: String,
 }
 
@@ -176,7 +176,7 @@ impl Transcript {
         })
     }
 
-    /// The same with what each round changed, as far as its checkpoints are still there.
+    /// Adds the changes of each round, as far as its checkpoints still exist.
     #[must_use]
     pub fn with_diffs(mut self, objects: &Path, limits: &DiffLimits) -> Self {
         let Ok(mut checkpoints) = CheckpointStore::open(objects) else {
@@ -191,7 +191,7 @@ impl Transcript {
         self
     }
 
-    /// The same with every text passed through this function.
+    /// Passes every text through a function.
     #[must_use]
     pub fn redacted(mut self, redact: &dyn Fn(&str) -> String) -> Self {
         let clean = |text: &mut String| *text = redact(text);
@@ -234,7 +234,7 @@ impl Round {
         }
     }
 
-    /// Whether it changed files.
+    /// True if it changed files.
     pub fn changed_files(&self) -> bool {
         self.checkpoint.is_some()
     }
@@ -293,7 +293,7 @@ fn said(step: &Step) -> Option<Said> {
     })
 }
 
-/// What a command of the model to the person is called.
+/// The heading for a command that talks to the person.
 fn name_of(command: &str) -> &'static str {
     match command {
         "PLAN" => "Plan",
@@ -303,7 +303,7 @@ fn name_of(command: &str) -> &'static str {
     }
 }
 
-/// Whether a character would act on a terminal, or make a text look like another.
+/// True if a character would act on a terminal, or make one text look like another.
 ///
 /// What joins letters and chooses the form of a sign stays: words and emoji are made of it.
 fn is_hidden(character: char) -> bool {

@@ -83,7 +83,7 @@ impl Drop for Couriers {
     }
 }
 
-/// What the thread works with.
+/// The state of the thread.
 #[derive(Debug)]
 struct Courier {
     clipboard: Clipboard,
@@ -109,7 +109,7 @@ struct Round {
     has_named_unmarked: bool,
 }
 
-/// What the person is asked.
+/// A question to the person.
 #[derive(Debug)]
 struct Asked {
     what: Question,
@@ -127,11 +127,11 @@ impl Drop for Asked {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Question {
-    /// Whether the next part may go to the clipboard.
+    /// May the next part go to the clipboard?
     NextPart,
-    /// Whether we may look at the clipboard at all.
+    /// May the program look at the clipboard at all?
     MayLook,
-    /// Whether this text may be used.
+    /// May this text be used?
     MayUse(String),
 }
 
@@ -370,7 +370,7 @@ impl Courier {
         self.remembered() == Some(true)
     }
 
-    /// What the person said when they were asked whether we may look.
+    /// The person's answer to [`Question::MayLook`], if they were asked.
     fn remembered(&self) -> Option<bool> {
         let said = std::fs::read_to_string(self.wishes.memory.as_deref()?).ok()?;
         Some(said.trim() == "yes")

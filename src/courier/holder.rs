@@ -10,7 +10,7 @@ use std::process::ExitCode;
 /// The first argument that makes the program a holder.
 pub const SUBCOMMAND: &str = "__hold-clipboard";
 
-/// Whether these arguments ask for a holder.
+/// True if these arguments ask for a holder.
 pub fn is_meant(first: &OsStr) -> bool {
     first == SUBCOMMAND
 }

@@ -12,7 +12,7 @@ use crate::protocol::{EndMark, SessionId};
 pub struct Message {
     /// The round, and the mark that ends its reply.
     pub mark: EndMark,
-    /// What to paste, one after the other, and what goes beside it.
+    /// The pastes in order, and the attachments.
     pub posted: Posted,
     /// One that is written anew is another one.
     written: Option<SystemTime>,
@@ -62,7 +62,7 @@ impl Message {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// What to call one of its pastes: `the message`, or `part 2 of 3 of the message`.
+    /// The name of a paste: `the message`, or `part 2 of 3 of the message`.
     pub fn name(&self, number: usize) -> String {
         match self.parts() {
             0 | 1 => "the message".to_owned(),

@@ -13,11 +13,11 @@ const CONCEALED: &str = "x-kde-passwordManagerHint";
 #[derive(Debug)]
 pub(super) struct Observer {
     display: Display,
-    /// What was seen last, so that it is not judged again.
+    /// The last text seen, so that it is not judged again.
     last: Option<blake3::Hash>,
 }
 
-/// What tells of changes.
+/// The source of change notifications.
 #[derive(Debug)]
 enum Display {
     /// Nothing while it cannot be asked: then it is not read either.
@@ -87,7 +87,7 @@ impl Display {
         }
     }
 
-    /// Whether something was copied after the last `has_news`, which that will tell again.
+    /// True if something was copied after the last `has_news`, which will report it again.
     fn is_newer(&mut self) -> bool {
         match self {
             #[cfg(all(unix, not(target_os = "macos")))]
@@ -101,7 +101,7 @@ impl Display {
         }
     }
 
-    /// Whether what is there is not for us, or nobody says whether it is.
+    /// True if the content is marked as private, or its owner does not answer.
     fn conceals(&mut self) -> bool {
         match self {
             #[cfg(all(unix, not(target_os = "macos")))]
@@ -115,7 +115,7 @@ impl Display {
     }
 }
 
-/// What is known of the kinds of text that are offered.
+/// The offered formats, as far as they are known.
 #[cfg(all(unix, not(target_os = "macos")))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Offer {
@@ -127,13 +127,13 @@ enum Offer {
     Unknown,
 }
 
-/// Whether a text with these kinds is not for us; nobody says so if they cannot be had.
+/// True if text in these formats is private; false if the formats are unknown.
 #[cfg(all(unix, not(target_os = "macos")))]
 fn is_concealed(types: Option<&[String]>) -> bool {
     types.is_none_or(|types| types.iter().any(|name| name == CONCEALED))
 }
 
-/// What the clipboard of Wayland offers; nothing if this desktop does not let us ask.
+/// The formats on the Wayland clipboard; `None` if the desktop does not let us ask.
 #[cfg(all(unix, not(target_os = "macos")))]
 fn wayland_types() -> Option<Vec<String>> {
     use wl_clipboard_rs::paste::{ClipboardType, Error, Seat, get_mime_types_ordered};
@@ -232,19 +232,19 @@ mod x11 {
             })
         }
 
-        /// Whether something was copied since this was last asked; the first time it is so.
+        /// True if something was copied since the last call, and on the first call.
         pub(super) fn has_changed(&mut self) -> bool {
             self.is_newer();
             std::mem::take(&mut self.has_changed)
         }
 
-        /// Whether the display still answers. All that happened before was told by then.
+        /// True if the display still answers. All earlier events have arrived by then.
         pub(super) fn is_connected(&self) -> bool {
             let asked = self.connection.get_input_focus();
             asked.is_ok_and(|answer| answer.reply().is_ok())
         }
 
-        /// Whether `has_changed` would say yes.
+        /// True if `has_changed` would return true.
         pub(super) fn is_newer(&mut self) -> bool {
             while let Ok(Some(event)) = self.connection.poll_for_event() {
                 self.note(&event);
@@ -256,7 +256,7 @@ mod x11 {
             self.has_changed |= matches!(event, Event::XfixesSelectionNotify(_));
         }
 
-        /// Whether the owner offers this kind. One that gives no answer is asked again at the next
+        /// Asks if the owner offers this format. One that does not answer is asked again at the next
         /// look, a few times.
         pub(super) fn offers(&mut self, name: &str) -> Offer {
             let offer = self.try_offers(name).unwrap_or(Offer::Unknown);

@@ -94,7 +94,7 @@ pub(super) static PROGRAMS: [Program; 5] = [
 ];
 
 impl Program {
-    /// Whether it can work here.
+    /// True if it can work here.
     pub(super) fn works(&self, here: &Surroundings) -> bool {
         let is_home = match self.home {
             Home::Wayland => here.has_wayland,

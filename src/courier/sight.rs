@@ -1,4 +1,4 @@
-//! What a text on the clipboard is to the round that waits.
+//! Judges a text on the clipboard against the waiting round.
 //!
 //! Only a text that ends with this round's mark is taken by itself. Whatever has a part of our own
 //! messages in it is not: a copy of the whole chat page would carry the examples of the
@@ -7,7 +7,7 @@
 use crate::protocol::EndMark;
 use crate::reply;
 
-/// What a text is.
+/// The kind of a text on the clipboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sight {
     /// The reply to this round, whole.
@@ -31,8 +31,8 @@ pub fn look(text: &str, mark: &EndMark) -> Sight {
     }
 }
 
-/// Whether a text has the mark of this round and after it only words, such as the chat's last
-/// sentence: enough for a text that the person pastes as the reply.
+/// True if a text has the mark of this round and only words after it, such as the chat's last
+/// sentence. That is enough for a text that the person pastes as the reply.
 pub fn is_marked_before_prose(text: &str, mark: &EndMark) -> bool {
     const MOST_LINES: usize = 50;
     if has_our_message(text) {
@@ -62,7 +62,7 @@ fn has_our_message(text: &str) -> bool {
     reply::is_outbox(text) || text.lines().any(is_section)
 }
 
-/// Whether a line looks like one of our tags, before the whole text is parsed.
+/// True if a line looks like one of our tags; a cheap check before the whole text is parsed.
 fn has_tags(text: &str) -> bool {
     text.lines().any(|line| {
         let name = line.trim().strip_prefix('[').unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the environment tells about the desktop, the terminal and what lies between.
+//! The desktop and the terminal, as described by the environment.
 
 use std::ffi::OsString;
 
@@ -61,7 +61,7 @@ impl Surroundings {
         Self::of(|name| std::env::var_os(name))
     }
 
-    /// Whether this system has a clipboard that a library reaches, and it is the person's.
+    /// True if a library can reach the clipboard of this system, and it is the person's.
     pub(super) fn has_system_clipboard(&self) -> bool {
         if cfg!(any(target_os = "macos", windows)) {
             // Over a network it would be the one of a machine where nobody sits.
@@ -72,7 +72,7 @@ impl Surroundings {
         }
     }
 
-    /// What to call the clipboard of this system.
+    /// The name of this system's clipboard.
     pub(super) fn system_name(&self) -> &'static str {
         if self.has_wayland {
             "Wayland"
@@ -83,12 +83,12 @@ impl Surroundings {
         }
     }
 
-    /// Whether a program of this name can be started.
+    /// True if a program of this name can be started.
     pub(super) fn has_program(&self, name: &str) -> bool {
         programs::find_in(&self.path, name).is_some()
     }
 
-    /// Whether the terminal may know escape sequences beyond colours.
+    /// True if the terminal may know escape sequences beyond colours.
     pub(super) fn has_capable_terminal(&self) -> bool {
         !matches!(self.terminal.as_str(), "" | "dumb" | "linux")
     }

@@ -1,4 +1,4 @@
-//! What an entry of the inbox is.
+//! Classifies entries of the inbox.
 //!
 //! Names decide first, then what they lead to: a link counts as the file behind it. Nothing is
 //! opened here, so that a pipe cannot hold anyone up.
@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use super::name::{self, Kind};
 use super::settle::Stat;
 
-/// What an entry of the inbox is.
+/// The kind of an entry of the inbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Found {
     /// A regular file with the name of a reply.
@@ -20,12 +20,12 @@ pub(super) enum Found {
 }
 
 impl Found {
-    /// Whether it cannot be taken as it is.
+    /// True if it cannot be taken as it is.
     pub(super) fn is_odd(&self) -> bool {
         matches!(self, Self::Odd(_)) || self.is_empty()
     }
 
-    /// Whether it is a reply without content.
+    /// True for a reply without content.
     pub(super) fn is_empty(&self) -> bool {
         matches!(self, Self::Reply(stat) if stat.size == 0)
     }
@@ -44,10 +44,10 @@ pub(super) enum Oddity {
     DanglingLink,
 }
 
-/// What a look at a directory entry told.
+/// An examined directory entry.
 #[derive(Debug)]
 pub(super) struct Examined {
-    /// What it is.
+    /// Its kind.
     pub(super) found: Found,
     /// How long ago it was written, renamed or given other attributes; zero if that is in doubt.
     pub(super) age: Duration,
@@ -56,7 +56,7 @@ pub(super) struct Examined {
     pub(super) changed: i128,
 }
 
-/// What a directory entry is; nothing for bystanders and directories.
+/// Examines a directory entry; `None` for directories and unrelated files.
 pub(super) fn examine(path: &Path, file_name: &str) -> Option<Examined> {
     let kind = name::kind(file_name);
     if kind == Kind::Bystander {

@@ -36,11 +36,11 @@ pub struct Inbox {
     home: Option<Identity>,
     sightings: Sightings,
     notices: VecDeque<Notice>,
-    /// What is wrong with the directory and was told.
+    /// The problem with the directory that was last reported.
     trouble: Option<String>,
 }
 
-/// What tells a directory from one that was made in its place.
+/// The identity of a directory, to notice that it was replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Identity {
     inode: u64,
@@ -55,7 +55,7 @@ enum Patience {
     Settling(Instant),
 }
 
-/// What a look at the inbox told.
+/// The state of the inbox.
 enum Sight {
     Arrived(Arrival),
     Settling(Duration),
@@ -92,7 +92,7 @@ impl Inbox {
         }
     }
 
-    /// What is there now; files that are still being written are waited for, but not for long.
+    /// Takes what is there now; waits briefly for files that are still being written.
     pub fn poll(&mut self, round: &EndMark) -> Option<Arrival> {
         self.arrival(round, Patience::Settling(Instant::now() + POLL_AT_MOST))
     }

@@ -1,4 +1,4 @@
-//! What the mailbox keeps of a session: its messages, and the replies that were used.
+//! The messages of a session and the replies that were used.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ fn file_name(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// Whether a file is of the round whose names begin so: `ab12cd34_seq0001.txt` is not of round 10.
+/// True if a file belongs to the round with this prefix: `ab12cd34_seq0001.txt` is not of round 10.
 fn belongs(path: &Path, prefix: &str) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.strip_prefix(prefix)

@@ -4,7 +4,7 @@
 //! hear nothing of them. What is neither a reply nor such a file is probably a mistake, and is
 //! named. Letter case never matters.
 
-/// What a name promises.
+/// The kind of file that a name promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A reply: `.txt` or `.md`.
@@ -33,7 +33,7 @@ const BYSTANDERS: [&str; 14] = [
     ".crdownload",
 ];
 
-/// What this name promises.
+/// Classifies a name.
 pub(super) fn kind(name: &str) -> Kind {
     let name = name.to_ascii_lowercase();
     if is_bystander(&name) {
@@ -45,7 +45,7 @@ pub(super) fn kind(name: &str) -> Kind {
     }
 }
 
-/// Whether a file of another kind may well hold plain text, so that renaming it is enough.
+/// True if a file of another kind may contain plain text, so that renaming it is enough.
 pub(super) fn may_be_text(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     matches!(

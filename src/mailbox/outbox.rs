@@ -17,7 +17,7 @@ use crate::protocol::SessionId;
 /// The files of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Posted {
-    /// What to paste, one after the other; never empty.
+    /// The pastes in order; never empty.
     pub pastes: Vec<PathBuf>,
     /// The file to drag in beside it.
     pub attachment: Option<PathBuf>,

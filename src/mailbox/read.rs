@@ -22,7 +22,7 @@ const TAIL: u64 = 8 << 10;
 /// How much of the beginning shows whether a file is text, in bytes.
 const HEAD: usize = 8 << 10;
 
-/// What reading a reply gave.
+/// The result of reading a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reading {
     /// All of it, undecoded.
@@ -97,8 +97,8 @@ const NO_TEXT: [&[u8]; 7] = [
     b"GIF8",
 ];
 
-/// Whether it begins as what is no text does, or more than a twentieth are control characters. A few
-/// are an accident of copying.
+/// True if it begins like a known binary format, or more than a twentieth are control characters. A
+/// few of them are an accident of copying.
 fn is_binary(head: &[u8]) -> bool {
     const A_FEW: usize = 8;
     if NO_TEXT.iter().any(|begin| head.starts_with(begin)) {

@@ -31,7 +31,7 @@ pub(super) const STAYS_OPEN: Duration = Duration::from_secs(10);
 /// Browsers put an empty file in place of a download that has yet to come.
 pub(super) const STAYS_EMPTY: Duration = Duration::from_secs(1);
 
-/// What tells one state of a file from another without reading it.
+/// Metadata that distinguishes two states of a file without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stat {
     /// In bytes.
@@ -43,7 +43,7 @@ pub(super) struct Stat {
 }
 
 impl Stat {
-    /// What the file system tells.
+    /// Reads it from the file's metadata.
     pub(super) fn of(metadata: &Metadata) -> Self {
         Self {
             size: metadata.len(),
@@ -63,7 +63,7 @@ fn inode(_: &Metadata) -> u64 {
     0
 }
 
-/// What speaks for a file being whole, beside its holding still.
+/// Evidence, apart from time, that a file is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Evidence {
     /// Its writer is done with it and it ends with the mark of this round.
@@ -76,7 +76,7 @@ pub(super) enum Evidence {
     Contrary,
 }
 
-/// What a look at a file told.
+/// The result of looking at a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Look {
     /// It has content, and nobody is still writing it.

@@ -1,4 +1,4 @@
-//! What is known about each file in the inbox, from one look to the next.
+//! Remembers each file in the inbox from one look to the next.
 //!
 //! The directory is listed anew at every look; here is kept only what a look cannot see: since
 //! when a file is as it is, whether its writer closed it, and what the person was told already.
@@ -28,18 +28,18 @@ const LONG_AGO: Duration = Duration::from_secs(2);
 /// Finds the end mark in the last part of a reply.
 pub type FindEndMark = fn(&str) -> Option<EndMark>;
 
-/// What a look at the whole inbox told.
+/// The result of looking at the whole inbox.
 #[derive(Debug, Default)]
 pub(super) struct Overview {
     /// The oldest whole reply.
     pub(super) reply: Option<(OsString, Stat)>,
-    /// What is to be told, each once.
+    /// Problems to report, each once.
     pub(super) oddities: Vec<(OsString, Oddity)>,
     /// When the next file may have settled.
     pub(super) wait: Option<Duration>,
 }
 
-/// Whether the directory was listed as a whole.
+/// How much of the directory was listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Listing {
     /// It was.
@@ -52,7 +52,7 @@ pub(super) enum Listing {
 #[derive(Debug)]
 pub(super) struct Sightings {
     files: BTreeMap<OsString, Sighting>,
-    /// What happened to files before anyone looked at them.
+    /// Events of files that were not looked at yet.
     unseen: BTreeMap<OsString, Touch>,
     find_end_mark: FindEndMark,
     is_first_look: bool,
@@ -64,9 +64,9 @@ struct Sighting {
     /// See [`Examined::changed`].
     changed: i128,
     since: Instant,
-    /// Whether it held still before what comes next.
+    /// True if it had settled before the next event.
     held_still: bool,
-    /// Whether it grew after it had held still: somebody appends to it piece by piece.
+    /// True if it grew after it had settled: somebody appends to it piece by piece.
     has_grown: bool,
     writer: Writer,
     tail: Tail,
@@ -75,7 +75,7 @@ struct Sighting {
     is_told: bool,
 }
 
-/// What is known of the program that writes a file.
+/// The state of the program that writes a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Writer {
     Unknown,
@@ -223,7 +223,7 @@ enum Verdict {
 }
 
 impl Sighting {
-    /// Whether it has been as it is for so long that a further write is a new beginning.
+    /// True if it has been unchanged for so long that another write starts a new file.
     fn is_still(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.since) >= SETTLE
     }

@@ -16,7 +16,7 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 /// How many names are remembered between two waits; beyond it, only that something happened.
 const MAX_NAMES: usize = 1_000;
 
-/// Whether the platform says that a writer closed its file; the others know no such event.
+/// True if the platform reports that a writer closed its file.
 const REPORTS_CLOSING: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
 /// The last thing that happened to a file.
@@ -33,13 +33,13 @@ pub(super) enum Touch {
 }
 
 impl Touch {
-    /// Whether the file may be whole now.
+    /// True if the file may be complete now.
     pub(super) fn is_end(self) -> bool {
         matches!(self, Self::Closed | Self::Placed)
     }
 }
 
-/// What happened since the last wait.
+/// Events since the last wait.
 #[derive(Debug, Default)]
 pub(super) struct Signals {
     /// Somebody wants the waiting thread.
@@ -50,7 +50,7 @@ pub(super) struct Signals {
     pub(super) lost: bool,
     /// Reports may be missing from now on.
     pub(super) trouble: Option<notify::Error>,
-    /// What happened to which file.
+    /// The events by file.
     pub(super) touched: HashMap<OsString, Touch>,
 }
 
@@ -213,7 +213,7 @@ impl Doorbell {
         Self(watch)
     }
 
-    /// Whether the platform watches this directory.
+    /// True if the platform can watch this directory.
     pub fn rings(directory: &Path) -> bool {
         Watch::idle().start(directory).is_ok()
     }
@@ -244,7 +244,7 @@ pub(super) fn cause(trouble: &notify::Error) -> String {
     }
 }
 
-/// What a person can do about a watch that does not work.
+/// The remedy for a watch that does not work.
 pub(super) fn remedy(trouble: &notify::Error) -> String {
     // Linux says "too many open files" when the user has too many watchers.
     const TOO_MANY_OPEN: i32 = 24;

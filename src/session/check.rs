@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::protocol::{Outcome, Status};
 
-/// What the last run of the check told.
+/// The result of the last check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckReport {
@@ -35,14 +35,14 @@ pub enum CheckedWhen {
 }
 
 impl CheckedWhen {
-    /// Whether it was told in an earlier message.
+    /// True if an earlier message reported it.
     pub fn is_told(self) -> bool {
         matches!(self, Self::Before | Self::Outdated)
     }
 }
 
 impl CheckReport {
-    /// What is known of a check that was set while the session was under way.
+    /// The state of a check that has not run yet.
     pub fn not_yet(command: String) -> Self {
         let word = "it has not run yet; it runs after the next reply that changes something or says [DONE]";
         Self {
@@ -52,12 +52,12 @@ impl CheckReport {
         }
     }
 
-    /// Whether it ran and did not pass.
+    /// True if it ran and did not pass.
     pub fn failed(&self) -> bool {
         self.outcome.status == Status::Failed
     }
 
-    /// Whether the work is good.
+    /// True if it passed.
     pub fn passed(&self) -> bool {
         self.outcome.status == Status::Ok
     }

@@ -1,4 +1,4 @@
-//! What the person chose by flag for one session, so that a later call need not say it again.
+//! The person's choices by flag for one session, so that a later call need not repeat them.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Choices(BTreeMap<String, String>);
 
 impl Choices {
-    /// What was chosen for a setting.
+    /// The chosen value of a setting.
     pub fn get(&self, setting: &str) -> Option<&str> {
         self.0.get(setting).map(String::as_str)
     }
@@ -22,7 +22,7 @@ impl Choices {
         self.0.insert(setting.to_owned(), value.to_owned());
     }
 
-    /// Whether nothing was chosen.
+    /// True if nothing was chosen.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What a session remembers to see that it goes in circles.
+//! Notices when a session goes in circles.
 //!
 //! The signs: the same step fails or is refused in the same way for the third time, the same mistake
 //! in the form of a command comes for the third time, the check fails three times in a row with the
@@ -36,7 +36,7 @@ pub struct Circles {
     /// How the check failed last, and how often in a row.
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<Repeated>,
-    /// What files contained, oldest first.
+    /// Earlier contents of files, oldest first.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     files: BTreeMap<RelPath, VecDeque<State>>,
 }
@@ -47,12 +47,12 @@ struct Repeated {
     times: usize,
 }
 
-/// What a file contained at some time.
+/// An earlier content of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct State {
     hash: String,
-    /// Whether the model wrote it, and it had been there before.
+    /// True if the model wrote it although the file had it before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_return: bool,
 }
@@ -60,9 +60,9 @@ struct State {
 /// A circle, as each of the two is told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Circle {
-    /// What the model must know, and what it shall do instead; no full stop at the end.
+    /// The words for the model, with what to do instead; no full stop at the end.
     pub for_model: String,
-    /// What the person must know.
+    /// The notice for the person.
     pub for_person: Circling,
 }
 

@@ -1,4 +1,4 @@
-//! What file steps made out of nothing: it stands in their replies, so that an undo need not keep it.
+//! Contents created by file steps. Their replies have them, so an undo need not keep them.
 
 use std::collections::HashSet;
 use std::fs::File;

@@ -85,7 +85,7 @@ impl Store {
     }
 }
 
-/// Whether an id is what was typed, but for a slip of the finger.
+/// True if the typed id is this one apart from a typing mistake.
 fn is_near(typed: &str, id: &str) -> bool {
     let length = typed.chars().count();
     let differing = typed

@@ -37,7 +37,7 @@ pub struct History {
     unfinished: Option<Unfinished>,
 }
 
-/// Whether rounds are undone or put again.
+/// The direction of a reversal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// They are undone.
@@ -46,7 +46,7 @@ pub enum Way {
     Redo,
 }
 
-/// What the latest undo or redo could not restore; a later round that changes files ends it.
+/// Files that the latest undo or redo could not restore, until a later round changes files.
 #[derive(Debug, PartialEq, Eq)]
 struct Unfinished {
     way: Way,
@@ -73,7 +73,7 @@ struct Round {
     undo: Option<u32>,
 }
 
-/// Whether a newer version ended a round, told from the first bytes of a long record.
+/// True if a newer version wrote this `round` record, judged by its first bytes.
 fn is_newer_round(line: &[u8]) -> bool {
     let schema = line.strip_prefix(b"{\"event\":\"round\",\"session\":{\"schema\":");
     let digits = schema.map(|rest| rest.split(|byte| !byte.is_ascii_digit()).next());
@@ -198,11 +198,11 @@ impl History {
         self.rounds.first().map(|round| round.checkpoint)
     }
 
-    /// What the workspace was after a round; nothing if no later round changed it, so that it is
-    /// as it is now.
+    /// The state of the workspace after a round; `None` if no later round changed it, so that it is
+    /// the current state.
     ///
-    /// That is what the next round found: it was looked at then what the person did since, and what
-    /// was undone. What a round left tells only of the files that the round names.
+    /// This is the snapshot before the next round: it includes the person's own changes and undone
+    /// rounds. The snapshot after a round covers only the files that the round names.
     pub fn after(&self, number: u32) -> Option<Snapshot> {
         let is_later = |round: &&Round| round.checkpoint.round > number;
         let next = self.rounds.iter().find(is_later)?.checkpoint;
@@ -224,14 +224,14 @@ impl History {
         Some((rounds, &unfinished.paths))
     }
 
-    /// Whether the round was undone.
+    /// True if the round was undone.
     pub fn is_undone(&self, number: u32) -> bool {
         self.rounds
             .iter()
             .any(|round| round.checkpoint.round == number && round.undo.is_some())
     }
 
-    /// What an undo takes back, the latest first: all rounds after this one.
+    /// The rounds that an undo takes back: all after this one, the latest first.
     pub fn undoable(&self, after: u32) -> Vec<Checkpoint> {
         self.rounds
             .iter()
@@ -247,7 +247,7 @@ impl History {
         later.filter(|round| *round > after).collect()
     }
 
-    /// What a redo puts again, in its order: what the latest undo took back.
+    /// The rounds that a redo restores, in order: those of the latest undo.
     ///
     /// Nothing if a later round changed something: its files are built on what is there now.
     pub fn redoable(&self) -> Vec<Checkpoint> {

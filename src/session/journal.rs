@@ -32,7 +32,7 @@ pub(super) use self::record::RecordProblem;
 pub use self::record::{MissingRecords, Record};
 pub use self::recovered::{CheckProgress, ClaimedReply, Recovered};
 
-/// Whether an append waits for the disk.
+/// When an append reaches the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sync {
     /// It is on the disk when the call returns.
@@ -172,7 +172,7 @@ impl Journal {
         Ok(())
     }
 
-    /// What others appended since this was opened, or asked the last time.
+    /// Records that other processes appended since the last call.
     ///
     /// A line that cannot be read is an error that names it: what it told cannot be guessed.
     pub fn news(&mut self) -> Result<Vec<Record>> {
@@ -377,7 +377,7 @@ fn read_tail(mut file: &File) -> std::io::Result<(u64, Vec<u8>)> {
     }
 }
 
-/// What the end of a journal tells.
+/// The end of a journal.
 struct Tail {
     recovered: Recovered,
     /// How many bytes of the journal are whole lines.

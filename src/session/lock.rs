@@ -79,7 +79,7 @@ impl LoopLock {
 }
 
 impl LoopLock {
-    /// Whether a loop works on this session now, or may: one that has just begun does not say.
+    /// True if a loop works on this session, or may: one that has just started does not tell.
     pub fn is_at_work_on(directory: &Path, session: &SessionId) -> bool {
         Self::holder(directory)
             .is_some_and(|holder| holder.session.is_none_or(|at_work| at_work == *session))

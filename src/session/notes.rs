@@ -1,4 +1,4 @@
-//! What the model is told besides results, each note a file, so that any process can leave one.
+//! Notes for the model. Each is a file, so that any process can leave one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub struct Note {
     file: PathBuf,
     /// Where it comes from.
     pub source: Source,
-    /// What it says.
+    /// The text.
     pub text: String,
 }
 

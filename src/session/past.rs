@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::protocol::Issue;
 use crate::protocol::{SessionId, StepResult};
 
-/// What a journal tells of a session.
+/// The history of a session, read from its journal.
 #[derive(Debug, Default)]
 pub struct Past {
     /// The rounds that are over, in their order.
@@ -43,21 +43,21 @@ pub struct PastRound {
     /// When it was over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    /// What became of its steps.
+    /// The results of its steps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<StepResult>,
-    /// What of the reply could not be used.
+    /// The parts of the reply that could not be used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<Issue>,
-    /// What the model asked, and what the person said.
+    /// The model's questions and the person's answers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Question>,
-    /// What the person said besides, to be told with the next message.
+    /// The person's notes for the next message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// What matters of the session in a `round` record.
+/// The fields of the session that are read from a `round` record.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Saved {

@@ -18,13 +18,13 @@ pub enum Planning {
 }
 
 impl Planning {
-    /// Whether only reading steps are carried out.
+    /// True if only reading steps are carried out.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Underway | Self::Proposed)
     }
 }
 
-/// What the person decided about the plan, as one outbox tells it.
+/// The person's decision about the plan, as one message reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanNews {
     /// The number of that outbox.

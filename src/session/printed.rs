@@ -1,4 +1,4 @@
-//! What a running command has printed so far, in a file of its own while it runs.
+//! Keeps the output of a running command in a file while it runs.
 //!
 //! Should the program be stopped, the next one tells the model. The beginning and the end are kept,
 //! at most so many bytes. Not synced: after power loss it is missing, and the rest is the same.
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::platform::files;
 
-/// What stands between the beginning and the end, where something is missing.
+/// Marks the gap between the beginning and the end.
 const GAP: &str = "\n[TRUNCATED: the middle was not kept]\n";
 
 /// How often a command that prints nothing shows that it runs.
@@ -30,7 +30,7 @@ pub struct Printed {
     /// How many bytes the beginning has.
     head: usize,
     tail: String,
-    /// Whether something between them is missing.
+    /// True if there is a gap between them.
     is_cut: bool,
     /// When the file was last changed.
     changed: Instant,
@@ -102,7 +102,7 @@ impl Printed {
         let _ = fs::remove_file(&self.path);
     }
 
-    /// What a command had printed when the program was stopped.
+    /// The output of a command until the program was stopped.
     pub fn left(folder: &Path, sequence: u32, step: u32) -> Option<String> {
         let bytes = fs::read(place(folder, sequence, step)).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())

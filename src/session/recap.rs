@@ -1,4 +1,4 @@
-//! What happened round by round, in so few words that every message can tell it.
+//! The rounds in so few words that every message can include them.
 //!
 //! Bounded in rounds and in what is kept of each, so that saving a session costs the same in the
 //! thousandth round as in the tenth. How much of it a message shows is decided by `compose`.
@@ -36,13 +36,13 @@ pub struct RoundRecap {
     /// The commands that it ran, each with how it ended.
     #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub commands: Named,
-    /// What else did not work.
+    /// Other failures.
     #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub failures: Named,
-    /// What it looked at.
+    /// Files and directories it looked at.
     #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub looks: Named,
-    /// Whether the person took it back.
+    /// True if the person undid it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_undone: bool,
 }
@@ -68,7 +68,7 @@ impl Named {
         named
     }
 
-    /// Whether there is nothing.
+    /// True if there is nothing.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -133,7 +133,7 @@ fn command(result: &StepResult) -> String {
     format!("`{}` ({})", beginning(&result.subject), beginning(end))
 }
 
-/// What a step looked at, if that is what it was for.
+/// The target of a step that only looks.
 fn look(result: &StepResult) -> Option<String> {
     if result.outcome.status != Status::Ok {
         return None;

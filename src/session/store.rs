@@ -164,7 +164,7 @@ impl Store {
         Notes::of(self.folder(id))
     }
 
-    /// What is kept beside a session to make the next outbox shorter; nothing if it was lost.
+    /// A value kept beside the session to make the next message shorter; `None` if it was lost.
     pub fn aside<T: DeserializeOwned>(&self, id: &SessionId, name: &str) -> Option<T> {
         serde_json::from_slice(&fs::read(self.folder(id).join(name)).ok()?).ok()
     }

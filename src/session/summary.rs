@@ -1,4 +1,4 @@
-//! What a list tells of a session: a few fields of its file.
+//! The fields of a session that a list shows.
 //!
 //! The rest of the file is skipped, and no journal is opened, so that a list of a thousand sessions
 //! costs little more than reading their files. A file that is lost or damaged is rebuilt first.
@@ -23,11 +23,11 @@ pub struct Summary {
     schema: u32,
     /// Its name.
     pub session_id: SessionId,
-    /// What the person wants.
+    /// The task.
     pub task: String,
     /// The number of the current outbox, from 1.
     pub sequence_number: u32,
-    /// Whether it has ended.
+    /// True if it has ended.
     pub is_complete: bool,
     /// When it began.
     pub created_at: Timestamp,

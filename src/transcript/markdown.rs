@@ -144,7 +144,7 @@ fn push_block(text: &mut String, code: &str, language: &str) {
     let _ = writeln!(text, "{}\n", fenced(code, language));
 }
 
-/// What opens a block of code.
+/// The opening of a code block.
 struct CodeBlock<'a> {
     mark: char,
     length: usize,
@@ -269,7 +269,7 @@ fn code_at_start<'a>(
     Some((element, after))
 }
 
-/// Whether what stands behind `](` is a plain address of a web page and nothing else.
+/// True if the text after `](` is the plain address of a web page and nothing else.
 fn leads_to_a_web_page(behind: &str) -> bool {
     let Some((address, _)) = behind.split_once(')') else {
         return false;
@@ -414,7 +414,7 @@ mod tests {
         assert_eq!(quote("``` `<b>"), "> ``` `&lt;b>\n");
     }
 
-    /// What a renderer would make alive of a text: HTML, images, and links that lead to no web page.
+    /// The parts that a renderer would interpret: HTML, images, and links that lead to no web page.
     fn alive(text: &str) -> Vec<String> {
         use pulldown_cmark::{Event, Options, Parser, Tag};
         let leads_elsewhere = |to: &str| !(to.starts_with("https://") || to.starts_with("http://"));

@@ -38,7 +38,7 @@ const GROWTH_PART: u64 = 4;
 pub enum KeptSession {
     /// All of it.
     Whole(Value),
-    /// What changed since the one that is kept before it.
+    /// The changes since the previous snapshot.
     Changes(JsonDelta),
 }
 
@@ -62,7 +62,7 @@ struct RawRound {
 }
 
 impl Journal {
-    /// Whether so much has been appended that compacting is worth its work.
+    /// True if compacting is worth the work.
     pub fn is_long(&self) -> bool {
         let growth = self.known.saturating_sub(self.compacted);
         growth > GROWTH * self.last_round.max(MIN_ROUND) + self.compacted / GROWTH_PART
@@ -92,13 +92,13 @@ impl Journal {
     }
 }
 
-/// What counts as a short `round`, so that small journals are left alone.
+/// The size of a short `round` record; small journals are left alone.
 const MIN_ROUND: u64 = 16 * 1024;
 
-/// What a journal holds, without what nobody needs.
+/// The part of a journal that is still needed.
 #[derive(Default)]
 struct Compacted {
-    /// What forks and undo go by, line by line.
+    /// The records for forks and undo.
     history: Vec<u8>,
     rounds: Vec<PastRound>,
     /// The sessions after the latest rounds.
@@ -237,7 +237,7 @@ fn number_of(line: &[u8]) -> Option<u32> {
     Some(record.session.sequence_number.saturating_sub(1))
 }
 
-/// Whether a record tells what undo and forks go by, or what the person did.
+/// True for records that undo and forks need, and for actions of the person.
 fn is_history(line: &[u8]) -> bool {
     const EVENTS: [&[u8]; 9] = [
         b"before\"",

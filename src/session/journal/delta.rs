@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What makes one value of another.
+/// The difference between two JSON values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum JsonDelta {
@@ -30,7 +30,7 @@ pub enum JsonDelta {
 }
 
 impl JsonDelta {
-    /// What makes `new` of `old`; nothing if they are the same.
+    /// The difference; `None` if the values are equal.
     pub(super) fn between(old: &Value, new: &Value) -> Option<Self> {
         if old == new {
             return None;

@@ -1,4 +1,4 @@
-//! What the journal tells, line by line.
+//! The records of the journal.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub enum Record {
         /// The identity of its text.
         identity: String,
     },
-    /// What the workspace is before the steps of a round.
+    /// The state of the workspace before the steps of a round.
     Before {
         /// The round.
         sequence: u32,
@@ -31,7 +31,7 @@ pub enum Record {
         #[serde(flatten)]
         before: Before,
     },
-    /// What the steps of a round made of the workspace.
+    /// The state of the workspace after the steps of a round.
     After {
         /// The round.
         sequence: u32,
@@ -82,7 +82,7 @@ pub enum Record {
     Instructed {
         /// The round whose message tells it first.
         sequence: u32,
-        /// What they said.
+        /// The text.
         text: String,
     },
     /// The message of a round was written anew for a chat that knows nothing.
@@ -103,7 +103,7 @@ pub enum Record {
         sequence: u32,
         /// The numbers of the steps.
         steps: Vec<u32>,
-        /// What they change in files, prepared and not yet made.
+        /// Their file changes, staged but not yet made.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         batch: Option<StagedBatch>,
     },
@@ -111,10 +111,10 @@ pub enum Record {
     Finished {
         /// The round.
         sequence: u32,
-        /// What became of it.
+        /// Its result.
         result: StepResult,
     },
-    /// What was before is compacted; always the first record.
+    /// Earlier records are compacted; always the first record.
     Compacted {
         /// How often that was done.
         number: u64,
@@ -152,7 +152,7 @@ pub enum Record {
 pub enum MissingRecords {
     /// They never were on the disk as a whole, so nothing was done on their word.
     NotActedOn,
-    /// What they announced may have been done.
+    /// Their steps may have been carried out.
     ActedOn,
 }
 

@@ -1,4 +1,4 @@
-//! What the records since the last finished round tell of the one that was under way.
+//! Reads the state of an unfinished round from its records.
 
 use std::time::SystemTime;
 
@@ -7,7 +7,7 @@ use super::{MissingRecords, Record};
 use crate::checkpoint::Before;
 use crate::protocol::{StagedBatch, StepResult};
 
-/// What the journal knows of a round that was not finished.
+/// An unfinished round, as the journal describes it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
     /// The session as the last finished round left it, if any round was finished.
@@ -16,11 +16,11 @@ pub struct Recovered {
     pub claimed: Option<ClaimedReply>,
     /// Steps of that round that were begun.
     pub started: Vec<u32>,
-    /// What they change in files, group by group.
+    /// Their file changes, batch by batch.
     pub batches: Vec<StagedBatch>,
     /// Steps of that round that were finished.
     pub finished: Vec<StepResult>,
-    /// What the workspace was before that round.
+    /// The state of the workspace before that round.
     pub before: Option<Before>,
     /// How far the person's check came.
     pub check: CheckProgress,
@@ -28,7 +28,7 @@ pub struct Recovered {
     pub undone: Vec<u32>,
     /// Rounds that were put again since the session was saved.
     pub redone: Vec<u32>,
-    /// Whether records of that round are missing: then what is not mentioned here may have happened.
+    /// Set if records of that round are missing: steps not mentioned here may have run.
     pub missing: Option<MissingRecords>,
     /// How many bytes a half-written last line has.
     pub torn_bytes: u64,
@@ -43,7 +43,7 @@ pub struct Recovered {
 pub struct ClaimedReply {
     /// Its file in `inbox/processed/`.
     pub file: String,
-    /// What it was when it was claimed.
+    /// Its hash when it was claimed.
     pub identity: String,
 }
 
