@@ -19,7 +19,7 @@ mod surroundings;
 use std::path::PathBuf;
 
 pub use self::beside::Couriers;
-pub use self::clipboard::{Clipboard, Failure, Sent, Way};
+pub use self::clipboard::{Clipboard, ClipboardFailure, Sent, Way};
 pub use self::message::Message;
 pub use self::sight::{Sight, is_marked_before_prose, look};
 pub use self::surroundings::Surroundings;

@@ -95,38 +95,38 @@ struct Courier {
     wishes: Wishes,
     ui: Ui,
     events: Arc<dyn EventSink>,
-    round: Option<Round>,
+    round: Option<WaitingRound>,
 }
 
 /// A message on its way.
 #[derive(Debug)]
-struct Round {
+struct WaitingRound {
     message: Message,
     /// The next part to be put on the clipboard, from 1.
     next: usize,
-    asked: Option<Asked>,
+    asked: Option<OpenCourierQuestion>,
     observer: Option<Observer>,
     has_named_unmarked: bool,
 }
 
 /// A question to the person.
 #[derive(Debug)]
-struct Asked {
-    what: Question,
+struct OpenCourierQuestion {
+    what: CourierQuestion,
     answer: Receiver<Answer>,
     /// Ends the wait for the answer.
     cancel: Sender<Answer>,
 }
 
 /// A question that is forgotten is not asked any more.
-impl Drop for Asked {
+impl Drop for OpenCourierQuestion {
     fn drop(&mut self) {
         let _ = self.cancel.send(Answer::Nobody);
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Question {
+enum CourierQuestion {
     /// May the next part go to the clipboard?
     NextPart,
     /// May the program look at the clipboard at all?
@@ -173,7 +173,7 @@ impl Courier {
             let turn = format!("round {} is ready to paste", message.mark.sequence);
             notice::give(self.wishes.notify, &turn, &self.here, &self.ui);
         }
-        let mut round = Round {
+        let mut round = WaitingRound {
             message,
             next: 1,
             asked: None,
@@ -187,7 +187,7 @@ impl Courier {
     }
 
     /// A reply that was copied while no loop was running must not be overwritten.
-    fn has_the_reply_already(&mut self, round: &mut Round) -> bool {
+    fn has_the_reply_already(&mut self, round: &mut WaitingRound) -> bool {
         if self.wishes.clipboard != Use::Both || !self.may_look() {
             return false;
         }
@@ -195,8 +195,8 @@ impl Courier {
         round.observer.is_none() || round.asked.is_some()
     }
 
-    fn copy_next(&mut self, round: &mut Round) {
-        let Round { message, next, .. } = round;
+    fn copy_next(&mut self, round: &mut WaitingRound) {
+        let WaitingRound { message, next, .. } = round;
         let text = match message.paste(*next) {
             Ok(text) => text,
             Err(trouble) => return self.events.emit(Event::from(&trouble)),
@@ -221,7 +221,7 @@ impl Courier {
         let name = message.name(*next);
         if self.ui.is_interactive() {
             let question = format!("Paste it and send it, then press Enter for {name}.");
-            round.asked = Some(self.ask(Question::NextPart, &question));
+            round.asked = Some(self.ask(CourierQuestion::NextPart, &question));
         } else {
             self.tell(ClipboardNews::NextPart {
                 message: name,
@@ -231,7 +231,7 @@ impl Courier {
     }
 
     /// Looks at the clipboard from now on, if the person lets us.
-    fn begin_watching(&mut self, round: &mut Round) {
+    fn begin_watching(&mut self, round: &mut WaitingRound) {
         if self.wishes.clipboard != Use::Both || self.clipboard.ways_in().is_empty() {
             return;
         }
@@ -245,13 +245,13 @@ impl Courier {
             return;
         }
         round.asked = Some(self.ask(
-            Question::MayLook,
+            CourierQuestion::MayLook,
             "May `agent` look at the clipboard while it waits, and take a text from it that ends with the end mark of the round? [y/N]",
         ));
     }
 
-    fn go_on(&mut self, round: &mut Round) {
-        let answer = |asked: &Asked| asked.answer.try_recv().ok();
+    fn go_on(&mut self, round: &mut WaitingRound) {
+        let answer = |asked: &OpenCourierQuestion| asked.answer.try_recv().ok();
         if let Some(answer) = round.asked.as_ref().and_then(answer)
             && let Some(asked) = round.asked.take()
         {
@@ -262,9 +262,9 @@ impl Courier {
         }
     }
 
-    fn hear(&mut self, round: &mut Round, question: Question, answer: &Answer) {
+    fn hear(&mut self, round: &mut WaitingRound, question: CourierQuestion, answer: &Answer) {
         match question {
-            Question::NextPart => {
+            CourierQuestion::NextPart => {
                 if let Answer::Text(text) = answer {
                     self.copy_next(round);
                     // Where there is no prompt, every line comes here.
@@ -273,7 +273,7 @@ impl Courier {
                     }
                 }
             }
-            Question::MayLook => {
+            CourierQuestion::MayLook => {
                 // Ctrl-C, the end of the input and an Enter that came too early are no answer.
                 if answer.is_yes() || answer.is_no() {
                     self.remember(answer.is_yes());
@@ -284,7 +284,7 @@ impl Courier {
                     self.tell_unwatched();
                 }
             }
-            Question::MayUse(text) => {
+            CourierQuestion::MayUse(text) => {
                 if answer.is_yes() {
                     self.use_reply(round, &text);
                 }
@@ -303,7 +303,7 @@ impl Courier {
     }
 
     /// Looks at the clipboard once; with the reply in hand the watching ends.
-    fn observe(&mut self, round: &mut Round) {
+    fn observe(&mut self, round: &mut WaitingRound) {
         let observer = round
             .observer
             .get_or_insert_with(|| Observer::new(&self.here));
@@ -314,7 +314,7 @@ impl Courier {
             Sight::Reply if self.wishes.found == Found::Asked => {
                 let question = format!("Use the reply on the clipboard ({})? [y/N]", size(&text));
                 if self.ui.is_interactive() {
-                    round.asked = Some(self.ask(Question::MayUse(text), &question));
+                    round.asked = Some(self.ask(CourierQuestion::MayUse(text), &question));
                 } else {
                     self.tell(ClipboardNews::HasReply);
                 }
@@ -328,7 +328,7 @@ impl Courier {
         }
     }
 
-    fn use_reply(&mut self, round: &mut Round, text: &str) {
+    fn use_reply(&mut self, round: &mut WaitingRound, text: &str) {
         self.tell(ClipboardNews::Taken {
             characters: text.chars().count(),
             lines: text.lines().count(),
@@ -341,10 +341,10 @@ impl Courier {
     }
 
     /// Puts a question and lets a thread wait for the answer.
-    fn ask(&self, what: Question, question: &str) -> Asked {
+    fn ask(&self, what: CourierQuestion, question: &str) -> OpenCourierQuestion {
         let takes = match what {
-            Question::NextPart => Takes::Enter,
-            Question::MayLook | Question::MayUse(_) => Takes::YesOrNo,
+            CourierQuestion::NextPart => Takes::Enter,
+            CourierQuestion::MayLook | CourierQuestion::MayUse(_) => Takes::YesOrNo,
         };
         let answers = Answers::until(&self.interrupt).taking(takes);
         self.ui.prompt(question, &answers);
@@ -355,7 +355,7 @@ impl Courier {
             let _ = sender.send(answers.first());
             waker.wake();
         });
-        Asked {
+        OpenCourierQuestion {
             what,
             answer,
             cancel,
@@ -370,7 +370,7 @@ impl Courier {
         self.remembered() == Some(true)
     }
 
-    /// The person's answer to [`Question::MayLook`], if they were asked.
+    /// The person's answer to [`CourierQuestion::MayLook`], if they were asked.
     fn remembered(&self) -> Option<bool> {
         let said = std::fs::read_to_string(self.wishes.memory.as_deref()?).ok()?;
         Some(said.trim() == "yes")

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use wait_timeout::ChildExt;
 
-use super::program::{PROGRAMS, Program, apart, feed};
+use super::program::{ClipboardProgram, PROGRAMS, apart, feed};
 use super::{Surroundings, holder, osc52};
 use crate::mailbox::MAX_REPLY;
 use crate::platform::programs;
@@ -27,7 +27,7 @@ pub enum Way {
     /// The clipboard of the system, as programs with windows use it; with the system's name.
     System(&'static str),
     /// A program of the desktop.
-    Program(&'static Program),
+    Program(&'static ClipboardProgram),
     /// The terminal, by OSC 52.
     Terminal,
 }
@@ -66,9 +66,9 @@ impl fmt::Display for Sent {
 
 /// Why a text is not on the clipboard: each way with its trouble.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure(Vec<(Way, String)>);
+pub struct ClipboardFailure(Vec<(Way, String)>);
 
-impl fmt::Display for Failure {
+impl fmt::Display for ClipboardFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
             return f.write_str("there is no way to a clipboard here");
@@ -111,13 +111,13 @@ impl Clipboard {
     pub fn ways_in(&self) -> Vec<Way> {
         let system = self.here.has_system_clipboard();
         let system = system.then(|| Way::System(self.here.system_name()));
-        let works = |program: &&'static Program| program.works(&self.here);
+        let works = |program: &&'static ClipboardProgram| program.works(&self.here);
         let programs = PROGRAMS.iter().filter(works).map(Way::Program);
         system.into_iter().chain(programs).collect()
     }
 
     /// Puts a text there on the first way that works.
-    pub fn put(&mut self, text: &str, ui: &Ui) -> Result<Sent, Failure> {
+    pub fn put(&mut self, text: &str, ui: &Ui) -> Result<Sent, ClipboardFailure> {
         self.holders
             .retain_mut(|holder| matches!(holder.try_wait(), Ok(None)));
         let mut failures = Vec::new();
@@ -132,11 +132,11 @@ impl Clipboard {
                 Err(trouble) => failures.push((way, trouble)),
             }
         }
-        Err(Failure(failures))
+        Err(ClipboardFailure(failures))
     }
 
     /// Takes the text that is there; nothing if there is none.
-    pub fn take(&self) -> Result<Option<String>, Failure> {
+    pub fn take(&self) -> Result<Option<String>, ClipboardFailure> {
         let mut failures = Vec::new();
         for way in self.ways_in() {
             let taken = match way {
@@ -152,7 +152,7 @@ impl Clipboard {
                 Err(trouble) => failures.push((way, trouble)),
             }
         }
-        Err(Failure(failures))
+        Err(ClipboardFailure(failures))
     }
 
     fn put_by_system(&mut self, text: &str) -> Result<bool, String> {
@@ -213,7 +213,7 @@ impl Clipboard {
     }
 }
 
-fn put_by_program(program: &Program, text: &str) -> Result<bool, String> {
+fn put_by_program(program: &ClipboardProgram, text: &str) -> Result<bool, String> {
     program.put(text)?;
     match program.take() {
         Ok(found) => verified(Some(&found), text),

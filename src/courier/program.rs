@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where a program works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Home {
+enum ProgramHome {
     Wayland,
     X11,
     MacOs,
@@ -36,50 +36,50 @@ enum Encoding {
 
 /// A program that puts, and the one that takes.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct ClipboardProgram {
     pub(super) name: &'static str,
     put: &'static [&'static str],
     taker: &'static str,
     take: &'static [&'static str],
-    home: Home,
+    home: ProgramHome,
     encoding: Encoding,
 }
 
 /// All of them, the better ones first.
-pub(super) static PROGRAMS: [Program; 5] = [
-    Program {
+pub(super) static PROGRAMS: [ClipboardProgram; 5] = [
+    ClipboardProgram {
         name: "wl-copy",
         put: &[],
         taker: "wl-paste",
         take: &["--no-newline"],
-        home: Home::Wayland,
+        home: ProgramHome::Wayland,
         encoding: Encoding::Utf8,
     },
-    Program {
+    ClipboardProgram {
         name: "xclip",
         put: &["-selection", "clipboard"],
         taker: "xclip",
         take: &["-selection", "clipboard", "-o"],
-        home: Home::X11,
+        home: ProgramHome::X11,
         encoding: Encoding::Utf8,
     },
-    Program {
+    ClipboardProgram {
         name: "xsel",
         put: &["--clipboard", "--input"],
         taker: "xsel",
         take: &["--clipboard", "--output"],
-        home: Home::X11,
+        home: ProgramHome::X11,
         encoding: Encoding::Utf8,
     },
-    Program {
+    ClipboardProgram {
         name: "pbcopy",
         put: &[],
         taker: "pbpaste",
         take: &[],
-        home: Home::MacOs,
+        home: ProgramHome::MacOs,
         encoding: Encoding::Utf8,
     },
-    Program {
+    ClipboardProgram {
         name: "clip.exe",
         put: &[],
         taker: "powershell.exe",
@@ -88,19 +88,19 @@ pub(super) static PROGRAMS: [Program; 5] = [
             "-Command",
             "[Console]::OutputEncoding=[Text.Encoding]::UTF8; Get-Clipboard -Raw",
         ],
-        home: Home::Wsl,
+        home: ProgramHome::Wsl,
         encoding: Encoding::Utf16,
     },
 ];
 
-impl Program {
+impl ClipboardProgram {
     /// True if it can work here.
     pub(super) fn works(&self, here: &Surroundings) -> bool {
         let is_home = match self.home {
-            Home::Wayland => here.has_wayland,
-            Home::X11 => here.has_x11,
-            Home::MacOs => cfg!(target_os = "macos") && !here.is_remote,
-            Home::Wsl => here.is_wsl && !here.is_remote,
+            ProgramHome::Wayland => here.has_wayland,
+            ProgramHome::X11 => here.has_x11,
+            ProgramHome::MacOs => cfg!(target_os = "macos") && !here.is_remote,
+            ProgramHome::Wsl => here.is_wsl && !here.is_remote,
         };
         is_home && here.has_program(self.name)
     }
@@ -197,12 +197,12 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_says_so() {
-        let program = Program {
+        let program = ClipboardProgram {
             name: "no-such-program",
             put: &[],
             taker: "no-such-program",
             take: &[],
-            home: Home::X11,
+            home: ProgramHome::X11,
             encoding: Encoding::Utf8,
         };
         assert!(program.put("x").unwrap_err().contains("could not start"));

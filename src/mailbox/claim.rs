@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::name::{self, Kind};
+use super::name::{self, NameKind};
 use super::read::{self, Reading};
 use super::settle::Stat;
 use super::{Candidate, Mailbox, round_prefix};
@@ -152,7 +152,7 @@ fn is_same(path: &Path, stat: &Stat) -> bool {
 }
 
 fn archive_name(candidate: &Candidate) -> String {
-    debug_assert_ne!(name::kind(&candidate.name), Kind::Bystander);
+    debug_assert_ne!(name::kind(&candidate.name), NameKind::Bystander);
     name::shortened(&candidate.name, MAX_NAME)
 }
 

@@ -7,19 +7,19 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use super::name::{self, Kind};
+use super::name::{self, NameKind};
 use super::settle::Stat;
 
 /// The kind of an entry of the inbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum EntryKind {
     /// A regular file with the name of a reply.
     Reply(Stat),
     /// Something that the person should hear of.
     Odd(Oddity),
 }
 
-impl Found {
+impl EntryKind {
     /// True if it cannot be taken as it is.
     pub(super) fn is_odd(&self) -> bool {
         matches!(self, Self::Odd(_)) || self.is_empty()
@@ -48,7 +48,7 @@ pub(super) enum Oddity {
 #[derive(Debug)]
 pub(super) struct Examined {
     /// Its kind.
-    pub(super) found: Found,
+    pub(super) found: EntryKind,
     /// How long ago it was written, renamed or given other attributes; zero if that is in doubt.
     pub(super) age: Duration,
     /// Differs when anything of it was changed, also who may read it; 0 where the platform does not
@@ -59,14 +59,14 @@ pub(super) struct Examined {
 /// Examines a directory entry; `None` for directories and unrelated files.
 pub(super) fn examine(path: &Path, file_name: &str) -> Option<Examined> {
     let kind = name::kind(file_name);
-    if kind == Kind::Bystander {
+    if kind == NameKind::Bystander {
         return None;
     }
     // Through a link: the person made it, and means what it leads to.
     let Ok(metadata) = fs::metadata(path) else {
         let is_there = path.symlink_metadata().is_ok();
         return is_there.then_some(Examined {
-            found: Found::Odd(Oddity::DanglingLink),
+            found: EntryKind::Odd(Oddity::DanglingLink),
             age: Duration::ZERO,
             changed: 0,
         });
@@ -75,11 +75,11 @@ pub(super) fn examine(path: &Path, file_name: &str) -> Option<Examined> {
         return None;
     }
     let found = if !metadata.is_file() {
-        Found::Odd(Oddity::NotAFile)
-    } else if kind == Kind::Other {
-        Found::Odd(Oddity::OtherType)
+        EntryKind::Odd(Oddity::NotAFile)
+    } else if kind == NameKind::Other {
+        EntryKind::Odd(Oddity::OtherType)
     } else {
-        Found::Reply(Stat::of(&metadata))
+        EntryKind::Reply(Stat::of(&metadata))
     };
     Some(Examined {
         found,

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::entry::Oddity;
 use super::settle::Stat;
-use super::sighting::{FindEndMark, Listing, MAX_FILES, Sightings};
-use super::watch::{self, Signals, Waker, Watch};
+use super::sighting::{FindEndMark, ListingExtent, MAX_FILES, Sightings};
+use super::watch::{self, InboxWatch, Signals, Waker};
 use super::{Arrival, Candidate, Mailbox, Notice, name};
 use crate::protocol::EndMark;
 
@@ -29,7 +29,7 @@ const POLL_AT_MOST: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Inbox {
     directory: PathBuf,
-    watch: Watch,
+    watch: InboxWatch,
     /// Which directory is watched; another one may come to bear its name.
     identity: Option<Identity>,
     /// Which directory holds it: the inbox is made again only there.
@@ -49,14 +49,14 @@ struct Identity {
 
 /// How long to wait for an arrival.
 #[derive(Debug, Clone, Copy)]
-enum Patience {
+enum InboxPatience {
     Endless,
     /// While a file is still settling, at most until then.
     Settling(Instant),
 }
 
 /// The state of the inbox.
-enum Sight {
+enum InboxState {
     Arrived(Arrival),
     Settling(Duration),
     Quiet,
@@ -67,7 +67,7 @@ impl Inbox {
     pub fn watch(mailbox: &Mailbox, find_end_mark: FindEndMark) -> Self {
         let mut inbox = Self {
             directory: mailbox.inbox.clone(),
-            watch: Watch::idle(),
+            watch: InboxWatch::idle(),
             identity: identity(&mailbox.inbox).ok(),
             home: home_of(&mailbox.inbox),
             sightings: Sightings::new(find_end_mark),
@@ -86,7 +86,7 @@ impl Inbox {
     /// Blocks until a whole reply is there, something is to be told, or it was woken.
     pub fn next(&mut self, round: &EndMark) -> Arrival {
         loop {
-            if let Some(arrival) = self.arrival(round, Patience::Endless) {
+            if let Some(arrival) = self.arrival(round, InboxPatience::Endless) {
                 return arrival;
             }
         }
@@ -94,10 +94,13 @@ impl Inbox {
 
     /// Takes what is there now; waits briefly for files that are still being written.
     pub fn poll(&mut self, round: &EndMark) -> Option<Arrival> {
-        self.arrival(round, Patience::Settling(Instant::now() + POLL_AT_MOST))
+        self.arrival(
+            round,
+            InboxPatience::Settling(Instant::now() + POLL_AT_MOST),
+        )
     }
 
-    fn arrival(&mut self, round: &EndMark, patience: Patience) -> Option<Arrival> {
+    fn arrival(&mut self, round: &EndMark, patience: InboxPatience) -> Option<Arrival> {
         let mut due = Instant::now();
         loop {
             let signals = self.watch.wait_until(due);
@@ -112,13 +115,13 @@ impl Inbox {
             }
             let sight = self.look(round, now);
             due = match (sight, patience) {
-                (Sight::Arrived(arrival), _) => return Some(arrival),
-                (Sight::Settling(rest), Patience::Settling(end)) if now < end => {
+                (InboxState::Arrived(arrival), _) => return Some(arrival),
+                (InboxState::Settling(rest), InboxPatience::Settling(end)) if now < end => {
                     (now + rest.min(LOOK_EVERY)).min(end)
                 }
-                (_, Patience::Settling(_)) => return None,
-                (Sight::Settling(rest), Patience::Endless) => now + rest.min(LOOK_EVERY),
-                (Sight::Quiet, Patience::Endless) => now + LOOK_EVERY,
+                (_, InboxPatience::Settling(_)) => return None,
+                (InboxState::Settling(rest), InboxPatience::Endless) => now + rest.min(LOOK_EVERY),
+                (InboxState::Quiet, InboxPatience::Endless) => now + LOOK_EVERY,
             };
         }
     }
@@ -140,13 +143,13 @@ impl Inbox {
         is_urgent
     }
 
-    fn look(&mut self, round: &EndMark, now: Instant) -> Sight {
+    fn look(&mut self, round: &EndMark, now: Instant) -> InboxState {
         let listed = self
             .keep_directory()
             .and_then(|()| self.sightings.refresh(&self.directory, now));
         match listed {
-            Ok(Listing::Complete) => self.trouble = None,
-            Ok(Listing::Cut) => self.tell_trouble(
+            Ok(ListingExtent::Complete) => self.trouble = None,
+            Ok(ListingExtent::Cut) => self.tell_trouble(
                 &format!("holds more than {MAX_FILES} files, and only so many are looked at"),
                 "move away what is no reply",
             ),
@@ -165,12 +168,12 @@ impl Inbox {
         }
         if let Some((name, stat)) = overview.reply {
             self.sightings.deliver(&name, round);
-            return Sight::Arrived(Arrival::Reply(self.candidate(&name, stat)));
+            return InboxState::Arrived(Arrival::Reply(self.candidate(&name, stat)));
         }
         match (self.notices.pop_front(), overview.wait) {
-            (Some(notice), _) => Sight::Arrived(Arrival::Notice(notice)),
-            (None, Some(rest)) => Sight::Settling(rest),
-            (None, None) => Sight::Quiet,
+            (Some(notice), _) => InboxState::Arrived(Arrival::Notice(notice)),
+            (None, Some(rest)) => InboxState::Settling(rest),
+            (None, None) => InboxState::Quiet,
         }
     }
 

@@ -6,7 +6,7 @@
 
 /// The kind of file that a name promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NameKind {
     /// A reply: `.txt` or `.md`.
     Reply,
     /// A hidden, swap, lock or backup file, or half of a download: nobody's business.
@@ -34,14 +34,14 @@ const BYSTANDERS: [&str; 14] = [
 ];
 
 /// Classifies a name.
-pub(super) fn kind(name: &str) -> Kind {
+pub(super) fn kind(name: &str) -> NameKind {
     let name = name.to_ascii_lowercase();
     if is_bystander(&name) {
-        Kind::Bystander
+        NameKind::Bystander
     } else if matches!(extension(&name), Some("txt" | "md")) {
-        Kind::Reply
+        NameKind::Reply
     } else {
-        Kind::Other
+        NameKind::Other
     }
 }
 
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn case(expected: Kind, names: &[&str]) {
+    fn case(expected: NameKind, names: &[&str]) {
         for name in names {
             assert_eq!(kind(name), expected, "{name}");
         }
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn knows_replies_whatever_their_letter_case() {
         case(
-            Kind::Reply,
+            NameKind::Reply,
             &["reply.txt", "Reply.TXT", "a.Md", "a b (1).txt", "x.docx.md"],
         );
     }
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn leaves_the_files_of_tools_alone() {
         case(
-            Kind::Bystander,
+            NameKind::Bystander,
             &[
                 ".reply.txt",
                 ".reply.txt.swp",
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn names_the_rest() {
         case(
-            Kind::Other,
+            NameKind::Other,
             &["reply", "reply.docx", "reply.txt.pdf", "txt", "reply."],
         );
     }

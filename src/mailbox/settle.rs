@@ -78,7 +78,7 @@ pub(super) enum Evidence {
 
 /// The result of looking at a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum SettleLook {
     /// It has content, and nobody is still writing it.
     Whole,
     /// It has just changed; look again after this long.
@@ -91,17 +91,17 @@ pub(super) enum Look {
 ///
 /// A file without evidence waits even if its writer closed it: an editor that saves twice would
 /// bring a reply back that was taken already.
-pub(super) fn look(now: &Stat, still: Duration, evidence: Evidence) -> Look {
+pub(super) fn look(now: &Stat, still: Duration, evidence: Evidence) -> SettleLook {
     let (needed, verdict) = match evidence {
-        _ if now.size == 0 => (STAYS_EMPTY, Look::Empty),
-        Evidence::Complete => (Duration::ZERO, Look::Whole),
-        Evidence::Likely => (SETTLE, Look::Whole),
-        Evidence::Missing => (UNMARKED, Look::Whole),
-        Evidence::Contrary => (STAYS_OPEN, Look::Whole),
+        _ if now.size == 0 => (STAYS_EMPTY, SettleLook::Empty),
+        Evidence::Complete => (Duration::ZERO, SettleLook::Whole),
+        Evidence::Likely => (SETTLE, SettleLook::Whole),
+        Evidence::Missing => (UNMARKED, SettleLook::Whole),
+        Evidence::Contrary => (STAYS_OPEN, SettleLook::Whole),
     };
     match needed.saturating_sub(still) {
         Duration::ZERO => verdict,
-        rest => Look::Wait(rest),
+        rest => SettleLook::Wait(rest),
     }
 }
 
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn case(size: u64, still: u64, evidence: Evidence, expected: Look) {
+    fn case(size: u64, still: u64, evidence: Evidence, expected: SettleLook) {
         let still = Duration::from_millis(still);
         assert_eq!(look(&stat(size), still, evidence), expected);
     }
@@ -126,30 +126,30 @@ mod tests {
     #[test]
     fn a_file_that_held_still_is_whole() {
         let rest = Duration::from_millis;
-        case(5, 0, Evidence::Likely, Look::Wait(rest(500)));
-        case(5, 499, Evidence::Likely, Look::Wait(rest(1)));
-        case(5, 500, Evidence::Likely, Look::Whole);
-        case(5, 500, Evidence::Missing, Look::Wait(rest(1_500)));
-        case(5, 2_000, Evidence::Missing, Look::Whole);
-        case(5, 9_000, Evidence::Missing, Look::Whole);
+        case(5, 0, Evidence::Likely, SettleLook::Wait(rest(500)));
+        case(5, 499, Evidence::Likely, SettleLook::Wait(rest(1)));
+        case(5, 500, Evidence::Likely, SettleLook::Whole);
+        case(5, 500, Evidence::Missing, SettleLook::Wait(rest(1_500)));
+        case(5, 2_000, Evidence::Missing, SettleLook::Whole);
+        case(5, 9_000, Evidence::Missing, SettleLook::Whole);
     }
 
     #[test]
     fn a_complete_reply_need_not_wait() {
-        case(5, 0, Evidence::Complete, Look::Whole);
+        case(5, 0, Evidence::Complete, SettleLook::Whole);
     }
 
     #[test]
     fn a_file_that_is_open_waits_longer_but_not_for_ever() {
         let rest = Duration::from_millis;
-        case(5, 500, Evidence::Contrary, Look::Wait(rest(9_500)));
-        case(5, 10_000, Evidence::Contrary, Look::Whole);
+        case(5, 500, Evidence::Contrary, SettleLook::Wait(rest(9_500)));
+        case(5, 10_000, Evidence::Contrary, SettleLook::Whole);
     }
 
     #[test]
     fn an_empty_file_is_never_whole() {
-        case(0, 0, Evidence::Missing, Look::Wait(STAYS_EMPTY));
-        case(0, 0, Evidence::Complete, Look::Wait(STAYS_EMPTY));
-        case(0, 9_000, Evidence::Missing, Look::Empty);
+        case(0, 0, Evidence::Missing, SettleLook::Wait(STAYS_EMPTY));
+        case(0, 0, Evidence::Complete, SettleLook::Wait(STAYS_EMPTY));
+        case(0, 9_000, Evidence::Missing, SettleLook::Empty);
     }
 }

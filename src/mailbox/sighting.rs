@@ -10,10 +10,10 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::entry::{Examined, Found, Oddity, examine};
-use super::name::{self, Kind};
+use super::entry::{EntryKind, Examined, Oddity, examine};
+use super::name::{self, NameKind};
 use super::read;
-use super::settle::{self, Evidence, Look, SETTLE, Stat};
+use super::settle::{self, Evidence, SETTLE, SettleLook, Stat};
 use super::watch::Touch;
 use crate::protocol::EndMark;
 
@@ -41,7 +41,7 @@ pub(super) struct Overview {
 
 /// How much of the directory was listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Listing {
+pub(super) enum ListingExtent {
     /// It was.
     Complete,
     /// Only `MAX_FILES` entries were looked at.
@@ -60,7 +60,7 @@ pub(super) struct Sightings {
 
 #[derive(Debug)]
 struct Sighting {
-    found: Found,
+    found: EntryKind,
     /// See [`Examined::changed`].
     changed: i128,
     since: Instant,
@@ -69,7 +69,7 @@ struct Sighting {
     /// True if it grew after it had settled: somebody appends to it piece by piece.
     has_grown: bool,
     writer: Writer,
-    tail: Tail,
+    tail: ReplyTail,
     /// The round for which it was handed out: once each, or a loop that leaves it would spin.
     delivered: Option<EndMark>,
     is_told: bool,
@@ -97,7 +97,7 @@ impl From<Touch> for Writer {
 }
 
 #[derive(Debug)]
-enum Tail {
+enum ReplyTail {
     Unread,
     Read(Option<EndMark>),
 }
@@ -116,14 +116,14 @@ impl Sightings {
     /// Takes in what was reported about a file; says whether that calls for a look at once.
     pub(super) fn touch(&mut self, name: &OsStr, touch: Touch, now: Instant) -> bool {
         let Some(sighting) = self.files.get_mut(name) else {
-            if name::kind(&name.to_string_lossy()) == Kind::Bystander {
+            if name::kind(&name.to_string_lossy()) == NameKind::Bystander {
                 return false;
             }
             self.unseen.insert(name.to_owned(), touch);
             return true;
         };
         sighting.writer = touch.into();
-        sighting.tail = Tail::Unread;
+        sighting.tail = ReplyTail::Unread;
         sighting.delivered = None;
         if sighting.found.is_odd() {
             return touch.is_end() || sighting.found.is_empty();
@@ -136,7 +136,7 @@ impl Sightings {
     }
 
     /// Lists the directory and forgets what is no longer there.
-    pub(super) fn refresh(&mut self, directory: &Path, now: Instant) -> io::Result<Listing> {
+    pub(super) fn refresh(&mut self, directory: &Path, now: Instant) -> io::Result<ListingExtent> {
         let mut known = std::mem::take(&mut self.files);
         let mut entries = fs::read_dir(directory)?;
         for entry in entries.by_ref().take(MAX_FILES) {
@@ -154,8 +154,8 @@ impl Sightings {
         self.unseen.clear();
         self.is_first_look = false;
         Ok(match entries.next() {
-            Some(_) => Listing::Cut,
-            None => Listing::Complete,
+            Some(_) => ListingExtent::Cut,
+            None => ListingExtent::Complete,
         })
     }
 
@@ -177,7 +177,7 @@ impl Sightings {
                 None if self.is_first_look => Writer::Done,
                 None => Writer::Unknown,
             },
-            tail: Tail::Unread,
+            tail: ReplyTail::Unread,
             delivered: None,
             is_told: false,
         }
@@ -188,7 +188,7 @@ impl Sightings {
         let mut overview = Overview::default();
         for (name, sighting) in &mut self.files {
             match sighting.look(&directory.join(name), round, self.find_end_mark, now) {
-                Verdict::Whole(stat) => {
+                FileVerdict::Whole(stat) => {
                     let is_older = overview
                         .reply
                         .as_ref()
@@ -197,11 +197,11 @@ impl Sightings {
                         overview.reply = Some((name.clone(), stat));
                     }
                 }
-                Verdict::Wait(rest) => {
+                FileVerdict::Wait(rest) => {
                     overview.wait = Some(overview.wait.map_or(rest, |wait| wait.min(rest)));
                 }
-                Verdict::Tell(oddity) => overview.oddities.push((name.clone(), oddity)),
-                Verdict::Leave => {}
+                FileVerdict::Tell(oddity) => overview.oddities.push((name.clone(), oddity)),
+                FileVerdict::Leave => {}
             }
         }
         overview
@@ -215,7 +215,7 @@ impl Sightings {
     }
 }
 
-enum Verdict {
+enum FileVerdict {
     Whole(Stat),
     Wait(Duration),
     Tell(Oddity),
@@ -239,7 +239,7 @@ impl Sighting {
             self.held_still |= self.is_still(now);
         } else {
             let is_resumed = std::mem::take(&mut self.held_still);
-            if let (Found::Reply(old), Found::Reply(new)) = (&self.found, &found) {
+            if let (EntryKind::Reply(old), EntryKind::Reply(new)) = (&self.found, &found) {
                 let is_longer = old.inode == new.inode && 0 < old.size && old.size < new.size;
                 self.has_grown |= is_longer && is_resumed;
             }
@@ -247,7 +247,7 @@ impl Sighting {
             self.is_told &= self.found.is_odd() && found.is_odd();
             self.found = found;
             self.since = now;
-            self.tail = Tail::Unread;
+            self.tail = ReplyTail::Unread;
             self.delivered = None;
         }
         self
@@ -259,36 +259,36 @@ impl Sighting {
         round: &EndMark,
         find_end_mark: FindEndMark,
         now: Instant,
-    ) -> Verdict {
+    ) -> FileVerdict {
         let still = now.saturating_duration_since(self.since);
         let stat = match &self.found {
-            Found::Odd(oddity) => return self.tell(*oddity, SETTLE.saturating_sub(still)),
-            Found::Reply(stat) => stat.clone(),
+            EntryKind::Odd(oddity) => return self.tell(*oddity, SETTLE.saturating_sub(still)),
+            EntryKind::Reply(stat) => stat.clone(),
         };
         let is_old_news = self.is_told && self.found.is_empty();
         if is_old_news || self.delivered.as_ref() == Some(round) {
-            return Verdict::Leave;
+            return FileVerdict::Leave;
         }
         let Some(evidence) = self.evidence(path, &stat, round, find_end_mark) else {
             // Written to since it was listed; the write wakes us, too, where there is a watcher.
-            return Verdict::Wait(SETTLE);
+            return FileVerdict::Wait(SETTLE);
         };
         match settle::look(&stat, still, evidence) {
-            Look::Whole => Verdict::Whole(stat),
-            Look::Wait(rest) => Verdict::Wait(rest),
-            Look::Empty => self.tell(Oddity::Empty, Duration::ZERO),
+            SettleLook::Whole => FileVerdict::Whole(stat),
+            SettleLook::Wait(rest) => FileVerdict::Wait(rest),
+            SettleLook::Empty => self.tell(Oddity::Empty, Duration::ZERO),
         }
     }
 
     /// Names an oddity once, and not before it stayed for a while: tools make such files too.
-    fn tell(&mut self, oddity: Oddity, rest: Duration) -> Verdict {
+    fn tell(&mut self, oddity: Oddity, rest: Duration) -> FileVerdict {
         if self.is_told {
-            Verdict::Leave
+            FileVerdict::Leave
         } else if rest.is_zero() {
             self.is_told = true;
-            Verdict::Tell(oddity)
+            FileVerdict::Tell(oddity)
         } else {
-            Verdict::Wait(rest)
+            FileVerdict::Wait(rest)
         }
     }
 
@@ -301,16 +301,16 @@ impl Sighting {
         round: &EndMark,
         find_end_mark: FindEndMark,
     ) -> Option<Evidence> {
-        if let Tail::Unread = self.tail {
-            self.tail = Tail::Read(match read::tail(path) {
+        if let ReplyTail::Unread = self.tail {
+            self.tail = ReplyTail::Read(match read::tail(path) {
                 Ok((_, stat)) if stat != *listed => return None,
                 Ok((tail, _)) => find_end_mark(&tail),
                 Err(_) => None,
             });
         }
         let mark = match &self.tail {
-            Tail::Read(mark) => mark.as_ref(),
-            Tail::Unread => None,
+            ReplyTail::Read(mark) => mark.as_ref(),
+            ReplyTail::Unread => None,
         };
         Some(match (self.writer, mark) {
             (Writer::Done | Writer::Placed, Some(mark)) if mark == round => Evidence::Complete,
@@ -329,13 +329,13 @@ mod tests {
     use super::*;
     use crate::protocol::SessionId;
 
-    struct Desk {
+    struct InboxDesk {
         directory: tempfile::TempDir,
         sightings: Sightings,
         now: Instant,
     }
 
-    impl Desk {
+    impl InboxDesk {
         /// A directory that has been looked at once, so that nothing lay there before.
         fn new() -> Self {
             let mut desk = Self {
@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn any_change_starts_the_wait_again() {
-        let mut desk = Desk::new();
+        let mut desk = InboxDesk::new();
         desk.save("one");
         desk.waits(0, 2_000);
         desk.waits(400, 1_600);
@@ -401,7 +401,7 @@ mod tests {
 
     #[test]
     fn a_reported_write_starts_the_wait_again_without_a_look() {
-        let mut desk = Desk::new();
+        let mut desk = InboxDesk::new();
         desk.save("one");
         desk.waits(0, 2_000);
         desk.now += Duration::from_millis(300);
@@ -411,7 +411,7 @@ mod tests {
 
     #[test]
     fn a_mark_counts_only_after_the_file_was_closed() {
-        let mut desk = Desk::new();
+        let mut desk = InboxDesk::new();
         desk.save("[END");
         desk.waits(0, 500);
         assert!(desk.touch(Touch::Closed));
@@ -422,7 +422,7 @@ mod tests {
 
     #[test]
     fn a_file_that_its_writer_has_open_is_waited_for() {
-        let mut desk = Desk::new();
+        let mut desk = InboxDesk::new();
         desk.save("one");
         desk.touch(Touch::Written);
         desk.waits(0, 10_000);
@@ -436,7 +436,7 @@ mod tests {
 
     #[test]
     fn an_end_that_came_after_the_listing_does_not_make_the_listed_file_whole() {
-        let mut desk = Desk::new();
+        let mut desk = InboxDesk::new();
         desk.save("one");
         desk.touch(Touch::Written);
         let directory = desk.directory.path();
@@ -450,7 +450,7 @@ mod tests {
 
     #[test]
     fn a_file_that_grew_after_a_pause_may_grow_again() {
-        let mut desk = Desk::new();
+        let mut desk = InboxDesk::new();
         desk.save("one");
         desk.touch(Touch::Closed);
         desk.waits(0, 2_000);
@@ -467,7 +467,7 @@ mod tests {
 
     #[test]
     fn a_file_that_was_renamed_into_place_grows_no_more() {
-        let mut desk = Desk::new();
+        let mut desk = InboxDesk::new();
         desk.save("one");
         desk.touch(Touch::Placed);
         desk.waits(0, 500);
@@ -478,7 +478,7 @@ mod tests {
     #[test]
     fn a_file_is_handed_out_again_when_its_permissions_change() {
         use std::os::unix::fs::PermissionsExt;
-        let mut desk = Desk::new();
+        let mut desk = InboxDesk::new();
         desk.save("[END");
         desk.touch(Touch::Closed);
         desk.arrives(0);
@@ -491,7 +491,7 @@ mod tests {
 
     #[test]
     fn a_closing_before_the_first_look_is_not_forgotten() {
-        let mut desk = Desk::new();
+        let mut desk = InboxDesk::new();
         desk.save("[END");
         assert!(desk.touch(Touch::Closed));
         desk.arrives(0);
@@ -499,7 +499,7 @@ mod tests {
 
     #[test]
     fn a_closed_file_without_a_mark_has_to_settle() {
-        let mut desk = Desk::new();
+        let mut desk = InboxDesk::new();
         desk.save("one");
         desk.touch(Touch::Closed);
         desk.waits(0, 2_000);
@@ -508,7 +508,7 @@ mod tests {
 
     #[test]
     fn writes_beside_the_replies_call_for_no_look() {
-        let mut desk = Desk::new();
+        let mut desk = InboxDesk::new();
         let touched = Touch::Changed;
         let name = OsStr::new("reply.txt.crdownload");
         assert!(!desk.sightings.touch(name, touched, desk.now));
@@ -516,7 +516,7 @@ mod tests {
 
     #[test]
     fn an_empty_file_is_looked_at_as_soon_as_it_is_written() {
-        let mut desk = Desk::new();
+        let mut desk = InboxDesk::new();
         desk.save("");
         desk.waits(0, 1_000);
         assert_eq!(desk.look(1_000).oddities.len(), 1);

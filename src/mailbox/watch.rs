@@ -134,14 +134,14 @@ impl Waker {
 
 /// A watch on a directory, or the mere intention where the platform refuses.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct InboxWatch {
     bell: Arc<Bell>,
     /// With a token that its reports must find alive: a watcher goes on for a while after it was
     /// dropped.
     watcher: Option<(RecommendedWatcher, Arc<()>)>,
 }
 
-impl Watch {
+impl InboxWatch {
     /// A watch that reports nothing yet.
     pub(super) fn idle() -> Self {
         Self {
@@ -203,19 +203,19 @@ impl Watch {
 ///
 /// For what is not a reply: an outbox that appears, a note that is left.
 #[derive(Debug)]
-pub struct Doorbell(Watch);
+pub struct Doorbell(InboxWatch);
 
 impl Doorbell {
     /// Watches a directory; where the platform refuses, `wait` still returns once a second.
     pub fn on(directory: &Path) -> Self {
-        let mut watch = Watch::idle();
+        let mut watch = InboxWatch::idle();
         let _ = watch.start(directory);
         Self(watch)
     }
 
     /// True if the platform can watch this directory.
     pub fn rings(directory: &Path) -> bool {
-        Watch::idle().start(directory).is_ok()
+        InboxWatch::idle().start(directory).is_ok()
     }
 
     /// A handle that ends a wait from another thread.
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_wait_without_a_watcher_ends_by_its_deadline_and_not_before() {
-        let watch = Watch::idle();
+        let watch = InboxWatch::idle();
         let deadline = Instant::now() + Duration::from_millis(30);
         assert!(watch.wait_until(deadline).is_quiet());
         assert!(Instant::now() >= deadline);
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn a_wake_before_the_wait_is_not_lost() {
-        let watch = Watch::idle();
+        let watch = InboxWatch::idle();
         watch.waker().wake();
         assert!(
             watch

@@ -91,7 +91,7 @@ impl EventLog {
         options.create(true).read(true).append(true);
         crate::platform::ours(&mut options);
         let mut file = options.open(&path)?;
-        let end = End::find(&mut file)?;
+        let end = EventsEnd::find(&mut file)?;
         if end.is_torn {
             file.set_len(end.length)?;
         }
@@ -124,13 +124,13 @@ fn path_in(folder: &Path) -> PathBuf {
 }
 
 /// Where the whole lines of the file end, and the number of the last one.
-struct End {
+struct EventsEnd {
     length: u64,
     seq: u64,
     is_torn: bool,
 }
 
-impl End {
+impl EventsEnd {
     fn find(file: &mut File) -> io::Result<Self> {
         let size = file.metadata()?.len();
         let mut tail = TAIL;

@@ -116,7 +116,7 @@ impl Journal {
             sync_directory(directory).map_err(failed)?;
         }
         let written_at = file.metadata().and_then(|metadata| metadata.modified());
-        let Tail {
+        let JournalTail {
             mut recovered,
             known,
             last_round,
@@ -291,7 +291,7 @@ fn whole_lines(text: &[u8]) -> usize {
 /// Only the end of the journal is read, so that the cost does not grow with the rounds before.
 /// Records are appended in whole lines: one without its line break was torn by a crash, one that
 /// cannot be read in spite of it is damaged.
-fn read(path: &Path, file: &File) -> Result<Tail> {
+fn read(path: &Path, file: &File) -> Result<JournalTail> {
     let failed = |cause: std::io::Error| Error::file("read", path, cause);
     let (start, tail) = read_tail(file).map_err(failed)?;
     let mut recovered = Recovered::default();
@@ -307,7 +307,7 @@ fn read(path: &Path, file: &File) -> Result<Tail> {
         Some(_) => memchr::memchr(b'\n', whole).map_or(0, |end| end as u64 + 1),
         None => 0,
     };
-    Ok(Tail {
+    Ok(JournalTail {
         recovered,
         known: at,
         last_round,
@@ -378,7 +378,7 @@ fn read_tail(mut file: &File) -> std::io::Result<(u64, Vec<u8>)> {
 }
 
 /// The end of a journal.
-struct Tail {
+struct JournalTail {
     recovered: Recovered,
     /// How many bytes of the journal are whole lines.
     known: u64,
