@@ -26,10 +26,14 @@ pub fn ours(options: &mut OpenOptions) {
 
 /// Creates a directory that only its owner can read, on systems with permission bits.
 pub fn create_private(directory: &std::path::Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
     #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)
+    {
+        let mut builder = std::fs::DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(directory)
+    }
+    #[cfg(not(unix))]
+    std::fs::create_dir(directory)
 }
 
 /// Creates a temporary directory that only its owner can enter, on systems with permission bits.
