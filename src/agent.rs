@@ -206,7 +206,7 @@ impl Agent {
             if let Some(ending) = conversation.settle(Patience::Session)? {
                 return Ok(ending);
             }
-            conversation.prepare_undo();
+            conversation.prepare_undo()?;
             conversation.tidy();
             match conversation.wait(&mut inbox)? {
                 Some(taken) => conversation.step(taken, Patience::Session)?,

@@ -126,15 +126,19 @@ impl Conversation<'_> {
 
     /// Takes the first checkpoint, while the person is busy with the message: it reads every file,
     /// and those of the rounds read only what changed.
-    pub(super) fn prepare_undo(&mut self) {
+    ///
+    /// Alone, so that a round that another process takes back right now is not told as the person's
+    /// own change.
+    pub(super) fn prepare_undo(&mut self) -> Result<()> {
         if !self.checkpoints.is_prepared {
             self.checkpoints.is_prepared = true;
+            let _alone = self.alone()?;
             self.end_glimpses();
             if let Some(now) = self.checkpoint() {
                 self.learn(now);
             }
         }
-        self.tidy();
+        Ok(())
     }
 
     /// The checkpoint before the steps of a reply, if they can change something.
