@@ -159,7 +159,11 @@ impl FromArgMatches for SettingFlags {
                 self.given.push((key.flag, value.clone()));
             }
         }
-        Ok(())
+        // After the verb, the one that counts.
+        match matches.subcommand() {
+            Some((_, verb)) => self.update_from_arg_matches(verb),
+            None => Ok(()),
+        }
     }
 }
 

@@ -31,6 +31,7 @@ impl Session {
     pub(crate) fn begin() -> Result<Self, Box<dyn Error>> {
         let base = tempfile::tempdir()?;
         let workspace = base.path().join("workspace");
+        std::fs::create_dir(&workspace)?;
         Self::begin_in(base, &workspace)
     }
 

@@ -95,9 +95,7 @@ fn root() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true);
-    // The verbs that use settings show them.
-    let settings = setting_arguments().map(|argument| argument.hide(true));
-    Common::augment_args(command).args(settings)
+    Common::augment_args(with_hidden_settings(command))
 }
 
 /// The verb with its help in our form, and its settings.
@@ -110,13 +108,23 @@ fn dressed(verb: Command, heading: Style) -> Command {
         Some(examples) => verb.after_help(examples),
         None => verb,
     };
-    let uses_settings = USE_SETTINGS.contains(&verb.get_name());
-    let verb = verb.help_template(VERB);
-    if uses_settings {
-        verb.args(setting_arguments())
+    // Only the verb that was typed gets them: in all of them they would cost two milliseconds, and so
+    // would global ones, which clap copies to every verb.
+    let settings = if USE_SETTINGS.contains(&verb.get_name()) {
+        with_settings
     } else {
-        verb
-    }
+        with_hidden_settings
+    };
+    verb.help_template(VERB).defer(settings)
+}
+
+fn with_settings(verb: Command) -> Command {
+    (verb.args(setting_arguments())).mut_subcommands(|verb| verb.defer(with_settings))
+}
+
+fn with_hidden_settings(verb: Command) -> Command {
+    let settings = setting_arguments().map(|argument| argument.hide(true));
+    (verb.args(settings)).mut_subcommands(|verb| verb.defer(with_hidden_settings))
 }
 
 /// The help of the program itself.
@@ -168,7 +176,6 @@ fn setting_arguments() -> impl Iterator<Item = Arg> {
                 .help(key.meaning)
                 .help_heading(group.title)
                 .hide_short_help(true)
-                .global(true)
         })
 }
 
@@ -188,6 +195,9 @@ fn value_name(shape: &Shape) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::FromArgMatches as _;
+
+    use super::super::super::SettingFlags;
     use super::*;
 
     #[test]
@@ -237,10 +247,12 @@ mod tests {
             &["agent", "list", "--max-rounds", "3"],
             &["agent", "--max-rounds", "3", "new", "x"],
             &["agent", "new", "--max-rounds", "3", "x"],
+            &["agent", "policy", "check", "--max-rounds", "3", "ls"],
         ] {
             let matches = command.clone().try_get_matches_from(arguments).unwrap();
-            let value = matches.get_one::<String>("--max-rounds");
-            assert_eq!(value.map(String::as_str), Some("3"), "{arguments:?}");
+            let flags = SettingFlags::from_arg_matches(&matches).unwrap();
+            let given = [("--max-rounds", "3".to_owned())];
+            assert_eq!(flags.given, given, "{arguments:?}");
         }
     }
 }
