@@ -43,7 +43,13 @@ fn parse(text: &str) -> Option<Tree> {
     // others. To bash they are letters, so it gets letters, as many as there are bytes.
     let is_plain = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
     let letters = |byte| if is_plain(&byte) { byte } else { b'x' };
-    let bytes: Vec<u8> = text.bytes().map(letters).collect();
+    let mut bytes: Vec<u8> = text.bytes().map(letters).collect();
+    // It has no `<>`, and gets `>>`, which stands in the same places. Words come from the text itself.
+    for at in 1..bytes.len() {
+        if bytes[at - 1..=at] == *b"<>" {
+            bytes[at - 1] = b'>';
+        }
+    }
     let (pieces, mut reports, mut errors) = (Cell::new(0), 0, 0);
     let mut read = |at: usize, _: Point| {
         pieces.set(pieces.get() + 1);
@@ -112,8 +118,11 @@ impl<'t> BashScript<'_, '_, 't> {
             "heredoc_redirect" => self.here_document(node),
             // Its first part is no token.
             "heredoc_body" => self.read_to = node.end_byte(),
-            _ if node.child_count() == 0 => self.token(node),
             _ => {}
+        }
+        if node.child_count() == 0 {
+            self.token(node);
+            return self.reader.ascend();
         }
         let is_pipeline = node.kind() == "pipeline";
         let mut previous = None;
@@ -180,35 +189,36 @@ impl<'t> BashScript<'_, '_, 't> {
         }
     }
 
-    /// Sets the input of a statement. Words behind a redirection belong to the last command before
-    /// it, which is started with them.
+    /// Sets the input of a statement. A here-document and the words behind a redirection belong to
+    /// the last command before them, although the grammar says of all of it.
     fn redirected(&mut self, node: Node<'_>) {
-        let mut late_words = Vec::new();
+        let (mut late_words, mut has_document) = (Vec::new(), false);
         for redirect in node.children(&mut node.walk()) {
             match redirect.kind() {
                 "heredoc_redirect" => {
                     late_words.extend(self.fields(redirect, "argument"));
                     let body = child(redirect, "heredoc_body").map_or("", |body| self.source(body));
                     self.reader.context.input = ScriptInput::Text(Rc::from(body));
+                    has_document = true;
                 }
                 "herestring_redirect" => self.here_string(redirect),
                 "file_redirect" => late_words.extend(self.fields(redirect, "destination").skip(1)),
                 _ => {}
             }
         }
-        let body = node.child_by_field_name("body");
-        // The grammar takes a here-document behind a pipe for one of the whole pipe.
-        let is_pipe = body.is_some_and(|body| body.kind() == "pipeline");
-        if late_words.is_empty() && !is_pipe {
+        let mut last = node.child_by_field_name("body");
+        let is_compound = last.is_some_and(|body| body.kind() != "command");
+        if late_words.is_empty() && !(has_document && is_compound) {
             return;
         }
-        let mut last = body;
         while let Some(inner) = last.filter(|last| last.kind() != "command") {
             last = inner.named_children(&mut inner.walk()).last();
         }
+        let around = self.reader.context.clone();
         let mut words = last.map_or_else(Vec::new, |command| self.words(command));
         words.extend(late_words);
         self.reader.start(words);
+        self.reader.context = around;
     }
 
     fn here_string(&mut self, node: Node<'_>) {

@@ -14,37 +14,40 @@ use agent_protocol::{Command, FileChange, RelPath, Selection};
 /// The maximum length of a command that is quoted in a ruling, in characters.
 const MAX_ABOUT: usize = 200;
 
-/// A rule that matched, and the allow rules that override it.
-struct RuleMatch {
-    ruling: Ruling,
-    yields: Yields,
-}
-
-/// The person's allow rules that override a question.
-#[derive(Clone, Copy)]
-enum Yields {
-    Never,
-    /// Any rule that covers the script.
-    ToAnyRule,
-    /// Only a rule that names the command in question: `git` does not allow `git push`.
-    ToRuleThatNamesIt(&'static BuiltIn),
-}
+/// A command of a script with the person's rules that allow it.
+type Covered<'a> = (Vec<String>, Vec<&'a Rule>);
 
 impl Policy {
     /// Every rule that matches a script, the strictest first; never empty.
     pub(super) fn judge_script(&self, script: &str) -> Vec<Ruling> {
-        let mut findings = self.findings_on_text(script);
         let covering = self.covering(script);
         let opacity = covering.as_ref().err().copied().flatten();
-        let every = self
+        let covered = covering.unwrap_or_default();
+        let mut rulings = self.rulings_on_script(script, &covered);
+        let asks_one_by_one = self.asks_one_by_one();
+        for row in self
             .rows_in_force()
-            .filter(|row| row.is_on_every(StepKind::Command));
-        findings.extend(every.map(|row| self.finding_on_every(row, opacity)));
-        if let Ok(covered) = covering {
-            findings.retain(|finding| !self.yields(finding, &covered));
-            findings.extend(allowing(&covered));
+            .filter(|row| row.is_on_every(StepKind::Command))
+        {
+            let yields = row.decision == Decision::Ask && !asks_one_by_one;
+            if yields && !covered.is_empty() {
+                continue;
+            }
+            let mut ruling = row.ruling("");
+            if let Some(opacity) = opacity.filter(|_| yields && self.person.has_allowed()) {
+                let _ = write!(ruling.why, "; allow rules do not apply: {opacity}");
+            }
+            rulings.push(ruling);
         }
-        strictest_first(findings)
+        let mut rules: Vec<&Rule> = Vec::new();
+        for rule in covered.iter().flat_map(|(_, rules)| rules) {
+            if !rules.contains(rule) {
+                rules.push(rule);
+            }
+        }
+        let rows = rules.iter().map(|rule| rule.row(Decision::Allow, PERSON));
+        rulings.extend(rows.map(|row| row.ruling("", None)));
+        strictest_first(rulings)
     }
 
     /// Every rule that matches a step that runs nothing, the strictest first; never empty.
@@ -55,28 +58,28 @@ impl Policy {
             (StepKind::Reading, Vec::new())
         };
         let touched = touched(command);
-        let mut findings = Vec::new();
+        let mut rulings = Vec::new();
         for row in self.rows_in_force() {
             if row.is_on_every(kind) {
-                findings.push(built_in(row, ""));
+                rulings.push(row.ruling(""));
             }
             let written = changed
                 .iter()
                 .filter(|path| self.is_protected_by(row, path));
-            findings.extend(written.map(|path| built_in(row, path.as_str())));
+            rulings.extend(written.map(|path| row.ruling(path.as_str())));
             let is_hidden = |text: &&String| match row.check {
                 RuleCheck::Touch(is_hidden) => is_hidden(text),
                 RuleCheck::TouchOwn => RelPath::parse(text).is_ok_and(|path| self.is_own(&path)),
                 _ => false,
             };
-            findings.extend(
+            rulings.extend(
                 touched
                     .iter()
                     .filter(is_hidden)
-                    .map(|text| built_in(row, text)),
+                    .map(|text| row.ruling(text)),
             );
         }
-        strictest_first(findings)
+        strictest_first(rulings)
     }
 
     /// Returns true if the settings reserve a path for `agent` itself.
@@ -107,29 +110,41 @@ impl Policy {
         BUILT_IN.iter().filter(|row| row.is_in_force(self))
     }
 
-    fn findings_on_text(&self, script: &str) -> Vec<RuleMatch> {
+    /// Matches the built-in rules, and the ask and deny rules of the person and the project.
+    fn rulings_on_script(&self, script: &str, covered: &[Covered<'_>]) -> Vec<Ruling> {
         let is_bad =
             |row: &&BuiltIn| matches!(row.check, RuleCheck::Text(is_bad) if is_bad(script));
         let bad = self.rows_in_force().filter(is_bad);
-        let mut findings: Vec<RuleMatch> = bad.map(|row| built_in(row, "")).collect();
+        let mut rulings: Vec<Ruling> = bad.map(|row| row.ruling("")).collect();
         if script.len() > shell::MAX_BYTES {
-            return findings;
+            return rulings;
         }
         let mut reader = ScriptReader::new(&self.places);
         reader.script(script, self.dialect);
         let reading = reader.reading;
-        findings.extend(
-            self.rows_in_force()
-                .filter_map(|row| self.finding_on(row, &reading)),
-        );
+        let matching = self
+            .rows_in_force()
+            .filter(|row| !self.is_lifted(row, covered));
+        rulings.extend(matching.filter_map(|row| Some(row.ruling(&self.matched(row, &reading)?))));
         let is_opaque = matches!(shell::read(script), Script::Opaque(_));
-        findings.extend(self.written_findings(&reading, is_opaque));
-        findings
+        for (rules, decision, source) in self.written() {
+            let is_loose = is_opaque && decision == Decision::Deny;
+            // Allow rules are left to `covering`.
+            for rule in rules.iter().filter(|_| decision != Decision::Allow) {
+                let invocation = reading.invocations.iter().find(|invocation| {
+                    rule.matches(invocation) || is_loose && rule.is_mentioned(invocation)
+                });
+                let row = || rule.row(decision, source);
+                rulings.extend(invocation.map(|command| row().ruling(&in_short(command), None)));
+            }
+        }
+        rulings
     }
 
-    fn finding_on(&self, row: &'static BuiltIn, reading: &ScriptReading) -> Option<RuleMatch> {
+    /// The first command of a script that a rule is about, as it is quoted.
+    fn matched(&self, row: &BuiltIn, reading: &ScriptReading) -> Option<String> {
         if let RuleCheck::Unreadable = row.check {
-            return (!reading.is_complete).then(|| built_in(row, ""));
+            return (!reading.is_complete).then(String::new);
         }
         let mut made = Vec::new();
         let found = reading.invocations.iter().find(|command| {
@@ -146,50 +161,31 @@ impl Policy {
                 _ => false,
             }
         });
-        found.map(|command| built_in(row, &in_short(command)))
+        found.map(in_short)
     }
 
-    /// Matches the ask and deny rules of the person and the project; allow rules are left to
-    /// `covering`.
-    fn written_findings(&self, reading: &ScriptReading, is_opaque: bool) -> Vec<RuleMatch> {
-        let written = self
-            .written()
-            .into_iter()
-            .filter(|(_, decision, _)| *decision != Decision::Allow);
-        let mut findings = Vec::new();
-        for (rules, decision, source) in written {
-            let is_loose = is_opaque && decision == Decision::Deny;
-            for rule in rules {
-                let invocation = reading.invocations.iter().find(|invocation| {
-                    rule.matches(invocation) || is_loose && rule.is_mentioned(invocation)
-                });
-                findings.extend(invocation.map(|invocation| RuleMatch {
-                    ruling: rule.ruling(decision, source, in_short(invocation)),
-                    yields: Yields::Never,
-                }));
-            }
-        }
-        findings
-    }
-
-    /// A rule on every command. It yields to the person's rules, unless each command is asked about
-    /// one by one.
-    fn finding_on_every(&self, row: &'static BuiltIn, opacity: Option<Opacity>) -> RuleMatch {
-        let mut finding = RuleMatch {
-            yields: Yields::Never,
-            ..built_in(row, "")
+    /// Returns true if the person's rules name each command of the script that a question is about:
+    /// `git` does not allow `git push`.
+    fn is_lifted(&self, row: &BuiltIn, covered: &[Covered<'_>]) -> bool {
+        let is_about = |words: &[String]| {
+            let mut reader = ScriptReader::new(&self.places);
+            reader.start(words.to_vec());
+            self.matched(row, &reader.reading).is_some()
         };
-        let asks_anyway = matches!(
-            self.confinement,
-            CommandConfinement::Missing | CommandConfinement::RecordsExposed
-        );
-        if row.decision == Decision::Ask && !asks_anyway {
-            finding.yields = Yields::ToAnyRule;
-            if let Some(opacity) = opacity.filter(|_| self.person.has_allowed()) {
-                let _ = write!(finding.ruling.why, "; allow rules do not apply: {opacity}");
-            }
-        }
-        finding
+        let mut asked = covered
+            .iter()
+            .filter(|(command, _)| is_about(command))
+            .peekable();
+        row.decision == Decision::Ask
+            && row.needs().is_none()
+            && asked.peek().is_some()
+            && asked.all(|(_, rules)| rules.iter().any(|rule| is_about(rule.words())))
+    }
+
+    /// Returns true if each command is asked about, whatever is allowed.
+    fn asks_one_by_one(&self) -> bool {
+        use CommandConfinement::{Missing, RecordsExposed};
+        matches!(self.confinement, Missing | RecordsExposed)
     }
 
     /// The commands of a script with the allow rules for each, if all of them are covered.
@@ -218,7 +214,7 @@ impl Policy {
             }
             has_moved |= matches!(command[0].as_str(), "cd" | "pushd" | "popd");
             if !rules.is_empty() {
-                covered.push(Covered { command, rules });
+                covered.push((command, rules));
             }
         }
         if covered.is_empty() {
@@ -227,71 +223,9 @@ impl Policy {
             Ok(covered)
         }
     }
-
-    fn yields(&self, finding: &RuleMatch, covered: &[Covered<'_>]) -> bool {
-        let row = match finding.yields {
-            Yields::Never => return false,
-            Yields::ToAnyRule => return true,
-            Yields::ToRuleThatNamesIt(row) => row,
-        };
-        let is_about = |words: &[String]| {
-            let mut reader = ScriptReader::new(&self.places);
-            reader.start(words.to_vec());
-            self.finding_on(row, &reader.reading).is_some()
-        };
-        let mut asked = covered
-            .iter()
-            .filter(|covered| is_about(&covered.command))
-            .peekable();
-        asked.peek().is_some()
-            && asked.all(|covered| covered.rules.iter().any(|rule| is_about(rule.words())))
-    }
 }
 
-/// A command of a script with the allow rules that match it.
-struct Covered<'a> {
-    command: Vec<String>,
-    rules: Vec<&'a Rule>,
-}
-
-/// One match for each rule that allows a part of the script.
-fn allowing(covered: &[Covered<'_>]) -> Vec<RuleMatch> {
-    let mut rules: Vec<&Rule> = Vec::new();
-    for rule in covered.iter().flat_map(|covered| &covered.rules) {
-        if !rules.contains(rule) {
-            rules.push(rule);
-        }
-    }
-    let ruling = |rule: &Rule| rule.ruling(Decision::Allow, PERSON, String::new());
-    let rulings = rules.into_iter().map(ruling);
-    rulings
-        .map(|ruling| RuleMatch {
-            ruling,
-            yields: Yields::Never,
-        })
-        .collect()
-}
-
-fn built_in(row: &'static BuiltIn, about: &str) -> RuleMatch {
-    let yields = if row.decision == Decision::Ask && row.needs().is_none() {
-        Yields::ToRuleThatNamesIt(row)
-    } else {
-        Yields::Never
-    };
-    RuleMatch {
-        ruling: Ruling {
-            decision: row.decision,
-            rule: row.rule.to_owned(),
-            why: row.why.to_owned(),
-            about: about.to_owned(),
-            needs: row.needs(),
-        },
-        yields,
-    }
-}
-
-fn strictest_first(findings: Vec<RuleMatch>) -> Vec<Ruling> {
-    let mut rulings: Vec<Ruling> = findings.into_iter().map(|finding| finding.ruling).collect();
+fn strictest_first(mut rulings: Vec<Ruling>) -> Vec<Ruling> {
     rulings.sort_by_key(|ruling| std::cmp::Reverse(ruling.decision));
     rulings
 }
@@ -305,15 +239,12 @@ fn paths(command: &Command) -> Vec<&RelPath> {
     }
 }
 
-fn paths_of_change(change: &FileChange) -> Vec<&RelPath> {
-    match change {
-        FileChange::Update {
-            path,
-            move_to: Some(to),
-            ..
-        } => vec![path, to],
-        other => vec![other.path()],
-    }
+fn paths_of_change(change: &FileChange) -> impl Iterator<Item = &RelPath> {
+    let moved = match change {
+        FileChange::Update { move_to, .. } => move_to.as_ref(),
+        _ => None,
+    };
+    std::iter::once(change.path()).chain(moved)
 }
 
 /// Every path or glob that a step names; a list counts as a whole and in parts.

@@ -43,6 +43,7 @@ pub use programs::{FoundProgram, ProgramLookup};
 pub use reading::Dialect;
 pub use rules::{Rule, RuleProblem};
 pub use shell::{MAX_BYTES, Opacity, Script, read as read_script};
+use table::BuiltIn;
 pub use targets::KnownDirectories;
 
 /// The decision about a step; the strictest is the greatest.
@@ -253,6 +254,19 @@ pub struct RuleRow {
     pub why: String,
 }
 
+impl RuleRow {
+    /// The ruling of this rule about a command or a path.
+    fn ruling(self, about: &str, needs: Option<Grant>) -> Ruling {
+        Ruling {
+            decision: self.decision,
+            rule: self.rule,
+            why: self.why,
+            about: about.to_owned(),
+            needs,
+        }
+    }
+}
+
 impl Policy {
     /// The default rules for a workspace: `auto`, normal, with no sandbox and no grants.
     pub fn new(workspace: &Path, home: Option<&Path>) -> Self {
@@ -295,12 +309,7 @@ impl Policy {
 
     /// Every rule in force: refused, asked, allowed.
     pub fn table(&self) -> Vec<RuleRow> {
-        let built_in = self.rows_in_force().map(|row| RuleRow {
-            decision: row.decision,
-            rule: row.rule.to_owned(),
-            why: row.why.to_owned(),
-        });
-        let mut rows: Vec<RuleRow> = built_in.collect();
+        let mut rows: Vec<RuleRow> = self.rows_in_force().map(BuiltIn::row).collect();
         for (rules, decision, source) in self.written() {
             rows.extend(rules.iter().map(|rule| rule.row(decision, source)));
         }

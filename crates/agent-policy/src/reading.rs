@@ -229,8 +229,10 @@ impl<'a> ScriptReader<'a> {
                 }
             }
             "iex" | "invoke-expression" => self.script(&arguments.join(" "), Dialect::PowerShell),
-            "ssh" | "at" if matches!(self.context.input, ScriptInput::Text(_)) => {
-                self.follow_input(name);
+            "ssh" | "at" => {
+                if matches!(self.context.input, ScriptInput::Text(_)) {
+                    self.follow_input(name);
+                }
             }
             "find" => self.follow_find(arguments),
             "git" => self.follow_git(arguments),

@@ -12,7 +12,7 @@ use super::names::is_in;
 use super::options;
 use super::reading::Invocation;
 use super::shell::{self, KEYWORDS, Opacity, Script};
-use super::{Decision, Policy, RuleRow, Ruling};
+use super::{Decision, Policy, RuleRow};
 
 /// Commands that begin with these words, or that are exactly these words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,22 +92,6 @@ impl Rule {
     fn command(&self) -> String {
         let words: Vec<String> = self.words.iter().map(|word| quoted(word)).collect();
         words.join(" ")
-    }
-
-    /// The ruling of this rule on a command.
-    pub(super) fn ruling(&self, decision: Decision, whose: &str, about: String) -> Ruling {
-        let RuleRow {
-            decision,
-            rule,
-            why,
-        } = self.row(decision, whose);
-        Ruling {
-            decision,
-            rule,
-            why,
-            about,
-            needs: None,
-        }
     }
 
     /// The row of the table for this rule.

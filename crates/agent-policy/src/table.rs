@@ -6,8 +6,8 @@
 
 use super::reading::Invocation;
 use super::{
-    Approval, CommandConfinement, Decision, Grant, KnownDirectories, Policy, Strictness, checks,
-    protected, shell,
+    Approval, CommandConfinement, Decision, Grant, KnownDirectories, Policy, RuleRow, Ruling,
+    Strictness, checks, protected, shell,
 };
 use agent_protocol::RelPath;
 
@@ -73,6 +73,19 @@ impl BuiltIn {
             Holds::Without(grant) => !policy.grants.contains(&grant),
             Holds::When(is_so) => is_so(policy),
         }
+    }
+
+    pub(super) fn row(&self) -> RuleRow {
+        RuleRow {
+            decision: self.decision,
+            rule: self.rule.to_owned(),
+            why: self.why.to_owned(),
+        }
+    }
+
+    /// The ruling of this rule about a command or a path.
+    pub(super) fn ruling(&self, about: &str) -> Ruling {
+        self.row().ruling(about, self.needs())
     }
 
     /// The grant that would lift the rule.
