@@ -1,11 +1,13 @@
 //! The checks of the table that look at one command: patterns, and predicates for what a pattern
 //! cannot say.
 //!
-//! A pattern is the name of a program and words that must be among its arguments. A short option
-//! counts in a cluster too, a long one if it is shortened, and `!` before a word excludes it. After
-//! `git` comes the subcommand.
+//! A pattern is the name of a program, whose end may be `*`, and words that must be among its
+//! arguments. `|` stands between alternatives, `!` excludes a word, `+` is any operand and `++` are
+//! two. A short option counts in a cluster too, a long one if it is shortened. The first word after
+//! `git` is the subcommand.
 
 use super::git::Git;
+use super::names::{self, is_in};
 use super::reading::{Invocation, UNKNOWN};
 use super::targets::{KnownDirectories, RemovalReach, is_within, resolve};
 
@@ -26,23 +28,25 @@ fn is_meant(pattern: &str, command: &Invocation) -> bool {
     };
     let mut words = words.split_terminator(' ').enumerate();
     is_named
-        && words.all(|(at, word)| match word.strip_prefix('!') {
-            Some(excluded) => !command.has(excluded),
-            None if name == "git" && at == 0 => {
-                git(command).is_some_and(|git| git.subcommand == word)
-            }
-            None => command.has(word),
+        && words.all(|(at, word)| match (word, git(command)) {
+            ("+", Some(git)) => git.operands().next().is_some(),
+            ("++", Some(git)) => git.operands().nth(1).is_some(),
+            (_, Some(git)) if at == 0 => word.split('|').any(|one| one == git.subcommand),
+            _ => match word.strip_prefix('!') {
+                Some(excluded) => !command.has(excluded),
+                None => command.has(word),
+            },
         })
 }
 
 impl Invocation {
-    /// Returns true if a word of a pattern is among the arguments.
-    pub(super) fn has(&self, word: &str) -> bool {
+    /// Returns true if one of these words of a pattern is among the arguments.
+    fn has(&self, words: &str) -> bool {
         let arguments = git(self).map_or(&self.arguments[..], |git| git.arguments);
         // What follows `--` is for the program that is run.
         let is_own = |argument: &&String| self.name == "git" || *argument != "--";
         let mut own = arguments.iter().take_while(is_own);
-        own.any(|argument| self.is_word(word, argument))
+        own.any(|argument| words.split('|').any(|word| self.is_word(word, argument)))
     }
 
     fn is_word(&self, word: &str, argument: &str) -> bool {
@@ -71,83 +75,77 @@ impl Invocation {
 
     /// The arguments that are not options; everything after `--` is one.
     fn operands(&self) -> Vec<&str> {
-        let is_cmd = matches!(self.name.as_str(), "del" | "erase" | "rd" | "rmdir");
+        let is_cmd = is_in("del erase rd rmdir", &self.name);
         let end = self.arguments.iter().position(|word| word == "--");
         let (before, after) = self.arguments.split_at(end.unwrap_or(self.arguments.len()));
         let is_operand = |word: &&String| {
             let is_switch = is_cmd && word.len() < 6 && word.starts_with('/');
             !is_switch && (word.len() < 2 || !word.starts_with('-'))
         };
-        let before = before.iter().filter(is_operand);
-        before
-            .chain(after.iter().skip(1))
-            .map(String::as_str)
-            .collect()
+        let operands = before.iter().filter(is_operand).chain(after.iter().skip(1));
+        operands.map(String::as_str).collect()
     }
 }
 
 /// The switches that remove whole trees on Windows.
 #[rustfmt::skip]
 pub(super) const REMOVES_TREES_ON_WINDOWS: &[&str] = &[
-    "del /s", "erase /s", "rd /s", "rmdir /s", "remove-item -recurse", "ri -recurse",
-    "rm -recurse", "del -recurse", "erase -recurse", "rd -recurse", "rmdir -recurse",
+    "del /s|-recurse", "erase /s|-recurse", "rd /s|-recurse", "rmdir /s|-recurse",
+    "remove-item -recurse", "ri -recurse", "rm -recurse",
 ];
 
 /// Returns true if the command removes whole trees.
 fn removes_trees(command: &Invocation) -> bool {
-    is_any(&["rm -r", "rm -R", "rm --recursive"], command)
-        || is_any(REMOVES_TREES_ON_WINDOWS, command)
+    is_any(&["rm -r|-R|--recursive"], command) || is_any(REMOVES_TREES_ON_WINDOWS, command)
 }
 
-/// The paths whose trees a command would remove or change, with what each is; empty if it does
-/// nothing of the kind.
-fn reaches(command: &Invocation, places: &KnownDirectories) -> Vec<RemovalReach> {
+/// Returns true if a command removes or changes the trees of paths with such a reach.
+fn reaches(command: &Invocation, places: &KnownDirectories, reach: &[RemovalReach]) -> bool {
     let targets = match command.name.as_str() {
         _ if removes_trees(command) => command.operands(),
         // The first operand is the mode, or the owner.
-        "chmod" | "chown" | "chgrp" if command.has("-R") || command.has("--recursive") => command
-            .operands()
-            .split_off(1.min(command.operands().len())),
+        "chmod" | "chown" | "chgrp" if command.has("-R|--recursive") => {
+            command.operands().into_iter().skip(1).collect()
+        }
         "find" if command.arguments.iter().any(|word| removes_found(word)) => find_starts(command),
         _ => Vec::new(),
     };
     let directory = command.directory.as_deref();
     targets
         .iter()
-        .map(|target| places.reach(directory, target))
-        .collect()
+        .any(|target| reach.contains(&places.reach(directory, target)))
 }
 
 fn find_starts(command: &Invocation) -> Vec<&str> {
     let words = command.arguments.iter().map(String::as_str);
     let starts: Vec<&str> = words
-        .skip_while(|word| matches!(*word, "-H" | "-L" | "-P"))
+        .skip_while(|word| is_in("-H -L -P", word))
         .take_while(|word| !word.starts_with(['-', '(', '!']))
         .collect();
     if starts.is_empty() { vec!["."] } else { starts }
 }
 
 fn removes_found(word: &str) -> bool {
-    word == "-delete" || matches!(word.rsplit('/').next(), Some("rm" | "unlink" | "shred"))
+    word == "-delete" || is_in("rm unlink shred", word.rsplit('/').next().unwrap_or(word))
 }
 
 /// `rm -r` of the root, a home directory, the workspace or a directory that contains it.
 pub(super) fn removes_everything(command: &Invocation, places: &KnownDirectories) -> bool {
-    let is_too_far = |reach| matches!(reach, RemovalReach::Workspace | RemovalReach::Everything);
+    let too_far = [RemovalReach::Workspace, RemovalReach::Everything];
     is_any(&["rm --no-preserve-root"], command)
-        || removes_trees(command) && reaches(command, places).into_iter().any(is_too_far)
+        || removes_trees(command) && reaches(command, places, &too_far)
 }
 
 /// `rm -r` outside the workspace.
 pub(super) fn removes_outside(command: &Invocation, places: &KnownDirectories) -> bool {
-    removes_trees(command) && reaches(command, places).contains(&RemovalReach::Outside)
+    removes_trees(command) && reaches(command, places, &[RemovalReach::Outside])
 }
 
 /// `rm -r` and similar of a path that only the running shell knows.
 pub(super) fn reaches_the_unknown(command: &Invocation, places: &KnownDirectories) -> bool {
     let is_unknown = |word: &String| word.starts_with(UNKNOWN) || word.starts_with("of=");
     let mut words = command.arguments.iter().filter(|word| is_unknown(word));
-    reaches(command, places).contains(&RemovalReach::Unknown)
+    reaches(command, places, &[RemovalReach::Unknown])
         || command.name == "dd" && words.any(|word| word.contains(UNKNOWN))
 }
 
@@ -159,62 +157,45 @@ pub(super) fn finds_and_removes_everything(
     let is_filtered = command
         .arguments
         .iter()
-        .any(|word| FIND_FILTERS.contains(&word.as_str()));
-    let is_too_far = |reach| match reach {
-        RemovalReach::Everything => true,
-        RemovalReach::Workspace => !is_filtered,
-        _ => false,
-    };
-    command.name == "find" && reaches(command, places).into_iter().any(is_too_far)
+        .any(|word| is_in(FIND_FILTERS, word));
+    command.name == "find"
+        && (reaches(command, places, &[RemovalReach::Everything])
+            || !is_filtered && reaches(command, places, &[RemovalReach::Workspace]))
 }
 
-#[rustfmt::skip]
-const FIND_FILTERS: &[&str] = &[
-    "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-empty", "-size",
-    "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newer", "-user", "-perm", "-lname",
-    "-links", "-inum",
-];
+const FIND_FILTERS: &str = "-name -iname -path -ipath -wholename -regex -iregex -empty -size \
+    -mtime -mmin -atime -amin -ctime -cmin -newer -user -perm -lname -links -inum";
 
 /// `chmod -R`, `chown -R` and `chgrp -R` of the root, a home directory or a directory that contains
 /// the workspace.
 pub(super) fn changes_modes_of_everything(command: &Invocation, places: &KnownDirectories) -> bool {
-    is_any(&["chmod", "chown", "chgrp"], command)
-        && reaches(command, places).contains(&RemovalReach::Everything)
+    is_in("chmod chown chgrp", &command.name)
+        && reaches(command, places, &[RemovalReach::Everything])
 }
 
 /// Commands that write to a device.
 pub(super) fn writes_to_a_device(command: &Invocation, _: &KnownDirectories) -> bool {
-    let words = || command.arguments.iter().map(String::as_str);
+    let mut words = command.arguments.iter().map(String::as_str);
     match command.name.as_str() {
-        "dd" => words()
+        "dd" => words
             .filter_map(|word| word.strip_prefix("of="))
             .any(is_device),
-        ">" | "tee" | "shred" | "truncate" | "sponge" => words().any(is_device),
+        ">" | "tee" | "shred" | "truncate" | "sponge" => words.any(is_device),
         // Copying from a device only reads it.
-        "cp" | "mv" | "install" => words().next_back().is_some_and(is_device),
+        "cp" | "mv" | "install" => words.next_back().is_some_and(is_device),
         _ => false,
     }
 }
 
-#[rustfmt::skip]
-const HARMLESS_DEVICES: &[&str] = &[
-    "null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty", "fd", "shm",
-    "pts", "ptmx", "tcp", "udp",
-];
+const HARMLESS_DEVICES: &str =
+    "null zero full random urandom stdin stdout stderr tty fd shm pts ptmx tcp udp";
 
 fn is_device(path: &str) -> bool {
     let path = resolve(None, path).unwrap_or_default();
     let name = path
         .strip_prefix("/dev/")
         .and_then(|name| name.split('/').next());
-    name.is_some_and(|name| !HARMLESS_DEVICES.contains(&name))
-}
-
-/// Every `rm -rf`.
-pub(super) fn removes_by_force(command: &Invocation, _: &KnownDirectories) -> bool {
-    command.name == "rm"
-        && (command.has("-r") || command.has("-R") || command.has("--recursive"))
-        && (command.has("-f") || command.has("--force"))
+    name.is_some_and(|name| !is_in(HARMLESS_DEVICES, name))
 }
 
 /// Commands that read the environment.
@@ -227,7 +208,7 @@ pub(super) fn reads_the_environment(command: &Invocation, _: &KnownDirectories) 
             || is_environment_file(command.directory.as_deref(), word)
     });
     let only_options = command.arguments.iter().all(|word| word.starts_with('-'));
-    let lists = command.arguments.is_empty() || command.has("-p") || command.has("-x");
+    let lists = command.arguments.is_empty() || command.has("-p|-x");
     names_it
         || match command.name.as_str() {
             "env" => !command.starts_another,
@@ -238,7 +219,7 @@ pub(super) fn reads_the_environment(command: &Invocation, _: &KnownDirectories) 
                 let first = command.arguments.first();
                 first.is_some_and(|word| !word.starts_with('-') && word.contains('e'))
             }
-            _ => is_any(&["printenv", "compgen -e", "compgen -v"], command),
+            _ => is_any(&["printenv", "compgen -e|-v"], command),
         }
 }
 
@@ -263,7 +244,9 @@ fn git(command: &Invocation) -> Option<Git<'_>> {
 
 /// A git command that does not come with git, or that is given another meaning.
 pub(super) fn is_unknown_to_git(command: &Invocation, _: &KnownDirectories) -> bool {
-    git(command).is_some_and(|git| !git.is_known() || git.sets_an_alias())
+    let is_alias = |setting: &str| setting.to_ascii_lowercase().starts_with("alias.");
+    git(command)
+        .is_some_and(|git| !names::is_of_git(git.subcommand) || git.values("-c").any(is_alias))
 }
 
 /// Git commands that discard work, and the removal of `.git` itself.
@@ -274,72 +257,26 @@ pub(super) fn discards_work(command: &Invocation, _: &KnownDirectories) -> bool 
 
 #[rustfmt::skip]
 const DISCARDS_WORK: &[&str] = &[
-    "git clean -f", "git clean --force", "git reset --hard", "git checkout -f",
-    "git checkout --force", "git checkout .", "git switch -f", "git switch --force",
-    "git switch --discard-changes", "git switch .", "git restore .", "git restore :/",
-    "git branch -D", "git branch --delete", "git stash drop", "git stash clear",
-    "git reflog expire", "git reflog delete", "git worktree remove -f",
-    "git worktree remove --force", "git filter-branch", "git filter-repo",
+    "git clean -f|--force", "git reset --hard", "git checkout -f|--force|.",
+    "git switch -f|--force|--discard-changes|.", "git restore .|:/", "git branch -D|--delete",
+    "git stash drop|clear", "git reflog expire|delete", "git worktree remove -f|--force",
+    "git filter-branch|filter-repo",
 ];
 
-/// Git commands that write to `.git`.
-pub(super) fn writes_to_git(command: &Invocation, _: &KnownDirectories) -> bool {
-    let Some(git) = git(command) else {
-        return false;
-    };
-    let has_operand = git.operands().next().is_some();
-    let has = |words: &[&str]| words.iter().any(|word| command.has(word));
-    match (git.subcommand, git.first()) {
-        ("stash" | "notes" | "worktree", "list" | "show") => false,
-        ("notes" | "worktree", _) => has_operand,
-        ("tag", _) => {
-            let shows = [
-                "-l",
-                "-n",
-                "-v",
-                "--list",
-                "--contains",
-                "--points-at",
-                "--merged",
-            ];
-            (has_operand || has(&["-d", "--delete"]))
-                && !has(&shows)
-                && !has(&["--no-merged", "--verify"])
-        }
-        ("branch", _) => {
-            let changes = [
-                "-d", "-D", "-m", "-M", "-c", "-C", "-u", "-f", "--delete", "--move",
-            ];
-            let more = ["--copy", "--unset-upstream", "--set-upstream-to", "--force"];
-            let shows = [
-                "-l",
-                "-r",
-                "-a",
-                "-v",
-                "--list",
-                "--contains",
-                "--merged",
-                "--no-merged",
-            ];
-            has(&changes)
-                || has(&more)
-                || has_operand && !has(&shows) && !has(&["--points-at", "--sort", "--format"])
-        }
-        // `config` and `remote` change the configuration, which no grant opens.
-        ("reflog", first) => matches!(first, "expire" | "delete"),
-        ("submodule", first) => ["add", "init", "update", "deinit", "sync"].contains(&first),
-        ("bisect", first) => !["log", "view", "visualize", "help"].contains(&first),
-        ("symbolic-ref", _) => git.operands().count() > 1,
-        (subcommand, _) => GIT_WRITES.contains(&subcommand),
-    }
-}
-
+/// Git commands that write to `.git`. `config` and `remote` change the configuration, which no grant
+/// opens.
 #[rustfmt::skip]
-const GIT_WRITES: &[&str] = &[
-    "add", "commit", "merge", "rebase", "cherry-pick", "revert", "am", "reset", "rm", "mv",
-    "checkout", "switch", "restore", "pull", "fetch", "update-ref", "update-index", "gc", "repack",
-    "prune", "pack-refs", "commit-tree", "write-tree", "read-tree", "fast-import", "filter-branch",
-    "replace", "maintenance", "stash",
+pub(super) const WRITES_TO_GIT: &[&str] = &[
+    "git add|commit|merge|rebase|cherry-pick|revert|am|reset|rm|mv|checkout|switch|restore|pull",
+    "git fetch|update-ref|update-index|gc|repack|prune|pack-refs|commit-tree|write-tree|read-tree",
+    "git fast-import|filter-branch|replace|maintenance", "git stash !list|show",
+    "git notes|worktree + !list|show", "git tag -d|--delete",
+    "git tag + !-l|-n|-v|--list|--contains|--points-at|--merged|--no-merged|--verify",
+    "git branch -d|-D|-m|-M|-c|-C|-u|-f|--delete|--move|--copy|--force|--unset-upstream",
+    "git branch --set-upstream-to",
+    "git branch + !-l|-r|-a|-v|--list|--contains|--merged|--no-merged|--points-at|--sort|--format",
+    "git reflog expire|delete", "git submodule add|init|update|deinit|sync",
+    "git bisect !log|view|visualize|help", "git symbolic-ref ++",
 ];
 
 /// The directory of the repository that a command creates; its `.git` is not protected yet.

@@ -1,8 +1,8 @@
 //! Splits bash into commands with literal words, with the grammar of tree-sitter.
 //!
-//! The tree is walked without recursion, and reading it is bounded by counting, not by time: what
-//! the parser reads ahead and how many steps it takes. A script that goes beyond, that the grammar
-//! does not understand, or that bash would split in another way than the grammar is incomplete.
+//! Reading is bounded by counting, not by time: what the parser reads ahead, how many steps it
+//! takes, and how deep the tree is. A script that goes beyond, that the grammar does not
+//! understand, or that bash would split in another way than the grammar is incomplete.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -10,7 +10,8 @@ use std::rc::Rc;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Point, Tree};
 
-use super::reading::{ScriptInput, ScriptReader, Surroundings, UNKNOWN};
+use super::Dialect;
+use super::reading::{ScriptInput, ScriptReader, UNKNOWN};
 
 /// The parser gets a text in pieces of this size, so that what it reads ahead can be counted.
 const PIECE: usize = 128;
@@ -42,7 +43,13 @@ fn parse(text: &str) -> Option<Tree> {
     // others. To bash they are letters, so it gets letters, as many as there are bytes.
     let is_plain = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
     let letters = |byte| if is_plain(&byte) { byte } else { b'x' };
-    let bytes: Vec<u8> = text.bytes().map(letters).collect();
+    let mut bytes: Vec<u8> = text.bytes().map(letters).collect();
+    // It has no `<>`, and gets `>>`, which stands in the same places. Words come from the text itself.
+    for at in 1..bytes.len() {
+        if bytes[at - 1..=at] == *b"<>" {
+            bytes[at - 1] = b'>';
+        }
+    }
     let (pieces, mut reports, mut errors) = (Cell::new(0), 0, 0);
     let mut read = |at: usize, _: Point| {
         pieces.set(pieces.get() + 1);
@@ -62,17 +69,6 @@ fn parse(text: &str) -> Option<Tree> {
     parser.parse_with_options(&mut read, None, Some(options))
 }
 
-/// A node whose children are being walked.
-struct OpenNode<'t> {
-    node: Node<'t>,
-    /// The surroundings that hold again behind it.
-    restores: Option<Surroundings>,
-    /// The number of programs that were known before it.
-    begins: usize,
-    /// Its last child so far.
-    previous: Option<Node<'t>>,
-}
-
 /// Reads a script and starts its commands.
 pub(super) fn read(text: &str, reader: &mut ScriptReader<'_>) {
     let Some(tree) = parse(text) else {
@@ -83,69 +79,34 @@ pub(super) fn read(text: &str, reader: &mut ScriptReader<'_>) {
     let mut script = BashScript {
         text,
         reader,
-        late_words: Vec::new(),
         read_to: 0,
     };
-    let mut cursor = tree.walk();
-    let mut open: Vec<OpenNode<'_>> = Vec::new();
-    loop {
-        let mut node = script.enter(cursor.node(), open.last());
-        if cursor.goto_first_child() {
-            open.push(node);
-            continue;
-        }
-        loop {
-            let closed = node.node;
-            script.leave(node);
-            if let Some(parent) = open.last_mut().filter(|_| closed.is_named()) {
-                parent.previous = Some(closed);
-            }
-            if cursor.goto_next_sibling() {
-                break;
-            }
-            match open.pop().filter(|_| cursor.goto_parent()) {
-                Some(parent) => node = parent,
-                None => return,
-            }
-        }
-    }
+    script.visit(tree.root_node());
 }
 
 struct BashScript<'a, 'b, 't> {
     text: &'t str,
     reader: &'a mut ScriptReader<'b>,
-    /// Words that stand behind a redirection, with the id of the command that they belong to.
-    late_words: Vec<(usize, Vec<String>)>,
     /// The end of the last token.
     read_to: usize,
 }
 
 impl<'t> BashScript<'_, '_, 't> {
     fn source(&self, node: Node<'_>) -> &'t str {
-        self.text.get(node.byte_range()).unwrap_or_default()
+        self.between(node.start_byte(), node.end_byte())
     }
 
-    fn enter<'n>(&mut self, node: Node<'n>, parent: Option<&OpenNode<'n>>) -> OpenNode<'n> {
-        let piped = parent.filter(|parent| parent.node.kind() == "pipeline" && node.is_named());
-        let has_own = piped.is_some()
-            || matches!(
-                node.kind(),
-                "subshell"
-                    | "command_substitution"
-                    | "process_substitution"
-                    | "function_definition"
-                    | "redirected_statement"
-                    | "pipeline"
-            );
-        let opened = OpenNode {
-            node,
-            restores: has_own.then(|| self.reader.context.clone()),
-            begins: self.reader.reading.invocations.len(),
-            previous: None,
-        };
-        if let Some(previous) = piped.and_then(|pipeline| pipeline.previous) {
-            self.reader.context.input = self.output(previous);
+    fn between(&self, start: usize, end: usize) -> &'t str {
+        self.text.get(start..end).unwrap_or_default()
+    }
+
+    /// Starts the commands in a node. What a subshell or a pipe changes ends with it.
+    fn visit(&mut self, node: Node<'_>) {
+        if !self.reader.descend() {
+            return;
         }
+        let around = self.reader.context.clone();
+        let begins = self.reader.reading.invocations.len();
         match node.kind() {
             "redirected_statement" => self.redirected(node),
             "command" => self.command(node),
@@ -157,10 +118,34 @@ impl<'t> BashScript<'_, '_, 't> {
             "heredoc_redirect" => self.here_document(node),
             // Its first part is no token.
             "heredoc_body" => self.read_to = node.end_byte(),
-            _ if node.child_count() == 0 => self.token(node),
             _ => {}
         }
-        opened
+        if node.child_count() == 0 {
+            self.token(node);
+            return self.reader.ascend();
+        }
+        let is_pipeline = node.kind() == "pipeline";
+        let mut previous = None;
+        for child in node.children(&mut node.walk()) {
+            if is_pipeline && child.is_named() {
+                self.reader.context.clone_from(&around);
+                if let Some(previous) = previous.replace(child) {
+                    self.reader.context.input = self.output(previous);
+                }
+            }
+            self.visit(child);
+        }
+        match node.kind() {
+            "function_definition" => self.fork_bomb(node, begins),
+            "subshell"
+            | "command_substitution"
+            | "process_substitution"
+            | "redirected_statement"
+            | "pipeline" => {}
+            _ => return self.reader.ascend(),
+        }
+        self.reader.context = around;
+        self.reader.ascend();
     }
 
     /// Checks that bash would read a token as the grammar does, which skips an escaped blank, takes
@@ -168,23 +153,14 @@ impl<'t> BashScript<'_, '_, 't> {
     /// `$'...'` in its own way.
     fn token(&mut self, node: Node<'_>) {
         let source = self.source(node);
-        let skipped = self
-            .text
-            .get(self.read_to..node.start_byte())
-            .unwrap_or_default();
+        let skipped = self.between(self.read_to, node.start_byte());
         self.read_to = self.read_to.max(node.end_byte());
         let is_plain = match node.kind() {
             "raw_string" | "heredoc_body" | "heredoc_content" => true,
-            "ansi_c_string" => source.match_indices('\'').skip(1).all(|(at, _)| {
-                let escapes = source[..at]
-                    .chars()
-                    .rev()
-                    .take_while(|c| *c == '\\')
-                    .count();
-                (at + 1 == source.len()) == (escapes % 2 == 0)
-            }),
+            // Its second quote without a backslash is its end.
+            "ansi_c_string" => without_escapes(source).split('\'').skip(2).eq([""]),
             "comment" => {
-                let before = self.text.get(..node.start_byte()).unwrap_or_default();
+                let before = self.between(0, node.start_byte());
                 before.is_empty() || before.ends_with([' ', '\t', '\n', ';', '&', '|', '(', ')'])
             }
             // A blank may be in it, as in `${x:-a b}`.
@@ -201,65 +177,54 @@ impl<'t> BashScript<'_, '_, 't> {
             .require(is_plain && matches!(skipped.trim(), "" | "-"));
     }
 
-    fn leave(&mut self, closed: OpenNode<'_>) {
-        if let Some(context) = closed.restores {
-            self.reader.context.clone_from(&context);
-        }
-        if closed.node.kind() == "function_definition" {
-            self.fork_bomb(closed.node, closed.begins);
-        }
-    }
-
     /// A function that starts itself twice at once is recorded as a program named `&`.
     fn fork_bomb(&mut self, node: Node<'_>, begins: usize) {
         let name = node
             .child_by_field_name("name")
-            .map(|name| self.source(name));
+            .map_or("", |name| self.source(name));
         let calls = self.reader.reading.invocations[begins..].iter();
-        let calls = calls
-            .filter(|call| Some(call.name.as_str()) == name)
-            .count();
-        if calls > 1 && self.source(node).contains(['|', '&']) {
-            self.reader
-                .record("&", &[name.unwrap_or_default().to_owned()]);
+        let is_repeated = calls.filter(|call| call.name == name).nth(1).is_some();
+        if is_repeated && self.source(node).contains(['|', '&']) {
+            self.reader.record("&", &[name.to_owned()]);
         }
     }
 
-    /// Words behind a redirection belong to the last command before it.
+    /// Sets the input of a statement. A here-document and the words behind a redirection belong to
+    /// the last command before them, although the grammar says of all of it.
     fn redirected(&mut self, node: Node<'_>) {
-        let mut words = Vec::new();
+        let (mut late_words, mut has_document) = (Vec::new(), false);
         for redirect in node.children(&mut node.walk()) {
             match redirect.kind() {
                 "heredoc_redirect" => {
-                    words.extend(self.fields(redirect, "argument"));
-                    let body = child(redirect, "heredoc_body").map(|body| self.source(body));
-                    self.reader.context.document = body.map(Rc::from);
+                    late_words.extend(self.fields(redirect, "argument"));
+                    let body = child(redirect, "heredoc_body").map_or("", |body| self.source(body));
+                    self.reader.context.input = ScriptInput::Text(Rc::from(body));
+                    has_document = true;
                 }
                 "herestring_redirect" => self.here_string(redirect),
-                "file_redirect" => words.extend(self.fields(redirect, "destination").skip(1)),
+                "file_redirect" => late_words.extend(self.fields(redirect, "destination").skip(1)),
                 _ => {}
             }
         }
-        if words.is_empty() {
+        let mut last = node.child_by_field_name("body");
+        let is_compound = last.is_some_and(|body| body.kind() != "command");
+        if late_words.is_empty() && !(has_document && is_compound) {
             return;
         }
-        let mut last = node.child_by_field_name("body");
         while let Some(inner) = last.filter(|last| last.kind() != "command") {
-            let count = u32::try_from(inner.named_child_count()).unwrap_or(0);
-            last = inner.named_child(count.saturating_sub(1));
+            last = inner.named_children(&mut inner.walk()).last();
         }
-        match last {
-            Some(command) => self.late_words.push((command.id(), words)),
-            None => self.reader.start(words),
-        }
+        let around = self.reader.context.clone();
+        let mut words = last.map_or_else(Vec::new, |command| self.words(command));
+        words.extend(late_words);
+        self.reader.start(words);
+        self.reader.context = around;
     }
 
     fn here_string(&mut self, node: Node<'_>) {
-        let count = u32::try_from(node.named_child_count()).unwrap_or(0);
-        let word = node
-            .named_child(count.saturating_sub(1))
-            .map(|word| self.word(word));
-        self.reader.context.document = word.map(Rc::from);
+        if let Some(word) = node.named_children(&mut node.walk()).last() {
+            self.reader.context.input = ScriptInput::Text(self.word(word).into());
+        }
     }
 
     fn fields(&self, node: Node<'_>, name: &str) -> impl Iterator<Item = String> + use<> {
@@ -271,24 +236,21 @@ impl<'t> BashScript<'_, '_, 't> {
 
     /// Writing to a file counts as a program named `>`, reading one as `<`.
     fn file_redirect(&mut self, node: Node<'_>) {
-        let Some(target) = node.child_by_field_name("destination") else {
-            return;
-        };
-        let operator = self.text.get(node.start_byte()..target.start_byte());
-        let writes = operator.is_some_and(|operator| operator.contains('>'));
-        let word = self.word(target);
-        self.reader.record(if writes { ">" } else { "<" }, &[word]);
+        if let Some(target) = node.child_by_field_name("destination") {
+            let writes = self
+                .between(node.start_byte(), target.start_byte())
+                .contains('>');
+            let word = self.word(target);
+            self.reader.record(if writes { ">" } else { "<" }, &[word]);
+        }
     }
 
     fn command(&mut self, node: Node<'_>) {
-        let around = self.reader.context.clone();
+        let input = self.reader.context.input.clone();
         let mut read_to = node.start_byte();
         for argument in node.children(&mut node.walk()) {
             // Bash would end the command there.
-            let skipped = self
-                .text
-                .get(read_to..argument.start_byte())
-                .unwrap_or_default();
+            let skipped = self.between(read_to, argument.start_byte());
             self.reader
                 .require(!without_escapes(skipped).contains('\n'));
             read_to = argument.end_byte();
@@ -300,13 +262,9 @@ impl<'t> BashScript<'_, '_, 't> {
                 _ => {}
             }
         }
-        let mut words = self.words(node);
-        if let Some(at) = self.late_words.iter().position(|(id, _)| *id == node.id()) {
-            words.extend(self.late_words.swap_remove(at).1);
-        }
+        let words = self.words(node);
         self.reader.start(words);
-        self.reader.context.input = around.input;
-        self.reader.context.document = around.document;
+        self.reader.context.input = input;
     }
 
     fn words(&self, node: Node<'_>) -> Vec<String> {
@@ -336,14 +294,15 @@ impl<'t> BashScript<'_, '_, 't> {
             }
             "string" | "translated_string" => self.quoted(node),
             "command_name" | "concatenation" => {
+                let mut cursor = node.walk();
                 let pieces: String = node
-                    .children(&mut node.walk())
+                    .children(&mut cursor)
                     .map(|piece| self.word(piece))
                     .collect();
                 // Braces without a list or a range mean themselves, as in `HEAD@{1}`.
                 let is_list = pieces.contains(',') || pieces.contains("..");
                 let expands = |piece: Node<'_>| is_list && self.source(piece).starts_with('{');
-                if node.children(&mut node.walk()).any(expands) {
+                if node.children(&mut cursor).any(expands) {
                     return UNKNOWN.to_string();
                 }
                 pieces
@@ -369,12 +328,11 @@ impl<'t> BashScript<'_, '_, 't> {
         let name = name
             .strip_prefix('{')
             .map_or(name, |name| name.trim_end_matches('}'));
-        let name = name.split(":?").next().unwrap_or(name);
-        match name {
+        match name.split(":?").next().unwrap_or(name) {
             "HOME" => self.reader.places.home().to_owned(),
             "PWD" => self.directory(),
             // `$env:PATH` of PowerShell; the rules look for it.
-            _ if name.eq_ignore_ascii_case("env") => format!("{UNKNOWN}$env"),
+            name if name.eq_ignore_ascii_case("env") => format!("{UNKNOWN}$env"),
             _ => UNKNOWN.to_string(),
         }
     }
@@ -382,18 +340,18 @@ impl<'t> BashScript<'_, '_, 't> {
     /// A text in double quotes.
     fn quoted(&self, node: Node<'_>) -> String {
         let (mut text, mut at) = (String::new(), node.start_byte());
-        let between = |from: usize, to: usize| {
-            let plain = self.text.get(from..to).unwrap_or_default();
-            without_backslashes(plain, |next| matches!(next, '"' | '\\' | '$' | '`' | '\n'))
+        let plain = |from: usize, to: usize| {
+            let escapes = |next| matches!(next, '"' | '\\' | '$' | '`' | '\n');
+            without_backslashes(self.between(from, to), escapes)
         };
         for part in node.named_children(&mut node.walk()) {
             if part.kind() != "string_content" {
-                text.push_str(&between(at, part.start_byte()));
+                text.push_str(&plain(at, part.start_byte()));
                 text.push_str(&self.word(part));
                 at = part.end_byte();
             }
         }
-        text.push_str(&between(at, node.end_byte()));
+        text.push_str(&plain(at, node.end_byte()));
         let text = text.trim_start_matches('$');
         let text = text.strip_prefix('"').unwrap_or(text);
         text.strip_suffix('"').unwrap_or(text).to_owned()
@@ -448,28 +406,26 @@ impl<'t> BashScript<'_, '_, 't> {
         let start = self.source(part("heredoc_start"));
         let delimiter = start.trim_matches(['\'', '"', '\\']);
         let is_plain = |c: char| c.is_alphanumeric() || "_-.$:+@%,!".contains(c);
-        let is_bare = start == delimiter;
-        let is_quoted = [('\'', "'"), ('"', "\""), ('\\', "")]
-            .iter()
-            .any(|(open, close)| start == format!("{open}{delimiter}{close}"));
-        let strips_tabs = self.source(node).contains("<<-");
-        let is_end = |line: &str| {
-            let tabs = if strips_tabs { '\t' } else { '\n' };
-            line.trim_end_matches('\r').trim_start_matches(tabs) == delimiter
+        let is_quoted = ["'D'", "\"D\"", "\\D"].map(|form| form.replace('D', delimiter));
+        let tabs = if self.source(node).contains("<<-") {
+            '\t'
+        } else {
+            '\n'
         };
-        let lines = self.text.get(body.start_byte()..end).unwrap_or_default();
-        let before = self.text.get(..end).unwrap_or_default();
-        let last = self.text.get(before.rfind('\n').map_or(0, |at| at + 1)..);
-        let ends = last
-            .and_then(|last| last.lines().next())
-            .is_some_and(is_end);
+        let is_end = |line: &str| line.trim_end_matches('\r').trim_start_matches(tabs) == delimiter;
+        let lines = self.between(body.start_byte(), end);
+        let last = self.between(0, end).rfind('\n').map_or(0, |at| at + 1);
+        let last = self.between(last, self.text.len()).lines().next();
+        let is_bare = start == delimiter;
         self.reader
-            .require((is_bare || is_quoted) && delimiter.chars().all(is_plain));
-        self.reader.require(ends && !lines.lines().any(is_end));
+            .require(is_bare || is_quoted.iter().any(|form| form == start));
+        self.reader.require(delimiter.chars().all(is_plain));
+        self.reader
+            .require(last.is_some_and(is_end) && !lines.lines().any(is_end));
         if is_bare {
             let scripts = without_escapes(lines);
             for script in scripts.split('`').skip(1).step_by(2) {
-                self.reader.script(script, super::Dialect::Posix);
+                self.reader.script(script, Dialect::Posix);
             }
             self.reader
                 .require(body.child_count() > 0 || !scripts.contains("$("));

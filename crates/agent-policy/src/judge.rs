@@ -2,231 +2,219 @@
 
 use std::fmt::Write as _;
 
-use super::programs::Programs;
-use super::reading::{Invocation, ScriptReading, UNKNOWN};
+use super::reading::{Invocation, ScriptReader, ScriptReading, UNKNOWN};
 use super::shell::Opacity;
-use super::table::{BUILT_IN, BuiltIn, RuleCheck};
+use super::table::{BUILT_IN, BuiltIn, RuleCheck, StepKind};
 use super::{
-    CommandConfinement, Decision, Grant, PERSON, Policy, Rule, Ruling, Script, checks, propose,
-    protected, reading, rules, shell, standing,
+    CommandConfinement, Decision, Dialect, Grant, PERSON, Policy, Rule, Ruling, Script, checks,
+    propose, protected, shell,
 };
 use agent_protocol::{Command, FileChange, RelPath, Selection};
 
 /// The maximum length of a command that is quoted in a ruling, in characters.
 const MAX_ABOUT: usize = 200;
 
-/// A rule that matched, and the allow rules that override it.
-struct RuleMatch {
-    ruling: Ruling,
-    yields: Yields,
-}
-
-/// The person's allow rules that override a question.
-#[derive(Clone, Copy)]
-enum Yields {
-    Never,
-    /// Any rule that covers the script.
-    ToAnyRule,
-    /// Only a rule that names the command in question: `git` does not allow `git push`.
-    ToRuleThatNamesIt(&'static BuiltIn),
-}
+/// A command of a script with the person's rules that allow it.
+type Covered<'a> = (Vec<String>, Vec<&'a Rule>);
 
 impl Policy {
     /// Every rule that matches a script, the strictest first; never empty.
     pub(super) fn judge_script(&self, script: &str) -> Vec<Ruling> {
-        let mut findings = self.built_in_findings(script);
         let covering = self.covering(script);
-        findings.extend(self.standing_findings(covering.as_ref().err().copied().flatten()));
-        if let Ok(covered) = covering {
-            findings.retain(|finding| !self.yields(finding, &covered));
-            findings.extend(allowing(&covered));
+        let opacity = covering.as_ref().err().copied().flatten();
+        let covered = covering.unwrap_or_default();
+        let mut rulings = self.rulings_on_script(script, &covered);
+        let asks_one_by_one = self.asks_one_by_one();
+        for row in self
+            .rows_in_force()
+            .filter(|row| row.is_on_every(StepKind::Command))
+        {
+            let yields = row.decision == Decision::Ask && !asks_one_by_one;
+            if yields && !covered.is_empty() {
+                continue;
+            }
+            let mut ruling = row.ruling("");
+            if let Some(opacity) = opacity.filter(|_| yields && self.person.has_allowed()) {
+                let _ = write!(ruling.why, "; allow rules do not apply: {opacity}");
+            }
+            rulings.push(ruling);
         }
-        strictest_first(findings)
+        let mut rules: Vec<&Rule> = Vec::new();
+        for rule in covered.iter().flat_map(|(_, rules)| rules) {
+            if !rules.contains(rule) {
+                rules.push(rule);
+            }
+        }
+        let rows = rules.iter().map(|rule| rule.row(Decision::Allow, PERSON));
+        rulings.extend(rows.map(|row| row.ruling("", None)));
+        strictest_first(rulings)
     }
 
     /// Every rule that matches a step that runs nothing, the strictest first; never empty.
     pub(super) fn judge_file_step(&self, command: &Command) -> Vec<Ruling> {
-        let mut findings = Vec::new();
-        let changed = if command.changes_files() {
-            paths(command)
+        let (kind, changed) = if command.changes_files() {
+            (StepKind::Change, paths(command))
         } else {
-            Vec::new()
+            (StepKind::Reading, Vec::new())
         };
         let touched = touched(command);
+        let mut rulings = Vec::new();
         for row in self.rows_in_force() {
-            match row.check {
-                RuleCheck::Write(is_protected) => {
-                    let protected = changed.iter().filter(|path| is_protected(path));
-                    findings.extend(protected.map(|path| built_in(row, path.as_str())));
-                }
-                RuleCheck::Touch(is_hidden) => {
-                    let hidden = touched.iter().filter(|text| is_hidden(text));
-                    findings.extend(hidden.map(|text| built_in(row, text)));
-                }
-                _ => {}
+            if row.is_on_every(kind) {
+                rulings.push(row.ruling(""));
             }
+            let written = changed
+                .iter()
+                .filter(|path| self.is_protected_by(row, path));
+            rulings.extend(written.map(|path| row.ruling(path.as_str())));
+            let is_hidden = |text: &&String| match row.check {
+                RuleCheck::Touch(is_hidden) => is_hidden(text),
+                RuleCheck::TouchOwn => RelPath::parse(text).is_ok_and(|path| self.is_own(&path)),
+                _ => false,
+            };
+            rulings.extend(
+                touched
+                    .iter()
+                    .filter(is_hidden)
+                    .map(|text| row.ruling(text)),
+            );
         }
-        let is_own = |text: &&String| RelPath::parse(text).is_ok_and(|path| self.is_own(&path));
-        let own = touched.iter().filter(is_own);
-        findings.extend(own.map(|text| standing_finding(&standing::OWN_PATHS, text)));
-        let obeyed = changed.iter().filter(|path| self.is_obeyed_by_git(path));
-        findings
-            .extend(obeyed.map(|path| standing_finding(&standing::OBEYED_BY_GIT, path.as_str())));
-        let standing = if command.changes_files() {
-            standing::on_changes(self.approval)
-        } else {
-            standing::ON_READING
-        };
-        findings.push(standing_finding(&standing, ""));
-        strictest_first(findings)
+        strictest_first(rulings)
     }
 
     /// Returns true if the settings reserve a path for `agent` itself.
     pub(super) fn is_own(&self, path: &RelPath) -> bool {
-        (self.own_paths.iter()).any(|own| protected::is_within(path, own))
-    }
-
-    /// Returns true if git runs or obeys a file because its configuration names it.
-    fn is_obeyed_by_git(&self, path: &RelPath) -> bool {
-        (self.obeyed_by_git.iter()).any(|obeyed| protected::is_within(path, obeyed))
+        self.own_paths
+            .iter()
+            .any(|own| protected::is_within(path, own))
     }
 
     /// Returns true if a step could not change a file without a question.
     pub(super) fn protects(&self, path: &RelPath) -> bool {
-        let is_protected = |row: &BuiltIn| matches!(row.check, RuleCheck::Write(is_protected) if is_protected(path));
-        self.rows_in_force().any(is_protected) || self.is_obeyed_by_git(path)
+        self.rows_in_force()
+            .any(|row| self.is_protected_by(row, path))
+    }
+
+    fn is_protected_by(&self, row: &BuiltIn, path: &RelPath) -> bool {
+        match row.check {
+            RuleCheck::Write(is_protected) => is_protected(path),
+            RuleCheck::WriteObeyed => self
+                .obeyed_by_git
+                .iter()
+                .any(|obeyed| protected::is_within(path, obeyed)),
+            _ => false,
+        }
     }
 
     pub(super) fn rows_in_force(&self) -> impl Iterator<Item = &'static BuiltIn> {
         BUILT_IN.iter().filter(|row| row.is_in_force(self))
     }
 
-    fn built_in_findings(&self, script: &str) -> Vec<RuleMatch> {
-        let mut findings: Vec<RuleMatch> = self
-            .rows_in_force()
-            .filter(|row| matches!(row.check, RuleCheck::Text(is_bad) if is_bad(script)))
-            .map(|row| built_in(row, ""))
-            .collect();
+    /// Matches the built-in rules, and the ask and deny rules of the person and the project.
+    fn rulings_on_script(&self, script: &str, covered: &[Covered<'_>]) -> Vec<Ruling> {
+        let is_bad =
+            |row: &&BuiltIn| matches!(row.check, RuleCheck::Text(is_bad) if is_bad(script));
+        let bad = self.rows_in_force().filter(is_bad);
+        let mut rulings: Vec<Ruling> = bad.map(|row| row.ruling("")).collect();
         if script.len() > shell::MAX_BYTES {
-            return findings;
+            return rulings;
         }
-        let reading = reading::read(script, &self.places, self.dialect);
-        for row in self.rows_in_force() {
-            findings.extend(self.built_in_on_reading(row, &reading));
-        }
+        let mut reader = ScriptReader::new(&self.places);
+        reader.script(script, self.dialect);
+        let reading = reader.reading;
+        let matching = self
+            .rows_in_force()
+            .filter(|row| !self.is_lifted(row, covered));
+        rulings.extend(matching.filter_map(|row| Some(row.ruling(&self.matched(row, &reading)?))));
         let is_opaque = matches!(shell::read(script), Script::Opaque(_));
-        findings.extend(self.written_findings(&reading, is_opaque));
-        findings
-    }
-
-    fn built_in_on_reading(
-        &self,
-        row: &'static BuiltIn,
-        reading: &ScriptReading,
-    ) -> Option<RuleMatch> {
-        let matching = |is_meant: &dyn Fn(&Invocation) -> bool| {
-            let mut made = Vec::new();
-            let found = reading.invocations.iter().find(|command| {
-                // A repository that the script itself creates is not protected while the script
-                // runs.
-                if row.needs() == Some(Grant::GitWrite) {
-                    made.extend(checks::made_repository(command));
-                    if checks::works_within(command, &made) {
-                        return false;
-                    }
-                }
-                is_meant(command)
-            });
-            found.map(|command| built_in(row, &in_short(command)))
-        };
-        match row.check {
-            RuleCheck::Unreadable => (!reading.is_complete).then(|| built_in(row, "")),
-            RuleCheck::Programs(patterns) => matching(&|command| checks::is_any(patterns, command)),
-            RuleCheck::Command(is_meant) => matching(&|command| is_meant(command, &self.places)),
-            RuleCheck::Text(_) | RuleCheck::Write(_) | RuleCheck::Touch(_) => None,
-        }
-    }
-
-    /// Matches the ask and deny rules of the person and the project.
-    fn written_findings(&self, reading: &ScriptReading, is_opaque: bool) -> Vec<RuleMatch> {
-        let mut findings = Vec::new();
         for (rules, decision, source) in self.written() {
+            let is_loose = is_opaque && decision == Decision::Deny;
             // Allow rules are left to `covering`.
-            if decision == Decision::Allow {
-                continue;
-            }
-            for rule in rules {
+            for rule in rules.iter().filter(|_| decision != Decision::Allow) {
                 let invocation = reading.invocations.iter().find(|invocation| {
-                    rule.matches(invocation)
-                        || is_opaque && decision == Decision::Deny && rule.is_mentioned(invocation)
+                    rule.matches(invocation) || is_loose && rule.is_mentioned(invocation)
                 });
-                findings.extend(invocation.map(|invocation| RuleMatch {
-                    ruling: Ruling {
-                        about: in_short(invocation),
-                        ..ruling(
-                            decision,
-                            rules::in_words(rule, source),
-                            standing::why_written(decision),
-                        )
-                    },
-                    yields: Yields::Never,
-                }));
+                let row = || rule.row(decision, source);
+                rulings.extend(invocation.map(|command| row().ruling(&in_short(command), None)));
             }
         }
-        findings
+        rulings
     }
 
-    /// Matches the rules on every command that follow from the mode and the sandbox.
-    fn standing_findings(&self, opacity: Option<Opacity>) -> Vec<RuleMatch> {
-        standing::on_commands(self.approval, self.confinement)
-            .iter()
-            .map(|row| {
-                let mut finding = standing_finding(row, "");
-                let asks_anyway = matches!(
-                    self.confinement,
-                    CommandConfinement::Missing | CommandConfinement::RecordsExposed
-                );
-                if row.decision == Decision::Ask && !asks_anyway {
-                    finding.yields = Yields::ToAnyRule;
-                    if let Some(opacity) = opacity.filter(|_| self.person.has_allowed()) {
-                        let why = &mut finding.ruling.why;
-                        let _ = write!(why, "; allow rules do not apply: {opacity}");
-                    }
+    /// The first command of a script that a rule is about, as it is quoted.
+    fn matched(&self, row: &BuiltIn, reading: &ScriptReading) -> Option<String> {
+        if let RuleCheck::Unreadable = row.check {
+            return (!reading.is_complete).then(String::new);
+        }
+        let mut made = Vec::new();
+        let found = reading.invocations.iter().find(|command| {
+            // A repository that the script itself creates is not protected while the script runs.
+            if row.needs() == Some(Grant::GitWrite) {
+                made.extend(checks::made_repository(command));
+                if checks::works_within(command, &made) {
+                    return false;
                 }
-                finding
-            })
-            .collect()
+            }
+            match row.check {
+                RuleCheck::Programs(patterns) => checks::is_any(patterns, command),
+                RuleCheck::Command(is_meant) => is_meant(command, &self.places),
+                _ => false,
+            }
+        });
+        found.map(in_short)
+    }
+
+    /// Returns true if the person's rules name each command of the script that a question is about:
+    /// `git` does not allow `git push`.
+    fn is_lifted(&self, row: &BuiltIn, covered: &[Covered<'_>]) -> bool {
+        let is_about = |words: &[String]| {
+            let mut reader = ScriptReader::new(&self.places);
+            reader.start(words.to_vec());
+            self.matched(row, &reader.reading).is_some()
+        };
+        let mut asked = covered
+            .iter()
+            .filter(|(command, _)| is_about(command))
+            .peekable();
+        row.decision == Decision::Ask
+            && row.needs().is_none()
+            && asked.peek().is_some()
+            && asked.all(|(_, rules)| rules.iter().any(|rule| is_about(rule.words())))
+    }
+
+    /// Returns true if each command is asked about, whatever is allowed.
+    fn asks_one_by_one(&self) -> bool {
+        use CommandConfinement::{Missing, RecordsExposed};
+        matches!(self.confinement, Missing | RecordsExposed)
     }
 
     /// The commands of a script with the allow rules for each, if all of them are covered.
     ///
     /// If not, and if the script is opaque, the error says why.
     fn covering(&self, script: &str) -> Result<Vec<Covered<'_>>, Option<Opacity>> {
-        if self.dialect != reading::Dialect::Posix {
+        if self.dialect != Dialect::Posix {
             return Err(None);
         }
         let commands = match shell::read(script) {
             Script::Plain(commands) => commands,
             Script::Opaque(opacity) => return Err(Some(opacity)),
         };
-        let mut programs = Programs {
-            policy: self,
-            has_moved: false,
-        };
+        let mut has_moved = false;
         let mut covered = Vec::new();
         for command in commands {
             let is_held = self.confinement == CommandConfinement::Sandboxed
                 || propose::runs_nothing_of_the_project(&command);
             let always = self.person.always.iter().filter(|_| is_held);
-            let rules: Vec<&Rule> = (self.person.allow.iter().chain(always))
-                .filter(|rule| rule.allows(&command, &programs))
+            let rules = self.person.allow.iter().chain(always);
+            let rules: Vec<&Rule> = rules
+                .filter(|rule| rule.allows(&command, self, has_moved))
                 .collect();
             if rules.is_empty() && !propose::is_neutral(&command) {
                 return Err(None);
             }
-            programs.has_moved |= changes_directory(&command);
+            has_moved |= matches!(command[0].as_str(), "cd" | "pushd" | "popd");
             if !rules.is_empty() {
-                covered.push(Covered { command, rules });
+                covered.push((command, rules));
             }
         }
         if covered.is_empty() {
@@ -235,98 +223,9 @@ impl Policy {
             Ok(covered)
         }
     }
-
-    fn yields(&self, finding: &RuleMatch, covered: &[Covered<'_>]) -> bool {
-        let row = match finding.yields {
-            Yields::Never => return false,
-            Yields::ToAnyRule => return true,
-            Yields::ToRuleThatNamesIt(row) => row,
-        };
-        let is_about = |words: &[String]| {
-            let reading = reading::read_words(words, &self.places);
-            self.built_in_on_reading(row, &reading).is_some()
-        };
-        let mut asked = covered
-            .iter()
-            .filter(|covered| is_about(&covered.command))
-            .peekable();
-        asked.peek().is_some()
-            && asked.all(|covered| covered.rules.iter().any(|rule| is_about(rule.words())))
-    }
 }
 
-/// A command of a script with the allow rules that match it.
-struct Covered<'a> {
-    command: Vec<String>,
-    rules: Vec<&'a Rule>,
-}
-
-/// One match for each rule that allows a part of the script.
-fn allowing(covered: &[Covered<'_>]) -> Vec<RuleMatch> {
-    let mut rules: Vec<&Rule> = Vec::new();
-    for rule in covered.iter().flat_map(|covered| &covered.rules) {
-        if !rules.contains(rule) {
-            rules.push(rule);
-        }
-    }
-    rules
-        .into_iter()
-        .map(|rule| RuleMatch {
-            ruling: ruling(
-                Decision::Allow,
-                rules::in_words(rule, PERSON),
-                standing::why_written(Decision::Allow),
-            ),
-            yields: Yields::Never,
-        })
-        .collect()
-}
-
-fn changes_directory(command: &[String]) -> bool {
-    matches!(
-        command.first().map(String::as_str),
-        Some("cd" | "pushd" | "popd")
-    )
-}
-
-fn built_in(row: &'static BuiltIn, about: &str) -> RuleMatch {
-    let yields = if row.decision == Decision::Ask && row.needs().is_none() {
-        Yields::ToRuleThatNamesIt(row)
-    } else {
-        Yields::Never
-    };
-    RuleMatch {
-        ruling: Ruling {
-            about: about.to_owned(),
-            needs: row.needs(),
-            ..ruling(row.decision, row.rule.to_owned(), row.why)
-        },
-        yields,
-    }
-}
-
-fn standing_finding(row: &standing::StandingRule, about: &str) -> RuleMatch {
-    RuleMatch {
-        ruling: Ruling {
-            about: about.to_owned(),
-            ..ruling(row.decision, row.rule.to_owned(), row.why)
-        },
-        yields: Yields::Never,
-    }
-}
-
-fn ruling(decision: Decision, rule: String, why: &str) -> Ruling {
-    Ruling {
-        decision,
-        rule,
-        why: why.to_owned(),
-        about: String::new(),
-        needs: None,
-    }
-}
-
-fn strictest_first(findings: Vec<RuleMatch>) -> Vec<Ruling> {
-    let mut rulings: Vec<Ruling> = findings.into_iter().map(|finding| finding.ruling).collect();
+fn strictest_first(mut rulings: Vec<Ruling>) -> Vec<Ruling> {
     rulings.sort_by_key(|ruling| std::cmp::Reverse(ruling.decision));
     rulings
 }
@@ -340,23 +239,17 @@ fn paths(command: &Command) -> Vec<&RelPath> {
     }
 }
 
-fn paths_of_change(change: &FileChange) -> Vec<&RelPath> {
-    match change {
-        FileChange::Update {
-            path,
-            move_to: Some(to),
-            ..
-        } => vec![path, to],
-        other => vec![other.path()],
-    }
+fn paths_of_change(change: &FileChange) -> impl Iterator<Item = &RelPath> {
+    let moved = match change {
+        FileChange::Update { move_to, .. } => move_to.as_ref(),
+        _ => None,
+    };
+    std::iter::once(change.path()).chain(moved)
 }
 
 /// Every path or glob that a step names; a list counts as a whole and in parts.
 fn touched(command: &Command) -> Vec<String> {
-    let mut touched: Vec<String> = paths(command)
-        .into_iter()
-        .map(ToString::to_string)
-        .collect();
+    let mut touched: Vec<String> = paths(command).iter().map(ToString::to_string).collect();
     let readings = command.selection().map(Selection::readings);
     touched.extend(readings.into_iter().flatten().map(String::from));
     if let Command::ListFiles {
@@ -375,21 +268,13 @@ fn touched(command: &Command) -> Vec<String> {
 /// A command as it is quoted in a ruling.
 fn in_short(invocation: &Invocation) -> String {
     let mut short = String::new();
-    let words = std::iter::once(&invocation.name).chain(&invocation.arguments);
-    for (number, word) in words.enumerate() {
-        if number > 0 {
-            short.push(' ');
-        }
-        short.extend(
-            word.chars()
-                .map(|c| if c == UNKNOWN { '…' } else { c })
-                .take(MAX_ABOUT),
-        );
+    for word in std::iter::once(&invocation.name).chain(&invocation.arguments) {
+        let known = word.chars().map(|c| if c == UNKNOWN { '…' } else { c });
+        short.extend(std::iter::once(' ').chain(known).take(MAX_ABOUT));
         if short.chars().count() > MAX_ABOUT {
-            short = short.chars().take(MAX_ABOUT).collect();
-            short.push_str(" ...");
-            break;
+            let short: String = short.chars().skip(1).take(MAX_ABOUT).collect();
+            return short + " ...";
         }
     }
-    short
+    short.split_off(1)
 }

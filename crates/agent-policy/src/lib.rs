@@ -12,6 +12,7 @@
 //! the workspace, commands by the sandbox.
 
 mod checks;
+mod code;
 mod git;
 mod grammar;
 mod judge;
@@ -22,9 +23,7 @@ mod propose;
 mod protected;
 mod reading;
 mod rules;
-mod sed;
 mod shell;
-mod standing;
 mod table;
 mod targets;
 #[cfg(test)]
@@ -35,14 +34,16 @@ mod wrappers;
 use std::path::Path;
 use std::str::FromStr;
 
+use serde::de::IntoDeserializer;
+use serde::de::value::Error as ValueError;
 use serde::{Deserialize, Serialize};
 
 use agent_protocol::{Command, RelPath};
 pub use programs::{FoundProgram, ProgramLookup};
-pub use propose::propose;
 pub use reading::Dialect;
 pub use rules::{Rule, RuleProblem};
 pub use shell::{MAX_BYTES, Opacity, Script, read as read_script};
+use table::BuiltIn;
 pub use targets::KnownDirectories;
 
 /// The decision about a step; the strictest is the greatest.
@@ -159,34 +160,28 @@ pub struct UnknownWord {
     allowed: &'static str,
 }
 
-/// Implements `FromStr` for an enum, from the words used in settings and flags.
+/// Implements `FromStr` for an enum: the words of settings and flags are those of its serialisation.
 macro_rules! from_words {
-    ($type:ty, $allowed:literal, { $($word:literal => $value:expr),+ }) => {
+    ($type:ty, $allowed:literal) => {
         impl FromStr for $type {
             type Err = UnknownWord;
 
             fn from_str(text: &str) -> Result<Self, UnknownWord> {
-                match text.to_ascii_lowercase().as_str() {
-                    $($word => Ok($value),)+
-                    _ => Err(UnknownWord { written: text.to_owned(), allowed: $allowed }),
-                }
+                let word = text.to_ascii_lowercase();
+                let read: Result<Self, ValueError> = Self::deserialize(word.into_deserializer());
+                read.map_err(|_| UnknownWord {
+                    written: text.to_owned(),
+                    allowed: $allowed,
+                })
             }
         }
     };
 }
 
-from_words!(Approval, "`auto`, `edits`, `ask`, `plan`", {
-    "auto" => Self::Auto, "edits" => Self::Edits, "ask" => Self::Ask, "plan" => Self::Plan
-});
-from_words!(Strictness, "`normal`, `strict`", {
-    "normal" => Self::Normal, "strict" => Self::Strict
-});
-from_words!(Network, "`off`, `ask`, `on`", {
-    "off" => Self::Off, "ask" => Self::Ask, "on" => Self::On
-});
-from_words!(Grant, "`git-write`, `network`", {
-    "git-write" => Self::GitWrite, "network" => Self::Network
-});
+from_words!(Approval, "`auto`, `edits`, `ask`, `plan`");
+from_words!(Strictness, "`normal`, `strict`");
+from_words!(Network, "`off`, `ask`, `on`");
+from_words!(Grant, "`git-write`, `network`");
 
 /// The rules that the person wrote.
 #[derive(Debug, Clone, Default)]
@@ -259,6 +254,19 @@ pub struct RuleRow {
     pub why: String,
 }
 
+impl RuleRow {
+    /// The ruling of this rule about a command or a path.
+    fn ruling(self, about: &str, needs: Option<Grant>) -> Ruling {
+        Ruling {
+            decision: self.decision,
+            rule: self.rule,
+            why: self.why,
+            about: about.to_owned(),
+            needs,
+        }
+    }
+}
+
 impl Policy {
     /// The default rules for a workspace: `auto`, normal, with no sandbox and no grants.
     pub fn new(workspace: &Path, home: Option<&Path>) -> Self {
@@ -301,39 +309,18 @@ impl Policy {
 
     /// Every rule in force: refused, asked, allowed.
     pub fn table(&self) -> Vec<RuleRow> {
-        let mut rows: Vec<RuleRow> = self
-            .rows_in_force()
-            .map(|row| RuleRow::new(row.decision, row.rule, row.why))
-            .collect();
-        let standing = standing::on_commands(self.approval, self.confinement);
-        let on_files = [
-            standing::on_changes(self.approval),
-            standing::ON_READING,
-            standing::OWN_PATHS,
-            standing::OBEYED_BY_GIT,
-        ];
-        let is_sandboxed = matches!(
-            self.confinement,
-            CommandConfinement::Sandboxed | CommandConfinement::RecordsExposed
-        );
-        let network = is_sandboxed.then(|| standing::on_network(&self.grants));
-        for row in standing.iter().chain(&on_files).chain(&network) {
-            let row = RuleRow::new(row.decision, row.rule, row.why);
-            if !rows.contains(&row) {
-                rows.push(row);
-            }
-        }
+        let mut rows: Vec<RuleRow> = self.rows_in_force().map(BuiltIn::row).collect();
         for (rules, decision, source) in self.written() {
-            rows.extend(rules.iter().map(|rule| {
-                RuleRow::new(
-                    decision,
-                    &rules::in_words(rule, source),
-                    standing::why_written(decision),
-                )
-            }));
+            rows.extend(rules.iter().map(|rule| rule.row(decision, source)));
         }
         rows.sort_by_key(|row| std::cmp::Reverse(row.decision));
         rows
+    }
+
+    /// Returns true if commands run in a sandbox.
+    fn has_sandbox(&self) -> bool {
+        use CommandConfinement::{RecordsExposed, Sandboxed};
+        matches!(self.confinement, Sandboxed | RecordsExposed)
     }
 
     /// The rules that people wrote, with their decisions and owners.
@@ -346,64 +333,5 @@ impl Policy {
             (&self.person.allow, Decision::Allow, PERSON),
             (&self.person.always, Decision::Allow, PERSON),
         ]
-    }
-
-    /// Proposes rules that let a script run without a question from now on.
-    ///
-    /// Empty if no rule can: the script is opaque, refused, or asked about by a rule that no allow
-    /// rule overrides.
-    pub fn propose(&self, script: &str) -> Vec<Rule> {
-        let Script::Plain(commands) = read_script(script) else {
-            return Vec::new();
-        };
-        let like: Option<Vec<Rule>> = self.missing_rules(&commands, propose::beginning);
-        let exactly: Option<Vec<Rule>> = self.missing_rules(&commands, propose::exactly);
-        // If similar commands must not be allowed, this exact one must not be allowed either.
-        let Some(like) = like else {
-            return Vec::new();
-        };
-        [Some(like), exactly]
-            .into_iter()
-            .flatten()
-            .find(|rules| self.would_allow(script, rules))
-            .unwrap_or_default()
-    }
-
-    fn missing_rules(
-        &self,
-        commands: &[Vec<String>],
-        rule_for: impl Fn(&[String]) -> Option<Rule>,
-    ) -> Option<Vec<Rule>> {
-        let mut missing = Vec::new();
-        for command in commands
-            .iter()
-            .filter(|command| !propose::is_neutral(command))
-        {
-            let rule = rule_for(command)?;
-            let PersonRules { allow, always, .. } = &self.person;
-            if ![allow, always, &missing]
-                .iter()
-                .any(|rules| rules.contains(&rule))
-            {
-                missing.push(rule);
-            }
-        }
-        Some(missing)
-    }
-
-    fn would_allow(&self, script: &str, rules: &[Rule]) -> bool {
-        let mut policy = self.clone();
-        policy.person.always.extend_from_slice(rules);
-        policy.judge_script(script)[0].decision == Decision::Allow
-    }
-}
-
-impl RuleRow {
-    fn new(decision: Decision, rule: &str, why: &str) -> Self {
-        Self {
-            decision,
-            rule: rule.to_owned(),
-            why: why.to_owned(),
-        }
     }
 }

@@ -11,12 +11,14 @@
 //!
 //! To allow one of these, name it in the rule.
 
+use super::code::CodeReading;
 use super::git::Git;
-use super::wrappers::{inner_command, is_wrapper};
-use super::{Policy, propose, protected, sed};
+use super::names::{self, is_in};
+use super::wrappers::{commands_within, is_wrapper, without_wrappers};
+use super::{Policy, protected};
 
-/// Programs with their risky options: whole words, short options, whose value may be joined to
-/// them, and long options, of which every prefix counts.
+/// Programs, also with a subcommand, and their risky options: whole words, short options, whose
+/// value may be joined to them, and long options, of which every prefix counts.
 #[rustfmt::skip]
 static RISKY: &[(&str, &str)] = &[
     ("find", "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls -files0-from"),
@@ -36,49 +38,32 @@ static RISKY: &[(&str, &str)] = &[
     ("shuf", "-o --output"),
     ("split", "--filter"),
     ("install", "--strip-program"),
-    ("tar", "-I -F -P -g -T --checkpoint-action --to-command --use-compress-program --rsh-command --rmt-command --info-script --new-volume-script --absolute-names --listed-incremental --index-file --remove-files --volno-file --files-from"),
+    ("tar", "-I -F -P -g -T --checkpoint-action --to-command --use-compress-program --rsh-command \
+        --rmt-command --info-script --new-volume-script --absolute-names --listed-incremental \
+        --index-file --remove-files --volno-file --files-from"),
     ("zip", "-TT -m --unzip-command --move"),
     ("unzip", "-: -P"),
     ("rsync", "-e --rsh --rsync-path --remove-source-files --daemon --write-batch --files-from"),
-    ("curl", "-o -O -J -K -T -F -d -D -c --output --output-dir --remote-name --remote-name-all --config --upload-file --form --data --data-binary --data-raw --data-urlencode --json --dump-header --cookie-jar --trace --trace-ascii --stderr --libcurl --etag-save --hsts --alt-svc --engine --netrc --netrc-file --unix-socket --proxy --preproxy"),
-    ("wget", "-O -o -a -P -i -e --output-document --output-file --append-output --directory-prefix --input-file --execute --config --post-file --post-data --body-file --body-data --use-askpass --save-cookies --warc-file"),
+    ("curl", "-o -O -J -K -T -F -d -D -c --output --output-dir --remote-name --remote-name-all \
+        --config --upload-file --form --data --data-binary --data-raw --data-urlencode --json \
+        --dump-header --cookie-jar --trace --trace-ascii --stderr --libcurl --etag-save --hsts \
+        --alt-svc --engine --netrc --netrc-file --unix-socket --proxy --preproxy"),
+    ("wget", "-O -o -a -P -i -e --output-document --output-file --append-output \
+        --directory-prefix --input-file --execute --config --post-file --post-data --body-file \
+        --body-data --use-askpass --save-cookies --warc-file"),
     ("go", "-exec -toolexec -vettool --exec --toolexec --vettool"),
+    ("go env", "-w -u"),
     ("gh", "alias extension ext auth config secret ssh-key"),
     ("printf", "-v"),
     ("test", "-v -R"),
-    ("git", "-O -x run foreach --output --open-files-in-pager --no-index --exec --extcmd --ext-diff --textconv --filters --upload-pack --receive-pack --template --config --separate-git-dir --sendmail-cmd --tree-filter --repo --remote --strategy --unsafe-paths --edit-description --output-directory --pathspec-from-file"),
+    ("git", "-O -x run foreach --output --open-files-in-pager --no-index --exec --extcmd \
+        --ext-diff --textconv --filters --upload-pack --receive-pack --template --config \
+        --separate-git-dir --sendmail-cmd --tree-filter --repo --remote --strategy --unsafe-paths \
+        --edit-description --output-directory --pathspec-from-file"),
     ("git clone", "-u -c"), ("git archive", "-o"), ("git format-patch", "-o"),
     ("git bugreport", "-o"), ("git diagnose", "-o"), ("git merge", "-s"), ("git pull", "-s"),
     ("git rebase", "-s"), ("git difftool", "-t"), ("git mergetool", "-t"),
 ];
-
-/// Subcommands of git that are covered by a rule without a subcommand, besides everyday work: those
-/// that only read. Others change the configuration, run programs, print credentials or set up
-/// timers.
-#[rustfmt::skip]
-const GIT_UNNAMED: &[&str] = &[
-    "apply", "cat-file", "check-ignore", "cherry", "clean", "count-objects", "diff-files",
-    "diff-index", "diff-tree", "for-each-ref", "ls-remote", "ls-tree", "merge-base", "name-rev",
-    "notes", "range-diff", "rebase", "reflog", "reset", "rm", "show-branch", "show-ref", "version",
-    "whatchanged", "worktree",
-];
-
-/// Builtins that change the meaning of later words in the script.
-#[rustfmt::skip]
-const CHANGES_THE_SHELL: &[&str] = &[
-    ".", "alias", "bind", "complete", "compopt", "coproc", "declare", "enable", "eval", "exec",
-    "export", "fc", "getopts", "hash", "let", "local", "mapfile", "read", "readarray", "readonly",
-    "set", "shopt", "source", "trap", "typeset", "ulimit", "umask", "unalias", "unset",
-];
-
-/// The part of a plain command that begins with the program that does the work.
-pub(super) fn without_wrappers(command: &[String]) -> &[String] {
-    let mut begins = 0;
-    while let Some(inner) = inner_command(&command[begins..]) {
-        begins += inner;
-    }
-    &command[begins..]
-}
 
 /// The name of the program at the start of these words.
 pub(super) fn name_of(words: &[String]) -> &str {
@@ -90,21 +75,12 @@ pub(super) fn name_of(words: &[String]) -> &str {
 /// repository says which programs git runs.
 pub(super) fn obeys_its_directory(command: &[String]) -> bool {
     let name = name_of(without_wrappers(command));
-    name.starts_with("git-") || matches!(name, "git" | "gh" | "hg" | "jj")
+    name.starts_with("git-") || is_in("git gh hg jj", name)
 }
 
 /// Returns true if a program takes arguments from the output of another one.
 pub(super) fn takes_unseen_arguments(command: &[String]) -> bool {
-    let mut inner = command;
-    loop {
-        if matches!(name_of(inner), "xargs" | "parallel") {
-            return true;
-        }
-        match inner_command(inner) {
-            Some(begins) => inner = &inner[begins..],
-            None => return false,
-        }
-    }
+    commands_within(command).any(|inner| is_in("xargs parallel", name_of(inner)))
 }
 
 /// Returns true if a builtin changes the meaning of later words in the script, or evaluates its
@@ -117,7 +93,7 @@ pub(super) fn changes_the_shell(command: &[String]) -> bool {
         // Array indices are evaluated, with all substitutions in them.
         "test" | "[" => sets("-v") || sets("-R"),
         "wait" => sets("-p"),
-        name => CHANGES_THE_SHELL.contains(&name),
+        name => is_in(names::CHANGE_THE_SHELL, name),
     }
 }
 
@@ -131,21 +107,9 @@ pub(super) fn goes_beyond(command: &[String], named: usize, policy: &Policy) -> 
         return true;
     }
     let name = name_of(inner);
-    let code = code_places(inner);
+    let code = CodeReading::of(name, inner).map_or_else(Vec::new, |reading| reading.code);
     let mut added = (0..inner.len()).skip(named - begins);
     added.any(|at| !code.contains(&at) && leads_out(name, &inner[at], policy))
-}
-
-/// The indices of the words that are code for the program itself, and not paths.
-fn code_places(command: &[String]) -> Vec<usize> {
-    match name_of(command) {
-        "sed" | "gsed" => {
-            let scripts = sed::SedReading::of(command).scripts;
-            scripts.into_iter().map(|(at, _)| at).collect()
-        }
-        "awk" | "gawk" | "mawk" | "nawk" => awk_code(command).into_iter().collect(),
-        _ => Vec::new(),
-    }
 }
 
 /// Returns true if the words after the first `named` ones make a program run, fetch, write or obey
@@ -155,25 +119,24 @@ pub(super) fn does_something_else(command: &[String], named: usize) -> bool {
     let name = name_of(inner);
     let named = named.saturating_sub(command.len() - inner.len());
     let added = &inner[named.min(inner.len())..];
-    let has = |option: &str| added.iter().any(|word| word == option);
+    let first = inner.get(1).map_or("", String::as_str);
     has_risky_option(name, added)
+        || has_risky_option(&format!("{name} {first}"), added)
+        || CodeReading::of(name, inner).is_some_and(|reading| reading.does_more(inner, named))
         || match name {
             "git" => redirects_git(inner, named),
-            "sed" | "gsed" => sed::does_more_than_print(inner, named),
-            "awk" | "gawk" | "mawk" | "nawk" => is_more_than_plain_awk(inner, named),
             // Its first word is options without a dash; `host:file` is on another machine.
-            "tar" => added.iter().enumerate().any(|(at, word)| {
-                word.contains(':') || named + at == 1 && word.contains(['I', 'F', 'P', 'g', 'T'])
-            }),
-            // `go env -w` and similar write the person's own settings.
-            "go" => inner.get(1).is_some_and(|word| word == "env") && (has("-w") || has("-u")),
+            "tar" => {
+                let is_added = named <= 1 && first.contains(['I', 'F', 'P', 'g', 'T']);
+                is_added || added.iter().any(|word| word.contains(':'))
+            }
             // A wrapper without a command, as in `env -S...`.
             _ => is_wrapper(name) && !added.is_empty(),
         }
 }
 
-fn has_risky_option(name: &str, words: &[String]) -> bool {
-    let mut rows = RISKY.iter().filter(|(program, _)| *program == name);
+fn has_risky_option(program: &str, words: &[String]) -> bool {
+    let mut rows = RISKY.iter().filter(|(name, _)| *name == program);
     rows.any(|(_, options)| words.iter().any(|word| is_risky(options, word)))
 }
 
@@ -190,92 +153,45 @@ fn is_risky(options: &str, word: &str) -> bool {
 /// Returns true if a git command uses another repository, configuration or machine, or has a
 /// subcommand that a rule without one does not cover.
 fn redirects_git(command: &[String], named: usize) -> bool {
-    let redirects = |word: &String| !matches!(word.as_str(), "--no-pager" | "--version");
+    let redirects = |word: &String| !is_in("--no-pager --version", word);
     let Some(git) = Git::of(&command[1..]) else {
         return command[named.min(command.len())..].iter().any(redirects);
     };
     let at = command.len() - git.arguments.len() - 1;
-    let is_covered =
-        propose::GIT_WORK.contains(&git.subcommand) || GIT_UNNAMED.contains(&git.subcommand);
+    let lists = [names::GIT_LOOKS, names::GIT_WORK, names::GIT_UNNAMED];
+    let is_covered = lists.iter().any(|list| is_in(list, git.subcommand));
     if command[named.clamp(1, at.max(1))..at].iter().any(redirects) || at >= named && !is_covered {
         return true;
     }
     let added = &command[named.max(at + 1).min(command.len())..];
-    has_risky_option(&format!("git {}", git.subcommand), added)
-        // An `ext::` address runs a program.
-        || added.iter().any(|word| word.contains("::"))
+    let is_option = |word: &&String| word.starts_with('-');
+    // An `ext::` address runs a program.
+    added.iter().any(|word| word.contains("::"))
+        || has_risky_option(&format!("git {}", git.subcommand), added)
         || match git.subcommand {
             "push" | "fetch" | "pull" | "ls-remote" => {
-                let is_address = |word: &String| word.contains("://") || word.contains('@');
+                // The remote is the first word, or anywhere among options and their values.
+                let remotes = if added.iter().any(|word| is_option(&word)) {
+                    added.len()
+                } else {
+                    1
+                };
                 let is_whole = added.len() == git.arguments.len();
-                added.iter().any(is_address) || is_whole && names_another_machine(added)
+                added
+                    .iter()
+                    .any(|word| word.contains("://") || word.contains('@'))
+                    || is_whole && added.iter().take(remotes).any(|word| word.contains(':'))
             }
-            "config" => !only_reads_configuration(&git, added),
+            // `git config user.name`, `git config --get x.y`, `git config --list`
+            "config" => {
+                let reads = "--get --get-all --get-regexp --list -l";
+                let keys = || git.operands().filter(|word| !is_in("get list", word));
+                let only_reads = keys().count() <= 1 && keys().all(|key| key.contains('.'));
+                let mut options = added.iter().filter(is_option);
+                !added.is_empty() && (!only_reads || options.any(|word| !is_in(reads, word)))
+            }
             _ => false,
         }
-}
-
-/// Returns true if the remote, which is the first word that is not an option, is an address:
-/// `host:path`.
-///
-/// The first such word may be the value of the option before it.
-fn names_another_machine(arguments: &[String]) -> bool {
-    let is_option = |word: &String| word.starts_with('-');
-    let Some(first) = arguments.iter().position(|word| !is_option(word)) else {
-        return false;
-    };
-    let count = if first == 0 { 1 } else { 2 };
-    let operands = arguments[first..].iter().filter(|word| !is_option(word));
-    operands.take(count).any(|word| word.contains(':'))
-}
-
-/// `git config user.name`, `git config --get x`, `git config --list`.
-fn only_reads_configuration(git: &Git<'_>, added: &[String]) -> bool {
-    let is_read = |word: &String| {
-        matches!(
-            word.as_str(),
-            "--get" | "--get-all" | "--get-regexp" | "--list" | "-l" | "get" | "list"
-        )
-    };
-    let reads = git.arguments.iter().any(is_read);
-    let operands = git.operands().count();
-    added.is_empty()
-        || added
-            .iter()
-            .all(|word| !word.starts_with('-') || is_read(word))
-            && (reads || operands <= 1 && !matches!(git.first(), "edit" | "-e"))
-}
-
-/// The index of the code in an awk command: the first word that is neither an option nor its value.
-fn awk_code(command: &[String]) -> Option<usize> {
-    let mut at = 1;
-    while let Some(word) = command.get(at) {
-        match word.as_str() {
-            "-F" | "-v" => at += 2,
-            "--" => return Some(at + 1),
-            _ if word.len() > 1 && word.starts_with('-') => at += 1,
-            _ => return Some(at),
-        }
-    }
-    None
-}
-
-/// Returns true if an awk command has code that may do more than print.
-fn is_more_than_plain_awk(command: &[String], named: usize) -> bool {
-    let code = awk_code(command).unwrap_or(command.len());
-    // Other options take code from a file, load libraries, or write profiles and variables to
-    // files.
-    let is_other = |word: &String| {
-        let is_known = word == "--" || word.starts_with("-F") || word.starts_with("-v");
-        word.len() > 1 && word.starts_with('-') && !is_known
-    };
-    let has_other = |at: usize| at < code && is_other(&command[at]);
-    let does_more = |code: &String| {
-        let words = ["system", "getline", "ENVIRON", "ARG", "PROCINFO"];
-        words.iter().any(|word| code.contains(word)) || code.contains(['|', '>', '@', '\\'])
-    };
-    (named..command.len()).any(has_other)
-        || code >= named && command.get(code).is_some_and(does_more)
 }
 
 /// Returns true if a word, or the value in it, is a path outside the workspace or a protected one.
@@ -285,7 +201,7 @@ fn leads_out(program: &str, word: &str, policy: &Policy) -> bool {
         .filter(|rest| !rest.starts_with('-'))
         .and_then(|rest| Some(&rest[rest.find(['/', '.'])?..]));
     let is_local = word.starts_with("file:");
-    let only_reads = propose::only_looks(program) || program == "git";
+    let only_reads = program == "git" || is_in(names::LOOKERS, program);
     let pieces = word.split(['=', ':', ',', '@']).chain(joined);
     pieces
         .filter(|piece| is_local || !piece.starts_with("//") || piece.len() == word.len())

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Policy;
+use super::names::{BUILTINS, is_in};
 
 /// A program that was found on the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,48 +43,29 @@ impl fmt::Debug for ProgramLookup {
     }
 }
 
-/// Compares the programs that words name.
-pub(super) struct Programs<'a> {
-    pub policy: &'a Policy,
-    /// True if the script changed its directory before.
-    pub has_moved: bool,
-}
-
-impl Programs<'_> {
-    /// Returns true if a word of a rule and a word of a script start the same program.
-    pub(super) fn are_the_same(&self, rule: &str, word: &str) -> bool {
+impl Policy {
+    /// Returns true if a word of a rule and a word of a script start the same program; `has_moved`
+    /// is true if the script changed its directory before.
+    pub(super) fn are_the_same(&self, rule: &str, word: &str, has_moved: bool) -> bool {
         if is_relative(rule) || is_relative(word) {
-            return rule == word && !self.has_moved;
+            return rule == word && !has_moved;
         }
-        if rule == word && is_builtin(word) {
+        if rule == word && is_in(BUILTINS, word) {
             return true;
         }
         // Only words that could be the same are looked up.
         if rule.rsplit('/').next() != word.rsplit('/').next() {
             return false;
         }
-        let (Some(meant), Some(started)) =
-            ((self.policy.lookup.0)(rule), (self.policy.lookup.0)(word))
-        else {
+        let (Some(meant), Some(started)) = ((self.lookup.0)(rule), (self.lookup.0)(word)) else {
             return false;
         };
-        meant.path == started.path
-            && self.is_trusted(&started.path)
-            && self.is_trusted(&started.real)
-    }
-
-    fn is_trusted(&self, path: &Path) -> bool {
-        path.has_root() && !self.policy.places.is_writable(path)
+        let is_trusted = |path: &Path| path.has_root() && !self.places.is_writable(path);
+        meant.path == started.path && is_trusted(&started.path) && is_trusted(&started.real)
     }
 }
 
-/// A path within the workspace, as in `./check.sh`.
-fn is_relative(word: &str) -> bool {
+/// Returns true for a path within the workspace, as in `./check.sh`.
+pub(super) fn is_relative(word: &str) -> bool {
     word.contains('/') && !word.starts_with('/')
-}
-
-/// Shell builtins, which do not depend on `PATH`.
-fn is_builtin(word: &str) -> bool {
-    let builtins = "cd echo pwd true false test printf type wait exit :";
-    builtins.split(' ').any(|builtin| builtin == word)
 }

@@ -1,190 +1,140 @@
-//! Proposes the rule for the answer "always".
+//! Proposes rules for the answer "always".
 
-use super::names::{is_code_runner, is_interpreter};
-use super::options;
+use super::names::{self, is_in};
+use super::options::{self, name_of};
+use super::programs::is_relative;
 use super::rules::{Rule, RuleExtent};
 use super::shell::{self, Script};
-use super::wrappers::inner_command;
+use super::wrappers::{commands_within, without_wrappers};
+use super::{Decision, PersonRules, Policy};
 
 /// The maximum length of a proposed rule, in bytes; nobody would check a longer one.
 const MAX_PROPOSAL: usize = 200;
 
-/// Proposes a rule for the answer "always": the beginning of this command and similar ones.
-///
-/// `None` for scripts that are opaque or start different programs, and for rules that would allow
-/// arbitrary code, such as commands beginning with `bash -c`.
-pub fn propose(script: &str) -> Option<Rule> {
-    let Script::Plain(commands) = shell::read(script) else {
-        return None;
-    };
-    let mut rules = commands
-        .iter()
-        .filter(|command| !is_neutral(command))
-        .map(|command| beginning(command));
-    let first = rules.next()??;
-    rules
-        .all(|rule| rule.as_ref() == Some(&first))
-        .then_some(first)
+impl Policy {
+    /// Proposes rules that let a script run without a question from now on.
+    ///
+    /// Empty if no rule can: the script is opaque, refused, or asked about by a rule that no allow
+    /// rule overrides.
+    pub fn propose(&self, script: &str) -> Vec<Rule> {
+        let Script::Plain(commands) = shell::read(script) else {
+            return Vec::new();
+        };
+        // If similar commands must not be allowed, this exact one must not be allowed either.
+        let Some(like) = self.missing_rules(&commands, beginning) else {
+            return Vec::new();
+        };
+        let exactly = self.missing_rules(&commands, exactly);
+        let mut proposals = [Some(like), exactly].into_iter().flatten();
+        proposals
+            .find(|rules| self.would_allow(script, rules))
+            .unwrap_or_default()
+    }
+
+    fn missing_rules(
+        &self,
+        commands: &[Vec<String>],
+        rule_for: impl Fn(&[String]) -> Option<Rule>,
+    ) -> Option<Vec<Rule>> {
+        let mut missing = Vec::new();
+        for command in commands.iter().filter(|command| !is_neutral(command)) {
+            let rule = rule_for(command)?;
+            let PersonRules { allow, always, .. } = &self.person;
+            if ![allow, always, &missing]
+                .iter()
+                .any(|rules| rules.contains(&rule))
+            {
+                missing.push(rule);
+            }
+        }
+        Some(missing)
+    }
+
+    fn would_allow(&self, script: &str, rules: &[Rule]) -> bool {
+        let mut policy = self.clone();
+        policy.person.always.extend_from_slice(rules);
+        policy.judge_script(script)[0].decision == Decision::Allow
+    }
 }
 
 /// The rule for one plain command and similar ones, or for that command alone if similar ones could
-/// do anything.
-pub(super) fn beginning(command: &[String]) -> Option<Rule> {
-    let mut begins = 0;
-    while let Some(inner) = inner_command(&command[begins..]) {
-        if is_never_proposed(&command[begins]) {
-            return None;
+/// do anything. `None` if the rule would allow arbitrary code.
+fn beginning(command: &[String]) -> Option<Rule> {
+    let is_never = |inner: &[String]| is_in(names::NEVER_PROPOSED, name_of(inner));
+    if commands_within(command).any(is_never) {
+        return None;
+    }
+    let inner = without_wrappers(command);
+    let arguments = inner.get(1..)?;
+    let name = name_of(inner);
+    let is_open = arguments.is_empty() || arguments.iter().any(|word| runs_its_argument(word));
+    if is_in("env command builtin", name) || names::runs_code(name) && is_open {
+        return None;
+    }
+    match words_of_its_like(inner) {
+        Some(taken) => {
+            let named = command.len() - inner.len() + 1 + taken;
+            rule(&command[..named], RuleExtent::Beginning)
         }
-        begins += inner;
-    }
-    let (program, arguments) = command[begins..].split_first()?;
-    let name = program.rsplit('/').next().unwrap_or(program);
-    if matches!(name, "env" | "command" | "builtin") || is_never_proposed(name) {
-        return None;
-    }
-    let runs_code = is_code_runner(name) || is_interpreter(name);
-    if runs_code && (arguments.is_empty() || arguments.iter().any(|word| runs_its_argument(word))) {
-        return None;
-    }
-    match words_of_its_like(program, arguments) {
-        Some(taken) => rule(&command[..=begins + taken], RuleExtent::Beginning),
         None => exactly(command),
     }
 }
 
 /// The number of arguments that determine what a command does, so that any others may follow;
 /// `None` if all of them are needed.
-fn words_of_its_like(program: &str, arguments: &[String]) -> Option<usize> {
-    let name = program.rsplit('/').next().unwrap_or(program);
-    let first = arguments.first().map_or("", String::as_str);
-    let second = arguments.get(1).map_or("", String::as_str);
-    if is_interpreter(name) && first == "-m" {
-        return checks_code(second).then_some(2);
-    }
-    if is_code_runner(name) || is_interpreter(name) {
-        let is_file = !first.starts_with('-') && first.contains(['.', '/']);
-        return is_file.then_some(1);
-    }
+fn words_of_its_like(command: &[String]) -> Option<usize> {
+    let word = |at: usize| command.get(at).map_or("", String::as_str);
+    let (name, first, second) = (name_of(command), word(1), word(2));
+    let takes = |is_so: bool, count: usize| is_so.then_some(count);
     match name {
-        "npm" | "pnpm" | "yarn" | "bun" if first == "run" => (!second.is_empty()).then_some(2),
-        "git" => GIT_WORK.contains(&first).then_some(1),
-        _ if builds_the_project(name) => {
-            (!first.is_empty() && !first.starts_with('-')).then_some(1)
+        _ if names::is_interpreter(name) && first == "-m" => {
+            takes(is_in(names::CHECKERS, second), 2)
         }
+        _ if names::runs_code(name) => {
+            takes(!first.starts_with('-') && first.contains(['.', '/']), 1)
+        }
+        "npm" | "pnpm" | "yarn" | "bun" if first == "run" => takes(!second.is_empty(), 2),
+        "git" => takes(
+            is_in(names::GIT_LOOKS, first) || is_in(names::GIT_WORK, first),
+            1,
+        ),
+        _ if is_in(names::BUILDERS, name) => takes(!first.is_empty() && !first.starts_with('-'), 1),
         // A program of the workspace does what the workspace says, whatever follows.
-        _ if program.contains('/') && !program.starts_with('/') => Some(0),
-        _ if only_looks(name) || checks_code(name) => Some(0),
-        _ => None,
+        _ if is_relative(word(0)) => Some(0),
+        _ => takes(
+            is_in(names::LOOKERS, name) || is_in(names::CHECKERS, name),
+            0,
+        ),
     }
-}
-
-/// Subcommands of git that do the same thing whatever follows, except for the options in `options`.
-#[rustfmt::skip]
-pub(super) const GIT_WORK: &[&str] = &[
-    "add", "blame", "branch", "checkout", "cherry-pick", "commit", "describe", "diff", "fetch",
-    "grep", "log", "ls-files", "merge", "mv", "pull", "push", "restore", "rev-list", "rev-parse",
-    "revert", "shortlog", "show", "stash", "status", "switch", "tag",
-];
-
-/// Programs that do too much, or anything they are told.
-fn is_never_proposed(program: &str) -> bool {
-    let name = program.rsplit('/').next().unwrap_or(program);
-    let names = "rm sudo su doas pkexec eval source . exec alias trap export set unset hash enable xargs parallel ssh";
-    names.split(' ').any(|never| never == name)
 }
 
 fn runs_its_argument(word: &str) -> bool {
-    matches!(word, "--eval" | "--print" | "eval" | "/c" | "/k" | "-")
+    is_in("--eval --print eval /c /k -", word)
         || word.starts_with('-') && !word.starts_with("--") && word.contains(['c', 'e', 'p', 'r'])
 }
-
-/// Programs that run a target of the project, named by the word after them.
-fn builds_the_project(name: &str) -> bool {
-    BUILDERS.contains(&name)
-}
-
-#[rustfmt::skip]
-const BUILDERS: &[&str] = &[
-    "cargo", "npm", "pnpm", "yarn", "bun", "go", "poetry", "hatch", "dotnet", "mvn", "gradle",
-    "gradlew", "make", "just", "composer", "mix", "swift", "rake", "bazel",
-];
-
-/// Programs that test, check or format the project, and run no other code.
-fn checks_code(name: &str) -> bool {
-    CHECKERS.contains(&name)
-}
-
-#[rustfmt::skip]
-const CHECKERS: &[&str] = &[
-    "pytest", "unittest", "compileall", "mypy", "pyright", "ruff", "black", "isort", "flake8",
-    "pylint", "tox", "nox", "jest", "vitest", "mocha", "eslint", "prettier", "tsc", "rspec",
-    "rubocop", "phpunit", "ctest", "ninja", "rustfmt", "gofmt", "javac", "shellcheck",
-];
-
-/// Programs that only print information, whatever their arguments.
-pub(super) fn only_looks(name: &str) -> bool {
-    LOOKERS.contains(&name)
-}
-
-#[rustfmt::skip]
-const LOOKERS: &[&str] = &[
-    "ls", "cat", "head", "tail", "wc", "grep", "egrep", "fgrep", "which", "file", "stat", "du",
-    "df", "tree", "basename", "dirname", "realpath", "readlink", "cut", "nl", "tac", "column",
-    "comm", "cmp", "diff", "md5sum", "sha1sum", "sha256sum", "whoami", "id", "uname", "nproc",
-    "jq", "sort",
-];
-
-/// Subcommands of git that run no hooks; a project may bring its own hooks.
-#[rustfmt::skip]
-const GIT_LOOKS: &[&str] = &[
-    "blame", "branch", "describe", "diff", "grep", "log", "ls-files", "rev-list", "rev-parse",
-    "shortlog", "show", "status", "tag",
-];
 
 /// Returns true if a plain command runs no code of the workspace, as `make`, `npm test`, `cargo
 /// test` and `python check.py` do. Unknown programs may run some.
 pub(super) fn runs_nothing_of_the_project(command: &[String]) -> bool {
-    let mut inner = command;
-    while let Some(begins) = inner_command(inner) {
-        // Others set variables, change the directory or look for programs in the project.
-        if !matches!(
-            options::name_of(inner),
-            "timeout" | "nice" | "ionice" | "nohup"
-        ) {
-            return false;
-        }
-        inner = &inner[begins..];
-    }
+    let inner = without_wrappers(command);
+    let (name, first) = (name_of(inner), inner.get(1).map_or("", String::as_str));
     let named = command.len() - inner.len() + 1;
-    let Some((program, arguments)) = inner.split_first() else {
-        return false;
+    // Other wrappers set variables, change the directory or look for programs in the project.
+    let is_plain = |words: &[String]| {
+        words.len() == inner.len() || is_in("timeout nice ionice nohup", name_of(words))
     };
-    let name = options::name_of(inner);
     let is_known = match name {
-        "git" => arguments
-            .first()
-            .is_some_and(|first| GIT_LOOKS.contains(&first.as_str())),
-        _ => only_looks(name) || stays_with_itself(name),
+        "git" => is_in(names::GIT_LOOKS, first),
+        _ => is_in(names::LOOKERS, name) || is_in(names::SELF_CONTAINED, name),
     };
-    let is_of_the_workspace = program.contains('/') && !program.starts_with('/');
-    is_known && !is_of_the_workspace && !options::does_something_else(command, named)
+    is_known
+        && commands_within(command).all(is_plain)
+        && !is_relative(&inner[0])
+        && !options::does_something_else(command, named)
 }
-
-/// Programs that run nothing and obey no file of the workspace.
-fn stays_with_itself(name: &str) -> bool {
-    SELF_CONTAINED.contains(&name)
-}
-
-#[rustfmt::skip]
-const SELF_CONTAINED: &[&str] = &[
-    "find", "fd", "fdfind", "rg", "ag", "sed", "awk", "gawk", "mawk", "tar", "mkdir", "rmdir",
-    "touch", "cp", "mv", "tee", "chmod", "date", "sleep", "seq", "tr", "uniq", "paste", "printf",
-    "echo", "test", "true", "false", "type", "cd", "pwd", "ps", "free", "uptime", "hostname", "od",
-    "xxd", "hexdump", "strings",
-];
 
 /// The rule for exactly this plain command.
-pub(super) fn exactly(command: &[String]) -> Option<Rule> {
+fn exactly(command: &[String]) -> Option<Rule> {
     rule(command, RuleExtent::Whole)
 }
 
@@ -212,8 +162,15 @@ mod tests {
 
     #[track_caller]
     fn proposal(script: &str, expected: Option<&str>) {
+        let Script::Plain(commands) = shell::read(script) else {
+            return assert_eq!(expected, None, "{script}");
+        };
+        let commands = commands.iter().filter(|command| !is_neutral(command));
+        let mut rules: Vec<Option<Rule>> = commands.map(|command| beginning(command)).collect();
+        rules.dedup();
+        let rule = rules.pop().flatten().filter(|_| rules.is_empty());
         assert_eq!(
-            propose(script).map(|rule| rule.text()).as_deref(),
+            rule.map(|rule| rule.text()).as_deref(),
             expected,
             "{script}"
         );

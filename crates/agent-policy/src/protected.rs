@@ -11,105 +11,79 @@ use agent_protocol::obeyed::{
     OTHER_CONFIGURATION, OTHER_CONFIGURATION_ENDS, TOOL_CONFIGURATION, WORKFLOWS,
 };
 
+use super::names::is_in;
+
 /// The entries of a git directory that the grant `git-write` opens.
-const GIT_OPEN: [&str; 9] = [
-    "objects",
-    "refs",
-    "logs",
-    "index",
-    "head",
-    "packed-refs",
-    "orig_head",
-    "fetch_head",
-    "commit_editmsg",
-];
+const GIT_OPEN: &str =
+    "objects refs logs index head packed-refs orig_head fetch_head commit_editmsg";
 
 /// Returns true if the path is a git directory or in one.
 pub(super) fn is_in_git(path: &RelPath) -> bool {
-    has_component(path, ".git")
+    has_any(path, &[".git"])
 }
 
 /// Returns true if the path is in a part of a git directory that no grant opens: hooks, config and
 /// similar.
 pub(super) fn is_in_closed_git(path: &RelPath) -> bool {
-    let names: Vec<PathComponent<'_>> = path.components().map(PathComponent::of).collect();
-    let Some(at) = names.iter().position(|name| name.is(".git")) else {
-        return false;
-    };
-    let is_open = names
-        .get(at + 1)
-        .is_some_and(|entry| GIT_OPEN.contains(&entry.plain.as_ref()));
-    !is_open || names[at + 1..].iter().any(|name| name.is(".git"))
+    let names = plain_names(path);
+    let mut rest = names
+        .iter()
+        .skip_while(|name| !is_named(name, ".git"))
+        .skip(1);
+    let is_open = rest.next().is_some_and(|entry| is_in(GIT_OPEN, entry));
+    is_in_git(path) && (!is_open || rest.any(|name| is_named(name, ".git")))
 }
 
 /// Returns true if a path or glob names the records of `agent`.
 pub(super) fn names_our_state(text: &str) -> bool {
-    text.split(['/', '\\', ',', '{', '}'])
-        .any(|part| PathComponent::of(part).is(".agent"))
+    let mut parts = text.split(['/', '\\', ',', '{', '}']);
+    parts.any(|part| is_named(&plain_name(part), ".agent"))
 }
 
 /// Returns true if the path is this directory or in it.
 pub(super) fn is_within(path: &RelPath, directory: &RelPath) -> bool {
-    let mut components = path.components().map(plain_name);
-    directory
-        .components()
-        .all(|expected| components.next() == Some(plain_name(expected)))
+    plain_names(path).starts_with(&plain_names(directory))
 }
 
 /// Returns true if an editor or a tool acts on the file when the person opens the project.
 pub(super) fn is_tool_configuration(path: &RelPath) -> bool {
-    let mut names = path.components().map(PathComponent::of);
-    names.any(|name| TOOL_CONFIGURATION.iter().any(|other| name.is(other)))
+    has_any(path, &TOOL_CONFIGURATION)
 }
 
 /// Returns true if another tool of the person acts on the file.
 pub(super) fn is_other_configuration(path: &RelPath) -> bool {
-    let mut names = path.components().map(PathComponent::of);
-    names.any(|name| {
-        let mut known = OTHER_CONFIGURATION.iter();
-        let mut ends = OTHER_CONFIGURATION_ENDS.iter();
-        known.any(|other| name.is(other)) || ends.any(|end| name.plain.ends_with(end))
-    })
+    let ends = |name: &Cow<'_, str>| {
+        OTHER_CONFIGURATION_ENDS
+            .iter()
+            .any(|end| name.ends_with(end))
+    };
+    has_any(path, &OTHER_CONFIGURATION) || plain_names(path).iter().any(ends)
 }
 
 /// Returns true if the file tells a build service what to run.
 pub(super) fn is_build_service_file(path: &RelPath) -> bool {
-    let names: Vec<PathComponent<'_>> = path.components().map(PathComponent::of).collect();
-    // A quick check: nearly all names differ from all of these in their first letter.
-    let may_begin = |name: &PathComponent<'_>| {
-        let first = name.plain.as_bytes().first();
-        name.is_short || first.is_some_and(|first| BEGINNINGS[usize::from(*first)])
-    };
-    (0..names.len())
-        .filter(|start| may_begin(&names[*start]))
-        .any(|start| {
-            WORKFLOWS
-                .iter()
-                .any(|workflow| begins_with(&names[start..], workflow))
+    has_any(path, &WORKFLOWS)
+}
+
+/// Returns true if a file of this name makes its directory look like a git directory.
+pub(super) fn heads_a_repository(path: &RelPath) -> bool {
+    plain_names(path).last().is_some_and(|name| name == "head") && !is_in_git(path)
+}
+
+/// Returns true if one of these names, or parts of a path, is in a path.
+fn has_any(path: &RelPath, entries: &[&str]) -> bool {
+    let names = plain_names(path);
+    entries.iter().any(|entry| {
+        let count = entry.split('/').count();
+        names.windows(count).any(|names| {
+            let mut pairs = names.iter().zip(entry.split('/'));
+            pairs.all(|(name, part)| is_named(name, part))
         })
+    })
 }
 
-/// The first letters of `WORKFLOWS`, in lower case like plain names.
-const BEGINNINGS: [bool; 256] = {
-    let mut letters = [false; 256];
-    let mut at = 0;
-    while at < WORKFLOWS.len() {
-        letters[WORKFLOWS[at].as_bytes()[0].to_ascii_lowercase() as usize] = true;
-        at += 1;
-    }
-    letters
-};
-
-fn begins_with(names: &[PathComponent<'_>], workflow: &str) -> bool {
-    let mut names = names.iter();
-    workflow
-        .split('/')
-        .all(|part| names.next().is_some_and(|name| name.is(part)))
-}
-
-fn has_component(path: &RelPath, name: &str) -> bool {
-    path.components()
-        .any(|component| PathComponent::of(component).is(name))
+fn plain_names(path: &RelPath) -> Vec<Cow<'_, str>> {
+    path.components().map(plain_name).collect()
 }
 
 /// The name under which the most lenient file system would look for a component.
@@ -123,58 +97,29 @@ fn plain_name(component: &str) -> Cow<'_, str> {
     if component.bytes().all(is_plain) && !component.ends_with('.') {
         return Cow::Borrowed(component);
     }
-    let visible: String = component
+    let visible = component
         .chars()
-        .filter(|character| !super::shell::is_invisible(*character))
-        .flat_map(char::to_lowercase)
-        .collect();
+        .filter(|character| !super::shell::is_invisible(*character));
+    let visible: String = visible.flat_map(char::to_lowercase).collect();
     let name = visible.split(':').next().unwrap_or_default();
     Cow::Owned(name.trim_end_matches(['.', ' ']).to_owned())
 }
 
-/// Returns true if a file of this name makes its directory look like a git directory.
-pub(super) fn heads_a_repository(path: &RelPath) -> bool {
-    let name = path.as_str().rsplit('/').next().unwrap_or_default();
-    plain_name(name).eq_ignore_ascii_case("HEAD") && !is_in_git(path)
-}
-
-/// A path component under its plain name.
-struct PathComponent<'a> {
-    plain: Cow<'a, str>,
-    /// True if it may be a short name that Windows made for another name.
-    is_short: bool,
-}
-
-impl<'a> PathComponent<'a> {
-    fn of(component: &'a str) -> Self {
-        let plain = plain_name(component);
-        Self {
-            is_short: plain.contains('~'),
-            plain,
-        }
-    }
-
-    /// Returns true if it is this name, or a short name that Windows may have made for it.
-    fn is(&self, name: &str) -> bool {
-        self.plain.eq_ignore_ascii_case(name) || (self.is_short && self.is_short_for(name))
-    }
-
-    /// `.git` is `GIT~1`, `.mcp.json` is `MCP~1.JSO`, `azure-pipelines.yml` is `AZURE-~1.YML`.
-    fn is_short_for(&self, name: &str) -> bool {
-        let Some((stem, number)) = self.plain.split_once('~') else {
-            return false;
-        };
-        let (number, extension) = number.split_once('.').unwrap_or((number, ""));
-        let name = name.to_ascii_lowercase();
-        let long = name.trim_start_matches('.');
-        let (long, long_extension) = long.rsplit_once('.').unwrap_or((long, ""));
-        let short: String = long.chars().take(6).collect();
-        stem == short
-            && !number.is_empty()
-            && number.chars().all(|digit| digit.is_ascii_digit())
-            && long_extension.starts_with(extension)
-            && extension.is_empty() == long_extension.is_empty()
-    }
+/// Returns true if a plain name is this one, or a short name that Windows may have made for it:
+/// `.git` is `GIT~1`, `.mcp.json` is `MCP~1.JSO`, `azure-pipelines.yml` is `AZURE-~1.YML`.
+fn is_named(plain: &str, name: &str) -> bool {
+    let Some((stem, number)) = plain.split_once('~') else {
+        return plain.eq_ignore_ascii_case(name);
+    };
+    let (number, extension) = number.split_once('.').unwrap_or((number, ""));
+    let name = name.to_ascii_lowercase();
+    let long = name.trim_start_matches('.');
+    let (long, long_extension) = long.rsplit_once('.').unwrap_or((long, ""));
+    long.chars().take(6).eq(stem.chars())
+        && !number.is_empty()
+        && number.chars().all(|digit| digit.is_ascii_digit())
+        && long_extension.starts_with(extension)
+        && extension.is_empty() == long_extension.is_empty()
 }
 
 #[cfg(test)]

@@ -13,17 +13,18 @@
 use std::rc::Rc;
 
 use super::git::Git;
+use super::names::{self, is_in};
 use super::shell::MAX_BYTES;
 use super::targets::{KnownDirectories, resolve};
 use super::wrappers::{inner_command, program_name};
-use super::{grammar, names, windows};
+use super::{grammar, windows};
 
 /// Stands in a word for text that only the running shell knows. A character of private use, which
 /// bash takes for a letter, so that text with it can be read again.
 pub(super) const UNKNOWN: char = '\u{10fffd}';
 
-/// The maximum depth of scripts within scripts.
-const MAX_DEPTH: usize = 8;
+/// The maximum depth of syntax, in a script and in the scripts within it together.
+const MAX_DEPTH: usize = 250;
 
 /// The maximum length of all scripts within a script together, itself included, in bytes.
 const MAX_WORK: usize = 2 * MAX_BYTES;
@@ -31,8 +32,8 @@ const MAX_WORK: usize = 2 * MAX_BYTES;
 /// The maximum length of a directory that is followed, in bytes.
 const MAX_PATH: usize = 1024;
 
-/// The maximum length of what `xargs` inserts for `{}`, in bytes.
-const MAX_INSERTED: usize = 256;
+/// The maximum length of literal input for `xargs`, in bytes.
+const MAX_INPUT: usize = 256;
 
 /// The maximum number of wrappers before a command.
 const MAX_WRAPPERS: usize = 16;
@@ -69,20 +70,6 @@ pub enum Dialect {
     PowerShell,
 }
 
-/// Examines a script that would run in the workspace.
-pub(super) fn read(script: &str, places: &KnownDirectories, dialect: Dialect) -> ScriptReading {
-    let mut reader = ScriptReader::new(places);
-    reader.script(script, dialect);
-    reader.reading
-}
-
-/// Examines one command whose words are known.
-pub(super) fn read_words(words: &[String], places: &KnownDirectories) -> ScriptReading {
-    let mut reader = ScriptReader::new(places);
-    reader.start(words.to_vec());
-    reader.reading
-}
-
 /// The standard input of a command.
 #[derive(Debug, Clone)]
 pub(super) enum ScriptInput {
@@ -99,8 +86,6 @@ pub(super) enum ScriptInput {
 pub(super) struct Surroundings {
     pub directory: Option<Rc<str>>,
     pub input: ScriptInput,
-    /// The body of the here-document or here-string.
-    pub document: Option<Rc<str>>,
 }
 
 /// Everything known while a script is read from beginning to end.
@@ -113,13 +98,13 @@ pub(super) struct ScriptReader<'a> {
 }
 
 impl<'a> ScriptReader<'a> {
-    fn new(places: &'a KnownDirectories) -> Self {
+    /// A reader of scripts that would run in the workspace.
+    pub(super) fn new(places: &'a KnownDirectories) -> Self {
         Self {
             places,
             context: Surroundings {
                 directory: Some(places.workspace().into()),
                 input: ScriptInput::Nothing,
-                document: None,
             },
             reading: ScriptReading {
                 invocations: Vec::new(),
@@ -135,19 +120,30 @@ impl<'a> ScriptReader<'a> {
         self.reading.is_complete &= is_understood;
     }
 
+    /// Returns true if one level more is not too deep.
+    pub(super) fn descend(&mut self) -> bool {
+        let is_too_deep = self.depth >= MAX_DEPTH;
+        self.require(!is_too_deep);
+        self.depth += usize::from(!is_too_deep);
+        !is_too_deep
+    }
+
+    pub(super) fn ascend(&mut self) {
+        self.depth -= 1;
+    }
+
     /// Reads a script, or text that is fed to a shell.
     pub(super) fn script(&mut self, text: &str, dialect: Dialect) {
-        if self.depth >= MAX_DEPTH || text.len() > self.work {
-            self.require(false);
+        self.require(text.len() <= self.work);
+        if text.len() > self.work || !self.descend() {
             return;
         }
         self.work -= text.len();
-        self.depth += 1;
         match dialect {
             Dialect::Posix => grammar::read(text, self),
             Dialect::PowerShell => windows::read(text, self),
         }
-        self.depth -= 1;
+        self.ascend();
     }
 
     fn bash(&mut self, text: &str) {
@@ -172,8 +168,7 @@ impl<'a> ScriptReader<'a> {
             };
             // `watch 'a b'` runs a script.
             if begins > 0 && first.contains([' ', '\n']) {
-                self.bash(&words[begins..].join(" "));
-                return;
+                return self.bash(&words[begins..].join(" "));
             }
             let name = program_name(first);
             // `env -S'rm -rf /'` has a command in an option.
@@ -188,15 +183,12 @@ impl<'a> ScriptReader<'a> {
             let Some(inner) = inner_command(&words[begins..]) else {
                 let arguments = &words[begins + 1..];
                 self.record(&name, arguments);
-                self.follow(&name, arguments);
-                return;
+                return self.follow(&name, arguments);
             };
             if matches!(name.as_str(), "xargs" | "parallel") {
                 let input = self.words_of_input();
-                let inserted = Some(input.join(" ")).filter(|text| text.len() <= MAX_INSERTED);
-                let inserted = inserted.unwrap_or(UNKNOWN.to_string());
                 for word in &mut words[begins + inner..] {
-                    *word = word.replace("{}", &inserted);
+                    *word = word.replace("{}", &input.join(" "));
                 }
                 words.extend(input);
             }
@@ -217,8 +209,10 @@ impl<'a> ScriptReader<'a> {
     /// The words that `xargs` reads.
     fn words_of_input(&self) -> Vec<String> {
         match &self.context.input {
-            ScriptInput::Text(text) => text.split_whitespace().map(str::to_owned).collect(),
-            ScriptInput::Unknown | ScriptInput::Nothing => vec![UNKNOWN.to_string()],
+            ScriptInput::Text(text) if text.len() <= MAX_INPUT => {
+                text.split_whitespace().map(str::to_owned).collect()
+            }
+            _ => vec![UNKNOWN.to_string()],
         }
     }
 
@@ -228,39 +222,36 @@ impl<'a> ScriptReader<'a> {
             "cd" | "pushd" | "chdir" | "set-location" | "sl" => self.change_directory(arguments),
             "popd" | "pop-location" => self.context.directory = None,
             "eval" => self.bash(&arguments.join(" ")),
-            "trap" => {
-                if let Some(script) = arguments.iter().find(is_operand) {
-                    self.bash(script);
-                }
-            }
+            "trap" => self.bash(arguments.iter().find(is_operand).map_or("", String::as_str)),
             "alias" => {
                 for (_, script) in arguments.iter().filter_map(|word| word.split_once('=')) {
                     self.bash(script);
                 }
             }
             "iex" | "invoke-expression" => self.script(&arguments.join(" "), Dialect::PowerShell),
-            "cmd" | "powershell" | "pwsh" => self.follow_windows(arguments),
             "ssh" | "at" => {
-                if let Some(document) = self.context.document.take() {
-                    self.bash(&document);
+                if matches!(self.context.input, ScriptInput::Text(_)) {
+                    self.follow_input(name);
                 }
             }
             "find" => self.follow_find(arguments),
             "git" => self.follow_git(arguments),
-            _ if names::is_shell(name) => self.follow_shell(name, arguments),
+            _ if is_in(names::WINDOWS_SHELLS, name) => self.follow_windows(arguments),
+            _ if is_in(names::SHELLS, name) => self.follow_shell(name, arguments),
             _ if names::is_interpreter(name) => {
+                // Code in its language is not read.
                 if reads_its_input(arguments) && matches!(self.context.input, ScriptInput::Unknown)
                 {
-                    self.record("|", &[name.to_owned()]);
+                    self.follow_input(name);
                 }
             }
             _ => {
-                if names::RUN_STRINGS.contains(&name) {
+                if is_in(names::RUN_STRINGS, name) {
                     for script in arguments.iter().filter(|word| word.contains(' ')) {
                         self.bash(script);
                     }
                 }
-                if !names::START_NO_ARGUMENT.contains(&name) {
+                if !names::starts_no_argument(name) {
                     self.follow_mentioned(arguments);
                 }
             }
@@ -288,45 +279,44 @@ impl<'a> ScriptReader<'a> {
                 self.bash(script);
             }
         } else if reads_its_input(arguments) {
-            if let Some(document) = self.context.document.take() {
-                self.bash(&document);
-            }
-            match std::mem::replace(&mut self.context.input, ScriptInput::Nothing) {
-                ScriptInput::Nothing => {}
-                ScriptInput::Unknown => self.record("|", &[name.to_owned()]),
-                ScriptInput::Text(text) => {
-                    self.bash(&text);
-                    // Some shells interpret escapes in `echo`.
-                    if text.contains('\\') {
-                        self.bash(&grammar::unescaped(&text));
-                    }
+            self.follow_input(name);
+        }
+    }
+
+    /// Reads the input of a shell.
+    fn follow_input(&mut self, name: &str) {
+        match std::mem::replace(&mut self.context.input, ScriptInput::Nothing) {
+            ScriptInput::Nothing => {}
+            ScriptInput::Unknown => self.record("|", &[name.to_owned()]),
+            ScriptInput::Text(text) => {
+                self.bash(&text);
+                // Some shells interpret escapes in `echo`.
+                if text.contains('\\') {
+                    self.bash(&grammar::unescaped(&text));
                 }
             }
         }
     }
 
-    /// `cmd /c` and `powershell -Command` take all words that follow for the script.
+    /// `cmd /c` and `powershell -Command` take all words that follow for the script. An encoded one
+    /// is as good as `iex` of unknown text.
     fn follow_windows(&mut self, arguments: &[String]) {
-        let runs = |word: &String| {
-            let word = word.to_ascii_lowercase();
-            matches!(word.as_str(), "/c" | "/k" | "-c" | "-")
-                || word.len() > 3 && "-command".starts_with(&word)
-        };
-        let is_encoded = |word: &String| {
-            let word = word.to_ascii_lowercase();
-            word == "-ec" || word.len() > 1 && "-encodedcommand".starts_with(&word)
-        };
-        if arguments.iter().any(is_encoded) {
-            self.record("|", &["an encoded command".to_owned()]);
-            return;
+        let flags: Vec<String> = arguments
+            .iter()
+            .map(|word| word.to_ascii_lowercase())
+            .collect();
+        let is_encoded = |flag: &String| flag.starts_with("-e") && !flag.starts_with("-ex");
+        if flags.iter().any(is_encoded) {
+            return self.start(vec!["iex".to_owned(), UNKNOWN.to_string()]);
         }
-        let begins = match arguments.iter().position(runs) {
-            Some(flag) => flag + 1,
-            None => arguments
-                .iter()
-                .take_while(|word| word.starts_with(['-', '/']))
-                .count(),
+        let runs = |flag: &String| {
+            is_in("/c /k", flag) || flag.len() > 1 && "-command".starts_with(flag.as_str())
         };
+        let options = flags
+            .iter()
+            .take_while(|flag| flag.starts_with(['-', '/']))
+            .count();
+        let begins = flags.iter().position(runs).map_or(options, |flag| flag + 1);
         self.script(&arguments[begins..].join(" "), Dialect::PowerShell);
     }
 
@@ -344,7 +334,7 @@ impl<'a> ScriptReader<'a> {
         let Some(git) = Git::of(arguments) else {
             return;
         };
-        let settings = git.settings.iter().filter_map(|word| word.split_once('='));
+        let settings = git.values("-c").filter_map(|word| word.split_once('='));
         for (_, value) in settings.filter(|(_, value)| !value.contains(UNKNOWN)) {
             self.bash(value.trim_start_matches('!'));
         }
@@ -385,13 +375,13 @@ fn reads_its_input(arguments: &[String]) -> bool {
                 .iter()
                 .any(|beginning| word.starts_with(beginning))
     };
-    let informs =
-        |word: &String| ["--version", "--help", "-V", "-v", "-h"].contains(&word.as_str());
     let file = arguments
         .iter()
         .find(|word| is_input(word) || !word.starts_with('-'));
     match file {
         Some(word) => is_input(word),
-        None => !arguments.iter().any(informs),
+        None => !arguments
+            .iter()
+            .any(|word| is_in("--version --help -V -v -h", word)),
     }
 }

@@ -8,15 +8,17 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::names::is_in;
 use super::options;
-use super::programs::Programs;
 use super::reading::Invocation;
-use super::shell::{self, Opacity, Script};
+use super::shell::{self, KEYWORDS, Opacity, Script};
+use super::{Decision, Policy, RuleRow};
 
 /// Commands that begin with these words, or that are exactly these words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Rule {
+    /// At least one.
     words: Vec<String>,
     extent: RuleExtent,
 }
@@ -92,39 +94,46 @@ impl Rule {
         words.join(" ")
     }
 
+    /// The row of the table for this rule.
+    pub(super) fn row(&self, decision: Decision, whose: &str) -> RuleRow {
+        let why = match decision {
+            Decision::Allow => "it is allowed by a rule",
+            Decision::Ask => "a rule says to ask",
+            Decision::Deny => "a rule refuses it",
+        };
+        RuleRow {
+            decision,
+            rule: format!("{self} ({whose})"),
+            why: why.to_owned(),
+        }
+    }
+
     /// Returns true if a plain command begins with the words and starts the same program.
     ///
     /// False if the words after them make the program run something else or name a path outside the
     /// workspace, if the command changes the shell for the rest of the script, if it takes
     /// arguments from other output, and for git in another directory, because the repository there
     /// decides what git runs.
-    pub(super) fn allows(&self, command: &[String], programs: &Programs<'_>) -> bool {
-        let (Some((program, named)), Some((word, arguments))) =
-            (self.words.split_first(), command.split_first())
-        else {
-            return false;
-        };
+    pub(super) fn allows(&self, command: &[String], policy: &Policy, has_moved: bool) -> bool {
         let is_named = match self.extent {
-            RuleExtent::Whole => arguments == named,
+            RuleExtent::Whole => command[1..] == self.words[1..],
             RuleExtent::Beginning => {
-                arguments.starts_with(named)
-                    && !options::goes_beyond(command, self.words.len(), programs.policy)
+                command[1..].starts_with(&self.words[1..])
+                    && !options::goes_beyond(command, self.words.len(), policy)
             }
         };
         is_named
             && !options::changes_the_shell(command)
             && !options::takes_unseen_arguments(command)
-            && programs.are_the_same(program, word)
-            && !(programs.has_moved && options::obeys_its_directory(command))
+            && policy.are_the_same(&self.words[0], &command[0], has_moved)
+            && !(has_moved && options::obeys_its_directory(command))
     }
 
     /// Returns true if the rule means a program that a script seems to start; options may be in
     /// between.
     pub(super) fn matches(&self, invocation: &Invocation) -> bool {
-        let Some((program, words)) = self.words.split_first() else {
-            return false;
-        };
-        let name = program.rsplit('/').next().unwrap_or(program);
+        let words = &self.words[1..];
+        let name = options::name_of(&self.words);
         if !name.eq_ignore_ascii_case(&invocation.name) {
             return false;
         }
@@ -134,18 +143,15 @@ impl Rule {
         let mut words = words.iter().peekable();
         let mut follows_option = false;
         for argument in &invocation.arguments {
-            let Some(expected) = words.peek() else { break };
-            if *expected == argument {
+            let Some(&expected) = words.peek() else { break };
+            let is_option = argument.starts_with('-');
+            if expected == argument {
                 words.next();
-                follows_option = false;
-            } else if argument.starts_with('-') {
-                follows_option = true;
-            } else if follows_option {
-                // This word may be the value of the option before it.
-                follows_option = false;
-            } else {
+            } else if !is_option && !follows_option {
                 return false;
             }
+            // The word after an option may be its value.
+            follows_option = is_option && expected != argument;
         }
         words.peek().is_none()
     }
@@ -156,13 +162,8 @@ impl Rule {
             && invocation
                 .arguments
                 .windows(self.words.len())
-                .any(|window| window == self.words)
+                .any(|words| words == self.words)
     }
-}
-
-/// The rule as the table shows it, with its owner.
-pub(super) fn in_words(rule: &Rule, whose: &str) -> String {
-    format!("{rule} ({whose})")
 }
 
 impl fmt::Display for Rule {
@@ -191,23 +192,22 @@ impl From<Rule> for String {
 
 fn quoted(word: &str) -> String {
     // After another word a keyword is an ordinary word; at the start of a rule it must be quoted.
-    let is_bare = !shell::is_keyword(word)
-        && matches!(shell::read(&format!("x {word}")),
-            Script::Plain(commands) if matches!(commands.as_slice(), [words] if words[1..] == [word]));
-    match (is_bare, word.contains('\'')) {
-        (true, _) => word.to_owned(),
-        (false, false) => format!("'{word}'"),
-        (false, true) => word
-            .split('\'')
-            .map(|part| {
-                if part.is_empty() {
-                    String::new()
-                } else {
-                    format!("'{part}'")
-                }
-            })
-            .collect::<Vec<_>>()
-            .join("\"'\""),
+    let alone = Script::Plain(vec![vec!["x".to_owned(), word.to_owned()]]);
+    if !is_in(KEYWORDS, word) && shell::read(&format!("x {word}")) == alone {
+        return word.to_owned();
+    }
+    let quoted = |part: &str| {
+        if part.is_empty() {
+            String::new()
+        } else {
+            format!("'{part}'")
+        }
+    };
+    let parts: Vec<String> = word.split('\'').map(quoted).collect();
+    if parts.len() > 1 {
+        parts.join("\"'\"")
+    } else {
+        format!("'{word}'")
     }
 }
 
@@ -228,7 +228,10 @@ mod tests {
         assert_eq!(Rule::parse(" "), Err(RuleProblem::Empty));
         assert_eq!(Rule::parse("="), Err(RuleProblem::Empty));
         assert_eq!(Rule::parse("a; b"), Err(RuleProblem::Several));
-        assert_eq!(Rule::parse("rm *"), Err(RuleProblem::Opaque(Opacity::Glob)));
+        assert_eq!(
+            Rule::parse("rm *"),
+            Err(RuleProblem::Opaque("it has a glob"))
+        );
     }
 
     #[test]

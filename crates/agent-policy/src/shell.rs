@@ -12,10 +12,10 @@
 //! whose meaning depends on the shell or the locale, because allow rules match only plain scripts.
 //! This is no security boundary; the kernel is. `grammar` reads what an opaque script does.
 
-use std::fmt;
 use std::iter::Peekable;
 use std::str::Chars;
 
+use super::names::is_in;
 use agent_protocol::unseen::is_unseen;
 
 /// The maximum length of a script that is examined, in bytes.
@@ -30,76 +30,26 @@ pub enum Script {
     Opaque(Opacity),
 }
 
-/// The first thing in a script that makes it opaque.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the words of `Display` say what each is")]
-pub enum Opacity {
-    TooLong,
-    Character,
-    Substitution,
-    Escape,
-    Redirection,
-    Background,
-    Glob,
-    Braces,
-    Group,
-    Tilde,
-    Assignment,
-    Keyword,
-    OpenQuote,
-    Syntax,
-}
+/// The first thing in a script that makes it opaque, in words that follow "it" or a sentence.
+pub type Opacity = &'static str;
 
-impl fmt::Display for Opacity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::TooLong => "it is longer than 32 KiB",
-            Self::Character => "it has an invisible character, or an unusual one outside quotes",
-            Self::Substitution => "it has a substitution (`$` or a backtick)",
-            Self::Escape => "it has a backslash",
-            Self::Redirection => "it has a redirection",
-            Self::Background => "it runs something in the background",
-            Self::Glob => "it has a glob",
-            Self::Braces => "it has braces",
-            Self::Group => "it has parentheses",
-            Self::Tilde => "it has a `~` for a home directory",
-            Self::Assignment => "it sets a variable",
-            Self::Keyword => "it has control flow",
-            Self::OpenQuote => "a quote is not closed",
-            Self::Syntax => "a command is missing beside `&&`, `||`, `;` or `|`",
-        })
-    }
-}
+const CHARACTER: Opacity = "it has an invisible character, or an unusual one outside quotes";
+const SUBSTITUTION: Opacity = "it has a substitution (`$` or a backtick)";
+const ESCAPE: Opacity = "it has a backslash";
+const SYNTAX: Opacity = "a command is missing beside `&&`, `||`, `;` or `|`";
 
 /// Words that a shell does not take for programs.
 ///
 /// `time`, `coproc`, `select` and `function` are keywords of bash only; here they always are.
-const KEYWORDS: [&str; 17] = [
-    "!", "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac",
-    "time", "coproc", "select", "function",
-];
+pub(super) const KEYWORDS: &str =
+    "! if then elif else fi for while until do done case esac time coproc select function";
 
 /// Parses a script.
 pub fn read(script: &str) -> Script {
-    if script.len() > MAX_BYTES {
-        return Script::Opaque(Opacity::TooLong);
-    }
-    match (Recogniser {
-        rest: script.chars().peekable(),
-        commands: Vec::new(),
-        words: Vec::new(),
-        expects_command: false,
-    })
-    .script()
-    {
+    match plain_commands(script) {
         Ok(commands) => Script::Plain(commands),
         Err(opacity) => Script::Opaque(opacity),
     }
-}
-
-/// Returns true if a shell would not take this word for a program.
-pub(super) fn is_keyword(word: &str) -> bool {
-    KEYWORDS.contains(&word)
 }
 
 /// Returns true if a character is invisible, changes the direction of text or controls a terminal.
@@ -107,126 +57,103 @@ pub(super) fn is_invisible(character: char) -> bool {
     character.is_control() && !matches!(character, '\n' | '\t') || is_unseen(character)
 }
 
-struct Recogniser<'a> {
-    rest: Peekable<Chars<'a>>,
-    commands: Vec<Vec<String>>,
-    /// The words of the current command.
-    words: Vec<String>,
-    /// True if `&&`, `||` or `|` is still without its right side.
-    expects_command: bool,
+fn plain_commands(script: &str) -> Result<Vec<Vec<String>>, Opacity> {
+    if script.len() > MAX_BYTES {
+        return Err("it is longer than 32 KiB");
+    }
+    let mut rest = script.chars().peekable();
+    let mut commands = Vec::new();
+    let mut words = Vec::new();
+    // True if `&&`, `||` or `|` is still without its right side.
+    let mut expects_command = false;
+    while let Some(&next) = rest.peek() {
+        match next {
+            ' ' | '\t' => drop(rest.next()),
+            '#' => while rest.next_if(|&next| next != '\n').is_some() {},
+            '\n' | ';' | '&' | '|' => {
+                rest.next();
+                let connects = matches!(next, '&' | '|');
+                let is_doubled = connects && rest.next_if_eq(&next).is_some();
+                if next == '&' && !is_doubled || connects && rest.peek() == Some(&'&') {
+                    return Err("it runs something in the background");
+                }
+                if !words.is_empty() {
+                    commands.push(std::mem::take(&mut words));
+                } else if next != '\n' {
+                    return Err(SYNTAX);
+                }
+                expects_command |= connects;
+            }
+            _ => {
+                words.push(word(&mut rest, words.is_empty())?);
+                expects_command = false;
+            }
+        }
+    }
+    if !words.is_empty() {
+        commands.push(words);
+    }
+    if expects_command {
+        Err(SYNTAX)
+    } else {
+        Ok(commands)
+    }
 }
 
-impl Recogniser<'_> {
-    fn script(mut self) -> Result<Vec<Vec<String>>, Opacity> {
-        while let Some(&next) = self.rest.peek() {
-            match next {
-                ' ' | '\t' => drop(self.rest.next()),
-                '\n' => {
-                    self.rest.next();
-                    self.end_line();
-                }
-                ';' => {
-                    self.rest.next();
-                    self.end_command()?;
-                }
-                '&' | '|' => self.connector()?,
-                '#' => while self.rest.next_if(|&next| next != '\n').is_some() {},
-                _ => self.word()?,
+fn word(rest: &mut Peekable<Chars<'_>>, is_first: bool) -> Result<String, Opacity> {
+    let mut word = String::new();
+    let mut is_quoted = false;
+    while let Some(&next) = rest.peek() {
+        match next {
+            ' ' | '\t' | '\n' | ';' | '&' | '|' => break,
+            '\'' | '"' => {
+                rest.next();
+                is_quoted = true;
+                quoted(rest, next, &mut word)?;
+            }
+            '~' if word.is_empty() || word.ends_with(['=', ':']) => {
+                return Err("it has a `~` for a home directory");
+            }
+            _ => {
+                word.push(bare(next)?);
+                rest.next();
             }
         }
-        self.end_line();
-        if self.expects_command {
-            return Err(Opacity::Syntax);
-        }
-        Ok(self.commands)
     }
+    if is_first && word.contains('=') {
+        return Err("it sets a variable");
+    }
+    if is_first && !is_quoted && is_in(KEYWORDS, &word) {
+        return Err("it has control flow");
+    }
+    Ok(word)
+}
 
-    fn end_line(&mut self) {
-        if !self.words.is_empty() {
-            self.commands.push(std::mem::take(&mut self.words));
+fn quoted(rest: &mut Peekable<Chars<'_>>, quote: char, word: &mut String) -> Result<(), Opacity> {
+    for next in rest {
+        match next {
+            _ if next == quote => return Ok(()),
+            '$' | '`' if quote == '"' => return Err(SUBSTITUTION),
+            '\\' if quote == '"' => return Err(ESCAPE),
+            _ if is_invisible(next) => return Err(CHARACTER),
+            _ => word.push(next),
         }
     }
-
-    fn end_command(&mut self) -> Result<(), Opacity> {
-        if self.words.is_empty() {
-            return Err(Opacity::Syntax);
-        }
-        self.end_line();
-        Ok(())
-    }
-
-    fn connector(&mut self) -> Result<(), Opacity> {
-        let first = self.rest.next();
-        let doubled = self.rest.next_if(|&next| Some(next) == first).is_some();
-        if first == Some('&') && !doubled || self.rest.peek() == Some(&'&') {
-            return Err(Opacity::Background);
-        }
-        self.end_command()?;
-        self.expects_command = true;
-        Ok(())
-    }
-
-    fn word(&mut self) -> Result<(), Opacity> {
-        let mut word = String::new();
-        let mut is_quoted = false;
-        while let Some(&next) = self.rest.peek() {
-            match next {
-                ' ' | '\t' | '\n' | ';' | '&' | '|' => break,
-                '\'' | '"' => {
-                    self.rest.next();
-                    is_quoted = true;
-                    self.quoted(next, &mut word)?;
-                }
-                '~' if word.is_empty() || word.ends_with(['=', ':']) => {
-                    return Err(Opacity::Tilde);
-                }
-                _ => {
-                    word.push(bare(next)?);
-                    self.rest.next();
-                }
-            }
-        }
-        if self.words.is_empty() {
-            if word.contains('=') {
-                return Err(Opacity::Assignment);
-            }
-            if !is_quoted && is_keyword(&word) {
-                return Err(Opacity::Keyword);
-            }
-            self.expects_command = false;
-        }
-        self.words.push(word);
-        Ok(())
-    }
-
-    fn quoted(&mut self, quote: char, word: &mut String) -> Result<(), Opacity> {
-        for next in self.rest.by_ref() {
-            match next {
-                _ if next == quote => return Ok(()),
-                '$' | '`' if quote == '"' => return Err(Opacity::Substitution),
-                '\\' if quote == '"' => return Err(Opacity::Escape),
-                _ if is_invisible(next) => return Err(Opacity::Character),
-                _ => word.push(next),
-            }
-        }
-        Err(Opacity::OpenQuote)
-    }
+    Err("a quote is not closed")
 }
 
 /// Returns a character that means itself outside of quotes, in every shell and every locale.
 fn bare(character: char) -> Result<char, Opacity> {
     match character {
         'a'..='z' | 'A'..='Z' | '0'..='9' => Ok(character),
-        '_' | '-' | '.' | '/' | ',' | ':' | '+' | '@' | '%' | '=' | '^' | '#' | '!' | '~' => {
-            Ok(character)
-        }
-        '$' | '`' => Err(Opacity::Substitution),
-        '\\' => Err(Opacity::Escape),
-        '<' | '>' => Err(Opacity::Redirection),
-        '*' | '?' | '[' | ']' => Err(Opacity::Glob),
-        '{' | '}' => Err(Opacity::Braces),
-        '(' | ')' => Err(Opacity::Group),
-        _ => Err(Opacity::Character),
+        _ if "_-./,:+@%=^#!~".contains(character) => Ok(character),
+        '$' | '`' => Err(SUBSTITUTION),
+        '\\' => Err(ESCAPE),
+        '<' | '>' => Err("it has a redirection"),
+        '*' | '?' | '[' | ']' => Err("it has a glob"),
+        '{' | '}' => Err("it has braces"),
+        '(' | ')' => Err("it has parentheses"),
+        _ => Err(CHARACTER),
     }
 }
 
@@ -272,41 +199,41 @@ mod tests {
 
     #[test]
     fn what_a_shell_would_work_out_is_opaque() {
-        opaque("a $x", Opacity::Substitution);
-        opaque("a \"$x\"", Opacity::Substitution);
-        opaque("a `b`", Opacity::Substitution);
-        opaque("a \\b", Opacity::Escape);
-        opaque("a \"\\b\"", Opacity::Escape);
-        opaque("a > b", Opacity::Redirection);
-        opaque("a <<b", Opacity::Redirection);
-        opaque("a &", Opacity::Background);
-        opaque("a |& b", Opacity::Background);
-        opaque("a &&& b", Opacity::Background);
-        opaque("a *", Opacity::Glob);
-        opaque("[ a ]", Opacity::Glob);
-        opaque("a {b,c}", Opacity::Braces);
-        opaque("(a)", Opacity::Group);
-        opaque("a()", Opacity::Group);
-        opaque("a ~/b", Opacity::Tilde);
-        opaque("a x=~", Opacity::Tilde);
-        opaque("x=1", Opacity::Assignment);
-        opaque("x=1 a", Opacity::Assignment);
-        opaque("if a", Opacity::Keyword);
-        opaque("a; while b", Opacity::Keyword);
-        opaque("! a", Opacity::Keyword);
-        opaque("a 'b", Opacity::OpenQuote);
-        opaque("a \"b", Opacity::OpenQuote);
-        opaque("a &&", Opacity::Syntax);
-        opaque("a && && b", Opacity::Syntax);
-        opaque("; a", Opacity::Syntax);
-        opaque("a ;; b", Opacity::Syntax);
-        opaque("a\n| b", Opacity::Syntax);
-        opaque("a\u{a0}b", Opacity::Character);
-        opaque("a ü", Opacity::Character);
-        opaque("a\r", Opacity::Character);
-        opaque("a '\u{200b}'", Opacity::Character);
-        opaque("a '\u{3164}'", Opacity::Character);
-        opaque(&"a".repeat(MAX_BYTES + 1), Opacity::TooLong);
+        opaque("a $x", SUBSTITUTION);
+        opaque("a \"$x\"", SUBSTITUTION);
+        opaque("a `b`", SUBSTITUTION);
+        opaque("a \\b", ESCAPE);
+        opaque("a \"\\b\"", ESCAPE);
+        opaque("a > b", "it has a redirection");
+        opaque("a <<b", "it has a redirection");
+        opaque("a &", "it runs something in the background");
+        opaque("a |& b", "it runs something in the background");
+        opaque("a &&& b", "it runs something in the background");
+        opaque("a *", "it has a glob");
+        opaque("[ a ]", "it has a glob");
+        opaque("a {b,c}", "it has braces");
+        opaque("(a)", "it has parentheses");
+        opaque("a()", "it has parentheses");
+        opaque("a ~/b", "it has a `~` for a home directory");
+        opaque("a x=~", "it has a `~` for a home directory");
+        opaque("x=1", "it sets a variable");
+        opaque("x=1 a", "it sets a variable");
+        opaque("if a", "it has control flow");
+        opaque("a; while b", "it has control flow");
+        opaque("! a", "it has control flow");
+        opaque("a 'b", "a quote is not closed");
+        opaque("a \"b", "a quote is not closed");
+        opaque("a &&", SYNTAX);
+        opaque("a && && b", SYNTAX);
+        opaque("; a", SYNTAX);
+        opaque("a ;; b", SYNTAX);
+        opaque("a\n| b", SYNTAX);
+        opaque("a\u{a0}b", CHARACTER);
+        opaque("a ü", CHARACTER);
+        opaque("a\r", CHARACTER);
+        opaque("a '\u{200b}'", CHARACTER);
+        opaque("a '\u{3164}'", CHARACTER);
+        opaque(&"a".repeat(MAX_BYTES + 1), "it is longer than 32 KiB");
     }
 
     #[cfg(unix)]

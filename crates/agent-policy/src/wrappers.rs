@@ -1,81 +1,60 @@
 //! Programs that start the command in their arguments, and where that command begins.
 
+use super::names::is_in;
 use super::reading::UNKNOWN;
 
-/// A program that runs the command in its arguments.
-struct Wrapper {
-    name: &'static str,
-    /// Options whose value is the next word: letters, then long options.
-    valued: &'static str,
-    /// It runs a command only after one of these words; always if there are none.
-    subcommands: &'static [&'static str],
-    /// The number of words before the command, options aside.
-    positional: usize,
-}
-
-const fn plain(name: &'static str, valued: &'static str) -> Wrapper {
-    after(name, 0, valued)
-}
-
-const fn after(name: &'static str, positional: usize, valued: &'static str) -> Wrapper {
-    Wrapper {
-        name,
-        valued,
-        subcommands: &[],
-        positional,
-    }
-}
-
-const fn sub(
-    name: &'static str,
-    subcommands: &'static [&'static str],
-    valued: &'static str,
-) -> Wrapper {
-    Wrapper {
-        name,
-        valued,
-        subcommands,
-        positional: 0,
-    }
-}
-
+/// Wrappers: their names, the number of words before the command, the subcommands after which they
+/// run one (always if there are none), and the options whose value is the next word: letters, then
+/// long options.
 #[rustfmt::skip]
-static WRAPPERS: &[Wrapper] = &[
-    plain("env", "uC --unset --chdir"),
-    plain("command", ""), plain("builtin", ""), plain("coproc", ""), plain("exec", "a"),
-    plain("nice", "n --adjustment"),
-    plain("ionice", "cnpPu --class --classdata --pid"),
-    plain("nohup", ""), plain("setsid", ""), plain("caffeinate", "tw"),
-    plain("time", "fo --format --output"),
-    after("timeout", 1, "ks --signal --kill-after"),
-    plain("stdbuf", "ioe --input --output --error"),
-    plain("xargs", "InPLdEsa --max-args --max-procs --max-chars --max-lines --delimiter --arg-file --process-slot-var"),
-    plain("parallel", "jNI --jobs --max-args --delay --timeout"),
-    plain("busybox", ""), plain("toybox", ""), plain("unshare", "SGR"),
-    plain("strace", "eosp"), plain("ltrace", "eosp"), plain("watch", "n --interval"),
-    plain("doas", "uC"), plain("sudo", "ughpCrtTDR"), plain("pkexec", ""),
-    plain("firejail", ""), plain("fakeroot", "lsib"), plain("unbuffer", ""), plain("valgrind", ""),
-    plain("prlimit", "p"), plain("xvfb-run", "nsef"), plain("dbus-run-session", ""),
-    plain("setpriv", " --reuid --regid --groups --inh-caps --bounding-set --ambient-caps"),
-    plain("nsenter", "tSGw --target --setuid --setgid"),
-    plain("systemd-run", "pHMuE --unit --property --uid --gid --slice --setenv --working-directory"),
-    after("chroot", 1, ""), after("flock", 1, "wE"), after("taskset", 1, ""),
-    after("chrt", 1, "TPD"), after("sg", 1, ""), after("ssh", 1, "bcDEeFIiJLlmOopQRSWw"),
-    plain("npx", "p --package"), plain("bunx", ""), plain("uvx", "p --from --with --python"),
-    sub("uv", &["run"], "p --with --python --extra --group --directory --project --env-file"),
-    sub("npm", &["exec", "x"], ""), sub("pnpm", &["exec", "dlx"], ""),
-    sub("yarn", &["exec", "dlx"], ""), sub("bun", &["x"], ""), sub("poetry", &["run"], ""),
-    sub("pipx", &["run"], ""), sub("pdm", &["run"], ""), sub("rye", &["run"], ""),
-    sub("hatch", &["run"], ""), sub("bundle", &["exec"], ""), sub("conda", &["run"], "np"),
-    sub("perf", &["stat", "record", "trace"], "eo"),
+static WRAPPERS: &[(&str, usize, &str, &str)] = &[
+    ("command builtin coproc nohup setsid busybox toybox pkexec firejail unbuffer valgrind \
+        dbus-run-session bunx", 0, "", ""),
+    ("env", 0, "", "uC --unset --chdir"),
+    ("exec", 0, "", "a"),
+    ("nice", 0, "", "n --adjustment"),
+    ("ionice", 0, "", "cnpPu --class --classdata --pid"),
+    ("caffeinate", 0, "", "tw"),
+    ("time", 0, "", "fo --format --output"),
+    ("timeout", 1, "", "ks --signal --kill-after"),
+    ("stdbuf", 0, "", "ioe --input --output --error"),
+    ("xargs", 0, "", "InPLdEsa --max-args --max-procs --max-chars --max-lines --delimiter \
+        --arg-file --process-slot-var"),
+    ("parallel", 0, "", "jNI --jobs --max-args --delay --timeout"),
+    ("unshare", 0, "", "SGR"),
+    ("strace ltrace", 0, "", "eosp"),
+    ("watch", 0, "", "n --interval"),
+    ("doas", 0, "", "uC"),
+    ("sudo", 0, "", "ughpCrtTDR"),
+    ("fakeroot", 0, "", "lsib"),
+    ("prlimit", 0, "", "p"),
+    ("xvfb-run", 0, "", "nsef"),
+    ("setpriv", 0, "", " --reuid --regid --groups --inh-caps --bounding-set --ambient-caps"),
+    ("nsenter", 0, "", "tSGw --target --setuid --setgid"),
+    ("systemd-run", 0, "", "pHMuE --unit --property --uid --gid --slice --setenv \
+        --working-directory"),
+    ("chroot taskset sg", 1, "", ""),
+    ("flock", 1, "", "wE"),
+    ("chrt", 1, "", "TPD"),
+    ("ssh", 1, "", "bcDEeFIiJLlmOopQRSWw"),
+    ("npx", 0, "", "p --package"),
+    ("uvx", 0, "", "p --from --with --python"),
+    ("uv", 0, "run", "p --with --python --extra --group --directory --project --env-file"),
+    ("npm", 0, "exec x", ""),
+    ("pnpm yarn", 0, "exec dlx", ""),
+    ("bun", 0, "x", ""),
+    ("poetry pipx pdm rye hatch", 0, "run", ""),
+    ("bundle", 0, "exec", ""),
+    ("conda", 0, "run", "np"),
+    ("perf", 0, "stat record trace", "eo"),
 ];
 
 /// The index of the command of a wrapper; `None` if there is no wrapper or it has no command.
 pub(super) fn inner_command(words: &[String]) -> Option<usize> {
     let name = program_name(words.first()?);
-    let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == name)?;
-    let mut positional = wrapper.positional;
-    let mut awaits_subcommand = !wrapper.subcommands.is_empty();
+    let wrapper = WRAPPERS.iter().find(|(names, ..)| is_in(names, &name))?;
+    let (_, mut positional, subcommands, valued) = *wrapper;
+    let mut awaits_subcommand = !subcommands.is_empty();
     let mut at = 1;
     while let Some(word) = words.get(at) {
         if word == "--" {
@@ -83,49 +62,56 @@ pub(super) fn inner_command(words: &[String]) -> Option<usize> {
             break;
         } else if word.len() > 1 && word.starts_with('-') {
             // `command -v rm` only prints where it is.
-            if wrapper.name == "command" && word.contains(['v', 'V']) {
+            if name == "command" && word.contains(['v', 'V']) {
                 return None;
             }
-            at += if wrapper.takes_next_word(word) { 2 } else { 1 };
-        } else if wrapper.name == "env" && word.contains('=') {
-            at += 1;
+            at += usize::from(takes_next_word(valued, word));
+        } else if name == "env" && word.contains('=') {
+            // An assignment.
         } else if awaits_subcommand {
             // One letter, as in `npm x`, may be the value of an option before it.
             let is_doubtful = word.len() == 1 && at > 1;
-            if is_doubtful || !wrapper.subcommands.contains(&word.as_str()) {
+            if is_doubtful || !is_in(subcommands, word) {
                 return None;
             }
             awaits_subcommand = false;
-            at += 1;
         } else if positional > 0 {
             positional -= 1;
-            at += 1;
         } else {
             break;
         }
+        at += 1;
     }
     let begins = at + positional;
     (!awaits_subcommand && begins < words.len()).then_some(begins)
 }
 
-/// Returns true if a program runs the command in its arguments, whatever they are.
-pub(super) fn is_wrapper(name: &str) -> bool {
-    let mut wrappers = WRAPPERS.iter();
-    wrappers.any(|wrapper| wrapper.name == name && wrapper.subcommands.is_empty())
+/// A value may also be joined to the letter of its option, which is the last in a cluster.
+fn takes_next_word(valued: &str, option: &str) -> bool {
+    let (letters, long) = valued.split_once(' ').unwrap_or((valued, ""));
+    if option.starts_with("--") {
+        return is_in(long, option);
+    }
+    let first = option.find(|letter| letters.contains(letter));
+    first.is_some_and(|at| at + 1 == option.len())
 }
 
-impl Wrapper {
-    /// A value may also be joined to the letter of its option, which is the last in a cluster.
-    fn takes_next_word(&self, option: &str) -> bool {
-        let (letters, long) = self.valued.split_once(' ').unwrap_or((self.valued, ""));
-        if option.starts_with("--") {
-            return long.split(' ').any(|valued| valued == option);
-        }
-        let first = option
-            .char_indices()
-            .find(|(_, letter)| letters.contains(*letter));
-        first.is_some_and(|(at, letter)| at + letter.len_utf8() == option.len())
-    }
+/// Returns true if a program runs the command in its arguments, whatever they are.
+pub(super) fn is_wrapper(name: &str) -> bool {
+    let is_named = |names: &str, subcommands: &str| subcommands.is_empty() && is_in(names, name);
+    WRAPPERS
+        .iter()
+        .any(|(names, _, subcommands, _)| is_named(names, subcommands))
+}
+
+/// A command, the command that it starts if it is a wrapper, and so on.
+pub(super) fn commands_within(command: &[String]) -> impl Iterator<Item = &[String]> {
+    std::iter::successors(Some(command), |words| Some(&words[inner_command(words)?..]))
+}
+
+/// The part of a command that begins with the program that does the work.
+pub(super) fn without_wrappers(command: &[String]) -> &[String] {
+    commands_within(command).last().unwrap_or(command)
 }
 
 /// The last component of a program's path, in lower case, without `.exe`.

@@ -1,5 +1,7 @@
 //! The person's list of secrets that are sent unredacted.
 
+use regex::Regex;
+
 /// Kinds, values, or patterns with `*` that are sent unredacted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Allow {
@@ -33,25 +35,9 @@ impl Allow {
 }
 
 /// Returns true if a value matches a pattern in which `*` stands for anything.
-///
-/// Each piece is matched at its first occurrence. That is enough, because nothing but `*` is
-/// variable.
 fn fits(pattern: &str, value: &str) -> bool {
-    let mut pieces = pattern.split('*');
-    let first = pieces.next().unwrap_or_default();
-    let Some(mut rest) = value.strip_prefix(first) else {
-        return false;
-    };
-    let Some(last) = pieces.next_back() else {
-        return rest.is_empty();
-    };
-    for piece in pieces {
-        match rest.find(piece) {
-            Some(at) => rest = &rest[at + piece.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
+    let pattern = regex::escape(pattern).replace(r"\*", ".*");
+    Regex::new(&format!(r"(?s)\A{pattern}\z")).is_ok_and(|pattern| pattern.is_match(value))
 }
 
 #[cfg(test)]

@@ -3,40 +3,25 @@
 //! A letter before a word makes it the end of a longer word, unless that letter belongs to an
 //! escape (as source code and JSON write line breaks and quotes) or to a terminal colour.
 
+use std::sync::LazyLock;
+
+use regex::bytes::Regex;
+
+/// `\n` and similar, `%22`, `\x22`, `\u0022`, `\042`; `[31m` behind an escape character in any
+/// notation.
+static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
+    let hex = "[0-9A-Fa-f]";
+    let escapes = format!(r"\\[nrtbfvae0]|%{hex}{{2}}|\\x{hex}{{2}}|\\u{hex}{{4}}|\\[0-7]{{3}}");
+    let pattern = format!(r"(?-u)(?:{escapes}|\[[0-9;]{{0,20}}m)\z");
+    Regex::new(&pattern).expect("the pattern is sound; a test uses it")
+});
+
 /// Returns true if a letter or digit of the same word precedes this position.
 pub(super) fn is_within_word(bytes: &[u8], start: usize) -> bool {
+    const LONGEST: usize = 22;
     let before = &bytes[..start.min(bytes.len())];
-    before.last().is_some_and(u8::is_ascii_alphanumeric)
-        && !ends_with_escape(before)
-        && !ends_with_colour(before)
-}
-
-/// `\n` and similar, `\x22`, `\u0022`, `%22`, `\042`.
-fn ends_with_escape(before: &[u8]) -> bool {
-    let ends = |mark: &[u8], digits: usize, is_digit: fn(&u8) -> bool| {
-        before
-            .len()
-            .checked_sub(digits)
-            .is_some_and(|at| before[..at].ends_with(mark) && before[at..].iter().all(is_digit))
-    };
-    ends(b"\\", 1, |byte| b"nrtbfvae0".contains(byte))
-        || ends(b"%", 2, u8::is_ascii_hexdigit)
-        || ends(b"\\x", 2, u8::is_ascii_hexdigit)
-        || ends(b"\\u", 4, u8::is_ascii_hexdigit)
-        || ends(b"\\", 3, |byte| (b'0'..=b'7').contains(byte))
-}
-
-/// A terminal colour code before a word: `[31m` after an escape character in any notation.
-fn ends_with_colour(before: &[u8]) -> bool {
-    const LONGEST: usize = 20;
-    let Some((b'm', rest)) = before.split_last() else {
-        return false;
-    };
-    let numbers = rest.iter().rev().take(LONGEST);
-    let length = numbers
-        .take_while(|byte| byte.is_ascii_digit() || **byte == b';')
-        .count();
-    rest[..rest.len() - length].ends_with(b"[")
+    let escape = &before[before.len().saturating_sub(LONGEST)..];
+    before.last().is_some_and(u8::is_ascii_alphanumeric) && !ESCAPE.is_match(escape)
 }
 
 #[cfg(test)]

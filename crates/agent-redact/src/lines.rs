@@ -14,7 +14,7 @@ use regex::Regex;
 use super::names::{is_open_name, kind, telling};
 use super::pem::{line_at, line_behind};
 use super::rules::compile;
-use super::rules::table::{ENVIRONMENT, EXAMPLES};
+use super::rules::table::{self, ENVIRONMENT, EXAMPLES};
 use super::shape::{Stop, entropy, is_address, is_digest, is_password, is_public, is_word};
 use super::{SecretFinding, TextSource};
 
@@ -85,11 +85,8 @@ fn is_env_file(path: &str) -> bool {
 
 /// Returns true if a line is a search hit in a `.env` file: `path/.env:3: KEY=value`.
 fn is_hit(line: &str) -> bool {
-    let mut pieces = line.splitn(3, ':');
-    let path = pieces.next().unwrap_or_default();
-    let number = pieces.next().unwrap_or_default();
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    is_number && is_env_file(path)
+    static HIT: LazyLock<Regex> = LazyLock::new(|| compile(r"\A([^:\n]*):[0-9]+:"));
+    HIT.captures(line).is_some_and(|hit| is_env_file(&hit[1]))
 }
 
 /// The value of an assignment as `cat` and `env` print it, if its name contains this word; also
@@ -189,28 +186,16 @@ fn quoted_lines(text: &str, first: Range<usize>) -> Option<Vec<Range<usize>>> {
 
 /// The text up to the first space outside of quotes.
 fn first_word(text: &str) -> &str {
-    let quote = text
-        .chars()
-        .next()
-        .filter(|first| matches!(first, '"' | '\''));
-    let closed = quote.and_then(|quote| text[1..].find(quote));
-    let end = match closed {
-        Some(length) => Some(length + 2),
-        None => text.find(char::is_whitespace),
-    };
-    &text[..end.unwrap_or(text.len())]
+    static WORD: LazyLock<Regex> = LazyLock::new(|| compile(r#"\A(?:"[^"]*"|'[^']*'|\S*)"#));
+    WORD.find(text).map_or("", |word| word.as_str())
 }
 
 fn is_harmless(name: &str, value: &str) -> bool {
-    const HARMLESS: [&str; 8] = ["true", "false", "none", "null", "yes", "no", "on", "off"];
+    static HARMLESS: LazyLock<Regex> = LazyLock::new(|| compile(table::HARMLESS));
     value.len() < SHORTEST
-        || HARMLESS.iter().any(|word| word.eq_ignore_ascii_case(value))
+        || HARMLESS.is_match(value)
         || (value.parse::<f64>().is_ok() && !is_number_password(name, value))
-        || is_variable(value)
-        || (value.starts_with('<') && value.ends_with('>'))
         || (value.starts_with('/') && !is_password(&value[1..]))
-        // In a URL only the password is secret, and that has a rule.
-        || value.contains("://")
         || Stop::Sample.is_match(value)
         // A password can be anything; other secrets are generated.
         || (kind(name) != "password" && is_address(value))
@@ -235,16 +220,6 @@ fn is_secret_anywhere(name: &str, value: &str) -> bool {
         } else {
             !is_word(value)
         }
-    })
-}
-
-/// Returns true if a value is a shell variable: `$NAME`, `$name`, `${...}`, `$(...)`.
-fn is_variable(value: &str) -> bool {
-    value.strip_prefix('$').is_some_and(|rest| {
-        let is_name = |test: fn(u8) -> bool| rest.bytes().all(|byte| test(byte) || byte == b'_');
-        rest.starts_with(['{', '('])
-            || is_name(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
-            || is_name(|byte| byte.is_ascii_lowercase())
     })
 }
 

@@ -6,8 +6,12 @@
 //! `\n` in it. A key whose beginning or end is missing is found too.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::{Match, Regex};
 
 use super::SecretFinding;
+use super::rules::compile;
 use super::shape::distinct;
 
 /// The kind of these secrets.
@@ -64,9 +68,9 @@ fn beginning_at(text: &str, start: usize, next: Option<KeyMarker>) -> Option<Sec
     let reaches_mark = |line: &Range<usize>| next.is_some() && line.end == text.len();
     let header = line_at(text, start);
     if reaches_mark(&header) && is_ended {
-        return finding(at_most(words_after(text.as_bytes(), body..header.end)));
+        return finding(at_most(words_after(text, body..header.end)));
     }
-    let pieces = words_after(text.as_bytes(), body..header.end.max(body));
+    let pieces = words_after(text, body..header.end.max(body));
     if let Some(cut) = cut_key(text, pieces) {
         return Some(cut);
     }
@@ -104,7 +108,7 @@ fn ending_at(text: &str, start: usize, before: Option<KeyMarker>) -> Option<Secr
         // That key is found from its begin line.
         return None;
     }
-    let pieces = words_before(text.as_bytes(), own.clone());
+    let pieces = words_before(text, own.clone());
     if let Some(cut) = cut_key(text, pieces) {
         return Some(cut);
     }
@@ -162,69 +166,45 @@ fn at_most(parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
     }
 }
 
-/// The runs of base64 from the start of a range, separated by `\n` escapes or spaces, up to
-/// anything else.
-fn words_after(bytes: &[u8], place: Range<usize>) -> Vec<Range<usize>> {
-    let mut words: Vec<Range<usize>> = Vec::new();
-    let mut at = place.start;
-    loop {
-        let (mut start, mut is_escaped) = (at, false);
-        while start < place.end {
-            let escape = escape_at(&bytes[start..place.end]);
-            if escape > 0 {
-                is_escaped = true;
-                start += escape;
-            } else if bytes[start] == b' ' {
-                start += 1;
-            } else {
-                break;
-            }
-        }
-        let rest = bytes[start..place.end].iter();
-        let length = rest.take_while(|byte| is_base64(**byte)).count();
-        // The words of prose are separated by spaces as well.
-        let is_prose = start > at && !is_escaped && length < SHORTEST_PIECE;
-        if length == 0 || is_prose {
-            return words;
-        }
-        words.push(start..start + length);
-        at = start + length;
-    }
-}
+/// Splits a line into runs of base64, escaped line breaks, spaces, and other characters.
+static PARTS: LazyLock<Regex> = LazyLock::new(|| compile(r"(?s)[A-Za-z0-9+/=]+|(?:\\+[nr])+| +|."));
 
-/// The length of a `\n` or `\r` escape at the start, also with a doubled backslash; 0 if there is
-/// none.
-fn escape_at(bytes: &[u8]) -> usize {
-    let slashes = bytes.iter().take_while(|byte| **byte == b'\\').count();
-    let is_break = slashes > 0 && matches!(bytes.get(slashes), Some(b'n' | b'r'));
-    if is_break { slashes + 1 } else { 0 }
+/// The runs of base64 from the start of a range, separated by escaped line breaks or spaces, up to
+/// anything else.
+fn words_after(text: &str, place: Range<usize>) -> Vec<Range<usize>> {
+    words(PARTS.find_iter(&text[place.clone()]), place.start, false)
 }
 
 /// The runs of base64 up to the end of a range, separated as in `words_after`.
-fn words_before(bytes: &[u8], place: Range<usize>) -> Vec<Range<usize>> {
-    let back = |end: usize, test: fn(u8) -> bool| {
-        let before = bytes[place.start..end].iter().rev();
-        end - before.take_while(|byte| test(**byte)).count()
-    };
-    let mut words = Vec::new();
-    let (mut at, mut is_behind_escape) = (place.end, true);
-    loop {
-        let end = back(at, |byte| byte == b' ');
-        let run = back(end, is_base64);
-        let slashes = back(run, |byte| byte == b'\\');
-        let is_escape = slashes < run && run < end && matches!(bytes[run], b'n' | b'r');
-        let start = run + usize::from(is_escape);
-        let is_prose = !is_behind_escape && end - start < SHORTEST_PIECE;
-        if (start == end && !is_escape) || is_prose {
-            break;
-        }
-        if start < end {
-            words.push(start..end);
-        }
-        at = if is_escape { slashes } else { run };
-        is_behind_escape = is_escape;
-    }
+fn words_before(text: &str, place: Range<usize>) -> Vec<Range<usize>> {
+    let parts: Vec<Match<'_>> = PARTS.find_iter(&text[place.clone()]).collect();
+    let mut words = words(parts.into_iter().rev(), place.start, true);
     words.reverse();
+    words
+}
+
+fn words<'t>(
+    parts: impl Iterator<Item = Match<'t>>,
+    offset: usize,
+    mut is_escaped: bool,
+) -> Vec<Range<usize>> {
+    let mut words = Vec::new();
+    let mut is_parted = false;
+    for part in parts {
+        match part.as_str().as_bytes()[0] {
+            b' ' => is_parted = true,
+            b'\\' if part.len() > 1 => is_escaped = true,
+            first if is_base64(first) => {
+                // The words of prose are separated by spaces as well.
+                if is_parted && !is_escaped && part.len() < SHORTEST_PIECE {
+                    break;
+                }
+                words.push(offset + part.start()..offset + part.end());
+                (is_parted, is_escaped) = (false, false);
+            }
+            _ => break,
+        }
+    }
     words
 }
 

@@ -234,13 +234,10 @@ fn is_alone(text: &str, name: usize, value_end: usize) -> bool {
 /// Returns true if a text is what programs print in front of a line: `12:`, `a/b.yml:12:`, `+`,
 /// `- `.
 fn is_mark(before: &[u8]) -> bool {
-    let before = std::str::from_utf8(before).unwrap_or("?");
-    let mark = before.trim_matches([' ', '\t', '+', '-', '"', '\'']);
-    let is_path = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/:".contains(&byte);
-    let is_of_file = mark.ends_with(':')
-        && mark.contains(|c: char| c.is_ascii_digit() || c == '.')
-        && mark.bytes().all(is_path);
-    mark.bytes().all(|byte| byte.is_ascii_digit()) || is_of_file
+    static MARK: LazyLock<Regex> = LazyLock::new(|| {
+        compile(r#"\A[ \t+"'-]*(?:[0-9]*|[A-Za-z0-9._/:-]*[0-9.][A-Za-z0-9._/:-]*:)[ \t+"'-]*\z"#)
+    });
+    std::str::from_utf8(before).is_ok_and(|before| MARK.is_match(before))
 }
 
 /// Returns true if the name that begins here is indented.
@@ -313,7 +310,7 @@ fn assigned(text: &str, start: usize) -> Option<(Range<usize>, ValueForm)> {
     let behind = match (at(start), at(start + 1)) {
         (b':', b':') | (b'=', b'=' | b'~') => return None,
         (b':', b'=') | (b'=' | b'-', b'>') => start + 2,
-        (b':', _) => match typed(bytes, start + 1) {
+        (b':', _) => match typed(text, start + 1) {
             Some(behind) => {
                 is_typed = true;
                 behind
@@ -333,16 +330,12 @@ fn assigned(text: &str, start: usize) -> Option<(Range<usize>, ValueForm)> {
 }
 
 /// The position after the `=` that follows a type: ` &'static str = `.
-fn typed(bytes: &[u8], start: usize) -> Option<usize> {
-    const LONGEST_TYPE: usize = 24;
-    let rest = bytes.get(start..)?;
-    let is_type = |byte: &&u8| byte.is_ascii_alphanumeric() || b" &'_:<>".contains(byte);
-    let length = rest.iter().take(LONGEST_TYPE).take_while(is_type).count();
+fn typed(text: &str, start: usize) -> Option<usize> {
     // There is a space between a type and its `=`; `Password: a=b` and base64 have none.
-    let is_type = rest[..length].ends_with(b" ")
-        && rest.get(length) == Some(&b'=')
-        && rest.get(length + 1) != Some(&b'=');
-    is_type.then_some(start + length + 1)
+    static TYPE: LazyLock<Regex> =
+        LazyLock::new(|| compile(r"\A[A-Za-z0-9 &'_:<>]{0,23} (=)(?:[^=]|\z)"));
+    let sign = TYPE.captures(text.get(start..)?)?.get(1)?;
+    Some(start + sign.end())
 }
 
 /// `name: PASSWORD` and `value: x`, on one line or two; `key="Password" value="x"`.
@@ -390,11 +383,9 @@ fn between_tags(bytes: &[u8], start: usize) -> Option<(Range<usize>, ValueForm)>
 
 /// Returns true if a value is a path of identifiers: `self.tokens.first2`.
 fn is_path(value: &str) -> bool {
-    let is_name = |piece: &str| {
-        let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
-        piece.starts_with(is_letter) && piece.chars().all(|c| is_letter(c) || c.is_ascii_digit())
-    };
-    value.contains('.') && value.split('.').all(is_name)
+    static PATH: LazyLock<Regex> =
+        LazyLock::new(|| compile(r"\A[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)+\z"));
+    PATH.is_match(value)
 }
 
 /// The text between quotes, if it has no white space.
@@ -431,7 +422,7 @@ fn bare(text: &str, start: usize) -> Option<Range<usize>> {
         .take(LONGEST_BARE + 1)
         .take_while(|byte| is_value(byte))
         .count();
-    let length = next_parameter(&rest[..length]).unwrap_or(length);
+    let length = next_parameter(&text[start..start + length]).unwrap_or(length);
     let ends = rest
         .get(length)
         .is_none_or(|byte| byte.is_ascii_whitespace() || b"\"';&<\\".contains(byte));
@@ -439,17 +430,12 @@ fn bare(text: &str, start: usize) -> Option<Range<usize>> {
 }
 
 /// The start of the next parameter of a query: `&name=`.
-fn next_parameter(value: &[u8]) -> Option<usize> {
-    const LONGEST: usize = 40;
-    let signs = value.iter().enumerate().filter(|(_, byte)| **byte == b'&');
-    signs.map(|(at, _)| at).find(|at| {
-        let rest = &value[at + 1..];
-        let name = rest.iter().take(LONGEST);
-        let length = name
-            .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_')
-            .count();
-        length > 0 && rest.get(length) == Some(&b'=')
-    })
+fn next_parameter(value: &str) -> Option<usize> {
+    static PARAMETER: LazyLock<Regex> = LazyLock::new(|| compile("&[A-Za-z0-9_]{1,40}="));
+    value
+        .contains('&')
+        .then(|| PARAMETER.find(value))?
+        .map(|found| found.start())
 }
 
 #[cfg(test)]

@@ -81,6 +81,25 @@ pub struct Secret {
 }
 
 impl Secret {
+    /// A secret that was found in a text from this source.
+    fn found<'t>(
+        kind: &str,
+        lines: impl IntoIterator<Item = &'t str>,
+        source: TextSource<'_>,
+    ) -> Self {
+        let file = match source {
+            TextSource::File(path) => Some(path.to_owned()),
+            TextSource::Text => None,
+        };
+        Self {
+            kind: kind.to_owned(),
+            lines: lines.into_iter().map(str::to_owned).collect(),
+            files: file.into_iter().collect(),
+            is_doubtful: false,
+            is_sent: None,
+        }
+    }
+
     /// Returns true if it may be a sample or no secret at all: it has a doubtful name, or was seen
     /// only in tests and documentation.
     pub fn may_be_harmless(&self) -> bool {
@@ -228,23 +247,30 @@ impl Vault {
     /// Puts secrets that are sent back in the place of their placeholders. `None` if there are none
     /// in the text.
     pub fn restore_sent(&self, text: &str) -> Option<String> {
-        let mut restored = String::new();
-        let mut written = 0;
+        self.substitute(text, |secret, line| {
+            (secret.is_sent == Some(true)).then(|| line.to_owned())
+        })
+    }
+
+    /// Replaces the placeholders for which there is a value; `None` if there are none in the text.
+    fn substitute(
+        &self,
+        text: &str,
+        value: impl Fn(&Secret, &str) -> Option<String>,
+    ) -> Option<String> {
+        let (mut substituted, mut written) = (String::new(), 0);
         for range in placeholders(text) {
-            let Some((number, line)) = self.stands_for(&text[range.clone()]) else {
-                continue;
-            };
-            if self.secrets[number].is_sent == Some(true) {
-                restored.push_str(&text[written..range.start]);
-                restored.push_str(&self.secrets[number].lines[line]);
+            let found = self.stands_for(&text[range.clone()]);
+            let secret = found.map(|(number, line)| (&self.secrets[number], line));
+            if let Some(value) =
+                secret.and_then(|(secret, line)| value(secret, &secret.lines[line]))
+            {
+                substituted.push_str(&text[written..range.start]);
+                substituted.push_str(&value);
                 written = range.end;
             }
         }
-        if written == 0 {
-            return None;
-        }
-        restored.push_str(&text[written..]);
-        Some(restored)
+        (written > 0).then(|| substituted + &text[written..])
     }
 
     /// Returns true if the person lets this value be sent as it is.
@@ -269,20 +295,9 @@ impl Vault {
         let mut places = Vec::new();
         let before = self.secrets.len();
         for finding in scanner.scan(text, source) {
-            let lines = finding
-                .parts
-                .iter()
-                .map(|part| text[part.clone()].to_owned());
-            let mut secret = Secret {
-                kind: finding.kind.to_owned(),
-                lines: lines.collect(),
-                files: BTreeSet::new(),
-                is_doubtful: finding.is_doubtful,
-                is_sent: None,
-            };
-            if let TextSource::File(path) = source {
-                secret.files.insert(path.to_owned());
-            }
+            let lines = finding.parts.iter().map(|part| &text[part.clone()]);
+            let mut secret = Secret::found(finding.kind, lines, source);
+            secret.is_doubtful = finding.is_doubtful;
             self.take_over(&secret, before.saturating_add(most));
             let kind = finding.kind.to_owned();
             places.extend(finding.parts.into_iter().map(|part| (part, kind.clone())));
@@ -297,17 +312,7 @@ impl Vault {
         if self.index.contains_key(value) {
             return;
         }
-        let file = match source {
-            TextSource::File(path) => Some(path.to_owned()),
-            TextSource::Text => None,
-        };
-        self.adopt([&Secret {
-            kind: kind.to_owned(),
-            lines: vec![value.to_owned()],
-            files: file.into_iter().collect(),
-            is_doubtful: false,
-            is_sent: None,
-        }]);
+        self.adopt([&Secret::found(kind, [value], source)]);
     }
 
     /// Leaves values unredacted that are also ordinary text, unless a name says that they are
@@ -384,12 +389,11 @@ impl Vault {
         may: &mut dyn FnMut(&str, Option<&Secret>) -> bool,
         quoted: &dyn Fn(&str) -> String,
     ) -> Result<Option<String>, Misplaced> {
-        let mut revealed = String::new();
-        let mut written = 0;
         for range in placeholders(text) {
-            let placeholder = &text[range.clone()];
-            let found = self.stands_for(placeholder);
-            let secret = found.map(|(number, _)| &self.secrets[number]);
+            let placeholder = &text[range];
+            let secret = self
+                .stands_for(placeholder)
+                .map(|(number, _)| &self.secrets[number]);
             if !may(placeholder, secret) {
                 let files = secret.map(|secret| secret.files.iter().cloned().collect());
                 return Err(Misplaced {
@@ -398,17 +402,8 @@ impl Vault {
                     files: files.unwrap_or_default(),
                 });
             }
-            if let (Some(secret), Some((_, line))) = (secret, found) {
-                revealed.push_str(&text[written..range.start]);
-                revealed.push_str(&quoted(&secret.lines[line]));
-                written = range.end;
-            }
         }
-        if written == 0 {
-            return Ok(None);
-        }
-        revealed.push_str(&text[written..]);
-        Ok(Some(revealed))
+        Ok(self.substitute(text, |_, line| Some(quoted(line))))
     }
 
     /// Adds secrets of another vault that are not known yet.

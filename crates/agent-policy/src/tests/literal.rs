@@ -125,6 +125,32 @@ fn code_of_other_languages_is_not_read() {
     );
 }
 
+#[test]
+fn a_file_that_is_opened_for_reading_and_writing_is_judged_like_one_that_is_written() {
+    let allowed = [
+        "exec 3<>file",
+        "exec 3<> \"$x\"; read -r line <&3",
+        "cat <>file",
+        "echo '<>' \"<>\" \\<\\> '1 <> 2'",
+        "cat > x.html <<'EOF'\n<>a</>\nEOF",
+    ];
+    cases(&policy(), Decision::Allow, &allowed);
+    let refused = [
+        "exec 3<>/dev/sda",
+        "exec 3<>file; sudo ls",
+        "<>file sudo ls",
+        "rm <>file -rf /",
+        "echo \\<>x; sudo ls",
+        "bash <>x -c 'sudo ls'",
+    ];
+    cases(&policy(), Decision::Deny, &refused);
+    cases(
+        &policy(),
+        Decision::Ask,
+        &["cat <>>x", "cat <<>x", "cat <>"],
+    );
+}
+
 /// Text where the grammar and bash disagree about what is run.
 #[test]
 fn what_bash_reads_otherwise_than_the_grammar_is_not_allowed() {
@@ -141,6 +167,7 @@ fn what_bash_reads_otherwise_than_the_grammar_is_not_allowed() {
         "ls && rm > x -rf /",
         "rm <<E -rf /\nE\n",
         "echo x | sh <<E\nsudo ls\nE\n",
+        "ls && echo x | sh <<E\nsudo ls\nE\n",
         "[[ x =~ $(sudo ls) ]]",
         "echo ${x#$(sudo ls)}",
         "echo ${x/$(sudo ls)/y}",

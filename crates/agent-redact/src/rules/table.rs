@@ -310,6 +310,11 @@ pub(in super::super) const EXAMPLES: &str = r"example|sample|template|dist|schem
 /// Paths of tests, fixtures and documentation, in which secrets are often made up.
 pub(in super::super) const TESTS: &str = r"(?i)(?:\A|/)(?:tests?|specs?|__tests__|fixtures?|testdata|test[_-]data|mocks?|__mocks__|e2e|examples?|samples?|docs?|benches|cypress|playwright)/|(?:\A|/)(?:test_|conftest)[^/]*\z|[._-](?:test|tests|spec|mock|fixture|e2e)s?\.[^/]*\z|(?:Test|Tests|Spec)\.[a-z]+\z|\.mdx?\z";
 
+/// Values of a `.env` file that are no secrets: switches, variables of the shell, stand-ins between
+/// brackets, and URLs, in which only the password is secret, and that has a rule.
+pub(in super::super) const HARMLESS: &str =
+    r"\A(?i:true|false|none|null|yes|no|on|off)\z|\A\$(?:[{(].*|[A-Z0-9_]*|[a-z_]*)\z|\A<.*>\z|://";
+
 /// Words in samples and templates.
 pub(in super::super) const SAMPLES: &str = r"(?i)example|sample|dummy|change[_-]?me|placeholder|redacted|your[_pstk-]|x{4}|\*{4}|\.{4}|1234567890|0123456789|abcdefgh|0{8}|deadbeef|\[secret-|insert";
 
