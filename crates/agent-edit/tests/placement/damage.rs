@@ -43,7 +43,7 @@ pub(crate) const DAMAGES: [TextDamage; 51] = [
     ("zero width at line starts", |text| {
         each(text, |line| format!("\u{200b}{line}"))
     }),
-    ("zero width in words", |text| text.replace("_", "_\u{200b}")),
+    ("zero width in words", |text| text.replace('_', "_\u{200b}")),
     ("byte order mark", |text| format!("\u{feff}{text}")),
     ("word joiners", |text| text.replace("--", "-\u{2060}-")),
     ("tabs to 4 blanks", |text| text.replace('\t', "    ")),

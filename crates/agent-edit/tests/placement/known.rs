@@ -77,6 +77,7 @@ pub(crate) fn cases(few: usize) -> usize {
 
 /// Where the random numbers begin: `PLACEMENT_SEED`, or else a fixed number. Printed, so that a
 /// failure can be repeated.
+#[expect(clippy::print_stdout, reason = "a failure is repeated with it")]
 pub(crate) fn seed() -> u64 {
     let seed = std::env::var("PLACEMENT_SEED").ok();
     let seed = seed

@@ -147,14 +147,14 @@ impl<'t> KnownReply<'t> {
 
     fn hunk(&self, edit: &KnownEdit) -> String {
         let (above, below) = edit.context();
-        let marked = |mark: char, text: &str| -> String {
-            text.lines().map(|line| format!("{mark}{line}\n")).collect()
+        let marked = |mark: &str, text: &str| -> String {
+            text.lines().flat_map(|line| [mark, line, "\n"]).collect()
         };
         [
-            marked(' ', &self.passage(above)),
-            marked('-', &self.passage(edit.old.clone())),
-            marked('+', &joined(&edit.new)),
-            marked(' ', &self.passage(below)),
+            marked(" ", &self.passage(above)),
+            marked("-", &self.passage(edit.old.clone())),
+            marked("+", &joined(&edit.new)),
+            marked(" ", &self.passage(below)),
         ]
         .concat()
     }
