@@ -53,8 +53,9 @@ impl LineTarget {
             }
             Self::After(line) => {
                 let gap = book.gap(line).map_err(|problem| refusal(&problem))?;
-                let edited = edit::insert_lines(text, number(gap), new)?;
-                Ok((edited, edit::restore_copy(text, "", new).remark()))
+                let new = edit::restore_copy(text, "", new);
+                let edited = edit::insert_lines(text, number(gap), &new.text)?;
+                Ok((edited, new.remark()))
             }
         }
     }

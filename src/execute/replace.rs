@@ -31,8 +31,7 @@ impl Execution<'_> {
         let edits = with_lines_of_now(edits, &opened.known);
         let replaced = edit::replace(&opened.file.text, &edits);
         tracing::debug!(levels = %tally(replaced.levels.iter().flatten()), "edit matched");
-        let brings_typography =
-            !is_prose(path) && edit::brings_typography(&opened.file.text, &replaced.edited.text);
+        let remark = typography_remark(path, &opened.file.text, &replaced.edited.text);
         let stored = match self.store(path, opened, &replaced.edited) {
             Ok(stored) => stored,
             Err(outcome) => return outcome,
@@ -43,10 +42,8 @@ impl Execution<'_> {
             Outcome::failed(failure(path, &replaced))
                 .with_detail(capped(&refusals(&replaced), self.limits.max_output))
         };
-        if brings_typography {
-            outcome
-                .message
-                .push_str("; unlike before it has curly quotes, long dashes or unusual spaces");
+        if let Some(remark) = remark {
+            outcome.message = format!("{}; {remark}", outcome.message);
         }
         if replaced.refusals.len() < edits.len() {
             outcome.level = Some(replaced.edited.level);
@@ -58,7 +55,12 @@ impl Execution<'_> {
     }
 }
 
-/// Whether a file holds words, where such characters are at home.
+/// Says so if an edit brought characters into a file that copying makes, unless it holds words.
+pub(super) fn typography_remark(path: &RelPath, before: &str, after: &str) -> Option<String> {
+    edit::typography_remark(before, after).filter(|_| !is_prose(path))
+}
+
+/// Returns true if a file holds words, where such characters are at home.
 fn is_prose(path: &RelPath) -> bool {
     const PROSE: [&str; 9] = [
         "adoc", "htm", "html", "markdown", "md", "mdx", "rst", "tex", "txt",

@@ -1,8 +1,7 @@
 //! `CREATE_FILE`, `DELETE_FILE`, `MOVE_FILE`.
 
-use std::collections::HashSet;
-
 use super::ledger::Known;
+use super::replace::typography_remark;
 use super::{Execution, count};
 use crate::edit;
 use crate::protocol::{ContentSource, Outcome, RelPath};
@@ -49,14 +48,14 @@ impl Execution<'_> {
         if source == ContentSource::CodeBlock
             && let Some(old) = &old
             && let Ok(old) = TextFile::decode(old.clone())
-            && is_excerpt(&old.text, content)
+            && edit::is_excerpt(&old.text, content)
         {
             return Outcome::failed(format!(
                 "{} was not changed: the code block under its path may be only a part of it; send the whole file as [CREATE_FILE], or the change as [EDIT_FILE]",
                 path.quoted()
             ));
         }
-        let overwrite = match overwritten(old.as_deref(), content) {
+        let overwrite = match overwritten(path, old.as_deref(), content) {
             Ok(overwrite) => overwrite,
             Err(reason) => return Outcome::failed(format!("`{path}` was not changed: {reason}")),
         };
@@ -113,12 +112,16 @@ impl Execution<'_> {
 ///
 /// A file that is overwritten keeps its byte order mark and its kind of line ends: a chat has no
 /// way to send them. A file that was not UTF-8 becomes UTF-8 where its own encoding does not do.
-pub(super) fn overwritten(old: Option<&[u8]>, content: &str) -> Result<Overwrite, String> {
+pub(super) fn overwritten(
+    path: &RelPath,
+    old: Option<&[u8]>,
+    content: &str,
+) -> Result<Overwrite, String> {
     let Some(old) = old else {
         return Ok(Overwrite {
             content: content.into(),
             lines: content.lines().count(),
-            remark: None,
+            remark: typography_remark(path, "", content),
             before: PriorContent::Nothing,
         });
     };
@@ -142,27 +145,6 @@ pub(super) fn overwritten(old: Option<&[u8]>, content: &str) -> Result<Overwrite
         lines,
         remark,
     })
-}
-
-/// Returns true if a code block under the path of a file may show only a part of it: its lines are a passage
-/// of the file, or most lines of the file are not in it.
-///
-/// A file of a few lines is soon rewritten as a whole.
-fn is_excerpt(old: &str, new: &str) -> bool {
-    const FEW: usize = 8;
-    let filled = |text: &str| -> Vec<String> {
-        let lines = text.lines().map(str::trim);
-        let lines = lines.filter(|line| !line.is_empty());
-        lines.map(str::to_owned).collect()
-    };
-    let (old, new) = (filled(old), filled(new));
-    if new.is_empty() || old == new {
-        return false;
-    }
-    let is_passage = old.len() > 2 && old.windows(new.len()).any(|passage| passage == new);
-    let known: HashSet<&String> = new.iter().collect();
-    let kept = old.iter().filter(|line| known.contains(line)).count();
-    is_passage || (old.len() >= FEW && kept * 2 < old.len())
 }
 
 /// Keeps a model from dropping what it only did not want to write again.

@@ -75,7 +75,8 @@ impl RestoredCopy<'_> {
     }
 }
 
-/// Repairs a new text that takes the place of `old`, a file or a part of it.
+/// Repairs a new text that takes the place of `old`, a file or a part of it, or nothing where it is
+/// inserted.
 pub fn restore_copy<'t>(file: &str, old: &str, new: &'t str) -> RestoredCopy<'t> {
     let mut restored = RestoredCopy {
         text: Cow::Borrowed(new),
@@ -114,12 +115,39 @@ pub fn restore_copy<'t>(file: &str, old: &str, new: &'t str) -> RestoredCopy<'t>
     restored
 }
 
-/// Returns true if an edit brought curly quotes, long dashes or unusual spaces into a text that had
-/// none of that kind.
-pub fn brings_typography(before: &str, after: &str) -> bool {
-    !before.is_empty()
-        && !after.is_ascii()
-        && !fold::fancy(after.lines(), std::iter::once(before)).is_empty()
+/// Says so if an edit brought curly quotes, long dashes or unusual spaces into a text that had none
+/// of that kind. A new file, with nothing before it, has them only if all its quotes are curly.
+pub fn typography_remark(before: &str, after: &str) -> Option<String> {
+    if after.is_ascii() {
+        return None;
+    }
+    if before.is_empty() {
+        return has_only_curly_quotes(after).then(|| "all its quotes are curly".to_owned());
+    }
+    let is_foreign = !fold::fancy(after.lines(), std::iter::once(before)).is_empty();
+    is_foreign.then(|| format!("unlike before it has {}", CopyDamage::Typography))
+}
+
+/// Returns true if a text has curly quotes where a language wants straight ones, and no straight
+/// quote at all. An apostrophe within a word shows nothing.
+fn has_only_curly_quotes(text: &str) -> bool {
+    let mut before = ' ';
+    let mut characters = text.chars().peekable();
+    let mut has_curly = false;
+    while let Some(character) = characters.next() {
+        let is_letter = |neighbour: char| neighbour.is_alphanumeric();
+        match character {
+            '"' | '\'' => return false,
+            '\u{2018}'..='\u{201f}' => {
+                let is_within =
+                    is_letter(before) && characters.peek().copied().is_some_and(is_letter);
+                has_curly |= !is_within;
+            }
+            _ => {}
+        }
+        before = character;
+    }
+    has_curly
 }
 
 /// Looks for one kind of damage.
@@ -219,14 +247,16 @@ fn without_entities(line: &str) -> Cow<'_, str> {
 
 fn entities(compared: &Compared<'_>) -> DamageFinding {
     let has = |line: &str| ENTITIES.iter().any(|(entity, _)| line.contains(entity));
-    if has(compared.file) || !compared.new.iter().any(|line| has(line)) {
+    if !compared.new.iter().any(|line| has(line)) {
         return DamageFinding::Nothing;
     }
     // A page escapes every one; who escapes a text within HTML leaves its tags as they are.
     let is_raw = |line: &&str| line.contains(['<', '>']);
-    let is_proved = compared.pairs().any(|(_, new)| has(new));
+    let is_proved = (compared.pairs()).any(|(old, new)| has(new) && !has(old));
     if is_proved && !compared.new.iter().any(is_raw) {
         DamageFinding::Repaired(compared.rewritten(without_entities))
+    } else if has(compared.file) {
+        DamageFinding::Nothing
     } else {
         DamageFinding::Doubted
     }
@@ -238,7 +268,12 @@ fn typography(compared: &Compared<'_>) -> DamageFinding {
     if foreign.is_empty() {
         return DamageFinding::Nothing;
     }
-    let proved = fold::fancy(compared.pairs().map(|(_, new)| new), file());
+    let mut proved = fold::fancy(compared.pairs().map(|(_, new)| new), file());
+    // An insertion quotes nothing of the file, but it has to write quotes as the file does.
+    let has_straight = compared.file.contains(['"', '\'']);
+    if compared.old.is_empty() && has_straight && has_only_curly_quotes(&compared.new.join("\n")) {
+        proved = foreign;
+    }
     if proved.is_empty() {
         return DamageFinding::Doubted;
     }
@@ -252,7 +287,12 @@ fn doubled_lines(compared: &Compared<'_>) -> DamageFinding {
             && below().all(|line| line.trim().is_empty())
             && lines.iter().step_by(2).any(|line| !line.trim().is_empty())
     };
-    if !is_doubled(&compared.new) || is_doubled(&compared.old) {
+    // The line end of the tag or the fence above was doubled as well.
+    let new = match compared.new.split_first() {
+        Some((first, rest)) if first.trim().is_empty() => rest,
+        _ => &compared.new,
+    };
+    if !is_doubled(new) || is_doubled(&compared.old) {
         return DamageFinding::Nothing;
     }
     // The distance of all lines doubled, also of those with blank lines between them.
@@ -267,7 +307,7 @@ fn doubled_lines(compared: &Compared<'_>) -> DamageFinding {
     if neighbours().count() < ENOUGH || !neighbours().all(is_apart) {
         return DamageFinding::Doubted;
     }
-    let lines = compared.new.iter().step_by(2);
+    let lines = new.iter().step_by(2);
     DamageFinding::Repaired(joined(lines.map(|&line| Cow::Borrowed(line))))
 }
 
@@ -351,13 +391,47 @@ mod tests {
 
     #[test]
     fn new_typography_is_noticed() {
-        assert!(brings_typography("x = 'a'\n", "x = \u{2018}a\u{2019}\n"));
-        assert!(!brings_typography(
-            "\u{2018}a\u{2019}\n",
-            "\u{2018}b\u{2019}\n"
-        ));
-        assert!(!brings_typography("x = 'a'\n", "x = '\u{e9}'\n"));
-        assert!(!brings_typography("", "\u{2018}a\u{2019}\n"));
+        let is_told = |before, after| typography_remark(before, after).is_some();
+        assert!(is_told("x = 'a'\n", "x = \u{2018}a\u{2019}\n"));
+        assert!(!is_told("\u{2018}a\u{2019}\n", "\u{2018}b\u{2019}\n"));
+        assert!(!is_told("x = 'a'\n", "x = '\u{e9}'\n"));
+        assert!(is_told("", "x = \u{2018}a\u{2019}\n"));
+        assert!(!is_told("", "x = 'a' + \u{2018}a\u{2019}\n"));
+        assert!(!is_told("", "It\u{2019}s \u{2014} new\n"));
+    }
+
+    #[test]
+    fn an_insertion_has_the_quotes_of_the_file() {
+        let file = "x = 'a'\n";
+        let inserted = restore_copy(file, "", "y = \u{2018}b\u{2019}\n");
+        assert_eq!(inserted.text, "y = 'b'\n");
+        assert_eq!(inserted.repaired, [CopyDamage::Typography]);
+        for sent in [
+            "y = 'It\u{2019}s'\n",
+            "// It\u{2019}s\n",
+            "y = 1 \u{2014} 2\n",
+        ] {
+            let kept = restore_copy(file, "", sent);
+            assert_eq!(kept.text, sent);
+            assert_eq!(kept.doubted, [CopyDamage::Typography]);
+        }
+        let without = restore_copy("x\n", "", "y = \u{2018}b\u{2019}\n");
+        assert_eq!(without.doubted, [CopyDamage::Typography]);
+    }
+
+    #[test]
+    fn entities_are_undone_in_a_file_that_has_some_of_its_own() {
+        let old = "a < b\nc(\"&lt;\")\nd\n";
+        let sent = "a &lt; b\nc(\"&amp;lt;\")\ne\n";
+        case(
+            old,
+            sent,
+            "a < b\nc(\"&lt;\")\ne\n",
+            &[CopyDamage::Entities],
+            &[],
+        );
+        let changed = "a < b\nc(\"&lt;\")\nf(\"&gt;\")\n";
+        case(old, changed, changed, &[], &[]);
     }
 
     const PYTHON: &str = "import os\n\n\ndef first(a):\n    if a < 1:\n        return \"x\"\n\n    return 'y'\n\n\ndef second(b):\n    return b\n";
@@ -401,6 +475,14 @@ mod tests {
         let changed = PYTHON.replace("return b", "return b + 1");
         let doubled = changed.replace('\n', "\n\n");
         case(PYTHON, &doubled, &changed, &[CopyDamage::DoubledLines], &[]);
+        let below_tag = format!("\n{doubled}");
+        case(
+            PYTHON,
+            &below_tag,
+            &changed,
+            &[CopyDamage::DoubledLines],
+            &[],
+        );
         let list = "one\n\ntwo\n\n- a\n- b\n- c\n";
         let loose = "one\n\ntwo\n\n- a\n\n- b\n\n- d\n";
         case(list, loose, loose, &[], &[CopyDamage::DoubledLines]);

@@ -234,6 +234,27 @@ pub(super) fn is_elision(line: &str) -> bool {
     matches!(line.trim(), "..." | "\u{2026}") || is_placeholder(line)
 }
 
+/// Returns true if a code block under the path of a file may show only a part of it: its lines are a passage
+/// of the file, or most lines of the file are not in it.
+///
+/// A file of a few lines is soon rewritten as a whole.
+pub fn is_excerpt(old: &str, new: &str) -> bool {
+    const FEW: usize = 8;
+    let filled = |text: &str| -> Vec<String> {
+        let lines = text.lines().map(str::trim);
+        let lines = lines.filter(|line| !line.is_empty());
+        lines.map(str::to_owned).collect()
+    };
+    let (old, new) = (filled(old), filled(new));
+    if new.is_empty() || old == new {
+        return false;
+    }
+    let is_passage = old.len() > 2 && old.windows(new.len()).any(|passage| passage == new);
+    let known: HashSet<&String> = new.iter().collect();
+    let kept = old.iter().filter(|line| known.contains(line)).count();
+    is_passage || (old.len() >= FEW && kept * 2 < old.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

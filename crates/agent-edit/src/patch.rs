@@ -182,8 +182,8 @@ fn place_all<'h>(
     let (mut laid, mut left_out) = (Vec::with_capacity(hunks.len()), 0);
     for (position, (hunk, stated)) in quoting.into_iter().chain(bare) {
         match placer.place(document, hunk, *stated) {
-            Ok(place) => laid.push((position, place)),
-            Err(_) if placer.leave_out(document, hunk, *stated) => left_out += 1,
+            Ok(Some(place)) => laid.push((position, place)),
+            Ok(None) => left_out += 1,
             Err(refusal) => return Err((position, refusal)),
         }
     }

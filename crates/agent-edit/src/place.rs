@@ -17,8 +17,8 @@ use super::refuse::{self, QuotedPiece};
 use agent_protocol::{Hunk, HunkLine, Level};
 use candidate::{
     ChangedLines, HunkPlace, ambiguous, changes, context, crossing, elsewhere, has_lost_mark,
-    indented, is_at_its_end, is_enough, is_telling, loosest, says_to_be_first, says_to_be_last,
-    stays_first,
+    indented, is_at_its_end, is_enough, is_telling, loosest, nearest_of, says_to_be_first,
+    says_to_be_last, stays_first,
 };
 use standing::{Drift, HunkPositions};
 
@@ -73,21 +73,40 @@ pub(super) struct Placer {
 }
 
 impl Placer {
+    /// Finds the place of a hunk; nothing if its change is in the file already.
+    ///
+    /// A change that is there counts before fuzz: without a line of its context the hunk would fit
+    /// beside its own new lines, and write them a second time.
     pub(super) fn place<'h>(
         &mut self,
         document: &Document<'_>,
         hunk: &'h Hunk,
         stated: Stated,
-    ) -> Result<PlacedHunk<'h>, Refusal> {
+    ) -> Result<Option<PlacedHunk<'h>>, Refusal> {
+        let found = self.find(document, hunk, stated);
+        let is_whole = matches!(&found, Ok(place) if place.lines.len() == hunk.lines.len());
+        if !is_whole && self.leave_out(document, hunk, stated) {
+            return Ok(None);
+        }
+        let place = found?;
+        Ok(Some(self.take(document, hunk, stated, place)))
+    }
+
+    fn find<'h>(
+        &mut self,
+        document: &Document<'_>,
+        hunk: &'h Hunk,
+        stated: Stated,
+    ) -> Result<HunkPlace<'h>, Refusal> {
         let old: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::before).collect();
         if old.is_empty() {
-            return self.place_insertion(document, hunk, stated);
+            return self.find_insertion(document, hunk, stated);
         }
         if let Some(candidate) = self.near_stated_line(document, hunk, stated, &old) {
             let other = self.as_written(document, hunk, stated, &old);
             return match other.filter(|other| other.start != candidate.start) {
                 Some(other) => Err(ambiguous(&[candidate, other])),
-                None => Ok(self.take(document, hunk, stated, candidate)),
+                None => Ok(candidate),
             };
         }
         if self.looked_at / MAX_LOOKED_AT > document.len() + 10_000 {
@@ -96,8 +115,7 @@ impl Placer {
             ));
         }
         let candidate = self.look_everywhere(document, hunk, stated, &old)?;
-        let candidate = indented(document, candidate)?;
-        Ok(self.take(document, hunk, stated, candidate))
+        indented(document, candidate)
     }
 
     fn look_everywhere<'h>(
@@ -281,7 +299,9 @@ impl Placer {
             Stated::Line(_) => {
                 let expected = (self.expected(stated)).filter(|line| *line <= document.len())?;
                 let tops: Vec<_> = found.iter().map(|found| (*found, found.top())).collect();
-                matcher::near(&tops, u32::try_from(expected).ok())
+                let near = matcher::near(&tops, u32::try_from(expected).ok())?;
+                let is_there = near.top() == expected && self.drift == 0;
+                Some(if is_there { near } else { nearest_of(&near) })
             }
         });
         chosen.ok_or_else(|| ambiguous(found))
@@ -295,12 +315,13 @@ impl Placer {
         only(found.filter(|found| self.is_below_last(found))).copied()
     }
 
-    fn place_insertion<'h>(
+    /// Finds the place of a hunk that quotes nothing.
+    fn find_insertion<'h>(
         &mut self,
         document: &Document<'_>,
         hunk: &'h Hunk,
         stated: Stated,
-    ) -> Result<PlacedHunk<'h>, Refusal> {
+    ) -> Result<HunkPlace<'h>, Refusal> {
         if hunk.unquoted > 0 {
             return Err(Refusal::new(
                 "its `@@` line counts old lines, but it shows none; quote lines around the place",
@@ -330,22 +351,20 @@ impl Placer {
             self.anchors
                 .only(document, &hunk.anchors, self.last_changed)?
         };
-        let change = [ChangedLines { above, removed: 0 }];
-        let quoted = above + 1..above + 1;
-        if !self.is_free(&change, &quoted) {
-            return Err(Refusal::new(
-                "it inserts within the lines of an earlier hunk",
-            ));
-        }
-        self.occupy(&change, &quoted);
-        self.last_changed = self.last_changed.max(above);
-        Ok(PlacedHunk {
-            hunk,
+        let place = HunkPlace {
             lines: &hunk.lines,
-            above,
+            skipped: 0,
+            start: above + 1,
+            length: 0,
             level: Level::Exact,
-            is_at_end: above == document.len(),
-        })
+        };
+        if self.is_free(&place.changes(), &place.quoted()) {
+            Ok(place)
+        } else {
+            Err(Refusal::new(
+                "it inserts within the lines of an earlier hunk",
+            ))
+        }
     }
 
     fn take<'h>(
@@ -356,12 +375,16 @@ impl Placer {
         candidate: HunkPlace<'h>,
     ) -> PlacedHunk<'h> {
         self.occupy(&candidate.changes(), &candidate.quoted());
-        if self.is_in_order(stated, &candidate) {
-            self.learn(stated, candidate.top(), candidate.last_changed(), 0);
+        let mut last_changed = candidate.last_changed();
+        if candidate.length == 0 {
+            // What quotes nothing proves nothing about the numbers.
+            last_changed = last_changed.max(self.last_changed);
+        } else if self.is_in_order(stated, &candidate) {
+            self.learn(stated, candidate.top(), last_changed, 0);
         } else {
             self.standing.distrust();
         }
-        self.last_changed = candidate.last_changed();
+        self.last_changed = last_changed;
         PlacedHunk {
             hunk,
             lines: candidate.lines,
@@ -460,12 +483,7 @@ impl Placer {
     ///
     /// Its new lines stand there, at the line that it states or nowhere else, and what they would
     /// replace does not stand elsewhere.
-    pub(super) fn leave_out(
-        &mut self,
-        document: &Document<'_>,
-        hunk: &Hunk,
-        stated: Stated,
-    ) -> bool {
+    fn leave_out(&mut self, document: &Document<'_>, hunk: &Hunk, stated: Stated) -> bool {
         let starts = places_of_change(document, hunk);
         let expected = self.expected(stated);
         let at_its_line = starts.iter().find(|start| Some(**start) == expected);

@@ -20,13 +20,17 @@ pub(super) struct Fence<'a> {
 
 impl<'a> Fence<'a> {
     /// Reads a line of three or more backticks or tildes.
+    #[inline]
     pub(super) fn read(line: &'a str) -> Option<Self> {
         let text = trim_start(line);
-        let indent = line.len() - text.len();
-        let mark = *text.as_bytes().first()?;
-        if mark != b'`' && mark != b'~' {
-            return None;
+        match *text.as_bytes().first()? {
+            mark @ (b'`' | b'~') => Self::marked(line, text, mark),
+            _ => None,
         }
+    }
+
+    fn marked(line: &'a str, text: &'a str, mark: u8) -> Option<Self> {
+        let indent = line.len() - text.len();
         let length = text.bytes().take_while(|byte| *byte == mark).count();
         let info = text[length..].trim();
         if length < 3 || (mark == b'`' && info.contains('`')) {

@@ -193,12 +193,16 @@ fn without_number(text: &str) -> Option<&str> {
 
 /// Returns true if the text could be a name at all.
 fn is_possible(text: &str) -> bool {
-    let strange = ['<', '>', '|', '*', '?', '"', '`', '=', ';', ','];
-    let is_variable = text.contains("$(") || text.contains("${") || text.starts_with("$ ");
+    let bytes = text.as_bytes();
+    let is_strange = |(at, byte): (usize, &u8)| match byte {
+        b'<' | b'>' | b'|' | b'*' | b'?' | b'"' | b'`' | b'=' | b';' | b',' => true,
+        b'$' => matches!(bytes.get(at + 1), Some(b'(' | b'{')),
+        b':' => bytes[at + 1..].starts_with(b"//"),
+        _ => false,
+    };
     !text.is_empty()
-        && !text.contains(strange)
-        && !is_variable
-        && !text.contains("://")
+        && !bytes.iter().enumerate().any(is_strange)
+        && !text.starts_with("$ ")
         && !text.ends_with(['/', '\\', '.', ':', '!'])
         && !names_a_line(text)
         && text.contains(char::is_alphanumeric)

@@ -48,8 +48,9 @@ pub(super) enum RepairedLines {
 /// A repair: the new text and what was done, or nothing.
 type Mended = Option<(String, Done)>;
 
-const REPAIRS: [fn(&str) -> Mended; 10] = [
+const REPAIRS: [fn(&str) -> Mended; 11] = [
     line_ends::repair,
+    spaces::remove_padding,
     spaces::remove_invisible,
     prefix::repair,
     // A list inside of a quote, or the other way round.

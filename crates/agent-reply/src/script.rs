@@ -20,6 +20,7 @@ pub(super) fn quote(word: &str) -> String {
 
 /// The file that a line of a script writes from a here-document: `cat > a.md <<'EOF'`.
 pub(super) fn written_file(line: &str) -> Option<&str> {
+    memchr::memchr(b'<', line.as_bytes())?;
     let (before, behind) = line.split_once("<<")?;
     let mut words = before.split_whitespace();
     let is_writer = words.any(|word| matches!(word, "cat" | "tee"));

@@ -24,6 +24,13 @@ pub(super) fn split(text: &str) -> Vec<&str> {
     lines
 }
 
+/// The parts of a text between its line ends, one after the other.
+pub(super) fn each_line(text: &str) -> impl Iterator<Item = &str> {
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]);
+    let mut start = 0;
+    ends.map(move |end| &text[std::mem::replace(&mut start, end + 1)..end])
+}
+
 /// The first byte of a line that is not white space.
 #[inline]
 pub(super) fn lead(line: &str) -> Option<u8> {
@@ -86,6 +93,7 @@ mod tests {
             prop_assert_eq!(trim_end(&text), text.trim_end());
             prop_assert_eq!(is_blank(&text), text.trim().is_empty());
             prop_assert_eq!(split(&text), text.split('\n').collect::<Vec<_>>());
+            prop_assert_eq!(split(&text), each_line(&text).collect::<Vec<_>>());
             prop_assert_eq!(lead(&text), text.trim_start().bytes().next());
             prop_assert_eq!(lines(&text), text.split_terminator('\n').collect::<Vec<_>>());
         }

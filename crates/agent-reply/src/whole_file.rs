@@ -19,7 +19,8 @@ use super::code_fence::Fence;
 use super::workspace_root;
 use crate::trim::trim_start;
 pub(super) use end::FileBlockEnd;
-use named::{is_shortened, is_taken, labelled, named, path_in_comment};
+pub(super) use named::named;
+use named::{NamedBlock, is_shortened, is_taken, labelled, path_in_comment};
 
 /// A code block that shows a file.
 pub(super) struct FileBlock<'a> {
@@ -41,19 +42,29 @@ impl<'a> FileBlock<'a> {
     pub(super) fn at(lines: &[&'a str], at: usize, after: usize) -> Option<Self> {
         let fence = Fence::read(lines[at])?;
         let named = named(lines, at, after, &fence)?;
-        let (end, content, below) = match end::of(lines, at, &fence, named.text) {
+        Some(Self::under(lines, at, &fence, &named))
+    }
+
+    /// The block that the fence on the line `at` begins under its name.
+    pub(super) fn under(
+        lines: &[&'a str],
+        at: usize,
+        fence: &Fence<'a>,
+        named: &NamedBlock<'a>,
+    ) -> Self {
+        let (end, content, below) = match end::of(lines, at, fence, named.text) {
             FileBlockEnd::Closed(close) => (FileBlockEnd::Closed(close), at + 1..close, close + 1),
             other => (other, at + 1..lines.len(), lines.len()),
         };
-        Some(Self {
+        Self {
             name: named.text,
             lines: named.line..below,
             content,
             end,
             is_named_inside: named.is_inside,
-            is_text: end::may_hold_fences(named.text, &fence),
+            is_text: end::may_hold_fences(named.text, fence),
             indent: fence.indent,
-        })
+        }
     }
 
     /// Its lines, the fences aside.
@@ -83,12 +94,6 @@ impl<'a> FileBlock<'a> {
             certainty: BlockCertainty::open_if(self.end == FileBlockEnd::Missing),
         }
     }
-}
-
-/// The file that the fence on the line `at` begins to show; lines before `after` belong to others.
-pub(super) fn name_of<'a>(lines: &[&'a str], at: usize, after: usize) -> Option<&'a str> {
-    let fence = Fence::read(lines[at])?;
-    named(lines, at, after, &fence).map(|named| named.text)
 }
 
 /// The file that a comment on the first line of the block at this fence names, and the line of the

@@ -262,3 +262,30 @@ fn what_copying_did_to_a_range_is_repaired_and_told() {
     );
     assert_eq!(stage.text("a.c"), text.replace("g()", "i()"));
 }
+
+#[test]
+fn curly_quotes_are_treated_alike_by_every_command() {
+    let text = "a = 'x'\nb = 1\nc = 2\n";
+    let curly = "d = \u{2018}y\u{2019}\n";
+    let mut stage = stage(&[("a.py", text), ("b.py", text), ("c.py", text)]);
+    let inserted = stage.one(insert("a.py", 1, curly));
+    assert_eq!(
+        inserted.message,
+        "edited a.py: inserted 1 line after line 1 (repaired what copying did to it: curly quotes, long dashes or unusual spaces)"
+    );
+    assert_eq!(stage.text("a.py"), "a = 'x'\nd = 'y'\nb = 1\nc = 2\n");
+    let told = "unlike before it has curly quotes";
+    let replaced = stage.one(replace("b.py", &[("b = 1\n", curly)]));
+    assert!(replaced.message.contains(told), "{}", replaced.message);
+    let line = format!("+{}", curly.trim_end());
+    let patched = stage.one(patch(vec![update("c.py", &["-b = 1", &line])]));
+    assert!(patched.detail.text.contains(told), "{:?}", patched.detail);
+    let created = stage.one(create("d.py", curly));
+    assert!(
+        created.message.contains("all its quotes are curly"),
+        "{}",
+        created.message
+    );
+    let prose = stage.one(create("d.md", curly));
+    assert!(!prose.message.contains("curly"), "{}", prose.message);
+}

@@ -236,8 +236,8 @@ impl<'a, 'b> Plan<'a, 'b> {
     ) -> Result<(), Trouble> {
         let draft = self.draft(path)?;
         let old = draft.content.as_deref().map(Vec::as_slice);
-        let new =
-            overwritten(old, text).map_err(|reason| Trouble::new(format!("`{path}`: {reason}")))?;
+        let new = overwritten(path, old, text)
+            .map_err(|reason| Trouble::new(format!("`{path}`: {reason}")))?;
         draft.known = Known::written(&new.content, new.lines);
         draft.counted = Counted::Reply;
         let verb = match new.before {
@@ -314,9 +314,9 @@ impl<'a, 'b> Plan<'a, 'b> {
         let draft = self.existing(path)?;
         draft.counted = draft.counted.after_change_of(&draft.known);
         draft.known.record(&edited.changes);
-        self.worked_out
-            .report
-            .push(format!("updated {}", path.quoted()));
+        let remark = patched.remark.map(|remark| format!(" ({remark})"));
+        let report = format!("updated {}{}", path.quoted(), remark.unwrap_or_default());
+        self.worked_out.report.push(report);
         let hash = hash(&content);
         self.write_known(path, Arc::new(content), hash, permission)
     }
@@ -327,8 +327,8 @@ impl<'a, 'b> Plan<'a, 'b> {
         let content = draft.content.clone().unwrap_or_default();
         let now = lines_of_now(&draft.known, draft.counted, hunks);
         let patched = match now {
-            Some(now) => Patched::moved(&content, hunks, &now),
-            None => Patched::new(&content, hunks),
+            Some(now) => Patched::moved(path, &content, hunks, &now),
+            None => Patched::new(path, &content, hunks),
         };
         patched.map_err(|_| Trouble::binary(path))
     }

@@ -350,6 +350,27 @@ fn a_patch_that_was_applied_is_a_success_without_a_change() {
 }
 
 #[test]
+fn a_change_that_is_there_counts_before_fuzz() {
+    // Without its first line the second hunk fits below its own new line.
+    let hunks = [
+        hunk(Some(1), " a();\n+new_one();\n b();\n"),
+        hunk(Some(2), " b();\n+new_two();\n c();\n d();\n"),
+    ];
+    let after = "a();\nnew_one();\nb();\nnew_two();\nc();\nd();\n";
+    case("a();\nb();\nc();\nd();\n", &hunks, Level::Exact, after);
+    case(after, &hunks, Level::AlreadyApplied, after);
+}
+
+#[test]
+fn a_place_that_is_only_near_to_its_number_is_told_at_every_level() {
+    let before = "a\nx\nb\n\n\n\n\n\n\na\nx\nb\n";
+    let padded = |line| [hunk(Some(line), " a \n-x \n+y\n b \n")];
+    let first = before.replacen('x', "y", 1);
+    case(before, &padded(1), Level::TrailingSpace, &first);
+    case(before, &padded(2), Level::Nearest, &first);
+}
+
+#[test]
 fn a_hunk_that_is_in_the_file_already_is_left_out() {
     let applied = |line| {
         hunk(

@@ -220,6 +220,14 @@ pub(super) fn elsewhere<'h>(candidate: &HunkPlace<'h>) -> HunkPlace<'h> {
     }
 }
 
+/// Marks a place as one of several, to which the line that the hunk states is only near.
+pub(super) fn nearest_of<'h>(candidate: &HunkPlace<'h>) -> HunkPlace<'h> {
+    HunkPlace {
+        level: Level::Nearest,
+        ..*candidate
+    }
+}
+
 /// The only place of a hunk that would stand above one that states an earlier line, if the hunk
 /// itself says enough to leave no doubt.
 pub(super) fn crossing<'h>(hunk: &Hunk, found: &[HunkPlace<'h>]) -> Result<HunkPlace<'h>, Refusal> {

@@ -57,7 +57,7 @@ pub(crate) enum ShownBlock {
 
 /// The block to be left alone that begins with the fence on a line.
 pub(crate) fn find(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
-    file(scan, at)
+    file(scan, at, fence)
         .or_else(|| script(scan, at, fence))
         .or_else(|| commented(scan, at, fence))
 }
@@ -81,19 +81,19 @@ fn commented(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock
 }
 
 /// The file that the fence here begins to show.
-fn file(scan: &Scan<'_>, at: usize) -> Option<ShownBlock> {
+fn file(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
     let after = scan.code.after.max(scan.free_from);
-    whole_file::name_of(&scan.lines, at, after)?;
+    let named = whole_file::named(&scan.lines, at, after, fence)?;
+    let name = named.text;
     let outermost = scan.code.open.first();
     let limit = outermost.map(|open| open.last_close(&scan.lines));
     let limit = limit.filter(|last| *last > at).unwrap_or(scan.lines.len());
     let lines = &scan.lines[..limit];
-    let name = whole_file::name_of(lines, at, after)?;
     let mut content = BlockContent::begun(name, &lines[at..]);
     if content == BlockContent::Edits {
         return None;
     }
-    let block = FileBlock::at(lines, at, after)?;
+    let block = FileBlock::under(lines, at, fence, &named);
     if content == BlockContent::File && !block.is_text() {
         content = BlockContent::of_file(name, block.content(lines));
     }

@@ -7,7 +7,7 @@ use memchr::memmem;
 
 use super::{Done, Mended, RepairedLines};
 use crate::code_fence::Fence;
-use crate::trim::{trim_end, trim_start};
+use crate::trim::{each_line, trim_end, trim_start};
 
 /// Decodes a text in which every `<`, `&` and quote arrived as an entity.
 pub(super) fn repair_entities(text: &str) -> Mended {
@@ -43,7 +43,7 @@ fn is_escaped_structure(line: &str) -> bool {
 pub(super) fn repair_backslashes(text: &str) -> Mended {
     memchr::memchr(b'\\', text.as_bytes())?;
     let mut shown = false;
-    for line in text.split('\n') {
+    for line in each_line(text) {
         let start = trim_start(line);
         let plain = start.starts_with("<<<<<")
             || start.starts_with("*** Begin")

@@ -6,7 +6,7 @@
 
 use super::gutter::{Divider, numbered_runs, without_line_numbers, without_number_lines};
 use super::{Done, Mended, RepairedLines, is_structural};
-use crate::trim::is_blank;
+use crate::trim::{each_line as lines_of, is_blank};
 
 pub(super) fn repair(text: &str) -> Mended {
     let first = text.split('\n').find(|line| !is_blank(line))?;
@@ -94,10 +94,10 @@ fn without_numbers(text: &str) -> Option<Vec<&str>> {
 /// to the front. A numbered list of commands is none: its tags stand behind their numbers as well.
 pub(super) fn repair_parts(text: &str) -> Mended {
     let has_number = |line: &str| {
-        let digit = line.trim_start_matches(' ').bytes().next();
-        digit.is_some_and(|byte| byte.is_ascii_digit())
+        let first = line.bytes().find(|byte| *byte != b' ');
+        first.is_some_and(|byte| byte.is_ascii_digit())
     };
-    if !text.split('\n').any(has_number) {
+    if !lines_of(text).any(has_number) {
         return None;
     }
     let mut lines: Vec<&str> = text.split('\n').collect();

@@ -11,7 +11,7 @@
 use super::{Done, Mended, RepairedLines, is_structural};
 use crate::line::is_space;
 use crate::tags;
-use crate::trim::{is_blank, trim_start};
+use crate::trim::{each_line, is_blank, trim_start};
 use agent_protocol::unseen::is_stray;
 
 const NO_BREAK: char = '\u{a0}';
@@ -73,6 +73,25 @@ fn marker(line: &str) -> Option<String> {
             .iter()
             .any(|mark| start.starts_with(mark));
     is_marker.then_some(plain)
+}
+
+/// Removes blanks from the ends of lines, where every line of the reply has them: tags, fences and
+/// markers too. A terminal fills its lines that way.
+pub(super) fn remove_padding(text: &str) -> Mended {
+    /// Fewer lines may end so by chance.
+    const ENOUGH: usize = 4;
+    let is_padded = |line: &str| line.is_empty() || line.ends_with([' ', '\t']);
+    let filled = each_line(text).filter(|line| !is_blank(line));
+    if !each_line(text).all(is_padded) || filled.take(ENOUGH).count() < ENOUGH {
+        return None;
+    }
+    by_line(
+        text,
+        "removed blanks from the ends of all lines",
+        |line, mended| {
+            mended.push_str(line.trim_end_matches([' ', '\t']));
+        },
+    )
 }
 
 /// Puts plain spaces in place of others.
@@ -185,6 +204,15 @@ mod tests {
         restored("<<<<<<<\u{a0}SEARCH x y", "<<<<<<< SEARCH x y");
         restored("[READ_FILE\u{a0}path=a] \n", "[READ_FILE path=a] \n");
         restored("a\u{a0}b\nc", "a b\nc");
+    }
+
+    #[test]
+    fn blanks_go_from_the_ends_of_all_lines_or_of_none() {
+        let padded = "[PLAN]  \n a\t\n\n  \nb \n[/PLAN] \n";
+        let mended = remove_padding(padded).map(|(mended, _)| mended);
+        assert_eq!(mended.as_deref(), Some("[PLAN]\n a\n\n\nb\n[/PLAN]\n"));
+        assert_eq!(remove_padding("[PLAN]\na  \nb  \nc  \n[/PLAN]\n"), None);
+        assert_eq!(remove_padding("a  \nb  \n"), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use super::{Done, Mended, RepairedLines};
 use crate::tags::{self, Kind, Name};
-use crate::trim::{is_blank, trim, trim_end};
+use crate::trim::{each_line, is_blank, trim, trim_end};
 
 /// Widths at which text is wrapped, the narrowest first.
 const WIDTHS: [usize; 5] = [72, 80, 100, 120, 132];
@@ -84,8 +84,11 @@ pub(crate) fn width(text: &str) -> Option<usize> {
     let mut signs = Vec::new();
     let mut is_in_body = false;
     let mut above = "";
-    for line in text.split('\n') {
-        if line.starts_with(['[', '<', '>', '+', '-']) {
+    for line in each_line(text) {
+        if matches!(
+            line.as_bytes().first(),
+            Some(b'[' | b'<' | b'>' | b'+' | b'-')
+        ) {
             match tags::read(0, line).map(|tag| tag.kind) {
                 Some(Kind::Open {
                     name, inline: None, ..
@@ -113,10 +116,10 @@ pub(crate) fn width(text: &str) -> Option<usize> {
 
 /// Returns true if a line of code was cut off at its end and goes on at the margin.
 fn goes_on(line: &str, next: &str) -> bool {
-    let is_indented = line.starts_with([' ', '\t']);
+    let is_indented = line.len() >= NARROWEST && line.starts_with([' ', '\t']);
     let is_at_margin =
-        !is_blank(next) && !next.starts_with([' ', '\t', ')', ']', '}', '<', '=', '>', '#']);
-    is_indented && is_at_margin && line.len() >= NARROWEST && is_open(line)
+        || !is_blank(next) && !next.starts_with([' ', '\t', ')', ']', '}', '<', '=', '>', '#']);
+    is_indented && is_at_margin() && is_open(line)
 }
 
 /// Returns true if a line opens a bracket or a quote that it does not close.

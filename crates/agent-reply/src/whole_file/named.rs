@@ -6,15 +6,15 @@ use crate::line::has_word;
 use crate::trim::{is_blank, trim};
 
 /// A name and the line on which it stands.
-pub(super) struct NamedBlock<'a> {
-    pub(super) text: &'a str,
+pub(crate) struct NamedBlock<'a> {
+    pub(crate) text: &'a str,
     pub(super) line: usize,
     /// True if it stands in a comment inside of the block.
     pub(super) is_inside: bool,
 }
 
 /// The file that the code block at the line `at` shows; lines before `after` belong to others.
-pub(super) fn named<'a>(
+pub(crate) fn named<'a>(
     lines: &[&'a str],
     at: usize,
     after: usize,
@@ -108,7 +108,7 @@ pub(super) fn path_in_comment(line: &str) -> Option<&str> {
     const COMMENTS: [&str; 6] = ["//", "#", "--", ";", "/*", "<!--"];
     let text = trim(line);
     let is_comment = COMMENTS.iter().any(|mark| text.starts_with(mark)) && !text.starts_with("#!");
-    let name = file_name::alone(text).filter(|_| is_comment)?;
+    let name = is_comment.then(|| file_name::alone(text))??;
     (name.contains('/') && file_name::extension(name).is_some()).then_some(name)
 }
 

@@ -113,7 +113,7 @@ impl Plan<'_, '_> {
         let Some(content) = self.draft(to)?.content.clone() else {
             return Ok(false);
         };
-        let edited = Patched::new(&content, hunks).map(|patched| patched.edited);
+        let edited = Patched::new(to, &content, hunks).map(|patched| patched.edited);
         Ok(matches!(
             edited,
             Ok(Ok(edited)) if matches!(edited.level, Level::Exact | Level::AlreadyApplied)

@@ -1,33 +1,14 @@
-//! Random edits of real sources whose place is known: none may land elsewhere in silence.
-//!
-//! Edits this crate's own sources. `PLACEMENT_SOURCES` names another directory, `PLACEMENT_CASES`
-//! the number of edits of each form, and `cargo test --test placement -- --nocapture` prints a
-//! table of what became of them.
+//! Edits as the reader hands them on: none may land elsewhere in silence.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::fs;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 
 use agent_edit::{patch, replace, replace_lines};
 use agent_protocol::{Hunk, HunkLine, Level, Replacement};
 
-/// A small generator of random numbers that gives the same ones each time.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 11).unwrap_or_default() % bound.max(1)
-    }
-
-    fn one_in(&mut self, many: usize) -> bool {
-        self.below(many) == 0
-    }
-}
+use crate::known::{
+    KnownEdit, Random, Spacing, Tally, applied, cases, joined, known_edits, seed, texts,
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum EditForm {
@@ -50,144 +31,6 @@ const FORMS: [EditForm; 6] = [
     EditForm::LineRange,
 ];
 
-/// How the context of edits beside each other is quoted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Spacing {
-    /// They are far apart.
-    Apart,
-    /// Their contexts overlap, but none quotes what another one changes.
-    Overlapping,
-    /// They quote lines that others change, as these were before.
-    QuotingChanged,
-}
-
-/// One change at a known place.
-#[derive(Debug, Clone)]
-struct KnownEdit {
-    old: Range<usize>,
-    new: Vec<String>,
-    quoted: Range<usize>,
-}
-
-#[derive(Default)]
-struct Tally {
-    right: usize,
-    refused: usize,
-    told: usize,
-    wrong: usize,
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = self.right + self.refused + self.told + self.wrong;
-        write!(
-            out,
-            "{all:6} edits: {:6} right, {:5} refused, {:4} wrong and told, {:4} wrong in silence",
-            self.right, self.refused, self.told, self.wrong
-        )
-    }
-}
-
-fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(directory) else {
-        return;
-    };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|kind| {
-            ["rs", "toml", "md", "c", "h", "py", "yml", "json"].contains(&&*kind.to_string_lossy())
-        }) {
-            found.push(path);
-        }
-    }
-}
-
-fn texts() -> Vec<String> {
-    let directory = std::env::var_os("PLACEMENT_SOURCES").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
-        PathBuf::from,
-    );
-    let mut paths = Vec::new();
-    sources(&directory, &mut paths);
-    let every = paths.len() / 2000 + 1;
-    (paths.iter().step_by(every))
-        .filter_map(|path| fs::read_to_string(path).ok())
-        .filter(|text| (20..3000).contains(&text.lines().count()) && !text.contains('\r'))
-        .collect()
-}
-
-/// Changes at places that ascend and do not touch.
-fn known_edits(lines: &[&str], spacing: Spacing, random: &mut Random) -> Vec<KnownEdit> {
-    let count = match spacing {
-        Spacing::Apart => 1 + random.below(3),
-        Spacing::Overlapping | Spacing::QuotingChanged => 2 + random.below(3),
-    };
-    let mut edits: Vec<KnownEdit> = Vec::new();
-    let mut start = random.below(lines.len() - 8);
-    for _ in 0..count {
-        let removed = random.below(3);
-        if start + removed > lines.len() {
-            break;
-        }
-        let least = usize::from(removed == 0);
-        let added = least + random.below(3 - least);
-        let new: Vec<String> = (0..added).map(|_| new_line(lines, start, random)).collect();
-        let old = start..start + removed;
-        if new
-            .iter()
-            .map(String::as_str)
-            .ne(lines[old.clone()].iter().copied())
-        {
-            let above = start.saturating_sub(1 + random.below(3));
-            let below = (old.end + 1 + random.below(3)).min(lines.len());
-            edits.push(KnownEdit {
-                old: old.clone(),
-                new,
-                quoted: above..below,
-            });
-        }
-        start = old.end
-            + match spacing {
-                Spacing::Apart => 8 + random.below(40),
-                Spacing::Overlapping | Spacing::QuotingChanged => 1 + random.below(4),
-            };
-    }
-    if spacing != Spacing::QuotingChanged {
-        let changed: Vec<_> = edits.iter().map(|edit| edit.old.clone()).collect();
-        for (at, edit) in edits.iter_mut().enumerate() {
-            if at > 0 {
-                edit.quoted.start = edit.quoted.start.max(changed[at - 1].end);
-            }
-            if let Some(next) = changed.get(at + 1) {
-                edit.quoted.end = edit.quoted.end.min(next.start);
-            }
-        }
-    }
-    edits
-}
-
-/// A line like its neighbours, one of the file, or one of its own.
-fn new_line(lines: &[&str], near: usize, random: &mut Random) -> String {
-    let indentation = |line: &str| line[..line.len() - line.trim_start().len()].to_owned();
-    let neighbour = lines.get(near).copied().unwrap_or_default();
-    match random.below(4) {
-        0 => lines[random.below(lines.len())].to_owned(),
-        1 => format!("{neighbour} more_{}", random.below(1000)),
-        _ => format!("{}new_{}();", indentation(neighbour), random.below(1000)),
-    }
-}
-
-fn applied<'e>(lines: &[&str], edits: impl DoubleEndedIterator<Item = &'e KnownEdit>) -> String {
-    let mut lines: Vec<&str> = lines.to_vec();
-    for edit in edits.rev() {
-        lines.splice(edit.old.clone(), edit.new.iter().map(String::as_str));
-    }
-    lines.iter().flat_map(|line| [line, "\n"]).collect()
-}
-
 fn hunk(lines: &[&str], edit: &KnownEdit, old_start: Option<usize>) -> Hunk {
     let keep = |range: Range<usize>| lines[range].iter().map(|&line| HunkLine::Keep(line.into()));
     let removed = (lines[edit.old.clone()].iter()).map(|&line| HunkLine::Remove(line.into()));
@@ -209,18 +52,11 @@ fn block(lines: &[&str], edit: &KnownEdit) -> Replacement {
             .flat_map(|line| [line, "\n"])
             .collect()
     };
-    let (above, below) = (
-        edit.quoted.start..edit.old.start,
-        edit.old.end..edit.quoted.end,
-    );
+    let (above, below) = edit.context();
     Replacement::lines(
         text(edit.quoted.clone()),
         [text(above), joined(&edit.new), text(below)].concat(),
     )
-}
-
-fn joined(lines: &[String]) -> String {
-    lines.iter().flat_map(|line| [line, "\n"]).collect()
 }
 
 /// Something that a chat page or a copy does to every line of an edit.
@@ -344,9 +180,8 @@ fn outcome_of(
 #[test]
 fn no_edit_lands_elsewhere_in_silence() {
     let texts = texts();
-    let cases = std::env::var("PLACEMENT_CASES").ok();
-    let cases: usize = cases.and_then(|cases| cases.parse().ok()).unwrap_or(100);
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let cases = cases(100);
+    let mut random = Random(seed());
     let mut tallies: BTreeMap<(EditForm, Spacing), Tally> = BTreeMap::new();
     let mut first_wrong = None;
     for spacing in [
@@ -393,9 +228,8 @@ fn no_edit_lands_elsewhere_in_silence() {
 #[test]
 fn hardly_any_damaged_edit_lands_elsewhere_in_silence() {
     let texts = texts();
-    let cases = std::env::var("PLACEMENT_CASES").ok();
-    let cases: usize = cases.and_then(|cases| cases.parse().ok()).unwrap_or(100);
-    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let cases = cases(100);
+    let mut random = Random(seed());
     let mut all = Tally::default();
     for damage in DAMAGES {
         for form in [
