@@ -109,9 +109,9 @@ fn bring_to_its_end(
         }
         (None, _) => {
             let made = MadeDirectories::default();
-            let make = || make(workspace, change, &Stats::new(), &made);
+            let attempt = || make(workspace, change, &Stats::new(), &made);
             // Half a patch is worse than a second attempt.
-            make().or_else(|_| make()).map_err(|problem| {
+            attempt().or_else(|_| attempt()).map_err(|problem| {
                 workspace.remove_made(made);
                 match problem {
                     FileProblem::Changed(path) => conflict(workspace, found, change, &path, keep),

@@ -35,10 +35,10 @@ impl Patched {
     fn of(
         path: &RelPath,
         content: &[u8],
-        patch: impl FnOnce(&str) -> Result<Edited, Refusal>,
+        place_hunks: impl FnOnce(&str) -> Result<Edited, Refusal>,
     ) -> Result<Self, NotText> {
         let (text, encoding) = TextFile::view(content)?;
-        let edited = patch(&text);
+        let edited = place_hunks(&text);
         let is_changed = edited.as_ref().is_ok_and(|edited| edited.text != text);
         let new = edited.as_ref().ok().filter(|_| is_changed);
         let remark = new.and_then(|edited| typography_remark(path, &text, &edited.text));
