@@ -76,7 +76,7 @@ impl Default for Limits {
             max_list_items: 200,
             max_search_results: 50,
             max_output: 4000,
-            command_timeout: Duration::from_secs(30),
+            command_timeout: Duration::from_mins(2),
             max_command_timeout: Duration::from_mins(10),
             max_file_bytes: 16 * 1024 * 1024,
         }

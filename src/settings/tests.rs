@@ -415,3 +415,24 @@ fn a_key_that_slips_through_is_named_without_the_profile_of_figment() {
     assert_eq!(error.kind(), Kind::Defect);
     assert!(!error.to_string().contains("default."), "{error}");
 }
+
+#[test]
+fn a_default_of_an_earlier_version_in_the_file_is_told_once() {
+    let (directory, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let trust = Trust::kept_in(state.path());
+    let told = |content: &str| {
+        let path = directory.path().join("appsettings.json");
+        crate::fs::write_atomic(&path, content.as_bytes(), crate::fs::Durability::Atomic).unwrap();
+        let Ok(Found::Base(base)) = Base::find(directory.path(), None, &trust) else {
+            panic!("no base");
+        };
+        let flags = Overrides::given_in(directory.path().to_owned());
+        let layers = read(&base, std::iter::empty(), &flags).unwrap();
+        layers.tell_pinned_default(&trust)
+    };
+    let earlier = r#"{"Agent": {"MaxRounds": 20, "CommandTimeoutSeconds": 30}}"#;
+    assert!(told(earlier).unwrap().contains("The default is 120 now"));
+    assert_eq!(told(earlier), None);
+    assert_eq!(told(r#"{"Agent": {"CommandTimeoutSeconds": 31}}"#), None);
+    assert_eq!(told(include_str!("../../appsettings.json")), None);
+}
