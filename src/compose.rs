@@ -45,7 +45,7 @@ pub use self::parts::Limit;
 pub use self::places::{Place, places};
 use self::promises::Promises;
 use self::relevance::Relevance;
-pub use self::relevance::{identifiers, named, suggested};
+pub use self::relevance::{companions, identifiers, is_test, named, named_in, tests_and_sources};
 use crate::protocol::{RelPath, ShownLines};
 use crate::session::Session;
 

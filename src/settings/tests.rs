@@ -102,13 +102,14 @@ fn every_value_in_range_fits_its_field() {
 }
 
 #[test]
-fn the_file_at_the_top_says_the_defaults() {
+fn a_new_base_pins_no_default() {
     let project = Project::new("{}");
     let text = include_str!("../../appsettings.json");
     write_atomic(&project.file(), text.as_bytes(), Durability::Atomic).unwrap();
     let loaded = project.load(&[], &[]).unwrap();
     assert_eq!(loaded.settings, Settings::default());
-    assert_eq!(loaded.origins["MaxRounds"], Origin::File(project.file()));
+    let mut origins = loaded.origins.values();
+    assert!(origins.all(|origin| *origin == Origin::Default));
 }
 
 #[test]

@@ -138,6 +138,7 @@ fn a_package_manager_fails_at_once_and_behind_a_pipe_too() {
     let reply = "[RUN_COMMAND]\nchmod +x npm\nPATH=$PWD:$PATH\nnpm install 2>&1 | tail -1\n[/RUN_COMMAND]\n{end}\n";
     let began = Instant::now();
     let running = Test::new(&["new", "task", "--network", "ask"])
+        .file("appsettings.json", "{\"Agent\": {}}")
         .file("workspace/npm", tool)
         .reply(reply)
         .reply(DONE)

@@ -68,6 +68,7 @@ fn tests_that_look_at_colours_pass_and_no_colour_reaches_the_message() {
     let program = "if [ -n \"${NO_COLOR+x}\" ] || [ \"$TERM\" = dumb ]; then echo red; else printf '\\033[31mred\\033[0m\\n'; fi\n";
     let test = "got=$(sh paint.sh); [ \"$got\" = \"$(printf '\\033[31mred\\033[0m')\" ] && echo \"it is $got\"\n";
     let finished = Test::new(&["new", "--check", "sh test.sh", "--no-wait", "task"])
+        .file("appsettings.json", "{\"Agent\": {}}")
         .file("workspace/paint.sh", program)
         .file("workspace/test.sh", test)
         .environment("TERM", "xterm-256color")
