@@ -5,6 +5,7 @@
 //! `outbox/`, and whatever appears in `inbox/` is a reply.
 
 mod accept;
+pub mod added;
 pub mod apply;
 mod check;
 mod checkpoints;
@@ -12,6 +13,7 @@ mod conceal;
 pub mod consult;
 mod context;
 mod differences;
+mod environment;
 pub mod fork;
 mod handover;
 mod instruct;
@@ -153,6 +155,8 @@ struct Conversation<'a> {
     has_unsynced_files: bool,
     /// Whether a sync of the workspace covers the sessions too.
     syncs_together: bool,
+    /// Whether the person's check is another than the session knew.
+    is_check_new: bool,
 }
 
 /// What the steps of a round made of a file, by the identities of its contents.

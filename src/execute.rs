@@ -25,6 +25,7 @@ mod skipped;
 #[cfg(test)]
 mod stage;
 mod staging;
+mod versions;
 mod walks;
 mod write;
 
@@ -49,6 +50,7 @@ pub use read::{Shown, Veil, read_file, read_requests, unveiled};
 pub use search::{Hidden, Hide};
 pub use seen::hash;
 pub use settle::{Keep, Settled, settle};
+pub use versions::{ToolVersion, shell_name, versions};
 
 /// The bounds of what a step reads, shows and takes.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -91,7 +91,7 @@ struct Gathering<'a> {
 
 /// What became of a file that was to be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Gathered {
+enum GatherResult {
     /// It is there.
     Shown,
     /// It is too long.
@@ -102,27 +102,27 @@ enum Gathered {
 
 impl Gathering<'_> {
     /// Adds a file or some lines of it, if they fit as a whole.
-    fn add(&mut self, request: &ReadRequest) -> Gathered {
+    fn add(&mut self, request: &ReadRequest) -> GatherResult {
         let (agent, concealed) = (self.agent, &mut *self.concealed);
         let mut veil = |path: &RelPath, text| concealed.file(agent, path, text);
         let shown = execute::read_file(&agent.workspace, request, &self.limits, &mut veil);
         if shown.contents.is_empty() && shown.contents.omitted == 0 {
-            return Gathered::Nothing;
+            return GatherResult::Nothing;
         }
         let size = shown.contents.text.chars().count() + HEADER;
         let is_whole = shown.contents.omitted == 0 && !shown.has_cut_lines;
         if !is_whole || size > self.left {
-            return Gathered::TooLong;
+            return GatherResult::TooLong;
         }
         self.left -= size;
         self.found.push((request.path.clone(), shown));
-        Gathered::Shown
+        GatherResult::Shown
     }
 
     /// Adds a whole file, unless some of it is there.
-    fn add_file(&mut self, path: &RelPath) -> Gathered {
+    fn add_file(&mut self, path: &RelPath) -> GatherResult {
         if self.has(path) {
-            return Gathered::Shown;
+            return GatherResult::Shown;
         }
         self.add(&whole(path))
     }
@@ -200,7 +200,7 @@ impl Conversation<'_> {
         };
         let mut too_long = Vec::new();
         for file in self.mattering(listing, &named) {
-            if is_offered(&file.path) && gathering.add_file(&file.path) == Gathered::TooLong {
+            if is_offered(&file.path) && gathering.add_file(&file.path) == GatherResult::TooLong {
                 too_long.push(&file.path);
             }
         }

@@ -102,6 +102,7 @@ impl Agent {
             left_alone: BTreeSet::new(),
             has_unsynced_files: false,
             syncs_together: self.workspace.sync_covers(self.store.directory()),
+            is_check_new: false,
         }
     }
 }

@@ -179,6 +179,7 @@ impl Conversation<'_> {
         let agent = self.agent;
         Facts {
             command_timeout: agent.limits.command_timeout,
+            max_command_timeout: agent.limits.max_command_timeout,
             runs_commands: agent.manner.permit.runs_commands(),
             has_repository: agent.workspace.is_repository(),
             conceals_secrets: self.has_secrets(),

@@ -60,6 +60,10 @@ impl<'a> Conversation<'a> {
         // While a round is under way nothing is saved: the journal would forget that it is.
         if conversation.take_choices() && recovered.claimed.is_none() {
             let _alone = conversation.alone()?;
+            if conversation.is_check_new {
+                // The waiting message tells of another check, or of none.
+                conversation.withdraw()?;
+            }
             conversation.save()?;
         }
         conversation.finish_round(&recovered, patience)?;

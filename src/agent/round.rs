@@ -4,6 +4,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
+use super::added;
 use super::check::Checked;
 use super::permit::{Asking, Consent};
 use super::{Conversation, Patience, Taken};
@@ -113,7 +114,8 @@ impl Conversation<'_> {
         self.end_if_done(done, checked);
         let notes = self.agent.store.notes(&self.session.session_id);
         let said = notes.all();
-        self.session.notes = said.iter().map(|note| note.text.clone()).collect();
+        self.session.notes.clear();
+        added::take_notes(&mut self.session, &said);
         self.requested = Some(self.read_requested());
         self.is_under_way = false;
         self.save()?;

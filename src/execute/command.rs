@@ -42,7 +42,11 @@ impl Execution<'_> {
         } else {
             Outcome::ok(message)
         };
-        outcome.with_detail(ran.output)
+        let code = match ran.end {
+            End::Exited(code) => Some(code),
+            _ => None,
+        };
+        outcome.with_exit_code(code).with_detail(ran.output)
     }
 
     /// The confinement of a command, and the repositories of the workspace before it.

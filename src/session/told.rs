@@ -45,6 +45,7 @@ impl Session {
             replies: _,
             checkpoints: _,
             outside_repository: _,
+            environment: _,
         } = self;
         clean(task);
         let texts = [plan, summary].into_iter().flatten();

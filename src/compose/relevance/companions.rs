@@ -4,7 +4,7 @@
 //! wherever they lie; `tests/x.rs` tests `src/x.rs`, or the library of its package. Names are
 //! compared without case, dashes and underscores.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::super::Listing;
 use crate::protocol::RelPath;
@@ -96,20 +96,26 @@ pub fn is_test(path: &RelPath) -> bool {
 /// The files that belong to these: the source of a test, the tests of a source, a header.
 pub fn companions<'a>(listing: &'a Listing, of: &BTreeSet<&RelPath>) -> Vec<&'a RelPath> {
     let mut by_subject: HashMap<FileSubject, Vec<&RelPath>> = HashMap::new();
-    let wanted: HashMap<FileSubject, &RelPath> = (of.iter())
+    let wanted: Vec<(FileSubject, &RelPath)> = (of.iter())
         .filter_map(|path| Some((subject(path)?.0, *path)))
         .collect();
+    let subjects: HashSet<&FileSubject> = wanted.iter().map(|(subject, _)| subject).collect();
     for file in &listing.files {
         if let Some((subject, _)) = subject(&file.path)
-            && wanted.contains_key(&subject)
+            && subjects.contains(&subject)
         {
             by_subject.entry(subject).or_default().push(&file.path);
         }
     }
     let mut found: Vec<&RelPath> = Vec::new();
     for (subject, path) in &wanted {
-        let alike = by_subject.remove(subject).unwrap_or_default();
-        let mut others: Vec<&RelPath> = alike.into_iter().filter(|one| one != path).collect();
+        let alike = by_subject.get(subject).cloned().unwrap_or_default();
+        let belongs = |other: &&RelPath| {
+            // A header belongs to the source beside it; other files of one name do not.
+            let is_beside = path.split().0 == other.split().0 && *other != *path;
+            is_test(path) != is_test(other) || (is_beside && !is_test(path))
+        };
+        let mut others: Vec<&RelPath> = alike.into_iter().filter(belongs).collect();
         // The nearest ones: `a/x.py` before `b/x.py` for `a/test_x.py`.
         others.sort_by_key(|other| std::cmp::Reverse(common_directories(path, other)));
         if others.len() > MOST_OF_A_NAME {
@@ -227,6 +233,8 @@ mod tests {
         let go = ["two-fer/two_fer.go", "two-fer/two_fer_test.go"];
         case(&go, go[1], &[go[0]]);
         case(&["a.md", "test.py"], "test.py", &[]);
+        case(&["a/help.rs", "b/help.rs"], "a/help.rs", &[]);
+        case(&["a/x.c", "a/x.h", "b/x.h"], "a/x.c", &["a/x.h"]);
     }
 
     #[test]

@@ -83,8 +83,8 @@ impl Output {
         }
         if let Some(escapes) = &mut self.escapes {
             text = escapes.filter(&text);
-            // Bash reads its first line before it runs anything.
-            if self.total_chars == 0 {
+            // Bash reads its first line before it runs anything, so this comes first.
+            if self.total_chars < 1024 {
                 text = pipeline::without_trap(text);
             }
         }
@@ -111,6 +111,15 @@ impl Output {
     }
 
     fn capped(mut self) -> Capped {
+        let held = self.head.chars().count() + self.tail_chars;
+        // A word about the cut would be longer than what it hides.
+        let is_little_more = held <= self.max_chars.saturating_add(excerpt::MARK);
+        if self.total_chars == held as u64 && is_little_more {
+            return Capped {
+                text: self.head + &self.tail,
+                omitted: 0,
+            };
+        }
         self.cut_tail();
         let kept = self.head.chars().count() + self.tail_chars;
         if self.total_chars <= kept as u64 {
@@ -251,31 +260,26 @@ mod tests {
 
     #[test]
     fn says_on_a_line_of_its_own_how_much_is_missing() {
+        let long = "x".repeat(100);
+        let text = format!("ab{long}de");
+        let expected = "ab\n[TRUNCATED: 100 characters omitted]\nde";
+        case(4, &[text.as_bytes()], expected, 100);
+        let lines = format!("a\n{long}c\n");
         case(
             4,
-            &[b"abcde"],
-            "ab\n[TRUNCATED: 1 characters omitted]\nde",
-            1,
+            &[lines.as_bytes()],
+            "a\n[TRUNCATED: 101 characters omitted]\nc\n",
+            101,
         );
-        case(
-            4,
-            &[b"a\nxxc\n"],
-            "a\n[TRUNCATED: 4 characters omitted]\n",
-            4,
-        );
-        case(
-            3,
-            &[b"abcde"],
-            "ab\n[TRUNCATED: 2 characters omitted]\ne",
-            2,
-        );
-        case(0, &[b"abc"], "[TRUNCATED: 3 characters omitted]\n", 3);
-        case(
-            2,
-            &["äöü".as_bytes()],
-            "ä\n[TRUNCATED: 1 characters omitted]\nü",
-            1,
-        );
+        let expected = "[TRUNCATED: 100 characters omitted]\n";
+        case(0, &[long.as_bytes()], expected, 100);
+    }
+
+    #[test]
+    fn no_word_about_a_cut_is_longer_than_what_it_hides() {
+        case(4, &[b"abcde"], "abcde", 0);
+        let text = "x".repeat(4 + excerpt::MARK);
+        case(4, &[text.as_bytes()], &text, 0);
     }
 
     #[test]

@@ -73,7 +73,8 @@ fn every_part_of_the_last_pipeline_tells_its_exit_code() {
     pipeline("false | true\nexit", End::Exited(0), &[1, 0], "");
     pipeline("false | (exit 4)", End::Exited(4), &[1, 4], "");
     pipeline("echo a | cat; exit 7", End::Exited(7), &[0, 0], "a\n");
-    pipeline("cat <<E | false\n|\nE", End::Exited(1), &[0, 1], "");
+    let script = "cat <<E | (cat >/dev/null; exit 1)\n|\nE";
+    pipeline(script, End::Exited(1), &[0, 1], "");
     pipeline("IFS=; false | true", End::Exited(0), &[1, 0], "");
     pipeline("false | true; true", End::Exited(0), &[], "");
     pipeline("echo a || b", End::Exited(0), &[], "a\n");
