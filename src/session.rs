@@ -94,6 +94,9 @@ pub struct Session {
     /// Where the last reply was cut off.
     #[serde(default)]
     pub last_cut: Option<CutReply>,
+    /// True if the last reply ended between two commands and without its end mark.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lacks_end: bool,
     /// The files whose contents the next outbox shows.
     pub read_file_requests: Vec<ReadRequest>,
     /// The person's notes for the next message.
@@ -222,6 +225,7 @@ impl Session {
             last_issues: Vec::new(),
             last_repairs: Vec::new(),
             last_cut: None,
+            lacks_end: false,
             read_file_requests: Vec::new(),
             notes: Vec::new(),
             questions: Vec::new(),

@@ -248,6 +248,9 @@ fn next(session: &Session) -> String {
     if failed || !session.last_issues.is_empty() {
         return "Not everything worked. What is marked [OK] is done and stays: send only what failed again, corrected, and go on with the task.".to_owned();
     }
+    if session.lacks_end {
+        return "Your last reply came without its end mark, so the end of it may be missing. What is marked [OK] is done and stays: send what was to come after it, or, if it was whole, go on with the task. When it is finished and tested, send [DONE] with a short summary.".to_owned();
+    }
     if session.check.as_ref().is_some_and(CheckReport::failed) {
         return "Go on with the task. If your reply completes it, end it with [DONE]; a failing check only refuses it.".to_owned();
     }

@@ -46,6 +46,7 @@ impl Session {
             checkpoints: _,
             outside_repository: _,
             environment: _,
+            lacks_end: _,
         } = self;
         clean(task);
         let texts = [plan, summary].into_iter().flatten();
