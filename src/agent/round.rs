@@ -143,8 +143,7 @@ impl Conversation<'_> {
                 .map(|step| step_identity(&step.command))
                 .collect(),
         });
-        session.lacks_end =
-            reply.end.is_none() && reply.cut.is_none() && !reply.steps.is_empty();
+        session.lacks_end = reply.end.is_none() && reply.cut.is_none() && !reply.steps.is_empty();
         session.sequence_number += 1;
         session.remember_reply(taken.identity);
         session.read_file_requests = read_requests(&agent.workspace, &reply.steps, &results);

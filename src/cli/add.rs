@@ -7,7 +7,7 @@ use clap::Args;
 use super::{Common, open, resume};
 use crate::agent::Agent;
 use crate::agent::added::AddedContext;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::session::{Source, Store};
 use crate::ui::Ui;
 
@@ -22,7 +22,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct Add {
     /// A file, a directory, or a pattern such as `src/*.py`
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(value_name = "PATH")]
     paths: Vec<String>,
     /// The session; by default the latest unfinished one
     #[arg(long, value_name = "ID")]
@@ -31,6 +31,9 @@ pub(super) struct Add {
 
 impl Add {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
+        if self.paths.is_empty() {
+            return Err(Error::usage("there is nothing to add").hint("agent add src/parser.py"));
+        }
         let find = |store: &Store, ui: &Ui| resume::find(store, ui, self.session.as_deref());
         let opened = open::session(common, ui.clone(), find)?;
         let added = opened.agent.find_added(&open::here()?, &self.paths, None)?;

@@ -188,3 +188,29 @@ fn files_that_were_added_come_with_the_next_message() {
             .contains("## Requested File Contents\n### a.txt")
     );
 }
+
+#[test]
+fn build_output_is_one_line_in_a_diff_and_before_an_undo() {
+    let script = "[RUN_COMMAND]\nmkdir -p target/debug; touch target/debug/a target/debug/b; echo x > c.rs\n[/RUN_COMMAND]\n{end}\n";
+    let finished = Test::new(&["new", "task"])
+        .file("appsettings.json", SETTINGS)
+        .file("workspace/Cargo.toml", "[package]\n")
+        .reply(script)
+        .reply("[DONE]\nfine\n[/DONE]\n{end}\n")
+        .run()
+        .code(0);
+    let folded = "generated    target/ (2 files, not shown)";
+    let finished = Test::after(finished, &["diff"]).run().code(0);
+    assert!(finished.stdout.contains(folded), "{}", finished.stdout);
+    assert!(finished.stdout.contains("+x\n"), "{}", finished.stdout);
+    assert!(
+        !finished.stdout.contains("target/debug"),
+        "{}",
+        finished.stdout
+    );
+    let finished = Test::after(finished, &["undo", "--yes"])
+        .run()
+        .code(0)
+        .said(folded);
+    assert!(!finished.files("workspace").contains_key("target/debug/a"));
+}

@@ -203,5 +203,8 @@ fn a_reply_that_ends_between_commands_without_its_mark_is_asked_for_the_rest() {
         .run()
         .code(0);
     let message = finished.outbox(2);
-    assert!(message.contains("without its end mark, so the end of it may be missing"), "{message}");
+    assert!(
+        message.contains("without its end mark, so the end of it may be missing"),
+        "{message}"
+    );
 }

@@ -146,6 +146,14 @@ impl GeneratedDirectories {
         Self { marked }
     }
 
+    /// The outermost generated directory that contains the path, for what a person reviews. Marks
+    /// count only in directories with names of output: a model could put one beside the sources.
+    pub fn containing_output<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let directory = self.containing(path)?;
+        let name = directory.rsplit('/').next().unwrap_or(directory);
+        (is_ignored_output(name) || name.ends_with(".egg-info")).then_some(directory)
+    }
+
     /// The outermost generated directory that contains the path.
     pub fn containing<'p>(&self, path: &'p str) -> Option<&'p str> {
         let slashes = path.match_indices('/').map(|(at, _)| at);
@@ -267,6 +275,10 @@ mod tests {
         case("src/target/x.rs", None);
         case("lib/build/x", None);
         case("target", None);
+        let planted = GeneratedDirectories::among(["src/CACHEDIR.TAG"].into_iter());
+        assert_eq!(planted.containing("src/a.rs"), Some("src"));
+        assert_eq!(planted.containing_output("src/a.rs"), None);
+        assert_eq!(found.containing_output("build/x"), Some("build"));
         let at_the_top = GeneratedDirectories::among(["CMakeCache.txt"].into_iter());
         assert_eq!(at_the_top.containing("src/a.c"), None);
         assert_eq!(at_the_top.containing("CMakeFiles/x"), Some("CMakeFiles"));

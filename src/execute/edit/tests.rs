@@ -25,7 +25,7 @@ fn line_numbers_are_those_of_the_start_of_the_reply() {
 
 #[test]
 fn text_is_appended_to_a_file_of_unknown_length() {
-    let mut stage = stage(&[("a", "1\n2"), ("empty", "")]);
+    let mut stage = stage(&[("a", "1\n2\n"), ("empty", "")]);
     stage.succeeds(vec![
         insert("a", END_OF_FILE, "3\n"),
         insert("a", END_OF_FILE, "4\n"),

@@ -265,12 +265,8 @@ mod tests {
         let expected = "ab\n[TRUNCATED: 100 characters omitted]\nde";
         case(4, &[text.as_bytes()], expected, 100);
         let lines = format!("a\n{long}c\n");
-        case(
-            4,
-            &[lines.as_bytes()],
-            "a\n[TRUNCATED: 101 characters omitted]\nc\n",
-            101,
-        );
+        let expected = "a\n[TRUNCATED: 102 characters omitted]\n";
+        case(4, &[lines.as_bytes()], expected, 102);
         let expected = "[TRUNCATED: 100 characters omitted]\n";
         case(0, &[long.as_bytes()], expected, 100);
     }
