@@ -155,8 +155,6 @@ struct Conversation<'a> {
     has_unsynced_files: bool,
     /// Whether a sync of the workspace covers the sessions too.
     syncs_together: bool,
-    /// Whether the person's check is another than the session knew.
-    is_check_new: bool,
 }
 
 /// What the steps of a round made of a file, by the identities of its contents.

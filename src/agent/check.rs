@@ -110,7 +110,6 @@ impl Conversation<'_> {
             let is_begun = session.sequence_number > 1;
             session.check = (command.cloned().filter(|_| is_begun)).map(CheckReport::not_yet);
             is_new = true;
-            self.is_check_new = true;
         }
         if self.session.environment.is_empty() && self.session.sequence_number == 1 {
             self.session.environment = agent.environment();

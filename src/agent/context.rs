@@ -223,7 +223,7 @@ impl Conversation<'_> {
             .map(|path| Content::unread(path.quoted().into_owned()))
             .collect();
         other.extend(parts);
-        self.other_files(listing, mentions, &known, &mut gathering);
+        Self::other_files(listing, mentions, &known, &mut gathering);
         other.extend(gathering.take());
         let shown: BTreeSet<&RelPath> = (known.iter())
             .chain(other.iter().map(|(path, _)| path))
@@ -315,7 +315,6 @@ impl Conversation<'_> {
 
     /// Files with names of the task in them, a short README, and all of a small workspace.
     fn other_files(
-        &self,
         listing: &Listing,
         mentions: &[Mention],
         known: &BTreeSet<RelPath>,

@@ -102,7 +102,6 @@ impl Agent {
             left_alone: BTreeSet::new(),
             has_unsynced_files: false,
             syncs_together: self.workspace.sync_covers(self.store.directory()),
-            is_check_new: false,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! room for comes with the next one, from where it was cut.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -236,7 +237,10 @@ fn referred(path: &RelPath, text: &str, listing: &Listing) -> Vec<RelPath> {
     let names = text.split_whitespace().filter_map(|word| {
         let name = word.trim_start_matches(['(', '`', '"']).strip_prefix('@')?;
         let name = name.trim_end_matches(|c: char| !c.is_alphanumeric());
-        name.ends_with(".md").then_some(name)
+        let is_markdown = Path::new(name)
+            .extension()
+            .is_some_and(|extension| extension == "md");
+        is_markdown.then_some(name)
     });
     let paths = names.filter_map(|name| match directory {
         "" => RelPath::parse(name).ok(),

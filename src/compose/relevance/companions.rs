@@ -139,7 +139,8 @@ pub fn companions<'a>(listing: &'a Listing, of: &BTreeSet<&RelPath>) -> Vec<&'a 
 fn library<'a>(listing: &'a Listing, test: &RelPath) -> Option<&'a RelPath> {
     let (directory, name) = test.split();
     let package = directory.strip_suffix("tests")?;
-    if !name.ends_with(".rs") {
+    let (_, extension) = name.rsplit_once('.')?;
+    if extension != "rs" {
         return None;
     }
     let library = RelPath::parse(&format!("{package}src/lib.rs")).ok()?;

@@ -85,10 +85,9 @@ impl EscapeFilter {
                 self.state = Escape;
             }
             (Escape, '0'..='~') | (Control, '@'..='~') => self.reset(),
-            (Control, ' '..='?') => self.keep(character),
             (Hidden, BELL) | (HiddenEscape, '\\') => self.complete(),
             (Hidden, ESCAPE) => self.state = HiddenEscape,
-            (Hidden, _) => self.keep(character),
+            (Control, ' '..='?') | (Hidden, _) => self.keep(character),
             (HiddenEscape, _) => {
                 // Another sequence begins within the text.
                 self.give_back(kept);
