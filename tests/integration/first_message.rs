@@ -173,7 +173,7 @@ fn the_person_adds_files_and_differences() {
 #[test]
 fn files_that_were_added_come_with_the_next_message() {
     let finished = begun(&[], "task")
-        .file("workspace/a.txt", &"x\n".repeat(9_000))
+        .file("workspace/a.txt", "x\n".repeat(9_000))
         .run()
         .code(0);
     let finished = Test::after(finished, &["add", "a.txt"]).run().code(0);
