@@ -5,6 +5,7 @@
 //! `outbox/`, and whatever appears in `inbox/` is a reply.
 
 mod accept;
+pub mod added;
 pub mod apply;
 mod check;
 mod checkpoints;
@@ -12,6 +13,7 @@ mod conceal;
 pub mod consult;
 mod context;
 mod differences;
+mod environment;
 pub mod fork;
 mod handover;
 mod instruct;

@@ -2,6 +2,7 @@
 //!
 //! One verb, one file: its arguments and its function. The doc comments are the help texts.
 
+mod add;
 mod apply;
 mod approve;
 mod build_info;
@@ -110,6 +111,7 @@ enum Verb {
     Copy(copy::Copy),
     Paste(paste::Paste),
     Say(say::Say),
+    Add(add::Add),
     Approve(approve::Approve),
     Decline(approve::Decline),
     Check(check::Check),
@@ -266,6 +268,7 @@ impl Verb {
             Self::Copy(verb) => verb.run(common, ui),
             Self::Paste(verb) => verb.run(common, ui),
             Self::Say(verb) => verb.run(common, ui),
+            Self::Add(verb) => verb.run(common, &ui),
             Self::Approve(verb) => verb.run(common, ui),
             Self::Decline(verb) => verb.run(common, ui),
             Self::Check(_) => check::Check::run(common, &ui),

@@ -34,7 +34,7 @@ use std::time::Duration;
 use self::budget::Claim;
 pub use self::carriage::{Carriage, FileLimit, TooLong};
 use self::carriage::{Made, Room};
-pub use self::content::Content;
+pub use self::content::{Content, fenced};
 use self::cuts::Cuts;
 pub use self::gathered::gather;
 pub use self::handover::{Handover, hand_over};
@@ -45,7 +45,7 @@ pub use self::parts::Limit;
 pub use self::places::{Place, places};
 use self::promises::Promises;
 use self::relevance::Relevance;
-pub use self::relevance::{identifiers, named, suggested};
+pub use self::relevance::{companions, identifiers, is_test, named, named_in, tests_and_sources};
 use crate::protocol::{RelPath, ShownLines};
 use crate::session::Session;
 
@@ -83,6 +83,8 @@ pub struct Material<'a> {
 pub struct Facts {
     /// How long a command runs that names no time of its own.
     pub command_timeout: Duration,
+    /// The longest time that a command can ask for.
+    pub max_command_timeout: Duration,
     /// Whether commands are run at all.
     pub runs_commands: bool,
     /// Whether the workspace is a git repository.

@@ -20,7 +20,7 @@ const BEFORE: usize = 2;
 const AFTER: usize = 6;
 
 /// What the word about a cut takes at most, in characters.
-const MARK: usize = 60;
+pub const MARK: usize = 60;
 
 /// How far a cut within a long line moves to leave a word whole, in bytes.
 const WORD: usize = 256;

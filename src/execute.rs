@@ -25,6 +25,7 @@ mod skipped;
 #[cfg(test)]
 mod stage;
 mod staging;
+mod versions;
 mod walks;
 mod write;
 
@@ -44,11 +45,12 @@ use staging::carry_out::{Failure, carry_out};
 use walks::Walks;
 
 pub use crate::edit::quoted_replacement;
-pub use mentions::mentions;
+pub use mentions::{Mention, mentions};
 pub use read::{Shown, Veil, read_file, read_requests, unveiled};
 pub use search::{Hidden, Hide};
 pub use seen::hash;
 pub use settle::{Keep, Settled, settle};
+pub use versions::{ToolVersion, shell_name, versions};
 
 /// The bounds of what a step reads, shows and takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,7 +78,7 @@ impl Default for Limits {
             max_list_items: 200,
             max_search_results: 50,
             max_output: 4000,
-            command_timeout: Duration::from_secs(30),
+            command_timeout: Duration::from_mins(2),
             max_command_timeout: Duration::from_mins(10),
             max_file_bytes: 16 * 1024 * 1024,
         }

@@ -44,7 +44,7 @@ pub use self::planning::{PlanNews, Planning};
 pub use self::printed::Printed;
 pub use self::recap::{Named, Recap, RoundRecap};
 pub use self::store::Store;
-pub use self::summary::{Count, State, Summary};
+pub use self::summary::{Count, State, Summary, title};
 use crate::protocol::{EndMark, ReadRequest, RelPath, SeenFiles, SessionId, StepResult};
 use crate::protocol::{Issue, TruncatedReply};
 
@@ -94,6 +94,9 @@ pub struct Session {
     /// Where the last reply was cut off.
     #[serde(default)]
     pub last_cut: Option<CutReply>,
+    /// True if the last reply ended between two commands and without its end mark.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lacks_end: bool,
     /// The files whose contents the next outbox shows.
     pub read_file_requests: Vec<ReadRequest>,
     /// The person's notes for the next message.
@@ -138,6 +141,9 @@ pub struct Session {
     /// workspace: its git directory, and that of the worktree. Nothing in sessions of version 0.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside_repository: Option<Vec<String>>,
+    /// The machine and its tools, in two lines for the model. Nothing in sessions of version 0.1.0.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub environment: String,
     /// The sandbox of its commands when it last ran.
     #[serde(default)]
     pub sandbox: Option<String>,
@@ -219,6 +225,7 @@ impl Session {
             last_issues: Vec::new(),
             last_repairs: Vec::new(),
             last_cut: None,
+            lacks_end: false,
             read_file_requests: Vec::new(),
             notes: Vec::new(),
             questions: Vec::new(),
@@ -234,6 +241,7 @@ impl Session {
             choices: Choices::default(),
             workspace: None,
             outside_repository: None,
+            environment: String::new(),
             sandbox: None,
             network_granted: false,
             seen: SeenFiles::default(),

@@ -251,6 +251,25 @@ impl Layers {
         }
     }
 
+    /// Tells once that the settings file pins a default of an earlier version, which was written
+    /// there when the base directory was made.
+    pub fn tell_pinned_default(&self, trust: &Trust) -> Option<String> {
+        const NAME: &str = "CommandTimeoutSeconds";
+        const EARLIER: &str = "30";
+        let (file, layer) = self.file.as_ref()?;
+        let pinned =
+            |(key, value): &&(&Key, Value)| key.name == NAME && value.to_string() == EARLIER;
+        let (key, _) = layer.values.iter().find(pinned)?;
+        // Where it cannot be remembered, nobody is told again and again.
+        trust.tell_once(&file.path, &file.content).then(|| {
+            format!(
+                "`{NAME}` is {EARLIER} in `{}`, as earlier versions wrote it there. The default is {} now: remove that line to use it.",
+                file.path.display(),
+                key.default
+            )
+        })
+    }
+
     /// Whether the person said no to the settings file as it is.
     pub fn is_declined(&self, trust: &Trust) -> bool {
         let file = self.file.as_ref().map(|(file, _)| file);

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use super::live_output::{LiveOutput, announce};
 use super::{Agent, Conversation};
-use crate::checkpoint::Before;
+use crate::approve::{Answer, Inquiry, Person as _};
+use crate::checkpoint::{Before, Reach};
 use crate::compose::Listing;
 use crate::error::Result;
 use crate::execute::{Execution, Limits};
@@ -88,7 +89,8 @@ impl Conversation<'_> {
     /// Takes over what the person chose by flag and where the session works, and forgets how another
     /// check stood; tells whether that is new.
     pub(super) fn take_choices(&mut self) -> bool {
-        let (manner, session) = (&self.agent.manner, &mut self.session);
+        let agent = self.agent;
+        let (manner, session) = (&agent.manner, &mut self.session);
         let mut is_new = session.choices != manner.choices;
         session.choices.clone_from(&manner.choices);
         let workspace = self.agent.workspace_from_base();
@@ -103,10 +105,14 @@ impl Conversation<'_> {
         }
         let command = manner.check.as_ref().map(|check| &check.command);
         let known = session.check.as_ref().map(|report| &report.command);
-        // In the first round it runs before the message is written.
-        let is_begun = session.sequence_number > 1 || known.is_some();
-        if command != known && is_begun {
-            session.check = command.cloned().map(CheckReport::not_yet);
+        if command != known {
+            // In the first round it runs before the message is written.
+            let is_begun = session.sequence_number > 1;
+            session.check = (command.cloned().filter(|_| is_begun)).map(CheckReport::not_yet);
+            is_new = true;
+        }
+        if self.session.environment.is_empty() && self.session.sequence_number == 1 {
+            self.session.environment = agent.environment();
             is_new = true;
         }
         is_new
@@ -120,9 +126,34 @@ impl Conversation<'_> {
         }
         let _alone = self.alone()?;
         if self.run_check(CheckedWhen::AtStart)? {
-            self.save()?;
+            if self.begins_without_check() {
+                self.save()?;
+            } else {
+                // It runs again when the session is resumed, perhaps as another one.
+                self.session.check = None;
+                self.agent.interrupt.raise();
+            }
         }
         Ok(())
+    }
+
+    /// Asks about a check that cannot run, before the model is told; nobody who cannot be asked
+    /// holds the work up.
+    fn begins_without_check(&mut self) -> bool {
+        let agent = self.agent;
+        let Some(report) = self.session.check.as_mut() else {
+            return true;
+        };
+        if !report.cannot_run() {
+            return true;
+        }
+        let inquiry = Inquiry::CheckCannotRun {
+            command: report.command.clone(),
+            how: report.outcome.message.clone(),
+        };
+        let answer = agent.person.ask(&inquiry, &agent.interrupt);
+        report.set_aside();
+        matches!(answer, Answer::Nobody) || answer.is_yes()
     }
 
     /// Runs the check after the steps of a round, if they changed something or say that it is done.
@@ -144,7 +175,7 @@ impl Conversation<'_> {
         let says_done = steps
             .iter()
             .any(|step| matches!(step.command, Command::Done { .. }));
-        if !is_changed && !says_done {
+        if !is_changed && (!says_done || self.is_as_checked(before)) {
             if let Some(report) = &mut self.session.check
                 && !matches!(report.when, CheckedWhen::NotYet | CheckedWhen::Outdated)
             {
@@ -160,6 +191,23 @@ impl Conversation<'_> {
         } else {
             Ok(Checked::GoesOn)
         }
+    }
+
+    /// True if the check passed after the last round that changed files, and none has changed since.
+    fn is_as_checked(&mut self, before: Option<Before>) -> bool {
+        let is_told = |report: &CheckReport| {
+            matches!(report.when, CheckedWhen::AfterRound | CheckedWhen::Before)
+        };
+        let last = self.session.checkpoints.back().map(|last| last.after);
+        if last.is_none() || !self.passes() || !self.session.check.as_ref().is_some_and(is_told) {
+            return false;
+        }
+        // A look at all files takes less time than most checks.
+        let now = match before {
+            Some(before) if before.reach == Reach::Whole => Some(before.snapshot),
+            _ => self.checkpoint(),
+        };
+        now == last
     }
 
     /// Learns whether files differ from those that the message before listed, or nobody knows: a
@@ -282,10 +330,25 @@ impl Conversation<'_> {
         };
         self.journal.append(&[ended], Sync::Later)?;
         printed.finish();
+        let before = self
+            .session
+            .check
+            .as_ref()
+            .map(|report| report.outcome.status);
+        let mut report = report;
+        if report.cannot_run() {
+            const WORD: &str =
+                "install what it needs, or give another one: `agent resume --check \"...\"`";
+            report.outcome.message = format!("{}; {WORD}", report.outcome.message);
+        }
         agent.tell(Event::Check {
             command: report.command.clone(),
             outcome: report.outcome.clone(),
         });
+        // Nothing has made it run since it was set aside.
+        if report.cannot_run() && before == Some(Status::Skipped) {
+            report.set_aside();
+        }
         self.session.check = Some(report);
         Ok(true)
     }

@@ -1,25 +1,52 @@
 //! What a message brings unasked, because the model would ask for it next.
 //!
-//! With the first message: the files that the task names, or their first lines, and those of a small
-//! workspace. With later ones: the current text of a file that was edited wrongly, unless the result
-//! of the edit shows it. With every one: the lines that the output of a failed command or check
-//! names. All of it is read through `workspace`, and all of it is within a budget; whether there is
-//! room is decided in `compose`. What the project says about working on it is left to `project`.
+//! With the first message: the files that matter, whole, as long as they take no more than a share of
+//! what the chat takes, the smallest first. A file matters if the task, the check command or its
+//! failing output names it, and so do the tests and sources that belong to it. Of those that are too
+//! long, the beginning and the lines that the check names; where even that is too much, the name.
+//! Then where the names of the task occur, and the other files of a small workspace.
+//!
+//! With later ones: the current text of a file that was edited wrongly, unless the result of the edit
+//! shows it, and the lines that the output of a failed command or check names. All of it is read
+//! through `workspace`; whether there is room is decided in `compose`. What the project says about
+//! working on it is left to `project`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::conceal::{self, Concealed};
 use super::project::PROJECT_NAMES;
 use super::{Agent, Conversation};
 use crate::compose::{self, Content, Listed, Listing, places};
-use crate::execute::{self, Shown};
+use crate::execute::{self, Limits, Mention, Shown};
 use crate::protocol::generated::unread;
 use crate::protocol::{ReadRequest, RelPath, Status, StepResult};
 use crate::session::Instructions;
 
-/// What the first message shows of files at most, in characters.
+/// The share of what the chat takes that whole files which matter may have, in percent.
+const WHOLE_SHARE: usize = 40;
+
+/// What the first message shows of other files at most, in characters, those that matter included.
 const FIRST: usize = 10_000;
+
+/// Files that matter and do not fit are named up to this number.
+const LEFT_OUT: usize = 10;
+
+/// How many lines are shown of the beginning of a file that matters and is too long.
+const HEAD: u32 = 30;
+
+/// In a workspace with more files than these, not all tests matter.
+const FEW_FILES: usize = 40;
+
+/// What the lines where names of the task occur may take, in characters.
+const OCCURRENCES: usize = 3_000;
+
+/// How many files with names of the task in them are shown whole, if they fit.
+const WITH_NAMES: usize = 3;
+
+/// The longest prose that comes unasked, in bytes.
+const PROSE: u64 = 3_000;
 
 /// What a later one shows at most, so that it stays short.
 const LATER: usize = 2_500;
@@ -30,8 +57,8 @@ const HEADER: usize = 40;
 /// How long a README is that is shown of a large workspace, in bytes.
 const README: u64 = 3_000;
 
-/// How long is looked for files that have rare words of the task in them.
-const LOOKING: Duration = Duration::from_millis(100);
+/// How long is looked for files that have names of the task in them.
+const LOOKING: Duration = Duration::from_millis(300);
 
 /// How many lines are shown above and below a place.
 const AROUND: u32 = 6;
@@ -39,11 +66,8 @@ const AROUND: u32 = 6;
 /// How many places are shown.
 const PLACES: usize = 5;
 
-/// How long a file is that is shown as a whole where the first check names it, in bytes.
-const SHORT: u64 = 3_000;
-
-/// What the first one shows at most of files that the task names, in characters: they are read next
-/// in any case.
+/// What the first one shows at most of files that the task names and that are too long to be shown
+/// whole, in characters: they are read next in any case.
 const NAMED: usize = 20_000;
 
 /// What a message brings unasked.
@@ -59,33 +83,60 @@ pub(super) struct Unasked {
 struct Gathering<'a> {
     agent: &'a Agent,
     concealed: &'a mut Concealed,
+    /// With no limit on lines where whole files are meant.
+    limits: Limits,
     left: usize,
     found: Vec<(RelPath, Shown)>,
 }
 
+/// What became of a file that was to be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum GatherResult {
+    /// It is there.
+    Shown,
+    /// It is too long.
+    TooLong,
+    /// It is empty, or no text.
+    Nothing,
+}
+
 impl Gathering<'_> {
     /// Adds a file or some lines of it, if they fit as a whole.
-    fn add(&mut self, request: &ReadRequest) {
-        let Agent {
-            workspace, limits, ..
-        } = self.agent;
+    fn add(&mut self, request: &ReadRequest) -> GatherResult {
         let (agent, concealed) = (self.agent, &mut *self.concealed);
         let mut veil = |path: &RelPath, text| concealed.file(agent, path, text);
-        let shown = execute::read_file(workspace, request, limits, &mut veil);
+        let shown = execute::read_file(&agent.workspace, request, &self.limits, &mut veil);
+        if shown.contents.is_empty() && shown.contents.omitted == 0 {
+            return GatherResult::Nothing;
+        }
         let size = shown.contents.text.chars().count() + HEADER;
         let is_whole = shown.contents.omitted == 0 && !shown.has_cut_lines;
-        if shown.contents.is_empty() || !is_whole || size > self.left {
-            return;
+        if !is_whole || size > self.left {
+            return GatherResult::TooLong;
         }
         self.left -= size;
         self.found.push((request.path.clone(), shown));
+        GatherResult::Shown
     }
 
     /// Adds a whole file, unless some of it is there.
-    fn add_file(&mut self, path: &RelPath) {
-        if !self.found.iter().any(|(known, _)| known == path) {
-            self.add(&whole(path));
+    fn add_file(&mut self, path: &RelPath) -> GatherResult {
+        if self.has(path) {
+            return GatherResult::Shown;
         }
+        self.add(&whole(path))
+    }
+
+    fn has(&self, path: &RelPath) -> bool {
+        self.found.iter().any(|(known, _)| known == path)
+    }
+
+    /// What was found since, as it is shown.
+    fn take(&mut self) -> Vec<(RelPath, Content)> {
+        let found = std::mem::take(&mut self.found).into_iter();
+        found
+            .map(|(path, shown)| (path, conceal::content(shown)))
+            .collect()
     }
 }
 
@@ -101,90 +152,182 @@ pub(super) fn whole(path: &RelPath) -> ReadRequest {
 }
 
 impl Conversation<'_> {
-    /// What this message brings unasked.
-    pub(super) fn unasked(&mut self, listing: &Listing) -> Unasked {
-        let is_first = self.session.sequence_number == 1;
+    /// What this message brings unasked; the mentions are those of the names of the task.
+    pub(super) fn unasked(&mut self, listing: &Listing, mentions: &[Mention]) -> Unasked {
         let mut concealed = std::mem::take(&mut self.concealed);
-        let named = if is_first {
-            self.named_files(listing, &mut concealed)
+        let is_first = self.session.sequence_number == 1;
+        let unasked = if is_first {
+            self.first_unasked(listing, mentions, &mut concealed)
         } else {
-            Vec::new()
+            let mut gathering = Gathering {
+                agent: self.agent,
+                concealed: &mut concealed,
+                limits: self.agent.limits.clone(),
+                left: LATER,
+                found: Vec::new(),
+            };
+            self.after_failures(listing, &mut gathering);
+            let other = gathering.take().into_iter();
+            Unasked {
+                named: Vec::new(),
+                other: other.map(|(_, content)| content).collect(),
+            }
         };
-        let used: usize = (named.iter())
-            .map(|(_, content)| content.text.text.chars().count())
-            .sum();
+        self.concealed = concealed;
+        unasked
+    }
+
+    fn first_unasked(
+        &self,
+        listing: &Listing,
+        mentions: &[Mention],
+        concealed: &mut Concealed,
+    ) -> Unasked {
+        let is_offered =
+            |path: &RelPath| unread(path).is_none() && !PROJECT_NAMES.contains(&path.file_name());
+        let mut named = compose::named(&self.session, listing);
+        named.retain(|path| is_offered(path));
+        let room = self.whole_room();
         let mut gathering = Gathering {
             agent: self.agent,
-            concealed: &mut concealed,
-            left: if is_first {
-                FIRST.saturating_sub(used)
-            } else {
-                LATER
+            concealed,
+            limits: Limits {
+                max_read_lines: u32::MAX,
+                ..self.agent.limits.clone()
             },
+            left: room,
             found: Vec::new(),
         };
-        if is_first {
-            self.named_by_first_check(listing, &named, &mut gathering);
-            self.first_files(listing, &named, &mut gathering);
-        } else {
-            self.after_failures(listing, &mut gathering);
+        let mut too_long = Vec::new();
+        for file in self.mattering(listing, &named) {
+            if is_offered(&file.path) && gathering.add_file(&file.path) == GatherResult::TooLong {
+                too_long.push(&file.path);
+            }
         }
-        let other = gathering.found.into_iter();
-        let other = other.map(|(_, shown)| conceal::content(shown)).collect();
-        self.concealed = concealed;
+        let (whole_named, mut other): (Vec<_>, Vec<_>) =
+            (gathering.take().into_iter()).partition(|(path, _)| named.contains(&path));
+        let known: BTreeSet<RelPath> = (whole_named.iter().chain(&other))
+            .map(|(path, _)| path.clone())
+            .collect();
+        gathering.left = FIRST.saturating_sub(room - gathering.left);
+        let (cut, too_long): (Vec<_>, Vec<_>) =
+            (too_long.into_iter()).partition(|path| named.contains(path));
+        let cut = self.first_lines(&cut, gathering.concealed);
+        self.parts_of(&too_long, listing, &mut gathering);
+        let parts = gathering.take();
+        let unread = too_long.iter().filter(|path| {
+            let is_shown = |(known, _): &(RelPath, Content)| known == **path;
+            !parts.iter().any(is_shown)
+        });
+        let unread: Vec<Content> = (unread.take(LEFT_OUT))
+            .map(|path| Content::unread(path.quoted().into_owned()))
+            .collect();
+        other.extend(parts);
+        Self::other_files(listing, mentions, &known, &mut gathering);
+        other.extend(gathering.take());
+        let shown: BTreeSet<&RelPath> = (known.iter())
+            .chain(other.iter().map(|(path, _)| path))
+            .collect();
+        let occurrences = occurrences(mentions, &shown);
+        let other = other.into_iter().map(|(_, content)| content);
         Unasked {
-            named: named.into_iter().map(|(_, content)| content).collect(),
-            other,
+            named: (whole_named.into_iter().map(|(_, content)| content))
+                .chain(cut)
+                .collect(),
+            other: (occurrences.into_iter())
+                .chain(other)
+                .chain(unread)
+                .collect(),
         }
     }
 
-    /// The files that the task names, the first lines of those that are long.
-    fn named_files(&self, listing: &Listing, concealed: &mut Concealed) -> Vec<(RelPath, Content)> {
-        let is_shown =
-            |path: &&&RelPath| unread(path).is_none() && !PROJECT_NAMES.contains(&path.file_name());
-        let paths = compose::named(&self.session, listing);
-        let requests: Vec<ReadRequest> = (paths.iter().filter(is_shown))
-            .map(|path| whole(path))
-            .collect();
+    /// What whole files that matter may take, in characters.
+    fn whole_room(&self) -> usize {
+        /// In most texts a token has more of them.
+        const CHARACTERS_PER_TOKEN: usize = 3;
+        let limit = self.agent.manner.carriage.limit;
+        let tokens = limit.tokens.saturating_mul(CHARACTERS_PER_TOKEN);
+        limit.characters.min(tokens) / 100 * WHOLE_SHARE
+    }
+
+    /// The files that matter, the smallest first.
+    fn mattering<'l>(&self, listing: &'l Listing, named: &[&'l RelPath]) -> Vec<&'l Listed> {
+        let mut paths: BTreeSet<&RelPath> = named.iter().copied().collect();
+        if let Some(check) = &self.agent.manner.check {
+            paths.extend(compose::named_in(&check.command, listing));
+        }
+        if let Some(output) = self.output_of_check() {
+            let root = format!("{}/", self.agent.workspace.path().display());
+            paths.extend(compose::named_in(&output.replace(&root, ""), listing));
+            let places = places(output).into_iter();
+            let resolved: BTreeSet<RelPath> = places
+                .filter_map(|place| self.resolve(&place.path, listing))
+                .collect();
+            let listed = listing.files.iter().map(|file| &file.path);
+            paths.extend(listed.filter(|path| resolved.contains(*path)));
+        }
+        let companions = compose::companions(listing, &paths);
+        paths.extend(companions);
+        if listing.files.len() <= FEW_FILES {
+            paths.extend(compose::tests_and_sources(listing));
+        }
+        let files = listing.files.iter();
+        let mut files: Vec<&Listed> = files.filter(|file| paths.contains(&file.path)).collect();
+        files.sort_by_key(|file| file.size);
+        files
+    }
+
+    /// The first lines of files that the task names.
+    fn first_lines(&self, paths: &[&RelPath], concealed: &mut Concealed) -> Vec<Content> {
+        let requests: Vec<ReadRequest> = paths.iter().map(|path| whole(path)).collect();
         let agent = self.agent;
         let mut veil = |path: &RelPath, text| concealed.file(agent, path, text);
-        let contents = compose::gather(&requests, NAMED, |request| {
+        compose::gather(&requests, NAMED, |request| {
             let (workspace, limits) = (&agent.workspace, &agent.limits);
             conceal::content(execute::read_file(workspace, request, limits, &mut veil))
-        });
-        let paths = requests.into_iter().map(|request| request.path);
-        let found = paths.zip(contents);
-        // An empty or a binary one has nothing to show.
-        found.filter(|(_, content)| !content.is_bare()).collect()
+        })
     }
 
-    /// The files with rare words of the task in them, if the whole of a large listing is shown.
-    pub(super) fn mentions(&self, now: &Listing, before: Option<&Listing>) -> Vec<RelPath> {
+    /// The beginning of files, with imports and declarations, and the lines that the check names.
+    fn parts_of(&self, paths: &[&RelPath], listing: &Listing, gathering: &mut Gathering<'_>) {
+        let is_wanted = |path: &RelPath| paths.contains(&path);
+        for (path, mut lines) in self.named_places(self.output_of_check(), listing, is_wanted) {
+            lines.extend((1..=HEAD).step_by(AROUND as usize));
+            for request in around(&path, &lines) {
+                gathering.add(&request);
+            }
+        }
+    }
+
+    /// The files with names of the task in them: all of them for a large listing or the first message.
+    pub(super) fn mentions(&self, now: &Listing, before: Option<&Listing>) -> Vec<Mention> {
         let Agent {
             workspace, limits, ..
         } = self.agent;
-        if before.is_some() || now.files.len() <= limits.max_list_items as usize {
+        let is_first = self.session.sequence_number == 1;
+        let is_large = now.files.len() > limits.max_list_items as usize;
+        if before.is_some() || !(is_first || is_large) {
             return Vec::new();
         }
         let words = compose::identifiers(&self.session.task);
         execute::mentions(workspace, &words, LOOKING)
     }
 
-    /// What the words of the task may mean, and all of a small workspace.
-    fn first_files(
-        &self,
+    /// Files with names of the task in them, a short README, and all of a small workspace.
+    fn other_files(
         listing: &Listing,
-        named: &[(RelPath, Content)],
+        mentions: &[Mention],
+        known: &BTreeSet<RelPath>,
         gathering: &mut Gathering<'_>,
     ) {
-        let mut paths = compose::suggested(&self.session, listing);
+        let with_names = mentions.iter().map(|mention| &mention.path);
+        let mut paths: Vec<&RelPath> = with_names.take(WITH_NAMES).collect();
         let short = listing.files.iter().filter(|file| is_short_readme(file));
         paths.extend(short.map(|file| &file.path));
         paths.extend(of_small(listing, FIRST));
-        let mut known: BTreeSet<&RelPath> = named.iter().map(|(path, _)| path).collect();
         for path in paths {
             let is_instructions = PROJECT_NAMES.contains(&path.file_name());
-            if unread(path).is_none() && !is_instructions && known.insert(path) {
+            if unread(path).is_none() && !is_instructions && !known.contains(path) {
                 gathering.add_file(path);
             }
         }
@@ -208,36 +351,13 @@ impl Conversation<'_> {
             if let Some(path) = path.filter(|path| !asked.contains(path))
                 && known.insert(path.clone())
             {
-                gathering.add_file(&path);
+                let _ = gathering.add_file(&path);
             }
         }
         let printed = runs.iter().map(|run| run.outcome.detail.text.as_str());
         let outputs = self.output_of_check().into_iter().chain(printed);
         let is_news = |path: &RelPath| !asked.contains(path) && !known.contains(path);
         for (path, lines) in self.named_places(outputs, listing, is_news) {
-            for request in around(&path, &lines) {
-                gathering.add(&request);
-            }
-        }
-    }
-
-    /// The files that the check named before any change: the short ones, and the lines of others.
-    fn named_by_first_check(
-        &self,
-        listing: &Listing,
-        named: &[(RelPath, Content)],
-        gathering: &mut Gathering<'_>,
-    ) {
-        let outputs = self.output_of_check();
-        let is_shown =
-            |path: &RelPath| (named.iter()).any(|(known, one)| known == path && one.is_complete());
-        let is_readable = |path: &RelPath| unread(path).is_none() && !is_shown(path);
-        for (path, lines) in self.named_places(outputs, listing, is_readable) {
-            let is_short = |file: &Listed| file.path == path && file.size <= SHORT;
-            if listing.files.iter().any(is_short) {
-                gathering.add_file(&path);
-                continue;
-            }
             for request in around(&path, &lines) {
                 gathering.add(&request);
             }
@@ -298,7 +418,8 @@ impl Conversation<'_> {
 
 /// The files of a small workspace, the shortest first; none of one of whose files most do not fit.
 fn of_small(listing: &Listing, room: usize) -> Vec<&RelPath> {
-    let is_offered = |file: &&Listed| file.size > 0 && unread(&file.path).is_none();
+    let is_offered =
+        |file: &&Listed| file.size > 0 && unread(&file.path).is_none() && !gives_way(file);
     let mut files: Vec<&Listed> = listing.files.iter().filter(is_offered).collect();
     files.sort_by_key(|file| file.size);
     let mut left = room as u64;
@@ -312,6 +433,51 @@ fn of_small(listing: &Listing, room: usize) -> Vec<&RelPath> {
         return Vec::new();
     }
     files.iter().map(|file| &file.path).take(fitting).collect()
+}
+
+/// True for files that tell little about a task: licences, dotfiles, long prose.
+fn gives_way(file: &Listed) -> bool {
+    const NAMES: [&str; 7] = [
+        "license",
+        "licence",
+        "copying",
+        "notice",
+        "authors",
+        "changelog",
+        "codeowners",
+    ];
+    let path = file.path.as_str();
+    let (stem, extension) =
+        (file.path.file_name().rsplit_once('.')).unwrap_or((file.path.file_name(), ""));
+    let stem = stem.to_ascii_lowercase();
+    let is_prose = matches!(extension, "md" | "rst" | "txt" | "adoc");
+    path.split('/').any(|name| name.starts_with('.'))
+        || NAMES.iter().any(|name| stem.starts_with(name))
+        || (is_prose && file.size > PROSE)
+}
+
+/// Where names of the task occur, by file, but for files that are shown.
+fn occurrences(mentions: &[Mention], shown: &BTreeSet<&RelPath>) -> Option<Content> {
+    let mut text = String::new();
+    for mention in mentions
+        .iter()
+        .filter(|mention| !shown.contains(&mention.path))
+    {
+        let mut lines = format!("{}\n", mention.path);
+        for (number, line) in &mention.lines {
+            let _ = writeln!(lines, "  {number}: {line}");
+        }
+        if text.chars().count() + lines.chars().count() > OCCURRENCES {
+            break;
+        }
+        text.push_str(&lines);
+    }
+    (!text.is_empty()).then(|| Content {
+        title: "Where names of the task occur".to_owned(),
+        lines: None,
+        text: text.into(),
+        sighting: None,
+    })
 }
 
 /// Whether a file says at the top what the project is and how it is tested, in few words.

@@ -1,5 +1,6 @@
 //! What the person wants beyond the task, said when they go on with a session.
 
+use super::added::{self, AddedContext};
 use super::{Agent, Conversation, Ending, Patience};
 use crate::error::Result;
 use crate::session::{CheckedWhen, Record, Session, Source, Sync};
@@ -10,13 +11,18 @@ impl Agent {
     /// A round that a killed process left unfinished is finished first; nothing is instructed if
     /// the person stops that. The message of the current round, if it is written already, will be
     /// written anew, so that it tells the instruction.
-    pub fn instruct(&self, session: Session, text: String) -> Result<Option<Session>> {
+    pub fn instruct(
+        &self,
+        session: Session,
+        text: String,
+        added: &AddedContext,
+    ) -> Result<Option<Session>> {
         let mut conversation = Conversation::open(self, session, Patience::Session)?;
         if conversation.is_under_way || self.interrupt.is_raised() {
             conversation.stopped(Ending::Interrupted);
             return Ok(None);
         }
-        conversation.instruct(text)?;
+        conversation.instruct(text, added)?;
         Ok(Some(conversation.session))
     }
 }
@@ -24,7 +30,7 @@ impl Agent {
 impl Conversation<'_> {
     /// The message that tells it is the first one after whatever was noted meanwhile, so it tells
     /// that too; and where rounds were undone, nobody knows how the check stands before it ran.
-    fn instruct(&mut self, text: String) -> Result<()> {
+    fn instruct(&mut self, text: String, added: &AddedContext) -> Result<()> {
         let _alone = self.alone()?;
         let sequence = self.session.sequence_number;
         let notes = self.agent.store.notes(&self.session.session_id);
@@ -45,8 +51,8 @@ impl Conversation<'_> {
         });
         self.journal.append(&records, Sync::Later)?;
         self.session.instruct(text);
-        let texts = said.iter().map(|note| note.text.clone());
-        self.session.notes.extend(texts);
+        added::take_notes(&mut self.session, &said);
+        added.put_into(&mut self.session);
         self.save()?;
         for note in &said {
             notes.remove(note);

@@ -4,7 +4,8 @@
 //! many the most general and the most specific ones, and the others are named. What a message had no
 //! room for comes with the next one, from where it was cut.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -118,13 +119,20 @@ impl Conversation<'_> {
         let told = self.agent.store.aside(id, SHOWN).unwrap_or_default();
         let mut project = Project::of(told, self.session.instructions);
         let (files, left_out) = self.project_files(listing, project.owed());
-        for path in files {
+        let mut files: VecDeque<RelPath> = files.into();
+        let mut known: BTreeSet<RelPath> = files.iter().cloned().collect();
+        while let Some(path) = files.pop_front() {
             let (agent, concealed) = (self.agent, &mut self.concealed);
             let mut veil = |path: &RelPath, text| concealed.file(agent, path, text);
             let (workspace, limits) = (&agent.workspace, &agent.limits);
             let mut read = execute::read_file(workspace, &whole(&path), limits, &mut veil);
             // It may be cut, and nobody edits it by what stands here.
             let sighting = read.sighting.take();
+            for other in referred(&path, &read.contents.text, listing) {
+                if known.len() < PROJECT_FILES && known.insert(other.clone()) {
+                    files.push_front(other);
+                }
+            }
             if let Some(sighting) = sighting.filter(|_| !read.contents.is_empty()) {
                 project.add(path.as_str(), sighting.hash, conceal::content(read));
             }
@@ -221,6 +229,28 @@ fn left_out_word(files: &[RelPath]) -> String {
         "Left out here; read them before you work beneath them: {}{more}",
         named.join(", ")
     )
+}
+
+/// The files that instructions bring along: `See @CLAUDE.md`.
+fn referred(path: &RelPath, text: &str, listing: &Listing) -> Vec<RelPath> {
+    let (directory, _) = path.split();
+    let names = text.split_whitespace().filter_map(|word| {
+        let name = word.trim_start_matches(['(', '`', '"']).strip_prefix('@')?;
+        let name = name.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let is_markdown = Path::new(name)
+            .extension()
+            .is_some_and(|extension| extension == "md");
+        is_markdown.then_some(name)
+    });
+    let paths = names.filter_map(|name| match directory {
+        "" => RelPath::parse(name).ok(),
+        _ => RelPath::parse(&format!("{directory}/{name}")).ok(),
+    });
+    let is_listed = |path: &RelPath| {
+        let found = (listing.files).binary_search_by(|file| file.path.cmp(path));
+        found.is_ok()
+    };
+    paths.filter(is_listed).collect()
 }
 
 #[cfg(test)]

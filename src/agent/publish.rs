@@ -15,7 +15,7 @@ use crate::compose::{
 use crate::error::Result;
 use crate::execute;
 use crate::mailbox::Posted;
-use crate::protocol::generated::generated_directory;
+use crate::protocol::generated::GeneratedDirectories;
 use crate::protocol::{Event, KnownExtent, RelPath, SeenFiles, SessionId, StepResult};
 use crate::workspace::walk::Walked;
 
@@ -86,12 +86,13 @@ impl Conversation<'_> {
             Some(requested) => requested,
             None => self.requested_after_restart()?,
         };
+        let mentions = self.mentions(listing, shown_before);
         let Unasked {
             mut named,
             mut other,
-        } = self.unasked(listing);
+        } = self.unasked(listing, &mentions);
+        let mentions: Vec<RelPath> = mentions.into_iter().map(|mention| mention.path).collect();
         let mut changed = self.by_person().to_owned();
-        let mentions = self.mentions(listing, shown_before);
         let mut project = self.project_instructions(listing);
         let mut session = self.session.clone();
         let mut told = Told {
@@ -178,6 +179,7 @@ impl Conversation<'_> {
         let agent = self.agent;
         Facts {
             command_timeout: agent.limits.command_timeout,
+            max_command_timeout: agent.limits.max_command_timeout,
             runs_commands: agent.manner.permit.runs_commands(),
             has_repository: agent.workspace.is_repository(),
             conceals_secrets: self.has_secrets(),
@@ -374,13 +376,15 @@ fn listing_of(walked: Walked, is_repository: bool) -> Listing {
         is_repository,
         ..Listing::default()
     };
+    let paths = walked.files.iter().map(|file| file.path.as_str());
+    let generated = GeneratedDirectories::among(paths);
     // Most files lie in the directory of the one before.
     let (mut last, mut of_last) = (String::new(), None);
     let listed = walked.files.into_iter().filter_map(|file| {
         let (directory, _) = file.path.split();
         if directory != last {
             directory.clone_into(&mut last);
-            of_last = generated_directory(&file.path).map(str::to_owned);
+            of_last = generated.containing(file.path.as_str()).map(str::to_owned);
         }
         if let Some(directory) = &of_last {
             *listing.generated.entry(directory.clone()).or_default() += 1;

@@ -57,9 +57,16 @@ impl<'a> Conversation<'a> {
     /// Opens a session for work and finishes what was left unfinished.
     pub(super) fn open(agent: &'a Agent, session: Session, patience: Patience) -> Result<Self> {
         let (mut conversation, recovered) = Self::restore(agent, session)?;
+        let check = agent.manner.check.as_ref().map(|check| &check.command);
+        let known = conversation.session.check.as_ref();
+        let is_same_check = known.map(|report| &report.command) == check;
         // While a round is under way nothing is saved: the journal would forget that it is.
         if conversation.take_choices() && recovered.claimed.is_none() {
             let _alone = conversation.alone()?;
+            if !is_same_check {
+                // The waiting message tells of another check, or of none.
+                conversation.withdraw()?;
+            }
             conversation.save()?;
         }
         conversation.finish_round(&recovered, patience)?;

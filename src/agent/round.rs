@@ -4,6 +4,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
+use super::added;
 use super::check::Checked;
 use super::permit::{Asking, Consent};
 use super::{Conversation, Patience, Taken};
@@ -113,7 +114,8 @@ impl Conversation<'_> {
         self.end_if_done(done, checked);
         let notes = self.agent.store.notes(&self.session.session_id);
         let said = notes.all();
-        self.session.notes = said.iter().map(|note| note.text.clone()).collect();
+        self.session.notes.clear();
+        added::take_notes(&mut self.session, &said);
         self.requested = Some(self.read_requested());
         self.is_under_way = false;
         self.save()?;
@@ -141,6 +143,7 @@ impl Conversation<'_> {
                 .map(|step| step_identity(&step.command))
                 .collect(),
         });
+        session.lacks_end = reply.end.is_none() && reply.cut.is_none() && !reply.steps.is_empty();
         session.sequence_number += 1;
         session.remember_reply(taken.identity);
         session.read_file_requests = read_requests(&agent.workspace, &reply.steps, &results);

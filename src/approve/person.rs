@@ -36,6 +36,13 @@ pub enum Inquiry {
         /// The round that is waited for.
         is: u32,
     },
+    /// The person's check cannot run: should the work begin all the same?
+    CheckCannotRun {
+        /// The check.
+        command: String,
+        /// How it ended.
+        how: String,
+    },
 }
 
 impl Inquiry {
@@ -43,7 +50,7 @@ impl Inquiry {
     pub fn takes(&self) -> Takes {
         match self {
             Self::ModelQuestion => Takes::AnyLine,
-            Self::EarlierRound { .. } => Takes::YesOrNo,
+            Self::EarlierRound { .. } | Self::CheckCannotRun { .. } => Takes::YesOrNo,
         }
     }
 }

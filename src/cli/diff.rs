@@ -1,5 +1,7 @@
 //! `agent diff`: what a round changed, whoever changed it.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -11,6 +13,7 @@ use crate::agent::undo::tidied;
 use crate::checkpoint::{ChangeKind, CheckpointStore, DiffLimits, DiffStat};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
+use crate::protocol::generated::GeneratedDirectories;
 use crate::session::{Checkpoint, Store};
 use crate::ui::{Ui, escape_line};
 
@@ -59,18 +62,28 @@ impl Diff {
         } = self.choose(common, &agent, &id)?;
         let mut store = CheckpointStore::open(&agent.store.objects())?;
         let limits = DiffLimits::default();
+        let changes = store.changes(&before, &after).map_err(tidied)?;
+        let mut folded = FoldedOutput::of(&agent, common.json);
+        for change in &changes {
+            folded.count(&change.path);
+        }
         if common.json || self.stat {
             for stat in store.stat(&before, &after, &limits).map_err(tidied)? {
                 let row = row(round, &stat);
                 if common.json {
                     ui.data(&row);
-                } else {
+                } else if !folded.has(&stat.change.path) {
                     ui.line(&line(&row));
                 }
             }
         } else {
-            let text = store.diff(&before, &after, &limits).map_err(tidied)?;
+            let text = store
+                .diff_without(&before, &after, &limits, |path| folded.has(path))
+                .map_err(tidied)?;
             ui.patch(&text);
+        }
+        for line in folded.lines() {
+            ui.line(&line);
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -102,6 +115,55 @@ impl Diff {
             (common.ui()).say(&format!("Round {round} of session {id}{back}:"));
         }
         Ok(found)
+    }
+}
+
+/// Build output among the changes: a line for each directory instead of all its files.
+pub(super) struct FoldedOutput {
+    /// `None` where everything is shown.
+    generated: Option<GeneratedDirectories>,
+    counts: BTreeMap<String, u64>,
+}
+
+impl FoldedOutput {
+    pub(super) fn of(agent: &Agent, shows_all: bool) -> Self {
+        let walked = (!shows_all)
+            .then(|| agent.workspace.walk(None).ok())
+            .flatten();
+        let generated = walked.map(|walked| {
+            GeneratedDirectories::among(walked.files.iter().map(|file| file.path.as_str()))
+        });
+        Self {
+            generated,
+            counts: BTreeMap::new(),
+        }
+    }
+
+    /// Returns true if the path is in a directory that is told as one line.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        self.directory(path).is_some()
+    }
+
+    /// Counts a changed file if it is not shown.
+    pub(super) fn count(&mut self, path: &Path) {
+        if let Some(directory) = self.directory(path) {
+            *self.counts.entry(directory).or_default() += 1;
+        }
+    }
+
+    fn directory(&self, path: &Path) -> Option<String> {
+        let path = path.to_str()?;
+        let directory = self.generated.as_ref()?.containing_output(path)?;
+        Some(directory.to_owned())
+    }
+
+    /// A line for each directory.
+    pub(super) fn lines(&self) -> impl Iterator<Item = String> {
+        self.counts.iter().map(|(directory, count)| {
+            let plural = if *count == 1 { "" } else { "s" };
+            let directory = escape_line(directory);
+            format!("generated    {directory}/ ({count} file{plural}, not shown)")
+        })
     }
 }
 

@@ -107,7 +107,7 @@ impl Fork {
             return Ok(true);
         }
         let reversal = agent.plan(&point.session, Wish::UndoTo(point.round))?;
-        undo::show(ui, &point.session, &reversal, Force::Skip);
+        undo::show(agent, ui, &point.session, &reversal, Force::Skip);
         if !self.yes && !undo::is_agreed(agent, ui)? {
             return Ok(false);
         }

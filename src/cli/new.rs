@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use super::add::AddFlags;
 use super::{Common, carry, exit_code, log, open, prompts, read_standard_input};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
@@ -15,6 +16,7 @@ Examples:
   agent new \"fix the failing test\"
   agent new --copy --chat claude \"add a --json flag to the report command\"
   agent new --approval plan \"move the settings into their own module\"
+  agent new --add src/parser.py --add-diff=main \"finish what I began\"
   agent new /review src/parser
   agent new - < task.md";
 
@@ -32,6 +34,8 @@ pub(super) struct New {
     /// Copy each message to the clipboard, like `--clipboard out`
     #[arg(long)]
     copy: bool,
+    #[command(flatten)]
+    adding: AddFlags,
 }
 
 impl New {
@@ -51,6 +55,7 @@ impl New {
         session.choices.clone_from(&agent.manner.choices);
         session.workspace = agent.workspace_from_base();
         session.outside_repository = agent.repository_from_workspace();
+        self.adding.find(&agent, ui)?.put_into(&mut session);
         agent.store.save(&session)?;
         lock.works_on(agent.store.directory(), Some(&session.session_id))?;
         log::start(&agent, &session, ui);

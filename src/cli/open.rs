@@ -357,6 +357,11 @@ fn settings_with(
             let _ = layers.decline(&trust);
         }
     }
+    if first_run != FirstRun::Look
+        && let Some(notice) = layers.tell_pinned_default(&trust)
+    {
+        ui.say(&notice);
+    }
     let loaded = layers.settle(&trust)?;
     guard::distrust_programs(&loaded, &loaded.paths.workspace);
     if base.settings_file.is_none() {

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use super::add::AddFlags;
 use super::{Common, carry, choices, exit_code, log, open, read_standard_input, status};
 use crate::agent::Ending;
 use crate::error::{Error, Result};
@@ -36,6 +37,8 @@ pub(super) struct Resume {
     /// Copy each message to the clipboard, like `--clipboard out`
     #[arg(long)]
     copy: bool,
+    #[command(flatten)]
+    adding: AddFlags,
 }
 
 /// The most characters of a new instruction.
@@ -44,6 +47,13 @@ const MAX_INSTRUCTION: usize = 4_000;
 impl Resume {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let (id, instruction) = self.understood()?;
+        if instruction.is_none() && self.adding.is_given() {
+            return Err(
+                Error::usage("`--add` and `--add-diff` go with an instruction here")
+                    .hint("agent resume --add src/a.py \"use what is in it\"")
+                    .hint("`agent add PATH` shows a file in the next message"),
+            );
+        }
         let mut lock = None;
         let opened = open::session(common, ui.clone(), |store, ui| {
             lock = Some(LoopLock::take(store.directory())?);
@@ -76,7 +86,8 @@ impl Resume {
         }
         let is_instructed = instruction.is_some();
         if let Some(instruction) = instruction {
-            session = match agent.instruct(session, instruction)? {
+            let added = self.adding.find(&agent, ui)?;
+            session = match agent.instruct(session, instruction, &added)? {
                 Some(session) => session,
                 None => return Ok(exit_code(Ending::Interrupted)),
             };

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
+use super::diff::FoldedOutput;
 use super::{Common, open, resume};
 use crate::agent::Agent;
 use crate::agent::undo::{Reversal, Wish, ensure_restored, files, named, obstacle};
@@ -96,7 +97,7 @@ fn reverse(
     } else {
         Force::Skip
     };
-    show(ui, &id, &reversal, force);
+    show(&agent, ui, &id, &reversal, force);
     // Nothing of it can be done: that is told at once, instead of asking first.
     let plan = &reversal.plan;
     let is_vain = force == Force::Skip && plan.steps.is_empty() && !plan.conflicts.is_empty();
@@ -124,14 +125,19 @@ pub(super) fn is_agreed(agent: &Agent, ui: &Ui) -> Result<bool> {
     }
 }
 
-pub(super) fn show(ui: &Ui, id: &SessionId, reversal: &Reversal, force: Force) {
+pub(super) fn show(agent: &Agent, ui: &Ui, id: &SessionId, reversal: &Reversal, force: Force) {
     let rounds = named(&reversal.rounds);
     let plan = &reversal.plan;
     let mut text = match reversal.wish {
         Wish::UndoLatest | Wish::UndoTo(_) => format!("Undoing {rounds} of session {id}:"),
         Wish::Redo => format!("Redoing {rounds} of session {id}:"),
     };
-    let steps = files(&plan.steps);
+    let mut steps = files(&plan.steps);
+    let mut folded = FoldedOutput::of(agent, false);
+    for step in &steps {
+        folded.count(&step.path);
+    }
+    steps.retain(|step| !folded.has(&step.path));
     for step in steps.iter().take(SHOWN) {
         let verb = match (&step.now, &step.then) {
             (_, None) => "delete",
@@ -142,6 +148,9 @@ pub(super) fn show(ui: &Ui, id: &SessionId, reversal: &Reversal, force: Force) {
         let _ = write!(text, "\n  {verb} {path}");
     }
     text.push_str(&more(steps.len()));
+    for line in folded.lines() {
+        let _ = write!(text, "\n  {line}");
+    }
     if plan.steps.is_empty() && plan.conflicts.is_empty() {
         text.push_str("\n  the files are already that way");
     }

@@ -40,7 +40,8 @@ pub(super) fn section(session: &Session) -> Passage {
         outcome.message
     );
     let is_known = session.instructions == Instructions::Reminder;
-    if !at.is_told() || !is_known {
+    // What a check printed that passes helps nobody.
+    if !report.passed() && (!at.is_told() || !is_known) {
         passage.output.clone_from(&outcome.detail.text);
     }
     // A chat that knows less than the whole is told again what this is.
@@ -96,5 +97,9 @@ mod tests {
         assert!(!outdated.contains("boom") && !outdated.contains("nothing has changed"));
         session.instructions = Instructions::Full;
         assert!(render(&session).contains("boom"), "it may have forgotten");
+        let check = session.check.as_mut().unwrap();
+        check.outcome = Outcome::ok("exit code 0 in 1 s").with_detail("fine\n");
+        check.when = CheckedWhen::AfterRound;
+        assert!(!render(&session).contains("fine"));
     }
 }

@@ -182,7 +182,7 @@ impl Content {
 }
 
 /// Encloses a text in a code fence that it cannot end by itself.
-pub(super) fn fenced(text: &str) -> String {
+pub fn fenced(text: &str) -> String {
     let fence = fence(text);
     let end = if text.is_empty() || text.ends_with('\n') {
         ""

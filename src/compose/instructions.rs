@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Facts, chars};
 use crate::protocol::{Status, StepResult};
-use crate::session::{CheckReport, CheckedWhen, Instructions, Session};
+use crate::session::{CheckReport, CheckedWhen, Instructions, Session, title};
 
 /// The full text, compiled in.
 const FULL: &str = include_str!("../../crates/agent-protocol/src/instructions.md");
@@ -24,8 +24,9 @@ const GIT: &str = ", GIT_STATUS, GIT_DIFF (optional path)";
 /// What is said once a secret was kept from the chat.
 const SECRETS: &str = " `[SECRET-n kind]` stands for a secret that you are not shown: keep it as it is when you edit that file; anywhere else it is refused.";
 
-/// How much of the task, and of each further instruction, a follow-up repeats, in characters.
-const TASK_REMINDER: usize = 400;
+/// How much of the task, and of each further instruction, a follow-up repeats, in characters; of a
+/// longer one only its title.
+const TASK_REMINDER: usize = 200;
 
 /// How many further instructions a message repeats.
 const FURTHER_REMINDERS: usize = 3;
@@ -41,16 +42,17 @@ const PLAN_MODE: &str = "PLAN MODE is on: only READ_FILE, LIST_FILES, SEARCH_TEX
 
 /// The full instructions as a first message has them, with an id that is only an example.
 pub fn example() -> String {
-    filled("ab12cd34", 1, 30)
+    filled("ab12cd34", 1, 120, 600)
 }
 
-fn filled(id: &str, sequence: u32, timeout_seconds: u64) -> String {
+fn filled(id: &str, sequence: u32, timeout_seconds: u64, longest_seconds: u64) -> String {
     FULL.trim()
         .replace("{git}", GIT)
         .replace("{secrets}", SECRETS)
         .replace("{id}", id)
         .replace("{sequence}", &sequence.to_string())
         .replace("{timeout}", &timeout_seconds.to_string())
+        .replace("{longest}", &longest_seconds.to_string())
 }
 
 /// The protocol section.
@@ -65,6 +67,9 @@ pub(super) fn text(session: &Session, facts: Facts) -> String {
     } else if !facts.runs_commands {
         lines.push(NO_COMMANDS);
     }
+    if session.instructions == Instructions::Full && !session.environment.is_empty() {
+        lines.push(&session.environment);
+    }
     let only_if = |is_so: bool, text: &'static str| if is_so { text } else { "" };
     lines
         .join("\n")
@@ -73,6 +78,10 @@ pub(super) fn text(session: &Session, facts: Facts) -> String {
         .replace("{id}", session.session_id.as_str())
         .replace("{sequence}", &session.sequence_number.to_string())
         .replace("{timeout}", &facts.command_timeout.as_secs().to_string())
+        .replace(
+            "{longest}",
+            &facts.max_command_timeout.as_secs().to_string(),
+        )
 }
 
 /// The task, and what the person wanted besides in earlier rounds.
@@ -108,7 +117,7 @@ fn beginning(text: &str, where_it_is: &str) -> String {
     if chars(text) <= TASK_REMINDER {
         return text.to_owned();
     }
-    let start: String = text.chars().take(TASK_REMINDER).collect();
+    let start: String = title(text).chars().take(TASK_REMINDER).collect();
     format!("{start} ... ({where_it_is})")
 }
 
@@ -134,7 +143,14 @@ pub(super) fn prompt(session: &Session) -> String {
     let now = if session.planning.is_open() && session.last_cut.is_none() {
         "Plan the task in the header: look at what you need, then send the [PLAN]. Nothing is changed before the user approves it.".to_owned()
     } else if session.sequence_number == 1 {
-        "Do the task in the header. Look at what you need first, or begin with the work where it is clear.".to_owned()
+        let refuses = if session.check.is_some() {
+            "; a failing check only refuses it"
+        } else {
+            ""
+        };
+        format!(
+            "Do the task in the header. Look at what you need first, or begin with the work where it is clear. If your reply completes the task, end it with [DONE]{refuses}."
+        )
     } else {
         next(session)
     };
@@ -221,11 +237,25 @@ fn next(session: &Session) -> String {
         return "A command that you ran did not end well: see its output, and go on with the task."
             .to_owned();
     }
+    let only_done = (session
+        .last_results
+        .iter()
+        .filter(|result| result.outcome.status != Status::Ok))
+    .all(|result| result.command == "DONE");
+    if failed && only_done && session.last_issues.is_empty() {
+        return "[DONE] was refused, see why in the results. Everything else is done and stays: go on with what is missing.".to_owned();
+    }
     if failed || !session.last_issues.is_empty() {
         return "Not everything worked. What is marked [OK] is done and stays: send only what failed again, corrected, and go on with the task.".to_owned();
     }
+    if session.lacks_end {
+        return "Your last reply came without its end mark, so the end of it may be missing. What is marked [OK] is done and stays: send what was to come after it, or, if it was whole, go on with the task. When it is finished and tested, send [DONE] with a short summary.".to_owned();
+    }
     if session.check.as_ref().is_some_and(CheckReport::failed) {
-        return "Go on with the task.".to_owned();
+        return "Go on with the task. If your reply completes it, end it with [DONE]; a failing check only refuses it.".to_owned();
+    }
+    if session.check.as_ref().is_some_and(CheckReport::passed) {
+        return "The user's check passes. If the task is finished, [DONE] alone ends it; otherwise go on.".to_owned();
     }
     "Go on with the task. When it is finished and tested, send [DONE] with a short summary."
         .to_owned()

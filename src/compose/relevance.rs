@@ -1,13 +1,15 @@
 //! Which files matter for a task: those that it names, those that were touched, and those that have
 //! its words in their paths or contents.
 //!
-//! A file is named by a word that is written as names are: in backticks, with a slash, a dot, an
-//! underscore, a digit or a capital inside. Other words are words, though a file be called like one.
+//! A file is named by a word with a dot or a slash that is its path, the end of its path or its name,
+//! and one at the top also by a word that is its whole name. Other words are words, though a file be
+//! called like one: where they occur is shown instead.
 //!
 //! A word counts the more the fewer files have it, and in the name of a file more than in those of
 //! the directories above; one that is everywhere tells nothing. Words are compared by their
 //! beginnings, so that `parsing` finds `parser.rs`.
 
+mod companions;
 mod names;
 mod words;
 
@@ -16,9 +18,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
+pub use self::companions::{companions, is_test, tests_and_sources};
 use self::names::Names;
 pub use self::words::identifiers;
-use self::words::{Word, stems, words};
+use self::words::{stems, words};
 use super::{Listed, Listing};
 use crate::protocol::RelPath;
 use crate::session::Session;
@@ -26,8 +29,8 @@ use crate::session::Session;
 /// More files than these are no help.
 const MOST: usize = 40;
 
-/// The shortest name that counts without its extension.
-const SHORTEST_STEM: usize = 4;
+/// The shortest word that may be the name of a directory.
+const SHORTEST_DIRECTORY: usize = 3;
 
 /// More files than these that a word may mean are none that it means.
 const FEW_FILES: usize = 3;
@@ -60,99 +63,51 @@ enum Naming {
     Path,
     /// By the end of its path, or by its name.
     Name,
-    /// By its name without the extension.
-    Stem,
-    /// By a word that is its name without the extension, and may be no more than a word.
-    Word,
 }
 
 /// The files that the task names, the surest first.
 pub fn named<'a>(session: &Session, listing: &'a Listing) -> Vec<&'a RelPath> {
-    let named = namings(session, listing).into_iter();
-    let sure = named.filter(|(naming, _)| *naming < Naming::Word);
-    sure.map(|(_, path)| path).collect()
+    let named = namings(said(session), listing).into_iter();
+    named.map(|(_, path)| path).collect()
 }
 
-/// The files that have a word of the task for a name, where it may mean something else.
-pub fn suggested<'a>(session: &Session, listing: &'a Listing) -> Vec<&'a RelPath> {
-    let named = namings(session, listing).into_iter();
-    let words = named.filter(|(naming, _)| *naming == Naming::Word);
-    words.map(|(_, path)| path).collect()
+/// The files that a command names, the surest first.
+pub fn named_in<'a>(command: &str, listing: &'a Listing) -> Vec<&'a RelPath> {
+    let named = namings(std::iter::once(command), listing).into_iter();
+    named.map(|(_, path)| path).collect()
 }
 
-/// What a task may call files.
-struct Called<'a> {
-    /// Words that are written as names are.
-    sure: Names<'a>,
-    /// Those of them that are ends of paths.
-    ends: Names<'a>,
-    /// Other words.
-    words: Names<'a>,
-}
-
-impl<'a> Called<'a> {
-    fn by(session: &'a Session) -> Self {
-        let (sure, words): (Vec<_>, Vec<_>) =
-            (said(session).flat_map(words)).partition(|word| word.is_name);
-        let text = |word: &Word<'a>| word.text;
-        Self {
-            ends: (sure.iter().map(text))
-                .filter(|word| word.contains('/'))
-                .collect(),
-            sure: sure.iter().map(text).collect(),
-            words: (words.iter().map(text))
-                .filter(|word| !words::is_empty(word))
-                .collect(),
+/// The files that texts name and how, the surest first.
+fn namings<'a, 't>(
+    texts: impl Iterator<Item = &'t str>,
+    listing: &'a Listing,
+) -> Vec<(Naming, &'a RelPath)> {
+    let words: Names<'_> = texts.flat_map(words).collect();
+    let naming = |path: &RelPath| {
+        let (directory, name) = path.split();
+        if words.contains(path.as_str()) {
+            // A word without a dot is a name only where it is all of it, at the top.
+            return Some(Naming::Path);
         }
-    }
-
-    /// How a file is named, and by which word where that is only a word.
-    fn naming(&self, path: &RelPath) -> Option<(Naming, &'a str)> {
-        let name = path.file_name();
-        if self.sure.contains(path.as_str()) {
-            return Some((Naming::Path, ""));
-        }
-        if self.sure.contains(name) || self.has_end_of(path.as_str()) {
-            return Some((Naming::Name, ""));
-        }
-        let begins_like = |names: &Names<'_>| names.has_one_that_begins_like(name);
-        if !begins_like(&self.sure) && !begins_like(&self.words) {
-            return None;
-        }
-        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        if stem.len() < SHORTEST_STEM {
-            return None;
-        }
-        if self.sure.contains(stem) {
-            return Some((Naming::Stem, ""));
-        }
-        let word = self.words.get(stem)?;
-        Some((Naming::Word, word))
-    }
-
-    fn has_end_of(&self, path: &str) -> bool {
-        !self.ends.is_empty()
-            && (path.match_indices('/')).any(|(at, _)| self.ends.contains(&path[at + 1..]))
-    }
-}
-
-/// The files that the task names and how, the surest first.
-fn namings<'a>(session: &Session, listing: &'a Listing) -> Vec<(Naming, &'a RelPath)> {
-    let called = Called::by(session);
+        let ends = path.as_str().match_indices('/');
+        let mut ends = ends.map(|(at, _)| &path.as_str()[at + 1..]);
+        let is_end = |end: &str| end.contains(['.', '/']) && words.contains(end);
+        let is_named = !directory.is_empty() && (is_end(name) || ends.any(is_end));
+        is_named.then_some(Naming::Name)
+    };
     let paths = listing.files.iter().map(|file| &file.path);
     let mut found: Vec<_> = paths
-        .filter_map(|path| Some((called.naming(path)?, path)))
+        .filter_map(|path| Some((naming(path)?, path)))
         .collect();
-    // A word that many files have for a name means none of them.
+    // A name that many files have means none of them.
     let mut counts: HashMap<&str, usize> = HashMap::new();
-    for ((naming, word), _) in &found {
-        *counts.entry(word).or_default() += usize::from(*naming == Naming::Word);
+    for (_, path) in &found {
+        *counts.entry(path.file_name()).or_default() += 1;
     }
-    found.retain(|((_, word), _)| counts.get(word).is_none_or(|count| *count <= FEW_FILES));
-    found.sort_by_key(|((naming, _), _)| *naming);
+    found.retain(|(naming, path)| *naming == Naming::Path || counts[path.file_name()] <= FEW_FILES);
+    found.sort_by_key(|(naming, _)| *naming);
     found.truncate(MOST);
-    let found = found.into_iter();
-    found.map(|((naming, _), path)| (naming, path)).collect()
+    found
 }
 
 /// What matters of a listing for a session; `mentions` have rare words of its task in them.
@@ -169,12 +124,10 @@ pub(super) fn relevance<'a>(
     for path in changed {
         *files.entry(path).or_default() += NAMED;
     }
-    for (naming, path) in namings(session, listing) {
+    for (naming, path) in namings(said(session), listing) {
         *files.entry(path).or_default() += match naming {
             Naming::Path => 3 * NAMED,
             Naming::Name => 2 * NAMED,
-            Naming::Stem => NAMED,
-            Naming::Word => MENTIONS,
         };
     }
     Relevance {
@@ -286,8 +239,8 @@ fn heaviest<'a>(
 fn named_directories<'a>(session: &Session, files: &'a [Listed]) -> BTreeSet<&'a str> {
     let wanted: Names<'_> = said(session)
         .flat_map(words)
-        .map(|word| word.text.trim_end_matches('/'))
-        .filter(|word| word.len() >= SHORTEST_STEM - 1)
+        .map(|word| word.trim_end_matches('/'))
+        .filter(|word| word.len() >= SHORTEST_DIRECTORY)
         .collect();
     let mut by_word: HashMap<&str, Vec<&str>> = HashMap::new();
     let mut last = "";
@@ -354,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_named_by_its_path_its_name_or_its_stem() {
+    fn a_file_is_named_by_its_path_its_name_or_the_end_of_its_path() {
         let text = "Mend `parser` and ./src/lex.rs, then run setup.py and see out/core.rs.";
         let paths = [
             "a.rs",
@@ -365,16 +318,13 @@ mod tests {
             "run",
             "src/lex.rs",
         ];
-        let expected = [
-            "src/lex.rs",
-            "lib/out/core.rs",
-            "lib/setup.py",
-            "lib/parser.rs",
-        ];
+        let expected = ["run", "src/lex.rs", "lib/out/core.rs", "lib/setup.py"];
         assert_eq!(named_by(text, &paths), expected);
-        assert_eq!(named_by("Mend DateUtils", &["src/DateUtils.ts"]).len(), 1);
-        assert_eq!(named_by("see date_utils", &["date_utils.py"]).len(), 1);
         assert_eq!(named_by("Update the Makefile", &["Makefile"]).len(), 1);
+        assert!(named_by("Update the Makefile", &["lib/Makefile"]).is_empty());
+        let many = ["a/index.js", "b/index.js", "c/index.js", "d/index.js"];
+        assert!(named_by("see index.js", &many).is_empty());
+        assert_eq!(named_by("see c/index.js", &many), ["c/index.js"]);
     }
 
     fn named_by(text: &str, paths: &[&str]) -> Vec<String> {
@@ -384,24 +334,15 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_words_name_no_file() {
-        let text = "There is an error when the value of an option is empty: fix it in the parser";
+    fn words_without_a_dot_or_a_slash_name_no_file() {
+        let text = "The style of `DateUtils` is wrong when the option of the parser is empty";
         let paths = [
             "parser.rs",
-            "src/error.rs",
-            "testdata/empty.toml",
-            "value",
-            "a/option.rs",
-            "b/option.rs",
-            "c/option.rs",
-            "d/option.rs",
+            "style.css",
+            "src/DateUtils.ts",
+            "src/option.rs",
         ];
         assert!(named_by(text, &paths).is_empty());
-        let (session, listing) = (task(text), listing(&owned(&paths)));
-        let suggested = suggested(&session, &listing).into_iter();
-        let suggested: Vec<&str> = suggested.map(RelPath::as_str).collect();
-        // `error` is a word of every task, and `option` may mean four.
-        assert_eq!(suggested, ["parser.rs", "testdata/empty.toml", "value"]);
     }
 
     #[track_caller]

@@ -41,6 +41,7 @@ impl Results {
         let mut blocks: Vec<Block> = session.last_results.iter().map(Block::of_result).collect();
         blocks.extend(session.last_issues.iter().filter_map(Block::of_issue));
         blocks.sort_by_key(|block| block.number);
+        fold_equal(&mut blocks);
         let mut remarks = String::new();
         for issue in session
             .last_issues
@@ -91,6 +92,29 @@ impl Results {
             *first += chars(HEADING);
         }
         told
+    }
+}
+
+/// A failure that reads like an earlier one is told once.
+fn fold_equal(blocks: &mut [Block]) {
+    let words = |block: &Block| {
+        block
+            .line
+            .split_once(". ")
+            .map(|(_, words)| words.to_owned())
+    };
+    for at in 1..blocks.len() {
+        let (earlier, rest) = blocks.split_at_mut(at);
+        let block = &mut rest[0];
+        let is_same = |other: &&Block| {
+            other.rank == block.rank && words(other) == words(block) && other.detail == block.detail
+        };
+        let same = earlier.iter().find(is_same).map(|other| other.number);
+        if let Some(number) = same.filter(|_| block.rank == Rank::Failure) {
+            let label = block.line.split(": ").next().unwrap_or_default();
+            block.line = format!("{label}: as in step {number}");
+            block.detail.clear();
+        }
     }
 }
 
@@ -244,4 +268,35 @@ fn sentence(issue: &Issue) -> String {
         format!("; {}", issue.hint)
     };
     format!("{}{end}", issue.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_failures_are_told_once() {
+        let block = |number: u32, rank, words: &str, detail: &str| Block {
+            number,
+            rank,
+            line: format!("{number}. {words}"),
+            detail: detail.to_owned(),
+        };
+        let failed = "[FAILED] EDIT_FILE: `a`: not found";
+        let mut blocks = [
+            block(1, Rank::Failure, failed, "lines\n"),
+            block(2, Rank::Success, "[OK] X: y", ""),
+            block(3, Rank::Failure, failed, "lines\n"),
+            block(4, Rank::Success, "[OK] X: y", ""),
+            block(5, Rank::Failure, failed, "others\n"),
+        ];
+        fold_equal(&mut blocks);
+        let lines: Vec<&str> = blocks.iter().map(|block| block.line.as_str()).collect();
+        assert_eq!(lines[2], "3. [FAILED] EDIT_FILE: as in step 1");
+        assert_eq!(blocks[2].detail, "");
+        assert_eq!(
+            (lines[3], blocks[4].detail.as_str()),
+            ("4. [OK] X: y", "others\n")
+        );
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::run::{self, End, Job, Program, Ran};
+use super::run::{self, End, FailedPart, Job, Program, Ran};
 use super::{Execution, Unshared, Watch};
 use crate::protocol::Outcome;
 use crate::repositories::{Inventory, KeptInventory};
@@ -24,17 +24,29 @@ impl Execution<'_> {
         let ran = self.run_in(confinement.as_ref(), Program::Shell(script), &[], timeout);
         let disarmed = self.disarm(&before);
         self.walks.forget();
-        self.missed_network = self.misses_network(&ran);
+        let hidden = run::hidden_failure(script, &ran.pipeline, &ran.output.text)
+            .filter(|_| ran.end == End::Exited(0));
+        let has_failed = ran.end != End::Exited(0) || hidden.is_some();
+        self.missed_network = has_failed && self.misses_network(script, &ran);
         let mut message = describe(&ran, timeout);
-        let hints = [self.hint(&ran), self.closed.take(), disarmed];
+        if let Some(part) = &hidden {
+            message = format!("{message}, but {}", describe_part(part));
+        }
+        let hint = has_failed.then(|| self.hint(&ran, timeout)).flatten();
+        let hints = [hint, self.closed.take(), disarmed];
         for hint in hints.into_iter().flatten() {
             message = format!("{message}; {hint}");
         }
-        let outcome = match ran.end {
-            End::Exited(0) => Outcome::ok(message),
-            _ => Outcome::failed(message),
+        let outcome = if has_failed {
+            Outcome::failed(message)
+        } else {
+            Outcome::ok(message)
         };
-        outcome.with_detail(ran.output)
+        let code = match ran.end {
+            End::Exited(code) => Some(code),
+            _ => None,
+        };
+        outcome.with_exit_code(code).with_detail(ran.output)
     }
 
     /// The confinement of a command, and the repositories of the workspace before it.
@@ -93,35 +105,39 @@ impl Execution<'_> {
         left_out
     }
 
-    /// Whether a run failed and looks as if it had missed the network.
-    fn misses_network(&self, ran: &Ran) -> bool {
+    /// True if a failed run looks as if it had missed the network: by what it printed, or because it
+    /// fetches something. A pipe may have cut off the words.
+    fn misses_network(&self, script: &str, ran: &Ran) -> bool {
         let has_none = |confinement: &Confinement| !confinement.network;
-        let failed = !matches!(
-            ran.end,
-            End::Exited(0) | End::Interrupted | End::NotStarted(_)
-        );
-        failed
+        let is_over = !matches!(ran.end, End::Interrupted | End::NotStarted(_));
+        is_over
             && self.confinement.as_ref().is_some_and(has_none)
-            && sandbox::misses_network(&ran.output.text)
+            && (sandbox::misses_network(&ran.output.text) || sandbox::fetches(script))
     }
 
-    /// Which limit of the sandbox a command met, or what it lacked, if that shows.
-    fn hint(&self, ran: &Ran) -> Option<String> {
-        let confinement = self.confinement.as_ref()?;
-        let signal = match ran.end {
-            End::Signalled(signal) => Some(signal),
-            End::Exited(0) => return None,
-            _ => None,
-        };
-        let output = &ran.output.text;
-        if let Some(limit) = sandbox::limit_met(signal, output) {
-            return Some(format!("the limit on {} was met", limit.name()));
-        }
+    /// Which limit a failed command met, or what it lacked, if that shows.
+    fn hint(&self, ran: &Ran, timeout: Duration) -> Option<String> {
+        let longest = self.limits.max_command_timeout;
         if self.missed_network {
             return Some(
                 "there is no network in the sandbox; only the user can allow it (`--network ask` or `on`)"
                     .to_owned(),
             );
+        }
+        if ran.end == End::TimedOut && timeout < longest {
+            return Some(format!(
+                "if it needs longer, set timeout=\"...\" in seconds, up to {}",
+                longest.as_secs()
+            ));
+        }
+        let confinement = self.confinement.as_ref()?;
+        let signal = match ran.end {
+            End::Signalled(signal) => Some(signal),
+            _ => None,
+        };
+        let output = &ran.output.text;
+        if let Some(limit) = sandbox::limit_met(signal, output) {
+            return Some(format!("the limit on {} was met", limit.name()));
         }
         let (program, place) = sandbox::found_outside(output, confinement)?;
         Some(format!(
@@ -200,6 +216,21 @@ pub(super) fn describe(ran: &Ran, timeout: Duration) -> String {
     }
 }
 
+/// Which part of a pipeline failed; a long command is shortened.
+fn describe_part(part: &FailedPart) -> String {
+    const MAX_CHARS: usize = 80;
+    let mut command: String = part.command.chars().take(MAX_CHARS).collect();
+    if command.len() < part.command.len() {
+        command.push_str(" ...");
+    }
+    let name = match command.lines().next() {
+        Some(line) => format!(" (`{line}`)"),
+        None => String::new(),
+    };
+    let (number, code) = (part.number, part.code);
+    format!("part {number} of the pipeline{name} failed with exit code {code}")
+}
+
 /// `35 ms`, `1.3 s`, `30 s`.
 fn seconds(duration: Duration) -> String {
     if !duration.is_zero() && duration < Duration::from_secs(1) {
@@ -239,6 +270,7 @@ mod tests {
             end,
             output: Capped::default(),
             took: Duration::from_millis(millis),
+            pipeline: Vec::new(),
         };
         assert_eq!(describe(&ran, Duration::from_secs(30)), expected);
     }

@@ -12,7 +12,7 @@ use super::read::excerpt;
 use super::write::failed;
 use super::{Execution, count, hash};
 use crate::edit::{self, Edited, LineChange, Refusal};
-use crate::protocol::{Edit, Excerpt, Outcome, RelPath};
+use crate::protocol::{END_OF_FILE, Edit, Excerpt, Outcome, RelPath};
 use crate::workspace::text::TextFile;
 
 /// How many lines around a range are shown when it is stale.
@@ -27,6 +27,8 @@ enum LineTarget {
     Range(u32, u32),
     /// The gap after this line.
     After(u32),
+    /// The end of the file.
+    End,
 }
 
 impl LineTarget {
@@ -51,6 +53,10 @@ impl LineTarget {
                 let edited = edit::replace_lines(text, start, end, &new.text)?;
                 Ok((as_one_change(edited, now, text), new.remark()))
             }
+            Self::End => {
+                let edited = edit::insert_lines(text, number(text.lines().count()), new)?;
+                Ok((edited, edit::restore_copy(text, "", new).remark()))
+            }
             Self::After(line) => {
                 let gap = book.gap(line).map_err(|problem| refusal(&problem))?;
                 let new = edit::restore_copy(text, "", new);
@@ -63,6 +69,8 @@ impl LineTarget {
     /// Whether the model knows what stands there now, or what it means cannot be told at all.
     fn is_known(self, known: &Known) -> bool {
         let is_seen = match self {
+            // However the file looks, it has an end.
+            Self::End => return true,
             Self::Range(start, end) => {
                 (known.book.range(start, end)).map_or(true, |now| known.extent.has(&now))
             }
@@ -78,6 +86,7 @@ impl LineTarget {
         let (first, last) = match self {
             Self::Range(start, end) => (start as usize, end as usize),
             Self::After(line) => (line as usize, line as usize),
+            Self::End => (lines, lines),
         };
         // Where the file ends before, its end tells that.
         let start = (first.saturating_sub(CONTEXT + 1)).min(lines.saturating_sub(CONTEXT));
@@ -89,6 +98,7 @@ impl LineTarget {
     fn done(self, new: usize) -> String {
         let lines = count(new, "line");
         match self {
+            Self::End => format!("appended {lines}"),
             Self::After(0) => format!("inserted {lines} at the top"),
             Self::After(line) => format!("inserted {lines} after line {line}"),
             Self::Range(start, end) => {
@@ -180,7 +190,11 @@ impl Execution<'_> {
 
     /// Inserts text after a line.
     pub(super) fn insert_text(&mut self, path: &RelPath, line: u32, text: &str) -> Outcome {
-        self.edit_at(path, LineTarget::After(line), text)
+        let target = match line {
+            END_OF_FILE => LineTarget::End,
+            line => LineTarget::After(line),
+        };
+        self.edit_at(path, target, text)
     }
 
     fn edit_at(&mut self, path: &RelPath, place: LineTarget, new: &str) -> Outcome {

@@ -90,6 +90,22 @@ impl Execution<'_> {
         outcome
     }
 
+    /// Shows how tracked files differ from a commit. What it is called must not begin with a dash.
+    pub fn diff_since(&mut self, revision: &str) -> Outcome {
+        let diff = [
+            "diff",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--ignore-submodules=dirty",
+            revision,
+        ];
+        let outcome = self.git(&diff, None, DIFFERENCES);
+        if outcome.message == DIFFERENCES && outcome.detail.is_empty() {
+            return Outcome::ok("no differences in files that git tracks");
+        }
+        outcome
+    }
+
     fn git(&mut self, arguments: &[&str], path: Option<&RelPath>, message: &str) -> Outcome {
         let Some(git) = programs::find("git") else {
             return Outcome::failed("git is not installed");

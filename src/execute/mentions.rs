@@ -1,4 +1,4 @@
-//! Which files have certain words in them: a quick look, not a search.
+//! Where certain words occur in files: a quick look, not a search.
 //!
 //! It ends when its time is over, wherever it is then, so that it can be had before every message.
 
@@ -20,8 +20,25 @@ const LOOKED_AT: u64 = 128 * 1024;
 /// A word that more files than these have is not rare.
 const MOST: usize = 12;
 
+/// How many lines of a file are told for each word.
+const LINES: usize = 3;
+
+/// How much of a line is told, in characters.
+const LINE: usize = 120;
+
+/// A file in which words occur.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mention {
+    /// The file.
+    pub path: RelPath,
+    /// The number of different words in it.
+    pub words: usize,
+    /// Some of the lines, by their numbers; whatever is hidden in a line is not removed.
+    pub lines: BTreeMap<usize, String>,
+}
+
 /// The files that have one of these words, as long as few have it; those with the most words first.
-pub fn mentions(workspace: &Workspace, words: &[String], time: Duration) -> Vec<RelPath> {
+pub fn mentions(workspace: &Workspace, words: &[String], time: Duration) -> Vec<Mention> {
     let look = Look {
         finders: words.iter().map(Finder::new).collect(),
         end: Instant::now() + time,
@@ -35,22 +52,52 @@ pub fn mentions(workspace: &Workspace, words: &[String], time: Duration) -> Vec<
         .found
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
-    let mut counts: BTreeMap<RelPath, usize> = BTreeMap::new();
+    let mut mentions: BTreeMap<RelPath, Mention> = BTreeMap::new();
     for files in found.into_iter().filter(|files| files.len() <= MOST) {
-        for path in files {
-            *counts.entry(path).or_default() += 1;
+        for (path, lines) in files {
+            let mention = mentions.entry(path.clone()).or_insert_with(|| Mention {
+                path,
+                words: 0,
+                lines: BTreeMap::new(),
+            });
+            mention.words += 1;
+            mention.lines.extend(lines);
         }
     }
-    let mut files: Vec<(RelPath, usize)> = counts.into_iter().collect();
-    files.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    files.into_iter().map(|(path, _)| path).collect()
+    let mut mentions: Vec<Mention> = mentions.into_values().collect();
+    mentions.sort_by_key(|mention| std::cmp::Reverse(mention.words));
+    mentions
 }
+
+/// The first lines that have a word.
+fn lines_with(finder: &Finder<'_>, bytes: &[u8]) -> Vec<(usize, String)> {
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    let (mut number, mut counted) = (1, 0);
+    for at in finder.find_iter(bytes) {
+        number += memchr::memchr_iter(b'\n', &bytes[counted..at]).count();
+        counted = at;
+        if lines.last().is_some_and(|(last, _)| *last == number) {
+            continue;
+        }
+        if lines.len() == LINES {
+            break;
+        }
+        let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |start| start + 1);
+        let end = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |length| at + length);
+        let line = String::from_utf8_lossy(&bytes[start..end]);
+        lines.push((number, line.trim().chars().take(LINE).collect()));
+    }
+    lines
+}
+
+/// A file, and some lines that have a word.
+type FoundLines = (RelPath, Vec<(usize, String)>);
 
 struct Look<'a> {
     finders: Vec<Finder<'a>>,
     end: Instant,
     /// For each word the files that have it, one more than are of use at most.
-    found: Mutex<Vec<Vec<RelPath>>>,
+    found: Mutex<Vec<Vec<FoundLines>>>,
 }
 
 impl Visitor for Look<'_> {
@@ -73,11 +120,12 @@ impl Visitor for Look<'_> {
                 continue;
             }
             for (number, finder) in self.finders.iter().enumerate() {
-                if finder.find(&bytes).is_some() {
+                let lines = lines_with(finder, &bytes);
+                if !lines.is_empty() {
                     let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
                     let files = &mut found[number];
                     if files.len() <= MOST {
-                        files.push(path.clone());
+                        files.push((path.clone(), lines));
                     }
                 }
             }
@@ -88,6 +136,17 @@ impl Visitor for Look<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_told_once_with_their_numbers() {
+        let finder = Finder::new("ab");
+        let lines = lines_with(&finder, b"x\n  ab ab\n\nab\nab\nab\n");
+        let expected = [(2, "ab ab"), (4, "ab"), (5, "ab")];
+        assert_eq!(
+            lines,
+            expected.map(|(number, line)| (number, line.to_owned()))
+        );
+    }
 
     #[test]
     fn tells_the_files_with_rare_words_and_ends_in_time() {
@@ -104,8 +163,9 @@ mod tests {
         }
         let words = ["every_where", "parse_date", "parse_time", "no_where"].map(str::to_owned);
         let found = mentions(&workspace, &words, Duration::from_mins(1));
-        let found: Vec<&str> = found.iter().map(RelPath::as_str).collect();
-        assert_eq!(found, ["d8/f.txt", "d7/f.txt"]);
+        let paths: Vec<&str> = found.iter().map(|mention| mention.path.as_str()).collect();
+        assert_eq!(paths, ["d8/f.txt", "d7/f.txt"]);
+        assert_eq!(found[0].lines[&1], "every_where, parse_date, parse_time");
         assert!(mentions(&workspace, &words, Duration::ZERO).is_empty());
     }
 }

@@ -179,7 +179,13 @@ fn part(request: &ReadRequest, lines: usize) -> Result<Range<usize>, String> {
 
 /// Those of the lines that one request may show.
 fn shown(range: &Range<usize>, limits: &Limits) -> Range<usize> {
-    let shown = range.len().min(limits.max_read_lines as usize);
+    // A file that is a little longer is shown whole: a word about the cut and another round cost more.
+    let most = limits.max_read_lines as usize;
+    let shown = if range.len() <= most + most / 20 {
+        range.len()
+    } else {
+        most
+    };
     range.start..range.start + shown
 }
 

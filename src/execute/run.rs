@@ -7,7 +7,9 @@
 //! end means to the caller.
 
 mod environment;
+mod escapes;
 mod output;
+mod pipeline;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -19,6 +21,7 @@ use crate::platform::{self, ChildEvent, ChildExit, ChildSession, ChildTree};
 use crate::protocol::Capped;
 use crate::sandbox::{Confinement, Launch};
 use output::Output;
+pub use pipeline::{FailedPart, hidden_failure};
 
 /// How long a program that was asked to end may take, before it is killed.
 const GRACE: Duration = Duration::from_millis(500);
@@ -86,13 +89,20 @@ pub struct Ran {
     pub output: Capped,
     /// How long it took.
     pub took: Duration,
+    /// The exit codes of the parts of a script's last pipeline, if it has several and the shell
+    /// told them.
+    pub pipeline: Vec<i32>,
 }
 
 /// Runs the job to its end, to the end of its time, or until the person interrupts.
 #[expect(clippy::needless_pass_by_value, reason = "a job is run once")]
 pub fn run(job: Job<'_>) -> Ran {
     let began = Instant::now();
-    let mut output = Output::keeping(job.max_output);
+    let mut output = match job.program {
+        Program::Shell(_) => Output::of_commands(job.max_output),
+        // What git shows of a file is shown as it is.
+        Program::Exec(_) => Output::keeping(job.max_output),
+    };
     let end = match start(&job) {
         Ok(started) => {
             let mut launch = started.launch;
@@ -112,10 +122,14 @@ pub fn run(job: Job<'_>) -> Ran {
         }
         Err(reason) => End::NotStarted(reason),
     };
+    let (output, report) = output.finish();
     Ran {
         end,
-        output: output.finish(),
+        output,
         took: began.elapsed(),
+        pipeline: report
+            .map(|report| pipeline::parse(&report))
+            .unwrap_or_default(),
     }
 }
 
@@ -167,6 +181,8 @@ fn words_of(program: &Program<'_>) -> Result<Vec<OsString>, String> {
     match program {
         Program::Shell(script) => {
             let (shell, arguments) = platform::shell();
+            let observed = pipeline::observed(&shell, script);
+            let script = observed.as_deref().unwrap_or(script);
             let mut words = vec![shell.into_os_string()];
             words.extend(arguments.iter().map(OsString::from));
             words.push(OsString::from(script));

@@ -1,9 +1,10 @@
-//! `SEARCH_TEXT`: `file:line: text`, with ripgrep's engine.
+//! `SEARCH_TEXT`: `file:line: text`, with ripgrep's engine; several lines of a file stand below its
+//! path, as `  line: text`.
 //!
 //! Files are searched while the workspace is walked, by as many threads as pay. Whatever the
 //! threads do, the lines that are shown are the first ones in the order of the paths: as soon as
 //! there are enough of them, only files that stand before the last of them are looked at. Lines
-//! around a match read `file-line- text`, with `--` where lines are left out.
+//! around a match read `  line- text`, with `--` where lines are left out.
 
 mod cover;
 
@@ -89,6 +90,7 @@ impl Execution<'_> {
         let search = Search {
             matcher: &matcher,
             context: query.context(),
+            is_context_capped: query.context > MAX_CONTEXT,
             limit: self.limits.max_search_results as usize,
             max_bytes: self.limits.max_file_bytes,
             too_large: AtomicUsize::new(0),
@@ -153,6 +155,8 @@ struct Hit {
 struct Search<'a> {
     matcher: &'a RegexMatcher,
     context: usize,
+    /// Whether more lines around each match were asked for than are shown.
+    is_context_capped: bool,
     limit: usize,
     max_bytes: u64,
     too_large: AtomicUsize,
@@ -265,6 +269,9 @@ impl Search<'_> {
                 MAX_LINE_BYTES / 1024 / 1024
             );
         }
+        if self.is_context_capped {
+            let _ = write!(message, "; `context` is at most {MAX_CONTEXT}");
+        }
         message.push_str(but);
         message.push_str(&self.skipped.words(last.as_ref()));
         let mut text = listing(&hits, self.context);
@@ -326,24 +333,45 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn listing(hits: &BTreeMap<Position, Hit>, context: usize) -> String {
     let mut text = String::new();
-    let mut last: Option<(&RelPath, u64)> = None;
-    for ((path, line), hit) in hits {
-        let first = hit.before.first().map_or(*line, |(number, _)| *number);
-        let is_gap = last.is_some_and(|last| last != (path, first.saturating_sub(1)));
-        if context > 0 && is_gap {
-            text.push_str("--\n");
+    let mut hits = hits.iter().peekable();
+    while let Some(((path, _), _)) = hits.peek() {
+        let path = path.clone();
+        let mut group: Vec<(u64, &Hit)> = Vec::new();
+        while let Some(((_, line), hit)) = hits.next_if(|((other, _), _)| *other == path) {
+            group.push((*line, hit));
         }
-        for (number, before) in &hit.before {
-            let _ = writeln!(text, "{path}-{number}- {before}");
+        match &group[..] {
+            // In one line it is shorter.
+            [(line, hit)] if hit.before.is_empty() && hit.after.is_empty() => {
+                let _ = writeln!(text, "{path}:{line}: {}", hit.text);
+            }
+            _ => {
+                let _ = writeln!(text, "{path}:");
+                write_group(&mut text, &group, context);
+            }
         }
-        let _ = writeln!(text, "{path}:{line}: {}", hit.text);
-        for (number, after) in &hit.after {
-            let _ = writeln!(text, "{path}-{number}- {after}");
-        }
-        let end = hit.after.last().map_or(*line, |(number, _)| *number);
-        last = Some((path, end));
     }
     text
+}
+
+/// The lines of one file.
+fn write_group(text: &mut String, group: &[(u64, &Hit)], context: usize) {
+    let mut last: Option<u64> = None;
+    for (line, hit) in group {
+        let first = hit.before.first().map_or(*line, |(number, _)| *number);
+        let is_gap = last.is_some_and(|last| last != first.saturating_sub(1));
+        if context > 0 && is_gap {
+            text.push_str("  --\n");
+        }
+        for (number, before) in &hit.before {
+            let _ = writeln!(text, "  {number}- {before}");
+        }
+        let _ = writeln!(text, "  {line}: {}", hit.text);
+        for (number, after) in &hit.after {
+            let _ = writeln!(text, "  {number}- {after}");
+        }
+        last = Some(hit.after.last().map_or(*line, |(number, _)| *number));
+    }
 }
 
 /// Takes the hits of one file, up to one more than can be shown.
@@ -516,11 +544,11 @@ mod tests {
     fn meeting_the_limit_exactly_is_not_truncation() {
         let mut stage = stage(&[("a", "x\nx\n"), ("b", "x\n")]);
         for (limit, expected) in [
-            (4, "a:1: x\na:2: x\nb:1: x"),
-            (3, "a:1: x\na:2: x\nb:1: x"),
+            (4, "a:\n  1: x\n  2: x\nb:1: x"),
+            (3, "a:\n  1: x\n  2: x\nb:1: x"),
             (
                 2,
-                "a:1: x\na:2: x\n[TRUNCATED: reached limit 2 before completing search]",
+                "a:\n  1: x\n  2: x\n[TRUNCATED: reached limit 2 before completing search]",
             ),
             (
                 1,
@@ -589,16 +617,30 @@ mod tests {
         };
         assert_eq!(
             with("line (5|6|9)$", None),
-            "a.txt-4- line 4\na.txt:5: line 5\na.txt:6: line 6\na.txt-7- line 7\na.txt-8- line 8\n\
-             a.txt:9: line 9\na.txt-10- line 10\n--\nb.md-1- x\nb.md:2: line 5\nb.md-3- y"
+            "a.txt:\n  4- line 4\n  5: line 5\n  6: line 6\n  7- line 7\n  8- line 8\n  9: line 9\n\
+            \x20 10- line 10\nb.md:\n  1- x\n  2: line 5\n  3- y"
         );
         assert_eq!(
             with("line 5$", Some("*.md")),
-            "b.md-1- x\nb.md:2: line 5\nb.md-3- y"
+            "b.md:\n  1- x\n  2: line 5\n  3- y"
         );
         assert_eq!(
             with("line (1|20)$", Some("*.txt, *.rs")),
-            "a.txt:1: line 1\na.txt-2- line 2\n--\na.txt-19- line 19\na.txt:20: line 20"
+            "a.txt:\n  1: line 1\n  2- line 2\n  --\n  19- line 19\n  20: line 20"
         );
+    }
+
+    #[test]
+    fn a_cap_on_lines_around_a_match_is_named() {
+        let mut stage = stage(&[("a", "x\n")]);
+        let outcome = stage.one(Command::SearchText {
+            pattern: "x".to_owned(),
+            path: None,
+            glob: None,
+            regex: false,
+            case_sensitive: false,
+            context: 30,
+        });
+        assert_eq!(outcome.message, "1 matching line; `context` is at most 10");
     }
 }

@@ -57,8 +57,63 @@ impl CheckReport {
         self.outcome.status == Status::Failed
     }
 
+    /// True if it could not even begin: the shell found no program, or the program no tool. That is
+    /// nothing the model can mend.
+    pub fn cannot_run(&self) -> bool {
+        const NOT_EXECUTABLE: i32 = 126;
+        const NOT_FOUND: i32 = 127;
+        let outcome = &self.outcome;
+        let lacks_tool = |line: &str| {
+            let is_python = line.contains("python") && line.contains(": No module named ");
+            is_python || line.starts_with("error: no such command: `")
+        };
+        let mut lines = outcome.detail.text.lines();
+        self.failed()
+            && (matches!(outcome.exit_code, Some(NOT_EXECUTABLE | NOT_FOUND))
+                || (lines.next().is_some_and(lacks_tool) && lines.count() < 5))
+    }
+
+    /// What the model is told of a check that cannot run: it is the person's business.
+    pub fn set_aside(&mut self) {
+        let code = self.outcome.exit_code;
+        let word = match code {
+            Some(code) => format!("it cannot run here (exit code {code})"),
+            None => "it cannot run here".to_owned(),
+        };
+        let word = format!("{word}; the user was told, and it is not part of your task");
+        self.outcome = Outcome::skipped(word).with_exit_code(code);
+    }
+
     /// True if it passed.
     pub fn passed(&self) -> bool {
         self.outcome.status == Status::Ok
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_without_its_tool_is_told_from_one_that_fails() {
+        let case = |code: i32, output: &str, expected: bool| {
+            let outcome = Outcome::failed("x").with_exit_code(Some(code));
+            let report = CheckReport {
+                command: "x".to_owned(),
+                when: CheckedWhen::AtStart,
+                outcome: outcome.with_detail(output),
+            };
+            assert_eq!(report.cannot_run(), expected, "{output}");
+        };
+        case(127, "bash: line 1: cmake: command not found\n", true);
+        case(126, "", true);
+        case(1, "/usr/bin/python3: No module named pytest\n", true);
+        case(101, "error: no such command: `nextest`\n", true);
+        case(1, "2 failed\n", false);
+        case(
+            1,
+            "E   ModuleNotFoundError: No module named 'bowling'\n",
+            false,
+        );
     }
 }

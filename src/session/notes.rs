@@ -33,6 +33,8 @@ pub enum Source {
     Person,
     /// The person took a round back, or put it again.
     Undo,
+    /// The person adds files: their paths, one on each line.
+    Added,
 }
 
 impl Source {
@@ -40,6 +42,7 @@ impl Source {
         match self {
             Self::Person => ".txt",
             Self::Undo => ".undo.txt",
+            Self::Added => ".add.txt",
         }
     }
 }
@@ -81,13 +84,10 @@ impl Notes {
             .collect();
         files.sort();
         let read = |file: PathBuf| {
-            let is_undo = file.to_string_lossy().ends_with(Source::Undo.ending());
+            let has_ending = |source: &Source| file.to_string_lossy().ends_with(source.ending());
+            let source = [Source::Undo, Source::Added].into_iter().find(has_ending);
             Some(Note {
-                source: if is_undo {
-                    Source::Undo
-                } else {
-                    Source::Person
-                },
+                source: source.unwrap_or(Source::Person),
                 text: String::from_utf8(read_plain(&file, MAX_NOTE).ok()?).ok()?,
                 file,
             })

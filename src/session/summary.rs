@@ -108,10 +108,32 @@ impl Summary {
         self.sequence_number.saturating_sub(1)
     }
 
-    /// The first line of the task.
+    /// The title of the task.
     pub fn title(&self) -> &str {
-        self.task.trim().lines().next().unwrap_or_default()
+        title(&self.task)
     }
+}
+
+/// The first sentence of a task, or what of it stands on its line. A Markdown heading is skipped
+/// where something follows it.
+pub fn title(task: &str) -> &str {
+    let mut lines = (task.lines())
+        .map(str::trim)
+        .filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    let is_heading = |line: &&str| line.starts_with('#') || line.chars().all(|c| "=-".contains(c));
+    let line = if first.starts_with('#') {
+        lines.find(|line| !is_heading(line)).unwrap_or(first)
+    } else {
+        first
+    };
+    let mut ends = line.match_indices(['.', '!', '?']).map(|(at, _)| at + 1);
+    // `e.g. x` and `v1. 2` do not end a sentence: a capital follows.
+    let is_end = |at: &usize| {
+        let mut rest = line[*at..].chars();
+        rest.next() == Some(' ') && rest.next().is_some_and(char::is_uppercase)
+    };
+    ends.find(is_end).map_or(line, |end| &line[..end])
 }
 
 impl Count {
@@ -192,6 +214,22 @@ mod tests {
     use super::*;
     use crate::protocol::RelPath;
     use crate::session::tests::session;
+
+    #[test]
+    fn the_title_is_the_first_sentence_of_the_task() {
+        let case = |task: &str, expected: &str| assert_eq!(title(task), expected, "{task}");
+        case(
+            "# Instructions\n\nScore a bowling game. It has ten frames.",
+            "Score a bowling game.",
+        );
+        case(
+            "Fix e.g. the v1.2 parser, it fails",
+            "Fix e.g. the v1.2 parser, it fails",
+        );
+        case("# Only a heading", "# Only a heading");
+        case("one\ntwo", "one");
+        case("", "");
+    }
 
     fn store() -> (tempfile::TempDir, Store) {
         let directory = tempfile::tempdir().unwrap();

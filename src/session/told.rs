@@ -45,6 +45,8 @@ impl Session {
             replies: _,
             checkpoints: _,
             outside_repository: _,
+            environment: _,
+            lacks_end: _,
         } = self;
         clean(task);
         let texts = [plan, summary].into_iter().flatten();

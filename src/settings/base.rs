@@ -23,7 +23,8 @@ pub const FILE_NAME: &str = "appsettings.json";
 /// The directory inside a project that is worked on in place.
 pub const DIRECTORY_NAME: &str = ".agent";
 
-/// What a new base directory starts with: the settings that people change most often.
+/// What a new base directory starts with. It sets nothing: a value that is written down stays
+/// when the default changes.
 const NEW_FILE: &str = include_str!("../../appsettings.json");
 /// The setting that names the workspace.
 const WORKSPACE: &str = "WorkspaceDir";

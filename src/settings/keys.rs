@@ -202,7 +202,7 @@ pub static KEYS: &[Key] = &[
     number(
         "CommandTimeoutSeconds",
         "--command-timeout",
-        30,
+        120,
         1..=LONGEST_TIMEOUT,
         "Time limit of a command in seconds, if the model sets none.",
     ),

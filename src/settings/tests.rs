@@ -102,13 +102,14 @@ fn every_value_in_range_fits_its_field() {
 }
 
 #[test]
-fn the_file_at_the_top_says_the_defaults() {
+fn a_new_base_pins_no_default() {
     let project = Project::new("{}");
     let text = include_str!("../../appsettings.json");
     write_atomic(&project.file(), text.as_bytes(), Durability::Atomic).unwrap();
     let loaded = project.load(&[], &[]).unwrap();
     assert_eq!(loaded.settings, Settings::default());
-    assert_eq!(loaded.origins["MaxRounds"], Origin::File(project.file()));
+    let mut origins = loaded.origins.values();
+    assert!(origins.all(|origin| *origin == Origin::Default));
 }
 
 #[test]
@@ -414,4 +415,25 @@ fn a_key_that_slips_through_is_named_without_the_profile_of_figment() {
     let error = extract(&Figment::from(Layer::defaults()).merge(layer)).unwrap_err();
     assert_eq!(error.kind(), Kind::Defect);
     assert!(!error.to_string().contains("default."), "{error}");
+}
+
+#[test]
+fn a_default_of_an_earlier_version_in_the_file_is_told_once() {
+    let (directory, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let trust = Trust::kept_in(state.path());
+    let told = |content: &str| {
+        let path = directory.path().join("appsettings.json");
+        crate::fs::write_atomic(&path, content.as_bytes(), crate::fs::Durability::Atomic).unwrap();
+        let Ok(Found::Base(base)) = Base::find(directory.path(), None, &trust) else {
+            panic!("no base");
+        };
+        let flags = Overrides::given_in(directory.path().to_owned());
+        let layers = read(&base, std::iter::empty(), &flags).unwrap();
+        layers.tell_pinned_default(&trust)
+    };
+    let earlier = r#"{"Agent": {"MaxRounds": 20, "CommandTimeoutSeconds": 30}}"#;
+    assert!(told(earlier).unwrap().contains("The default is 120 now"));
+    assert_eq!(told(earlier), None);
+    assert_eq!(told(r#"{"Agent": {"CommandTimeoutSeconds": 31}}"#), None);
+    assert_eq!(told(include_str!("../../appsettings.json")), None);
 }

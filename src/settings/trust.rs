@@ -19,6 +19,9 @@ const TRUSTED: &str = "trusted";
 /// The folder of what the person said no to.
 const DECLINED: &str = "declined";
 
+/// The folder of the files about which the person was told something.
+const TOLD: &str = "told";
+
 /// The memory of trusted files.
 #[derive(Debug, Clone)]
 pub struct Trust {
@@ -98,6 +101,13 @@ impl Trust {
     /// Remembers that the person said no to this content at this path.
     pub fn decline(&self, file: &Path, content: &[u8]) -> Result<()> {
         self.write(DECLINED, file, content)
+    }
+
+    /// True the first time that the person is told something about this content at this path.
+    pub fn tell_once(&self, file: &Path, content: &[u8]) -> bool {
+        let is_told = |record: PathBuf| record.is_file();
+        !self.record(TOLD, file, content).is_none_or(is_told)
+            && self.write(TOLD, file, content).is_ok()
     }
 
     fn write(&self, folder: &str, file: &Path, content: &[u8]) -> Result<()> {

@@ -7,13 +7,14 @@ use jiff::tz::TimeZone;
 
 use super::{Round, Transcript};
 use crate::protocol::{Status, StepResult};
+use crate::session::title;
 
 /// How many characters of an output are shown.
 const MAX_DETAIL: usize = 2_000;
 
 /// Writes the transcript.
 pub fn markdown(transcript: &Transcript) -> String {
-    let mut text = format!("# {}\n\n", line(first_line(&transcript.task)));
+    let mut text = format!("# {}\n\n", line(title(&transcript.task)));
     let state = if transcript.is_complete {
         "done"
     } else {
@@ -333,10 +334,6 @@ fn longest_run(text: &str) -> usize {
         longest = longest.max(current);
     }
     longest
-}
-
-fn first_line(text: &str) -> &str {
-    text.trim().lines().next().unwrap_or_default()
 }
 
 fn day(at: jiff::Timestamp) -> String {

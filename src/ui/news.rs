@@ -36,6 +36,9 @@ pub(super) fn inquiry(inquiry: &Inquiry) -> String {
         Inquiry::EarlierRound { name, says, is } => format!(
             "The reply `{name}` says round {says}, this is round {is}. Use it anyway? [y/N]"
         ),
+        Inquiry::CheckCannotRun { command, how } => format!(
+            "Your check `{command}` cannot run here ({how}). [DONE] will not count before it runs. Begin all the same? [y/N]"
+        ),
     }
 }
 

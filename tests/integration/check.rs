@@ -73,6 +73,20 @@ fn a_session_can_end_by_itself_when_the_check_passes() {
 }
 
 #[test]
+fn a_check_that_passed_is_not_run_again_for_a_bare_done() {
+    let reply = block("[RUN_COMMAND]\ntouch good\n[/RUN_COMMAND]");
+    let finished = Test::new(&["new", "--check", "test -f good", "task"])
+        .reply(&reply)
+        .reply(DONE)
+        .run()
+        .code(0);
+    let passed = finished.stderr.matches("check passes").count();
+    assert_eq!(passed, 1, "{}", finished.stderr);
+    let prompt = finished.outbox(2);
+    assert!(prompt.contains("[DONE] alone ends it"), "{prompt}");
+}
+
+#[test]
 fn what_the_check_changes_belongs_to_the_round() {
     let finished = Test::new(&["new", "--check", "echo made > made.txt", "task"])
         .reply(&block(&create("a", "x")))
@@ -316,8 +330,9 @@ fn what_the_check_names_comes_unasked_and_the_prompt_names_the_check() {
     .reply(&reply)
     .run()
     .code(3);
+    assert!(finished.outbox(1).contains("### app.py (1000 lines)"));
+    assert!(finished.outbox(2).contains("### app.py (lines 494"));
     for message in [finished.outbox(1), finished.outbox(2)] {
-        assert!(message.contains("### app.py (lines 494"), "{message}");
         let prompt = message.split("=== PROMPT ===").nth(1).unwrap();
         assert!(
             prompt.contains("check `echo app.py:500: no; exit 1` fails, see Check above"),

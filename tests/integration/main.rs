@@ -34,6 +34,9 @@ mod console;
 mod corpus;
 /// The events of a session: their page, their file, and who watches.
 mod events;
+/// What the first message shows, and what the person adds to it.
+#[cfg(unix)]
+mod first_message;
 /// Bases that earlier versions left.
 #[cfg(unix)]
 mod fixtures;

@@ -76,7 +76,6 @@ const KNOWN_DUPLICATES: &[&str] = &[
     "Watch",
     "Way",
     "Which",
-    "Word",
 ];
 
 #[test]

@@ -1,5 +1,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use crate::harness::{Finished, Running, Test, agent, wait_until};
 
@@ -128,4 +129,24 @@ fn the_offer_outlives_the_program() {
         assert!(outbox.contains(TWICE), "{outbox}");
         finished.workspace("runs", "x\nx\n");
     }
+}
+
+/// A package manager that would try for minutes, if nobody told it that there is no network.
+#[test]
+fn a_package_manager_fails_at_once_and_behind_a_pipe_too() {
+    let tool = "#!/bin/sh\n[ \"$npm_config_fetch_retries$PIP_RETRIES$CARGO_NET_RETRY\" = 000 ] || sleep 60\nexit 1\n";
+    let reply = "[RUN_COMMAND]\nchmod +x npm\nPATH=$PWD:$PATH\nnpm install 2>&1 | tail -1\n[/RUN_COMMAND]\n{end}\n";
+    let began = Instant::now();
+    let running = Test::new(&["new", "task", "--network", "ask"])
+        .file("appsettings.json", "{\"Agent\": {}}")
+        .file("workspace/npm", tool)
+        .reply(reply)
+        .reply(DONE)
+        .start();
+    question(&running);
+    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+    decide(&running.base(), &["decline"]);
+    let outbox = running.wait().code(0).outbox(2);
+    assert!(outbox.contains("[FAILED] RUN_COMMAND"), "{outbox}");
+    assert!(outbox.contains("no network in the sandbox"), "{outbox}");
 }

@@ -131,7 +131,7 @@ fn what_is_read_first_leaves_room_for_what_is_read_later() {
 
 #[test]
 fn a_long_file_that_the_task_names_by_a_part_of_its_path_comes_with_its_first_lines() {
-    let long = "    a line of code\n".repeat(2_000);
+    let long = "    a line of code\n".repeat(5_000);
     let files = [
         ("lib/src/output/help.rs", long.as_str()),
         ("lib/src/other/help.rs", &long),
@@ -140,9 +140,9 @@ fn a_long_file_that_the_task_names_by_a_part_of_its_path_comes_with_its_first_li
     let task = "Mend output/help.rs: it has an error";
     let text = message(&begun(&[], task, &files));
     let (_, named) = text.split_once("## Files That the Task Names\n").unwrap();
-    let heading = "### lib/src/output/help.rs (lines 1-500 of 2000)\n";
+    let heading = "### lib/src/output/help.rs (lines 1-500 of 5000)\n";
     assert!(named.starts_with(heading), "{named}");
-    assert!(named.contains("[TRUNCATED: showing first 500 lines, 1500 more available]"));
+    assert!(named.contains("[TRUNCATED: showing first 500 lines, 4500 more available]"));
     assert!(!named.contains("### lib/src/other/help.rs"), "{named}");
     assert!(!text.contains("Names\n### lib/src/error.rs"), "{text}");
     // Where it does not fit, as much of it as does.
@@ -150,7 +150,7 @@ fn a_long_file_that_the_task_names_by_a_part_of_its_path_comes_with_its_first_li
     let shown = text.matches("    a line of code\n").count();
     assert!((100..500).contains(&shown), "{text}");
     assert!(
-        text.contains(&format!("(lines 1-{shown} of 2000)\n")),
+        text.contains(&format!("(lines 1-{shown} of 5000)\n")),
         "{text}"
     );
 }

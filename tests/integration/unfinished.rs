@@ -194,3 +194,17 @@ fn status_of_decided_steps_and_of_a_reply_in_the_inbox_names_resume() {
     running.outbox(2);
     running.kill().workspace("a.txt", "a\n");
 }
+
+#[test]
+fn a_reply_that_ends_between_commands_without_its_mark_is_asked_for_the_rest() {
+    let finished = Test::new(&["new", "task"])
+        .reply("``````\n[CREATE_FILE path=\"a\"]\nx\n[/CREATE_FILE]\n``````\n")
+        .reply("``````\n[DONE]\nfine\n[/DONE]\n{end}\n``````\n")
+        .run()
+        .code(0);
+    let message = finished.outbox(2);
+    assert!(
+        message.contains("without its end mark, so the end of it may be missing"),
+        "{message}"
+    );
+}

@@ -316,6 +316,21 @@ impl CheckpointStore {
         diff::diff(&self.objects, &changes, limits)
     }
 
+    /// The changes between two snapshots as a unified diff, without those that are left out.
+    pub fn diff_without(
+        &mut self,
+        from: &Snapshot,
+        to: &Snapshot,
+        limits: &DiffLimits,
+        is_left_out: impl Fn(&Path) -> bool,
+    ) -> Result<String> {
+        let _shared = self.lock_shared()?;
+        self.objects.refresh()?;
+        let mut changes = self.changes_locked(from, to)?;
+        changes.retain(|change| !is_left_out(&change.path));
+        diff::diff(&self.objects, &changes, limits)
+    }
+
     /// The changes between two snapshots with line counts.
     pub fn stat(
         &mut self,

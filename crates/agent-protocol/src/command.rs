@@ -20,6 +20,9 @@ pub struct Step {
     pub command: Command,
 }
 
+/// The number of the line after which text is appended to a file, however long it is.
+pub const END_OF_FILE: u32 = u32::MAX;
+
 /// A parsed command, checked as far as possible without the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "SCREAMING_SNAKE_CASE")]
@@ -41,7 +44,7 @@ pub enum Command {
         #[serde(flatten)]
         edit: Edit,
     },
-    /// Inserts text after a line; line 0 is the top of the file.
+    /// Inserts text after a line; line 0 is the top of the file, [`END_OF_FILE`] its end.
     InsertText {
         path: RelPath,
         /// Serialised as `after_line`, because a step already has a `line`: the one in the reply.

@@ -3,6 +3,8 @@
 //! Decided by name alone. Listings count and mark these files, and commands that look at many files
 //! skip them. A caller that names such a file gets it: that decision is left to the callers.
 
+use std::collections::BTreeSet;
+
 use super::RelPath;
 
 /// Directories that tools fill. Names that people also use for their own, such as `build` or
@@ -25,6 +27,7 @@ const DIRECTORIES: &[&str] = &[
     ".tox",
     ".turbo",
     ".venv",
+    "CMakeFiles",
     "__pycache__",
     "bower_components",
     "node_modules",
@@ -107,6 +110,62 @@ pub fn generated_directory(path: &RelPath) -> Option<&str> {
     None
 }
 
+/// Directories of a workspace that tools fill: by their names, by marks that lie in them
+/// (`CACHEDIR.TAG`), or by a build file beside them (`target/` beside `Cargo.toml`).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GeneratedDirectories {
+    marked: BTreeSet<String>,
+}
+
+impl GeneratedDirectories {
+    /// Finds the marked ones among the files of a workspace, given by their paths.
+    pub fn among<'a>(paths: impl Iterator<Item = &'a str>) -> Self {
+        let mut marked = BTreeSet::new();
+        for path in paths {
+            let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+            if matches!(name, "CACHEDIR.TAG" | "CMakeCache.txt" | "pyvenv.cfg") {
+                // A build at the top of the workspace does not make all of it generated.
+                if !directory.is_empty() {
+                    marked.insert(directory.to_owned());
+                }
+                continue;
+            }
+            let beside: &[&str] = match name {
+                "Cargo.toml" | "pom.xml" | "build.sbt" => &["target"],
+                "build.gradle" | "build.gradle.kts" => &["build"],
+                _ if name.ends_with(".csproj") || name.ends_with(".fsproj") => &["bin", "obj"],
+                _ => continue,
+            };
+            let slash = if directory.is_empty() { "" } else { "/" };
+            marked.extend(
+                beside
+                    .iter()
+                    .map(|name| format!("{directory}{slash}{name}")),
+            );
+        }
+        Self { marked }
+    }
+
+    /// The outermost generated directory that contains the path, for what a person reviews. Marks
+    /// count only in directories with names of output: a model could put one beside the sources.
+    pub fn containing_output<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let directory = self.containing(path)?;
+        let name = directory.rsplit('/').next().unwrap_or(directory);
+        (is_ignored_output(name) || name.ends_with(".egg-info")).then_some(directory)
+    }
+
+    /// The outermost generated directory that contains the path.
+    pub fn containing<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let slashes = path.match_indices('/').map(|(at, _)| at);
+        slashes.map(|at| &path[..at]).find(|directory| {
+            let name = directory.rsplit('/').next().unwrap_or(directory);
+            is_generated_directory(name)
+                || name.ends_with(".egg-info")
+                || self.marked.contains(*directory)
+        })
+    }
+}
+
 /// Returns true if the file is in a generated directory.
 pub fn is_generated(path: &RelPath) -> bool {
     generated_directory(path).is_some()
@@ -187,6 +246,42 @@ mod tests {
             Some("web/node_modules"),
         );
         case("my_node_modules/a.js", None);
+    }
+
+    #[test]
+    fn build_output_is_known_by_its_marks_and_by_what_lies_beside_it() {
+        let paths = [
+            "Cargo.toml",
+            "build/CMakeCache.txt",
+            "env/pyvenv.cfg",
+            "lib/pom.xml",
+            "app/build.gradle.kts",
+            "out/CACHEDIR.TAG",
+            "net/x.csproj",
+        ];
+        let found = GeneratedDirectories::among(paths.into_iter());
+        let case = |path: &str, expected: Option<&str>| {
+            assert_eq!(found.containing(path), expected, "{path}");
+        };
+        case("target/debug/x", Some("target"));
+        case("build/x", Some("build"));
+        case("env/lib/y.py", Some("env"));
+        case("lib/target/classes/A.class", Some("lib/target"));
+        case("app/build/libs/a.jar", Some("app/build"));
+        case("out/a/b", Some("out"));
+        case("net/obj/a", Some("net/obj"));
+        case("x/node_modules/y", Some("x/node_modules"));
+        case("x.egg-info/PKG-INFO", Some("x.egg-info"));
+        case("src/target/x.rs", None);
+        case("lib/build/x", None);
+        case("target", None);
+        let planted = GeneratedDirectories::among(["src/CACHEDIR.TAG"].into_iter());
+        assert_eq!(planted.containing("src/a.rs"), Some("src"));
+        assert_eq!(planted.containing_output("src/a.rs"), None);
+        assert_eq!(found.containing_output("build/x"), Some("build"));
+        let at_the_top = GeneratedDirectories::among(["CMakeCache.txt"].into_iter());
+        assert_eq!(at_the_top.containing("src/a.c"), None);
+        assert_eq!(at_the_top.containing("CMakeFiles/x"), Some("CMakeFiles"));
     }
 
     #[test]

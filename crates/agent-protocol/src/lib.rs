@@ -15,7 +15,7 @@ pub mod selection;
 mod staged;
 pub mod unseen;
 
-pub use command::{Command, ContentSource, Edit, Pattern, Replacement, Step};
+pub use command::{Command, ContentSource, END_OF_FILE, Edit, Pattern, Replacement, Step};
 pub use event::{
     ApprovalKind, Bounded, Circling, ClipboardNews, EVENT_SCHEMA, Envelope, Event, EventSink,
     Housekeeping, KeptSecret, OutwardLink, Recovery, SandboxProperty, ShownDifference,

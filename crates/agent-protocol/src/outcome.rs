@@ -86,6 +86,9 @@ pub struct Outcome {
     /// The files that the step changed, as far as known without a look at the whole workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<RelPath>,
+    /// The exit code of a command that ended by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
 }
 
 impl Outcome {
@@ -98,6 +101,7 @@ impl Outcome {
             excerpts: Vec::new(),
             level: None,
             changed: Vec::new(),
+            exit_code: None,
         }
     }
 
@@ -139,6 +143,13 @@ impl Outcome {
     #[must_use]
     pub fn with_changed(mut self, changed: impl IntoIterator<Item = RelPath>) -> Self {
         self.changed = changed.into_iter().collect();
+        self
+    }
+
+    /// Adds the exit code of a command.
+    #[must_use]
+    pub fn with_exit_code(mut self, code: Option<i32>) -> Self {
+        self.exit_code = code;
         self
     }
 

@@ -107,6 +107,58 @@ pub fn misses_network(output: &str) -> bool {
     WORDS.iter().any(|words| end.contains(words))
 }
 
+/// True if a script fetches something, by the words of its commands. A build is not counted: it
+/// fails for other reasons far more often.
+pub fn fetches(script: &str) -> bool {
+    const ALWAYS: [&str; 8] = [
+        "curl", "wget", "npx", "apt", "apt-get", "apk", "dnf", "ping",
+    ];
+    const WITH: [(&str, &[&str]); 17] = [
+        (
+            "npm",
+            &[
+                "install", "i", "ci", "add", "update", "exec", "create", "init",
+            ],
+        ),
+        ("pnpm", &["install", "i", "add", "update", "dlx", "create"]),
+        ("yarn", &["install", "add", "up", "dlx", "create"]),
+        ("bun", &["install", "i", "add", "create"]),
+        ("pip", &["install", "download"]),
+        ("pip3", &["install", "download"]),
+        ("uv", &["pip", "add", "sync", "tool"]),
+        ("poetry", &["install", "add", "update", "lock"]),
+        ("conda", &["install", "create", "update"]),
+        ("cargo", &["add", "install", "fetch", "update", "search"]),
+        ("go", &["get", "install", "mod"]),
+        (
+            "mvn",
+            &["install", "dependency:resolve", "dependency:go-offline"],
+        ),
+        ("bundle", &["install", "update", "add"]),
+        ("gem", &["install", "update"]),
+        ("composer", &["install", "require", "update"]),
+        ("dotnet", &["restore", "add"]),
+        ("git", &["clone", "fetch", "pull", "push", "ls-remote"]),
+    ];
+    let is_separator = |character| matches!(character, ';' | '&' | '|' | '\n' | '(' | ')');
+    script.split(is_separator).any(|command| {
+        let mut words = command.split_whitespace().skip_while(|word| {
+            word.contains('=') || matches!(*word, "sudo" | "time" | "env" | "then" | "do" | "!")
+        });
+        let name = words.next().unwrap_or_default();
+        let name = name.rsplit('/').next().unwrap_or(name);
+        let mut rest = words.filter(|word| !word.starts_with('-'));
+        if name.starts_with("python") {
+            return rest.next() == Some("pip")
+                && matches!(rest.next(), Some("install" | "download"));
+        }
+        let first = rest.next().unwrap_or_default();
+        let takes = |(program, verbs): &(&str, &[&str])| *program == name && verbs.contains(&first);
+        // `yarn` alone installs.
+        ALWAYS.contains(&name) || WITH.iter().any(takes) || (name == "yarn" && first.is_empty())
+    })
+}
+
 /// The program that was not found inside, and where the person has it.
 pub fn found_outside(output: &str, confinement: &Confinement) -> Option<(String, PathBuf)> {
     end_of(output).lines().rev().find_map(|line| {
@@ -190,6 +242,33 @@ mod tests {
             assert!(misses_network(words), "{words}");
         }
         assert!(!misses_network("test failed: assertion"));
+    }
+
+    #[test]
+    fn a_script_that_fetches_is_told_from_one_that_builds() {
+        for script in [
+            "npm install",
+            "cd x && npm ci --silent 2>&1 | tail -3",
+            "python3 -m pip install -r requirements.txt",
+            "A=1 pip install x",
+            "cargo add serde",
+            "go get ./... || true",
+            "yarn",
+            "git clone https://example.org/x",
+            "curl -s https://example.org | sh",
+        ] {
+            assert!(fetches(script), "{script}");
+        }
+        for script in [
+            "npm test",
+            "cargo build",
+            "go test ./...",
+            "echo npm install",
+            "git status",
+            "yarn test",
+        ] {
+            assert!(!fetches(script), "{script}");
+        }
     }
 
     #[test]

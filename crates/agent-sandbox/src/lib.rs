@@ -64,7 +64,7 @@ pub use child::child_main;
 pub use elsewhere::UnsupportedLaunch as Launch;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{boot_id, child_main, probe, sweep, try_out};
-pub use hints::{SandboxLimit, closed_for_size, found_outside, limit_met, misses_network};
+pub use hints::{SandboxLimit, closed_for_size, fetches, found_outside, limit_met, misses_network};
 #[cfg(target_os = "linux")]
 pub use launch::Launch;
 #[cfg(target_os = "linux")]
@@ -384,7 +384,7 @@ impl Confinement {
     /// Environment variables that make tools find their directories inside the sandbox.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         let cache = self.home.join(".cache");
-        vec![
+        let mut environment = vec![
             ("HOME", self.home.clone().into()),
             ("TMPDIR", "/tmp".into()),
             ("XDG_CACHE_HOME", cache.clone().into()),
@@ -395,9 +395,26 @@ impl Confinement {
             // The repository above the workspace is a separate mount.
             ("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1".into()),
             ("PIP_DISABLE_PIP_VERSION_CHECK", "1".into()),
-        ]
+        ];
+        if !self.network {
+            environment.extend(WITHOUT_NETWORK.map(|(name, value)| (name, value.into())));
+        }
+        environment
     }
 }
+
+/// Package managers fail at once where there is no network, instead of trying for minutes.
+const WITHOUT_NETWORK: [(&str, &str); 9] = [
+    ("npm_config_fetch_retries", "0"),
+    ("YARN_HTTP_RETRY", "0"),
+    ("PIP_RETRIES", "0"),
+    ("UV_HTTP_RETRIES", "0"),
+    ("POETRY_REQUESTS_MAX_RETRIES", "0"),
+    ("CONDA_REMOTE_MAX_RETRIES", "0"),
+    ("CARGO_NET_RETRY", "0"),
+    ("BUNDLE_RETRY", "0"),
+    ("NUGET_ENHANCED_MAX_NETWORK_TRY_COUNT", "1"),
+];
 
 /// The directories of `PATH` and those named by variables of tools.
 fn programs_of(environment: impl Iterator<Item = (OsString, OsString)>) -> Vec<PathBuf> {

@@ -37,6 +37,7 @@ pub(super) const WORDS: &[Word] = &[
         &["status"],
         "where things stand, and what to do now",
     ),
+    word("add", &["add"], "show files in the next message"),
     word("plan", &["plan"], "the model's plan"),
     word("diff", &["diff"], "what the latest round changed"),
     word("undo", &["undo"], "take the latest round back"),

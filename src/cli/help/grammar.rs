@@ -45,7 +45,7 @@ static PURPOSES: &[Purpose] = &[
     },
     Purpose {
         title: "Exchange",
-        verbs: &["copy", "paste", "say", "approve", "decline"],
+        verbs: &["copy", "paste", "say", "add", "approve", "decline"],
     },
     Purpose {
         title: "Review and undo",

@@ -29,16 +29,6 @@ impl<'a> Names<'a> {
         self.get(text).is_some()
     }
 
-    /// Whether there is none.
-    pub(super) fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
-    /// Whether a word begins with the same byte.
-    pub(super) fn has_one_that_begins_like(&self, text: &str) -> bool {
-        self.lengths_like(text) != 0
-    }
-
     fn lengths_like(&self, text: &str) -> u64 {
         let first = text.as_bytes().first();
         first.map_or(0, |first| self.lengths[usize::from(*first)])

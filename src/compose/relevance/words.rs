@@ -1,5 +1,5 @@
-//! The words of a task: as names of files, as stems to be found in paths, and as identifiers to be
-//! found in contents.
+//! The words of a task: as names of files, as stems to be found in paths, and as identifiers, options
+//! and quotations to be found in contents.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,10 @@ const LONGEST_ENDING: usize = 3;
 const SHORTEST_IDENTIFIER: usize = 5;
 
 /// More identifiers than these are not looked for.
-const MOST_IDENTIFIERS: usize = 4;
+const MOST_IDENTIFIERS: usize = 12;
+
+/// The longest quotation that is looked for in contents, in bytes.
+const LONGEST_QUOTE: usize = 80;
 
 /// How much of a task is read, in bytes.
 const READ: usize = 20_000;
@@ -105,43 +108,12 @@ const EMPTY: &[&str] = &[
     "your",
 ];
 
-/// A word that may be the name of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Word<'a> {
-    pub(super) text: &'a str,
-    /// Whether it is written as a name, not as a word of a language.
-    pub(super) is_name: bool,
-}
-
 /// The words of a text that may be names of files.
-pub(super) fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
-    let mut before = None;
-    // Each with the character after it.
-    text.split_inclusive(move |c| !is_part(c))
-        .map(move |piece| {
-            let word = piece.trim_end_matches(|c| !is_part(c));
-            let after = piece[word.len()..].chars().next();
-            let is_quoted = before.is_some() && before == after && after == Some('`');
-            before = after;
-            let word = word.trim_end_matches('.').trim_start_matches("./");
-            Word {
-                text: word,
-                is_name: is_quoted || is_written_as_name(word),
-            }
-        })
-        .filter(|word| !word.text.is_empty())
-}
-
-/// Whether a word has what words of a language have not.
-fn is_written_as_name(word: &str) -> bool {
-    let is_mark = |c: char| c.is_numeric() || matches!(c, '_' | '-' | '.' | '/');
-    word.contains(is_mark) || word.chars().skip(1).any(char::is_uppercase) || is_plain_name(word)
-}
-
-/// Whether a word is one of the names that have no more than a capital at their beginning.
-fn is_plain_name(word: &str) -> bool {
-    word.ends_with("file") && word.starts_with(char::is_uppercase)
+    text.split(move |c| !is_part(c))
+        .map(|word| word.trim_end_matches('.').trim_start_matches("./"))
+        .filter(|word| !word.is_empty())
 }
 
 /// Whether a word is one of every task.
@@ -217,22 +189,38 @@ pub(super) fn is_word(path: &str, start: usize, end: usize) -> bool {
     begins && ending <= most
 }
 
-/// The words of a task that are not words of a language, and may be in the contents of files.
+/// What a task says that may stand in the contents of files: identifiers, options (`--dry-run`) and
+/// what stands in backticks or quotes, such as the text of an error.
 pub fn identifiers(task: &str) -> Vec<String> {
     let task = &task[..task.floor_char_boundary(READ)];
-    let mut found: Vec<String> = Vec::new();
+    let mut found: Vec<&str> = Vec::new();
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     for word in task.split(|c: char| !is_part(c)) {
-        if word.len() >= SHORTEST_IDENTIFIER
-            && humps(word).nth(1).is_some()
-            && !found.iter().any(|known| known == word)
-        {
-            found.push(word.to_owned());
+        if humps(word).nth(1).is_some() {
+            found.push(word);
         }
     }
+    for word in task.split_whitespace() {
+        let option = word.trim_matches(|c: char| !is_part(c) && c != '-');
+        if option.starts_with("--") && option.chars().skip(2).all(|c| is_part(c) || c == '-') {
+            found.push(option);
+        }
+    }
+    for quote in ['`', '"'] {
+        for quoted in task.split(quote).skip(1).step_by(2) {
+            let is_word = quoted.chars().all(char::is_alphabetic);
+            // A single word in quotes may be any word; in backticks it is meant as code.
+            if !quoted.contains('\n') && (quote == '`' || !is_word) {
+                found.push(quoted.trim_end_matches("()"));
+            }
+        }
+    }
+    found.retain(|word| (SHORTEST_IDENTIFIER..=LONGEST_QUOTE).contains(&word.len()));
+    found.sort_unstable();
+    found.dedup();
     found.sort_by_key(|word| std::cmp::Reverse(word.len()));
     found.truncate(MOST_IDENTIFIERS);
-    found
+    found.into_iter().map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -240,18 +228,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[test]
-    fn a_name_is_written_like_none_of_the_words() {
-        let text =
-            "Mend the `parser`, date_utils and src/lex.rs: see README, Makefile and the help.";
-        let (names, other): (Vec<Word<'_>>, Vec<Word<'_>>) =
-            words(text).partition(|word| word.is_name);
-        let names: Vec<&str> = names.iter().map(|word| word.text).collect();
-        let expected = ["parser", "date_utils", "src/lex.rs", "README", "Makefile"];
-        assert_eq!(names, expected);
-        assert_eq!(other.len(), 7, "{other:?}");
-    }
 
     #[test]
     fn stems_are_the_telling_parts_of_words() {
@@ -264,6 +240,12 @@ mod tests {
         assert_eq!(
             identifiers("`reconcile_pending_ledger` must call parseDate, not Date or __init__."),
             ["reconcile_pending_ledger", "parseDate"]
+        );
+        assert_eq!(
+            identifiers(
+                "`--dry-run` prints \"cannot open file\" twice, and `frobnicate()` \"nothing\"."
+            ),
+            ["cannot open file", "frobnicate", "--dry-run"]
         );
     }
 

@@ -3,7 +3,7 @@
 use super::super::stage::{
     create, delete, insert, lines, patch, path, rename, replace, run, stage, update,
 };
-use crate::protocol::Status;
+use crate::protocol::{END_OF_FILE, Status};
 
 const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 
@@ -21,6 +21,18 @@ fn line_numbers_are_those_of_the_start_of_the_reply() {
         stage.text("a"),
         "top\n1\ntwo\nthree\nand more\n4\n5\nafter five\n6\n7\n8\nten\n"
     );
+}
+
+#[test]
+fn text_is_appended_to_a_file_of_unknown_length() {
+    let mut stage = stage(&[("a", "1\n2\n"), ("empty", "")]);
+    stage.succeeds(vec![
+        insert("a", END_OF_FILE, "3\n"),
+        insert("a", END_OF_FILE, "4\n"),
+        insert("empty", END_OF_FILE, "1\n"),
+    ]);
+    assert_eq!(stage.text("a"), "1\n2\n3\n4\n");
+    assert_eq!(stage.text("empty"), "1\n");
 }
 
 #[test]

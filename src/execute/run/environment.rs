@@ -31,6 +31,31 @@ const PASSED: &[&str] = &[
     "LC_TIME",
     "TZ",
     "TMPDIR",
+    // What tools look at before they colour something: tests see what they see in the person's shell.
+    "TERM",
+    "COLORTERM",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    // How things are built and where libraries are found.
+    "CC",
+    "CXX",
+    "CFLAGS",
+    "CXXFLAGS",
+    "CPPFLAGS",
+    "LDFLAGS",
+    "MAKEFLAGS",
+    "RUSTFLAGS",
+    "RUST_BACKTRACE",
+    "CGO_ENABLED",
+    "GOFLAGS",
+    "NODE_ENV",
+    "NODE_PATH",
+    "PYTHONPATH",
+    "PYTHONHASHSEED",
+    "CMAKE_PREFIX_PATH",
+    "CI",
     // Where tools and what they installed are found.
     "CARGO_HOME",
     "RUSTUP_HOME",
@@ -85,14 +110,10 @@ const PASSED: &[&str] = &[
     "PSMODULEPATH",
 ];
 
-/// Set for every command: nobody is there to answer, to scroll or to see colours.
-const FIXED: &[(&str, &str)] = &[
-    ("TERM", "dumb"),
-    ("NO_COLOR", "1"),
-    ("PAGER", "cat"),
-    ("GIT_PAGER", "cat"),
-    ("GIT_TERMINAL_PROMPT", "0"),
-];
+/// Set for every command: nobody is there to type a password. Nothing else is set here, because a
+/// test that passes for the person must pass for the model. Pagers need a terminal, and colours are
+/// removed from what is captured.
+const FIXED: &[(&str, &str)] = &[("GIT_TERMINAL_PROMPT", "0")];
 
 /// Chooses from the inherited environment what a command may see.
 pub(super) fn allowed(
@@ -180,11 +201,34 @@ mod tests {
     }
 
     #[test]
-    fn the_terminal_is_always_dumb() {
-        assert_eq!(
-            look_up(&[("TERM", "xterm")], "TERM").as_deref(),
-            Some("dumb")
-        );
+    fn colours_and_pagers_are_those_of_the_person() {
+        for name in ["TERM", "NO_COLOR", "FORCE_COLOR", "CLICOLOR"] {
+            assert_eq!(look_up(&[], name), None, "{name}");
+            let own = look_up(&[(name, "own")], name);
+            assert_eq!(own.as_deref(), Some("own"), "{name}");
+        }
+        assert_eq!(look_up(&[("PAGER", "less")], "PAGER"), None);
+    }
+
+    #[test]
+    fn the_docs_name_what_differs_from_the_persons_shell() {
+        let docs = include_str!("../../../docs/security.md");
+        let (_, section) = docs.split_once("## What differs from your shell").unwrap();
+        let (section, _) = section.split_once("\n## ").unwrap();
+        let ours = PASSED.iter().chain(FIXED.iter().map(|(name, _)| name));
+        let is_for_windows = |name: &&str| {
+            PASSED
+                .iter()
+                .skip_while(|it| **it != "SYSTEMROOT")
+                .any(|it| it == name)
+        };
+        for name in ours.filter(|name| !name.starts_with("LC_") && !is_for_windows(name)) {
+            assert!(section.contains(&format!("`{name}`")), "{name}");
+        }
+        let confinement = crate::sandbox::Confinement::of_workspace("/w");
+        for (name, _) in confinement.environment() {
+            assert!(section.contains(&format!("`{name}`")), "{name}");
+        }
     }
 
     #[cfg(unix)]

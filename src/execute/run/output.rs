@@ -6,6 +6,8 @@
 
 use std::fmt::Write;
 
+use super::escapes::EscapeFilter;
+use super::pipeline;
 use crate::excerpt::{self, Passages};
 use crate::protocol::Capped;
 
@@ -25,6 +27,8 @@ pub(super) struct Output {
     middle: Passages,
     max_chars: usize,
     total_chars: u64,
+    /// Removes escape sequences, if they are to be removed.
+    escapes: Option<EscapeFilter>,
 }
 
 impl Output {
@@ -45,6 +49,15 @@ impl Output {
             middle: Passages::keeping(max_chars / 2),
             max_chars,
             total_chars: 0,
+            escapes: None,
+        }
+    }
+
+    /// Keeps at most so many characters of what commands print, without escape sequences.
+    pub(super) fn of_commands(max_chars: usize) -> Self {
+        Self {
+            escapes: Some(EscapeFilter::default()),
+            ..Self::keeping(max_chars)
         }
     }
 
@@ -68,14 +81,44 @@ impl Output {
                 text.push(char::REPLACEMENT_CHARACTER);
             }
         }
+        if let Some(escapes) = &mut self.escapes {
+            text = escapes.filter(&text);
+            // Bash reads its first line before it runs anything, so this comes first.
+            if self.total_chars < 1024 {
+                text = pipeline::without_trap(text);
+            }
+        }
         self.keep(&text);
         text
     }
 
-    /// The text so far, with a line that tells how much is missing.
-    pub(super) fn finish(mut self) -> Capped {
+    /// The text so far, with a line that tells how much is missing, and what the shell reported
+    /// of its last pipeline.
+    pub(super) fn finish(mut self) -> (Capped, Option<String>) {
+        let mut report = None;
+        let mut rest = String::new();
         if !std::mem::take(&mut self.pending).is_empty() {
-            self.keep("\u{FFFD}");
+            rest.push('\u{FFFD}');
+        }
+        if let Some(mut escapes) = self.escapes.take() {
+            rest = escapes.filter(&rest);
+            let (unfinished, reported) = escapes.finish();
+            rest.push_str(&unfinished);
+            report = reported;
+        }
+        self.keep(&rest);
+        (self.capped(), report)
+    }
+
+    fn capped(mut self) -> Capped {
+        let held = self.head.chars().count() + self.tail_chars;
+        // A word about the cut would be longer than what it hides.
+        let is_little_more = held <= self.max_chars.saturating_add(excerpt::MARK);
+        if self.total_chars == held as u64 && is_little_more {
+            return Capped {
+                text: self.head + &self.tail,
+                omitted: 0,
+            };
         }
         self.cut_tail();
         let kept = self.head.chars().count() + self.tail_chars;
@@ -181,7 +224,7 @@ mod tests {
         for piece in pieces {
             output.push(piece);
         }
-        let capped = output.finish();
+        let (capped, _) = output.finish();
         assert_eq!((capped.text.as_str(), capped.omitted), (expected, omitted));
     }
 
@@ -198,7 +241,7 @@ mod tests {
             for piece in text.as_bytes().chunks(100) {
                 output.push(piece);
             }
-            let shown = output.finish().text;
+            let shown = output.finish().0.text;
             assert!(shown.contains("\nerror: it broke\n"), "{shown}");
             for line in shown.lines() {
                 let is_whole = text.lines().any(|whole| whole == line);
@@ -217,31 +260,22 @@ mod tests {
 
     #[test]
     fn says_on_a_line_of_its_own_how_much_is_missing() {
-        case(
-            4,
-            &[b"abcde"],
-            "ab\n[TRUNCATED: 1 characters omitted]\nde",
-            1,
-        );
-        case(
-            4,
-            &[b"a\nxxc\n"],
-            "a\n[TRUNCATED: 4 characters omitted]\n",
-            4,
-        );
-        case(
-            3,
-            &[b"abcde"],
-            "ab\n[TRUNCATED: 2 characters omitted]\ne",
-            2,
-        );
-        case(0, &[b"abc"], "[TRUNCATED: 3 characters omitted]\n", 3);
-        case(
-            2,
-            &["äöü".as_bytes()],
-            "ä\n[TRUNCATED: 1 characters omitted]\nü",
-            1,
-        );
+        let long = "x".repeat(100);
+        let text = format!("ab{long}de");
+        let expected = "ab\n[TRUNCATED: 100 characters omitted]\nde";
+        case(4, &[text.as_bytes()], expected, 100);
+        let lines = format!("a\n{long}c\n");
+        let expected = "a\n[TRUNCATED: 102 characters omitted]\n";
+        case(4, &[lines.as_bytes()], expected, 102);
+        let expected = "[TRUNCATED: 100 characters omitted]\n";
+        case(0, &[long.as_bytes()], expected, 100);
+    }
+
+    #[test]
+    fn no_word_about_a_cut_is_longer_than_what_it_hides() {
+        case(4, &[b"abcde"], "abcde", 0);
+        let text = "x".repeat(4 + excerpt::MARK);
+        case(4, &[text.as_bytes()], &text, 0);
     }
 
     #[test]
@@ -253,7 +287,7 @@ mod tests {
                 output.push(b"thread 'main' panicked at src/lib.rs:7:9:\nleft: 1\n");
             }
         }
-        let Capped { text, omitted } = output.finish();
+        let (Capped { text, omitted }, _) = output.finish();
         assert!(
             text.contains("ok\nthread 'main' panicked at src/lib.rs:7:9:\nleft: 1\n"),
             "{text}"
@@ -271,7 +305,7 @@ mod tests {
         for _ in 0..50 {
             output.push(b"TOKEN=ghp_abcdefghijklmnopqrstuvwxyz0123456789\n");
         }
-        let text = output.finish().text;
+        let text = output.finish().0.text;
         let is_whole = |line: &str| line.len() == 46 || line.starts_with("[TRUNCATED");
         assert!(text.lines().all(is_whole), "{text}");
     }
@@ -297,7 +331,7 @@ mod tests {
             output.push(&piece);
             assert!(output.tail.capacity() < 512 * 1024);
         }
-        assert_eq!(output.finish().omitted, 64 * 1024 * 1000 - 100);
+        assert_eq!(output.finish().0.omitted, 64 * 1024 * 1000 - 100);
     }
 
     proptest! {
@@ -316,7 +350,7 @@ mod tests {
         fn what_fits_is_the_lossy_text(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let mut output = Output::keeping(1000);
             let mut shown = output.push(&bytes);
-            let capped = output.finish();
+            let (capped, _) = output.finish();
             if shown.len() < capped.text.len() {
                 shown.push('\u{FFFD}');
             }

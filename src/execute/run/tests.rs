@@ -58,6 +58,71 @@ fn tells_codes_from_signals() {
     case("no-such-program-here 2>/dev/null", End::Exited(127), "");
 }
 
+#[track_caller]
+fn pipeline(script: &str, end: End, codes: &[i32], text: &str) {
+    let ran = shell(script, LONG);
+    let told = (ran.end, ran.pipeline.as_slice(), ran.output.text.as_str());
+    assert_eq!(told, (end, codes, text), "{script}");
+}
+
+#[test]
+fn every_part_of_the_last_pipeline_tells_its_exit_code() {
+    pipeline("(exit 3) | cat", End::Exited(0), &[3, 0], "");
+    pipeline("seq 99999 | head -1", End::Exited(0), &[141, 0], "1\n");
+    pipeline("cd / && false | true", End::Exited(0), &[1, 0], "");
+    pipeline("false | true\nexit", End::Exited(0), &[1, 0], "");
+    pipeline("false | (exit 4)", End::Exited(4), &[1, 4], "");
+    pipeline("echo a | cat; exit 7", End::Exited(7), &[0, 0], "a\n");
+    let script = "cat <<E | (cat >/dev/null; exit 1)\n|\nE";
+    pipeline(script, End::Exited(1), &[0, 1], "");
+    pipeline("IFS=; false | true", End::Exited(0), &[1, 0], "");
+    pipeline("false | true; true", End::Exited(0), &[], "");
+    pipeline("echo a || b", End::Exited(0), &[], "a\n");
+}
+
+#[test]
+fn asking_for_exit_codes_changes_nothing_that_a_script_does() {
+    pipeline(
+        "set -e; false | true; (exit 5); echo no",
+        End::Exited(5),
+        &[],
+        "",
+    );
+    pipeline(
+        "set -eux; false | true",
+        End::Exited(0),
+        &[1, 0],
+        "+ false\n+ true\n",
+    );
+    pipeline(
+        "false | true; trap 'echo own' EXIT",
+        End::Exited(0),
+        &[],
+        "own\n",
+    );
+    pipeline("false | true; kill -9 $$", End::Signalled(9), &[], "");
+    pipeline("exec 2>&-; false | true", End::Exited(0), &[], "");
+    let error = "/bin/bash: -c: line 1: syntax error near unexpected token `)'\n\
+                 /bin/bash: -c: line 1: `false | true; )'\n";
+    if platform::shell().0 == Path::new("/bin/bash") {
+        pipeline("false | true; )", End::Exited(2), &[], error);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("log");
+    let script = format!("exec >{} 2>&1; false | true", file.display());
+    pipeline(&script, End::Exited(0), &[], "");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "");
+}
+
+#[test]
+fn escape_sequences_do_not_reach_the_output() {
+    case(
+        r"printf '\033[31mred\033[0m \033]0;title\007end'",
+        End::Exited(0),
+        "red end",
+    );
+}
+
 #[test]
 fn output_and_errors_keep_their_order() {
     case(
@@ -85,9 +150,9 @@ fn a_script_may_begin_with_a_dash() {
 #[test]
 fn the_environment_is_the_list_and_what_was_given() {
     case(
-        "echo $GIVEN $TERM ${CARGO_PKG_NAME-none}",
+        "echo $GIVEN ${NO_COLOR-none} ${CARGO_PKG_NAME-none}",
         End::Exited(0),
-        "value dumb none\n",
+        "value none none\n",
     );
 }
 

@@ -204,8 +204,8 @@ mod tests {
     fn what_tells_by_itself_is_left_in_a_short_line_and_the_line_of_a_key_is_not() {
         let text = "one\nkey=12345\nlast\n";
         let hide = |is_alone| move |_: &RelPath, _: &str| vec![hidden(8..13, is_alone)];
-        assert!(found(text, "one", &hide(true)).contains("a.txt-2- key=12345"));
-        assert!(found(text, "one", &hide(false)).contains("a.txt-2- key=[hidden]"));
-        assert!(found(text, "12", &hide(false)).contains("a.txt:2: key=[hidden]"));
+        assert!(found(text, "one", &hide(true)).contains("\n  2- key=12345"));
+        assert!(found(text, "one", &hide(false)).contains("\n  2- key=[hidden]"));
+        assert!(found(text, "12", &hide(false)).contains("2: key=[hidden]"));
     }
 }

@@ -7,7 +7,7 @@ use super::body::{Around, BodyPlace};
 use super::name::Name;
 use super::{damage, harmless};
 use crate::{changes, script, workspace_root};
-use agent_protocol::{Command, Edit, PathProblem, Selection};
+use agent_protocol::{Command, END_OF_FILE, Edit, PathProblem, Selection};
 
 /// A command made of a tag.
 #[derive(Debug)]
@@ -262,8 +262,10 @@ impl Tag<'_> {
             "at",
         ];
         let path = self.path()?;
-        let Some(line) = self.number(LINE)? else {
-            return Err(self.trouble("`line` is missing"));
+        let line = match self.attributes.take(LINE) {
+            None => return Err(self.trouble("`line` is missing")),
+            Some(word) if word.trim().eq_ignore_ascii_case("end") => END_OF_FILE,
+            Some(number) => self.parsed("line", &number)?,
         };
         let text = self.lines_of(&path, BodyPlace::Part);
         if text.is_empty() {

@@ -1,0 +1,73 @@
+//! Two lines about the machine, so that the model need not ask: system, shell, tools; what commands
+//! have and have not.
+
+use std::fmt::Write as _;
+
+use super::Agent;
+use crate::execute::{self, ToolVersion};
+
+impl Agent {
+    /// The lines for the first message.
+    pub(super) fn environment(&self) -> String {
+        let permit = &self.manner.permit;
+        if !permit.runs_commands() {
+            return String::new();
+        }
+        let shell = execute::shell_name();
+        let tools = execute::versions(self.workspace.path());
+        let mut text = machine(&shell, &tools);
+        if let Some(confinement) = &permit.confinement {
+            text.push('\n');
+            if !confinement.network {
+                text.push_str("Commands have no network unless the user allows it. ");
+            }
+            text.push_str("What a command leaves in /tmp is gone when it ends.");
+        }
+        text
+    }
+}
+
+fn machine(shell: &str, tools: &[ToolVersion]) -> String {
+    let system = match std::env::consts::OS {
+        "linux" => "Linux",
+        "macos" => "macOS",
+        "windows" => "Windows",
+        other => other,
+    };
+    let mut text = format!("Machine: {system} ({}), {shell}", std::env::consts::ARCH);
+    let (there, missing): (Vec<&ToolVersion>, Vec<&ToolVersion>) =
+        tools.iter().partition(|tool| tool.version.is_some());
+    for tool in there {
+        let version = tool.version.as_deref().unwrap_or_default();
+        text.push_str(format!(", {} {version}", tool.name).trim_end());
+    }
+    text.push('.');
+    if !missing.is_empty() {
+        let names: Vec<&str> = missing.iter().map(|tool| tool.name).collect();
+        let _ = write!(text, " Not installed: {}.", names.join(", "));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_names_the_tools_and_those_that_are_missing() {
+        let tool = |name, version: Option<&str>| ToolVersion {
+            name,
+            version: version.map(str::to_owned),
+        };
+        let tools = [
+            tool("node", Some("18.1")),
+            tool("x", Some("")),
+            tool("go", None),
+        ];
+        let line = machine("bash", &tools);
+        assert!(
+            line.ends_with(", bash, node 18.1, x. Not installed: go."),
+            "{line}"
+        );
+    }
+}
