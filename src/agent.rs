@@ -47,6 +47,7 @@ pub use self::publish::message_of;
 use self::questions::Answered;
 pub use self::recorder::Recorder;
 use self::steps::Begun;
+use crate::approve::{Asker, Pending};
 use crate::checkpoint::{Before, CheckpointLimits};
 use crate::compose::{Carriage, Listing};
 use crate::error::Result;
@@ -166,6 +167,14 @@ impl Agent {
     /// Tells what happened.
     pub fn tell(&self, event: Event) {
         self.person.emit(event);
+    }
+
+    /// Puts questions of a session that go with this process.
+    pub fn asker(&self, id: &SessionId) -> Asker {
+        Asker {
+            person: self.person.clone(),
+            pending: Pending::of(&self.store.folder(id)),
+        }
     }
 
     /// Keeps the events from now on with this session.

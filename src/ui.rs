@@ -40,9 +40,7 @@ pub use self::step::step_lines;
 pub use self::unread::Unread;
 pub use self::width::shortened;
 pub use self::wrap::fold;
-use crate::approve::{
-    Answer, Answers, Attending, Input, Inquiry, Pending, Person, Question, Takes,
-};
+use crate::approve::{Answer, Answers, Attending, Input, Pending, Person, Question};
 use crate::error::Error;
 pub use crate::escape::{escape_line, escape_text};
 use crate::interrupt::Interrupt;
@@ -312,13 +310,13 @@ impl Ui {
         self.talk_folded(&plain::error(error));
     }
 
-    /// Puts a question to the person and waits for a line.
-    pub fn ask(&self, question: &str, takes: Takes, interrupt: &Interrupt) -> Answer {
+    /// Puts a question that is not kept to the person and waits for a line.
+    pub fn ask(&self, question: &Question, interrupt: &Interrupt) -> Answer {
         if !self.is_interactive() {
             return Answer::Nobody;
         }
-        let answers = Answers::until(interrupt).taking(takes);
-        self.prompt(question, &answers);
+        let answers = Answers::until(interrupt).taking(question.kind.takes());
+        self.prompt(&news::inquiry(question), &answers);
         answers.first()
     }
 
@@ -437,8 +435,8 @@ impl Person for Ui {
         self.show(envelope);
     }
 
-    fn inquire(&self, inquiry: &Inquiry, answers: &Answers) {
-        self.prompt(&news::inquiry(inquiry), answers);
+    fn ask(&self, question: &Question, interrupt: &Interrupt) -> Answer {
+        Ui::ask(self, question, interrupt)
     }
 
     fn attend(

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::approve::{Answers, Attending, Input, Inquiry, Pending, Person, Question};
+use crate::approve::{Answer, Attending, Input, Pending, Person, Question};
 use crate::interrupt::Interrupt;
 use crate::protocol::{Event, EventSink, SessionId};
 use crate::session::{EventLog, Store};
@@ -53,8 +53,8 @@ impl Person for Recorder {
         self.person.is_interactive()
     }
 
-    fn inquire(&self, inquiry: &Inquiry, answers: &Answers) {
-        self.person.inquire(inquiry, answers);
+    fn ask(&self, question: &Question, interrupt: &Interrupt) -> Answer {
+        self.person.ask(question, interrupt)
     }
 
     fn attend(
@@ -101,7 +101,9 @@ mod tests {
             self.envelopes.lock().unwrap().push(envelope.clone());
         }
 
-        fn inquire(&self, _: &Inquiry, _: &Answers) {}
+        fn ask(&self, _: &Question, _: &Interrupt) -> Answer {
+            Answer::Nobody
+        }
 
         fn attend(&self, _: &Pending, _: &[Question], _: &Interrupt) -> Option<Attending> {
             None

@@ -9,14 +9,15 @@ use super::open::Files;
 use super::{Common, open, resume};
 use crate::approve::{Pending, Question, Verdict};
 use crate::error::{Error, Result};
-use crate::protocol::SessionId;
+use crate::protocol::{QuestionKind, SessionId};
 use crate::ui::Ui;
 
 const APPROVE_EXAMPLES: &str = "\
 Examples:
   agent approve
   agent approve 2
-  agent approve all";
+  agent approve all
+  agent approve undo";
 
 /// Approve what waits for your decision
 #[derive(Debug, Args)]
@@ -47,28 +48,33 @@ pub(super) struct Decline {
 
 #[derive(Debug, Args)]
 struct Choice {
-    /// The steps, or `all`; optional if only one waits
-    #[arg(value_name = "N|all")]
+    /// Numbers of steps, names of other questions, or `all`; optional if only one waits
+    #[arg(value_name = "N|NAME|all")]
     which: Vec<Which>,
     /// The session; by default the latest unfinished one
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Which {
     All,
-    Step(u32),
+    /// The number of a step, or the name of a question about none.
+    Key(String),
 }
 
 impl FromStr for Which {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match (text, text.parse()) {
+        let is_name = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        match (text, text.parse::<u32>()) {
             ("all", _) => Ok(Self::All),
-            (_, Ok(number)) => Ok(Self::Step(number)),
-            _ => Err("give the number of a step, or `all`".to_owned()),
+            (_, Ok(number)) => Ok(Self::Key(number.to_string())),
+            _ if text.starts_with(|c: char| c.is_ascii_lowercase()) && is_name(text) => {
+                Ok(Self::Key(text.to_owned()))
+            }
+            _ => Err("give the number of a step, the name of a question, or `all`".to_owned()),
         }
     }
 }
@@ -97,15 +103,27 @@ impl Choice {
         let session = resume::find(&agent.store, &agent.ui, self.session.as_deref())?;
         let id = &session.session_id;
         let pending = Pending::of(&agent.store.folder(id));
-        let chosen = self.chosen(pending.open_questions(), id)?;
+        let mut open = pending.open_questions();
+        // It is answered in words, by `agent say`.
+        open.retain(|question| question.kind != QuestionKind::Model);
+        let chosen = self.chosen(open, id)?;
         if *verdict == Verdict::Always {
             ensure_rules_exist(&chosen)?;
         }
         for question in &chosen {
             if !pending.decide(question, verdict)? {
-                return Err(decided_already(question.number));
+                return Err(decided_already(question));
             }
-            agent.ui.tell(&question.decided(verdict));
+            if question.command.is_empty() && !common.json {
+                let word = if *verdict == Verdict::Yes {
+                    "approved"
+                } else {
+                    "declined"
+                };
+                agent.ui.say(&format!("{word} {}", question.key()));
+            } else {
+                agent.ui.tell(&question.decided(verdict));
+            }
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -119,52 +137,77 @@ impl Choice {
             .hint("`agent status` shows where it stands")
             .hint("`--session ID` names another session"));
         }
-        if self.which.contains(&Which::All) || self.which.is_empty() && open.len() == 1 {
-            return Ok(open);
-        }
-        let waiting: Vec<String> = open.iter().map(|one| one.number.to_string()).collect();
+        let waiting: Vec<String> = open.iter().map(Question::key).collect();
         let waiting = waiting.join(", ");
-        if self.which.is_empty() {
+        // What is about no step is named, so that no `all` decides it, unless it is all there is.
+        let is_step = |question: &Question| question.name.is_empty();
+        let of_steps = open.iter().filter(|question| is_step(question)).count();
+        let is_single = of_steps == 1 || of_steps == 0 && open.len() == 1;
+        if self.which.contains(&Which::All) && of_steps > 0 || self.which.is_empty() && is_single {
+            let is_meant = |question: &Question| of_steps == 0 || is_step(question);
+            return Ok(open.into_iter().filter(is_meant).collect());
+        }
+        if self.which.is_empty() || self.which.contains(&Which::All) {
+            let what = if of_steps == open.len() {
+                "steps"
+            } else {
+                "questions"
+            };
             return Err(Error::mendable(format!(
-                "{} steps wait for your decision: {waiting}",
+                "{} {what} wait for your decision: {waiting}",
                 open.len()
             ))
             .hint("name one, or say `all`; `agent status` shows them"));
         }
-        let has = |number: u32| open.iter().any(|question| question.number == number);
+        let has = |key: &str| open.iter().any(|question| question.key() == key);
         let missing = self.which.iter().find_map(|which| match which {
-            Which::Step(number) if !has(*number) => Some(*number),
+            Which::Key(key) if !has(key) => Some(key),
             _ => None,
         });
-        if let Some(number) = missing {
+        if let Some(key) = missing {
             return Err(
-                Error::mendable(format!("step {number} does not wait for your decision"))
+                Error::mendable(format!("{} does not wait for your decision", named(key)))
                     .hint(format!("these do: {waiting}")),
             );
         }
-        let is_meant = |question: &Question| self.which.contains(&Which::Step(question.number));
+        let is_meant = |question: &Question| self.which.contains(&Which::Key(question.key()));
         Ok(open.into_iter().filter(is_meant).collect())
     }
 }
 
 fn ensure_rules_exist(chosen: &[Question]) -> Result<()> {
     match chosen.iter().find(|question| question.proposal.is_none()) {
-        Some(Question { number, .. }) => Err(Error::mendable(format!(
-            "no rule can be made of step {number}"
-        ))
-        .hint(format!("`agent approve {number}` allows it this time"))),
+        Some(question) => {
+            let key = question.key();
+            Err(
+                Error::mendable(format!("no rule can be made of {}", named(&key)))
+                    .hint(format!("`agent approve {key}` allows it this time")),
+            )
+        }
         None => Ok(()),
     }
 }
 
-fn decided_already(number: u32) -> Error {
-    Error::mendable(format!("step {number} has been decided already"))
-        .hint("whoever decides first wins; `agent status` shows where it stands")
+/// A question as a person calls it.
+fn named(key: &str) -> String {
+    match key.parse::<u32>() {
+        Ok(number) => format!("step {number}"),
+        Err(_) => format!("`{key}`"),
+    }
+}
+
+fn decided_already(question: &Question) -> Error {
+    Error::mendable(format!(
+        "{} has been decided already",
+        named(&question.key())
+    ))
+    .hint("whoever decides first wins; `agent status` shows where it stands")
 }
 
 /// Shows what waits for a decision in a session, whole; tells how much that is.
 pub(super) fn show_pending(agent: &Files, id: &SessionId) -> usize {
-    let open = Pending::of(&agent.store.folder(id)).open_questions();
+    let mut open = Pending::of(&agent.store.folder(id)).open_questions();
+    open.retain(|question| question.kind != QuestionKind::Model);
     for question in &open {
         agent.ui.tell(&question.event());
     }

@@ -82,8 +82,7 @@ pub(super) fn run(
             None => voice.leave_typing_unread(),
         };
         let (mailbox, interrupt) = (&agent.mailbox, &agent.interrupt);
-        let _couriers =
-            Couriers::start(wishes, mailbox, &id, voice, agent.person.clone(), interrupt);
+        let _couriers = Couriers::start(wishes, mailbox, &id, voice, agent.asker(&id), interrupt);
         return agent.run(session);
     }
     let ending = agent.begin(session)?;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::{Common, carry, open, resume};
 use crate::agent::message_of;
-use crate::approve::{Answer, Takes};
+use crate::approve::{Asker, Pending, Question, Verdict};
 use crate::courier::{Clipboard, Message, Surroundings};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
@@ -55,7 +55,11 @@ impl Copy {
                 agent.ui.text(text);
             }
         } else {
-            hand_over(&agent.mailbox, &message, &texts, &agent.ui);
+            let asker = Asker {
+                person: Arc::new(agent.ui.clone()),
+                pending: Pending::of(&agent.store.folder(id)),
+            };
+            hand_over(&agent.mailbox, &message, &texts, &agent.ui, &asker);
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -76,11 +80,17 @@ impl Copy {
 }
 
 /// Puts one after the other on the clipboard, each when the person is ready for it.
-fn hand_over(mailbox: &Mailbox, message: &Message, texts: &[(usize, String)], ui: &Ui) {
+fn hand_over(
+    mailbox: &Mailbox,
+    message: &Message,
+    texts: &[(usize, String)],
+    ui: &Ui,
+    asker: &Asker,
+) {
     let mut clipboard = Clipboard::of(Surroundings::of_this_process());
     for (index, (number, text)) in texts.iter().enumerate() {
         if index > 0 {
-            match wait_for_enter(mailbox, message, &message.name(*number), ui) {
+            match wait_for_enter(mailbox, message, &message.name(*number), asker) {
                 Ready::Yes => {}
                 Ready::CalledOff => {
                     return ui.say(&format!(
@@ -129,9 +139,9 @@ pub(super) fn call_off() {
 }
 
 /// Waits until the person is ready for a part, wants something else, or has another message.
-fn wait_for_enter(mailbox: &Mailbox, message: &Message, name: &str, ui: &Ui) -> Ready {
+fn wait_for_enter(mailbox: &Mailbox, message: &Message, name: &str, asker: &Asker) -> Ready {
     const NEXT_LOOK: Duration = Duration::from_millis(500);
-    let question = format!("Paste it and send it, then press Enter for {name}.");
+    let question = Question::about_next_part(message.mark.sequence, name);
     let over = Interrupt::default();
     *waiting() = Some(over.clone());
     let (is_answered, is_outdated) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -148,17 +158,18 @@ fn wait_for_enter(mailbox: &Mailbox, message: &Message, name: &str, ui: &Ui) -> 
                 }
             }
         });
-        let answer = ui.ask(&question, Takes::Enter, &over);
+        let answer = asker.pose(question, &over);
         is_answered.store(true, Ordering::SeqCst);
         waker.wake();
         answer
     });
     waiting().take();
     match answer {
-        Answer::Text(_) => Ready::Yes,
-        Answer::Interrupted if is_outdated.into_inner() => Ready::Outdated,
-        Answer::Interrupted => Ready::CalledOff,
-        Answer::Nobody => Ready::Nobody,
+        Ok(Some(Verdict::Yes | Verdict::Always)) => Ready::Yes,
+        Ok(Some(Verdict::No { .. })) => Ready::CalledOff,
+        Ok(None) if is_outdated.into_inner() => Ready::Outdated,
+        Ok(None) => Ready::CalledOff,
+        Ok(Some(_)) | Err(_) => Ready::Nobody,
     }
 }
 

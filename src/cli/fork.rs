@@ -107,8 +107,9 @@ impl Fork {
             return Ok(true);
         }
         let reversal = agent.plan(&point.session, Wish::UndoTo(point.round))?;
-        undo::show(ui, &point.session, &reversal, Force::Skip);
-        if !self.yes && !undo::is_agreed(agent, ui)? {
+        let shown = undo::shown(&point.session, &reversal, Force::Skip);
+        ui.say(&shown);
+        if !self.yes && !undo::is_agreed(agent, &point.session, &reversal, &shown)? {
             return Ok(false);
         }
         let restored = agent.carry_out(&point.session, &reversal, Force::Skip)?;

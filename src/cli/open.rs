@@ -10,7 +10,7 @@ pub(super) use self::opened::{agent, agent_and_wishes, session};
 use super::apply::Place;
 use super::{Common, choices, guard, workspace};
 use crate::agent::{Agent, Check, Manner, Recorder};
-use crate::approve::{Answer, Takes};
+use crate::approve::{Answer, Question};
 use crate::compose::{Carriage, FileLimit, Limit, TooLong};
 use crate::error::{Error, Kind, Result};
 use crate::execute::Limits;
@@ -344,12 +344,8 @@ fn settings_with(
     let untrusted = layers.untrusted(&trust);
     if !untrusted.is_empty() && ui.is_interactive() && !layers.is_declined(&trust) {
         let items: Vec<String> = untrusted.iter().map(|item| format!("  {item}")).collect();
-        let question = format!(
-            "{} sets what goes beyond the defaults:\n{}\nDo you trust this file? [y/N]",
-            untrusted[0].file.display(),
-            items.join("\n")
-        );
-        let answer = ui.ask(&question, Takes::YesOrNo, interrupt);
+        let question = Question::about_trust(&untrusted[0].file, &items.join("\n"));
+        let answer = ui.ask(&question, interrupt);
         if answer.is_yes() {
             layers.confirm(&trust)?;
         } else if matches!(answer, Answer::Text(_)) {
@@ -371,10 +367,6 @@ fn decide(ui: &Ui, directory: &Path, trust: &Trust, interrupt: &Interrupt) -> Re
     if let Some(warning) = warning(directory) {
         ui.say(&warning);
     }
-    let question = format!(
-        "`{}` is not empty. Where should the model work?\n  1. on what is here, in place (makes `.agent/`, touches nothing else)\n  2. in a new, empty folder `workspace/`\n[1/2]",
-        directory.display()
-    );
     let undecided = || {
         Error::mendable(format!(
             "`{}` is not empty: please choose where to work, 1 or 2",
@@ -383,10 +375,10 @@ fn decide(ui: &Ui, directory: &Path, trust: &Trust, interrupt: &Interrupt) -> Re
         .hint("`agent init` works on this project in place")
         .hint("`--base .` works in a new folder `workspace/` beneath it")
     };
-    match ui.ask(&question, Takes::AnyLine, interrupt) {
+    match ui.ask(&Question::about_place(directory), interrupt) {
         Answer::Text(answer) if answer.trim() == "1" => settings::init(directory, trust),
         Answer::Text(answer) if answer.trim() == "2" => Base::create(directory),
         Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
-        Answer::Text(_) | Answer::Nobody => Err(undecided()),
+        Answer::Text(_) | Answer::Nobody | Answer::Elsewhere => Err(undecided()),
     }
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{Common, open};
-use crate::approve::{Answer, Takes};
+use crate::approve::{Answer, Question};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::protocol::SessionId;
@@ -84,14 +84,15 @@ fn is_agreed(files: &open::Files, id: &SessionId) -> Result<bool> {
         Ok(summary) => format!(": {}", escape_line(summary.title())),
         Err(_) => String::new(),
     };
-    let question = format!(
-        "Session {id}{task}\nRemove it, with {} and {}? The workspace stays as it is, and what was done in it can no longer be undone. [y/N]",
+    let letters = format!(
+        "{} and {}",
         count(messages.len(), "message"),
         count_replies(replies.len()),
     );
-    match (files.ui).ask(&question, Takes::YesOrNo, &Interrupt::default()) {
+    let question = Question::about_removal(&format!("Session {id}{task}"), &letters);
+    match (files.ui).ask(&question, &Interrupt::default()) {
         Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
-        Answer::Nobody => Err(Error::mendable(
+        Answer::Nobody | Answer::Elsewhere => Err(Error::mendable(
             "there is no terminal to ask on, so nothing was removed",
         )
         .hint("`--yes` removes it without asking")),

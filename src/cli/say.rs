@@ -5,9 +5,10 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::{Common, open, resume};
+use crate::approve::{Pending, Verdict};
 use crate::error::{Error, Result};
-use crate::protocol::Event;
-use crate::session::{LoopLock, Source};
+use crate::protocol::{Event, QuestionKind};
+use crate::session::Source;
 use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
@@ -46,18 +47,31 @@ fn tell_in(common: &Common, ui: Ui, session: Option<&str>, text: &str) -> Result
     }
     let agent = open::files(common, ui)?;
     let mut session = resume::find(&agent.store, &agent.ui, session)?;
-    let notes = agent.store.notes(&session.session_id);
-    notes.add(Source::Person, text.trim())?;
     let text = text.trim().to_owned();
+    let pending = Pending::of(&agent.store.folder(&session.session_id));
+    let asked = pending.all().into_iter();
+    let mut asked = asked.filter(|question| question.kind == QuestionKind::Model);
+    let question = asked.next();
+    let mut late = "";
+    if let Some(question) = &question {
+        let verdict = Verdict::Say { text: text.clone() };
+        let is_first = pending.decide(question, &verdict)?;
+        // Answered and taken back in between, it is not read any more.
+        if is_first && pending.all().contains(question) {
+            agent.ui.say(&format!("Answers: {}", question.shown.trim()));
+            return Ok(());
+        }
+        late = "The question was answered already, so this is a note. ";
+    }
+    let notes = agent.store.notes(&session.session_id);
+    notes.add(Source::Person, &text)?;
     (agent.store.events(&session.session_id)).append(Event::Note { text });
-    let is_running = LoopLock::is_at_work_on(agent.store.directory(), &session.session_id);
-    let what = match session.open_question() {
-        Some(question) if is_running => format!("Answers: {}", question.question.trim()),
+    let what = match session.open_question().filter(|_| question.is_none()) {
         Some(question) => format!(
             "Noted. The model gets it with the next message. It asked: {}",
             question.question.trim()
         ),
-        None => "Noted. The model gets it with the next message.".to_owned(),
+        None => format!("{late}Noted. The model gets it with the next message."),
     };
     agent.ui.say(&what);
     Ok(())

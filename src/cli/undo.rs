@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{Common, open, resume};
 use crate::agent::Agent;
 use crate::agent::undo::{Reversal, Wish, ensure_restored, files, named, obstacle};
-use crate::approve::{Answer, Takes};
+use crate::approve::{Person as _, Question, Verdict};
 use crate::checkpoint::{Force, Restored};
 use crate::error::{Error, Kind, Result};
 use crate::protocol::SessionId;
@@ -96,11 +96,12 @@ fn reverse(
     } else {
         Force::Skip
     };
-    show(ui, &id, &reversal, force);
+    let shown = shown(&id, &reversal, force);
+    ui.say(&shown);
     // Nothing of it can be done: that is told at once, instead of asking first.
     let plan = &reversal.plan;
     let is_vain = force == Force::Skip && plan.steps.is_empty() && !plan.conflicts.is_empty();
-    if !consent.yes && !is_vain && !is_agreed(&agent, ui)? {
+    if !consent.yes && !is_vain && !is_agreed(&agent, &id, &reversal, &shown)? {
         ui.say("Nothing was done.");
         return Ok(ExitCode::SUCCESS);
     }
@@ -113,18 +114,28 @@ fn reverse(
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn is_agreed(agent: &Agent, ui: &Ui) -> Result<bool> {
-    match ui.ask("Do it? [y/N]", Takes::YesOrNo, &agent.interrupt) {
-        answer @ Answer::Text(_) => Ok(answer.is_yes()),
-        Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
-        Answer::Nobody => Err(Error::mendable(
-            "there is no terminal to ask on, so nothing was done",
-        )
-        .hint("`--yes` does it without asking")),
+/// Asks about what was shown; another terminal may answer too.
+pub(super) fn is_agreed(
+    agent: &Agent,
+    id: &SessionId,
+    reversal: &Reversal,
+    shown: &str,
+) -> Result<bool> {
+    if !agent.person.is_interactive() {
+        return Err(
+            Error::mendable("there is no terminal to ask on, so nothing was done")
+                .hint("`--yes` does it without asking"),
+        );
+    }
+    let question = Question::about_undo(&named(&reversal.rounds), shown);
+    match agent.asker(id).pose(question, &agent.interrupt)? {
+        Some(verdict) => Ok(verdict == Verdict::Yes),
+        None => Err(Error::new(Kind::Interrupted, "interrupted")),
     }
 }
 
-pub(super) fn show(ui: &Ui, id: &SessionId, reversal: &Reversal, force: Force) {
+/// What would change, in words for the person.
+pub(super) fn shown(id: &SessionId, reversal: &Reversal, force: Force) -> String {
     let rounds = named(&reversal.rounds);
     let plan = &reversal.plan;
     let mut text = match reversal.wish {
@@ -163,7 +174,7 @@ pub(super) fn show(ui: &Ui, id: &SessionId, reversal: &Reversal, force: Force) {
             "\nWhat {stay} changed stays as it is: no checkpoint could be taken."
         );
     }
-    ui.say(&text);
+    text
 }
 
 fn more(count: usize) -> String {

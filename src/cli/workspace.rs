@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Common;
-use crate::approve::{Answer, Takes};
+use crate::approve::{Answer, Question};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::settings::{self, Base, Trust};
@@ -33,11 +33,10 @@ pub(super) fn ensure_there(directory: &Path, ui: &Ui, interrupt: &Interrupt) -> 
     if !directory.parent().is_some_and(Path::is_dir) {
         return Err(missing());
     }
-    let question = format!("`{shown}` does not exist. Make it, and work in it? [y/N]");
-    match ui.ask(&question, Takes::YesOrNo, interrupt) {
+    match ui.ask(&Question::about_new_workspace(directory), interrupt) {
         Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
         answer if answer.is_yes() => crate::fs::create_directory(directory),
-        Answer::Text(_) | Answer::Nobody => Err(missing()),
+        Answer::Text(_) | Answer::Nobody | Answer::Elsewhere => Err(missing()),
     }
 }
 

@@ -5,14 +5,15 @@ use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::approve::{Answer, Takes};
+use crate::approve::Answer;
+use crate::protocol::AcceptedLines;
 
 /// A question as it is put at the prompt.
 #[derive(Debug)]
 pub(super) struct PromptQuestion {
     pub(super) number: u64,
     pub(super) text: String,
-    pub(super) takes: Takes,
+    pub(super) takes: AcceptedLines,
     pub(super) sender: Sender<Answer>,
 }
 
