@@ -7,7 +7,6 @@ mod approve;
 mod build_info;
 mod carry;
 mod check;
-mod choices;
 mod completions;
 mod config;
 mod console;
@@ -18,14 +17,12 @@ mod doctor;
 mod end;
 mod export;
 mod fork;
-mod guard;
 mod handoff;
 mod help;
 mod init;
 mod list;
 mod log;
 mod new;
-mod open;
 mod parse;
 mod paste;
 mod plan;
@@ -38,18 +35,19 @@ mod show;
 mod status;
 mod step;
 mod undo;
-mod workspace;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueEnum};
 
 use crate::agent::Ending;
 use crate::approve::Input;
 use crate::error::{Error, Kind, Result};
-use crate::settings::{KEYS, Overrides};
+use crate::services::{Caller, GivenFlags, open};
+use crate::settings::KEYS;
 use crate::ui::{Form, Ui, Volume};
 
 /// What was typed; how it is read is told by `help`.
@@ -131,9 +129,7 @@ enum Verb {
 
 /// A flag for every setting, made from the table of settings.
 #[derive(Debug, Clone, Default)]
-struct SettingFlags {
-    given: Vec<(&'static str, String)>,
-}
+struct SettingFlags(GivenFlags);
 
 impl Args for SettingFlags {
     fn augment_args(command: Command) -> Command {
@@ -156,7 +152,7 @@ impl FromArgMatches for SettingFlags {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         for key in KEYS {
             if let Ok(Some(value)) = matches.try_get_one::<String>(key.flag) {
-                self.given.push((key.flag, value.clone()));
+                self.0.given.push((key.flag, value.clone()));
             }
         }
         // After the verb, the one that counts.
@@ -167,16 +163,17 @@ impl FromArgMatches for SettingFlags {
     }
 }
 
-impl SettingFlags {
-    fn overrides(&self, current_directory: PathBuf) -> Overrides {
-        let start = Overrides::given_in(current_directory);
-        self.given
-            .iter()
-            .fold(start, |flags, (flag, value)| flags.with(flag, Some(value)))
-    }
-}
-
 impl Common {
+    /// The call, as services know it: its options, and who is asked.
+    fn caller(&self, ui: &Ui) -> Caller {
+        Caller {
+            base: self.base.clone(),
+            flags: self.settings.0.clone(),
+            trust: open::trust(),
+            person: Arc::new(ui.clone()),
+        }
+    }
+
     fn ui(&self) -> Ui {
         let volume = match (self.quiet, self.verbose) {
             (true, _) => Volume::Quiet,
@@ -221,7 +218,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(message) => return help::answer(&message),
     };
     let ui = cli.common.ui();
-    match cli.verb.run(&cli.common, ui) {
+    match cli.verb.run(&cli.common, &ui) {
         Ok(code) => code,
         Err(error) => {
             cli.common.ui().error(&error);
@@ -249,40 +246,40 @@ impl Cli {
 }
 
 impl Verb {
-    fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+    fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         match self {
-            Self::New(verb) => verb.run(common, &ui),
-            Self::Resume(verb) => verb.run(common, &ui),
-            Self::Step(verb) => verb.run(common, &ui),
-            Self::Apply(verb) => verb.run(common, &ui),
-            Self::Parse(verb) => verb.run(&ui),
+            Self::New(verb) => verb.run(common, ui),
+            Self::Resume(verb) => verb.run(common, ui),
+            Self::Step(verb) => verb.run(common, ui),
+            Self::Apply(verb) => verb.run(common, ui),
+            Self::Parse(verb) => verb.run(ui),
             Self::Status(verb) => verb.run(common, ui),
             Self::List(_) => list::run(common, ui),
             Self::Show(verb) => verb.run(common, ui),
             Self::Plan(verb) => verb.run(common, ui),
-            Self::Diff(verb) => verb.run(common, &ui),
-            Self::Undo(verb) => verb.run(common, &ui),
-            Self::Redo(verb) => verb.run(common, &ui),
+            Self::Diff(verb) => verb.run(common, ui),
+            Self::Undo(verb) => verb.run(common, ui),
+            Self::Redo(verb) => verb.run(common, ui),
             Self::Copy(verb) => verb.run(common, ui),
             Self::Paste(verb) => verb.run(common, ui),
             Self::Say(verb) => verb.run(common, ui),
             Self::Approve(verb) => verb.run(common, ui),
             Self::Decline(verb) => verb.run(common, ui),
-            Self::Check(_) => check::Check::run(common, &ui),
-            Self::End(verb) => verb.run(common, &ui),
-            Self::Handoff(verb) => verb.run(common, &ui),
-            Self::Fork(verb) => verb.run(common, &ui),
+            Self::Check(_) => check::Check::run(common, ui),
+            Self::End(verb) => verb.run(common, ui),
+            Self::Handoff(verb) => verb.run(common, ui),
+            Self::Fork(verb) => verb.run(common, ui),
             Self::Export(verb) => verb.run(common, ui),
             Self::Rm(verb) => verb.run(common, ui),
-            Self::Config(_) => config::run(common, &ui),
-            Self::Policy(verb) => verb.run(common, &ui),
-            Self::Prompts(verb) => verb.run(common, &ui),
-            Self::Doctor(_) => Ok(doctor::run(common, &ui)),
-            Self::Completions(verb) => Ok(verb.run(&ui)),
-            Self::Man(verb) => verb.run(&ui),
-            Self::Help(verb) => verb.run(&ui),
-            Self::Init(verb) => verb.run(&ui),
-            Self::Demo(_) => demo::run(&ui),
+            Self::Config(_) => config::run(common, ui),
+            Self::Policy(verb) => verb.run(common, ui),
+            Self::Prompts(verb) => verb.run(common, ui),
+            Self::Doctor(_) => Ok(doctor::run(common, ui)),
+            Self::Completions(verb) => Ok(verb.run(ui)),
+            Self::Man(verb) => verb.run(ui),
+            Self::Help(verb) => verb.run(ui),
+            Self::Init(verb) => verb.run(ui),
+            Self::Demo(_) => demo::run(ui),
         }
     }
 }

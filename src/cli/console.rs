@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use self::history::History;
 use self::slash::Meant;
-use super::{Common, copy, open, parse, paste, say};
+use super::{Common, copy, parse, say};
 use crate::agent::Agent;
 use crate::courier::{self, Message, Notify, Sight};
 use crate::error::Result;
@@ -24,6 +24,9 @@ use crate::interrupt::Interrupt;
 use crate::mailbox::Mailbox;
 use crate::protocol::SessionId;
 use crate::reply;
+use crate::services;
+use crate::services::open as opening;
+use crate::services::reply::RoundNumber;
 use crate::ui::{Entry, Listener, Pasted, Prompt, Ui};
 
 /// How long what was entered last may take when the loop ends before the person is told that it is
@@ -70,7 +73,7 @@ pub(super) fn open(
     session: &SessionId,
     notify: Notify,
 ) -> Option<Opened> {
-    let history = History::kept_in(open::trust().directory());
+    let history = History::kept_in(opening::trust().directory());
     let (words, told) = mpsc::channel();
     let (commands, entered) = mpsc::channel();
     let lines = history.load();
@@ -213,7 +216,7 @@ impl Hand {
     fn act(&self, entry: &Entry) -> Result<()> {
         match entry {
             Entry::Reply(text) => {
-                paste::put(&self.mailbox, text.as_bytes(), paste::Number::MustMatch)?;
+                services::reply::put(&self.mailbox, text.as_bytes(), RoundNumber::MustMatch)?;
             }
             Entry::Unsent(_) => {}
             Entry::Line(line) => match slash::read(line) {
@@ -221,7 +224,7 @@ impl Hand {
                     "There is no open question; `{}` was ignored.",
                     line.trim()
                 )),
-                Meant::Note => say::tell(&self.common, self.common.ui(), line)?,
+                Meant::Note => say::tell(&self.common, &self.common.ui(), line)?,
                 Meant::Command(word, _) if word.verb.is_empty() => self.ui.say(&slash::help()),
                 // The person has left; what they told and pasted is kept all the same.
                 Meant::Command(..) if self.interrupt.is_raised() => {}
@@ -244,7 +247,7 @@ impl Hand {
     fn run(&self, arguments: &[String]) -> Result<()> {
         let line = std::iter::once("agent").chain(arguments.iter().map(String::as_str));
         match parse(line.map(OsString::from)) {
-            Ok(cli) => cli.verb.run(&self.common, self.common.ui()).map(|_| ()),
+            Ok(cli) => cli.verb.run(&self.common, &self.common.ui()).map(|_| ()),
             Err(message) => {
                 self.ui.say(message.to_string().trim_end());
                 Ok(())

@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{Common, carry, open, resume};
+use super::Common;
 use crate::agent::message_of;
 use crate::approve::{Asker, Pending, Question, Verdict};
 use crate::courier::{Clipboard, Message, Surroundings};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::mailbox::{Doorbell, Mailbox};
+use crate::services::{find, open};
 use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
@@ -41,25 +42,25 @@ pub(super) struct Copy {
 }
 
 impl Copy {
-    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let agent = open::files(common, ui)?;
-        let session = resume::find_any(&agent.store, &agent.ui, self.id.as_deref())?;
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
+        let agent = open::files(&common.caller(ui))?;
+        let session = find::find_any(&agent.store, ui, self.id.as_deref())?;
         let id = &session.session_id;
         let message = Message::latest(&agent.mailbox, id).ok_or_else(|| {
             Error::mendable(format!("there is no message of session {id} yet"))
                 .hint(format!("`agent resume {id}` writes it"))
         })?;
         let texts = self.texts(&message)?;
-        if common.json || agent.ui.columns().is_none() {
+        if common.json || ui.columns().is_none() {
             for (_, text) in &texts {
-                agent.ui.text(text);
+                ui.text(text);
             }
         } else {
             let asker = Asker {
-                person: Arc::new(agent.ui.clone()),
+                person: Arc::new(ui.clone()),
                 pending: Pending::of(&agent.store.folder(id)),
             };
-            hand_over(&agent.mailbox, &message, &texts, &agent.ui, &asker);
+            hand_over(&agent.mailbox, &message, &texts, ui, &asker);
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -106,7 +107,7 @@ fn hand_over(
                 Ready::Nobody => return,
             }
         }
-        if !carry::put(&mut clipboard, message, *number, text, ui) {
+        if !put(&mut clipboard, message, *number, text, ui) {
             ui.text(text);
         }
     }
@@ -176,5 +177,26 @@ fn wait_for_enter(mailbox: &Mailbox, message: &Message, name: &str, asker: &Aske
 fn tell_attachment(message: &Message, ui: &Ui) {
     if let Some(file) = &message.posted.attachment {
         ui.say(&format!("Drag `{}` in beside it.", file.display()));
+    }
+}
+
+/// Puts a text on the clipboard and says what became of it.
+pub(super) fn put(
+    clipboard: &mut Clipboard,
+    message: &Message,
+    number: usize,
+    text: &str,
+    ui: &Ui,
+) -> bool {
+    let name = message.name(number);
+    match clipboard.put(text, ui) {
+        Ok(sent) => {
+            ui.say(&format!("{name}: {sent}."));
+            true
+        }
+        Err(failure) => {
+            ui.say(&format!("{name} is not on the clipboard: {failure}."));
+            false
+        }
     }
 }

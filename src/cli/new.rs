@@ -4,9 +4,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, carry, exit_code, log, open, prompts, read_standard_input};
+use super::{Common, carry, exit_code, log, prompts, read_standard_input};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
+use crate::services::open;
 use crate::session::{LoopLock, Session};
 use crate::ui::Ui;
 
@@ -37,7 +38,7 @@ pub(super) struct New {
 impl New {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let task = self.task(common, ui)?;
-        let (agent, wishes) = open::agent_and_wishes(common, ui.clone())?;
+        let (agent, wishes) = open::agent_and_wishes(&common.caller(ui))?;
         let longest = agent.manner.carriage.limit.characters / 2;
         if task.chars().count() > longest {
             return Err(

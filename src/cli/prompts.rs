@@ -6,11 +6,12 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::{Common, open};
+use super::Common;
 use crate::approve::{Answer, Question};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::prompts::{Owner, Prompt, Shelves};
+use crate::services::open;
 use crate::settings::{Base, Found, quoted};
 use crate::ui::{Ui, escape_line, shortened};
 

@@ -4,11 +4,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, open, resume};
-use crate::approve::{Pending, Verdict};
+use super::Common;
 use crate::error::{Error, Result};
-use crate::protocol::{Event, QuestionKind};
-use crate::session::Source;
+use crate::services::say::{self, SaidOutcome};
+use crate::services::{find, open};
 use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
@@ -30,49 +29,40 @@ pub(super) struct Say {
 }
 
 impl Say {
-    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         tell_in(common, ui, self.session.as_deref(), &self.text.join(" "))?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Leaves a note for the model of the latest session, and says what becomes of it.
-pub(super) fn tell(common: &Common, ui: Ui, text: &str) -> Result<()> {
+/// Tells the model of the latest session something, and says what becomes of it.
+pub(super) fn tell(common: &Common, ui: &Ui, text: &str) -> Result<()> {
     tell_in(common, ui, None, text)
 }
 
-fn tell_in(common: &Common, ui: Ui, session: Option<&str>, text: &str) -> Result<()> {
+fn tell_in(common: &Common, ui: &Ui, session: Option<&str>, text: &str) -> Result<()> {
     if text.trim().is_empty() {
         return Err(Error::usage("there is nothing to say").hint("agent say \"use spaces\""));
     }
-    let agent = open::files(common, ui)?;
-    let mut session = resume::find(&agent.store, &agent.ui, session)?;
-    let text = text.trim().to_owned();
-    let pending = Pending::of(&agent.store.folder(&session.session_id));
-    let asked = pending.all().into_iter();
-    let mut asked = asked.filter(|question| question.kind == QuestionKind::Model);
-    let question = asked.next();
-    let mut late = "";
-    if let Some(question) = &question {
-        let verdict = Verdict::Say { text: text.clone() };
-        let is_first = pending.decide(question, &verdict)?;
-        // Answered and taken back in between, it is not read any more.
-        if is_first && pending.all().contains(question) {
-            agent.ui.say(&format!("Answers: {}", question.shown.trim()));
-            return Ok(());
+    let files = open::files(&common.caller(ui))?;
+    let mut session = find::find(&files.store, ui, session)?;
+    let what = match say::say(&files, &mut session, text)? {
+        SaidOutcome::Answer { question } => format!("Answers: {}", question.trim()),
+        SaidOutcome::Note { is_late: true, .. } => {
+            "The question was answered already. Noted: the model gets it with the next message."
+                .to_owned()
         }
-        late = "The question was answered already, so this is a note. ";
-    }
-    let notes = agent.store.notes(&session.session_id);
-    notes.add(Source::Person, &text)?;
-    (agent.store.events(&session.session_id)).append(Event::Note { text });
-    let what = match session.open_question().filter(|_| question.is_none()) {
-        Some(question) => format!(
+        SaidOutcome::Note {
+            open: Some(question),
+            ..
+        } => format!(
             "Noted. The model gets it with the next message. It asked: {}",
-            question.question.trim()
+            question.trim()
         ),
-        None => format!("{late}Noted. The model gets it with the next message."),
+        SaidOutcome::Note { open: None, .. } => {
+            "Noted. The model gets it with the next message.".to_owned()
+        }
     };
-    agent.ui.say(&what);
+    ui.say(&what);
     Ok(())
 }

@@ -7,14 +7,12 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::{Common, open, resume};
-use crate::agent::Agent;
+use super::Common;
 use crate::agent::undo::{Reversal, Wish, ensure_restored, files, named, obstacle};
-use crate::approve::{Person as _, Question, Verdict};
 use crate::checkpoint::{Force, Restored};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::protocol::SessionId;
-use crate::session::Store;
+use crate::services::undo::{self, PlannedReversal};
 use crate::ui::{Ui, escape_line};
 
 /// How many files of a kind are named on the terminal.
@@ -87,51 +85,34 @@ fn reverse(
     wish: Wish,
     consent: &Consent,
 ) -> Result<ExitCode> {
-    let find = |store: &Store, ui: &Ui| resume::find_any(store, ui, id);
-    let opened = open::session(common, ui.clone(), find)?;
-    let (agent, id) = (opened.agent, opened.session.session_id);
-    let reversal = agent.plan(&id, wish)?;
+    let planned = undo::plan(&common.caller(ui), id, wish)?;
     let force = if consent.force {
         Force::KeepCopies
     } else {
         Force::Skip
     };
-    let shown = shown(&id, &reversal, force);
+    let shown = shown(&planned.session, &planned.reversal, force);
     ui.say(&shown);
     // Nothing of it can be done: that is told at once, instead of asking first.
-    let plan = &reversal.plan;
-    let is_vain = force == Force::Skip && plan.steps.is_empty() && !plan.conflicts.is_empty();
-    if !consent.yes && !is_vain && !is_agreed(&agent, &id, &reversal, &shown)? {
+    if !consent.yes && !planned.is_vain(force) && !is_agreed(&planned, &shown)? {
         ui.say("Nothing was done.");
         return Ok(ExitCode::SUCCESS);
     }
-    let restored = agent.carry_out(&id, &reversal, force)?;
-    tell(&agent, ui, &id, &reversal, &restored);
+    let restored = planned.carry_out(force)?;
+    tell(ui, &planned, &restored);
     if common.json {
-        ui.data(&UndoOutcome::of(&reversal, &restored));
+        ui.data(&UndoOutcome::of(&planned.reversal, &restored));
     }
     ensure_restored(&restored)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Asks about what was shown; another terminal may answer too.
-pub(super) fn is_agreed(
-    agent: &Agent,
-    id: &SessionId,
-    reversal: &Reversal,
-    shown: &str,
-) -> Result<bool> {
-    if !agent.person.is_interactive() {
-        return Err(
-            Error::mendable("there is no terminal to ask on, so nothing was done")
-                .hint("`--yes` does it without asking"),
-        );
-    }
-    let question = Question::about_undo(&named(&reversal.rounds), shown);
-    match agent.asker(id).pose(question, &agent.interrupt)? {
-        Some(verdict) => Ok(verdict == Verdict::Yes),
-        None => Err(Error::new(Kind::Interrupted, "interrupted")),
-    }
+pub(super) fn is_agreed(planned: &PlannedReversal, shown: &str) -> Result<bool> {
+    planned.is_agreed(shown)?.ok_or_else(|| {
+        Error::mendable("there is no terminal to ask on, so nothing was done")
+            .hint("`--yes` does it without asking")
+    })
 }
 
 /// What would change, in words for the person.
@@ -188,13 +169,8 @@ fn item(path: &Path, what: &str) -> String {
     format!("\n  {} {what}", escape_line(&path.to_string_lossy()))
 }
 
-pub(super) fn tell(
-    agent: &Agent,
-    ui: &Ui,
-    id: &SessionId,
-    reversal: &Reversal,
-    restored: &Restored,
-) {
+pub(super) fn tell(ui: &Ui, planned: &PlannedReversal, restored: &Restored) {
+    let (id, reversal) = (&planned.session, &planned.reversal);
     let rounds = named(&reversal.rounds);
     let it = if reversal.rounds.len() == 1 {
         "it"
@@ -217,7 +193,7 @@ pub(super) fn tell(
         text.push_str(&item(&kept.path, &copy));
     }
     if !restored.aside.is_empty() {
-        let place = agent.removed(id, reversal);
+        let place = planned.removed();
         let _ = write!(
             text,
             "\nNothing is lost: what was removed or replaced and has no other copy ({}) is kept for 30 days in {}",
@@ -226,13 +202,15 @@ pub(super) fn tell(
         );
     }
     // Those in the plan were shown; these came up on the way.
-    let planned = &reversal.plan.conflicts;
-    let others = restored.skipped.iter().filter(|one| !planned.contains(one));
+    let foreseen = &reversal.plan.conflicts;
+    let others = restored
+        .skipped
+        .iter()
+        .filter(|one| !foreseen.contains(one));
     for conflict in others.take(SHOWN) {
         text.push_str(&item(&conflict.path, &obstacle(conflict)));
     }
-    let has_ended = (agent.store.load(id)).is_ok_and(|session| session.is_complete);
-    if has_ended {
+    if planned.has_ended() {
         let _ = write!(
             text,
             "\nThe session has ended; `agent resume {id} \"...\"` tells the model first."

@@ -28,7 +28,6 @@ const KNOWN_DUPLICATES: &[&str] = &[
     "End",
     "Entry",
     "Failure",
-    "Files",
     "Filled",
     "Form",
     "Found",
@@ -65,7 +64,6 @@ const KNOWN_DUPLICATES: &[&str] = &[
     "Summary",
     "Surroundings",
     "Tail",
-    "Takes",
     "Tokens",
     "Told",
     "Trouble",
@@ -75,7 +73,6 @@ const KNOWN_DUPLICATES: &[&str] = &[
     "Verdict",
     "Watch",
     "Way",
-    "Which",
     "Word",
 ];
 

@@ -8,6 +8,7 @@ use crate::agent::Permit;
 use crate::approve::{KeptAnswers, KeptRules};
 use crate::checkpoint::CheckpointLimits;
 use crate::error::{Error, Result};
+use crate::escape::escape_line;
 use crate::fs::{Durability, create_directory, own_directory, write_atomic};
 use crate::platform::programs;
 use crate::policy::{
@@ -19,11 +20,10 @@ use crate::sandbox::{
     self, Backend, Confinement, FileIdentity, ResourceLimits, SandboxMode, Strength,
 };
 use crate::settings::{Loaded, Origin, Settings, Trust};
-use crate::ui::escape_line;
 
 /// How much is done to know the sandbox of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Testing {
+pub enum Testing {
     /// It is tried where nobody knows yet, and remembered until the next start of the machine.
     Remembered,
     /// It is tried where nobody knows yet; nothing is written.
