@@ -5,7 +5,6 @@ use crate::agent::{Agent, Ending};
 use crate::courier::{Clipboard, Couriers, Message, Surroundings, Use, Wishes};
 use crate::error::Result;
 use crate::session::Session;
-use crate::ui::Ui;
 
 /// Whether the loop waits for replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

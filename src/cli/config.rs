@@ -51,7 +51,7 @@ pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
 
 /// What holds for messages, and where that comes from.
 fn about_chat(settings: &Settings) -> String {
-    let (chat, carriage) = (open::chat(settings), open::carriage(settings));
+    let (chat, carriage) = (settings.chat, open::carriage(settings));
     let Limit { characters, tokens } = carriage.limit;
     let tokens = match tokens {
         usize::MAX => String::new(),

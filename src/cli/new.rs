@@ -50,6 +50,7 @@ impl New {
         let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
         let mut session = Session::new(id, task, agent.manner.max_rounds, crate::session::now());
         session.choices.clone_from(&agent.manner.choices);
+        session.permissions.clone_from(&agent.manner.permissions);
         session.workspace = agent.workspace_from_base();
         session.outside_repository = agent.repository_from_workspace();
         agent.store.save(&session)?;

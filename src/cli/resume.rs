@@ -54,7 +54,7 @@ impl Resume {
             }
         })?;
         let (agent, mut session) = (opened.agent, opened.session);
-        tell_not_kept(ui, &opened.not_kept);
+        tell_permissions(ui, &opened.not_kept, &opened.held_back);
         if session.is_at_limit() {
             let rounds = session.sequence_number.saturating_sub(1);
             session.round_limit = rounds.saturating_add(agent.manner.max_rounds);
@@ -136,12 +136,19 @@ pub(super) fn instruction(words: &[String]) -> Result<Option<String>> {
     Ok(Some(text.to_owned()))
 }
 
-/// Says what the session was given earlier and what does not hold now, because it permits more.
-pub(super) fn tell_not_kept(ui: &Ui, not_kept: &[String]) {
+/// Says what would permit more and is not in force: what the session was given earlier, and what the
+/// settings say by now.
+pub(super) fn tell_permissions(ui: &Ui, not_kept: &[String], held_back: &[String]) {
     if !not_kept.is_empty() {
         let flags = escape_line(&not_kept.join(" "));
         ui.say(&format!(
             "Given earlier and not in force now, because it permits more: `{flags}`. Say it again if you want it."
+        ));
+    }
+    if !held_back.is_empty() {
+        let flags = escape_line(&held_back.join(" "));
+        ui.say(&format!(
+            "The settings permit more than this session began with, which stays as it was. To use it: `{flags}`."
         ));
     }
 }

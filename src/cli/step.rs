@@ -41,7 +41,7 @@ impl StepArgs {
             find::find_open(store, person, self.id.as_deref())
         })?;
         let (agent, session) = (opened.agent, opened.session);
-        resume::tell_not_kept(ui, &opened.not_kept);
+        resume::tell_permissions(ui, &opened.not_kept, &opened.held_back);
         log::start(&agent, &session, ui);
         let find = |session: &Session| match &self.reply {
             Some(file) => {
@@ -56,7 +56,8 @@ impl StepArgs {
 
 /// The oldest reply that lies in the inbox.
 fn waiting(agent: &Agent, session: &Session) -> Result<Candidate> {
-    let mut inbox = Inbox::watch(&agent.mailbox, crate::reply::end_mark);
+    let inbox = Inbox::watch(&agent.mailbox, crate::reply::end_mark);
+    let mut inbox = inbox.telling(agent.person.clone());
     while let Some(arrival) = inbox.poll(&session.end_mark()) {
         match arrival {
             Arrival::Reply(candidate) => {

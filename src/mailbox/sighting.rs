@@ -35,6 +35,8 @@ pub(super) struct Overview {
     pub(super) reply: Option<(OsString, Stat)>,
     /// Problems to report, each once.
     pub(super) oddities: Vec<(OsString, Oddity)>,
+    /// Replies that are not whole yet and have grown, with their sizes.
+    pub(super) arriving: Vec<(OsString, u64)>,
     /// When the next file may have settled.
     pub(super) wait: Option<Duration>,
 }
@@ -73,6 +75,8 @@ struct Sighting {
     /// The round for which it was handed out: once each, or a loop that leaves it would spin.
     delivered: Option<EndMark>,
     is_told: bool,
+    /// How long it was when it was last told that it arrives.
+    told_size: u64,
 }
 
 /// The state of the program that writes a file.
@@ -180,6 +184,7 @@ impl Sightings {
             tail: ReplyTail::Unread,
             delivered: None,
             is_told: false,
+            told_size: 0,
         }
     }
 
@@ -198,6 +203,9 @@ impl Sightings {
                     }
                 }
                 FileVerdict::Wait(rest) => {
+                    if let Some(size) = sighting.news_of_size(rest) {
+                        overview.arriving.push((name.clone(), size));
+                    }
                     overview.wait = Some(overview.wait.map_or(rest, |wait| wait.min(rest)));
                 }
                 FileVerdict::Tell(oddity) => overview.oddities.push((name.clone(), oddity)),
@@ -278,6 +286,20 @@ impl Sighting {
             SettleLook::Wait(rest) => FileVerdict::Wait(rest),
             SettleLook::Empty => self.tell(Oddity::Empty, Duration::ZERO),
         }
+    }
+
+    /// The size of a reply that takes its time, each once. One that is about to be whole is not worth
+    /// a word.
+    fn news_of_size(&mut self, rest: Duration) -> Option<u64> {
+        let EntryKind::Reply(stat) = &self.found else {
+            return None;
+        };
+        let is_new = stat.size > 0 && stat.size != self.told_size;
+        if !is_new || rest <= SETTLE {
+            return None;
+        }
+        self.told_size = stat.size;
+        Some(stat.size)
     }
 
     /// Names an oddity once, and not before it stayed for a while: tools make such files too.

@@ -81,6 +81,37 @@ fn stricter(key: &Key, given: Option<&str>, kept: Option<&str>) -> Option<String
     Some(if is_kept { kept } else { given }.to_owned())
 }
 
+/// The permissions in force, as a session that begins now keeps them.
+///
+/// How much a command may use, the clipboard and notifications are no permissions of the model.
+pub fn permissions(loaded: &Loaded) -> Choices {
+    let is_permission = |key: &Key| {
+        decides_how_much(key)
+            && key.loosens != Loosens::Limit
+            && !["Clipboard", "Notify"].contains(&key.name)
+    };
+    let mut permissions = Choices::default();
+    for (key, value, _) in loaded.rows() {
+        // How far a session is with its plan is kept apart.
+        if key.name == "Approval" {
+            permissions.set(key.name, loaded.work_approval.word());
+        } else if is_permission(key) {
+            permissions.set(key.name, &value);
+        }
+    }
+    permissions
+}
+
+/// The flags, held to what was in force when a session began.
+fn held_to(permissions: &Choices, flags: Overrides) -> Overrides {
+    permissions
+        .iter()
+        .fold(flags, |flags, (name, value)| match Key::named(name) {
+            Some(key) => flags.beginning_with(key.flag, value),
+            None => flags,
+        })
+}
+
 /// The flags with all that was chosen for a session.
 pub(super) fn flags_with(choices: &Choices, flags: Overrides) -> Overrides {
     choices
@@ -108,7 +139,8 @@ pub(super) fn recall(
     ensure_known(&now.paths.sessions, session)?;
     let choices = chosen(&caller.flags, &session.choices);
     ensure_given(caller, trust, &now.paths.sessions, &choices, session)?;
-    let mut flags = flags_with(&choices, caller.flags.overrides(open::here()?));
+    let flags = flags_with(&choices, caller.flags.overrides(open::here()?));
+    let mut flags = held_to(&session.permissions, flags);
     if let Some(place) = workspace_of(caller, trust, (base, now), session)? {
         flags = flags.with(WORKSPACE_FLAG, Some(place.display()));
     }
@@ -119,7 +151,7 @@ pub(super) fn recall(
 
 /// Refuses a session with a setting of a newer version: to leave it out could permit more.
 fn ensure_known(sessions: &Path, session: &Session) -> Result<()> {
-    let mut kept = session.choices.iter();
+    let mut kept = session.choices.iter().chain(session.permissions.iter());
     let Some((name, _)) = kept.find(|(name, _)| Key::named(name).is_none()) else {
         return Ok(());
     };
@@ -205,7 +237,7 @@ pub fn recall_files(files: &mut SessionFiles, caller: &Caller, session: &Session
         let flags = flags_with(&choices, caller.flags.overrides(open::here()?));
         let layers = settings::read(&files.base, settings::process_environment(), &flags)?;
         let settings = layers.settle(&caller.trust)?.settings;
-        files.chat = open::chat(&settings);
+        files.chat = settings.chat;
         files.carriage = open::carriage(&settings);
         files.check = settings.check_command;
     }

@@ -12,7 +12,7 @@ use crate::escape::escape_line;
 use crate::fs::{Durability, create_directory, own_directory, write_atomic};
 use crate::platform::programs;
 use crate::policy::{
-    self, FoundProgram, Grant, PersonRules, Policy, ProgramLookup, ProjectRules, Rule,
+    self, FoundProgram, Grant, Network, PersonRules, Policy, ProgramLookup, ProjectRules, Rule,
 };
 use crate::protocol::RelPath;
 use crate::repositories::ConfiguredPaths;
@@ -41,13 +41,9 @@ pub(super) fn permit(
 ) -> Result<Permit> {
     let settings = &loaded.settings;
     distrust_programs(loaded, workspace);
-    let mode = match settings.sandbox.as_str() {
-        "required" => SandboxMode::Required,
-        "off" => SandboxMode::Off,
-        _ => SandboxMode::Auto,
-    };
+    let mode = settings.sandbox;
     let strength = (mode != SandboxMode::Off && testing != Testing::Unneeded).then(|| {
-        let wanted = Backend::named(&settings.sandbox_backend);
+        let wanted = settings.sandbox_backend.only();
         strength(trust, testing, workspace, wanted)
     });
     let confinement = match &strength {
@@ -62,8 +58,8 @@ pub(super) fn permit(
         sandbox::sweep(confinement);
     }
     let mut policy = Policy::new(workspace, std::env::home_dir().as_deref());
-    policy.approval = settings.approval.parse().unwrap_or_default();
-    policy.strictness = settings.policy.parse().unwrap_or_default();
+    policy.approval = settings.approval;
+    policy.strictness = settings.policy;
     policy.confinement = match (mode, &confinement) {
         (SandboxMode::Off, _) => policy::CommandConfinement::SwitchedOff,
         (_, Some(confinement)) if confinement.exposes_records() => {
@@ -82,12 +78,12 @@ pub(super) fn permit(
     Ok(Permit {
         commands: settings.commands,
         policy,
-        work_approval: loaded.work_approval.parse().unwrap_or_default(),
+        work_approval: loaded.work_approval,
         kept_rules: KeptRules::kept_in(trust.directory()),
         kept_answers: KeptAnswers::kept_in(trust.directory()),
         confinement,
         kept_inventory: kept_inventory(trust, &loaded.paths.sessions),
-        network: settings.network.parse().unwrap_or_default(),
+        network: settings.network,
         strength,
     })
 }
@@ -157,25 +153,14 @@ fn written_rules(loaded: &Loaded) -> Result<(PersonRules, ProjectRules)> {
 
 /// Where commands may write besides the workspace, under every name that leads there.
 fn writable(settings: &Settings) -> impl Iterator<Item = PathBuf> {
-    paths(&settings.extra_write_paths)
-        .into_iter()
+    (settings.extra_write_paths.clone().into_iter())
         .flat_map(|path| [path.canonicalize().ok(), Some(path)])
         .flatten()
 }
 
-fn paths(text: &str) -> Vec<PathBuf> {
-    std::env::split_paths(text)
-        .filter(|path| !path.as_os_str().is_empty())
-        .collect()
-}
-
 fn grants(settings: &Settings) -> Vec<Grant> {
-    let mut grants: Vec<Grant> = settings
-        .grants
-        .split(',')
-        .filter_map(|word| word.parse().ok())
-        .collect();
-    if settings.network == "on" && !grants.contains(&Grant::Network) {
+    let mut grants = settings.grants.clone();
+    if settings.network == Network::On && !grants.contains(&Grant::Network) {
         grants.push(Grant::Network);
     }
     grants
@@ -194,8 +179,8 @@ fn confinement(
     confinement.identity = FileIdentity::of(workspace);
     confinement.network = grants.contains(&Grant::Network);
     confinement.git_write = grants.contains(&Grant::GitWrite);
-    confinement.extra_read = paths(&settings.extra_read_paths);
-    confinement.extra_write = paths(&settings.extra_write_paths);
+    confinement.extra_read = settings.extra_read_paths.clone();
+    confinement.extra_write = settings.extra_write_paths.clone();
     confinement.limits = ResourceLimits {
         processes: Some(settings.max_processes),
         memory: Some(settings.max_memory_megabytes * MEGABYTE),

@@ -17,11 +17,13 @@ use crate::execute::Limits;
 use crate::interrupt::Interrupt;
 use crate::mailbox::Mailbox;
 use crate::platform::programs;
+use crate::policy::Approval;
+use crate::protocol::OnFailure;
 use crate::secrets::{Allow, Scanner};
 use crate::session::{Choices, Store};
 use crate::settings::{
-    self, Attach, Base, Chat, Found, KeepsContext, Loaded, OnFailure, Origin, Overrides, Paths,
-    Secrets, Settings, Switch, Trust, WhenTooLong,
+    self, Attach, Base, Chat, ClipboardUse, Found, KeepsContext, Loaded, NotifyBy, Origin,
+    Overrides, Paths, Secrets, Settings, Switch, Trust, WhenTooLong,
 };
 use crate::workspace::Workspace;
 
@@ -85,7 +87,7 @@ pub fn files(caller: &Caller) -> Result<SessionFiles> {
     let (base, loaded) = settings(caller, FirstRun::Refuse)?;
     Ok(SessionFiles {
         base,
-        chat: chat(&loaded.settings),
+        chat: loaded.settings.chat,
         carriage: carriage(&loaded.settings),
         check: loaded.settings.check_command,
         store: Store::open(loaded.paths.sessions)?,
@@ -161,8 +163,9 @@ pub fn assemble(
             secrets: secrets(settings),
             check: check(settings),
             choices: Choices::default(),
+            permissions: choices::permissions(loaded),
             on_failure: settings.on_failure,
-            chat: chat(settings),
+            chat: settings.chat,
             keeps_context: keeps_context(settings),
             carriage: carriage(settings),
             max_rounds: settings.max_rounds,
@@ -237,17 +240,17 @@ pub(super) fn another(caller: &Caller, directory: &Path, agent: &Agent) -> Resul
 /// What the settings want of the couriers.
 pub fn wishes(settings: &Settings, trust: &Trust) -> Wishes {
     Wishes {
-        clipboard: match settings.clipboard.as_str() {
-            "auto" => Use::Both,
-            "out" => Use::Out,
-            _ => Use::Off,
+        clipboard: match settings.clipboard {
+            ClipboardUse::Auto => Use::Both,
+            ClipboardUse::Out => Use::Out,
+            ClipboardUse::Off => Use::Off,
         },
-        notify: match settings.notify.as_str() {
-            "bell" => Notify::Bell,
-            "desktop" => Notify::Desktop,
-            _ => Notify::Off,
+        notify: match settings.notify {
+            NotifyBy::Bell => Notify::Bell,
+            NotifyBy::Desktop => Notify::Desktop,
+            NotifyBy::Off => Notify::Off,
         },
-        found: if settings.approval == "ask" {
+        found: if settings.approval == Approval::Ask {
             FoundReply::Asked
         } else {
             FoundReply::Used
@@ -261,15 +264,10 @@ fn memory(state: Option<&Path>) -> Option<std::path::PathBuf> {
     Some(state?.join("clipboard"))
 }
 
-/// The chat of the settings.
-pub fn chat(settings: &Settings) -> &'static Chat {
-    Chat::named(&settings.chat).expect("the settings allow no other name")
-}
-
 /// Whether that chat knows in one message what the ones before said.
 fn keeps_context(settings: &Settings) -> bool {
     match settings.keeps_context {
-        KeepsContext::Auto => chat(settings).keeps_context,
+        KeepsContext::Auto => settings.chat.keeps_context,
         KeepsContext::On => true,
         KeepsContext::Off => false,
     }
@@ -279,7 +277,7 @@ fn keeps_context(settings: &Settings) -> bool {
 pub fn carriage(settings: &Settings) -> Carriage {
     /// Above how many characters a file is easier than a paste, where the chat has no opinion.
     const LONG_PASTE: usize = 5000;
-    let chat = chat(settings);
+    let chat = settings.chat;
     let or = |own: usize, known: usize| if own > 0 { own } else { known };
     let known_tokens = match settings.max_outbox_chars {
         0 => chat.max_tokens.unwrap_or(usize::MAX),

@@ -202,3 +202,71 @@ fn a_whole_session_runs_without_a_terminal() {
     let is_reversed = |event: &Event| matches!(event, Event::Reversed { .. });
     assert!(kept.iter().any(|envelope| is_reversed(&envelope.event)));
 }
+
+#[test]
+fn a_session_permits_no_more_than_it_began_with_unless_a_flag_says_so() {
+    let mut scene = Scene::new();
+    let store = Store::open(scene.base().join("sessions")).unwrap();
+    let mut begun = scene.session.clone();
+    begun.permissions.set("Network", "off");
+    begun.permissions.set("Approval", "edits");
+    begun.permissions.set("Grants", "git-write");
+    begun.permissions.set("Deny", "rm");
+    store.save(&begun).unwrap();
+    let file = scene.base().join("appsettings.json");
+    let json = br#"{"Agent": {"Network": "on", "Approval": "ask", "Grants": "git-write,network", "Deny": "ls"}}"#;
+    std::fs::write(&file, json).unwrap();
+    scene.caller.trust.remember(&file, json).unwrap();
+    let find = |store: &Store, person: &dyn Person| find::find(store, person, None);
+    let opened = open::session(&scene.caller, find).unwrap();
+    let permit = &opened.agent.manner.permit;
+    assert_eq!(permit.network, crate::policy::Network::Off);
+    assert_eq!(
+        permit.policy.approval,
+        crate::policy::Approval::Ask,
+        "stricter by now"
+    );
+    assert_eq!(permit.policy.grants, [crate::policy::Grant::GitWrite]);
+    let denied: Vec<String> = (permit.policy.person.deny.iter())
+        .chain(&permit.policy.project.deny)
+        .map(crate::policy::Rule::text)
+        .collect();
+    assert!(
+        denied.contains(&"rm".to_owned()) && denied.contains(&"ls".to_owned()),
+        "{denied:?}"
+    );
+    assert_eq!(
+        opened.held_back,
+        ["--grant 'git-write,network'", "--network on"]
+    );
+    scene
+        .caller
+        .flags
+        .given
+        .push(("--network", "on".to_owned()));
+    let opened = open::session(&scene.caller, find).unwrap();
+    assert_eq!(
+        opened.agent.manner.permit.network,
+        crate::policy::Network::On
+    );
+    assert_eq!(opened.held_back, ["--grant 'git-write,network'"]);
+}
+
+#[test]
+fn a_done_that_does_not_count_is_told_once() {
+    let scene = Scene::new();
+    let find = |store: &Store, person: &dyn Person| find::find(store, person, None);
+    let opened = open::session(&scene.caller, find).unwrap();
+    let inbox = scene.base().join("inbox");
+    let text = "[DELETE_FILE path=\"missing.txt\"]\n[DONE]\nmade\n[/DONE]\n[END ab12cd34#1]\n";
+    let find = |_: &Session| Ok(Some(reply(&inbox.join("one.md"), text)));
+    let ending = opened.agent.run_once(opened.session, find).unwrap();
+    assert_eq!(ending, Ending::Stepped);
+    let events = scene.person.0.lock().unwrap();
+    let told = events.iter().filter_map(|event| match event {
+        Event::Step { result, .. } if result.command == "DONE" => Some(result.outcome.status),
+        _ => None,
+    });
+    let told: Vec<_> = told.collect();
+    assert_eq!(told, [crate::protocol::Status::Refused]);
+}

@@ -24,7 +24,9 @@ pub(super) fn volume(event: &Event) -> Volume {
         | Event::Done { .. }
         | Event::RoundLimit { .. }
         | Event::Interrupted { .. } => Volume::Quiet,
-        Event::Housekeeping(Housekeeping::JournalCompacted { .. }) => Volume::Verbose,
+        Event::Housekeeping(Housekeeping::JournalCompacted { .. }) | Event::Arriving { .. } => {
+            Volume::Verbose
+        }
         _ => Volume::Normal,
     }
 }
@@ -117,6 +119,9 @@ fn sentences(event: &Event, view: &RenderContext) -> String {
         ),
         Event::SecretsKept { secrets, doubts } => secrets_kept(secrets, *doubts),
         Event::Clipboard(news) => clipboard(news),
+        Event::Arriving { name, bytes } => {
+            format!("`{}` is arriving: {bytes} bytes so far.", escape_line(name))
+        }
         Event::Inbox { message, hint } => escape_text(&format!("{message}: {hint}")),
         Event::LeftInInbox { name, answers } => format!(
             "`{}` answers session {answers}, which is not finished: it stays in the inbox, and `agent resume {answers}` takes it.",

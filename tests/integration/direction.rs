@@ -97,7 +97,11 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         ],
     ),
     ("prompts", &["settings"]),
-    ("settings", &["fs", "json", "number", "platform"]),
+    // Settings are typed by what they set.
+    (
+        "settings",
+        &["fs", "json", "number", "platform", "policy", "sandbox"],
+    ),
     (
         "ui",
         &[

@@ -192,6 +192,10 @@ fn steps() -> Vec<Event> {
             skipped: nothing(),
         },
         Event::Unlistable { problem: text() },
+        Event::Arriving {
+            name: text(),
+            bytes: 1,
+        },
     ]
 }
 

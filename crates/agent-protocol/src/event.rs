@@ -95,6 +95,8 @@ pub enum Event {
     Clipboard(ClipboardNews),
     /// Something is wrong with the inbox, or with a file in it.
     Inbox { message: String, hint: String },
+    /// A reply is being written into the inbox: so much of it is there.
+    Arriving { name: String, bytes: u64 },
     /// A file in the inbox answers another session, which will take it.
     LeftInInbox { name: String, answers: SessionId },
     /// A file in the inbox was not used.

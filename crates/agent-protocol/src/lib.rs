@@ -2,6 +2,7 @@
 
 mod command;
 mod event;
+mod failure;
 pub mod generated;
 mod lines;
 pub mod obeyed;
@@ -21,6 +22,7 @@ pub use event::{
     Bounded, Circling, ClipboardNews, EVENT_SCHEMA, Envelope, Event, EventSink, Housekeeping,
     KeptSecret, OutwardLink, Recovery, SandboxProperty, ShownDifference, UncoveredFile,
 };
+pub use failure::OnFailure;
 pub use lines::{LineWindow, truncated_lines};
 
 pub use outcome::{Capped, Excerpt, Level, Outcome, Status, StepResult};

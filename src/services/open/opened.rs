@@ -24,6 +24,8 @@ pub struct OpenedSession {
     pub wishes: Wishes,
     /// The flags that say again what the session was given earlier and what does not hold now.
     pub not_kept: Vec<String>,
+    /// The flags that say what the settings permit by now and the session did not begin with.
+    pub held_back: Vec<String>,
 }
 
 /// Opens everything that a new session needs, with what the person wants of the couriers.
@@ -46,6 +48,7 @@ pub fn session(
         session: session.expect("what was found is handed back"),
         wishes: parts.wishes,
         not_kept: parts.not_kept,
+        held_back: parts.held_back,
     })
 }
 
@@ -61,6 +64,7 @@ struct Parts {
     session: Option<Session>,
     wishes: Wishes,
     not_kept: Vec<String>,
+    held_back: Vec<String>,
 }
 
 fn parts(
@@ -108,6 +112,7 @@ fn parts(
         session,
         wishes: wishes(&loaded.settings, &caller.trust),
         not_kept: loaded.not_kept,
+        held_back: loaded.held_back,
     })
 }
 
