@@ -48,7 +48,7 @@ use crate::approve::Input;
 use crate::error::{Error, Kind, Result};
 use crate::services::{Caller, GivenFlags, open};
 use crate::settings::KEYS;
-use crate::ui::{Form, Ui, Volume};
+use crate::ui::{Form, Terminal, Ui, Volume};
 
 /// What was typed; how it is read is told by `help`.
 #[derive(Debug)]
@@ -82,6 +82,12 @@ struct Common {
     no_input: bool,
     #[command(flatten)]
     settings: SettingFlags,
+    /// All voices of the process speak at one terminal.
+    #[arg(skip)]
+    terminal: Arc<Terminal>,
+    /// The copying of parts that waits for Enter.
+    #[arg(skip)]
+    copying: copy::Copying,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -191,7 +197,9 @@ impl Common {
         } else {
             Input::Wait
         };
-        Ui::new(volume, form, color).with_input(input)
+        Ui::new(volume, form, color)
+            .at(&self.terminal)
+            .with_input(input)
     }
 }
 

@@ -98,6 +98,15 @@ impl Answer {
     }
 }
 
+/// What is called when nobody waits for an answer any more.
+struct Withdrawal(Box<dyn Fn(u64) + Send + Sync>);
+
+impl fmt::Debug for Withdrawal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Withdrawal").finish_non_exhaustive()
+    }
+}
+
 /// Where the answer to one question comes in; the first one counts.
 #[derive(Debug)]
 pub struct Answers {
@@ -105,7 +114,7 @@ pub struct Answers {
     takes: AcceptedLines,
     sender: Sender<Answer>,
     receiver: Receiver<Answer>,
-    withdraw: OnceLock<fn(u64)>,
+    withdraw: OnceLock<Withdrawal>,
 }
 
 impl Answers {
@@ -157,14 +166,14 @@ impl Answers {
     }
 
     /// Calls `withdraw` with the number of the question when nobody waits for the answer any more.
-    pub fn on_withdraw(&self, withdraw: fn(u64)) {
-        let _ = self.withdraw.set(withdraw);
+    pub fn on_withdraw(&self, withdraw: impl Fn(u64) + Send + Sync + 'static) {
+        let _ = self.withdraw.set(Withdrawal(Box::new(withdraw)));
     }
 }
 
 impl Drop for Answers {
     fn drop(&mut self) {
-        if let Some(withdraw) = self.withdraw.get() {
+        if let Some(Withdrawal(withdraw)) = self.withdraw.get() {
             withdraw(self.number);
         }
     }

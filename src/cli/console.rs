@@ -16,7 +16,8 @@ use std::time::Duration;
 
 use self::history::History;
 use self::slash::Meant;
-use super::{Common, copy, parse, say};
+use super::copy::Copying;
+use super::{Common, parse, say};
 use crate::agent::Agent;
 use crate::courier::{self, Message, Notify, Sight};
 use crate::error::Result;
@@ -84,6 +85,7 @@ pub(super) fn open(
         notify,
         history,
         voice: common.ui(),
+        copying: common.copying.clone(),
         words: Mutex::new(words),
         commands: Mutex::new(commands),
     });
@@ -122,6 +124,7 @@ struct Ear {
     notify: Notify,
     history: History,
     voice: Ui,
+    copying: Copying,
     /// To whom notes and replies go, and to whom commands: these may take their time.
     words: Mutex<Sender<Entry>>,
     commands: Mutex<Sender<Entry>>,
@@ -166,7 +169,7 @@ impl Listener for Ear {
         if let Entry::Line(line) = &entry
             && self.is_command(line)
         {
-            copy::call_off();
+            self.copying.call_off();
         }
         // Not by the hand, which may be busy.
         if let Entry::Line(line) = &entry

@@ -60,7 +60,13 @@ impl Copy {
                 person: Arc::new(ui.clone()),
                 pending: Pending::of(&agent.store.folder(id)),
             };
-            hand_over(&agent.mailbox, &message, &texts, ui, &asker);
+            hand_over(
+                &agent.mailbox,
+                &message,
+                &texts,
+                ui,
+                (&asker, &common.copying),
+            );
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -86,12 +92,12 @@ fn hand_over(
     message: &Message,
     texts: &[(usize, String)],
     ui: &Ui,
-    asker: &Asker,
+    (asker, copying): (&Asker, &Copying),
 ) {
     let mut clipboard = Clipboard::of(Surroundings::of_this_process());
     for (index, (number, text)) in texts.iter().enumerate() {
         if index > 0 {
-            match wait_for_enter(mailbox, message, &message.name(*number), asker) {
+            match wait_for_enter(mailbox, message, &message.name(*number), asker, copying) {
                 Ready::Yes => {}
                 Ready::CalledOff => {
                     return ui.say(&format!(
@@ -125,26 +131,35 @@ enum Ready {
 }
 
 /// The question for the next part that waits, if there is one.
-static WAITING: Mutex<Option<Interrupt>> = Mutex::new(None);
+#[derive(Debug, Clone, Default)]
+pub(super) struct Copying(Arc<Mutex<Option<Interrupt>>>);
 
-fn waiting() -> MutexGuard<'static, Option<Interrupt>> {
-    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
-}
+impl Copying {
+    fn waiting(&self) -> MutexGuard<'_, Option<Interrupt>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
-/// Ends the wait for the next part, if there is one: the person wants something else.
-pub(super) fn call_off() {
-    let waiting = waiting().take();
-    if let Some(waiting) = waiting {
-        waiting.raise();
+    /// Ends the wait for the next part, if there is one: the person wants something else.
+    pub(super) fn call_off(&self) {
+        let waiting = self.waiting().take();
+        if let Some(waiting) = waiting {
+            waiting.raise();
+        }
     }
 }
 
 /// Waits until the person is ready for a part, wants something else, or has another message.
-fn wait_for_enter(mailbox: &Mailbox, message: &Message, name: &str, asker: &Asker) -> Ready {
+fn wait_for_enter(
+    mailbox: &Mailbox,
+    message: &Message,
+    name: &str,
+    asker: &Asker,
+    copying: &Copying,
+) -> Ready {
     const NEXT_LOOK: Duration = Duration::from_millis(500);
     let question = Question::about_next_part(message.mark.sequence, name);
     let over = Interrupt::default();
-    *waiting() = Some(over.clone());
+    *copying.waiting() = Some(over.clone());
     let (is_answered, is_outdated) = (AtomicBool::new(false), AtomicBool::new(false));
     let bell = Doorbell::on(mailbox.outbox());
     let waker = bell.waker();
@@ -164,7 +179,7 @@ fn wait_for_enter(mailbox: &Mailbox, message: &Message, name: &str, asker: &Aske
         waker.wake();
         answer
     });
-    waiting().take();
+    copying.waiting().take();
     match answer {
         Ok(Some(Verdict::Yes | Verdict::Always)) => Ready::Yes,
         Ok(Some(Verdict::No { .. })) => Ready::CalledOff,

@@ -14,7 +14,7 @@ use crate::reply;
 use crate::services::reply::RoundNumber;
 use crate::services::{self, open};
 use crate::ui::editor::{self, Draft};
-use crate::ui::{Ui, count, escape_line, has_prompt, shortened};
+use crate::ui::{Ui, count, escape_line, shortened};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -61,11 +61,11 @@ impl Paste {
 
     fn bytes(&self, ui: &Ui) -> Result<Vec<u8>> {
         if self.edit {
-            return in_editor();
+            return in_editor(ui);
         }
         let is_typed = std::io::stdin().is_terminal();
         match &self.reply {
-            Some(file) if file.as_os_str() == "-" && has_prompt() => {
+            Some(file) if file.as_os_str() == "-" && ui.has_prompt() => {
                 Err(Error::usage("paste the reply into this line"))
             }
             Some(file) if file.as_os_str() == "-" && is_typed => typed(ui),
@@ -73,7 +73,7 @@ impl Paste {
             None if !is_typed => step::read("-".as_ref()),
             None => {
                 let clipboard = Clipboard::of(Surroundings::of_this_process());
-                if clipboard.ways_in().is_empty() && has_prompt() {
+                if clipboard.ways_in().is_empty() && ui.has_prompt() {
                     Err(Error::mendable("there is no way to a clipboard here")
                         .hint("paste the reply into this line, or use `/edit`"))
                 } else if clipboard.ways_in().is_empty() {
@@ -137,7 +137,7 @@ fn typed(ui: &Ui) -> Result<Vec<u8>> {
     }
 }
 
-fn in_editor() -> Result<Vec<u8>> {
+fn in_editor(ui: &Ui) -> Result<Vec<u8>> {
     let named = editor::of_this_person(|name| std::env::var_os(name));
     let program = named.ok_or_else(|| {
         Error::mendable("there is no editor").hint("set `VISUAL` or `EDITOR` to one")
@@ -148,5 +148,5 @@ fn in_editor() -> Result<Vec<u8>> {
         text: "",
         max_bytes: MAX_REPLY,
     };
-    editor::edit_draft(&program, draft).map(String::into_bytes)
+    editor::edit_draft(ui.terminal(), &program, draft).map(String::into_bytes)
 }

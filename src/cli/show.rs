@@ -17,7 +17,7 @@ use crate::services::find;
 use crate::services::open::{self, SessionFiles};
 use crate::session::{EventReader, Session, Summary};
 use crate::transcript::{Letter, Round, Transcript};
-use crate::ui::{Ui, count, escape_line, escape_text, has_prompt, heading, quoted, step_lines};
+use crate::ui::{Ui, count, escape_line, escape_text, heading, quoted, step_lines};
 
 /// How often a session is looked at where nothing reports changes.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -85,7 +85,7 @@ impl Show {
 
 /// Shows events as they come, until the session ends or the person stops.
 fn follow(files: &SessionFiles, ui: &Ui, session: &Session, from: Option<u64>) -> Result<ExitCode> {
-    if has_prompt() {
+    if ui.has_prompt() {
         return Err(Error::usage("this terminal shows what happens already")
             .hint("`agent show --follow` watches a session from another one"));
     }

@@ -177,7 +177,10 @@ impl Inbox {
         if let Some(events) = &self.events {
             for (name, bytes) in &overview.arriving {
                 let name = name.to_string_lossy().into_owned();
-                events.emit(Event::Arriving { name, bytes: *bytes });
+                events.emit(Event::Arriving {
+                    name,
+                    bytes: *bytes,
+                });
             }
         }
         for (name, oddity) in overview.oddities {

@@ -331,7 +331,7 @@ impl Dialog {
             self.ui.say("No editor is known: set `VISUAL` or `EDITOR`.");
             return;
         };
-        match editor::edit(editor, &question.shown) {
+        match editor::edit(self.ui.terminal(), editor, &question.shown) {
             Ok(script) if script.trim().is_empty() => {
                 self.ui.say("There is nothing left; it stays as it was.");
             }

@@ -523,6 +523,7 @@ mod tests {
             look: Look::Plain,
             is_verbose: false,
             is_interactive: false,
+            has_prompt: false,
         };
         anstream::adapter::strip_str(&words(event, &view)).to_string()
     }
