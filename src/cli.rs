@@ -221,7 +221,7 @@ pub fn defect() -> ExitCode {
 
 /// Runs the program with these arguments and gives its exit code.
 fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match parse(arguments) {
+    let cli = match parse_line(arguments) {
         Ok(cli) => cli,
         Err(message) => return help::answer(&message),
     };
@@ -236,7 +236,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 /// What a command line means.
-fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+fn parse_line(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let mut grammar = help::command();
     grammar
         .try_get_matches_from_mut(arguments)

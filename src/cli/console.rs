@@ -17,7 +17,7 @@ use std::time::Duration;
 use self::history::History;
 use self::slash::Meant;
 use super::copy::Copying;
-use super::{Common, parse, say};
+use super::{Common, parse_line, say};
 use crate::agent::Agent;
 use crate::courier::{self, Message, Notify, Sight};
 use crate::error::Result;
@@ -249,7 +249,7 @@ impl Hand {
     /// Runs a verb as if it were typed in a shell, with the options of the loop.
     fn run(&self, arguments: &[String]) -> Result<()> {
         let line = std::iter::once("agent").chain(arguments.iter().map(String::as_str));
-        match parse(line.map(OsString::from)) {
+        match parse_line(line.map(OsString::from)) {
             Ok(cli) => cli.verb.run(&self.common, &self.common.ui()).map(|_| ()),
             Err(message) => {
                 self.ui.say(message.to_string().trim_end());

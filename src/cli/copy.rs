@@ -182,9 +182,8 @@ fn wait_for_enter(
     copying.waiting().take();
     match answer {
         Ok(Some(Verdict::Yes | Verdict::Always)) => Ready::Yes,
-        Ok(Some(Verdict::No { .. })) => Ready::CalledOff,
         Ok(None) if is_outdated.into_inner() => Ready::Outdated,
-        Ok(None) => Ready::CalledOff,
+        Ok(Some(Verdict::No { .. }) | None) => Ready::CalledOff,
         Ok(Some(_)) | Err(_) => Ready::Nobody,
     }
 }

@@ -74,13 +74,11 @@ impl Fork {
             let tell = |planned: &PlannedReversal, restored: &Restored| {
                 undo::tell(ui, planned, restored);
             };
-            match planned.in_place(further, agree, tell)? {
-                Some(forked) => forked,
-                None => {
-                    ui.say("Nothing was done.");
-                    return Ok(ExitCode::SUCCESS);
-                }
-            }
+            let Some(forked) = planned.in_place(further, agree, tell)? else {
+                ui.say("Nothing was done.");
+                return Ok(ExitCode::SUCCESS);
+            };
+            forked
         } else {
             planned.beside(&caller, self.into.as_deref(), further)?
         };

@@ -66,7 +66,7 @@ fn a_reply_that_takes_its_time_is_told_while_it_arrives() {
     let post = Post::new();
     let events = std::sync::Arc::new(CollectingSink::default());
     let mut inbox = post.watch().telling(events.clone());
-    fs::write(post.path("slow.txt"), "the first words").unwrap();
+    save(&post.path("slow.txt"), "the first words");
     assert_eq!(post.receive(&mut inbox).0, "slow.txt");
     let arriving = Event::Arriving {
         name: "slow.txt".to_owned(),
@@ -74,7 +74,7 @@ fn a_reply_that_takes_its_time_is_told_while_it_arrives() {
     };
     assert_eq!(*events.0.lock().unwrap(), [arriving]);
     // One that ends with the mark of the round is there at once.
-    fs::write(post.path("quick.txt"), "done\n[END ab12cd34#1]\n").unwrap();
+    save(&post.path("quick.txt"), "done\n[END ab12cd34#1]\n");
     assert_eq!(post.receive(&mut inbox).0, "quick.txt");
     assert_eq!(events.0.lock().unwrap().len(), 1);
 }

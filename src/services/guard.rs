@@ -179,8 +179,8 @@ fn confinement(
     confinement.identity = FileIdentity::of(workspace);
     confinement.network = grants.contains(&Grant::Network);
     confinement.git_write = grants.contains(&Grant::GitWrite);
-    confinement.extra_read = settings.extra_read_paths.clone();
-    confinement.extra_write = settings.extra_write_paths.clone();
+    (confinement.extra_read).clone_from(&settings.extra_read_paths);
+    (confinement.extra_write).clone_from(&settings.extra_write_paths);
     confinement.limits = ResourceLimits {
         processes: Some(settings.max_processes),
         memory: Some(settings.max_memory_megabytes * MEGABYTE),

@@ -7,6 +7,7 @@ use super::say::SaidOutcome;
 use super::*;
 use crate::agent::Ending;
 use crate::approve::{Answer, Attending, Input, Pending, Question, Verdict};
+use crate::fs::{Durability, write_atomic};
 use crate::interrupt::Interrupt;
 use crate::mailbox::Candidate;
 use crate::protocol::{Event, EventSink, QuestionKind, SessionId};
@@ -96,7 +97,7 @@ impl Scene {
 }
 
 fn reply(path: &Path, text: &str) -> Candidate {
-    std::fs::write(path, text).unwrap();
+    write_atomic(path, text.as_bytes(), Durability::Atomic).unwrap();
     Candidate::at(path.to_owned()).unwrap()
 }
 
@@ -215,7 +216,7 @@ fn a_session_permits_no_more_than_it_began_with_unless_a_flag_says_so() {
     store.save(&begun).unwrap();
     let file = scene.base().join("appsettings.json");
     let json = br#"{"Agent": {"Network": "on", "Approval": "ask", "Grants": "git-write,network", "Deny": "ls"}}"#;
-    std::fs::write(&file, json).unwrap();
+    write_atomic(&file, json, Durability::Atomic).unwrap();
     scene.caller.trust.remember(&file, json).unwrap();
     let find = |store: &Store, person: &dyn Person| find::find(store, person, None);
     let opened = open::session(&scene.caller, find).unwrap();

@@ -351,7 +351,6 @@ impl Dialog {
 
 fn single_prompt(item: &Item, open: usize) -> String {
     match item.question.kind {
-        QuestionKind::Step => {}
         _ if item.question.command.is_empty() => return news::inquiry(&item.question),
         QuestionKind::Network => {
             return "Run again with the network? o once, s this session, n no, q stop".to_owned();
